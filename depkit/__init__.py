@@ -1,0 +1,49 @@
+"""depkit: train, run and evaluate dependency parsers.
+
+    import depkit
+
+    parser = depkit.load("en.model")
+    depkit.write(parser.parse(depkit.read("in.conllu")), "out.conllu")
+    print(depkit.evaluate("gold.conllu", "out.conllu").LAS)
+
+`read` gives the sentences of a file one by one, `write` writes sentences, `load` gives the
+parser in a model directory, `evaluate` scores parsed files; `Sentence` and `FormatError` are
+what they deal in. Everything is imported when it is first used, so that `import depkit` costs
+nothing and only `load` needs torch.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["FormatError", "Sentence", "evaluate", "load", "read", "write"]
+
+if TYPE_CHECKING:
+    from depkit.corpus.errors import FormatError
+    from depkit.corpus.files import read, write
+    from depkit.corpus.sentence import Sentence
+    from depkit.parsers.model_directory import load
+    from depkit.score.attachment import evaluate
+
+_PLACES = {
+    "FormatError": "depkit.corpus.errors",
+    "Sentence": "depkit.corpus.sentence",
+    "evaluate": "depkit.score.attachment",
+    "load": "depkit.parsers.model_directory",
+    "read": "depkit.corpus.files",
+    "write": "depkit.corpus.files",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for (PEP 562)."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'depkit' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_PLACES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,5 @@
+"""python -m depkit"""
+
+from depkit.cli.main import main
+
+main()

@@ -1,0 +1,1 @@
+"""Sentences and the files they live in; standard library and numpy only."""

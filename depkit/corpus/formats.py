@@ -1,0 +1,108 @@
+"""The tabular formats: which column holds what. A new format is one entry in FORMATS."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Format:
+    """A one-word-a-line format with tab-separated columns.
+
+    columns: names in file order, in lower case; `Sentence` calls fine and coarse tags
+    `xpos` and `upos` in every format. repeats: further columns may follow the named ones
+    (the same number in each row of a sentence). spans: multiword ranges (1-2) and empty
+    nodes (1.1) are allowed. stale: columns that a new tree makes wrong, so they become `_`.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    repeats: bool = False
+    spans: bool = False
+    stale: tuple[str, ...] = ()
+
+    def index(self, column: str) -> int:
+        """The 0-based place of a column; KeyError if the format has none of that name."""
+        try:
+            return self.columns.index(column)
+        except ValueError:
+            raise KeyError(f"{self.name} has no column {column!r}") from None
+
+
+CONLLU = Format(
+    "conllu",
+    ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
+    spans=True,
+    stale=("deps",),
+)
+# Buchholz and Marsi (2006): CPOSTAG is the coarse tag, POSTAG the fine one.
+CONLLX = Format(
+    "conllx",
+    ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "phead", "pdeprel"),
+)
+# Hajic et al. (2009): one POS column, of fine tags; P columns are automatic; a column APRED
+# follows for each predicate.
+CONLL09 = Format(
+    "conll09",
+    (
+        "id",
+        "form",
+        "lemma",
+        "plemma",
+        "xpos",
+        "pxpos",
+        "feats",
+        "pfeats",
+        "head",
+        "phead",
+        "deprel",
+        "pdeprel",
+        "fillpred",
+        "pred",
+    ),
+    repeats=True,
+)
+
+FORMATS = {format.name: format for format in (CONLLU, CONLLX, CONLL09)}
+
+_SUFFIXES = {
+    ".conllu": CONLLU,
+    ".conllx": CONLLX,
+    ".conll09": CONLL09,
+    ".conll2009": CONLL09,
+}
+UPOS = frozenset(
+    "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X CONJ _".split()
+)
+
+
+def by_name(path: str) -> Format | None:
+    """The format that a file's name tells, compression suffixes apart; None if it does not."""
+    name = path.lower().removesuffix(".gz").removesuffix(".xz")
+    for suffix, format in _SUFFIXES.items():
+        if name.endswith(suffix):
+            return format
+    return None
+
+
+def sniff(lines: Sequence[str]) -> Format | None:
+    """The format of a sentence's lines, by their looks; None if they fit none.
+
+    14 columns or more are CoNLL-09. Ten are CoNLL-U if there are comments, ranges or empty
+    nodes, Feature=Value pairs or nothing but universal tags; otherwise CoNLL-X.
+    """
+    rows = [line.rstrip("\r\n").split("\t") for line in lines if line.strip()]
+    words = [row for row in rows if not row[0].startswith(("#", "\ufeff"))]
+    if not words or not all(row[0][:1].isdigit() for row in words):
+        return None
+    width = len(words[0])
+    if width >= len(CONLL09.columns):
+        return CONLL09
+    if width != len(CONLLU.columns):
+        return None
+    universal = (
+        len(words) < len(rows)
+        or any("-" in row[0] or "." in row[0] for row in words)
+        or any("=" in row[5] for row in words if len(row) > 5)
+        or all(row[3] in UPOS for row in words if len(row) > 3)
+    )
+    return CONLLU if universal else CONLLX
