@@ -1,0 +1,109 @@
+"""A kernel runs whatever becomes of numba's cache; each case in a process of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from depkit.trees import compiled
+
+KERNEL = """
+from depkit.trees.compiled import compiled
+
+@compiled
+def double(x: int) -> int:
+    return 2 * x
+"""
+GIVEN_ONLY = "UserProvidedCacheLocator"
+
+
+def run(folder: Path, program: str, cache: Path) -> str:
+    """What a program prints that may import modules from the folder, with this cache or none."""
+    root = Path(__file__).parents[2]
+    environment = os.environ | {
+        "PYTHONPATH": f"{folder}{os.pathsep}{root}",
+        "NUMBA_CACHE_DIR": str(cache),
+        "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator",
+    }
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a kernel in it."""
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    return tmp_path
+
+
+CALL = "from kernel import double; print(double(4), sum(double.stats.cache_hits.values()))"
+
+
+def test_kernel_is_compiled_nogil_and_cached(folder: Path) -> None:
+    cache = folder / "cache"
+    program = "from kernel import double; print(double.targetoptions['nogil']);" + CALL
+    assert run(folder, program, cache) == "True\n8 0"
+    assert list(cache.rglob("*.nbi"))
+    assert run(folder, CALL, cache) == "8 1"
+
+
+def test_no_cache_directory_at_all(folder: Path) -> None:
+    (folder / "file").touch()
+    # Permissions would not stop root; a path below a regular file stops anyone.
+    assert run(folder, CALL, folder / "file" / "cache") == "8 0"
+    assert run(folder, CALL, folder / "file" / "cache") == "8 0"
+
+
+def test_cache_directory_lost_after_import(folder: Path) -> None:
+    cache = folder / "cache"
+    program = f"""
+import pathlib, shutil, kernel
+shutil.rmtree({str(cache)!r})
+pathlib.Path({str(cache)!r}).touch()
+{CALL}"""
+    assert run(folder, program, cache) == "8 0"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="resource limits are Unix's")
+def test_full_disk(folder: Path) -> None:
+    # Python ignores the limit's signal, so that each write fails as on a full disk.
+    program = f"""
+import kernel, resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+{CALL}"""
+    assert run(folder, program, folder / "cache") == "8 0"
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", [b"", b"no pickle"])
+def test_damaged_cache_file_is_replaced(folder: Path, suffix: str, damage: bytes) -> None:
+    cache = folder / "cache"
+    run(folder, CALL, cache)
+    for path in cache.rglob(f"*.{suffix}"):
+        path.write_bytes(damage)
+    assert run(folder, CALL, cache) == "8 0"
+    assert run(folder, CALL, cache) == "8 1"
+
+
+def test_importing_the_package_loads_neither_numba_nor_numpy(folder: Path) -> None:
+    program = "import depkit.trees, sys; print({'numba', 'numpy'} & set(sys.modules))"
+    assert run(folder, program, folder) == "set()"
+
+
+def test_editing_a_kernel_recompiles_its_callers_in_other_files(tmp_path: Path) -> None:
+    package = tmp_path / "kernels"
+    package.mkdir()
+    (package / "compiled.py").write_text(Path(compiled.__file__).read_text())
+    (package / "inner.py").write_text(KERNEL.replace("depkit.trees", "kernels"))
+    outer = KERNEL.replace("depkit.trees", "kernels").replace("2 * x", "twice(x)")
+    (package / "outer.py").write_text("from kernels.inner import double as twice\n" + outer)
+    program = "from kernels.outer import double; print(double(4))"
+    assert run(tmp_path, program, tmp_path / "cache") == "8"
+    edited = (package / "inner.py").read_text().replace("2 * x", "3 * x")
+    (package / "inner.py").write_text(edited)
+    assert run(tmp_path, program, tmp_path / "cache") == "12"

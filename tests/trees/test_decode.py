@@ -1,0 +1,299 @@
+"""Decoding against brute force over all trees, and against a textbook decoder further up."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from all_trees import tree_scores, trees
+
+from depkit.trees.decode import decode
+from depkit.trees.shape import is_projective, is_tree
+
+Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+DRAWS: dict[str, Draw] = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "negative": lambda rng, shape: -rng.exponential(size=shape) - 5,
+    "tied": lambda rng, shape: rng.integers(-1, 2, size=shape),
+    "all equal": lambda rng, shape: np.zeros(shape),
+    "root preferred": lambda rng, shape: rng.normal(size=shape) + 9 * (np.arange(shape[-1]) == 0),
+    "some forbidden": lambda rng, shape: np.where(
+        rng.random(shape) < 0.25, -np.inf, rng.normal(size=shape)
+    ),
+    "most forbidden": lambda rng, shape: np.where(
+        rng.random(shape) < 0.55, -np.inf, rng.integers(0, 3, size=shape)
+    ),
+}
+
+
+def best_tree_score(score: np.ndarray, single_root: bool, algorithm: str) -> float:
+    """The maximum over all trees, by trying them all; -inf if there is none."""
+    candidates = trees(len(score) - 1, single_root, algorithm == "eisner")
+    return float(tree_scores(score, candidates).max())
+
+
+def score_of(score: np.ndarray, heads: np.ndarray) -> float:
+    return float(tree_scores(score, heads[None, 1 : len(score)])[0])
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("algorithm", ["mst", "eisner"])
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_brute_force(draw: Draw, algorithm: str, single_root: bool) -> None:
+    rng = np.random.default_rng(7)
+    for n in range(1, 6):
+        for score in draw(rng, (150, n + 1, n + 1)).astype(np.float32):
+            # What is no arc must not matter.
+            score[0] = score[np.arange(n + 1), np.arange(n + 1)] = np.nan
+            best = best_tree_score(score, single_root, algorithm)
+            if best == -np.inf:
+                with pytest.raises(ValueError, match="leave no"):
+                    decode(score[None], [n], algorithm, single_root)
+                continue
+            heads = decode(score[None], [n], algorithm, single_root)[0]
+            assert heads[0] == 0
+            assert is_tree(heads[1:], single_root)
+            assert algorithm == "mst" or is_projective(heads[1:])
+            assert score_of(score, heads) == pytest.approx(best, abs=1e-5)
+
+
+def textbook_heads(score: np.ndarray, nodes: set[int]) -> dict[int, int] | None:
+    """The recursive Chu-Liu/Edmonds algorithm of McDonald et al. (2005), figure 3.
+
+    score: [dependent, head] over any node numbers; 0 is the root. None if there is no tree.
+    """
+    head = {}
+    for node in nodes - {0}:
+        head[node] = max(nodes - {node}, key=lambda other: score[node, other])
+        if score[node, head[node]] == -np.inf:
+            return None
+    cycle = find_cycle(head)
+    if not cycle:
+        return head
+    new = len(score)
+    within = sum(score[node, head[node]] for node in cycle)
+    outside = nodes - cycle
+    smaller = np.full((new + 1, new + 1), -np.inf)
+    smaller[:new, :new] = score
+    entry, leave = {}, {}
+    for node in outside:
+        gains = {c: score[c, node] - score[c, head[c]] for c in cycle}
+        entry[node] = max(gains, key=gains.__getitem__)
+        smaller[new, node] = within + gains[entry[node]]
+        leave[node] = max(cycle, key=lambda c: score[node, c])
+        smaller[node, new] = score[node, leave[node]]
+    contracted = textbook_heads(smaller, outside | {new})
+    if contracted is None:
+        return None
+    into = contracted.pop(new)
+    opened = {d: leave[d] if h == new else h for d, h in contracted.items()}
+    opened |= {node: head[node] for node in cycle}
+    opened[entry[into]] = into
+    return opened
+
+
+def find_cycle(head: dict[int, int]) -> set[int]:
+    for start in head:
+        seen = [start]
+        while seen[-1] in head and head[seen[-1]] not in seen:
+            seen.append(head[seen[-1]])
+        if seen[-1] in head:
+            return set(seen[seen.index(head[seen[-1]]) :])
+    return set()
+
+
+def textbook_score(score: np.ndarray, single_root: bool) -> float:
+    """The best tree's score; for a single root, the best over every choice of it."""
+    n = len(score) - 1
+    found = []
+    for child in range(1, n + 1) if single_root else [0]:
+        restricted = score.astype(np.float64)
+        if single_root:
+            restricted[np.arange(n + 1) != child, 0] = -np.inf
+        head = textbook_heads(restricted, set(range(n + 1)))
+        if head is not None:
+            found.append(sum(restricted[d, h] for d, h in head.items()))
+    return max(found, default=-np.inf)
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("n", [30, 45, 60])
+def test_longer_sentences_as_the_textbook(n: int, single_root: bool) -> None:
+    rng = np.random.default_rng(n)
+    near = -np.abs(np.arange(n + 1)[:, None] - np.arange(n + 1))  # gives long, nested cycles
+    sparse = np.where(rng.random((n + 1, n + 1)) < 0.8, -np.inf, 0)
+    for bias in (0, near, sparse, 20 * (np.arange(n + 1) == 0)):
+        score = (rng.normal(size=(n + 1, n + 1)) + bias).astype(np.float32)
+        heads = decode(score[None], [n], "mst", single_root)[0]
+        assert is_tree(heads[1:], single_root)
+        assert score_of(score, heads) == pytest.approx(textbook_score(score, single_root), abs=1e-4)
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+def test_projective_is_best_where_the_best_is_projective(single_root: bool) -> None:
+    rng = np.random.default_rng(3)
+    n, agreed = 40, 0
+    near = -2.0 * np.abs(np.arange(n + 1)[:, None] - np.arange(n + 1))
+    score = rng.normal(size=(200, n + 1, n + 1)) + near
+    mst = decode(score, [n] * 200, "mst", single_root)
+    eisner = decode(score, [n] * 200, "eisner", single_root)
+    for one, best, projective in zip(score, mst, eisner, strict=True):
+        assert is_tree(projective[1:], single_root)
+        assert is_projective(projective[1:])
+        gap = score_of(one, best) - score_of(one, projective)
+        assert gap > -1e-9
+        if is_projective(best[1:]):
+            assert gap < 1e-9
+            agreed += 1
+    assert agreed > 0
+
+
+@pytest.mark.parametrize("algorithm", ["mst", "eisner"])
+def test_root_count_decides_before_any_score(algorithm: str) -> None:
+    score = np.zeros((1, 4, 4), np.float32)
+    score[0, :, 0] = 1e30
+    heads = decode(score, [3], algorithm, single_root=True)
+    assert np.count_nonzero(heads[0, 1:] == 0) == 1
+    heads = decode(score, [3], algorithm, single_root=False)
+    assert heads.tolist() == [[0, 0, 0, 0]]
+    # Among all that large a constant, the small scores still choose the tree.
+    score = np.full((1, 4, 4), 0.125, np.float32)
+    score[0, :, 0] = [0, -1e30, -1e30, -1e30]
+    score[0, 1, 2] = score[0, 2, 1] = 0.25
+    score[0, 3, 2] = 0.25
+    heads = decode(score, [3], algorithm, single_root=True)[0]
+    within = [score[0, d, heads[d]] for d in (1, 2, 3) if heads[d] != 0]
+    assert within == [0.25, 0.25]
+
+
+@pytest.mark.parametrize("algorithm", ["argmax", "mst", "eisner"])
+def test_best_heads_that_make_a_tree_are_kept(algorithm: str) -> None:
+    # A gold tree, projective, with ties that an argmax gives to the lowest head.
+    gold = np.array([0, 2, 0, 2, 5, 3])
+    score = np.zeros((1, 6, 6), np.float32)
+    score[0, np.arange(1, 6), gold[1:]] = 1
+    score[0, 5, 4] = 1
+    assert decode(score, [5], algorithm).tolist() == [gold.tolist()]
+
+
+def test_argmax() -> None:
+    rng = np.random.default_rng(1)
+    score = rng.integers(0, 4, size=(50, 9, 9)).astype(np.float32)
+    masked = score.copy()
+    masked[:, np.arange(9), np.arange(9)] = -np.inf
+    expected = masked.argmax(axis=2)
+    expected[:, 0] = 0
+    assert decode(score, [8] * 50, "argmax").tolist() == expected.tolist()
+    score[3, 5] = -np.inf
+    with pytest.raises(ValueError, match="sentence 3: every head of some word is forbidden"):
+        decode(score, [8] * 50, "argmax")
+
+
+def ragged_batch() -> tuple[np.ndarray, np.ndarray]:
+    """Scores and lengths from 0 to 25, with NaN for padding."""
+    rng = np.random.default_rng(5)
+    length = rng.integers(0, 26, size=200)
+    score = rng.normal(size=(200, 26, 26)).astype(np.float32)
+    for one, n in zip(score, length, strict=True):
+        one[n + 1 :] = one[:, n + 1 :] = np.nan
+    return score, length
+
+
+@pytest.mark.parametrize("algorithm", ["argmax", "mst", "eisner"])
+@pytest.mark.parametrize("single_root", [True, False])
+def test_batch_is_its_sentences_whatever_the_threads(algorithm: str, single_root: bool) -> None:
+    score, length = ragged_batch()
+    heads = decode(score, length, algorithm, single_root)
+    assert heads.dtype == np.int32
+    assert heads.shape == (200, 26)
+    for threads in (2, 3, 300):
+        same = decode(score, length, algorithm, single_root, threads)
+        assert np.array_equal(same, heads)
+    order = np.random.default_rng(6).permutation(200)
+    permuted = decode(score[order], length[order], algorithm, single_root, threads=2)
+    assert np.array_equal(permuted, heads[order])
+    for one, n, row in zip(score, length, heads, strict=True):
+        alone = decode(one[None, : n + 1, : n + 1], [n], algorithm, single_root)
+        assert row.tolist() == alone[0].tolist() + [0] * (25 - n)
+
+
+def test_any_layout_and_type_of_number() -> None:
+    score = np.random.default_rng(2).integers(-99, 99, size=(20, 12, 12))
+    heads = decode(score, [11] * 20)
+    for same in (
+        score.astype(np.float16),
+        score.astype(np.float32),
+        score.astype(">f4"),
+        np.asfortranarray(score.astype(np.float64)),
+        np.repeat(score.astype(np.float32), 2, axis=2)[:, :, ::2],
+        score.tolist(),
+    ):
+        assert np.array_equal(decode(same, np.full(20, 11, np.uint8)), heads)
+    fixed = score.astype(np.float32)
+    fixed.flags.writeable = False
+    assert np.array_equal(decode(fixed, [11] * 20), heads)
+
+
+def test_float64_is_not_narrowed() -> None:
+    score = np.zeros((1, 3, 3))
+    score[0, 2, 1] = score[0, 1, 0] = 1
+    score[0, 2, 0] = 1 + 1e-12
+    assert decode(score, [2], single_root=False).tolist() == [[0, 0, 0]]
+
+
+def test_empty_sentences_and_batches() -> None:
+    for algorithm in ("argmax", "mst", "eisner"):
+        assert decode(np.zeros((0, 5, 5)), [], algorithm, threads=2).shape == (0, 5)
+        assert decode(np.zeros((2, 1, 1)), [0, 0], algorithm).tolist() == [[0], [0]]
+        assert decode(np.zeros((1, 2, 2)), [1], algorithm).tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize("algorithm", ["mst", "argmax"])
+def test_long_sentence(algorithm: str) -> None:
+    n = 2000
+    score = np.random.default_rng(0).standard_normal((1, n + 1, n + 1), dtype=np.float32)
+    heads = decode(score, [n], algorithm)
+    assert is_tree(heads[0, 1:], True) == (algorithm == "mst")
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("algorithm", ["argmax", "mst", "eisner"])
+def test_what_is_no_score(bad: float, algorithm: str) -> None:
+    score = np.zeros((5, 4, 4), np.float32)
+    score[2, 3, 1] = score[4, 1, 2] = bad
+    for threads in (1, 3):
+        with pytest.raises(ValueError, match=r"^sentence 2: .*NaN or \+inf"):
+            decode(score, [3] * 5, algorithm, threads=threads)
+    decode(score, [3, 3, 2, 3, 1], algorithm)  # only padding now
+
+
+def test_no_tree() -> None:
+    score = np.zeros((3, 3, 3), np.float32)
+    score[1, 1, 2] = score[1, 2, 1] = -np.inf
+    assert decode(score, [2] * 3, single_root=False)[1].tolist() == [0, 0, 0]
+    with pytest.raises(ValueError, match=r"sentence 1: .* no tree with a single root"):
+        decode(score, [2] * 3)
+    with pytest.raises(ValueError, match=r"sentence 1: .* no projective tree with a single root"):
+        decode(score, [2] * 3, "eisner")
+    score[2, :, 0] = -np.inf
+    with pytest.raises(ValueError, match=r"sentence 2: .* no tree$"):
+        decode(score, [2] * 3, single_root=False)
+
+
+def test_wrong_arguments() -> None:
+    score = np.zeros((2, 3, 3), np.float32)
+    with pytest.raises(ValueError, match="unknown algorithm 'cle', not one of argmax, mst, eisner"):
+        decode(score, [2, 2], "cle")
+    with pytest.raises(ValueError, match="threads is 0"):
+        decode(score, [2, 2], threads=0)
+    for shape in [(3, 3), (2, 3, 4), (2, 0, 0)]:
+        with pytest.raises(ValueError, match="scores have shape"):
+            decode(np.zeros(shape), [2, 2])
+    with pytest.raises(ValueError, match="not real numbers"):
+        decode(score.astype(np.complex64), [2, 2])
+    with pytest.raises(ValueError, match="lengths have shape"):
+        decode(score, [2])
+    with pytest.raises(ValueError, match="not integers"):
+        decode(score, [2.0, 2.0])
+    for wrong in (3, -1):
+        with pytest.raises(ValueError, match=f"sentence 1: length {wrong} is not within 0..2"):
+            decode(score, [2, wrong])
