@@ -1,0 +1,18 @@
+"""Options that several commands share, so that they read the same everywhere."""
+
+from typing import Annotated
+
+import typer
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more on stderr.")]
+Encoding = Annotated[
+    str, typer.Option(envvar="DEPKIT_ENCODING", help="The input files' encoding, e.g. latin-1.")
+]
+Device = Annotated[
+    str, typer.Option(envvar="DEPKIT_DEVICE", help="auto, cpu, cuda, cuda:N or mps.")
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(envvar="DEPKIT_THREADS", min=1, help="CPU threads; all cores if not given."),
+]

@@ -1,0 +1,126 @@
+"""depkit train: treebanks in, a model directory out."""
+
+import math
+import re
+import shutil
+import statistics
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from depkit.cli.options import Device, Encoding, Quiet, Threads, Verbose
+
+if TYPE_CHECKING:
+    from depkit.training.checkpoint import State
+
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+def train_command(
+    train: Annotated[list[str], typer.Argument(help="Training treebanks.", metavar="TRAIN...")],
+    output: Annotated[str, typer.Option("--output", "-o", help="The model directory to make.")],
+    dev: Annotated[str, typer.Option(help="The treebank that chooses the best epoch.")] = "",
+    dev_split: Annotated[
+        float | None, typer.Option(help="Instead: this share of TRAIN, evenly spread, e.g. 0.1.")
+    ] = None,
+    recipe: Annotated[
+        str, typer.Option(envvar="DEPKIT_RECIPE", help="bilstm, selfatt, li2019-bilstm, ...")
+    ] = "bilstm",
+    config: Annotated[str, typer.Option(help="A TOML file over the recipe.")] = "",
+    set: Annotated[
+        list[str] | None,
+        typer.Option(help="One setting over both, e.g. encoder.layers=4; repeatable."),
+    ] = None,
+    init: Annotated[str, typer.Option(help="Start from this model's weights and words.")] = "",
+    seed: Annotated[int, typer.Option(envvar="DEPKIT_SEED", min=0, help="Random seed.")] = 1,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Train so many, from --seed on; mean and deviation.")
+    ] = 1,
+    epochs: Annotated[int | None, typer.Option(min=1, help="At most so many epochs.")] = None,
+    patience: Annotated[
+        int | None, typer.Option(min=1, help="Stop after so many epochs without a gain.")
+    ] = None,
+    max_time: Annotated[str, typer.Option(help="At most so long, e.g. 90s, 10m, 2h.")] = "",
+    resume: Annotated[bool, typer.Option(help="Go on with the run in the output.")] = False,
+    device: Device = "auto",
+    threads: Threads = None,
+    encoding: Encoding = "utf-8",
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Train a parser. The directory holds the best epoch's model at any moment.
+
+    It also keeps the last state (for --resume), a log (log.jsonl) and a model card.
+
+    Example: depkit train train.conllu --dev dev.conllu -o en.model --max-time 90m
+    """
+    if bool(dev) == (dev_split is not None):
+        raise typer.BadParameter("name either --dev FILE or --dev-split SHARE")
+    limit = _seconds(max_time)
+    directory = Path(output)
+    if not resume and directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise ValueError(f"{output} is there already; --resume goes on with it, or name another")
+
+    import torch
+
+    from depkit.parsers.model_directory import load
+    from depkit.parsers.parser import find_device
+    from depkit.training.card import write_card
+    from depkit.training.data import findings, missing_tags, read_treebanks, settle, split
+    from depkit.training.loop import train as run
+    from depkit.training.progress import Progress
+    from depkit.training.recipe import adopt, make_recipe
+
+    settings = list(set or [])
+    settings += [f"training.epochs={epochs}"] if epochs else []
+    settings += [f"training.patience={patience}"] if patience else []
+    chosen = make_recipe(recipe, config or None, settings)
+    place = find_device(device)
+    initial = load(init, "cpu") if init else None
+    if threads:
+        torch.set_num_threads(threads)
+    train_sentences = read_treebanks(train, encoding)
+    if dev_split is not None:
+        train_sentences, dev_sentences = split(train_sentences, dev_split)
+    else:
+        dev_sentences = read_treebanks([dev], encoding)
+    chosen = adopt(chosen, initial.config) if initial else settle(chosen, train_sentences)
+    missing_tags([*train_sentences, *dev_sentences], chosen.inputs)
+
+    for finding in findings(train_sentences, dev_sentences, chosen.decoder):
+        if not quiet:
+            print(f"depkit: note: {finding}", file=sys.stderr)
+    directory.mkdir(parents=True, exist_ok=True)
+    states: list[State] = []
+    for number in range(seed, seed + seeds):
+        place_of_seed = directory / f"seed-{number}" if seeds > 1 else directory
+        place_of_seed.mkdir(exist_ok=True)
+        state = run(
+            chosen, train_sentences, dev_sentences, place_of_seed, place, number,
+            resume, limit, initial, Progress(place_of_seed, quiet),
+        )  # fmt: skip
+        write_card(place_of_seed, chosen, state, len(train_sentences), len(dev_sentences))
+        states.append(state)
+    if seeds > 1:
+        best = max(states, key=lambda state: state.best)
+        for file in (directory / f"seed-{best.seed}").iterdir():
+            if file.name not in ("last.safetensors", "log.jsonl"):
+                shutil.copy(file, directory)
+        scores = [state.best for state in states]
+        print(
+            f"dev {chosen.training.select} of {seeds} seeds:"
+            f" {statistics.mean(scores):.2f} ± {statistics.stdev(scores):.2f};"
+            f" {output} is seed {best.seed}'s, {best.best:.2f}",
+            file=sys.stderr,
+        )
+
+
+def _seconds(text: str) -> float:
+    if not text:
+        return math.inf
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
+    if not match:
+        raise typer.BadParameter(f"--max-time {text!r} is no time; write 90s, 10m or 2h")
+    return float(match[1]) * _UNITS[match[2] or "s"]

@@ -1,0 +1,1 @@
+"""Torch building blocks, one idea a file; they know tensors, not sentences."""

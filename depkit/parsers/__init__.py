@@ -1,0 +1,1 @@
+"""A parser = inputs + encoder + scorer + decoder; one file a family."""

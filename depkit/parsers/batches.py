@@ -1,0 +1,197 @@
+"""Sentences as arrays, and padded batches of them, without a loop over tokens."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from depkit.corpus.sentence import Sentence
+from depkit.parsers.config import ParserConfig
+from depkit.parsers.vocabulary import LONGEST_WORD, PAD, ROOT, Vocabulary
+
+IGNORED = -100  # a target that counts in no loss
+_WIDTHS = (4, 8, 16, LONGEST_WORD)  # distinct forms are read in groups of so many characters
+_FORMS = 32  # groups of forms are filled up to a multiple of it
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Sentences laid end to end: a padding entry, then for each w0 and its words.
+
+    sizes, starts: [sentences], on the host: words and w0, and where w0 lies. form: [total],
+    on the host: the number of the distinct form. The tensors lie on the device:
+    word, tag, head, [total]; targets by column, [total]; characters: [forms, LONGEST_WORD];
+    form_sizes: [forms], also on the host as `form_widths`.
+    """
+
+    sizes: np.ndarray
+    starts: np.ndarray
+    form: np.ndarray
+    form_widths: np.ndarray
+    word: Tensor
+    tag: Tensor
+    head: Tensor
+    targets: dict[str, Tensor]
+    characters: Tensor
+    form_sizes: Tensor
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded sentences on a device, w0 first.
+
+    sentences: [batch], on the host: their numbers; sizes likewise: their words and w0.
+    lengths: [batch], the same on the device. word, tag, form: [batch, length]; form numbers
+    rows of characters: [forms, longest], form_sizes: [forms], in groups of (end, width).
+    head and the targets by column: [batch, length], gold, IGNORED where nothing counts.
+    """
+
+    sentences: np.ndarray
+    sizes: np.ndarray
+    lengths: Tensor
+    word: Tensor
+    tag: Tensor
+    form: Tensor
+    characters: Tensor
+    form_sizes: Tensor
+    groups: list[tuple[int, int]]
+    head: Tensor
+    targets: dict[str, Tensor]
+
+
+def encode(
+    sentences: Sequence[Sentence],
+    vocabulary: Vocabulary,
+    config: ParserConfig,
+    device: torch.device,
+) -> Dataset:
+    """Sentences as a Dataset on a device. Words without a head count in no loss."""
+    sizes = np.array([len(sentence) + 1 for sentence in sentences], dtype=np.int64)
+    starts = np.concatenate(([1], 1 + np.cumsum(sizes)))[:-1]
+    forms: dict[str, int] = {"": 0, "\n": 1}  # padding and w0; no form is either
+    tag_column, lower = config.inputs.tag_column, config.inputs.lowercase
+    word, form, tag, head = [PAD], [0], [PAD], [IGNORED]
+    columns: dict[str, list[int]] = {name: [IGNORED] for name in vocabulary.columns}
+    words, tags = vocabulary.words.numbers, vocabulary.tags.numbers
+    for sentence in sentences:
+        shown = map(str.lower, sentence.form) if lower else sentence.form
+        word += [ROOT, *(words.get(each, 1) for each in shown)]
+        form += [1, *(forms.setdefault(each, len(forms)) for each in sentence.form)]
+        if config.inputs.tag:
+            tag += [ROOT, *(tags.get(each, 1) for each in getattr(sentence, tag_column))]
+        head += [IGNORED, *(each if each >= 0 else IGNORED for each in sentence.head)]
+        for name, table in vocabulary.columns.items():
+            numbers = table.numbers
+            column = getattr(sentence, name)
+            columns[name] += [IGNORED, *(numbers.get(each, IGNORED) for each in column)]
+    characters, form_sizes = _characters(forms, vocabulary)
+
+    def put(numbers: Iterable[int] | np.ndarray) -> Tensor:
+        return torch.as_tensor(np.asarray(numbers, dtype=np.int64), device=device)
+
+    return Dataset(
+        sizes, starts, np.array(form, dtype=np.int64), form_sizes, put(word),
+        put(tag if config.inputs.tag else word), put(head),
+        {name: put(column) for name, column in columns.items()},
+        put(characters), put(form_sizes),
+    )  # fmt: skip
+
+
+def _characters(forms: Iterable[str], vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
+    """The characters of the distinct forms, [forms, LONGEST_WORD], and how many they are."""
+    rows = [vocabulary.characters_of(form) for form in forms]
+    rows[:2] = [[PAD], [ROOT]]
+    sizes = np.array([len(row) for row in rows], dtype=np.int64)
+    characters = np.zeros((len(rows), LONGEST_WORD), dtype=np.int64)
+    characters[np.arange(LONGEST_WORD) < sizes[:, None]] = np.concatenate(rows)
+    return characters, sizes
+
+
+def make_batch(data: Dataset, sentences: np.ndarray) -> Batch:
+    """The batch of some of a dataset's sentences, given by number.
+
+    What the host knows (sizes, distinct forms) is worked out there and sent once, so that
+    a GPU is never waited for. Lengths and numbers of forms are rounded up, as kernels are
+    built anew for every shape.
+    """
+    device = data.word.device
+    sizes = data.sizes[sentences]
+    length = rounded_length(int(sizes.max()))
+    place = np.arange(length)
+    index = np.where(place < sizes[:, None], data.starts[sentences][:, None] + place, 0)
+    distinct, form = np.unique(data.form[index], return_inverse=True)
+    chosen, rank, groups = _grouped(distinct, data.form_widths)
+    parts = [index.ravel(), rank[form].ravel(), chosen, sizes]
+    sent = torch.as_tensor(np.concatenate(parts))
+    if device.type == "cuda":
+        sent = sent.pin_memory().to(device, non_blocking=True)
+    flat, form_place, forms, lengths = sent.split([len(part) for part in parts])
+    shape = (len(sentences), length)
+    return Batch(
+        sentences, sizes, lengths, data.word[flat].view(shape), data.tag[flat].view(shape),
+        form_place.view(shape), data.characters[forms], data.form_sizes[forms], groups,
+        data.head[flat].view(shape),
+        {name: column[flat].view(shape) for name, column in data.targets.items()},
+    )  # fmt: skip
+
+
+def _grouped(
+    distinct: np.ndarray, widths: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
+    """Distinct forms in groups of similar width, each filled up with the padding form.
+
+    distinct: [forms], their numbers; widths: of all forms. Returns the numbers with the
+    padding, the new place of each of `distinct`, and (end, width) of each group.
+    """
+    rank = np.empty_like(distinct)
+    chosen: list[np.ndarray] = []
+    groups: list[tuple[int, int]] = []
+    end, narrow = 0, 0
+    for width in _WIDTHS:
+        members = np.flatnonzero((widths[distinct] > narrow) & (widths[distinct] <= width))
+        narrow = width
+        if len(members):
+            rank[members] = np.arange(end, end + len(members))
+            padding = np.zeros(-len(members) % _FORMS, dtype=distinct.dtype)
+            chosen += [distinct[members], padding]
+            end += len(members) + len(padding)
+            groups.append((end, width))
+    return np.concatenate(chosen), rank, groups
+
+
+def rounded_length(length: int) -> int:
+    """The length that sentences of this length are padded to: by at most an eighth."""
+    step = max(2, 1 << max(0, (length - 1).bit_length() - 3))
+    return -(-length // step) * step
+
+
+def length_batches(
+    sizes: np.ndarray, tokens: int, random: np.random.Generator | None = None
+) -> list[np.ndarray]:
+    """Sentence numbers in batches of similar length, of at most `tokens` padded tokens.
+
+    sizes: [sentences]. Batches of a length are equally large, and what is left over joins
+    the next length, so that few shapes occur. A sentence longer than `tokens` is a batch of
+    its own. With `random`, sentences are mixed and the batches come in random order;
+    without, shortest first.
+    """
+    order = np.arange(len(sizes)) if random is None else random.permutation(len(sizes))
+    rounded = np.array([rounded_length(size) for size in sizes.tolist()], dtype=np.int64)
+    batches: list[np.ndarray] = []
+    rest = order[:0]
+    for length in np.unique(rounded).tolist():
+        rest = np.concatenate((rest, order[rounded[order] == length]))
+        size = max(1, tokens // length)
+        full = len(rest) // size * size
+        batches += list(rest[:full].reshape(-1, size))
+        rest = rest[full:]
+    if len(rest):
+        batches.append(rest)
+    if random is not None:
+        batches = [batches[i] for i in random.permutation(len(batches))]
+    return batches

@@ -1,0 +1,213 @@
+"""A trained graph parser: vocabulary, network and decoder; sentences in, trees out."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.sentence import Sentence
+from depkit.parsers.batches import Batch, encode, length_batches, make_batch
+from depkit.parsers.biaffine import BiaffineNetwork, Scores
+from depkit.parsers.config import ParserConfig
+from depkit.parsers.vocabulary import Vocabulary
+from depkit.trees.decode import decode
+
+FIRST_WINDOW = 1_000  # words read before the first batch is parsed; later windows are larger
+WINDOW = 20_000
+BATCH_TOKENS = 4_000
+
+
+@dataclass
+class Parser:
+    """A graph parser on a device.
+
+    network: in evaluation mode when it parses. threads: for the decoder.
+    """
+
+    config: ParserConfig
+    vocabulary: Vocabulary
+    network: BiaffineNetwork
+    device: torch.device
+    precision: torch.dtype = torch.float32
+    threads: int = 1
+
+    def score(self, batch: Batch) -> Scores:
+        """The scores of a batch; see `biaffine.Scores`."""
+        with mixed(self.device, self.precision):
+            scores = self.network.score(batch)
+
+        def label_at(heads: Tensor) -> Tensor:
+            with mixed(self.device, self.precision):
+                return scores.label_at(heads)
+
+        return replace(scores, label_at=label_at)
+
+    def parse(
+        self,
+        sentences: Iterable[Sentence],
+        tags: str = "missing",
+        batch_tokens: int = BATCH_TOKENS,
+        algorithm: str | None = None,
+        root: str | None = None,
+    ) -> Iterator[Sentence]:
+        """The sentences with the parser's trees, in input order and bounded memory.
+
+        tags: "missing" fills in the tag columns of sentences that have no tags, "keep"
+        leaves all tags alone, "predict" overwrites them. batch_tokens: how many padded words
+        are scored at once; a batch that does not fit in memory is split. algorithm, root:
+        instead of the model's own (see `config.Decoder`).
+        Raises FormatError at a sentence without the tags that the model reads, MemoryError
+        naming a sentence that does not fit in memory by itself.
+        """
+        window: list[Sentence] = []
+        words, limit = 0, FIRST_WINDOW
+        for sentence in sentences:
+            self._check_tags(sentence)
+            window.append(sentence)
+            words += len(sentence)
+            if words >= limit:
+                yield from self._parse_window(window, tags, batch_tokens, algorithm, root)
+                window, words, limit = [], 0, min(2 * limit, WINDOW)
+        if window:
+            yield from self._parse_window(window, tags, batch_tokens, algorithm, root)
+
+    def _check_tags(self, sentence: Sentence) -> None:
+        column = self.config.inputs.tag_column
+        if self.config.inputs.tag and "_" not in self.vocabulary.tags.numbers:
+            tags = getattr(sentence, column)
+            if "_" in tags:
+                raise FormatError(
+                    *sentence.place(tags.index("_")),
+                    f"no {column.upper()}, but this model reads it; tag the file first",
+                )
+
+    @torch.inference_mode()
+    def _parse_window(
+        self,
+        sentences: list[Sentence],
+        tags: str,
+        batch_tokens: int,
+        algorithm: str | None,
+        root: str | None,
+    ) -> Iterator[Sentence]:
+        self.network.eval()
+        data = encode(sentences, self.vocabulary, self.config, self.device)
+        parsed: list[Sentence | None] = [None] * len(sentences)
+        pending = length_batches(data.sizes, batch_tokens)[::-1]
+        while pending:
+            numbers = pending.pop()
+            try:
+                batch = make_batch(data, numbers)
+                results = self._analyse(batch, algorithm, root)
+            except (RuntimeError, MemoryError) as error:
+                if not _out_of_memory(error):
+                    raise
+                if len(numbers) == 1:
+                    sentence = sentences[numbers[0]]
+                    file, line, sent_id = sentence.place()
+                    raise MemoryError(
+                        f"{file}:{line}: {sent_id}: a sentence of {len(sentence)} words does"
+                        " not fit in memory; split it or leave it out"
+                    ) from error
+                middle = len(numbers) // 2
+                pending += [numbers[middle:], numbers[:middle]]
+                continue
+            for i, number in enumerate(numbers.tolist()):
+                parsed[number] = self._tree(sentences[number], i, results, tags)
+        yield from (sentence for sentence in parsed if sentence is not None)
+
+    def _analyse(
+        self, batch: Batch, algorithm: str | None, root: str | None
+    ) -> dict[str, np.ndarray]:
+        """Heads and the numbers of the best labels and tags, [batch, length] each."""
+        decoder = self.config.decoder
+        scores = self.score(batch)
+        heads = decode(
+            scores.arc.log_softmax(-1).cpu().numpy(),
+            batch.sizes - 1,
+            algorithm or decoder.algorithm,
+            (root or decoder.root) == "single",
+            self.threads,
+        )
+        at_heads = torch.as_tensor(heads, device=self.device, dtype=torch.int64).clamp(min=0)
+        labels = self._barred(scores.label_at(at_heads), at_heads).argmax(-1)
+        best = {name: column.argmax(-1) for name, column in scores.columns.items()}
+        numbers = {name: each.cpu().numpy() for name, each in (best | {"deprel": labels}).items()}
+        return numbers | {"head": heads}
+
+    def _barred(self, label: Tensor, heads: Tensor) -> Tensor:
+        """The root's relation at the root's children and nowhere else, where that is the rule."""
+        table = self.vocabulary.columns["deprel"]
+        root = table.numbers.get(self.config.decoder.root_label)
+        if root is None or len(table) < 2:
+            return label
+        is_root = torch.arange(len(table), device=label.device) == root
+        return label.masked_fill((heads == 0)[..., None] != is_root, float("-inf"))
+
+    def _tree(
+        self, sentence: Sentence, row: int, results: dict[str, np.ndarray], tags: str
+    ) -> Sentence:
+        words = slice(1, len(sentence) + 1)
+        symbols = {
+            name: [table.symbols[number] for number in results[name][row, words].tolist()]
+            for name, table in self.vocabulary.columns.items()
+        }
+        columns = {
+            name: column
+            for name, column in symbols.items()
+            if name != "deprel" and name in sentence.format.columns
+        }
+        untagged = set(sentence.upos) | set(sentence.xpos) == {"_"}
+        if tags == "missing" and untagged:
+            columns = {
+                name: column
+                for name, column in columns.items()
+                if set(getattr(sentence, name)) == {"_"}
+            }
+        elif tags != "predict":
+            columns = {}
+        heads = results["head"][row, words].tolist()
+        return sentence.with_tree(heads, symbols["deprel"], columns)
+
+
+def _out_of_memory(error: BaseException) -> bool:
+    text = str(error)
+    return (
+        isinstance(error, MemoryError | torch.OutOfMemoryError)
+        or "out of memory" in text
+        or "can't allocate memory" in text
+    )
+
+
+def mixed(device: torch.device, precision: torch.dtype) -> torch.autocast:
+    """Inside it, what is safe in that precision is computed in it."""
+    return torch.autocast(device.type, precision, enabled=precision != torch.float32)
+
+
+def best_precision(device: torch.device) -> torch.dtype:
+    """bfloat16 where the device computes in it, else float32."""
+    if device.type == "cuda":
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
+    if device.type == "cpu" and torch.cpu._is_avx512_bf16_supported():
+        return torch.bfloat16
+    return torch.float32
+
+
+def find_device(name: str = "auto") -> torch.device:
+    """The device of that name; "auto" is the first GPU, else the CPU.
+
+    Raises ValueError if there is no such device here.
+    """
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(f"no device {name!r} here: {str(error).splitlines()[0]}") from None
+    return device

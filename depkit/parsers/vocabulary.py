@@ -1,0 +1,87 @@
+"""Words, characters, tags and relations as numbers."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from depkit.corpus.sentence import Sentence
+from depkit.parsers.config import ParserConfig
+
+PAD, UNKNOWN, ROOT = 0, 1, 2
+SPECIAL = ["<pad>", "<unknown>", "<root>"]
+LONGEST_WORD = 32  # characters that are read of a word, from both ends
+
+
+class Table:
+    """Symbols in order, their numbers, and the number of an unknown one."""
+
+    def __init__(self, symbols: list[str]) -> None:
+        self.symbols = symbols
+        self.numbers = {symbol: i for i, symbol in enumerate(symbols)}
+
+    def __len__(self) -> int:
+        return len(self.symbols)
+
+    def get(self, symbol: str) -> int:
+        return self.numbers.get(symbol, UNKNOWN)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The tables of a parser. `columns`: what is predicted (relations, tags), by column."""
+
+    words: Table
+    characters: Table
+    tags: Table
+    columns: dict[str, Table]
+
+    def characters_of(self, form: str) -> list[int]:
+        """A form's characters, the middle of a very long one left out; never empty."""
+        if len(form) > LONGEST_WORD:
+            form = form[: LONGEST_WORD // 2] + form[-LONGEST_WORD // 2 :]
+        return [self.characters.get(character) for character in form] or [UNKNOWN]
+
+    def to_json(self) -> dict[str, object]:
+        """Plain data for `from_json`."""
+        return {
+            "words": self.words.symbols,
+            "characters": self.characters.symbols,
+            "tags": self.tags.symbols,
+            "columns": {name: table.symbols for name, table in self.columns.items()},
+        }
+
+    @staticmethod
+    def from_json(data: dict) -> "Vocabulary":
+        """The vocabulary that `to_json` described."""
+        columns = {name: Table(symbols) for name, symbols in data["columns"].items()}
+        return Vocabulary(
+            Table(data["words"]), Table(data["characters"]), Table(data["tags"]), columns
+        )
+
+
+def build_vocabulary(sentences: Iterable[Sentence], config: ParserConfig) -> Vocabulary:
+    """Count a training treebank. Symbols stand in order of frequency, ties alphabetically."""
+    words: Counter[str] = Counter()
+    characters: Counter[str] = Counter()
+    tags: Counter[str] = Counter()
+    columns: dict[str, Counter[str]] = {
+        name: Counter() for name in ["deprel", *config.scorer.predict]
+    }
+    for sentence in sentences:
+        words.update(map(str.lower, sentence.form) if config.inputs.lowercase else sentence.form)
+        characters.update("".join(sentence.form))
+        if config.inputs.tag:
+            tags.update(getattr(sentence, config.inputs.tag_column))
+        for name, counter in columns.items():
+            counter.update(getattr(sentence, name))
+    return Vocabulary(
+        Table(SPECIAL + _ordered(words, config.inputs.word_min_count)),
+        Table(SPECIAL + _ordered(characters)),
+        Table(SPECIAL + _ordered(tags)),
+        {name: Table(_ordered(counter)) for name, counter in columns.items()},
+    )
+
+
+def _ordered(counter: Counter[str], least: int = 1) -> list[str]:
+    kept = [(-count, symbol) for symbol, count in counter.items() if count >= least]
+    return [symbol for _, symbol in sorted(kept)]

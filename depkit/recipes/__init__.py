@@ -1,0 +1,1 @@
+"""TOML recipes that come with depkit."""

@@ -1,0 +1,1 @@
+"""Recipe, loop, schedule and checkpoint."""

@@ -1,0 +1,36 @@
+"""The model card: what a model is, how it was made and how well it does."""
+
+from pathlib import Path
+
+from depkit.parsers.model_directory import CARD, write_text
+from depkit.training.checkpoint import State
+from depkit.training.progress import clock
+from depkit.training.recipe import Recipe
+
+
+def write_card(directory: Path, recipe: Recipe, state: State, train: int, dev: int) -> None:
+    """README.md of a model directory; train, dev: numbers of sentences."""
+    tags = ", ".join(recipe.scorer.predict) or "none"
+    reads = [
+        name
+        for name, size in (
+            ("words", recipe.inputs.word),
+            ("characters", recipe.inputs.char),
+            (f"tags ({recipe.inputs.tag_column})", recipe.inputs.tag),
+        )
+        if size
+    ]
+    text = f"""# A depkit parser
+
+- Encoder: {recipe.encoder.kind}, {recipe.encoder.layers} layers
+- Reads: {", ".join(reads)}
+- Predicts: heads, relations; tags: {tags}
+- Root: {recipe.decoder.root}
+- Trained on {train} sentences for {state.epoch} epochs ({state.update} updates, \
+{clock(state.seconds)}), seed {state.seed}
+- Chosen by dev {recipe.training.select}: {state.best:.2f} after epoch {state.best_epoch}, \
+on {dev} sentences, all words scored
+
+The recipe is config.toml. Parse with `depkit parse --model DIR`.
+"""
+    write_text(directory, CARD, text)

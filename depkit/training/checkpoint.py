@@ -1,0 +1,88 @@
+"""A training run's state in one file, so that it is replaced whole: weights, optimiser, place."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from depkit.corpus.files import atomic
+
+LAST = "last.safetensors"
+
+
+class ResumeError(ValueError):
+    """A checkpoint that cannot be gone on from."""
+
+
+@dataclass
+class State:
+    """Where a run stands. What is random follows from (seed, epoch, update), so no generator
+    needs to be kept.
+
+    fingerprint: of the data and the recipe; update: updates done; epoch: epochs
+    done; batch: of the next one's batches, those done; loss: summed over these; best: the
+    best dev score, after `best_epoch` epochs; seconds: of training so far.
+    """
+
+    fingerprint: str
+    seed: int
+    update: int = 0
+    epoch: int = 0
+    batch: int = 0
+    loss: float = 0.0
+    best: float = -1.0
+    best_epoch: int = 0
+    seconds: float = 0.0
+
+
+def save_state(directory: Path, state: State, network: nn.Module, optimizer: object) -> None:
+    """Write the checkpoint; a kill at any moment leaves the previous one or this one."""
+    tensors = {f"network.{name}": each for name, each in network.state_dict().items()}
+    for name, parts in _moments(network, optimizer).items():
+        tensors |= {f"optimizer.{name}.{part}": each for part, each in parts.items()}
+    metadata = {"state": json.dumps(asdict(state))}
+    with atomic(directory / LAST) as beside:
+        save_file({k: v.detach().contiguous() for k, v in tensors.items()}, beside, metadata)
+
+
+def load_state(
+    directory: Path, fingerprint: str, seed: int, network: nn.Module, optimizer: torch.optim.Adam
+) -> State | None:
+    """Put the checkpoint's weights and moments in place; None if there is no checkpoint yet.
+
+    Raises ResumeError if it is damaged or of other data, another recipe or another seed.
+    """
+    path = directory / LAST
+    if not path.exists():
+        return None
+    try:
+        with safe_open(path, framework="pt") as file:
+            state = State(**json.loads(file.metadata()["state"]))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ResumeError(f"{path}: damaged: {error}") from None
+    if (state.fingerprint, state.seed) != (fingerprint, seed):
+        raise ResumeError(
+            f"{path} was written with other data, another recipe or another seed;"
+            " resume with the same ones, or train into another directory"
+        )
+    prefix = "network."
+    network.load_state_dict(
+        {name.removeprefix(prefix): each for name, each in tensors.items() if prefix in name[:8]}
+    )
+    parameters = dict(network.named_parameters())
+    for name, each in tensors.items():
+        if name.startswith("optimizer."):
+            parameter, _, part = name.removeprefix("optimizer.").rpartition(".")
+            device = parameters[parameter].device
+            optimizer.state[parameters[parameter]][part] = each.to(device)
+    return state
+
+
+def _moments(network: nn.Module, optimizer: object) -> dict[str, dict[str, Tensor]]:
+    states = optimizer.state  # type: ignore[attr-defined]
+    return {name: states[each] for name, each in network.named_parameters() if each in states}

@@ -1,0 +1,145 @@
+"""The training loop: one can read it from top to bottom."""
+
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from depkit.corpus.sentence import Sentence
+from depkit.parsers.batches import encode, length_batches, make_batch
+from depkit.parsers.biaffine import BiaffineNetwork
+from depkit.parsers.model_directory import named_precision, write_description, write_weights
+from depkit.parsers.parser import Parser, mixed
+from depkit.parsers.vocabulary import build_vocabulary
+from depkit.score.attachment import evaluate
+from depkit.training.checkpoint import State, load_state, save_state
+from depkit.training.data import fingerprint
+from depkit.training.progress import Progress
+from depkit.training.recipe import Recipe
+from depkit.training.schedule import rate
+
+SAVE_EVERY = 300.0  # seconds between checkpoints inside an epoch
+
+
+class TrainingError(ValueError):
+    """A training that cannot go on."""
+
+
+def train(
+    recipe: Recipe,
+    train_sentences: Sequence[Sentence],
+    dev_sentences: Sequence[Sentence],
+    directory: Path,
+    device: torch.device,
+    seed: int = 1,
+    resume: bool = False,
+    max_time: float = math.inf,
+    initial: Parser | None = None,
+    progress: Progress | None = None,
+) -> State:
+    """Train a parser; the model directory holds the best epoch's weights at any moment.
+
+    recipe: as `data.settle` leaves it. max_time: seconds, over all resumptions; a linear
+    schedule is then through when the time is. initial: a parser to start from, with its vocabulary.
+    On the CPU a resumed run ends with the same weights as one never interrupted.
+    Raises ResumeError, and TrainingError if the loss is no longer finite.
+    """
+    training = recipe.training
+    progress = progress or Progress(directory, quiet=True)
+    torch.manual_seed(seed)
+    vocabulary = initial.vocabulary if initial else build_vocabulary(train_sentences, recipe)
+    network = BiaffineNetwork(recipe, vocabulary)
+    if initial:
+        network.load_state_dict(initial.network.state_dict())
+    network.to(device)
+    precision = named_precision(training.precision, device)
+    parser = Parser(recipe, vocabulary, network, device, precision, torch.get_num_threads())
+    optimizer = torch.optim.Adam(
+        network.parameters(), lr=training.rate, betas=(training.beta1, training.beta2),
+        eps=training.epsilon, weight_decay=training.weight_decay, fused=device.type != "mps",
+    )  # fmt: skip
+
+    key = fingerprint(recipe, train_sentences, dev_sentences)
+    state = load_state(directory, key, seed, network, optimizer) if resume else None
+    if state is None:
+        state = State(key, seed)
+        write_description(directory, recipe, vocabulary)
+    progress.resume(state.epoch)
+
+    data = encode(train_sentences, vocabulary, recipe, device)
+    per_epoch = len(length_batches(data.sizes, training.batch_tokens, np.random.default_rng()))
+    updates = training.epochs * -(-per_epoch // training.accumulate)
+    began = saved = time.monotonic() - state.seconds  # as if the run had never stopped
+    while not (
+        state.epoch >= training.epochs
+        or state.epoch - state.best_epoch >= training.patience
+        or state.seconds > max_time
+    ):
+        random = np.random.default_rng([seed, state.epoch])
+        batches = length_batches(data.sizes, training.batch_tokens, random)
+        network.train()
+        total = torch.tensor(state.loss, device=device)
+        epoch_began, words = time.monotonic(), 0
+        while state.batch < len(batches):
+            torch.manual_seed(seed * 1_000_003 + state.update)
+            now = time.monotonic() - began
+            done = max(state.update / updates, now / max_time)
+            for group in optimizer.param_groups:
+                group["lr"] = rate(training, state.update, done)
+            group_of_batches = batches[state.batch : state.batch + training.accumulate]
+            for sentences in group_of_batches:
+                batch = make_batch(data, sentences)
+                with mixed(device, precision):
+                    loss = network.loss(batch) / len(group_of_batches)
+                loss.backward()
+                total += loss.detach()
+                words += int(batch.sizes.sum()) - len(batch.sizes)
+            nn.utils.clip_grad_norm_(network.parameters(), training.clip)
+            optimizer.step()
+            optimizer.zero_grad()
+            state.update += 1
+            state.batch += len(group_of_batches)
+            if now > max_time:
+                break
+            if progress.due():
+                progress.status(
+                    f"epoch {state.epoch + 1}  {100 * state.batch / len(batches):.0f}%"
+                    f"  loss {float(total) * training.accumulate / state.batch:.3f}"
+                    f"  {words / (time.monotonic() - epoch_began):,.0f} words/s"
+                )
+            if time.monotonic() - saved > SAVE_EVERY and state.batch < len(batches):
+                state.loss, state.seconds = float(total), time.monotonic() - began
+                save_state(directory, state, network, optimizer)
+                saved = time.monotonic()
+
+        loss_sum = float(total)
+        if not math.isfinite(loss_sum):
+            raise TrainingError("the loss is not finite; lower training.rate or training.clip")
+        speed = words / (time.monotonic() - epoch_began)
+        dev = evaluate(dev_sentences, parser.parse(dev_sentences, "predict"))
+        uas, las = dev.UAS, dev.LAS
+        score = las if training.select == "LAS" else uas
+        better = score > state.best
+        if better:
+            write_weights(directory, network)
+            state.best, state.best_epoch = score, state.epoch + 1
+        state.seconds = time.monotonic() - began
+        mean = loss_sum * training.accumulate / state.batch
+        state.epoch, state.batch, state.loss = state.epoch + 1, 0, 0.0
+        left_epochs = training.epochs - state.epoch
+        left = min(state.seconds / state.epoch * left_epochs, max_time - state.seconds)
+        progress.epoch(
+            {
+                "epoch": state.epoch, "update": state.update, "loss": mean,
+                "rate": optimizer.param_groups[0]["lr"], "UAS": uas, "LAS": las,
+                "words_per_second": speed, "seconds": state.seconds, "left": max(0.0, left),
+                "best": better,
+            }
+        )  # fmt: skip
+        save_state(directory, state, network, optimizer)
+        saved = time.monotonic()
+    return state

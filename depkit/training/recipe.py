@@ -1,0 +1,107 @@
+"""A recipe: everything a training run is made of, as data read from TOML."""
+
+import tomllib
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from depkit.parsers.config import ConfigError, ParserConfig, from_dict
+
+
+@dataclass(frozen=True)
+class Training:
+    """The optimiser, its schedule and when to stop.
+
+    An update sees `accumulate` batches of at most `batch_tokens` padded tokens. The rate
+    rises linearly over `warmup` updates; then "exponential" multiplies it by `decay` every
+    `decay_updates`, "linear" takes it to nothing at the last of `epochs`, "constant" leaves
+    it. `patience`: epochs without a better dev score before stopping.
+    """
+
+    epochs: int = 60
+    patience: int = 20
+    batch_tokens: int = 1000
+    accumulate: int = 1
+    rate: float = 2e-3
+    beta1: float = 0.9
+    beta2: float = 0.9
+    epsilon: float = 1e-12
+    weight_decay: float = 0.0
+    clip: float = 5.0
+    warmup: int = 0
+    schedule: Literal["exponential", "linear", "constant"] = "linear"
+    decay: float = 0.75
+    decay_updates: int = 5000
+    select: Literal["LAS", "UAS"] = "LAS"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+
+
+@dataclass(frozen=True)
+class Recipe(ParserConfig):
+    """A parser's parts and how they are trained."""
+
+    training: Training = field(default_factory=Training)
+
+
+def recipe_names() -> list[str]:
+    """The names of the recipes that come with depkit."""
+    folder = resources.files("depkit.recipes")
+    return sorted(
+        each.name.removesuffix(".toml") for each in folder.iterdir() if each.name.endswith(".toml")
+    )
+
+
+def make_recipe(
+    name: str = "bilstm", file: str | None = None, settings: list[str] | None = None
+) -> Recipe:
+    """A shipped recipe, overlaid with a TOML file, overlaid with KEY=VALUE settings.
+
+    Raises ConfigError for an unknown name, key or value.
+    """
+    if name not in recipe_names():
+        raise ConfigError(f"no recipe {name!r}; there are {', '.join(recipe_names())}")
+    shipped = resources.files("depkit.recipes").joinpath(f"{name}.toml").read_text("utf-8")
+    tables = tomllib.loads(shipped)
+    if file:
+        try:
+            _overlay(tables, tomllib.loads(Path(file).read_text("utf-8")))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{file}: {error}") from None
+    for setting in settings or []:
+        _overlay(tables, _nested(setting))
+    return from_dict(Recipe, tables)
+
+
+def _overlay(tables: dict[str, Any], over: dict[str, Any]) -> None:
+    for key, value in over.items():
+        if isinstance(value, dict) and isinstance(tables.get(key), dict):
+            _overlay(tables[key], value)
+        else:
+            tables[key] = value
+
+
+def _nested(setting: str) -> dict[str, Any]:
+    """`a.b=VALUE` as tables; the value as TOML, else as a bare string."""
+    key, equals, text = setting.partition("=")
+    if not equals or not key.strip():
+        raise ConfigError(f"{setting!r} is not KEY=VALUE, for example training.epochs=10")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    nested: Any = value
+    for part in reversed(key.strip().split(".")):
+        nested = {part: nested}
+    return nested
+
+
+def adopt(recipe: Recipe, config: ParserConfig) -> Recipe:
+    """The recipe's training of another parser's parts, to go on from its weights."""
+    return replace(
+        recipe,
+        inputs=config.inputs,
+        encoder=config.encoder,
+        scorer=config.scorer,
+        decoder=config.decoder,
+    )
