@@ -1,0 +1,1 @@
+"""Evaluation and analysis of dependency trees; standard library and numpy only."""

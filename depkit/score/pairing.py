@@ -1,0 +1,107 @@
+"""Gold and predicted sentences side by side, the same words in each."""
+
+import os
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import PathLike, read
+from depkit.corpus.sentence import Sentence
+
+ADVICE = "eval compares trees over the same words: parse the gold file's own words"
+_SHOWN = 3  # how many words from the first difference on an error quotes
+
+
+@dataclass(frozen=True)
+class Source:
+    """Sentences and the name to call them by, "" for sentences in memory."""
+
+    name: str
+    sentences: Iterable[Sentence]
+
+
+def source(sentences: PathLike | Iterable[Sentence], encoding: str = "utf-8") -> Source:
+    """A file by its path (`-` is stdin), or sentences at hand."""
+    if isinstance(sentences, str | os.PathLike):
+        return Source(os.fspath(sentences), read(sentences, encoding=encoding))
+    return Source("", sentences)
+
+
+def pairs(
+    gold: Source, systems: Sequence[Source]
+) -> Iterator[tuple[Sentence, tuple[Sentence, ...]]]:
+    """Each gold sentence with every system's, all read in parallel, in constant memory.
+
+    Forms must be equal, character by character, and so must the number of sentences.
+    Raises FormatError at the first place where they are not, naming the system's line,
+    the gold line and the words there.
+    """
+    before: tuple[Sentence | None, ...] = (None,) * (1 + len(systems))
+    streams = (gold.sentences, *(system.sentences for system in systems))
+    for number, row in enumerate(zip_longest(*streams), start=1):
+        reference: Sentence | None = row[0]
+        if reference is None:
+            longer = next(predicted for predicted in row[1:] if predicted is not None)
+            raise _gold_ended(gold, before[0], longer, number)
+        for system, predicted, previous in zip(systems, row[1:], before[1:], strict=True):
+            if predicted is None:
+                raise _system_ended(system, previous, reference, number)
+            if predicted.form != reference.form:
+                raise _other_words(reference, predicted, number)
+        yield reference, row[1:]
+        before = row
+
+
+def _other_words(gold: Sentence, predicted: Sentence, number: int) -> FormatError:
+    """The first word where two sentences part, or the end of the shorter."""
+    together = zip(gold.form, predicted.form, strict=False)
+    shorter = min(len(gold), len(predicted))
+    word = next((i for i, (left, right) in enumerate(together) if left != right), shorter)
+    file, line, sent_id = predicted.place(min(word, len(predicted) - 1))
+    there = _place(gold, min(word, len(gold) - 1), number)
+    look_alike = _normal(gold.form[word : word + 1]) == _normal(predicted.form[word : word + 1])
+    ours, theirs = (_quoted(sentence, word, look_alike) for sentence in (predicted, gold))
+    if word == len(predicted):
+        what = f"ends after word {word}, {predicted.form[-1]!r}, but {there} goes on with {theirs}"
+    elif word == len(gold):
+        what = f"goes on with {ours} as word {word + 1}, but ends at {there}"
+    else:
+        what = f"has {ours} from word {word + 1} on, but {there} has {theirs}"
+        what += " (equal but for Unicode normalisation)" if look_alike else ""
+    return FormatError(
+        file, line, sent_id or gold.sent_id, f"sentence {number} {what}; {ADVICE}"
+    )  # fmt: skip
+
+
+def _gold_ended(
+    gold: Source, last: Sentence | None, predicted: Sentence, number: int
+) -> FormatError:
+    there = _place(last, len(last) - 1, number - 1) if last else gold.name or "the gold"
+    what = f"sentence {number}, {_quoted(predicted, 0)}, is one too many: {there} ends before it"
+    return FormatError(*predicted.place(), f"{what}; {ADVICE}")
+
+
+def _system_ended(
+    system: Source, last: Sentence | None, gold: Sentence, number: int
+) -> FormatError:
+    file, line, _ = last.place(len(last) - 1) if last else (system.name, 0, "")
+    there = _place(gold, 0, number)
+    what = f"ends after sentence {number - 1}, but {there} goes on with {_quoted(gold, 0)}"
+    return FormatError(file, line, gold.sent_id, f"{what}; {ADVICE}")
+
+
+def _quoted(sentence: Sentence, word: int, escaped: bool = False) -> str:
+    """A few words from one on; escaped: in ASCII, for words that look the same."""
+    shown = map(ascii if escaped else repr, sentence.form[word : word + _SHOWN])
+    return " ".join(shown) + (" ..." if len(sentence) > word + _SHOWN else "")
+
+
+def _normal(forms: list[str]) -> list[str]:
+    return [unicodedata.normalize("NFKC", form) for form in forms]
+
+
+def _place(gold: Sentence, word: int, number: int) -> str:
+    file, line, _ = gold.place(word)
+    return f"{file}:{line}" if line else f"gold sentence {number}"

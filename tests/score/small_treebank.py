@@ -1,0 +1,62 @@
+"""Two sentences of our own, gold and predicted, in which every punctuation policy differs."""
+
+from collections.abc import Iterable
+
+Word = tuple[str, str, str, int, str]  # form, upos, xpos, head, deprel
+
+GOLD: list[list[Word]] = [
+    [
+        ("The", "DET", "DT", 2, "det"),
+        ("cats", "NOUN", "NNS", 5, "nsubj:pass"),
+        (",", "PUNCT", ",", 5, "punct"),
+        ("(", "PUNCT", "-LRB-", 5, "punct:open"),
+        ("sleep", "VERB", "VBP", 0, "root"),
+        (")", "PUNCT", "-RRB-", 5, "PUNCT"),
+        ("$", "SYM", "$", 5, "dep"),
+        (".", "PUNCT", ".", 5, "punct"),
+    ],
+    [("Go", "VERB", "VB", 0, "root"), ("_", "X", "PU", 1, "dep"), ("!", "PUNCT", ".", 1, "punct")],
+]
+# Wrong: the subtype of "cats", the head of ",", the relation of "!". The tags are of no use.
+PREDICTED: list[list[Word]] = [
+    [
+        ("The", "X", "_", 2, "det"),
+        ("cats", "X", "_", 5, "nsubj"),
+        (",", "X", "_", 1, "punct"),
+        ("(", "X", "_", 5, "punct:open"),
+        ("sleep", "PUNCT", ".", 0, "root"),
+        (")", "X", "_", 5, "PUNCT"),
+        ("$", "X", "_", 5, "dep"),
+        (".", "X", "_", 5, "punct"),
+    ],
+    [("Go", "X", "_", 0, "root"), ("_", "X", "_", 1, "dep"), ("!", "X", "_", 1, "dep")],
+]
+
+
+def conllu(treebank: Iterable[Iterable[Word]], ends: str = "\n") -> str:
+    """The treebank as CoNLL-U, with a sent_id (s1, s2, ...) each, or with other line ends."""
+    lines = []
+    for number, sentence in enumerate(treebank, start=1):
+        lines.append(f"# sent_id = s{number}")
+        for i, (form, upos, xpos, head, deprel) in enumerate(sentence, start=1):
+            written = "_" if head < 0 else str(head)
+            lines.append(f"{i}\t{form}\t_\t{upos}\t{xpos}\t_\t{written}\t{deprel}\t_\t_")
+        lines.append("")
+    return "".join(line + ends for line in lines)
+
+
+def conllx(treebank: Iterable[Iterable[Word]]) -> str:
+    """The treebank as CoNLL-X: no comments."""
+    return "".join(line for line in conllu(treebank).splitlines(True) if line[0] != "#")
+
+
+def conll09(treebank: Iterable[Iterable[Word]]) -> str:
+    """The treebank as CoNLL-09, without predicates: one POS column, of XPOS."""
+    blocks = []
+    for sentence in treebank:
+        rows = [
+            f"{i}\t{form}\t_\t_\t{xpos}\t{xpos}\t_\t_\t{head}\t{head}\t{deprel}\t{deprel}\t_\t_\n"
+            for i, (form, _, xpos, head, deprel) in enumerate(sentence, start=1)
+        ]
+        blocks.append("".join(rows) + "\n")
+    return "".join(blocks)

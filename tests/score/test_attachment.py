@@ -1,0 +1,253 @@
+import gzip
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_treebank import GOLD, PREDICTED, conll09, conllu, conllx
+
+import depkit
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import read
+from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.score.attachment import (
+    COUNTS,
+    METRICS,
+    Evaluation,
+    count_attachments,
+    evaluate,
+    evaluate_systems,
+    percentages,
+)
+
+
+def sentences(text: str) -> list[Sentence]:
+    return list(read(io.StringIO(text, newline="")))
+
+
+def test_counts_by_hand() -> None:
+    counts = count_attachments(sentences(conllu(GOLD)), sentences(conllu(PREDICTED)))
+    assert counts.dtype == np.int64
+    assert counts.tolist() == [
+        # sentences, words, scored, heads, labels, both, complete heads and both, headless
+        [1, 8, 8, 7, 7, 6, 0, 0, 0],
+        [1, 3, 3, 3, 2, 2, 1, 0, 0],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("punct", "subtypes", "scored", "heads", "labels", "both", "unlabelled", "labelled"),
+    [
+        ("keep", "keep", 11, 10, 9, 8, 1, 0),
+        ("keep", "drop", 11, 10, 10, 9, 1, 0),
+        ("ptb", "keep", 8, 8, 7, 7, 2, 1),
+        ("ptb7", "keep", 6, 6, 5, 5, 2, 1),
+        ("ctb", "keep", 10, 9, 8, 7, 1, 0),
+        ("unicode", "keep", 5, 5, 4, 4, 2, 1),
+        ("unicode", "drop", 5, 5, 5, 5, 2, 2),
+        ("upos", "keep", 6, 6, 5, 5, 2, 1),
+        ("deprel", "keep", 6, 6, 5, 5, 2, 1),
+        ("tags:DT,$", "keep", 9, 8, 7, 6, 1, 0),
+    ],
+)
+def test_policies_by_hand(
+    punct: str,
+    subtypes: str,
+    scored: int,
+    heads: int,
+    labels: int,
+    both: int,
+    unlabelled: int,
+    labelled: int,
+) -> None:
+    gold, predicted = sentences(conllu(GOLD)), sentences(conllu(PREDICTED))
+    result = evaluate(gold, predicted, punct, subtypes)
+    assert (result.sentences, result.words, result.scored) == (2, 11, scored)
+    assert pytest.approx(100 * heads / scored) == result.UAS
+    assert pytest.approx(100 * labels / scored) == result.LA
+    assert pytest.approx(100 * both / scored) == result.LAS
+    assert pytest.approx(100 * unlabelled / 2) == result.UEM
+    assert pytest.approx(100 * labelled / 2) == result.LEM
+    assert result.as_dict() == {
+        "system": "",
+        "signature": result.signature,
+        "sentences": 2,
+        "words": 11,
+        "scored": scored,
+        **{metric: getattr(result, metric) for metric in METRICS},
+    }
+
+
+def test_nothing_scored_in_a_sentence_is_a_complete_match() -> None:
+    gold = [new_sentence(["!"], {"head": ["0"], "deprel": ["root"]}), *sentences(conllu(GOLD))]
+    wrong = [new_sentence(["!"], {"head": ["0"], "deprel": ["punct"]}), *gold[1:]]
+    result = evaluate(gold, wrong, "unicode")
+    assert (result.UEM, result.LEM, result.scored) == (100.0, 100.0, 5)
+
+
+def test_signature() -> None:
+    gold = sentences(conllu(GOLD))
+    version = getattr(depkit, "__version__", "unknown")
+    assert evaluate(gold, gold, "ptb", "drop").signature == (
+        f"depkit:{version}|punct:ptb|subtypes:drop|sentences:2|words:11|scored:8"
+    )
+    listed = evaluate(gold, gold, "tags:PU,|,DT,%,PU").signature
+    assert "|punct:tags:%25,DT,PU,%7C|" in listed
+
+
+def test_predicted_word_without_a_head_is_wrong_and_counted() -> None:
+    lost = [(*word[:3], -1, "_") if word[0] == "$" else word for word in GOLD[0]]
+    result = evaluate(sentences(conllu(GOLD)), sentences(conllu([lost, GOLD[1]])))
+    assert (result.totals["heads"], result.totals["labels"]) == (10, 10)
+    assert result.totals["headless"] == 1
+
+
+def test_gold_word_without_a_head(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.conllu"
+    gold.write_text(conllu([GOLD[1], [(*GOLD[1][0][:3], -1, "_"), *GOLD[1][1:]]]))
+    predicted = sentences(conllu([GOLD[1], GOLD[1]]))
+    with pytest.raises(
+        FormatError, match=r"gold\.conllu:7: s2: word 1 of sentence 2, 'Go', has no"
+    ):
+        evaluate(gold, predicted)
+
+
+@pytest.mark.parametrize("punct", ["ptb", "ptb7", "ctb", "tags:X", "upos", "deprel"])
+def test_policy_without_its_column(punct: str) -> None:
+    bare = [[(form, "_", "_", head, "_") for form, _, _, head, _ in GOLD[1]]]
+    gold = sentences(conllu(bare))
+    column = {"upos": "UPOS", "deprel": "DEPREL"}.get(punct, "XPOS")
+    with pytest.raises(FormatError, match=f"reads {column}, which is _ throughout"):
+        evaluate(gold, gold, punct)
+    assert evaluate(gold, gold, "unicode").scored == 1
+    partly = sentences(conllu([*bare, GOLD[1]]))
+    assert evaluate(partly, partly, punct).words == 6
+
+
+def test_upos_of_conll09_is_missing() -> None:
+    gold = sentences(conll09(GOLD))
+    with pytest.raises(FormatError, match="UPOS"):
+        evaluate(gold, gold, "upos")
+
+
+def test_nothing_to_score() -> None:
+    with pytest.raises(FormatError, match="gold: no sentences"):
+        evaluate([], [])
+    only = [new_sentence(["!"], {"head": ["0"], "deprel": ["root"]})]
+    with pytest.raises(FormatError, match="'unicode' leaves no word"):
+        evaluate(only, only, "unicode")
+
+
+def test_unknown_choices() -> None:
+    gold = sentences(conllu(GOLD))
+    with pytest.raises(ValueError, match="no punctuation policy 'all'"):
+        evaluate(gold, gold, "all")
+    with pytest.raises(ValueError, match="subtypes"):
+        evaluate(gold, gold, subtypes="cut")
+
+
+def test_every_mix_of_formats_line_ends_and_packing(tmp_path: Path) -> None:
+    for name, text in {
+        "plain.conllu": conllu(PREDICTED),
+        "crlf.conllu": conllu(PREDICTED, ends="\r\n"),
+        "bom.conllu": "\ufeff" + conllu(PREDICTED),
+        "open.conllu": conllu(PREDICTED).rstrip("\n"),
+        "x.conllx": conllx(PREDICTED),
+        "nine.conll09": conll09(PREDICTED),
+    }.items():
+        (tmp_path / name).write_bytes(text.encode())
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+    golds = {"g.conllu": conllu(GOLD, "\r\n"), "g.conllx": conllx(GOLD), "g.conll09": conll09(GOLD)}
+    for name, text in golds.items():
+        (tmp_path / name).write_bytes(text.encode())
+        systems = sorted(path for path in tmp_path.iterdir() if not path.name.startswith("g."))
+        assert len(systems) == 12
+        for result in evaluate_systems(tmp_path / name, systems, "ptb"):
+            assert result.totals["scored"] == 8
+            assert result.totals["both"] == 7
+
+
+def test_several_systems_are_as_each_alone() -> None:
+    gold, predicted = sentences(conllu(GOLD)), sentences(conllu(PREDICTED))
+    both = evaluate_systems(gold, [predicted, gold], "ptb")
+    assert both[0].scores == evaluate(gold, predicted, "ptb").scores
+    assert both[1].scores == dict.fromkeys(METRICS, 100.0)
+
+
+def test_percentages_of_many_resampled_sums() -> None:
+    gold, predicted = sentences(conllu(GOLD)), sentences(conllu(PREDICTED))
+    counts = count_attachments(gold, predicted)
+    resampled = counts[np.array([[0, 0], [0, 1], [1, 1]])].sum(axis=1)  # [resample, count]
+    shares = percentages(resampled)["LAS"]
+    assert shares.tolist() == pytest.approx([75.0, 800 / 11, 200 / 3])
+    assert shares[1] == Evaluation("", counts).LAS
+    assert counts.shape == (2, len(COUNTS))
+
+
+words = st.tuples(
+    st.sampled_from(["a", "b", ",", "_", "...", "$"]),
+    st.sampled_from(["NN", ",", ".", "PU"]),
+    st.integers(0, 10**6),
+    st.sampled_from(["root", "nsubj:pass", "punct", "dep"]),
+    st.integers(0, 10**6),
+    st.sampled_from(["root", "nsubj", "punct", "dep"]),
+)
+
+
+def _pair(sentence: list[tuple[str, str, int, str, int, str]]) -> tuple[Sentence, Sentence]:
+    form, xpos, head, deprel, other_head, other_deprel = map(list, zip(*sentence, strict=True))
+    size = len(form) + 1
+    gold = {"xpos": xpos, "head": [str(h % size) for h in head], "deprel": deprel}
+    other = {"head": [str(h % size) for h in other_head], "deprel": other_deprel}
+    return new_sentence(form, gold), new_sentence(form, other)
+
+
+treebanks = st.lists(st.lists(words, min_size=1, max_size=6).map(_pair), min_size=1, max_size=6)
+policies = st.sampled_from(["keep", "ptb", "unicode", "deprel", "tags:NN,PU"])
+
+
+def _scores(pairs: list[tuple[Sentence, Sentence]], punct: str) -> dict[str, float] | None:
+    try:
+        return evaluate([gold for gold, _ in pairs], [pred for _, pred in pairs], punct).scores
+    except FormatError as error:
+        assert "no word to score" in str(error)
+        return None
+
+
+@settings(max_examples=60, deadline=None)
+@given(treebanks, policies)
+def test_gold_against_gold_is_100(pairs: list[tuple[Sentence, Sentence]], punct: str) -> None:
+    scores = _scores([(gold, gold) for gold, _ in pairs], punct)
+    assert scores in (None, dict.fromkeys(METRICS, 100.0))
+
+
+@settings(max_examples=60, deadline=None)
+@given(treebanks, policies, st.randoms(use_true_random=False))
+def test_order_of_sentences_changes_nothing(pairs, punct, random) -> None:  # type: ignore[no-untyped-def]
+    shuffled = random.sample(pairs, len(pairs))
+    assert _scores(shuffled, punct) == _scores(pairs, punct)
+
+
+@settings(max_examples=60, deadline=None)
+@given(treebanks)
+def test_scores_are_ordered(pairs: list[tuple[Sentence, Sentence]]) -> None:
+    scores = _scores(pairs, "keep")
+    assert scores is not None
+    assert scores["LAS"] <= min(scores["UAS"], scores["LA"])
+    assert scores["LEM"] <= scores["UEM"]
+
+
+def test_imports_stay_light() -> None:
+    code = (
+        "import sys, depkit.score.attachment, depkit.score.table, depkit.cli.evaluate\n"
+        "print(*{'torch', 'numba', 'rich', 'transformers'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    assert done.stdout.strip() == ""

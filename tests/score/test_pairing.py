@@ -1,0 +1,134 @@
+import io
+from pathlib import Path
+
+import pytest
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import read
+from depkit.score.pairing import ADVICE, pairs, source
+
+
+def text(*sentences: str, ids: bool = True) -> str:
+    blocks = []
+    for number, sentence in enumerate(sentences, start=1):
+        comment = f"# sent_id = s{number}\n" if ids else ""
+        rows = [f"{i}\t{form}" + "\t_" * 8 + "\n" for i, form in enumerate(sentence.split(), 1)]
+        blocks.append(comment + "".join(rows) + "\n")
+    return "".join(blocks)
+
+
+def complaint(tmp_path: Path, gold: str, predicted: str) -> str:
+    (tmp_path / "gold.conllu").write_text(gold, encoding="utf-8")
+    (tmp_path / "pred.conllu").write_text(predicted, encoding="utf-8")
+    with pytest.raises(FormatError) as caught:
+        list(pairs(source(tmp_path / "gold.conllu"), [source(tmp_path / "pred.conllu")]))
+    message = str(caught.value).replace(f"{tmp_path}/", "")
+    assert "\n" not in message
+    assert message.endswith(f"; {ADVICE}")
+    return message.removesuffix(f"; {ADVICE}")
+
+
+def test_same_words_pass(tmp_path: Path) -> None:
+    (tmp_path / "a.conllu").write_text(text("one two", "three"))
+    gold, *systems = (source(tmp_path / "a.conllu") for _ in range(3))
+    found = list(pairs(gold, systems))
+    assert [(len(gold), len(predicted)) for gold, predicted in found] == [(2, 2), (1, 2)]
+
+
+def test_other_word(tmp_path: Path) -> None:
+    assert complaint(
+        tmp_path,
+        text("we go", "we cannot go home now"),
+        "\n" + text("we go", "we can not go home", ids=False),
+    ) == (
+        "pred.conllu:6: s2: sentence 2 has 'can' 'not' 'go' ... from word 2 on,"
+        " but gold.conllu:7 has 'cannot' 'go' 'home' ..."
+    )
+
+
+def test_prediction_too_short(tmp_path: Path) -> None:
+    assert complaint(tmp_path, text("we go home now"), text("we go")) == (
+        "pred.conllu:3: s1: sentence 1 ends after word 2, 'go',"
+        " but gold.conllu:4 goes on with 'home' 'now'"
+    )
+
+
+def test_prediction_too_long(tmp_path: Path) -> None:
+    assert complaint(tmp_path, text("we go"), text("we go home")) == (
+        "pred.conllu:4: s1: sentence 1 goes on with 'home' as word 3, but ends at gold.conllu:3"
+    )
+
+
+def test_prediction_ends_early(tmp_path: Path) -> None:
+    assert complaint(tmp_path, text("we go", "so what"), text("we go")) == (
+        "pred.conllu:3: s2: ends after sentence 1, but gold.conllu:6 goes on with 'so' 'what'"
+    )
+
+
+def test_prediction_empty(tmp_path: Path) -> None:
+    assert complaint(tmp_path, text("we go"), "") == (
+        "pred.conllu: s1: ends after sentence 0, but gold.conllu:2 goes on with 'we' 'go'"
+    )
+
+
+def test_prediction_has_more(tmp_path: Path) -> None:
+    assert complaint(tmp_path, text("we go"), text("we go", "so what")) == (
+        "pred.conllu:6: s2: sentence 2, 'so' 'what', is one too many: gold.conllu:3 ends before it"
+    )
+    assert complaint(tmp_path, "", text("we go")) == (
+        "pred.conllu:2: s1: sentence 1, 'we' 'go', is one too many: gold.conllu ends before it"
+    )
+
+
+def test_first_difference_comes_before_the_number_of_sentences(tmp_path: Path) -> None:
+    assert complaint(tmp_path, text("a b", "c d", "e"), text("a b", "c x")).startswith(
+        "pred.conllu:7: s2: sentence 2 has 'x'"
+    )
+
+
+def test_look_alikes_are_told_apart(tmp_path: Path) -> None:
+    assert complaint(tmp_path, text("caf\u00e9"), text("cafe\u0301")) == (
+        "pred.conllu:2: s1: sentence 1 has 'cafe\\u0301' from word 1 on,"
+        " but gold.conllu:2 has 'caf\\xe9' (equal but for Unicode normalisation)"
+    )
+
+
+def test_second_system_is_the_one_named(tmp_path: Path) -> None:
+    for name, words in {"gold": "a b", "one": "a b", "two": "a c"}.items():
+        (tmp_path / f"{name}.conllu").write_text(text(words))
+    gold, *systems = (source(tmp_path / f"{name}.conllu") for name in ("gold", "one", "two"))
+    with pytest.raises(FormatError, match=r"two\.conllu:3: s1"):
+        list(pairs(gold, systems))
+
+
+def test_only_the_second_system_has_more(tmp_path: Path) -> None:
+    for name, words in {"gold": ["a"], "one": ["a"], "two": ["a", "b"]}.items():
+        (tmp_path / f"{name}.conllu").write_text(text(*words))
+    gold, *systems = (source(tmp_path / f"{name}.conllu") for name in ("gold", "one", "two"))
+    with pytest.raises(FormatError, match=r"two\.conllu:5: s2: sentence 2, 'b', is one too many"):
+        list(pairs(gold, systems))
+
+
+def test_sentences_in_memory_are_numbered() -> None:
+    gold = read(io.StringIO(text("a b", "c d")))
+    for sentence in (predicted := list(read(io.StringIO(text("a b", "c e"))))):
+        sentence.file, sentence.line = "", 0
+    held = list(gold)
+    held[1].file, held[1].line = "", 0
+    with pytest.raises(
+        FormatError, match=r"^s2: sentence 2 has 'e' .* but gold sentence 2 has 'd'"
+    ):
+        list(pairs(source(held), [source(predicted)]))
+
+
+def test_files_are_read_in_step() -> None:
+    """Nothing is held: the first pair is there before either file has a second sentence."""
+    gold, predicted = (read(lines) for lines in (endless(), endless()))
+    found = pairs(source(gold), [source(predicted)])
+    assert [next(found)[0].form for _ in range(3)] == [["a"]] * 3
+
+
+def endless():  # type: ignore[no-untyped-def]
+    while True:
+        yield "1\ta" + "\t_" * 8 + "\n"
+        yield "\n"

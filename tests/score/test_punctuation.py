@@ -1,0 +1,60 @@
+import pytest
+
+from depkit.corpus.sentence import new_sentence
+from depkit.score.punctuation import (
+    POLICIES,
+    is_punct_relation,
+    is_unicode_punctuation,
+    policy,
+)
+
+
+@pytest.mark.parametrize("form", [".", "...", "_", "«", "。", "?!", "-", "@", "%", "--"])
+def test_forms_all_punctuation(form: str) -> None:
+    assert is_unicode_punctuation(form)
+
+
+@pytest.mark.parametrize("form", ["", "$", "+", "`", "``", "a.", ":-)x", "€", "|", "=", "5", " "])
+def test_forms_that_are_not(form: str) -> None:
+    """Symbols (category S: $ + ` | = ...) are no punctuation, as in Perl."""
+    assert not is_unicode_punctuation(form)
+
+
+def test_relations() -> None:
+    assert all(map(is_punct_relation, ["punct", "PUNCT", "Punct", "punct:sent"]))
+    assert not any(map(is_punct_relation, ["_", "punctuation", "dep:punct", "p"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "left_out"),
+    [
+        ("keep", []),
+        ("ptb", ["``", "''", ",", ".", ":"]),
+        ("ptb7", ["``", "''", ",", ".", ":", "-LRB-", "-RRB-"]),
+        ("ctb", ["PU"]),
+    ],
+)
+def test_tag_policies(name: str, left_out: list[str]) -> None:
+    tags = ["``", "''", ",", ".", ":", "-LRB-", "-RRB-", "PU", "$", "#", "SYM", "PUNCT", "_"]
+    sentence = new_sentence(tags, {"xpos": tags})
+    scored = POLICIES[name].scored(sentence)
+    assert [tag for tag, counts in zip(tags, scored, strict=True) if not counts] == left_out
+
+
+def test_tags_of_ones_own() -> None:
+    chosen = policy('tags:``,",","""",:,``')
+    assert chosen.name == 'tags:"""",",",:,``'
+    assert policy(chosen.name).name == chosen.name
+    tags = ['"', ",", ":", "``", "X"]
+    assert chosen.scored(new_sentence(tags, {"xpos": tags})) == [False] * 4 + [True]
+
+
+@pytest.mark.parametrize("name", ["tags:", "tags:A,", "tags:A,,B", 'tags:"A', "tags:A\nB"])
+def test_lists_of_tags_that_do_not_read(name: str) -> None:
+    with pytest.raises(ValueError, match="quoted as in CSV"):
+        policy(name)
+
+
+def test_no_such_policy() -> None:
+    with pytest.raises(ValueError, match="no punctuation policy 'PTB'; there are keep, ptb, ptb7"):
+        policy("PTB")
