@@ -52,7 +52,10 @@ class MultiHeadAttention(nn.Module):
 
 
 class SelfAttentionLayer(nn.Module):
-    """Attention, then feed-forward, each LayerNorm(x + dropout(sublayer(x))), Eqs. 13 to 15."""
+    """Attention, then feed-forward, each LayerNorm(x + dropout(sublayer(x))), Eqs. 13 to 15.
+
+    norm_first: x + dropout(sublayer(LayerNorm(x))) instead (Xiong et al. 2020).
+    """
 
     def __init__(
         self,
@@ -63,8 +66,10 @@ class SelfAttentionLayer(nn.Module):
         attention_dropout: float,
         feedforward_dropout: float,
         residual_dropout: float,
+        norm_first: bool = False,
     ) -> None:
         super().__init__()
+        self.norm_first = norm_first
         self.attention = MultiHeadAttention(features, heads, head_size, attention_dropout)
         self.attention_norm = nn.LayerNorm(features, eps=1e-3)
         self.up = nn.Linear(features, feedforward)
@@ -77,9 +82,15 @@ class SelfAttentionLayer(nn.Module):
             nn.init.zeros_(linear.bias)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        if self.norm_first:
+            x = x + self.residual_dropout(self.attention(self.attention_norm(x), mask))
+            return x + self.residual_dropout(self.feedforward(self.feedforward_norm(x)))
         x = self.attention_norm(x + self.residual_dropout(self.attention(x, mask)))
-        hidden = self.feedforward_dropout(self.up(x).relu())
-        return self.feedforward_norm(x + self.residual_dropout(self.down(hidden)))
+        return self.feedforward_norm(x + self.residual_dropout(self.feedforward(x)))
+
+    def feedforward(self, x: Tensor) -> Tensor:
+        """Eq. 14."""
+        return self.down(self.feedforward_dropout(self.up(x).relu()))
 
 
 class SelfAttention(nn.Module):
@@ -102,17 +113,19 @@ class SelfAttention(nn.Module):
         input_dropout: float,
         positions: str = "sinusoidal",
         longest: int = 512,
+        norm_first: bool = False,
     ) -> None:
         super().__init__()
         self.features = features
         self.layers = nn.ModuleList(
             SelfAttentionLayer(
                 features, heads, head_size, feedforward,
-                attention_dropout, feedforward_dropout, residual_dropout,
+                attention_dropout, feedforward_dropout, residual_dropout, norm_first,
             )
             for _ in range(layers)
         )  # fmt: skip
         self.dropout = SharedDropout(input_dropout)
+        self.norm = nn.LayerNorm(features, eps=1e-3) if norm_first else nn.Identity()
         self.positions = nn.Embedding(longest, features) if positions == "learned" else None
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
@@ -127,4 +140,4 @@ class SelfAttention(nn.Module):
         mask = (torch.arange(length, device=x.device) < lengths[:, None])[:, None, None, :]
         for layer in self.layers:
             x = layer(x, mask)
-        return x
+        return self.norm(x)

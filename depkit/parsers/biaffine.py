@@ -146,7 +146,7 @@ def make_encoder(config: Encoder, features: int, dropout: float) -> BiLSTM | Sel
     return SelfAttention(
         features, config.layers, config.heads, config.head_size, config.feedforward,
         config.attention_dropout, config.feedforward_dropout, config.residual_dropout,
-        dropout, config.positions,
+        dropout, config.positions, norm_first=config.norm_first,
     )  # fmt: skip
 
 

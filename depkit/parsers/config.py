@@ -40,6 +40,7 @@ class Encoder:
     feedforward_dropout: float = 0.1
     residual_dropout: float = 0.2
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    norm_first: bool = False  # the paper normalises after each sublayer
 
 
 @dataclass(frozen=True)
