@@ -53,7 +53,10 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         _abandon_stdout()
         return 130
-    except BrokenPipeError:  # the reader, `head` say, has seen enough
+    except (BrokenPipeError, SystemExit) as closed:
+        # the reader, `head` say, has seen enough; Typer turns that into SystemExit(1)
+        if isinstance(closed, SystemExit) and closed.code != 1:
+            raise
         _abandon_stdout()
         return 0
     except typer.TyperException as error:
@@ -84,5 +87,5 @@ def describe(error: Exception) -> str:
 def _abandon_stdout() -> None:
     """Nothing more goes to stdout, not even what Python would flush at its end."""
     devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
+    os.dup2(devnull, sys.__stdout__.fileno() if sys.__stdout__ else 1)
     os.close(devnull)

@@ -165,7 +165,7 @@ def _grouped(
 
 
 def rounded_length(length: int) -> int:
-    """The length that sentences of this length are padded to: by at most an eighth."""
+    """The length that sentences of this length are padded to: less than a quarter more."""
     step = max(2, 1 << max(0, (length - 1).bit_length() - 3))
     return -(-length // step) * step
 

@@ -92,14 +92,15 @@ def findings(train: Sequence[Sentence], dev: Sequence[Sentence], decoder: Decode
     seen = {tuple(sentence.form) for sentence in train}
     again = sum(tuple(sentence.form) in seen for sentence in dev)
     if again:
-        what = "every" if again == len(dev) else f"{again} of {len(dev)}"
-        found.append(f"dev: {what} sentence(s) also stand in train")
+        some = f"{again} of {len(dev)} sentences also stand"
+        found.append(f"dev: {'every sentence also stands' if again == len(dev) else some} in train")
     labels = Counter(label for sentence in dev for label in sentence.deprel)
     for label in {label for sentence in train for label in sentence.deprel}:
         labels.pop(label, None)
     if labels:
         named = ", ".join(f"{label} ({count})" for label, count in labels.most_common(5))
-        found.append(f"dev: {len(labels)} relation(s) never seen in train: {named}")
+        relations = "relation" if len(labels) == 1 else "relations"
+        found.append(f"dev: {len(labels)} {relations} never seen in train: {named}")
     return found
 
 

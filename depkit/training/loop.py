@@ -22,8 +22,6 @@ from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe
 from depkit.training.schedule import rate
 
-SAVE_EVERY = 300.0  # seconds between checkpoints inside an epoch
-
 
 class TrainingError(ValueError):
     """A training that cannot go on."""
@@ -111,7 +109,7 @@ def train(
                     f"  loss {float(total) * training.accumulate / state.batch:.3f}"
                     f"  {words / (time.monotonic() - epoch_began):,.0f} words/s"
                 )
-            if time.monotonic() - saved > SAVE_EVERY and state.batch < len(batches):
+            if time.monotonic() - saved > training.save_every and state.batch < len(batches):
                 state.loss, state.seconds = float(total), time.monotonic() - began
                 save_state(directory, state, network, optimizer)
                 saved = time.monotonic()

@@ -16,7 +16,8 @@ class Training:
     An update sees `accumulate` batches of at most `batch_tokens` padded tokens. The rate
     rises linearly over `warmup` updates; then "exponential" multiplies it by `decay` every
     `decay_updates`, "linear" takes it to nothing at the last of `epochs`, "constant" leaves
-    it. `patience`: epochs without a better dev score before stopping.
+    it. `patience`: epochs without a better dev score before stopping. `save_every`: seconds
+    between checkpoints inside an epoch; there is one after every epoch anyway.
     """
 
     epochs: int = 60
@@ -35,6 +36,7 @@ class Training:
     decay_updates: int = 5000
     select: Literal["LAS", "UAS"] = "LAS"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    save_every: float = 300.0
 
 
 @dataclass(frozen=True)

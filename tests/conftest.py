@@ -1,0 +1,25 @@
+"""What several tests need: the small treebank of our own, and where the real ones are."""
+
+from pathlib import Path
+
+import pytest
+
+from depkit.corpus.files import read
+
+HERE = Path(__file__).parent
+TINY = HERE / "data" / "tiny.conllu"
+SHARED = HERE.parent.parent / "shared"
+
+
+@pytest.fixture(scope="session")
+def tiny():
+    """The sentences of tests/data/tiny.conllu."""
+    return list(read(TINY))
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """The folder of real treebanks beside the checkout; tests that need it skip without."""
+    if not SHARED.is_dir():
+        pytest.skip("no ../shared here: real treebanks are not part of the repository")
+    return SHARED

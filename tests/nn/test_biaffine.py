@@ -1,0 +1,63 @@
+"""Biaffine scorers and dropouts, by hand."""
+
+import torch
+
+from depkit.nn.biaffine import ArcScorer, LabelScorer
+from depkit.nn.dropout import InputDropout, SharedDropout
+
+
+def test_arc_score_is_equation_4():
+    torch.manual_seed(0)
+    scorer = ArcScorer(3)
+    scorer.weight.data.normal_()
+    dependent, head = torch.randn(2, 4, 3), torch.randn(2, 4, 3)
+    got = scorer(dependent, head)
+    for b in range(2):
+        for i in range(4):
+            for j in range(4):
+                expected = torch.cat((dependent[b, i], torch.ones(1))) @ scorer.weight @ head[b, j]
+                torch.testing.assert_close(got[b, i, j], expected)
+
+
+def test_label_score_has_a_bias_on_both_sides():
+    torch.manual_seed(0)
+    scorer = LabelScorer(3, 5)
+    scorer.weight.data.normal_()
+    dependent, head = torch.randn(2, 4, 3), torch.randn(2, 4, 3)
+    got = scorer(dependent, head)
+    weight = scorer.weight.view(4, 5, 4)
+    one = torch.ones(1)
+    for b in range(2):
+        for i in range(4):
+            for label in range(5):
+                left, right = torch.cat((dependent[b, i], one)), torch.cat((head[b, i], one))
+                torch.testing.assert_close(got[b, i, label], left @ weight[:, label] @ right)
+
+
+def test_scorers_start_at_zero():
+    assert not ArcScorer(3).weight.any()
+    assert not LabelScorer(3, 5).weight.any()
+
+
+def test_shared_dropout_drops_a_feature_of_a_whole_sentence():
+    torch.manual_seed(0)
+    got = SharedDropout(0.5)(torch.ones(50, 4, 40))
+    assert set(got.unique().tolist()) == {0.0, 2.0}
+    assert (got == got[:, :1]).all()
+    assert 0.4 < (got == 0).float().mean() < 0.6
+
+
+def test_word_and_tag_dropout_rescales_the_survivors():
+    torch.manual_seed(0)
+    word, tag = InputDropout(0.33, [2.0, 1.0])([torch.ones(200, 50, 1), torch.ones(200, 50, 1)])
+    pairs = torch.cat((word, tag), -1).flatten(0, 1)
+    seen = {tuple(round(x, 4) for x in pair) for pair in pairs.tolist()}
+    assert seen == {(0.0, 0.0), (1.0, 1.0), (1.5, 0.0), (0.0, 3.0)}
+    kept = (word > 0).float().mean().item()
+    assert abs(kept - 0.67) < 0.02
+
+
+def test_nothing_is_dropped_in_prediction():
+    x = torch.randn(2, 3, 4)
+    assert SharedDropout(0.5).eval()(x) is x
+    assert InputDropout(0.5, [2.0, 1.0]).eval()([x, x]) == [x, x]

@@ -1,0 +1,104 @@
+"""A model directory loads to the same parser; what is wrong with one is said."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import depkit
+from depkit.parsers.config import ConfigError, Decoder, Inputs, ParserConfig, from_dict, to_toml
+from depkit.parsers.model_directory import (
+    CONFIG,
+    FORMAT_VERSION,
+    VOCABULARY,
+    WEIGHTS,
+    ModelError,
+    load,
+    write_description,
+    write_weights,
+)
+from tests.parsers.test_parser import make
+
+
+@pytest.fixture
+def saved(tiny, tmp_path):
+    parser = make(tiny)
+    write_description(tmp_path, parser.config, parser.vocabulary)
+    write_weights(tmp_path, parser.network)
+    return parser, tmp_path
+
+
+def test_a_loaded_parser_parses_the_same(saved, tiny):
+    parser, directory = saved
+    expected = [str(sentence) for sentence in parser.parse(tiny)]
+    loaded = depkit.load(directory, device="cpu", precision="float32")
+    assert loaded.config == parser.config
+    assert [str(sentence) for sentence in loaded.parse(tiny)] == expected
+
+
+def test_nothing_is_pickled(saved):
+    _, directory = saved
+    assert sorted(path.name for path in directory.iterdir()) == sorted(
+        [CONFIG, VOCABULARY, WEIGHTS]
+    )
+    json.loads((directory / VOCABULARY).read_text("utf-8"))
+    load_file(directory / WEIGHTS)
+
+
+@pytest.mark.parametrize("name", [CONFIG, VOCABULARY, WEIGHTS])
+def test_a_missing_file_is_named(saved, name):
+    _, directory = saved
+    (directory / name).unlink()
+    with pytest.raises(ModelError, match=f"has no {name}"):
+        load(directory, "cpu")
+
+
+@pytest.mark.parametrize("name", [CONFIG, VOCABULARY, WEIGHTS])
+def test_a_damaged_file_is_named(saved, name):
+    _, directory = saved
+    (directory / name).write_bytes(b"\x00garbage = [")
+    with pytest.raises(ModelError, match=name):
+        load(directory, "cpu")
+
+
+def test_weights_of_another_shape_are_refused(saved):
+    _, directory = saved
+    weights = load_file(directory / WEIGHTS)
+    weights["arc.weight"] = torch.zeros(2, 2)
+    save_file(weights, directory / WEIGHTS)
+    with pytest.raises(ModelError, match="not the weights of this model"):
+        load(directory, "cpu")
+
+
+def test_another_version_is_refused(saved):
+    _, directory = saved
+    config = (directory / CONFIG).read_text("utf-8")
+    newer = config.replace(f"format_version = {FORMAT_VERSION}", "format_version = 999")
+    (directory / CONFIG).write_text(newer, "utf-8")
+    with pytest.raises(ModelError, match="format_version is 999"):
+        load(directory, "cpu")
+
+
+def test_configuration_survives_toml():
+    import tomllib
+
+    odd = Decoder(root_label='a "quoted" \\ label\twith a tab')
+    config = ParserConfig(inputs=Inputs(word=7, part_dropout=0.0), decoder=odd)
+    assert from_dict(ParserConfig, tomllib.loads(to_toml(config))) == config
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ({"inputs": {"wrod": 3}}, "no setting 'inputs.wrod'; here there are word"),
+        ({"encoder": {"kind": "gru"}}, "it can be bilstm, selfatt"),
+        ({"encoder": {"layers": "three"}}, "takes a value of type int"),
+        ({"encoder": {"layers": True}}, "takes a value of type int"),
+        ({"scorer": {"predict": "upos"}}, "takes a list of str"),
+        ({"scorer": 3}, "is a table"),
+    ],
+)
+def test_mistaken_settings_are_named(tables, message):
+    with pytest.raises(ConfigError, match=message):
+        from_dict(ParserConfig, tables)

@@ -1,0 +1,70 @@
+"""Kill a training run (SIGKILL) at ten random moments, resume each time, compare the models.
+
+    python -m tests.training.kill_and_resume TRAIN DEV [depkit train options]
+
+The run that was killed must end with the same weights, bit for bit, as one that was left
+alone. On the CPU, without --max-time. The output of a run is in kill_and_resume.txt.
+"""
+
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+
+KILLS = 10
+
+
+def start(arguments: list[str], directory: Path, *more: str) -> subprocess.Popen:
+    """A training process of its own."""
+    command = [sys.executable, "-m", "depkit", "train", *arguments, "-o", str(directory)]
+    return subprocess.Popen([*command, "--device", "cpu", "--threads", "1", "-q", *more])
+
+
+def epochs(directory: Path) -> int:
+    """How many epochs the log has."""
+    log = directory / "log.jsonl"
+    return len(log.read_text().splitlines()) if log.exists() else 0
+
+
+def main(arguments: list[str]) -> int:
+    """Returns 0 if the weights are the same."""
+    train, dev, *options = arguments
+    arguments = [train, "--dev", dev, *options]
+    moments = random.Random(1)
+    with tempfile.TemporaryDirectory() as folder:
+        whole, cut = Path(folder) / "whole", Path(folder) / "cut"
+        began = time.monotonic()
+        assert start(arguments, whole).wait() == 0
+        length = time.monotonic() - began
+        print(f"undisturbed: {epochs(whole)} epochs in {length:.1f} s", flush=True)
+        kills = 0
+        while kills < KILLS:
+            process = start(arguments, cut, *(["--resume"] if cut.exists() else []))
+            try:
+                # past the start-up, which takes some seconds, and not past the end
+                process.wait(timeout=moments.uniform(2.0, 2.0 + length / 4))
+                print(f"finished after {kills} kills: too short a run for {KILLS}")
+                return 1
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+            kills += 1
+            state = "checkpoint" if (cut / "last.safetensors").exists() else "no checkpoint yet"
+            print(f"kill {kills}: {epochs(cut)} epochs logged, {state}", flush=True)
+        assert start(arguments, cut, "--resume").wait() == 0
+        one, other = (load_file(each / "model.safetensors") for each in (whole, cut))
+        differing = [name for name in one if not torch.equal(one[name], other[name])]
+        parts = list(cut.glob(".*.part"))
+        print(f"{len(one)} tensors, {len(differing)} differ; {epochs(cut)} epochs in the log")
+        print(f"files left half-written by the kills: {len(parts)}")
+        return 1 if differing or epochs(cut) != epochs(whole) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,173 @@
+"""The loop learns, stops when told, and goes on after an interruption as if there was none."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import depkit
+from depkit.parsers.config import Encoder, Inputs, Scorer
+from depkit.parsers.model_directory import WEIGHTS
+from depkit.training.checkpoint import LAST, ResumeError
+from depkit.training.data import settle
+from depkit.training.loop import TrainingError, train
+from depkit.training.progress import Progress
+from depkit.training.recipe import Recipe, Training
+
+CPU = torch.device("cpu")
+ENCODERS = {
+    "bilstm": Encoder(kind="bilstm", layers=1, size=32, dropout=0.0),
+    "selfatt": Encoder(
+        kind="selfatt", layers=2, size=48, heads=4, head_size=12, feedforward=96,
+        attention_dropout=0.0, feedforward_dropout=0.0, residual_dropout=0.0,
+    ),
+}  # fmt: skip
+DROPLESS = Inputs(word=24, char=24, char_embedding=16, part_dropout=0.0, dropout=0.0)
+
+
+def small(kind="bilstm", inputs=DROPLESS, **training):
+    settings = {
+        "epochs": 3, "batch_tokens": 60, "rate": 3e-3, "beta2": 0.98, "epsilon": 1e-8,
+        "precision": "float32",
+    } | training  # fmt: skip
+    scorer = Scorer(arc=48, label=24, dropout=0.0, predict=["upos"], tag_hidden=64)
+    return Recipe(inputs, ENCODERS[kind], scorer, training=Training(**settings))
+
+
+def run(recipe, sentences, directory, **arguments):
+    directory.mkdir(exist_ok=True)
+    torch.set_num_threads(1)
+    return train(settle(recipe, sentences), sentences, sentences, directory, CPU, **arguments)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("kind", ENCODERS)
+def test_a_small_treebank_is_learnt_by_heart(kind, precision, tiny, tmp_path):
+    epochs = 60 if kind == "bilstm" else 50
+    state = run(
+        small(kind, epochs=epochs, patience=epochs, warmup=30, precision=precision),
+        tiny, tmp_path,
+    )  # fmt: skip
+    assert state.best > 99
+    parser = depkit.load(tmp_path, device="cpu", precision=precision)
+    untagged = [depkit.corpus.sentence.new_sentence(sentence.form) for sentence in tiny]
+    parsed = list(parser.parse(untagged))
+    assert depkit.evaluate(tiny, parsed).LAS == state.best
+    gold = [tag for sentence in tiny for tag in sentence.upos]
+    tags = [tag for sentence in parsed for tag in sentence.upos]
+    right = sum(map(str.__eq__, gold, tags))
+    assert right > 0.8 * len(gold)  # the first epoch with the right trees is kept; tags learn on
+
+
+@pytest.mark.parametrize("inputs", [Inputs(word=0, char=12), Inputs(word=12, tag=8)])
+def test_any_inputs_train(inputs, tiny, tmp_path):
+    assert run(small(inputs=inputs, epochs=1), tiny, tmp_path).update > 0
+
+
+def weights(directory):
+    return load_file(directory / WEIGHTS)
+
+
+def same(one, other):
+    return all(torch.equal(one[name], other[name]) for name in one)
+
+
+class Killed(Exception):
+    """Stands for a signal that comes in the midst of a run."""
+
+
+@pytest.mark.parametrize("kind", ENCODERS)
+@pytest.mark.parametrize("moment", [1, 2, 4, 5, 6])
+def test_a_resumed_run_ends_as_one_never_interrupted(kind, moment, tiny, tmp_path, monkeypatch):
+    # dropout, and a checkpoint after every update
+    dropping = small(kind, Inputs(word=12, char=12), accumulate=2, save_every=0.0)
+    run(dropping, tiny, tmp_path / "whole")
+    step = torch.optim.Adam.step
+    steps = 0
+
+    def killed_step(self, *arguments, **keywords):
+        nonlocal steps
+        steps += 1
+        if steps == moment:
+            raise Killed
+        return step(self, *arguments, **keywords)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", killed_step)
+    with pytest.raises(Killed):
+        run(dropping, tiny, tmp_path / "cut")
+    monkeypatch.setattr(torch.optim.Adam, "step", step)
+    state = run(dropping, tiny, tmp_path / "cut", resume=True)
+    assert state.epoch == 3
+    assert same(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
+    assert same(load_file(tmp_path / "whole" / LAST), load_file(tmp_path / "cut" / LAST))
+
+
+def test_seeds_repeat_and_differ(tiny, tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        run(small(epochs=1), tiny, tmp_path / name, seed=seed)
+    assert same(weights(tmp_path / "a"), weights(tmp_path / "b"))
+    assert not same(weights(tmp_path / "a"), weights(tmp_path / "c"))
+
+
+def test_a_finished_run_is_left_alone(tiny, tmp_path):
+    first = run(small(epochs=2), tiny, tmp_path)
+    before = (tmp_path / LAST).read_bytes()
+    assert run(small(epochs=2), tiny, tmp_path, resume=True) == first
+    assert (tmp_path / LAST).read_bytes() == before
+
+
+def test_resuming_with_other_data_or_settings_is_refused(tiny, tmp_path):
+    run(small(epochs=1), tiny, tmp_path)
+    for recipe, sentences, seed in (
+        (small(epochs=2), tiny, 1), (small(epochs=1), tiny[1:], 1), (small(epochs=1), tiny, 2),
+    ):  # fmt: skip
+        with pytest.raises(ResumeError, match="other data, another recipe or another seed"):
+            run(recipe, sentences, tmp_path, resume=True, seed=seed)
+
+
+def test_a_damaged_checkpoint_is_refused(tiny, tmp_path):
+    run(small(epochs=1), tiny, tmp_path)
+    (tmp_path / LAST).write_bytes(b"nonsense")
+    with pytest.raises(ResumeError, match="damaged"):
+        run(small(epochs=1), tiny, tmp_path, resume=True)
+
+
+def test_the_time_limit_holds_and_leaves_a_model(tiny, tmp_path):
+    state = run(small(epochs=1000), tiny, tmp_path, max_time=0.5)
+    assert state.epoch < 1000
+    assert depkit.load(tmp_path, device="cpu")
+
+
+def test_patience_ends_a_run_that_gains_nothing(tiny, tmp_path):
+    state = run(small(epochs=50, rate=0.0, patience=3), tiny, tmp_path)
+    assert (state.epoch, state.best_epoch) == (4, 1)
+
+
+def test_a_loss_that_is_not_finite_ends_the_run(tiny, tmp_path):
+    with pytest.raises(TrainingError, match=r"lower training\.rate"):
+        run(small(rate=1e30, epochs=5), tiny, tmp_path)
+
+
+def test_the_log_has_a_line_an_epoch(tiny, tmp_path):
+    progress = Progress(tmp_path, quiet=True)
+    run(small(epochs=3), tiny, tmp_path, progress=progress)
+    with (tmp_path / "log.jsonl").open("a") as log:
+        log.write('{"epoch": 4, "lo')  # a killed run's last words
+    run(small(epochs=3), tiny, tmp_path, progress=progress, resume=True)
+    records = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [record["epoch"] for record in records] == [1, 2, 3]
+    assert {"loss", "UAS", "LAS", "rate", "words_per_second", "seconds"} <= records[0].keys()
+
+
+def test_fine_tuning_starts_from_the_other_model(tiny, tmp_path):
+    run(small(epochs=40, patience=40), tiny, tmp_path / "first")
+    parser = depkit.load(tmp_path / "first", device="cpu", precision="float32")
+    before = depkit.evaluate(tiny, parser.parse(tiny)).LAS
+    (tmp_path / "second").mkdir()
+    recipe = small(epochs=1, rate=0.0)
+    state = train(
+        Recipe(**(vars(recipe) | vars(parser.config))), tiny, tiny, tmp_path / "second", CPU,
+        initial=parser,
+    )  # fmt: skip
+    assert state.best == before

@@ -1,0 +1,61 @@
+"""Recipes: the shipped ones load, overlays win, mistakes are named."""
+
+import pytest
+
+from depkit.parsers.config import ConfigError
+from depkit.training.recipe import Training, make_recipe, recipe_names
+from depkit.training.schedule import rate
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_shipped_recipes_load(name):
+    make_recipe(name)
+
+
+def test_the_papers_values():
+    recipe = make_recipe("li2019-selfatt")
+    encoder, training = recipe.encoder, recipe.training
+    assert (encoder.layers, encoder.size, encoder.feedforward, encoder.heads) == (8, 200, 800, 8)
+    assert (training.beta1, training.beta2, training.epsilon) == (0.9, 0.98, 1e-6)
+    assert (training.rate, training.epochs, training.patience) == (0.0012, 1000, 100)
+    assert recipe.inputs.word + recipe.inputs.tag == encoder.size
+    assert not encoder.norm_first
+
+
+def test_settings_win_over_the_file_over_the_recipe(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text("[encoder]\nlayers = 2\nsize = 16\n[training]\nepochs = 3\n")
+    recipe = make_recipe("bilstm", str(file), ["encoder.layers=1", "training.precision=float32"])
+    assert (recipe.encoder.layers, recipe.encoder.size, recipe.training.epochs) == (1, 16, 3)
+    assert recipe.training.precision == "float32"
+    assert recipe.encoder.kind == "bilstm"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nonsense",), "no recipe 'nonsense'; there are bilstm"),
+        (("bilstm", None, ["encoder.layer=1"]), "no setting 'encoder.layer'"),
+        (("bilstm", None, ["layers=1"]), "no setting 'layers'"),
+        (("bilstm", None, ["encoder.layers"]), "not KEY=VALUE"),
+        (("bilstm", None, ["encoder.layers=many"]), "takes a value of type int"),
+    ],
+)
+def test_mistakes_are_named(arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        make_recipe(*arguments)
+
+
+def test_a_broken_file_is_named(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text("[encoder\n")
+    with pytest.raises(ConfigError, match=r"mine\.toml"):
+        make_recipe("bilstm", str(file))
+
+
+def test_schedules():
+    steps = Training(schedule="exponential", rate=1.0, decay=0.75, decay_updates=10, warmup=4)
+    assert [rate(steps, i, 0.0) for i in (0, 1, 3, 4, 14)] == [0.25, 0.5, 1.0, 1.0, 0.75]
+    line = Training(schedule="linear", rate=1.0, warmup=2)
+    assert [rate(line, i, i / 10) for i in (0, 1, 2, 5, 10)] == [0.5, 1.0, 0.8, 0.5, 0.0]
+    assert rate(Training(schedule="constant", rate=1.0), 99, 0.99) == 1.0
