@@ -97,10 +97,15 @@ def train_command(
     for number in range(seed, seed + seeds):
         place_of_seed = directory / f"seed-{number}" if seeds > 1 else directory
         place_of_seed.mkdir(exist_ok=True)
-        state = run(
-            chosen, train_sentences, dev_sentences, place_of_seed, place, number,
-            resume, limit, initial, Progress(place_of_seed, quiet),
-        )  # fmt: skip
+        try:
+            state = run(
+                chosen, train_sentences, dev_sentences, place_of_seed, place, number,
+                resume, limit, initial, Progress(place_of_seed, quiet),
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            if not quiet:
+                print("depkit: note: interrupted; --resume goes on", file=sys.stderr)
+            raise
         write_card(place_of_seed, chosen, state, len(train_sentences), len(dev_sentences))
         states.append(state)
     if seeds > 1:

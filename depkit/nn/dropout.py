@@ -33,15 +33,16 @@ class InputDropout(nn.Module):
     def __init__(self, p: float, weights: list[float]) -> None:
         super().__init__()
         self.p = p
-        self.weights = weights
+        self.weights: Tensor
+        self.register_buffer("weights", torch.tensor(weights), persistent=False)
 
     def forward(self, inputs: list[Tensor]) -> list[Tensor]:
         """inputs: tensors [batch, length, features of each]."""
         if not self.training or self.p == 0:
             return inputs
         batch, length = inputs[0].shape[:2]
-        weights = torch.tensor(self.weights, device=inputs[0].device)
         kept = torch.empty(batch, length, len(inputs), device=inputs[0].device)
         kept.bernoulli_(1 - self.p)
-        scale = kept * (weights.sum() / (kept @ weights).clamp(min=1e-6)).unsqueeze(-1)
+        remaining = (kept * self.weights).sum(-1, keepdim=True)  # [batch, length, 1]
+        scale = kept * (self.weights.sum() / remaining.clamp(min=1e-6))
         return [x * scale[..., i : i + 1] for i, x in enumerate(inputs)]

@@ -191,9 +191,8 @@ def best_precision(device: torch.device) -> torch.dtype:
     """bfloat16 where the device computes in it, else float32."""
     if device.type == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
-    if device.type == "cpu" and torch.cpu._is_avx512_bf16_supported():
-        return torch.bfloat16
-    return torch.float32
+    native = getattr(torch.cpu, "_is_avx512_bf16_supported", None)  # no public way to ask
+    return torch.bfloat16 if device.type == "cpu" and native and native() else torch.float32
 
 
 def find_device(name: str = "auto") -> torch.device:
