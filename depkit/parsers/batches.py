@@ -9,7 +9,7 @@ from torch import Tensor
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import ParserConfig
-from depkit.parsers.vocabulary import LONGEST_WORD, PAD, ROOT, Vocabulary
+from depkit.parsers.vocabulary import LONGEST_WORD, PAD, ROOT, Vocabulary, symbols_of
 
 IGNORED = -100  # a target that counts in no loss
 _WIDTHS = (4, 8, 16, LONGEST_WORD)  # distinct forms are read in groups of so many characters
@@ -87,7 +87,7 @@ def encode(
         head += [IGNORED, *(each if each >= 0 else IGNORED for each in sentence.head)]
         for name, table in vocabulary.columns.items():
             numbers = table.numbers
-            column = getattr(sentence, name)
+            column = symbols_of(sentence, name)
             columns[name] += [IGNORED, *(numbers.get(each, IGNORED) for each in column)]
     characters, form_sizes = _characters(forms, vocabulary)
 

@@ -12,7 +12,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.parsers.batches import Batch, encode, length_batches, make_batch
 from depkit.parsers.biaffine import BiaffineNetwork, Scores
 from depkit.parsers.config import ParserConfig
-from depkit.parsers.vocabulary import Vocabulary
+from depkit.parsers.vocabulary import Vocabulary, values_of
 from depkit.trees.decode import decode
 
 FIRST_WINDOW = 1_000  # words read before the first batch is parsed; later windows are larger
@@ -156,7 +156,7 @@ class Parser:
             for name, table in self.vocabulary.columns.items()
         }
         columns = {
-            name: column
+            name: values_of(sentence, name, column)
             for name, column in symbols.items()
             if name != "deprel" and name in sentence.format.columns
         }

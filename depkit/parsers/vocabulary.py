@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import ParserConfig
+from depkit.parsers.lemmas import apply_script, edit_script
 
 PAD, UNKNOWN, ROOT = 0, 1, 2
 SPECIAL = ["<pad>", "<unknown>", "<root>"]
@@ -59,6 +60,19 @@ class Vocabulary:
         )
 
 
+def symbols_of(sentence: Sentence, column: str) -> list[str]:
+    """What is learnt of a column: its values, but of lemmas the scripts that make them."""
+    if column == "lemma":
+        return list(map(edit_script, sentence.form, sentence.lemma))
+    values: list[str] = getattr(sentence, column)
+    return values
+
+
+def values_of(sentence: Sentence, column: str, symbols: list[str]) -> list[str]:
+    """The values of a column from its symbols, the other way round."""
+    return list(map(apply_script, sentence.form, symbols)) if column == "lemma" else symbols
+
+
 def build_vocabulary(sentences: Iterable[Sentence], config: ParserConfig) -> Vocabulary:
     """Count a training treebank. Symbols stand in order of frequency, ties alphabetically."""
     words: Counter[str] = Counter()
@@ -73,7 +87,7 @@ def build_vocabulary(sentences: Iterable[Sentence], config: ParserConfig) -> Voc
         if config.inputs.tag:
             tags.update(getattr(sentence, config.inputs.tag_column))
         for name, counter in columns.items():
-            counter.update(getattr(sentence, name))
+            counter.update(symbols_of(sentence, name))
     return Vocabulary(
         Table(SPECIAL + _ordered(words, config.inputs.word_min_count)),
         Table(SPECIAL + _ordered(characters)),

@@ -71,7 +71,8 @@ def train(
     data = encode(train_sentences, vocabulary, recipe, device)
     per_epoch = len(length_batches(data.sizes, training.batch_tokens, np.random.default_rng()))
     updates = training.epochs * -(-per_epoch // training.accumulate)
-    began = saved = time.monotonic() - state.seconds  # as if the run had never stopped
+    began = time.monotonic() - state.seconds  # as if the run had never stopped
+    saved = time.monotonic()
     while not (
         state.epoch >= training.epochs
         or state.epoch - state.best_epoch >= training.patience
