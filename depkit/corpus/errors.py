@@ -9,9 +9,12 @@ class FormatError(ValueError):
     """
 
     def __init__(self, file: str, line: int, sent_id: str, message: str) -> None:
+        super().__init__(file, line, sent_id, message)  # all of them, so that it can be pickled
         self.file = file
         self.line = line
         self.sent_id = sent_id
         self.message = message
-        place = f"{file}:{line}" if line else file
-        super().__init__(": ".join(part for part in (place, sent_id, message) if part))
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return ": ".join(part for part in (place, self.sent_id, self.message) if part)

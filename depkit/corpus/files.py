@@ -5,15 +5,16 @@ import io
 import lzma
 import os
 import sys
+import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import FORMATS, Format, by_name
 from depkit.corpus.reader import read_lines
-from depkit.corpus.sentence import Sentence
+from depkit.corpus.sentence import BOM, Sentence
 
 PathLike = str | os.PathLike[str]
 
@@ -37,8 +38,13 @@ def read(
         yield from read_lines(source, known, strict=strict)
         return
     path = os.fspath(source)
-    with open_lines(path, encoding) as lines:
-        yield from read_lines(_unpacked(lines, path), known or by_name(path), path, strict)
+    try:
+        with open_lines(path, encoding) as lines:
+            yield from read_lines(lines, known or by_name(path), path, strict)
+    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError) as error:
+        raise FormatError(path, 0, "", f"a damaged archive: {error}") from None
+    except UnicodeError as error:  # of encodings whose bytes cannot become surrogates
+        raise FormatError(path, 0, "", f"{error}; name its own encoding, --encoding") from None
 
 
 def named_format(name: str) -> Format:
@@ -53,113 +59,96 @@ def open_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
     r"""A text stream whose lines end at \n alone and keep their terminators.
 
     Undecodable bytes become surrogates, which the reader reports with their line.
+    Raises ValueError for an encoding that is not known.
     """
-    with _open_binary(path) as binary:
-        text = io.TextIOWrapper(
-            cast(BinaryIO, binary), encoding=encoding, errors="surrogateescape", newline="\n"
-        )
-        try:
-            yield text
-        finally:
-            text.detach()
-
-
-@contextmanager
-def _open_binary(path: PathLike) -> Iterator[object]:
     name = os.fspath(path)
-    if name == "-":
-        yield sys.stdin.buffer
-    elif name.endswith(".gz"):
-        with gzip.open(name, "rb") as packed:
-            yield packed
-    elif name.endswith(".xz"):
-        with lzma.open(name, "rb") as packed:
-            yield packed
-    else:
-        with open(name, "rb") as file:
-            yield file
-
-
-def _unpacked(lines: Iterable[str], path: str) -> Iterator[str]:
-    """The lines, with a damaged archive reported as a FormatError of its file."""
-    number = 1
-    try:
-        for line in lines:
-            yield line
-            number += 1
-    except (gzip.BadGzipFile, lzma.LZMAError, EOFError) as error:
-        raise FormatError(path, number, "", f"a damaged archive: {error}") from None
+    with nullcontext(sys.stdin.buffer) if name == "-" else open(name, "rb") as file:
+        with _packed(file, name, "rb") as binary, _text(binary, encoding) as text:
+            yield text
 
 
 def write(sentences: Iterable[Sentence], target: PathLike | TextIO, encoding: str = "utf-8") -> int:
     """Write sentences to a path (`-` is stdout) or a text stream; returns how many.
 
     A path is written beside and renamed when all is there, so that it is whole or absent.
+    A sentence without a blank line at its end gets one; a byte order mark stays only at the
+    very beginning.
     """
     if isinstance(target, str | os.PathLike):
         with open_output(target, encoding) as stream:
             return write(sentences, stream)
     count = 0
     for sentence in sentences:
-        ending = sentence.lines[-1]
-        target.writelines(sentence.lines)
-        if not ending.endswith("\n"):
-            target.write("\n\n")  # a last sentence without its end: closed, so that more may follow
-        elif ending.strip():
-            target.write("\n")
+        lines = sentence.lines
+        target.writelines(lines[1:] if count and lines[0] == BOM else lines)
+        if not lines[-1].isspace():
+            end = "\r\n" if lines[0].endswith("\r\n") else "\n"
+            target.write(end if lines[-1].endswith("\n") else end + end)
         count += 1
     return count
 
 
 @contextmanager
 def open_output(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
-    """A text stream to a file that appears whole under its name, or not at all; `-` is stdout."""
+    """A text stream to a file that appears whole under its name, or not at all; `-` is stdout.
+
+    A pipe or a device is written to directly. Raises ValueError for an encoding that is not
+    known.
+    """
     name = os.fspath(path)
     if name == "-":
-        text = io.TextIOWrapper(
-            cast(BinaryIO, sys.stdout.buffer), encoding, errors="surrogateescape", newline="\n"
-        )
-        try:
+        with _text(sys.stdout.buffer, encoding) as text:
             yield text
-            text.flush()
-        finally:
-            with suppress(BrokenPipeError):  # the reader has gone; nothing is left to flush
-                text.detach()
         return
-    if os.path.exists(name) and not os.path.isfile(name):  # a pipe or a device: no renaming
-        with open(name, "w", encoding=encoding, newline="\n") as stream:
-            yield stream
-        return
-    with atomic(name) as beside, _packed(beside, name) as binary:
-        text = io.TextIOWrapper(
-            cast(BinaryIO, binary), encoding, errors="surrogateescape", newline="\n"
-        )
-        yield text
-        text.flush()
-        text.detach()
+    direct = os.path.exists(name) and not os.path.isfile(name)
+    with nullcontext(Path(name)) if direct else atomic(name) as place, open(place, "wb") as file:
+        with _packed(file, name, "wb") as binary, _text(binary, encoding) as text:
+            yield text
 
 
 @contextmanager
-def _packed(beside: Path, name: str) -> Iterator[object]:
-    if name.endswith(".gz"):
-        with gzip.open(beside, "wb", compresslevel=6) as packed:
-            yield packed
-    elif name.endswith(".xz"):
-        with lzma.open(beside, "wb") as packed:
-            yield packed
+def _packed(file: BinaryIO, name: str, mode: str) -> Iterator[BinaryIO]:
+    """The file, or what (de)compresses it if its name asks for that."""
+    if name.lower().endswith(".gz"):
+        # no name and time inside: the same sentences give the same bytes
+        with gzip.GzipFile("", mode, compresslevel=6, fileobj=file, mtime=0) as packed:
+            yield cast(BinaryIO, packed)
+    elif name.lower().endswith(".xz"):
+        with lzma.open(file, mode) as packed:
+            yield cast(BinaryIO, packed)
     else:
-        with open(beside, "wb") as file:
-            yield file
+        yield file
+
+
+@contextmanager
+def _text(binary: BinaryIO, encoding: str) -> Iterator[TextIO]:
+    """The binary stream as text, flushed but not closed at the end."""
+    try:
+        text = io.TextIOWrapper(binary, encoding, errors="surrogateescape", newline="\n")
+    except LookupError:
+        raise ValueError(f"no text encoding {encoding!r} is known") from None
+    try:
+        yield text
+        text.flush()
+    finally:
+        with suppress(OSError):  # flush has said it already, or something else went wrong first
+            text.detach()
 
 
 @contextmanager
 def atomic(path: PathLike) -> Iterator[Path]:
-    """A path beside `path` to write to; renamed to it on success, removed on any failure."""
-    target = Path(path)
+    """A path beside `path` to write to; renamed to it on success, removed on any failure.
+
+    A symbolic link stays one: the file that it points to is replaced.
+    """
+    target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         yield beside
         os.replace(beside, target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):
+            beside.unlink()
+        if isinstance(error, OSError) and error.filename == os.fspath(beside):
+            error.filename = os.fspath(path)  # the name that the user knows
         raise

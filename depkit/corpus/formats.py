@@ -2,6 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+
+# The columns that a `Sentence` holds as attributes, HEAD apart: that one becomes numbers.
+HELD = ("form", "lemma", "upos", "xpos", "feats", "deprel")
 
 
 @dataclass(frozen=True)
@@ -23,9 +27,18 @@ class Format:
     def index(self, column: str) -> int:
         """The 0-based place of a column; KeyError if the format has none of that name."""
         try:
-            return self.columns.index(column)
-        except ValueError:
+            return self._places[column]
+        except KeyError:
             raise KeyError(f"{self.name} has no column {column!r}") from None
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {column: place for place, column in enumerate(self.columns)}
+
+    @cached_property
+    def held(self) -> dict[str, int]:
+        """The places of HEAD and of the other columns that a `Sentence` holds."""
+        return {name: self.index(name) for name in ("head", *HELD) if name in self.columns}
 
 
 CONLLU = Format(

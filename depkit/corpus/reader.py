@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby
+from typing import NoReturn
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLLU, Format, sniff
-from depkit.corpus.sentence import Sentence, parse_heads
+from depkit.corpus.sentence import BOM, HEADS, HeadError, Sentence, find_comment, parse_heads
 
-BOM = "\ufeff"
-_SPAN = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
-_EMPTY = re.compile(r"(0|[1-9][0-9]*)\.([1-9][0-9]*)")
-_NUMBERS = [str(number) for number in range(1, 1001)]
+_SPAN = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
+_EMPTY = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
+_NUMBERS = tuple(str(number) for number in range(1, 1001))
 
 
 def read_lines(
@@ -21,182 +22,203 @@ def read_lines(
     format: sniffed from the first sentence if None. strict: a sentence that breaks the
     format raises FormatError; otherwise it is yielded with its `problem` set (its lines
     are still whole). Joining `str(sentence)` of all sentences gives back the input, but
-    for a stream without a single word.
+    for a stream without a single word or comment.
     """
-    block: list[str] = []
-    start = number = 1
-    complete = False  # the block has ended with a blank line; further blank lines are its own
-    for number, line in enumerate(lines, start=1):
-        if number == 1 and line.startswith(BOM):
-            block.append(BOM)  # a fragment of its own, so that line 1 reads as it is meant
-            line = line[1:]
-        if line in ("\n", "\r\n", ""):
-            complete = any(fragment[0] not in "\r\n" + BOM for fragment in block)
-            if line:
-                block.append(line)
-            continue
-        if complete:
-            format = format or _sniffed(block, file, start)
-            yield _parse(block, format, file, start, strict)
-            block, start, complete = [], number, False
-        block.append(line)
-    if any(fragment[0] not in "\r\n" + BOM for fragment in block):
-        yield _parse(block, format or _sniffed(block, file, start), file, start, strict)
-
-
-def _sniffed(block: Sequence[str], file: str, start: int) -> Format:
-    format = sniff(block)
-    if format is None:
-        raise FormatError(
-            file, start, "", "neither CoNLL-U, CoNLL-X nor CoNLL-09: no tab-separated columns"
-            " with a number in front",
-        )  # fmt: skip
-    return format
-
-
-def _parse(block: list[str], format: Format, file: str, start: int, strict: bool) -> Sentence:
-    """A block of lines as a sentence; the well-formed common case is a few list operations."""
-    first = 0  # rows of words start here; comments, blank lines and a BOM stand before
-    while first < len(block) and block[first][0] in "#\r\n\ufeff":
-        first += 1
-    last = len(block)
-    while last > first and block[last - 1] in ("\n", "\r\n"):
-        last -= 1
-    fields = [line.rstrip("\r\n").split("\t") for line in block[first:last]]
-    try:
-        if not fields:
-            raise _Problem(first - 1, "comments without a word; remove them or add the sentence")
-        columns, rows = _columns(fields, format)
-        try:
-            "".join(block).encode()
-        except UnicodeEncodeError:
-            _find_bytes(block, first)
-        _check_heads(columns, rows)
-        head = parse_heads(columns["head"])
-    except _Problem as problem:
-        place = first + problem.row
-        line = start + place - (block[0] == BOM)
-        sent_id = Sentence(format, block, [], {"form": [], "deprel": []}, []).sent_id
-        error = FormatError(file, line, sent_id, problem.message)
-        if strict:
-            raise error from None
-        return _tolerated(block, fields, first, format, file, start, error)
-    words = range(first, last) if len(rows) == len(fields) else [first + row for row in rows]
-    return Sentence(format, block, words, columns, head, file, start)
+    lines = iter(lines)
+    opening = next(lines, "")
+    block = [BOM] * opening.startswith(BOM)  # a fragment of its own: line 1 reads as it is meant
+    start = 1
+    filled = False  # there is more than blank lines in the block
+    lines = filter(None, chain([opening.removeprefix(BOM)], lines))
+    for blank, some in groupby(lines, str.isspace):
+        block += some
+        if not blank:
+            filled = True
+        elif filled:  # all blank lines up to the next sentence are part of this one
+            format = format or sniff(block)
+            yield _sentence(block, format, file, start, strict)
+            start += len(block) - (start == 1 and block[0] == BOM)
+            block, filled = [], False
+    if filled:
+        yield _sentence(block, format or sniff(block), file, start, strict)
 
 
 class _Problem(Exception):
-    """row: the offending row, counted from the first row after the comments."""
+    """place: the offending line's index in its block."""
 
-    def __init__(self, row: int, message: str) -> None:
+    def __init__(self, place: int, message: str) -> None:
         super().__init__(message)
-        self.row = row
-        self.message = message
+        self.place = place
 
 
-def _columns(fields: list[list[str]], format: Format) -> tuple[dict[str, list[str]], Sequence[int]]:
-    """Rows of fields as columns by name, words alone; and which rows are words."""
-    width = len(format.columns)
-    if format.repeats and len(fields[0]) > width:
-        width = len(fields[0])
-    rows: Sequence[int] = range(len(fields))
-    if set(map(len, fields)) != {width}:
-        _find_width(fields, width, format)
-    table = list(map(list, zip(*fields, strict=True)))
-    while len(_NUMBERS) < len(fields):
-        _NUMBERS.append(str(len(_NUMBERS) + 1))
-    if table[0] != _NUMBERS[: len(fields)]:
-        rows = _word_rows(table[0], format)
-        table = [[column[row] for row in rows] for column in table]
-    return dict(zip(format.columns, table, strict=False)), rows
+def _sentence(
+    block: list[str], format: Format | None, file: str, start: int, strict: bool
+) -> Sentence:
+    """A block of lines as a sentence; start: the line number of its first.
 
-
-def _find_width(fields: list[list[str]], width: int, format: Format) -> None:
-    for row, values in enumerate(fields):
-        if len(values) != width:
-            hint = "are the columns separated by tabs?" if len(values) == 1 else "see this line"
-            if format.repeats:
-                hint = "every row has 14 columns and one more for each predicate"
+    Raises FormatError for a broken one if strict, else sets its `problem`.
+    """
+    begin = int(start == 1 and block[0] == BOM)  # lines begin here
+    try:
+        first, end = _table(block, begin)
+        if format is None:
             raise _Problem(
-                row, f"{len(values)} columns instead of {width} of {format.name}; {hint}"
-            )
+                first, "neither CoNLL-U, CoNLL-X nor CoNLL-09: no tab-separated columns with a"
+                " number in front",
+            )  # fmt: skip
+        rows, columns = _columns(block, first, end, format)
+        return Sentence(format, block, rows, columns, _heads(columns, rows), file, start)
+    except _Problem as problem:
+        line = start + problem.place - begin
+        sent_id = find_comment(block, "sent_id").encode(errors="replace").decode()
+        error = FormatError(file, line, sent_id, str(problem))
+        if strict:
+            raise error from None
+        return _tolerated(block, begin, format or CONLLU, file, start, error)
 
 
-def _word_rows(ids: list[str], format: Format) -> list[int]:
+def _table(block: list[str], begin: int) -> tuple[int, int]:
+    """Where the rows of a block begin and end, everything around them checked."""
+    text = "".join(block)
+    if not text.isascii():
+        _check_characters(text, block)
+    if text.count("\n") + (text[-1] != "\n") != len(block) - begin:
+        _find_line_end(block, begin)
+    first = begin
+    while first < len(block) and (block[first][0] == "#" or block[first] in ("\n", "\r\n")):
+        first += 1
+    if first == len(block):
+        place = next(place for place, line in enumerate(block) if line[0] == "#")
+        raise _Problem(place, "comments without a word; remove them or add the sentence")
+    end = len(block)
+    while block[end - 1] in ("\n", "\r\n"):
+        end -= 1
+    for place in (first, end - 1):
+        if block[place].isspace():
+            raise _Problem(place, "white space on a line of its own; a blank line is empty")
+    return first, end
+
+
+def _check_characters(text: str, block: list[str]) -> None:
+    """Undecodable bytes were smuggled through as surrogates; name the first."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        for place, line in enumerate(block):
+            if found := re.search("[\ud800-\udfff]", line):
+                _report_character(place, line, found.start())
+
+
+def _report_character(place: int, line: str, index: int) -> NoReturn:
+    number = ord(line[index])
+    where = f"in column {line.count(chr(9), 0, index) + 1}, character {index + 1} of the line,"
+    if 0xDC80 <= number <= 0xDCFF:  # what Python's surrogateescape makes of a byte
+        raise _Problem(
+            place, f"byte 0x{number - 0xDC00:02X} {where} cannot be decoded; name the file's"
+            " encoding, for example --encoding latin-1",
+        )  # fmt: skip
+    raise _Problem(place, f"U+{number:04X} {where} is half a surrogate pair, not a character")
+
+
+def _find_line_end(block: list[str], begin: int) -> NoReturn:
+    whole = [line.find("\n") == len(line) - 1 for line in block[begin:]]
+    message = r"not one line ending in \n; lines are read with their terminators"
+    raise _Problem(begin + whole.index(False), message)
+
+
+def _columns(
+    block: list[str], first: int, end: int, format: Format
+) -> tuple[Sequence[int], dict[str, list[str]]]:
+    """The rows of words, as places in the block, and their columns by name."""
+    fields = [line.rstrip("\r\n").split("\t") for line in block[first:end]]
+    width = len(format.columns)
+    if format.repeats:
+        width = max(width, len(fields[0]))
+    if set(map(len, fields)) != {width}:
+        _find_width(fields, first, width, format)
+    table = list(zip(*fields, strict=True))
+    columns = {name: list(table[index]) for name, index in format.held.items()}
+    rows: Sequence[int] = range(first, end)
+    if table[0] != _numbers(len(fields)):
+        words = _words(table[0], first, format)
+        columns = {name: [column[row] for row in words] for name, column in columns.items()}
+        rows = [first + row for row in words]
+    if "" in columns["form"]:
+        raise _Problem(rows[columns["form"].index("")], "no FORM; every word has one, if only _")
+    return rows, columns
+
+
+def _numbers(size: int) -> tuple[str, ...]:
+    """The ids of so many words."""
+    if size <= len(_NUMBERS):
+        return _NUMBERS[:size]
+    return tuple(str(number) for number in range(1, size + 1))
+
+
+def _find_width(fields: list[list[str]], first: int, width: int, format: Format) -> NoReturn:
+    row, cells = next((i, cells) for i, cells in enumerate(fields) if len(cells) != width)
+    if cells[0].startswith("#"):
+        raise _Problem(first + row, "a comment after the first word; comments stand before it")
+    if format.repeats:
+        hint = f"every row has {len(format.columns)} columns and one more for each predicate"
+    else:
+        hint = "are the columns separated by tabs?" if len(cells) == 1 else "see this line"
+    found = f"{len(cells)} column" + "s" * (len(cells) > 1)
+    raise _Problem(first + row, f"{found} instead of {width} of {format.name}; {hint}")
+
+
+def _words(ids: Sequence[str], first: int, format: Format) -> list[int]:
     """The rows of syntactic words among ranges and empty nodes, every id in its place."""
     words: list[int] = []
+    numbers = _numbers(len(ids))
     covered = empty = 0  # the last word of the open range; the last empty node here
+    opened = 0  # the row of that range
     for row, text in enumerate(ids):
-        if text == str(len(words) + 1):
+        if text == numbers[len(words)]:
             words.append(row)
             empty = 0
             continue
         if format.spans and (match := _SPAN.fullmatch(text)):
             begin, end = int(match[1]), int(match[2])
             if begin == len(words) + 1 and end >= begin and begin > covered:
-                covered = end
+                covered, opened = end, row
                 continue
         elif format.spans and (match := _EMPTY.fullmatch(text)):
             if (int(match[1]), int(match[2])) == (len(words), empty + 1):
                 empty += 1
                 continue
-        kind = "word, range or empty node" if format is CONLLU else "word"
-        raise _Problem(row, f"id {text!r} where {kind} {len(words) + 1} should stand")
+        kind = "word, range or empty node" if format.spans else "word"
+        raise _Problem(first + row, f"id {text[:40]!r} where {kind} {len(words) + 1} should stand")
     if covered > len(words):
-        raise _Problem(len(ids) - 1, f"a range reaches to word {covered} of {len(words)}")
+        raise _Problem(first + opened, f"a range reaches to word {covered} of {len(words)}")
     if not words:
-        raise _Problem(0, "no word, only ranges or empty nodes")
+        raise _Problem(first, "no word, only ranges or empty nodes")
     return words
 
 
-def _check_heads(columns: dict[str, list[str]], rows: Sequence[int]) -> None:
-    """Heads are numbers between 0 and the number of words, or `_`."""
+def _heads(columns: dict[str, list[str]], rows: Sequence[int]) -> list[int]:
     try:
-        head = parse_heads(columns["head"])
-        if max(head) <= len(head):
-            return
-    except ValueError:
-        pass
-    for row, text in zip(rows, columns["head"], strict=True):
-        try:
-            (number,) = parse_heads([text])
-        except ValueError as error:
-            raise _Problem(row, str(error)) from None
-        if number > len(rows):
-            raise _Problem(row, f"HEAD is {number} in a sentence of {len(rows)} words")
-
-
-def _find_bytes(block: list[str], first: int) -> None:
-    """Undecodable bytes were smuggled through as surrogates; name the first."""
-    for place, line in enumerate(block):
-        for column, character in enumerate(line, start=1):
-            if "\ud800" <= character <= "\udfff":
-                raise _Problem(
-                    place - first,
-                    f"byte 0x{ord(character) & 0xFF:02X} at column {column} is not UTF-8;"
-                    " name the file's encoding, for example --encoding latin-1",
-                )
+        return parse_heads(columns["head"])
+    except HeadError as error:
+        raise _Problem(rows[error.word], str(error)) from None
 
 
 def _tolerated(
-    block: list[str],
-    fields: list[list[str]],
-    first: int,
-    format: Format,
-    file: str,
-    start: int,
-    problem: FormatError,
+    block: list[str], begin: int, format: Format, file: str, start: int, problem: FormatError
 ) -> Sentence:
-    """A broken sentence with whatever can be read of it: short rows filled up with `_`."""
-    spans = format.spans
-    rows = [i for i, row in enumerate(fields) if not (spans and ("-" in row[0] or "." in row[0]))]
-    table = {
-        name: [fields[row][i] if i < len(fields[row]) else "_" for row in rows]
-        for i, name in enumerate(format.columns)
-    }
-    head = []
-    for text in table["head"]:
-        number = int(text) if text.isascii() and text.isdigit() else -1
-        head.append(number if number <= len(rows) else -1)
-    words = [first + row for row in rows]
-    return Sentence(format, block, words, table, head, file, start, problem)
+    """A broken sentence with whatever can be read of it.
+
+    Every line but comments, ranges and empty nodes is a word; what a row lacks is `_`.
+    """
+    rows, table = [], []
+    for place, line in enumerate(block[begin:], start=begin):
+        if line.isspace() or line[0] == "#":
+            continue
+        cells = line.rstrip("\r\n").split("\t")
+        if not (format.spans and (_SPAN.fullmatch(cells[0]) or _EMPTY.fullmatch(cells[0]))):
+            rows.append(place)
+            table.append(cells + ["_"] * (len(format.columns) - len(cells)))
+    columns = {name: [cells[index] for cells in table] for name, index in format.held.items()}
+    head = [HEADS[cells[format.index("head")]] for cells in table]
+    head = [number if number <= len(head) else -1 for number in head]
+    return Sentence(format, block, rows, columns, head, file, start, problem)

@@ -1,20 +1,24 @@
 """A sentence: its columns as plain lists, and the lines it came from."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.formats import CONLLU, Format
+from depkit.corpus.formats import CONLLU, HELD, Format
+
+BOM = "\ufeff"
 
 
 class Sentence:
-    """A parsed or unparsed sentence, one entry a syntactic word in every column.
+    r"""A parsed or unparsed sentence, one entry a syntactic word in every column.
 
     form, lemma, upos, xpos, feats, deprel: lists of str, `_` where the file has nothing;
     head: list of int, 0 = root, -1 where the file has `_`. `lines` are the original lines
-    with their terminators (blank lines after the sentence included), so that comments,
-    multiword ranges, empty nodes and untouched columns come out byte for byte; rows[i] is
-    the index in `lines` of word i. Immutable by habit: `with_tree` and `with_columns`
-    return new sentences. `problem`: what a tolerant reader found wrong, else None.
+    with their terminators (blank lines after the sentence included; a byte order mark is a
+    line of its own), so that comments, multiword ranges, empty nodes and untouched columns
+    come out byte for byte; rows[i] is the index in `lines` of word i. Immutable by habit:
+    `with_tree` and `with_columns` return new sentences. `problem`: what a tolerant reader
+    found wrong, else None.
     """
 
     __slots__ = (
@@ -27,7 +31,7 @@ class Sentence:
         format: Format,
         lines: list[str],
         rows: Sequence[int],
-        columns: dict[str, list[str]],
+        columns: Mapping[str, list[str]],
         head: list[int],
         file: str = "",
         line: int = 0,
@@ -72,98 +76,158 @@ class Sentence:
 
     def comment(self, key: str) -> str:
         """The value of the first comment `# key = value`; "" if there is none."""
-        for line in self.lines:
-            if line.startswith("#"):
-                name, equals, value = line[1:].partition("=")
-                if equals and name.strip() == key:
-                    return value.strip()
-            elif line[:1].isdigit():
-                break
-        return ""
+        return find_comment(self.lines, key)
 
     def place(self, word: int = 0) -> tuple[str, int, str]:
         """(file, line, sent_id) of a word (0-based), as `FormatError` takes them."""
-        skipped = sum(1 for line in self.lines[: self.rows[word]] if line != "\ufeff")
-        return self.file, self.line + skipped if self.line else 0, self.sent_id
+        before = self.lines[: self.rows[word]] if self.rows else []
+        line = self.line + len(before) - before.count(BOM) if self.line else 0
+        return self.file, line, self.sent_id
 
     def column(self, name: str) -> list[str]:
-        """Any column of the format, as strings; KeyError if the format has none of that name."""
+        """Any column of the format, as strings; KeyError if the format has none of that name.
+
+        In a broken sentence, `_` where a row is too short.
+        """
         index = self.format.index(name)
-        return [self.lines[row].rstrip("\r\n").split("\t")[index] for row in self.rows]
+        table = [self.lines[row].rstrip("\r\n").split("\t") for row in self.rows]
+        return [cells[index] if index < len(cells) else "_" for cells in table]
 
     def with_tree(
         self,
-        heads: Sequence[int],
+        heads: Iterable[int],
         deprels: Sequence[str],
-        columns: dict[str, list[str]] | None = None,
+        columns: Mapping[str, Sequence[str]] | None = None,
     ) -> "Sentence":
         """The same sentence with other heads (0 = root) and relations, and further columns.
 
-        Columns that describe the old tree (CoNLL-U DEPS) become `_`.
-        Raises as `with_columns`.
+        A head of -1 is written as `_`. Columns that describe the old tree (CoNLL-U DEPS)
+        become `_`. Raises as `with_columns`.
         """
-        blank = ["_"] * len(self)
-        tree = {"head": [str(head) for head in heads], "deprel": list(deprels)}
-        tree |= dict.fromkeys(self.format.stale, blank)
-        return self.with_columns(tree | (columns or {}))
+        changed: dict[str, Sequence[str]] = {
+            "head": [_WRITTEN[head] for head in heads],
+            "deprel": deprels,
+        }
+        for name in self.format.stale:
+            changed[name] = ["_"] * len(self)
+        if columns:
+            changed |= columns
+        return self.with_columns(changed)
 
-    def with_columns(self, columns: dict[str, list[str]]) -> "Sentence":
+    def with_columns(self, columns: Mapping[str, Sequence[str]]) -> "Sentence":
         """The same sentence with other values in some columns, names as in its format.
 
-        Raises ValueError if a column is too short or too long, KeyError if the format has
-        no such column.
+        Raises KeyError if the format has no such column; ValueError for too few or too many
+        values, a value that would break its row, a HEAD that is none; `problem`, a
+        FormatError, if the sentence's rows are too broken to be rewritten.
         """
-        for name, column in columns.items():
-            if len(column) != len(self):
-                raise ValueError(f"{len(column)} values of {name} for {len(self)} words")
-        changes = [(self.format.index(name), column) for name, column in columns.items()]
+        changed = _checked(columns, self.format, len(self))
+        if self.problem:
+            widths = {self.lines[row].count("\t") + 1 for row in self.rows}
+            if len(widths) != 1 or min(widths) < len(self.format.columns):
+                raise self.problem
+        width = self.lines[self.rows[0]].count("\t") + 1
+        # Cells are counted from the end, so that what stands before the changes stays in one.
+        places = [self.format.index(name) - width for name in changed]
+        front = -min(places, default=0)
+        table = list(zip(*[self.lines[row].rsplit("\t", front) for row in self.rows], strict=True))
+        for place, values in zip(places, changed.values(), strict=True):
+            if place == -1:  # the last cell carries the line's terminator
+                ends = [cell[len(cell.rstrip("\r\n")) :] for cell in table[-1]]
+                values = [value + end for value, end in zip(values, ends, strict=True)]
+            table[place] = tuple(values)
         lines = list(self.lines)
-        for i, row in enumerate(self.rows):
-            line = lines[row]
-            body = line.rstrip("\r\n")
-            fields = body.split("\t")
-            for index, column in changes:
-                fields[index] = column[i]
-            lines[row] = "\t".join(fields) + line[len(body) :]
-        held = {name: getattr(self, name) for name in _HELD} | columns
-        head = self.head if "head" not in columns else parse_heads(columns["head"])
-        return Sentence(self.format, lines, self.rows, held, head, self.file, self.line)
+        for row, cells in zip(self.rows, zip(*table, strict=True), strict=True):
+            lines[row] = "\t".join(cells)
+        held = {name: getattr(self, name) for name in HELD} | changed
+        head = parse_heads(changed["head"]) if "head" in changed else self.head
+        return Sentence(
+            self.format, lines, self.rows, held, head, self.file, self.line, self.problem
+        )
 
 
-_HELD = ("form", "lemma", "upos", "xpos", "feats", "deprel")
+def find_comment(lines: Iterable[str], key: str) -> str:
+    """The value of the first comment `# key = value` before the words; "" if there is none."""
+    for line in lines:
+        if line.startswith("#"):
+            name, equals, value = line[1:].partition("=")
+            if equals and name.strip() == key:
+                return value.strip()
+        elif line[:1].isdigit():
+            break
+    return ""
 
 
 class _Heads(dict[str, int]):
-    """HEAD as written -> int; digits are read once, anything else is a ValueError."""
+    """HEAD as written -> int: `_` is -1, and what is no number is beyond every sentence."""
 
     def __missing__(self, text: str) -> int:
-        if not (text.isascii() and text.isdigit()):
-            raise ValueError(f"HEAD is {text!r}, not a number")
-        return int(text)
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else sys.maxsize
 
 
-_HEADS = _Heads({str(number): number for number in range(1000)} | {"_": -1})
+HEADS = _Heads({str(number): number for number in range(1000)} | {"_": -1})
+
+
+class _Written(dict[int, str]):
+    """HEAD as int -> as written; both tables spare a call a word."""
+
+    def __missing__(self, head: int) -> str:
+        return str(head)
+
+
+_WRITTEN = _Written({number: text for text, number in HEADS.items()})
+
+
+class HeadError(ValueError):
+    """A HEAD that is none; word: whose (0-based)."""
+
+    def __init__(self, word: int, message: str) -> None:
+        super().__init__(message)
+        self.word = word
 
 
 def parse_heads(column: Sequence[str]) -> list[int]:
-    """A HEAD column as ints, `_` as -1. Raises ValueError at anything else."""
-    return [_HEADS[text] for text in column]
+    """A sentence's HEAD column as ints, `_` as -1. Raises HeadError at anything else."""
+    head = [HEADS[text] for text in column]
+    if max(head) > len(head):
+        word = next(i for i, number in enumerate(head) if number > len(head))
+        message = f"HEAD is {column[word][:40]!r}, not a word's number (1 to {len(head)}), 0 or _"
+        raise HeadError(word, message)
+    return head
 
 
 def new_sentence(
-    form: Sequence[str], columns: dict[str, Sequence[str]] | None = None, format: Format = CONLLU
+    form: Sequence[str], columns: Mapping[str, Sequence[str]] | None = None, format: Format = CONLLU
 ) -> Sentence:
     """A sentence made from words rather than from a file; what is not given is `_`.
 
-    form: the words; columns: further columns by name, a value a word.
+    form: the words, one at least; columns: further columns by name, a value a word.
+    Raises as `Sentence.with_columns`.
     """
-    given = {"id": [str(i + 1) for i in range(len(form))], "form": list(form)}
-    given |= {name: list(column) for name, column in (columns or {}).items()}
-    for name, column in given.items():
-        format.index(name)
-        if len(column) != len(form):
-            raise ValueError(f"{len(column)} values of {name} for {len(form)} words")
+    if not form:
+        raise ValueError("a sentence has one word at least")
+    given = _checked({"form": form} | dict(columns or {}), format, len(form))
+    ids = [str(number) for number in range(1, len(form) + 1)]
     blank = ["_"] * len(form)
-    filled = {name: given.get(name, blank) for name in format.columns}
+    filled = {name: given.get(name, blank) for name in format.columns} | {"id": ids}
     lines = ["\t".join(row) + "\n" for row in zip(*filled.values(), strict=True)] + ["\n"]
     return Sentence(format, lines, range(len(form)), filled, parse_heads(filled["head"]))
+
+
+def _checked(
+    columns: Mapping[str, Sequence[str]], format: Format, size: int
+) -> dict[str, list[str]]:
+    """Copies of columns that can be written into `size` rows and read again."""
+    checked = {}
+    for name, values in columns.items():
+        if format.index(name) == 0:
+            raise ValueError("ids are the words' numbers and cannot be changed")
+        if len(values) != size:
+            raise ValueError(f"{len(values)} values of {name} for {size} words")
+        text = "".join(values)
+        if "\t" in text or "\n" in text or "\r" in text:
+            raise ValueError(f"a tab or a line end in a value of {name} would break its row")
+        if name == "form" and "" in values:
+            raise ValueError("an empty form; every word has one, if only _")
+        checked[name] = list(values)
+    return checked

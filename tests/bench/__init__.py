@@ -1,0 +1,1 @@
+"""Benchmarks: figures to look at, run by hand; no test asserts a time."""

@@ -1,0 +1,254 @@
+"""Files by name: packed, encoded, piped, damaged; whole or absent after writing."""
+
+import gzip
+import io
+import lzma
+import os
+import stat
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import atomic, open_lines, open_output, read, write
+from tests.corpus.rows import RICH, row
+
+LATIN = RICH.replace("molino", "cañón")
+
+
+@pytest.mark.parametrize("name", ["a.conllu", "a.conllu.gz", "a.conllu.xz", "A.CONLLU.GZ", "a.txt"])
+def test_files_come_back_as_they_were(tmp_path, name):
+    path = tmp_path / name
+    assert write(read(RICH.splitlines(True)), path) == 2
+    assert "".join(map(str, read(path))) == RICH
+    assert "".join(map(str, read(str(path), "conllu"))) == RICH
+    opened = {"gz": gzip.open, "xz": lzma.open}.get(name.lower().split(".")[-1], open)
+    with opened(path, "rb") as file:
+        assert file.read() == RICH.encode()
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_packed_files_do_not_depend_on_name_and_time(tmp_path):
+    for name in ("a.conllu.gz", "b.conllu.gz"):
+        write(read(RICH.splitlines(True)), tmp_path / name)
+    assert (tmp_path / "a.conllu.gz").read_bytes() == (tmp_path / "b.conllu.gz").read_bytes()
+    assert (tmp_path / "a.conllu.gz").read_bytes()[4:8] == bytes(4)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+@pytest.mark.parametrize("damage", ["cut", "garbled", "none of the kind", "tail"])
+def test_damaged_archives_are_format_errors(tmp_path, pack, damage):
+    packed = bytearray(pack(RICH.encode() * 50))
+    if damage == "cut":
+        del packed[len(packed) // 2 :]
+    elif damage == "garbled":
+        for index in range(20, len(packed) - 12):
+            packed[index] ^= 0x5A
+    elif damage == "none of the kind":
+        packed[:] = RICH.encode()
+    else:
+        packed[-6:] = b"\xff" * 6
+    path = tmp_path / ("a.conllu.gz" if pack is gzip.compress else "a.conllu.xz")
+    path.write_bytes(packed)
+    with pytest.raises(FormatError, match="a damaged archive: ") as caught:
+        list(read(path))
+    assert caught.value.file == str(path)
+
+
+def test_encodings_in_and_out(tmp_path):
+    path, copy = tmp_path / "a.conllu", tmp_path / "b.conllu"
+    path.write_bytes(LATIN.encode("latin-1"))
+    assert write(read(path, encoding="latin-1"), copy, encoding="latin-1") == 2
+    assert copy.read_bytes() == path.read_bytes()
+    with pytest.raises(FormatError) as caught:
+        list(read(path))
+    assert str(caught.value) == (
+        f"{path}:3: mill-1: byte 0xE1 in column 1, character 11 of the line, cannot be decoded;"
+        " name the file's encoding, for example --encoding latin-1"
+    )
+    assert write(read(path, strict=False), copy) == 2
+    assert copy.read_bytes() == path.read_bytes()  # undecodable bytes survive a tolerant reader
+
+
+def test_lone_surrogates_in_utf8_are_undecodable_bytes(tmp_path):
+    path = tmp_path / "a.conllu"
+    path.write_bytes(row(1, "?").encode().replace(b"?", b"\xed\xa0\x80") + b"\n")
+    with pytest.raises(FormatError, match="byte 0xED in column 2, character 3"):
+        list(read(path))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig"])
+def test_wide_encodings(tmp_path, encoding):
+    path, copy = tmp_path / "a.conllu", tmp_path / "b.conllu"
+    path.write_bytes(RICH.encode(encoding))
+    assert "".join(map(str, read(path, encoding=encoding))) == RICH
+    write(read(path, encoding=encoding), copy, encoding=encoding)
+    assert copy.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("data", [RICH.encode("utf-16")[:-1], RICH.encode(), b"\xff\xfe\x00\xd8"])
+def test_what_is_not_utf16_is_a_format_error(tmp_path, data):
+    (tmp_path / "a.conllu").write_bytes(data)
+    with pytest.raises(FormatError, match="encoding"):
+        list(read(tmp_path / "a.conllu", encoding="utf-16"))
+
+
+def test_utf16_read_as_utf8_names_the_byte_and_the_remedy(tmp_path):
+    (tmp_path / "a.txt").write_bytes(RICH.encode("utf-16-le").join([b"\xff\xfe", b""]))
+    with pytest.raises(FormatError, match=r":1: byte 0xFF .* --encoding"):
+        list(read(tmp_path / "a.txt"))
+
+
+@pytest.mark.parametrize("encoding", ["klingon", "", "hex"])
+def test_unknown_encodings_are_value_errors(tmp_path, encoding):
+    path = tmp_path / "a.conllu"
+    path.write_text(RICH)
+    with pytest.raises(ValueError, match=f"no text encoding {encoding!r}"):
+        list(read(path, encoding=encoding))
+    with (
+        pytest.raises(ValueError, match=f"no text encoding {encoding!r}"),
+        open_lines(path, encoding),
+    ):
+        pass
+    with pytest.raises(ValueError, match=f"no text encoding {encoding!r}"):
+        write(read(RICH.splitlines(True)), path, encoding=encoding)
+    assert os.listdir(tmp_path) == ["a.conllu"] and path.read_text() == RICH
+
+
+def test_a_form_that_the_encoding_lacks_leaves_the_old_file(tmp_path):
+    path = tmp_path / "a.conllu"
+    path.write_text("old")
+    with pytest.raises(UnicodeEncodeError):
+        write(read([row(1, "猫"), "\n"]), path, encoding="latin-1")
+    assert os.listdir(tmp_path) == ["a.conllu"] and path.read_text() == "old"
+
+
+def test_lines_end_at_newlines_alone(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes("a\rb\x0cc\u2028d\x85\ne\r\nf".encode())
+    with open_lines(path) as lines:
+        assert list(lines) == ["a\rb\x0cc\u2028d\x85\n", "e\r\n", "f"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, FormatError, OSError])
+@pytest.mark.parametrize("name", ["a.conllu", "a.conllu.gz", "a.conllu.xz"])
+@pytest.mark.parametrize("old", [None, b"old"])
+def test_a_failure_midway_leaves_the_old_file_or_none(tmp_path, error, name, old):
+    path = tmp_path / name
+    if old is not None:
+        path.write_bytes(old)
+
+    def failing():
+        yield from read(RICH.splitlines(True))
+        raise error("f", 1, "", "m") if error is FormatError else error("midway")
+
+    with pytest.raises(error, match="m"):
+        write(failing(), path)
+    assert os.listdir(tmp_path) == ([name] if old is not None else [])
+    assert old is None or path.read_bytes() == old
+
+
+def test_a_broken_input_leaves_no_output(tmp_path):
+    with pytest.raises(FormatError):
+        write(read([*RICH.splitlines(True), "broken\n"]), tmp_path / "a.conllu")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_file_can_be_rewritten_in_place(tmp_path):
+    path = tmp_path / "a.conllu"
+    path.write_text(RICH)
+    write((sentence.with_columns({"lemma": sentence.form}) for sentence in read(path)), path)
+    assert [sentence.lemma == sentence.form for sentence in read(path)] == [True, True]
+
+
+def test_a_symbolic_link_stays_one(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "a.conllu").write_text("old")
+    (tmp_path / "link.conllu").symlink_to(tmp_path / "there" / "a.conllu")
+    write(read(RICH.splitlines(True)), tmp_path / "link.conllu")
+    assert (tmp_path / "link.conllu").is_symlink()
+    assert (tmp_path / "there" / "a.conllu").read_text() == RICH
+    assert os.listdir(tmp_path / "there") == ["a.conllu"]
+
+
+def test_atomic_renames_when_all_is_there(tmp_path):
+    with atomic(tmp_path / "a") as beside:
+        assert beside.parent == tmp_path and not beside.exists()
+        beside.write_text("new")
+        assert not (tmp_path / "a").exists()
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_errors_name_the_file_that_was_asked_for(tmp_path):
+    for target in (tmp_path / "no" / "a.conllu", tmp_path / "no" / "a.conllu.gz"):
+        with pytest.raises(FileNotFoundError) as caught:
+            write([], target)
+        assert caught.value.filename == str(target)
+    with pytest.raises(IsADirectoryError):
+        write([], tmp_path)
+    with pytest.raises(FileNotFoundError):
+        list(read(tmp_path / "a.conllu"))
+    with pytest.raises(IsADirectoryError):
+        list(read(tmp_path))
+
+
+def test_devices_are_written_to_and_stay_devices():
+    assert write(read(RICH.splitlines(True)), "/dev/null") == 2
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    with pytest.raises(OSError, match="No space left"):
+        write(read(RICH.splitlines(True)), "/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        write(read(RICH.splitlines(True) * 2000), "/dev/full")
+
+
+def test_a_named_pipe_is_written_to(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    found = []
+    reader = threading.Thread(target=lambda: found.extend(read(tmp_path / "pipe")), daemon=True)
+    reader.start()
+    write(read(RICH.splitlines(True)), tmp_path / "pipe")
+    reader.join(10)
+    assert "".join(map(str, found)) == RICH
+
+
+def python(code, data=b"", **options):
+    command = [sys.executable, "-c", f"from depkit.corpus.files import read, write; {code}"]
+    return subprocess.run(command, input=data, capture_output=True, timeout=60, **options)
+
+
+def test_standard_streams_in_any_locale():
+    done = python("write(read('-'), '-'); print('more')", RICH.encode(), env={"LC_ALL": "C"})
+    assert (done.stdout, done.stderr) == (RICH.encode() + b"more\n", b"")
+
+
+def test_a_reader_that_leaves_is_a_broken_pipe():
+    code = "import itertools; s = list(read('-')); write(itertools.cycle(s), '-')"
+    command = (
+        f'printf "%s" "$DATA" | "{sys.executable}" -c "from depkit.corpus.files import *; {code}"'
+    )
+    environment = {**os.environ, "DATA": RICH}
+    done = subprocess.run(
+        ["bash", "-c", f"{command} | head -c 100"], capture_output=True, env=environment, timeout=60
+    )
+    assert done.stdout == RICH.encode()[:100]
+    assert b"BrokenPipeError" in done.stderr
+
+
+def test_several_writes_share_a_stream():
+    stream = io.StringIO(newline="")
+    assert write(read(RICH.splitlines(True)), stream) == 2
+    assert write([], stream) == 0
+    assert write(read(RICH.splitlines(True)), stream) == 2
+    assert stream.getvalue() == RICH * 2
+
+
+def test_an_abandoned_reader_closes_its_file(tmp_path, recwarn):
+    (tmp_path / "a.conllu").write_text(RICH)
+    stream = read(tmp_path / "a.conllu")
+    next(stream)
+    stream.close()
+    with open_output(tmp_path / "b.conllu") as out:
+        out.write("x")
+    assert not recwarn.list and (tmp_path / "b.conllu").read_text() == "x"

@@ -1,0 +1,203 @@
+"""What is refused, in what words, and what a tolerant reader makes of it."""
+
+import copy
+import io
+import pickle
+
+import pytest
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import read
+from depkit.corpus.formats import CONLL09, CONLLU, CONLLX, FORMATS
+from depkit.corpus.reader import read_lines
+from tests.corpus.rows import PREDICATES, RICH, row, row09
+
+GOOD = "# sent_id = good\n" + row(1, "a", 0) + "\n"  # three lines, before each broken sentence
+
+
+def refused(text, format=CONLLU, before=GOOD):
+    """The error of a strict reader, after the same text went through a tolerant one."""
+    text = before + text
+    tolerated = list(read_lines(io.StringIO(text, newline="\n"), format, "f", strict=False))
+    assert "".join(map(str, tolerated)) == text
+    problems = [sentence.problem for sentence in tolerated if sentence.problem]
+    with pytest.raises(FormatError) as caught:
+        list(read_lines(io.StringIO(text, newline="\n"), format, "f"))
+    assert str(problems[0]) == str(caught.value)
+    for sentence in tolerated:
+        assert len(sentence) == len(sentence.rows) == len(sentence.head) == len(sentence.deprel)
+        assert all(-1 <= head <= len(sentence) for head in sentence.head)
+        assert len(sentence.column("form")) == len(sentence.form)
+        assert isinstance(repr(sentence), str) and sentence.place()[0] == "f"
+    return caught.value
+
+
+def heads(*column):
+    return "".join(row(i + 1, "a", head) for i, head in enumerate(column)) + "\n"
+
+
+def ids(text):
+    return "".join(row(id, "a") for id in text.split()) + "\n"
+
+
+# (broken sentence, line after GOOD, part of the message)
+BROKEN = {
+    "too few columns": (row(1) + "2\ta\t_\n\n", 2, "3 columns instead of 10 of conllu"),
+    "too many": (row(1) + row(2)[:-1] + "\tx\n\n", 2, "11 columns instead of 10"),
+    "nine everywhere": ("1\ta\t_\t_\t_\t_\t0\tx\t_\n\n", 1, "9 columns instead of 10"),
+    "nine and eleven": (row(1)[:-3] + "\n" + row(2)[:-1] + "\t_\n\n", 1, "9 columns"),
+    "spaces for tabs": ("1 a _ _ _ _ 0 root _ _\n\n", 1, "1 column instead.*separated by tabs"),
+    "no id": (row("_") + "\n", 1, "id '_' where word, range or empty node 1 should"),
+    "empty id": (row("") + "\n", 1, "id ''"),
+    "an id with a space": (row("1 ") + "\n", 1, "id '1 '"),
+    "an id with a zero": (row("01") + "\n", 1, "id '01'"),
+    "unicode digits": (row("١") + "\n", 1, "id '١'"),
+    "from zero": (ids("0 1"), 1, "id '0' where .* 1"),
+    "duplicate id": (ids("1 2 2 3"), 3, "id '2' where .* 3"),
+    "skipped id": (ids("1 3"), 2, "id '3' where .* 2"),
+    "overlapping ranges": (ids("1-2 1 2-3 2 3"), 3, "id '2-3'"),
+    "nested ranges": (ids("1-3 1-2 1 2 3"), 2, "id '1-2'"),
+    "range twice": (ids("1-2 1-2 1 2"), 2, "id '1-2'"),
+    "range after its words": (ids("1 2 1-2"), 3, "id '1-2'"),
+    "range too early": (ids("2-3 1 2 3"), 1, "id '2-3'"),
+    "backward range": (ids("2-1 1 2"), 1, "id '2-1'"),
+    "dangling range": (ids("1 2-4 2 3"), 2, "a range reaches to word 4 of 3"),
+    "endless range": (ids("1-" + "9" * 5000 + " 1"), 1, "id '1-999"),
+    "empty node too late": (ids("1 2 1.1"), 3, "id '1.1'"),
+    "empty node skipped": (ids("1 1.2"), 2, "id '1.2'"),
+    "empty node zero": (ids("1.0 1"), 1, "id '1.0'"),
+    "endless empty node": (ids("1 1." + "9" * 5000), 2, "id '1.999"),
+    "only a range": (ids("1-1"), 1, "a range reaches to word 1 of 0"),
+    "only an empty node": (ids("0.1"), 1, "no word"),
+    "no number": (heads(0, "x"), 2, "HEAD is 'x'"),
+    "empty head": (heads(""), 1, "HEAD is ''"),
+    "negative": (heads(0, -1), 2, "HEAD is '-1', not a word's number .1 to 2., 0 or _"),
+    "beyond the sentence": (heads(0, 1, 4), 3, "HEAD is '4', not a word's number .1 to 3."),
+    "far beyond": (heads("9" * 5000), 1, "HEAD is '99999"),
+    "a fraction": (heads("1.5"), 1, "HEAD is '1.5'"),
+    "a space": (heads("1 "), 1, "HEAD is '1 '"),
+    "an Arabic digit": (heads(0, "١"), 2, "HEAD is '١'"),
+    "a superscript": (heads(0, "²"), 2, "HEAD is '²'"),
+    "no form": (row(1) + row(2, "") + "\n", 2, "no FORM"),
+    "comments alone": ("# a\n# b\n\n" + GOOD, 1, "comments without a word"),
+    "comments at the end": ("# a", 1, "comments without a word"),
+    "a comment among the words": (row(1) + "# c\n" + row(2) + "\n", 2, "a comment after the first"),
+    "a comment after the words": (row(1) + "# c\n\n", 2, "a comment after the first word"),
+    "spaces for a blank line": (row(1) + "  \n" + row(1) + "\n", 2, "white space on a line"),
+    "tabs for a blank line": (row(1) + "\n\t\t\n" + row(1) + "\n", 3, "white space on a line"),
+    "spaces after a comment": ("# c\n \n" + row(1) + "\n", 2, "white space on a line"),
+    "spaces at the end": (row(1) + "\n ", 3, "white space on a line"),
+    "a form feed on a line": (row(1) + "\x0c\n", 2, "white space on a line"),
+    "a carriage return on a line": (row(1) + "\r\r\n" + row(1), 2, "white space on a line"),
+    "carriage returns alone": (row(1, end="\r") + row(2, end="\r") + "\r", 1, "19 columns"),
+    "binary garbage": ("\x7fELF\x02\x01\x01\x00\x00\x00\n\x00\x01\n\n", 1, "1 column instead"),
+    "a word before garbage": (row(1) + "\x00\n", 2, "1 column instead"),
+    "a mark in the middle": ("\ufeff" + row(1) + "\n", 1, "id '.ufeff1'"),
+    "a mark before a comment": ("\ufeff# c\n" + row(1) + "\n", 1, "1 column"),
+    "a long line": ("x" * 1_000_000 + "\n\n", 1, "1 column"),
+    "a long id": (row("y" * 1_000_000) + "\n", 1, "id 'yyy"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_sentences_are_named_by_line(name):
+    text, line, message = BROKEN[name]
+    error = refused(text)
+    assert (error.file, error.line, error.sent_id) == ("f", 3 + line, "")
+    with pytest.raises(FormatError, match=message):
+        raise error
+    assert len(str(error)) < 300
+
+
+def test_the_message_tells_file_line_and_sentence():
+    error = refused("# sent_id = mill 7\n# text = a\n" + heads(0, 5))
+    assert str(error).startswith("f:7: mill 7: HEAD is '5', not a word's number")
+    assert str(FormatError("f", 0, "", "gone")) == "f: gone"
+    assert str(FormatError("f", 3, "", "gone")) == "f:3: gone"
+
+
+def test_an_error_travels_between_processes():
+    error = FormatError("f", 3, "s", "gone")
+    for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert (str(twin), twin.line, twin.sent_id) == (str(error), 3, "s")
+
+
+def test_lines_are_counted_with_a_byte_order_mark_and_carriage_returns():
+    text = ("\ufeff" + GOOD + "# c\n" + heads(0, 9)).replace("\n", "\r\n")
+    assert refused(text, before="").line == 6
+    assert refused("\ufeff" + heads(0, 9), before="").line == 2
+    assert refused("\n\n\n" + heads(0, 9), before="").line == 5
+
+
+def test_ranges_and_empty_nodes_are_of_conllu_alone():
+    for format in (CONLLX, FORMATS["conllx"]):
+        assert "id '1-2' where word 1 should" in str(refused(ids("1-2 1 2"), format))
+        assert "id '1.1' where word 2 should" in str(refused(ids("1 1.1"), format))
+
+
+def test_rows_of_conll09_are_equally_wide():
+    message = "every row has 14 columns and one more for each predicate"
+    for text, line in (
+        (PREDICATES.replace("\tA0\t_\n", "\tA0\t_\t_\n"), 2),
+        (PREDICATES.replace("bark.01\t_\t_\n", "bark.01\t_\n"), 4),
+        (row09(1, "a", 0, "b", "_"), 1),
+    ):
+        error = refused(PREDICATES + text, CONLL09, before="")
+        assert error.line == 5 + line and message in str(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "where"),
+    [
+        ("# text = caf\udce9\n" + heads(0), 1, "byte 0xE9 in column 1, character 13 of the line"),
+        (row(1) + row(2, "ma\udcf1ana") + "\n", 2, "byte 0xF1 in column 2, character 5"),
+        (row(1) + "\udcff\udcfe\n", 2, "byte 0xFF in column 1, character 1"),
+    ],
+)
+def test_undecodable_bytes_are_named_with_the_remedy(text, line, where):
+    error = refused("# sent_id = s\n" + text)
+    assert error.line == 4 + line and where in str(error)
+    assert str(error).endswith("name the file's encoding, for example --encoding latin-1")
+
+
+def test_half_a_surrogate_pair_is_no_byte():
+    error = refused(row(1, "\ud83e") + "\n")
+    assert "U+D83E in column 2, character 3 of the line, is half a surrogate pair" in str(error)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        (row(1) + row(2)).splitlines(),
+        RICH.splitlines(),
+        RICH.split("\n"),
+        [row(1) + row(2), "\n"],
+        [RICH],
+        ["# c\n" + row(1), row(2), "\n"],
+        row(1, "a\x85b").splitlines(keepends=True) + ["\n"],
+    ],
+)
+def test_a_source_that_does_not_give_whole_lines_is_refused(source):
+    with pytest.raises(FormatError, match="not one line ending in"):
+        list(read(source, "conllu"))
+    assert "".join(map(str, read(source, "conllu", strict=False))) == "".join(source)
+
+
+def test_a_tolerant_reader_keeps_what_it_can_read():
+    text = "# sent_id = s\n" + row(1, "a", 0, "root") + "2\tb\n" + "# c\n" + row(3, "c", 9, "x")
+    before, broken, after = read((GOOD + text + "\n" + GOOD).splitlines(True), strict=False)
+    assert before.problem is None and after.problem is None
+    assert (broken.form, broken.head) == (["a", "b", "c"], [0, -1, -1])
+    assert broken.deprel == ["root", "_", "x"] and broken.upos == ["X", "_", "X"]
+    assert broken.column("misc") == ["_", "_", "_"] and broken.place(2)[1] == 8
+    assert "2 columns instead of 10" in str(broken.problem) and broken.problem.line == 6
+    (spaced,) = read([row(1, "a", 0), " \n"], strict=False)
+    assert spaced.form == ["a"] and spaced.problem is not None
+    (spanned,) = read(ids("1-2 1 2 2").splitlines(True), "conllu", strict=False)
+    assert len(spanned) == 3
+
+
+def test_a_tolerant_reader_sniffs_until_it_knows():
+    garbage, table = read(["what?\n", "\n", *PREDICATES.splitlines(True)], strict=False)
+    assert "neither CoNLL-U, CoNLL-X nor CoNLL-09" in str(garbage.problem)
+    assert table.format == CONLL09 and table.problem is None

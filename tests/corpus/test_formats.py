@@ -1,0 +1,83 @@
+"""Which format a file is in: by name, by content."""
+
+import pytest
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import read
+from depkit.corpus.formats import CONLLU, FORMATS, by_name, sniff
+from tests.corpus.rows import PREDICATES, RICH, row, row09
+
+
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [
+        ("a.conllu", "conllu"),
+        ("b/A.CONLLU", "conllu"),
+        ("a.conllx", "conllx"),
+        ("a.conll09", "conll09"),
+        ("a.conll2009.xz", "conll09"),
+        ("a.conllu.gz", "conllu"),
+        ("a.CoNLLU.GZ", "conllu"),
+        ("a.conll", None),
+        ("conllu", None),
+        ("a.txt.gz", None),
+        ("-", None),
+    ],
+)
+def test_by_name(name, format):
+    found = by_name(name)
+    assert (found.name if found else None) == format
+
+
+def tagged(upos, xpos="_", feats="_"):
+    return f"1\ta\t_\t{upos}\t{xpos}\t{feats}\t0\tx\t_\t_\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        (RICH, "conllu"),
+        ("\ufeff" + RICH, "conllu"),
+        (RICH.replace("\n", "\r\n"), "conllu"),
+        (tagged("NOUN", "NN"), "conllu"),
+        (tagged("_"), "conllu"),
+        (tagged("N", "NN", "Case=Nom"), "conllu"),
+        ("# c\n" + tagged("N", "NN"), "conllu"),
+        (row("1-1") + tagged("N"), "conllu"),
+        (tagged("N", "NN"), "conllx"),
+        (tagged("IZE", "ARR", "ABS|MG"), "conllx"),
+        ("\n" + tagged("N"), "conllx"),
+        (PREDICATES, "conll09"),
+        (row09(1, "a", 0, "b"), "conll09"),
+        ("a b c\n\n", None),
+        ("# c\n\n", None),
+        ("1\ta\t_\t_\n\n", None),
+        ("word\t" + tagged("N"), None),
+        ("\n", None),
+    ],
+)
+def test_by_content(text, format):
+    found = sniff(text.splitlines(True))
+    assert (found.name if found else None) == format
+    if format and not text.startswith("\ufeff"):
+        assert next(read(text.splitlines(True))).format.name == format
+
+
+def test_no_known_format_is_an_error_with_its_line():
+    with pytest.raises(FormatError, match=r"^-:2: neither CoNLL-U, CoNLL-X nor CoNLL-09"):
+        list(read(["# c\n", "a b c\n", "\n"]))
+
+
+def test_unknown_names_are_answered_with_the_known_ones():
+    with pytest.raises(ValueError, match="no format 'conll'; the formats are conllu, conllx, "):
+        list(read([row(1)], "conll"))
+    with pytest.raises(KeyError, match="conllu has no column 'phead'"):
+        CONLLU.index("phead")
+
+
+def test_formats_are_what_they_are_called():
+    assert [format.name for format in FORMATS.values()] == list(FORMATS)
+    for format in FORMATS.values():
+        assert len(set(format.columns)) == len(format.columns)
+        assert set(format.stale) <= set(format.columns)
+        assert format.held["head"] == format.index("head")

@@ -1,0 +1,198 @@
+"""What is read, and that every byte of it is kept."""
+
+import io
+import random
+
+import pytest
+
+from depkit.corpus.files import read, write
+from depkit.corpus.formats import CONLL09, CONLLU, CONLLX, FORMATS
+from depkit.corpus.reader import read_lines
+from tests.corpus.rows import PREDICATES, RICH, row, row09
+
+
+def lines(text):
+    r"""Lines as files give them: \n alone ends one."""
+    return io.StringIO(text, newline="\n")
+
+
+def sentences(text, format=CONLLU, **options):
+    return list(read_lines(lines(text), format, "made.conllu", **options))
+
+
+def test_columns_are_those_of_the_words_alone():
+    first, second = sentences(RICH)
+    assert first.form == ["Vamos", "nos", "a", "el", "molino", "."]
+    assert first.lemma == ["ir", "nosotros", "a", "el", "molino", "."]
+    assert first.upos == ["VERB", "PRON", "ADP", "DET", "NOUN", "PUNCT"]
+    assert first.xpos == ["_"] * 6
+    assert first.feats[:2] == ["Mood=Imp|Number=Plur", "Case=Acc"]
+    assert first.head == [0, 1, 5, 5, 1, 1]
+    assert first.deprel == ["root", "expl", "case", "det", "obl", "punct"]
+    assert first.column("deps")[4] == "1:obl:a"
+    assert first.column("misc") == ["_"] * 4 + ["SpaceAfter=No", "_"]
+    assert len(first) == 6 and first.problem is None
+    assert second.form == ["pan y", "20 000"]  # empty nodes, before word 1 too, are no words
+    assert second.head == [0, 1]
+
+
+def test_comments_by_key_and_places_by_line():
+    first, second = sentences(RICH)
+    assert (first.sent_id, first.text) == ("mill-1", "Vámonos al molino.")
+    assert first.comment("note") == "first"
+    assert first.comment("newdoc") == first.comment("speaker") == second.text == ""
+    assert first.place() == ("made.conllu", 7, "mill-1")
+    assert first.place(2) == ("made.conllu", 10, "mill-1")
+    assert second.place(1) == ("made.conllu", 20, "mill-2")
+    assert (first.line, second.line) == (1, 15)
+    assert "mill-2: pan y" in repr(second)
+
+
+ONE, TWO = row(1, "a", 0, "root"), row(2, "b", 1, "dep")
+SHAPES = {
+    "one word": ONE + "\n",
+    "two sentences": ONE + "\n" + ONE + TWO + "\n",
+    "rich": RICH,
+    "repeated comments": "# a = 1\n# a = 1\n#\n# a = 2\n" + ONE + "\n",
+    "several blank lines": ONE + "\n\n\n" + ONE + "\n\n",
+    "leading blank lines": "\n\n" + ONE + "\n" + ONE + "\n",
+    "byte order mark": "\ufeff# c\n" + ONE + "\n" + ONE + "\n",
+    "byte order mark, blank lines": "\ufeff\n\n" + ONE + "\n",
+    "carriage returns": RICH.replace("\n", "\r\n"),
+    "carriage returns, leading": "\r\n" + ONE.replace("\n", "\r\n") + "\r\n",
+    "mixed line ends": ONE + TWO.replace("\n", "\r\n") + "\n\r\n" + ONE + "\r\n",
+    "white space in fields": row(1, " a  b ", 0, " root ") + "\n",
+    "a lone carriage return in a field": row(1, "a\rb", 0, "root") + "\n",
+    "a second carriage return at the end": row(1, "a", 0, "root", end="\r\r\n") + "\n",
+    "separators of other standards": row(1, "a\x0bb\x0cc\x1cd\x85e\u2028f\u2029g", 0) + "\n",
+    "a null character": row(1, "a\x00b", 0) + "\n",
+    "an emoji, a combining mark": row(1, "🦊e\u0301", 0) + "\n",
+    "a long line": row(1, "x" * 1_000_000, 0) + "\n",
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_what_is_read_is_written_byte_for_byte(name):
+    text = SHAPES[name]
+    found = sentences(text)
+    assert "".join(map(str, found)) == text
+    copy = io.StringIO(newline="")
+    assert write(found, copy) == len(found)
+    assert copy.getvalue() == text
+    assert all(sentence.form[0] for sentence in found)
+
+
+def test_line_separators_of_other_standards_stay_inside_their_form():
+    (sentence,) = sentences(SHAPES["separators of other standards"])
+    assert sentence.form == ["a\x0bb\x0cc\x1cd\x85e\u2028f\u2029g"]
+
+
+@pytest.mark.parametrize("tail", ["", "\n", "\r\n"])
+def test_a_missing_end_is_added_so_that_more_may_follow(tail):
+    newline = tail or "\n"
+    text = row(1, "a", 0, end=newline) + row(2, "b", 1, end=tail)
+    (sentence,) = sentences(text)
+    assert str(sentence) == text
+    copy = io.StringIO(newline="")
+    write([sentence, sentence], copy)
+    whole = row(1, "a", 0, end=newline) + row(2, "b", 1, end=newline) + newline
+    assert copy.getvalue() == whole * 2
+    assert sentence.form == ["a", "b"]
+
+
+def test_a_byte_order_mark_stays_at_the_beginning_only():
+    (first,), (second,) = sentences("\ufeff" + ONE + "\n"), sentences("\ufeff" + TWO[:0] + ONE)
+    copy = io.StringIO(newline="")
+    write([first, second], copy)
+    assert copy.getvalue() == "\ufeff" + (ONE + "\n") * 2
+    assert first.place() == ("made.conllu", 1, "")
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\n\r\n\n", "\ufeff", "\ufeff\n"])
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_file_without_a_word_has_no_sentences(text, strict):
+    assert sentences(text, None, strict=strict) == []
+
+
+@pytest.mark.parametrize("heads", [[2, 1], [1, 2], [0, 0], ["_", "_"], [0, "_"]])
+def test_cycles_and_several_roots_are_no_errors(heads):
+    (sentence,) = sentences("".join(row(i + 1, "a", head) for i, head in enumerate(heads)))
+    assert sentence.head == [-1 if head == "_" else head for head in heads]
+
+
+@pytest.mark.parametrize(
+    "ids",
+    ["1-1 1", "1-2 1 2 3-4 3 4", "1 2-3 2 2.1 3", "0.1 0.2 1-2 1 1.1 2 2.1", "1-3 1 2 3", "1 1.1"],
+)
+def test_ranges_and_empty_nodes_in_their_places(ids):
+    text = "".join(row(id, id) for id in ids.split())
+    (sentence,) = sentences(text + "\n")
+    assert sentence.form == [id for id in ids.split() if id.isdigit()]
+    assert sentence.column("id") == sentence.form
+
+
+def test_predicates_of_conll09():
+    (sentence,) = sentences(PREDICATES, CONLL09)
+    assert (sentence.head, sentence.deprel) == ([2, 0, 2, 3], ["SBJ", "ROOT", "OBJ", "OPRD"])
+    assert sentence.column("pred") == ["_", "see.01", "_", "bark.01"]
+    assert sentence.upos == ["_"] * 4 and str(sentence) == PREDICATES
+    plain, more = sentences(row09(1, "a", 0, "b") + "\n" + PREDICATES, CONLL09)
+    assert len(plain) == 1 and len(more) == 4  # each sentence has a width of its own
+
+
+def test_conllx_names_its_tags_as_conllu_does():
+    text = "1\tKatuak\tkatu\tIZE\tARR\tABS|MG\t2\tncsubj\t_\t_\n"
+    text += "2\tda\tizan\tADT\tADT\t_\t0\tROOT\t_\t_\n\n"
+    (sentence,) = sentences(text, CONLLX)
+    assert (sentence.upos, sentence.xpos) == (["IZE", "ADT"], ["ARR", "ADT"])
+    assert sentence.column("phead") == ["_", "_"]
+    with pytest.raises(KeyError, match="conllx has no column 'deps'"):
+        sentence.column("deps")
+
+
+def test_a_sentence_of_ten_thousand_words():
+    text = "".join(row(i, "w", i - 1) for i in range(1, 10_001)) + "\n"
+    (sentence,) = sentences(text)
+    assert len(sentence) == 10_000 and sentence.head == list(range(10_000))
+    spanned = "1-2\t" + text.partition("\t")[2].partition("\n")[0] + "\n" + text
+    (sentence,) = sentences(spanned)
+    assert len(sentence) == 10_000 and str(sentence) == spanned
+
+
+def test_reading_is_lazy_and_one_sentence_ahead_at_most():
+    taken = 0
+
+    def source():
+        nonlocal taken
+        for line in (ONE, "\n", ONE, "\n", ONE, "\n"):
+            taken += 1
+            yield line
+
+    stream = read(source(), "conllu")
+    assert taken == 0
+    next(stream)
+    assert taken == 3  # the line after the blank one tells that it was the last
+
+
+def test_any_iterable_of_lines_is_a_source():
+    for source in (RICH.splitlines(keepends=True), iter([ONE, "\n"]), lines(RICH), {ONE: 1}):
+        assert list(read(source))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format_reads_its_own_rows_under_any_seed(format):
+    width = len(FORMATS[format].columns)
+    generator = random.Random(format)
+    for _ in range(50):
+        size = generator.randint(1, 12)
+        table = [["_"] * width for _ in range(size)]
+        for i, cells in enumerate(table):
+            cells[0], cells[1] = str(i + 1), generator.choice(["a", "b c", "#", "-", "0", "_"])
+            cells[FORMATS[format].index("head")] = str(generator.randint(0, size))
+        text = "".join("\t".join(cells) + "\n" for cells in table) + "\n"
+        (sentence,) = sentences(text, FORMATS[format])
+        for name in FORMATS[format].columns:
+            expected = [cells[FORMATS[format].index(name)] for cells in table]
+            assert sentence.column(name) == expected
+            if name in ("form", "lemma", "upos", "xpos", "feats", "deprel"):
+                assert getattr(sentence, name) == expected

@@ -1,0 +1,203 @@
+"""New trees and columns in old sentences, and sentences made of words."""
+
+import io
+import pickle
+
+import numpy as np
+import pytest
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import read
+from depkit.corpus.formats import CONLL09, CONLLX, FORMATS
+from depkit.corpus.sentence import new_sentence
+from tests.corpus.rows import PREDICATES, RICH, row
+
+
+def parse(text, format="conllu", **options):
+    return list(read(io.StringIO(text, newline="\n"), format, **options))
+
+
+def reread(sentence):
+    (again,) = parse(str(sentence), sentence.format.name)
+    for name in ("form", "lemma", "upos", "xpos", "feats", "head", "deprel"):
+        assert getattr(again, name) == getattr(sentence, name)
+    assert list(again.rows) == list(sentence.rows)
+    return again
+
+
+def test_a_new_tree_changes_its_columns_and_nothing_else():
+    first, second = parse(RICH)
+    changed = first.with_tree([2, 0, 2, 2, 2, 2], ["a", "root", "b", "c", "d", "e:f"])
+    assert changed.head == [2, 0, 2, 2, 2, 2] and changed.deprel[-1] == "e:f"
+    expected = (
+        RICH.partition("\n\n")[0]
+        .replace("0\troot\t0:root", "2\ta\t_")
+        .replace("1\texpl\t1:expl", "0\troot\t_")
+        .replace("5\tcase\t5:case", "2\tb\t_")
+        .replace("5\tdet\t5:det", "2\tc\t_")
+        .replace("1\tobl\t1:obl:a", "2\td\t_")
+        .replace("1\tpunct\t1:punct", "2\te:f\t_")
+    )
+    assert str(changed) == expected + "\n\n"
+    assert reread(changed).column("deps") == ["_"] * 6
+    assert (changed.line, changed.file, changed.sent_id) == (1, first.file, "mill-1")
+    assert str(first) + str(second) == RICH and first.head == [0, 1, 5, 5, 1, 1]  # as they were
+    again = second.with_tree([2, 0], ["x", "y"])
+    assert "0.1\tquiero\tquerer\tVERB\t_\t_\t_\t_\t0:root\tCopyOf=3\n" in str(again)
+    assert "1.1\t_\t_\t_\t_\t_\t_\t_\t1:dep\t_\n" in str(again)
+    assert reread(again).head == [2, 0]
+
+
+@pytest.mark.parametrize("column", ["lemma", "upos", "xpos", "feats", "deps", "misc", "form"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_any_column_can_be_changed(column, newline):
+    for sentence in parse(RICH.replace("\n", newline)):
+        values = [f"v{i} w" for i in range(len(sentence))]
+        changed = sentence.with_columns({column: values})
+        assert changed.column(column) == values
+        assert reread(changed).column(column) == values
+        assert str(changed).count(newline) == str(changed).count("\n") == len(sentence.lines)
+        old = sentence.column(column)
+        assert str(changed.with_columns({column: old})) == str(sentence)
+
+
+def test_line_ends_stay_as_they_are():
+    text = row(1, "a", end="\r\n") + row(2, "b") + row(3, "c", end="\r\r\n") + row(4, "d", end="")
+    (sentence,) = parse(text)
+    for changed in (
+        sentence.with_columns({"misc": ["w", "x", "y", "z"]}),
+        sentence.with_tree([0, 1, 1, 1], list("wxyz")),
+        sentence.with_columns({}),
+    ):
+        ends = [line[len(line.rstrip("\r\n")) :] for line in changed.lines]
+        assert ends == ["\r\n", "\n", "\r\r\n", ""]
+
+
+def test_predicates_and_their_arguments_are_kept():
+    (sentence,) = parse(PREDICATES, "conll09")
+    changed = sentence.with_tree([0, 1, 1, 1], list("abcd"), {"xpos": list("wxyz")})
+    expected = PREDICATES
+    for old, new in (
+        ("Cats\t_\t_\t_\t_\t_\t_\t2\t_\tSBJ", "Cats\t_\t_\tw\t_\t_\t_\t0\t_\ta"),
+        ("see\t_\t_\t_\t_\t_\t_\t0\t_\tROOT", "see\t_\t_\tx\t_\t_\t_\t1\t_\tb"),
+        ("dogs\t_\t_\t_\t_\t_\t_\t2\t_\tOBJ", "dogs\t_\t_\ty\t_\t_\t_\t1\t_\tc"),
+        ("bark\t_\t_\t_\t_\t_\t_\t3\t_\tOPRD", "bark\t_\t_\tz\t_\t_\t_\t1\t_\td"),
+    ):
+        assert old in expected
+        expected = expected.replace(old, new)
+    assert str(changed) == expected
+    senses = changed.with_columns({"pred": ["_", "see.02", "_", "bark.02"]})
+    assert reread(senses).column("pred") == ["_", "see.02", "_", "bark.02"]
+    assert senses.lines[1].endswith("\tY\tsee.02\t_\t_\n")
+
+
+def test_heads_may_be_missing_or_arrays():
+    (sentence,) = parse(row(1, "a", "_") + row(2, "b", "_") + "\n")
+    assert str(sentence.with_tree(sentence.head, sentence.deprel)) == str(sentence)
+    changed = sentence.with_tree(np.array([2, 0]), np.array(["x", "y"]))
+    assert changed.column("head") == ["2", "0"] and changed.head == [2, 0]
+    assert all(type(head) is int for head in changed.head)
+    long = new_sentence(["a"] * 1500).with_tree([1500] * 1499 + [0], ["x"] * 1500)
+    assert reread(long).head[0] == 1500
+
+
+def test_the_given_lists_are_not_kept():
+    (sentence,) = parse(row(1, "a", 0) + "\n")
+    tags = ["N"]
+    changed = sentence.with_columns({"upos": tags})
+    tags[0] = "V"
+    assert changed.upos == ["N"]
+    made = new_sentence(tags)
+    tags[0] = "A"
+    assert made.form == ["V"]
+
+
+WRONG = [
+    ({"upos": ["N"]}, "1 values of upos for 2 words"),
+    ({"upos": ["N"] * 3}, "3 values of upos for 2 words"),
+    ({"deprel": ["a\tb", "c"]}, "a tab or a line end in a value of deprel"),
+    ({"misc": ["a", "c\n"]}, "a tab or a line end in a value of misc"),
+    ({"misc": ["a", "c\r"]}, "a tab or a line end in a value of misc"),
+    ({"lemma": ["\r\n", "c"]}, "a tab or a line end in a value of lemma"),
+    ({"form": ["", "c"]}, "an empty form"),
+    ({"id": ["2", "1"]}, "ids are the words' numbers"),
+    ({"head": ["3", "0"]}, "HEAD is '3'"),
+    ({"head": ["0", "one"]}, "HEAD is 'one'"),
+    ({"head": ["0", "-1"]}, "HEAD is '-1'"),
+    ({"head": ["0", "1\t1"]}, "HEAD|a tab"),
+]
+
+
+@pytest.mark.parametrize(("columns", "message"), WRONG)
+@pytest.mark.parametrize("text", [row(1, "a") + row(2, "b") + "\n", RICH[RICH.index("0.1") :]])
+def test_what_would_break_the_file_is_refused(columns, message, text):
+    (sentence,) = parse(text)
+    with pytest.raises(ValueError, match=message):
+        sentence.with_columns(columns)
+    if "form" not in columns:
+        with pytest.raises(ValueError, match=message):
+            new_sentence(["a", "b"], columns)
+    assert str(sentence) == text
+
+
+def test_what_would_break_a_tree_is_refused():
+    (sentence,) = parse(row(1, "a") + row(2, "b") + "\n")
+    for heads, deprels in (
+        ([0], ["x", "y"]),
+        ([0, 1], ["x"]),
+        ([0, 1, 1], ["x", "y", "z"]),
+        ([0, 3], ["x", "y"]),
+        ([0, -2], ["x", "y"]),
+        ([0, 1.5], ["x", "y"]),
+        ([0, 1], ["x", "y\tz"]),
+    ):
+        with pytest.raises(ValueError, match=r"values of|HEAD is|a tab"):
+            sentence.with_tree(heads, deprels)
+    with pytest.raises(KeyError, match="conllu has no column 'phead'"):
+        sentence.with_columns({"phead": ["_", "_"]})
+
+
+def test_a_broken_sentence_is_rewritten_only_if_its_rows_are_whole():
+    (sentence,) = parse(row(1, "a", 7) + row(2, "b", "x") + "\n", strict=False)
+    fixed = sentence.with_tree([2, 0], ["x", "y"])
+    assert fixed.head == [2, 0] and fixed.problem is sentence.problem
+    reread(fixed)
+    for text in (
+        row(1, "a") + "2\tb\n\n",
+        "1\ta\t_\t_\t_\t_\t0\tx\t_\n\n",
+        "# c\n\n",
+        row(1) + "# c\n" + "2\tb\n\n",
+    ):
+        (sentence,) = parse(text, strict=False)
+        with pytest.raises(FormatError) as caught:
+            sentence.with_tree([0] * len(sentence), ["x"] * len(sentence))
+        assert caught.value is sentence.problem
+        assert str(sentence) == text
+
+
+def test_new_sentences():
+    made = new_sentence(["pan y", "vino"], {"head": ["0", "1"], "upos": ["NOUN", "NOUN"]})
+    assert str(made) == (
+        "1\tpan y\t_\tNOUN\t_\t_\t0\t_\t_\t_\n2\tvino\t_\tNOUN\t_\t_\t1\t_\t_\t_\n\n"
+    )
+    assert reread(made).head == [0, 1]
+    assert made.place() == ("", 0, "") and made.sent_id == made.text == ""
+    assert reread(new_sentence(["a"], format=CONLLX)).head == [-1]
+    assert str(new_sentence(["a"], format=CONLL09)) == "1\ta" + "\t_" * 12 + "\n\n"
+    with pytest.raises(ValueError, match="one word at least"):
+        new_sentence([])
+
+
+@pytest.mark.parametrize("format", FORMATS.values(), ids=FORMATS)
+def test_a_tree_fits_every_format(format):
+    made = new_sentence(["a", "b", "c"], format=format)
+    assert reread(made.with_tree([2, 0, 2], ["x", "y", "z"])).head == [2, 0, 2]
+
+
+def test_sentences_travel_between_processes():
+    for sentence in parse(RICH):
+        twin = pickle.loads(pickle.dumps(sentence))
+        assert str(twin) == str(sentence) and twin.head == sentence.head
+        assert str(twin.with_tree(twin.head, twin.deprel)) == str(
+            sentence.with_tree(sentence.head, sentence.deprel)
+        )

@@ -1,0 +1,140 @@
+"""Real treebanks: copied byte for byte, counted as their README counts, read as conllu reads."""
+
+import io
+import re
+from itertools import zip_longest
+from pathlib import Path
+
+import conllu
+import pytest
+from conllu.parser import DEFAULT_FIELD_PARSERS
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import open_lines, read, write
+from depkit.corpus.formats import by_name, sniff
+from depkit.corpus.token_list import from_token_list, to_token_list
+
+SHARED = Path(__file__).parents[3] / "shared"
+FILES = sorted(
+    path
+    for folder in ("data", "oracles")
+    for path in (SHARED / folder).rglob("*")
+    if path.suffix in (".conllu", ".conllx", ".conll09")
+)
+RAGGED = "trpb_v1.0.train.conll09"  # one of its rows has a column too many
+pytestmark = pytest.mark.skipif(
+    not FILES, reason="no ../shared here: real treebanks are not part of the repository"
+)
+
+
+def encoding(path):
+    return "latin-1" if path.name.startswith("eus.") else "utf-8"
+
+
+def table():
+    """file -> sentences, words, multiword tokens, of ../shared/data/README.md."""
+    path = SHARED / "data" / "README.md"
+    found = re.findall(
+        r"^\| [\w.-]+ \| (\S+\.conll\w+) \| (\d+) \| (\d+) \| (\d+) \|",
+        path.read_text() if path.exists() else "",
+        re.MULTILINE,
+    )
+    return {file: tuple(map(int, counts)) for file, *counts in found}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_treebank_is_copied_and_counted(path):
+    sentences = words = ranges = 0
+
+    def counted():
+        nonlocal sentences, words, ranges
+        for sentence in read(path, encoding=encoding(path), strict=path.name != RAGGED):
+            sentences += 1
+            words += len(sentence)
+            if sentence.format.spans:
+                ranges += len(re.findall(r"^\d+-\d+\t", str(sentence), re.MULTILINE))
+            assert sentence.problem is None or path.name == RAGGED
+            yield sentence
+
+    data = io.BytesIO()
+    with io.TextIOWrapper(data, encoding(path), newline="\n") as stream:
+        assert write(counted(), stream) == sentences
+        stream.flush()
+        assert data.getvalue() == path.read_bytes()
+    assert (sentences, words, ranges) == table().get(path.name, (sentences, words, ranges))
+
+
+def test_the_table_was_found():
+    assert len(table()) == 15
+
+
+def test_the_row_with_a_column_too_many_is_named():
+    (path,) = (path for path in FILES if path.name == RAGGED)
+    rows = enumerate(path.read_text().splitlines(), start=1)
+    block, expected = set(), 0  # the widths of this sentence so far, the first row that differs
+    for number, row in rows:
+        block = block | {row.count("\t")} if row else set()
+        if len(block) > 1:
+            expected = number
+            break
+    with pytest.raises(FormatError) as caught:
+        list(read(path))
+    assert caught.value.line == expected > 0
+    assert "every row has 14 columns and one more for each predicate" in str(caught.value)
+    problems = [sentence.problem for sentence in read(path, strict=False) if sentence.problem]
+    assert [problem.line for problem in problems] == [expected]
+
+
+def test_basque_is_not_utf8():
+    (path,) = (path for path in FILES if path.name == "eus.test.conllx")
+    with pytest.raises(FormatError, match=r"byte 0x.. in column 2.* --encoding latin-1"):
+        list(read(path))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_content_tells_the_format_that_the_name_tells(path):
+    with open_lines(path, encoding(path)) as lines:
+        opening = []
+        for line in lines:
+            if not line.strip():
+                break
+            opening.append(line)
+    assert sniff(opening) == by_name(path.name)
+
+
+def _same(line, i):
+    return line[i]
+
+
+# Only what is compared is parsed; the package takes three times as long for all of it.
+FIELDS = conllu.parser.DEFAULT_FIELDS[:8]
+PARSERS = dict.fromkeys(FIELDS, _same) | {
+    name: DEFAULT_FIELD_PARSERS[name] for name in ("id", "head")
+}
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if path.suffix == ".conllu"], ids=lambda path: path.name
+)
+def test_the_conllu_package_reads_the_same(path):
+    with open(path, encoding="utf-8", newline="\n") as stream:
+        theirs = conllu.parse_incr(stream, FIELDS, PARSERS)
+        for ours, tokens in zip_longest(read(path), theirs):
+            words = [token for token in tokens if isinstance(token["id"], int)]
+            assert ours.form == [token["form"].strip() for token in words]
+            assert ours.upos == [token["upos"] for token in words]
+            assert ours.deprel == [token["deprel"] for token in words]
+            heads = [-1 if token["head"] is None else token["head"] for token in words]
+            assert ours.head == heads
+            assert ours.sent_id == tokens.metadata.get("sent_id", "")
+
+
+@pytest.mark.parametrize("name", ["ta_ttb-ud-dev.conllu", "cop_scriptorium-ud-dev.conllu"])
+def test_token_lists_are_the_package_s_own_and_come_back(name):
+    (path,) = (path for path in FILES if path.name == name)
+    with open(path, encoding="utf-8", newline="\n") as stream:
+        for sentence, theirs in zip_longest(read(path), conllu.parse_incr(stream)):
+            ours = to_token_list(sentence)
+            assert list(ours) == list(theirs)
+            assert ours.metadata.items() >= theirs.metadata.items()
+            assert str(from_token_list(ours)) == str(sentence)

@@ -1,0 +1,150 @@
+"""Sentences as the `conllu` package's token lists, and what that package reads itself."""
+
+import conllu
+import pytest
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import read
+from depkit.corpus.token_list import from_token_list, to_token_list
+from tests.corpus.rows import PREDICATES, RICH, row
+
+
+def parse(text, format="conllu", **options):
+    return list(read(text.splitlines(keepends=True), format, **options))
+
+
+def test_a_token_list_is_what_the_package_itself_reads():
+    for sentence in parse(RICH):
+        theirs = conllu.parse(str(sentence))[0]
+        ours = to_token_list(sentence)
+        assert list(ours) == list(theirs)
+        assert {key: ours.metadata[key] for key in theirs.metadata} == theirs.metadata
+    assert ours[0]["id"] == (0, ".", 1) and ours[0]["misc"] == {"CopyOf": "3"}
+    assert ours[1]["deps"] == [("obj", (0, ".", 1))]
+    assert ours.to_tree().token["form"] == "pan y"
+
+
+def test_there_and_back():
+    first, second = parse(RICH)
+    assert str(from_token_list(to_token_list(second))) == str(second)
+    lost = str(first).replace("# note = first\n", "")
+    assert str(from_token_list(to_token_list(first))) == lost
+    assert from_token_list(to_token_list(first)).place() == ("TokenList", 6, "mill-1")
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        (1, "two  blanks "),
+        (1, "#"),
+        (2, "None"),
+        (4, "_|_"),
+        (5, "A=1|A=2"),
+        (5, "A|B|C=1"),
+        (5, "b=2|a=1"),
+        (5, "A=1|"),
+        (5, "|"),
+        (5, "="),
+        (5, "a="),
+        (5, "_=_"),
+        (6, "_"),
+        (6, "01"),
+        (7, "a:b"),
+        (8, "1:a:b|0:c"),
+        (8, "1"),
+        (8, "0.1:a|1.2:b:c"),
+        (9, "a=b=c"),
+        (9, "Gloss=to=go|SpaceAfter=No"),
+        (9, "a= b "),
+        (9, "_="),
+        (9, "Ref"),
+    ],
+)
+def test_cells_come_back_whatever_they_hold(column, value):
+    cells = row(1, "w", 0, "root").rstrip("\n").split("\t")
+    cells[column] = value
+    text = "\t".join(cells) + "\n\n"
+    (sentence,) = parse(text)
+    assert str(from_token_list(to_token_list(sentence))) == text
+
+
+@pytest.mark.parametrize(
+    ("comments", "kept"),
+    [
+        ("# a = b = c\n", "# a = b = c\n"),
+        ("# newpar\n# newdoc id = 3\n", "# newpar\n# newdoc id = 3\n"),
+        ("# a remark\n", "# a remark\n"),
+        ("# key =\n", "# key =\n"),
+        ("# = value\n", "# = value\n"),
+        ("#\n", "#\n"),
+        ("#a=b\n", "# a = b\n"),
+        ("# a  =  b  \n", "# a = b\n"),
+        ("# a = 1\n# b = 1\n# a = 2\n", "# a = 2\n# b = 1\n"),
+    ],
+)
+def test_comments_come_back_but_for_repeated_ones_and_white_space(comments, kept):
+    (sentence,) = parse(comments + row(1) + "\n")
+    assert str(from_token_list(to_token_list(sentence))) == kept + row(1) + "\n"
+
+
+def test_line_ends_and_marks_are_lost():
+    (sentence,) = parse("\ufeff" + row(1).replace("\n", "\r\n") + "\r\n\r\n")
+    assert str(from_token_list(to_token_list(sentence))) == row(1) + "\n"
+
+
+def test_conll09_with_its_predicates():
+    (sentence,) = parse(PREDICATES, "conll09")
+    tokens = to_token_list(sentence)
+    assert tokens[2]["apred1"] == "A1" and tokens[2]["head"] == 2
+    assert str(from_token_list(tokens, "conll09")) == PREDICATES
+    wide = PREDICATES.replace("\t_\n", "\t_" * 10 + "\tA9\n").replace("\tA0\n", "\tA0" * 11 + "\n")
+    (sentence,) = parse(wide, "conll09")
+    assert str(from_token_list(to_token_list(sentence), "conll09")) == wide
+
+
+def test_tokens_of_other_makers():
+    tokens = conllu.TokenList(
+        [
+            {"id": 1, "form": "a", "upostag": "N", "feats": {}, "deps": [], "misc": ""},
+            {"id": 2, "form": "b", "head": 1, "deprel": None},
+        ]
+    )
+    sentence = from_token_list(tokens)
+    assert str(sentence) == "1\ta\t_\tN" + "\t_" * 6 + "\n" + "2\tb\t_\t_\t_\t_\t1\t_\t_\t_\n\n"
+    assert from_token_list(tokens, "conllx").format.name == "conllx"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"id": 2},
+        {"head": 7},
+        {"head": "x"},
+        {"form": None, "id": None},
+        {"form": "a\tb"},
+        {"misc": {"a": "b\nc"}},
+        {"form": "a\n2\tb"},
+    ],
+)
+def test_tokens_that_make_no_sentence_are_refused(change):
+    with pytest.raises(FormatError, match="TokenList:1: "):
+        from_token_list(conllu.TokenList([{"id": 1, "form": "a"} | change]))
+
+
+def test_nothing_is_no_sentence():
+    with pytest.raises(ValueError, match="no sentence"):
+        from_token_list(conllu.TokenList())
+    comments = conllu.TokenList([], conllu.Metadata({"a": "b"}))
+    with pytest.raises(FormatError, match="comments without a word"):
+        from_token_list(comments)
+    broken = conllu.TokenList([{"id": 1, "form": "a"}], conllu.Metadata({"a": "b\n1\tc"}))
+    with pytest.raises(FormatError, match="TokenList:1: not one line"):
+        from_token_list(broken)
+    with pytest.raises(ValueError, match="no format 'xml'"):
+        from_token_list(conllu.TokenList([{"id": 1, "form": "a"}]), "xml")
+
+
+def test_a_broken_sentence_is_not_passed_on():
+    (sentence,) = parse("broken\n", strict=False)
+    with pytest.raises(FormatError, match="1 column instead of 10"):
+        to_token_list(sentence)
