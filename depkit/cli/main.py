@@ -10,6 +10,7 @@ import typer
 from depkit.cli.evaluate import evaluate_command
 from depkit.cli.parse import parse_command
 from depkit.cli.train import train_command
+from depkit.parsers.config import ConfigError
 
 # Kernels of the CPU library are built for each shape that occurs; room to keep them all.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "4096")
@@ -17,7 +18,8 @@ os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "4096")
 app = typer.Typer(
     name="depkit",
     help="Train, run and evaluate dependency parsers.",
-    epilog="Example: depkit eval gold.conllu predicted.conllu",
+    epilog="Example: depkit eval gold.conllu predicted.conllu. With --debug, anywhere, an error"
+    " shows its traceback.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -71,7 +73,7 @@ def run(arguments: list[str]) -> int:
             raise
         _abandon_stdout()
         print(f"depkit: error: {describe(error)}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, ConfigError) else 1
 
 
 def describe(error: Exception) -> str:

@@ -33,8 +33,12 @@ def train_command(
         list[str] | None,
         typer.Option(help="One setting over both, e.g. encoder.layers=4; repeatable."),
     ] = None,
-    init: Annotated[str, typer.Option(help="Start from this model's weights and words.")] = "",
-    seed: Annotated[int, typer.Option(envvar="DEPKIT_SEED", min=0, help="Random seed.")] = 1,
+    init: Annotated[
+        str, typer.Option(help="Start from this model: its parts, weights, words.")
+    ] = "",
+    seed: Annotated[
+        int, typer.Option(envvar="DEPKIT_SEED", min=0, max=2**31, help="Random seed.")
+    ] = 1,
     seeds: Annotated[
         int, typer.Option(min=1, help="Train so many, from --seed on; mean and deviation.")
     ] = 1,
@@ -60,18 +64,22 @@ def train_command(
         raise typer.BadParameter("name either --dev FILE or --dev-split SHARE")
     limit = _seconds(max_time)
     directory = Path(output)
-    if not resume and directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+    if directory.exists() and not directory.is_dir():
+        raise ValueError(f"{output} is a file; name a directory")
+    if not resume and directory.exists() and any(directory.iterdir()):
         raise ValueError(f"{output} is there already; --resume goes on with it, or name another")
 
     import torch
 
-    from depkit.parsers.model_directory import load
-    from depkit.parsers.parser import find_device
+    from depkit.corpus.files import atomic
+    from depkit.parsers.config import to_toml
+    from depkit.parsers.model_directory import CARD, CONFIG, VOCABULARY, WEIGHTS, load
+    from depkit.parsers.parser import check_tags, find_device
     from depkit.training.card import write_card
-    from depkit.training.data import findings, missing_tags, read_treebanks, settle, split
+    from depkit.training.data import findings, read_treebanks, settle, split
     from depkit.training.loop import train as run
     from depkit.training.progress import Progress
-    from depkit.training.recipe import adopt, make_recipe
+    from depkit.training.recipe import adopt, make_recipe, parts
 
     settings = list(set or [])
     settings += [f"training.epochs={epochs}"] if epochs else []
@@ -79,6 +87,10 @@ def train_command(
     chosen = make_recipe(recipe, config or None, settings)
     place = find_device(device)
     initial = load(init, "cpu") if init else None
+    if initial and parts(chosen) != parts(make_recipe(recipe)):
+        raise typer.BadParameter(
+            "with --init the parser's parts are that model's; training.* and decoder.* can be set"
+        )
     if threads:
         torch.set_num_threads(threads)
     train_sentences = read_treebanks(train, encoding)
@@ -86,8 +98,13 @@ def train_command(
         train_sentences, dev_sentences = split(train_sentences, dev_split)
     else:
         dev_sentences = read_treebanks([dev], encoding)
-    chosen = adopt(chosen, initial.config) if initial else settle(chosen, train_sentences)
-    missing_tags([*train_sentences, *dev_sentences], chosen.inputs)
+    chosen = settle(chosen, train_sentences)
+    if initial:
+        chosen = adopt(chosen, initial.config)
+    for sentence in (*train_sentences, *dev_sentences):
+        check_tags(sentence, chosen.inputs)
+    if verbose and not quiet:
+        print(f"# on {place}\n{to_toml(chosen)}", file=sys.stderr)
 
     for finding in findings(train_sentences, dev_sentences, chosen.decoder):
         if not quiet:
@@ -104,22 +121,26 @@ def train_command(
             )  # fmt: skip
         except KeyboardInterrupt:
             if not quiet:
-                print("depkit: note: interrupted; --resume goes on", file=sys.stderr)
+                print(
+                    "depkit: note: interrupted; --resume goes on from the last checkpoint",
+                    file=sys.stderr,
+                )
             raise
         write_card(place_of_seed, chosen, state, len(train_sentences), len(dev_sentences))
         states.append(state)
     if seeds > 1:
         best = max(states, key=lambda state: state.best)
-        for file in (directory / f"seed-{best.seed}").iterdir():
-            if file.name not in ("last.safetensors", "log.jsonl"):
-                shutil.copy(file, directory)
+        for name in (CONFIG, VOCABULARY, WEIGHTS, CARD):
+            with atomic(directory / name) as beside:
+                shutil.copy(directory / f"seed-{best.seed}" / name, beside)
         scores = [state.best for state in states]
-        print(
+        told = (
             f"dev {chosen.training.select} of {seeds} seeds:"
             f" {statistics.mean(scores):.2f} ± {statistics.stdev(scores):.2f};"
-            f" {output} is seed {best.seed}'s, {best.best:.2f}",
-            file=sys.stderr,
+            f" {output} is seed {best.seed}'s, {best.best:.2f}"
         )
+        if not quiet:
+            print(told, file=sys.stderr)
 
 
 def _seconds(text: str) -> float:
@@ -128,4 +149,7 @@ def _seconds(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
     if not match:
         raise typer.BadParameter(f"--max-time {text!r} is no time; write 90s, 10m or 2h")
-    return float(match[1]) * _UNITS[match[2] or "s"]
+    seconds = float(match[1]) * _UNITS[match[2] or "s"]
+    if not seconds:
+        raise typer.BadParameter("--max-time 0 leaves no time to train")
+    return seconds

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from depkit.nn.lstm import reversal, turn
+from depkit.nn.lstm import reversal, run_lstm, turn
 
 
 class CharLSTM(nn.Module):
@@ -39,8 +39,8 @@ class CharLSTM(nn.Module):
 
     def _final(self, characters: Tensor, lengths: Tensor) -> Tensor:
         x = self.dropout(self.embedding(characters))  # [words, width, embedding]
-        ahead, _ = self.forward_lstm(x)
-        back, _ = self.backward_lstm(turn(x, reversal(lengths, characters.shape[1])))
+        ahead = run_lstm(self.forward_lstm, x)
+        back = run_lstm(self.backward_lstm, turn(x, reversal(lengths, characters.shape[1])))
         both = torch.cat((ahead, back), dim=-1)
         last = (lengths - 1)[:, None, None].expand(-1, 1, both.shape[-1])
         return both.gather(1, last).squeeze(1)

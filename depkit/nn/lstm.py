@@ -24,6 +24,18 @@ def turn(x: Tensor, order: Tensor) -> Tensor:
     return x.flatten(0, 1).index_select(0, order).view_as(x)
 
 
+def run_lstm(lstm: nn.LSTM, x: Tensor) -> Tensor:
+    """The outputs of an LSTM, [batch, length, size].
+
+    On a GPU outside autocast, which would run it in float16 even where bfloat16 is asked for,
+    and unscaled gradients underflow there; TF32 keeps it fast.
+    """
+    if x.is_cuda:
+        with torch.autocast("cuda", enabled=False):
+            return lstm(x.float())[0]
+    return lstm(x)[0]
+
+
 class BiLSTMLayer(nn.Module):
     """A forward and a backward LSTM; the backward one reads each sequence from its own end.
 
@@ -45,8 +57,8 @@ class BiLSTMLayer(nn.Module):
                         nn.init.orthogonal_(gate)
 
     def forward(self, x: Tensor, order: Tensor) -> Tensor:
-        ahead, _ = self.forward_lstm(x)
-        back, _ = self.backward_lstm(turn(x, order))
+        ahead = run_lstm(self.forward_lstm, x)
+        back = run_lstm(self.backward_lstm, turn(x, order))
         return torch.cat((ahead, turn(back, order)), dim=-1)
 
 

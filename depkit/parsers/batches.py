@@ -69,14 +69,19 @@ def encode(
     vocabulary: Vocabulary,
     config: ParserConfig,
     device: torch.device,
+    targets: bool = True,
 ) -> Dataset:
-    """Sentences as a Dataset on a device. Words without a head count in no loss."""
+    """Sentences as a Dataset on a device. Words without a head count in no loss.
+
+    targets: whether gold columns go along; parsing has no use for them.
+    """
     sizes = np.array([len(sentence) + 1 for sentence in sentences], dtype=np.int64)
     starts = np.concatenate(([1], 1 + np.cumsum(sizes)))[:-1]
     forms: dict[str, int] = {"": 0, "\n": 1}  # padding and w0; no form is either
     tag_column, lower = config.inputs.tag_column, config.inputs.lowercase
     word, form, tag, head = [PAD], [0], [PAD], [IGNORED]
-    columns: dict[str, list[int]] = {name: [IGNORED] for name in vocabulary.columns}
+    tables = vocabulary.columns if targets else {}
+    columns: dict[str, list[int]] = {name: [IGNORED] for name in tables}
     words, tags = vocabulary.words.numbers, vocabulary.tags.numbers
     for sentence in sentences:
         shown = map(str.lower, sentence.form) if lower else sentence.form
@@ -85,7 +90,7 @@ def encode(
         if config.inputs.tag:
             tag += [ROOT, *(tags.get(each, 1) for each in getattr(sentence, tag_column))]
         head += [IGNORED, *(each if each >= 0 else IGNORED for each in sentence.head)]
-        for name, table in vocabulary.columns.items():
+        for name, table in tables.items():
             numbers = table.numbers
             column = symbols_of(sentence, name)
             columns[name] += [IGNORED, *(numbers.get(each, IGNORED) for each in column)]

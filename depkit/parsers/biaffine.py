@@ -15,7 +15,7 @@ from depkit.nn.lstm import BiLSTM
 from depkit.nn.selfattention import SelfAttention
 from depkit.parsers.batches import IGNORED, Batch
 from depkit.parsers.config import Encoder, Inputs, ParserConfig
-from depkit.parsers.vocabulary import Vocabulary
+from depkit.parsers.vocabulary import UNKNOWN, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,14 @@ class InputLayer(nn.Module):
             weights.append(2.0)
         if config.tag:
             self.tag = nn.Embedding(len(vocabulary.tags), config.tag, padding_idx=0)
+            nn.init.zeros_(self.tag.weight.data[UNKNOWN])  # never trained: each tag is known
             weights.append(1.0)
         if config.char:
             self.char = CharLSTM(
                 len(vocabulary.characters), config.char_embedding, config.char,
                 config.char_dropout,
             )  # fmt: skip
+            nn.init.zeros_(self.char.embedding.weight.data[UNKNOWN])  # likewise
             weights.append(1.0)
         self.features = config.word + config.tag + config.char
         self.part_dropout = InputDropout(config.part_dropout, weights)

@@ -1,12 +1,18 @@
 """What a parser is made of, as data; every field is a key of a recipe's TOML."""
 
 import dataclasses
-import types
 import typing
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 T = TypeVar("T")
+Column = Literal["lemma", "upos", "xpos", "feats"]
+
+# Settings of which nothing less makes sense; other numbers are 0 at least, dropouts under 1.
+_FROM_ONE = frozenset(
+    "layers size heads head_size feedforward arc label tag_hidden char_embedding word_min_count"
+    " epochs patience batch_tokens accumulate decay_updates".split()
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class Scorer:
     arc: int = 500
     label: int = 100
     dropout: float = 0.33
-    predict: list[str] = field(default_factory=lambda: ["upos", "xpos", "feats"])
+    predict: list[Column] = field(default_factory=lambda: ["upos", "xpos", "feats"])
     tag_hidden: int = 200
 
 
@@ -112,15 +118,19 @@ def _checked(hint: Any, value: Any, name: str) -> Any:
         return value
     if origin is list:
         (item,) = typing.get_args(hint)
-        if not isinstance(value, list) or not all(isinstance(each, item) for each in value):
-            raise ConfigError(f"{name} is {value!r}; it takes a list of {item.__name__}")
-        return value
-    if isinstance(hint, types.UnionType):
-        hint = next(each for each in typing.get_args(hint) if each is not type(None))
+        if not isinstance(value, list):
+            raise ConfigError(f"{name} is {value!r}; it takes a list")
+        return [_checked(item, each, name) for each in value]
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        value = float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise ConfigError(f"{name} is {value!r}; it takes a value of type {hint.__name__}")
+    if hint in (int, float):
+        key = name.rpartition(".")[2]
+        least = 1 if key in _FROM_ONE else 0
+        if not value >= least or (key.endswith("dropout") and value >= 1):
+            bounds = "from 0 to less than 1" if key.endswith("dropout") else f"{least} or more"
+            raise ConfigError(f"{name} is {value!r}; it takes {bounds}")
     return value
 
 

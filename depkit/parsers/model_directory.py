@@ -76,7 +76,9 @@ def read_vocabulary(directory: Path) -> Vocabulary:
     """A model's vocabulary."""
     try:
         return Vocabulary.from_json(json.loads(_text(directory, VOCABULARY)))
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, ModelError):
+            raise
         raise ModelError(f"{directory / VOCABULARY}: not a vocabulary: {error}") from None
 
 

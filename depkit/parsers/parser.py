@@ -11,9 +11,9 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.batches import Batch, encode, length_batches, make_batch
 from depkit.parsers.biaffine import BiaffineNetwork, Scores
-from depkit.parsers.config import ParserConfig
+from depkit.parsers.config import ConfigError, Inputs, ParserConfig
 from depkit.parsers.vocabulary import Vocabulary, values_of
-from depkit.trees.decode import decode
+from depkit.trees.decode import ALGORITHMS, decode
 
 FIRST_WINDOW = 1_000  # words read before the first batch is parsed; later windows are larger
 WINDOW = 20_000
@@ -55,17 +55,29 @@ class Parser:
     ) -> Iterator[Sentence]:
         """The sentences with the parser's trees, in input order and bounded memory.
 
-        tags: "missing" fills in the tag columns of sentences that have no tags, "keep"
-        leaves all tags alone, "predict" overwrites them. batch_tokens: how many padded words
+        tags: "missing" fills in a sentence's tag columns that are all `_` (FEATS and LEMMA,
+        which may well be empty, only where UPOS and XPOS are too), "keep" leaves all tags
+        alone, "predict" overwrites them. batch_tokens: how many padded words
         are scored at once; a batch that does not fit in memory is split. algorithm, root:
         instead of the model's own (see `config.Decoder`).
-        Raises FormatError at a sentence without the tags that the model reads, MemoryError
-        naming a sentence that does not fit in memory by itself.
+        Raises ValueError for other choices, FormatError at a sentence without the tags that the
+        model reads, MemoryError naming a sentence that does not fit in memory by itself.
         """
+        if tags not in ("missing", "keep", "predict"):
+            raise ValueError(f"tags can be missing, keep or predict, not {tags!r}")
+        if tags == "predict" and not self.config.scorer.predict:
+            raise ValueError("this model predicts no tags")
+        algorithm = algorithm or self.config.decoder.algorithm
+        root = self.config.decoder.root if root in (None, "auto") else root
+        if algorithm not in ALGORITHMS or root not in ("single", "multi"):
+            raise ValueError(
+                f"no decoding with algorithm {algorithm!r}, root {root!r}: they can be"
+                f" {', '.join(ALGORITHMS)}; auto, single, multi"
+            )
         window: list[Sentence] = []
         words, limit = 0, FIRST_WINDOW
         for sentence in sentences:
-            self._check_tags(sentence)
+            check_tags(sentence, self.config.inputs)
             window.append(sentence)
             words += len(sentence)
             if words >= limit:
@@ -74,27 +86,17 @@ class Parser:
         if window:
             yield from self._parse_window(window, tags, batch_tokens, algorithm, root)
 
-    def _check_tags(self, sentence: Sentence) -> None:
-        column = self.config.inputs.tag_column
-        if self.config.inputs.tag and "_" not in self.vocabulary.tags.numbers:
-            tags = getattr(sentence, column)
-            if "_" in tags:
-                raise FormatError(
-                    *sentence.place(tags.index("_")),
-                    f"no {column.upper()}, but this model reads it; tag the file first",
-                )
-
     @torch.inference_mode()
     def _parse_window(
         self,
         sentences: list[Sentence],
         tags: str,
         batch_tokens: int,
-        algorithm: str | None,
-        root: str | None,
+        algorithm: str,
+        root: str,
     ) -> Iterator[Sentence]:
         self.network.eval()
-        data = encode(sentences, self.vocabulary, self.config, self.device)
+        data = encode(sentences, self.vocabulary, self.config, self.device, targets=False)
         parsed: list[Sentence | None] = [None] * len(sentences)
         pending = length_batches(data.sizes, batch_tokens)[::-1]
         while pending:
@@ -103,7 +105,7 @@ class Parser:
                 batch = make_batch(data, numbers)
                 results = self._analyse(batch, algorithm, root)
             except (RuntimeError, MemoryError) as error:
-                if not _out_of_memory(error):
+                if not out_of_memory(error):
                     raise
                 if len(numbers) == 1:
                     sentence = sentences[numbers[0]]
@@ -119,17 +121,14 @@ class Parser:
                 parsed[number] = self._tree(sentences[number], i, results, tags)
         yield from (sentence for sentence in parsed if sentence is not None)
 
-    def _analyse(
-        self, batch: Batch, algorithm: str | None, root: str | None
-    ) -> dict[str, np.ndarray]:
+    def _analyse(self, batch: Batch, algorithm: str, root: str) -> dict[str, np.ndarray]:
         """Heads and the numbers of the best labels and tags, [batch, length] each."""
-        decoder = self.config.decoder
         scores = self.score(batch)
         heads = decode(
             scores.arc.log_softmax(-1).cpu().numpy(),
             batch.sizes - 1,
-            algorithm or decoder.algorithm,
-            (root or decoder.root) == "single",
+            algorithm,
+            root == "single",
             self.threads,
         )
         at_heads = torch.as_tensor(heads, device=self.device, dtype=torch.int64).clamp(min=0)
@@ -155,25 +154,30 @@ class Parser:
             name: [table.symbols[number] for number in results[name][row, words].tolist()]
             for name, table in self.vocabulary.columns.items()
         }
+        blank = {name for name in symbols if set(getattr(sentence, name)) == {"_"}}
+        if not set(sentence.upos) | set(sentence.xpos) == {"_"}:
+            blank -= {"feats", "lemma"}
+        wanted = {"missing": blank, "keep": set(), "predict": set(symbols)}[tags]
         columns = {
             name: values_of(sentence, name, column)
             for name, column in symbols.items()
-            if name != "deprel" and name in sentence.format.columns
+            if name != "deprel" and name in wanted and name in sentence.format.columns
         }
-        untagged = set(sentence.upos) | set(sentence.xpos) == {"_"}
-        if tags == "missing" and untagged:
-            columns = {
-                name: column
-                for name, column in columns.items()
-                if set(getattr(sentence, name)) == {"_"}
-            }
-        elif tags != "predict":
-            columns = {}
         heads = results["head"][row, words].tolist()
         return sentence.with_tree(heads, symbols["deprel"], columns)
 
 
-def _out_of_memory(error: BaseException) -> bool:
+def check_tags(sentence: Sentence, inputs: Inputs) -> None:
+    """Raises FormatError for a sentence without any of the tags that the parser reads."""
+    if inputs.tag and set(getattr(sentence, inputs.tag_column)) == {"_"}:
+        raise FormatError(
+            *sentence.place(),
+            f"no {inputs.tag_column.upper()}, but the parser reads it; tag the file first, or train"
+            " with another inputs.tag_column or inputs.tag=0",
+        )
+
+
+def out_of_memory(error: BaseException) -> bool:
     text = str(error)
     return (
         isinstance(error, MemoryError | torch.OutOfMemoryError)
@@ -190,7 +194,7 @@ def mixed(device: torch.device, precision: torch.dtype) -> torch.autocast:
 def best_precision(device: torch.device) -> torch.dtype:
     """bfloat16 where the device computes in it, else float32."""
     if device.type == "cuda":
-        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
+        return torch.bfloat16 if torch.cuda.is_bf16_supported(False) else torch.float32
     native = getattr(torch.cpu, "_is_avx512_bf16_supported", None)  # no public way to ask
     return torch.bfloat16 if device.type == "cpu" and native and native() else torch.float32
 
@@ -198,8 +202,10 @@ def best_precision(device: torch.device) -> torch.dtype:
 def find_device(name: str = "auto") -> torch.device:
     """The device of that name; "auto" is the first GPU, else the CPU.
 
-    Raises ValueError if there is no such device here.
+    Raises ConfigError if there is no such device here.
     """
+    if name != "auto" and name.partition(":")[0] not in ("cpu", "cuda", "mps"):
+        raise ConfigError(f"no device {name!r}; it can be auto, cpu, cuda, cuda:N or mps")
     if name == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
@@ -208,5 +214,5 @@ def find_device(name: str = "auto") -> torch.device:
         device = torch.device(name)
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise ValueError(f"no device {name!r} here: {str(error).splitlines()[0]}") from None
+        raise ConfigError(f"no device {name!r} here: {str(error).splitlines()[0]}") from None
     return device

@@ -53,11 +53,31 @@ class Vocabulary:
 
     @staticmethod
     def from_json(data: dict) -> "Vocabulary":
-        """The vocabulary that `to_json` described."""
+        """The vocabulary that `to_json` described; KeyError, TypeError or ValueError if not."""
+        tables = [data["words"], data["characters"], data["tags"]]
+        if not all(table[: len(SPECIAL)] == SPECIAL for table in tables):
+            raise ValueError(f"its tables do not begin with {SPECIAL}")
+        if not data["columns"]["deprel"]:
+            raise ValueError("it has no relations")
         columns = {name: Table(symbols) for name, symbols in data["columns"].items()}
         return Vocabulary(
             Table(data["words"]), Table(data["characters"]), Table(data["tags"]), columns
         )
+
+
+def extended(old: Vocabulary, new: Vocabulary) -> Vocabulary:
+    """An old vocabulary with a new one's further symbols behind, so that old numbers stay."""
+
+    def both(one: Table, other: Table) -> Table:
+        return Table(one.symbols + [each for each in other.symbols if each not in one.numbers])
+
+    columns = {
+        name: both(table, new.columns.get(name, table)) for name, table in old.columns.items()
+    }
+    return Vocabulary(
+        both(old.words, new.words), both(old.characters, new.characters),
+        both(old.tags, new.tags), columns,
+    )  # fmt: skip
 
 
 def symbols_of(sentence: Sentence, column: str) -> list[str]:

@@ -10,6 +10,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from depkit.corpus.files import atomic
+from depkit.parsers.model_directory import WEIGHTS
 
 LAST = "last.safetensors"
 
@@ -58,6 +59,10 @@ def load_state(
     """
     path = directory / LAST
     if not path.exists():
+        if (directory / WEIGHTS).exists():
+            raise ResumeError(
+                f"{directory} has a model but no {LAST} to go on from; train into another directory"
+            )
         return None
     try:
         with safe_open(path, framework="pt") as file:
@@ -67,7 +72,7 @@ def load_state(
         raise ResumeError(f"{path}: damaged: {error}") from None
     if (state.fingerprint, state.seed) != (fingerprint, seed):
         raise ResumeError(
-            f"{path} was written with other data, another recipe or another seed;"
+            f"{path} was written with other data, another recipe, --init or seed;"
             " resume with the same ones, or train into another directory"
         )
     prefix = "network."
@@ -81,6 +86,12 @@ def load_state(
             device = parameters[parameter].device
             optimizer.state[parameters[parameter]][part] = each.to(device)
     return state
+
+
+def sweep(directory: Path) -> None:
+    """Remove what killed runs left half-written."""
+    for part in directory.glob(".*.part"):
+        part.unlink()
 
 
 def _moments(network: nn.Module, optimizer: object) -> dict[str, dict[str, Tensor]]:

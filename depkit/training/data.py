@@ -10,7 +10,7 @@ import numpy as np
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.config import Decoder, Inputs
+from depkit.parsers.config import ConfigError, Decoder
 from depkit.training.recipe import Recipe
 from depkit.trees.shape import count_roots, has_cycle
 
@@ -37,7 +37,7 @@ def read_treebanks(paths: Sequence[str], encoding: str = "utf-8") -> list[Senten
 def split(sentences: list[Sentence], share: float) -> tuple[list[Sentence], list[Sentence]]:
     """A training and a dev part; the dev part is a share of the sentences, evenly spread."""
     if not 0 < share < 1:
-        raise DataError(f"--dev-split is {share}; it is a share between 0 and 1")
+        raise ConfigError(f"--dev-split is {share}; it is a share between 0 and 1")
     chosen = np.floor(np.arange(1, len(sentences) + 1) * share) > np.floor(
         np.arange(len(sentences)) * share
     )
@@ -105,21 +105,17 @@ def findings(train: Sequence[Sentence], dev: Sequence[Sentence], decoder: Decode
 
 
 def fingerprint(recipe: Recipe, train: Sequence[Sentence], dev: Sequence[Sentence]) -> str:
-    """A digest of all that a run's result depends on but its seed."""
-    digest = hashlib.sha256(repr(recipe).encode())
+    """A digest of all that a run's result depends on but its seed and what it starts from.
+
+    What only says when to stop can change when a run goes on; but a linear schedule depends
+    on the number of epochs.
+    """
+    training = replace(recipe.training, patience=1, save_every=0.0)
+    if training.schedule != "linear":
+        training = replace(training, epochs=1)
+    digest = hashlib.sha256(repr(replace(recipe, training=training)).encode())
     for part in (train, dev):
         digest.update(b"\0")
         for sentence in part:
             digest.update(str(sentence).encode("utf-8", "surrogateescape"))
     return digest.hexdigest()[:16]
-
-
-def missing_tags(sentences: Sequence[Sentence], inputs: Inputs) -> None:
-    """Raises FormatError at the first sentence without the tags that the recipe reads."""
-    for sentence in sentences if inputs.tag else ():
-        if set(getattr(sentence, inputs.tag_column)) == {"_"}:
-            column = inputs.tag_column.upper()
-            raise FormatError(
-                *sentence.place(),
-                f"no {column}, but the recipe reads it; tag the file, or set inputs.tag=0",
-            )

@@ -1,5 +1,6 @@
 """The training loop: one can read it from top to bottom."""
 
+import hashlib
 import math
 import time
 from collections.abc import Sequence
@@ -13,10 +14,10 @@ from depkit.corpus.sentence import Sentence
 from depkit.parsers.batches import encode, length_batches, make_batch
 from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.model_directory import named_precision, write_description, write_weights
-from depkit.parsers.parser import Parser, mixed
-from depkit.parsers.vocabulary import build_vocabulary
+from depkit.parsers.parser import Parser, mixed, out_of_memory
+from depkit.parsers.vocabulary import build_vocabulary, extended
 from depkit.score.attachment import evaluate
-from depkit.training.checkpoint import State, load_state, save_state
+from depkit.training.checkpoint import State, load_state, save_state, sweep
 from depkit.training.data import fingerprint
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe
@@ -42,17 +43,21 @@ def train(
     """Train a parser; the model directory holds the best epoch's weights at any moment.
 
     recipe: as `data.settle` leaves it. max_time: seconds, over all resumptions; a linear
-    schedule is then through when the time is. initial: a parser to start from, with its vocabulary.
+    schedule is then through when the time is. initial: a parser to start from; its vocabulary is
+    extended by the new treebank's.
     On the CPU a resumed run ends with the same weights as one never interrupted.
     Raises ResumeError, and TrainingError if the loss is no longer finite.
     """
     training = recipe.training
     progress = progress or Progress(directory, quiet=True)
     torch.manual_seed(seed)
-    vocabulary = initial.vocabulary if initial else build_vocabulary(train_sentences, recipe)
-    network = BiaffineNetwork(recipe, vocabulary)
+    vocabulary = build_vocabulary(train_sentences, recipe)
     if initial:
-        network.load_state_dict(initial.network.state_dict())
+        vocabulary = extended(initial.vocabulary, vocabulary)
+    network = BiaffineNetwork(recipe, vocabulary)
+    key = fingerprint(recipe, train_sentences, dev_sentences)
+    if initial:
+        key += put_smaller(network, initial.network)
     network.to(device)
     precision = named_precision(training.precision, device)
     parser = Parser(recipe, vocabulary, network, device, precision, torch.get_num_threads())
@@ -61,7 +66,7 @@ def train(
         eps=training.epsilon, weight_decay=training.weight_decay, fused=device.type != "mps",
     )  # fmt: skip
 
-    key = fingerprint(recipe, train_sentences, dev_sentences)
+    sweep(directory)
     state = load_state(directory, key, seed, network, optimizer) if resume else None
     if state is None:
         state = State(key, seed)
@@ -92,9 +97,17 @@ def train(
             group_of_batches = batches[state.batch : state.batch + training.accumulate]
             for sentences in group_of_batches:
                 batch = make_batch(data, sentences)
-                with mixed(device, precision):
-                    loss = network.loss(batch) / len(group_of_batches)
-                loss.backward()
+                try:
+                    with mixed(device, precision):
+                        loss = network.loss(batch) / len(group_of_batches)
+                    loss.backward()
+                except (RuntimeError, MemoryError) as error:
+                    if not out_of_memory(error):
+                        raise
+                    raise TrainingError(
+                        f"a batch of {len(batch.sizes)} sentences, {batch.word.shape[1]} words the"
+                        " longest, does not fit in memory; lower training.batch_tokens"
+                    ) from error
                 total += loss.detach()
                 words += int(batch.sizes.sum()) - len(batch.sizes)
             nn.utils.clip_grad_norm_(network.parameters(), training.clip)
@@ -107,17 +120,17 @@ def train(
             if progress.due():
                 progress.status(
                     f"epoch {state.epoch + 1}  {100 * state.batch / len(batches):.0f}%"
-                    f"  loss {float(total) * training.accumulate / state.batch:.3f}"
+                    f"  loss {float(total) / -(-state.batch // training.accumulate):.3f}"
                     f"  {words / (time.monotonic() - epoch_began):,.0f} words/s"
                 )
             if time.monotonic() - saved > training.save_every and state.batch < len(batches):
                 state.loss, state.seconds = float(total), time.monotonic() - began
+                _check_finite(state.loss, network)
                 save_state(directory, state, network, optimizer)
                 saved = time.monotonic()
 
-        loss_sum = float(total)
-        if not math.isfinite(loss_sum):
-            raise TrainingError("the loss is not finite; lower training.rate or training.clip")
+        state.loss = float(total)
+        _check_finite(state.loss, network)
         speed = words / (time.monotonic() - epoch_began)
         dev = evaluate(dev_sentences, parser.parse(dev_sentences, "predict"))
         uas, las = dev.UAS, dev.LAS
@@ -127,7 +140,7 @@ def train(
             write_weights(directory, network)
             state.best, state.best_epoch = score, state.epoch + 1
         state.seconds = time.monotonic() - began
-        mean = loss_sum * training.accumulate / state.batch
+        mean = state.loss / -(-state.batch // training.accumulate)
         state.epoch, state.batch, state.loss = state.epoch + 1, 0, 0.0
         left_epochs = training.epochs - state.epoch
         left = min(state.seconds / state.epoch * left_epochs, max_time - state.seconds)
@@ -142,3 +155,26 @@ def train(
         save_state(directory, state, network, optimizer)
         saved = time.monotonic()
     return state
+
+
+def put_smaller(network: nn.Module, smaller: nn.Module) -> str:
+    """Weights of a network whose tables are shorter, into one whose tables go on behind.
+
+    Returns a digest of the weights. What has no weight yet keeps its first one.
+    """
+    digest = hashlib.sha256()
+    old = smaller.state_dict()
+    for name, weight in network.state_dict().items():
+        part = old[name].float().cpu()
+        weight[tuple(slice(size) for size in part.shape)] = part
+        digest.update(part.numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _check_finite(loss: float, network: nn.Module) -> None:
+    if not (
+        math.isfinite(loss) and all(weight.isfinite().all() for weight in network.parameters())
+    ):
+        raise TrainingError(
+            "the loss or a weight is not finite; lower training.rate or training.clip"
+        )

@@ -37,14 +37,19 @@ class Progress:
     def status(self, text: str) -> None:
         """Renew the status line."""
         if self.live:
-            self.stream.write(f"\r\x1b[K{text}")
-            self.stream.flush()
+            self._write(f"\r\x1b[K{text}")
 
     def say(self, text: str) -> None:
         """A line that stays."""
         if not self.quiet:
-            self.stream.write(("\r\x1b[K" if self.live else "") + text + "\n")
+            self._write(("\r\x1b[K" if self.live else "") + text + "\n")
+
+    def _write(self, text: str) -> None:
+        try:
+            self.stream.write(text)
             self.stream.flush()
+        except OSError:  # nobody reads any more; that is no reason to stop training
+            self.quiet, self.live = True, False
 
     def epoch(self, record: dict[str, Any]) -> None:
         """Log an epoch and say its figures."""

@@ -67,12 +67,17 @@ def make_recipe(
     tables = tomllib.loads(shipped)
     if file:
         try:
-            _overlay(tables, tomllib.loads(Path(file).read_text("utf-8")))
+            given = tomllib.loads(Path(file).read_text("utf-8"))
+            given.pop("format_version", None)  # a model's config.toml will do, too
+            _overlay(tables, given)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ConfigError(f"{file}: {error}") from None
     for setting in settings or []:
         _overlay(tables, _nested(setting))
-    return from_dict(Recipe, tables)
+    recipe = from_dict(Recipe, tables)
+    if not (recipe.inputs.word or recipe.inputs.tag or recipe.inputs.char):
+        raise ConfigError("nothing to read: give inputs.word, inputs.tag or inputs.char a size")
+    return recipe
 
 
 def _overlay(tables: dict[str, Any], over: dict[str, Any]) -> None:
@@ -99,11 +104,10 @@ def _nested(setting: str) -> dict[str, Any]:
 
 
 def adopt(recipe: Recipe, config: ParserConfig) -> Recipe:
-    """The recipe's training of another parser's parts, to go on from its weights."""
-    return replace(
-        recipe,
-        inputs=config.inputs,
-        encoder=config.encoder,
-        scorer=config.scorer,
-        decoder=config.decoder,
-    )
+    """The recipe's training and decoder with another parser's parts, to go on from its weights."""
+    return replace(recipe, inputs=config.inputs, encoder=config.encoder, scorer=config.scorer)
+
+
+def parts(recipe: Recipe) -> ParserConfig:
+    """What a network is built of: the recipe without its training and decoder."""
+    return ParserConfig(recipe.inputs, recipe.encoder, recipe.scorer)

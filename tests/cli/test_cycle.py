@@ -137,6 +137,18 @@ def test_fine_tuning(model, tmp_path):
     assert depkit.load(tmp_path / "m", device="cpu").config == depkit.load(model, "cpu").config
 
 
+def test_fine_tuning_refuses_other_parts(model, tmp_path, capfd):
+    arguments = ["train", str(TINY), "--dev", str(TINY), "-o", str(tmp_path / "m"), "-q"]
+    more = ["--init", str(model), "--set", "encoder.layers=7", "--device", "cpu"]
+    status, error = failure(capfd, [*arguments, *more])
+    assert status == 2 and "--init" in error
+
+
+def test_an_output_that_is_a_file_is_refused(capfd):
+    status, error = failure(capfd, ["train", str(TINY), "--dev", str(TINY), "-o", str(TINY)])
+    assert status == 1 and "is a file" in error
+
+
 def test_training_says_what_is_odd(tmp_path, capfd):
     arguments = ["train", str(TINY), "--dev", str(TINY), "-o", str(tmp_path / "m")]
     assert run([*arguments, "--epochs", "1", *SMALL]) == 0
@@ -215,13 +227,19 @@ def test_an_empty_file_parses_to_nothing(model, tmp_path, capfd):
         (["--config", "nowhere.toml"], "nowhere.toml"),
         (["--init", "nowhere"], "not a model"),
         (["--device", "cuda:9"], "no device"),
+        (["--device", "meta"], "no device"),
+        (["--set", "training.accumulate=0"], "takes 1 or more"),
+        (["--set", "inputs.word=0", "--set", "inputs.char=0"], "nothing to read"),
+        (["--max-time", "0s"], "no time to train"),
+        (["--seed", "99999999999999999"], "--seed"),
         (["--dev-split", "7", "--dev", ""], "between 0 and 1"),
     ],
 )
 def test_training_refuses_mistakes_before_it_starts(extra, message, tmp_path, capfd):
     base = ["train", str(TINY), "--dev", str(TINY), "-o", str(tmp_path / "m")]
     status, error = failure(capfd, [*base, *extra])
-    assert status == 1 and message in error
+    assert status == (1 if "nowhere" in message or "not a model" in message else 2)
+    assert message in error
     assert not (tmp_path / "m").exists()
 
 

@@ -2,7 +2,7 @@
 
 import io
 import re
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 
 import conllu
@@ -106,6 +106,7 @@ def _same(line, i):
     return line[i]
 
 
+COMPARED = 4000  # sentences of each file: all of them but in EWT's training part
 # Only what is compared is parsed; the package takes three times as long for all of it.
 FIELDS = conllu.parser.DEFAULT_FIELDS[:8]
 PARSERS = dict.fromkeys(FIELDS, _same) | {
@@ -118,8 +119,8 @@ PARSERS = dict.fromkeys(FIELDS, _same) | {
 )
 def test_the_conllu_package_reads_the_same(path):
     with open(path, encoding="utf-8", newline="\n") as stream:
-        theirs = conllu.parse_incr(stream, FIELDS, PARSERS)
-        for ours, tokens in zip_longest(read(path), theirs):
+        theirs = islice(conllu.parse_incr(stream, FIELDS, PARSERS), COMPARED)
+        for ours, tokens in zip_longest(islice(read(path), COMPARED), theirs):
             words = [token for token in tokens if isinstance(token["id"], int)]
             assert ours.form == [token["form"].strip() for token in words]
             assert ours.upos == [token["upos"] for token in words]

@@ -62,6 +62,14 @@ def test_a_damaged_file_is_named(saved, name):
         load(directory, "cpu")
 
 
+@pytest.mark.parametrize("text", ['{"words": []}', "[]", "3"])
+def test_a_vocabulary_that_is_none_is_refused(saved, text):
+    _, directory = saved
+    (directory / VOCABULARY).write_text(text)
+    with pytest.raises(ModelError, match="not a vocabulary"):
+        load(directory, "cpu")
+
+
 def test_weights_of_another_shape_are_refused(saved):
     _, directory = saved
     weights = load_file(directory / WEIGHTS)
@@ -95,7 +103,12 @@ def test_configuration_survives_toml():
         ({"encoder": {"kind": "gru"}}, "it can be bilstm, selfatt"),
         ({"encoder": {"layers": "three"}}, "takes a value of type int"),
         ({"encoder": {"layers": True}}, "takes a value of type int"),
-        ({"scorer": {"predict": "upos"}}, "takes a list of str"),
+        ({"scorer": {"predict": "upos"}}, "takes a list"),
+        ({"scorer": {"predict": ["form"]}}, "it can be lemma, upos, xpos, feats"),
+        ({"encoder": {"heads": 0}}, "takes 1 or more"),
+        ({"inputs": {"word": -1}}, "takes 0 or more"),
+        ({"inputs": {"part_dropout": 1}}, "from 0 to less than 1"),
+        ({"scorer": {"dropout": float("nan")}}, "from 0 to less than 1"),
         ({"scorer": 3}, "is a table"),
     ],
 )

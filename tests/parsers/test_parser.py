@@ -91,6 +91,8 @@ def test_without_that_rule_any_label_goes(tiny):
 def test_root_mode_can_be_set(tiny, root):
     roots = [s.head.count(0) for s in make(tiny).parse(tiny, root=root)]
     assert (max(roots) > 1) == (root == "multi")
+    own = [s.head.count(0) for s in make(tiny, root=root).parse(tiny, root="auto")]
+    assert own == roots
 
 
 def test_labels_are_the_best_at_the_decoded_heads(tiny):
@@ -110,7 +112,11 @@ def test_tags_are_kept_filled_in_or_predicted(tiny):
     tagged, untagged = tiny[0], new_sentence(tiny[0].form)
     assert next(parser.parse([tagged])).upos == tagged.upos
     assert set(next(parser.parse([untagged], tags="keep")).upos) == {"_"}
+    half = new_sentence(tiny[0].form, {"xpos": tiny[0].xpos})
+    filled_half = next(parser.parse([half]))
+    assert (filled_half.xpos, set(filled_half.feats)) == (tiny[0].xpos, {"_"})
     filled = next(parser.parse([untagged]))
+    assert filled_half.upos == filled.upos
     assert "_" not in filled.upos
     assert set(filled.xpos) == {"_"}  # this parser does not predict it
     assert next(parser.parse([tagged], tags="predict")).upos == filled.upos
@@ -121,6 +127,8 @@ def test_a_model_that_reads_tags_refuses_words_without(tiny):
     assert len(list(parser.parse(tiny))) == len(tiny)
     with pytest.raises(FormatError, match="no XPOS"):
         list(parser.parse([new_sentence(["a", "b"])]))
+    some = new_sentence(["a", "b"], {"xpos": ["_", "NN"]})
+    assert len(list(parser.parse([some]))) == 1  # a tag that a treebank leaves out is unknown
 
 
 @pytest.mark.parametrize("format", [CONLLX, CONLL09])
@@ -184,8 +192,9 @@ def test_argmax_and_eisner_can_be_asked_for(tiny):
     parser = make(tiny)
     for algorithm in ("mst", "eisner", "argmax"):
         assert len(list(parser.parse(tiny, algorithm=algorithm))) == len(tiny)
-    with pytest.raises(ValueError, match="algorithm"):
-        list(parser.parse(tiny, algorithm="best"))
+    for wrong in ({"algorithm": "best"}, {"root": "several"}, {"tags": "some"}):
+        with pytest.raises(ValueError, match=r"best|several|some"):
+            list(parser.parse(tiny, **wrong))
 
 
 def test_an_unknown_device_is_refused():

@@ -5,17 +5,16 @@ import pytest
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import write
 from depkit.corpus.sentence import new_sentence
-from depkit.parsers.config import Decoder, Inputs
+from depkit.parsers.config import ConfigError, Decoder
 from depkit.training.data import (
     DataError,
     findings,
     fingerprint,
-    missing_tags,
     read_treebanks,
     settle,
     split,
 )
-from depkit.training.recipe import Recipe
+from depkit.training.recipe import Recipe, Training
 
 
 def tree(words, heads, deprels=None):
@@ -77,15 +76,18 @@ def test_dev_split_is_a_share_and_spread(tiny):
     assert len(dev) == 6 and len(train) == 18
     assert [tiny.index(sentence) for sentence in dev] == [3, 7, 11, 15, 19, 23]
     for share in (0.0, 1.0, 0.001):
-        with pytest.raises(DataError, match="dev-split"):
+        with pytest.raises((ConfigError, DataError), match="dev-split"):
             split(tiny, share)
 
 
-def test_missing_tags_are_named(tiny):
-    missing_tags(tiny, Inputs(tag=5))
-    missing_tags([ONE], Inputs(tag=0))
-    with pytest.raises(FormatError, match="no XPOS"):
-        missing_tags([*tiny, ONE], Inputs(tag=5))
+def test_fingerprint_leaves_out_when_to_stop(tiny):
+    def key(**training):
+        return fingerprint(Recipe(training=Training(**training)), tiny, tiny)
+
+    assert key(patience=3) == key(patience=9, save_every=1.0)
+    assert key(epochs=3, schedule="constant") == key(epochs=4, schedule="constant")
+    assert key(epochs=3, schedule="linear") != key(epochs=4, schedule="linear")
+    assert key(rate=0.1) != key(rate=0.2)
 
 
 def test_fingerprint_tells_data_and_recipe_apart(tiny):

@@ -7,13 +7,15 @@ import torch
 from safetensors.torch import load_file
 
 import depkit
+from depkit.corpus.sentence import new_sentence
+from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.config import Encoder, Inputs, Scorer
 from depkit.parsers.model_directory import WEIGHTS
 from depkit.training.checkpoint import LAST, ResumeError
 from depkit.training.data import settle
 from depkit.training.loop import TrainingError, train
 from depkit.training.progress import Progress
-from depkit.training.recipe import Recipe, Training
+from depkit.training.recipe import Recipe, Training, adopt
 
 CPU = torch.device("cpu")
 ENCODERS = {
@@ -51,7 +53,7 @@ def test_a_small_treebank_is_learnt_by_heart(kind, precision, tiny, tmp_path):
     )  # fmt: skip
     assert state.best > 99
     parser = depkit.load(tmp_path, device="cpu", precision=precision)
-    untagged = [depkit.corpus.sentence.new_sentence(sentence.form) for sentence in tiny]
+    untagged = [new_sentence(sentence.form) for sentence in tiny]
     parsed = list(parser.parse(untagged))
     assert depkit.evaluate(tiny, parsed).LAS == state.best
     gold = [tag for sentence in tiny for tag in sentence.upos]
@@ -122,7 +124,7 @@ def test_resuming_with_other_data_or_settings_is_refused(tiny, tmp_path):
     for recipe, sentences, seed in (
         (small(epochs=2), tiny, 1), (small(epochs=1), tiny[1:], 1), (small(epochs=1), tiny, 2),
     ):  # fmt: skip
-        with pytest.raises(ResumeError, match="other data, another recipe or another seed"):
+        with pytest.raises(ResumeError, match="other data, another recipe"):
             run(recipe, sentences, tmp_path, resume=True, seed=seed)
 
 
@@ -160,14 +162,93 @@ def test_the_log_has_a_line_an_epoch(tiny, tmp_path):
     assert {"loss", "UAS", "LAS", "rate", "words_per_second", "seconds"} <= records[0].keys()
 
 
+def fine_tune(initial, sentences, directory, **settings):
+    directory.mkdir()
+    recipe = adopt(settle(small(**settings), sentences), initial.config)
+    return train(recipe, sentences, sentences, directory, CPU, initial=initial)
+
+
 def test_fine_tuning_starts_from_the_other_model(tiny, tmp_path):
     run(small(epochs=40, patience=40), tiny, tmp_path / "first")
     parser = depkit.load(tmp_path / "first", device="cpu", precision="float32")
     before = depkit.evaluate(tiny, parser.parse(tiny)).LAS
-    (tmp_path / "second").mkdir()
-    recipe = small(epochs=1, rate=0.0)
-    state = train(
-        Recipe(**(vars(recipe) | vars(parser.config))), tiny, tiny, tmp_path / "second", CPU,
-        initial=parser,
-    )  # fmt: skip
-    assert state.best == before
+    assert fine_tune(parser, tiny, tmp_path / "second", epochs=1, rate=0.0).best == before
+
+
+def test_fine_tuning_learns_new_relations_words_and_characters(tiny, tmp_path):
+    run(small(epochs=1), tiny, tmp_path / "first")
+    parser = depkit.load(tmp_path / "first", device="cpu", precision="float32")
+    other = [
+        new_sentence(
+            [form.upper() + "ß" for form in sentence.form],
+            {
+                "head": [str(head) for head in sentence.head],
+                "deprel": [f"x:{deprel}" for deprel in sentence.deprel],
+                "upos": ["X"] * len(sentence),
+            },
+        )
+        for sentence in tiny
+    ]
+    state = fine_tune(parser, other, tmp_path / "second", epochs=40, patience=40)
+    assert state.best > 80
+    tuned = depkit.load(tmp_path / "second", device="cpu")
+    assert tuned.config.decoder.root_label == "x:root"
+    symbols = tuned.vocabulary.columns["deprel"].symbols
+    assert symbols[: len(parser.vocabulary.columns["deprel"])] == (
+        parser.vocabulary.columns["deprel"].symbols
+    )
+
+
+def test_what_a_run_starts_from_is_part_of_it(tiny, tmp_path):
+    run(small(epochs=1), tiny, tmp_path / "first")
+    parser = depkit.load(tmp_path / "first", device="cpu")
+    fine_tune(parser, tiny, tmp_path / "second", epochs=1)
+    with pytest.raises(ResumeError, match="--init"):
+        run(small(epochs=1), tiny, tmp_path / "second", resume=True)
+
+
+def test_a_model_without_its_checkpoint_is_not_overwritten(tiny, tmp_path):
+    run(small(epochs=1), tiny, tmp_path)
+    (tmp_path / LAST).unlink()
+    with pytest.raises(ResumeError, match="no last"):
+        run(small(epochs=1), tiny, tmp_path, resume=True)
+
+
+def test_more_epochs_can_be_added_to_a_run(tiny, tmp_path):
+    run(small(epochs=3, schedule="constant"), tiny, tmp_path / "three")
+    run(small(epochs=1, schedule="constant"), tiny, tmp_path / "one")
+    run(small(epochs=3, schedule="constant"), tiny, tmp_path / "one", resume=True)
+    assert same(weights(tmp_path / "three"), weights(tmp_path / "one"))
+
+
+def test_what_killed_runs_left_is_swept_up(tiny, tmp_path):
+    (tmp_path / ".last.safetensors.1.part").write_bytes(b"half")
+    run(small(epochs=1), tiny, tmp_path)
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_batch_that_does_not_fit_is_named(tiny, tmp_path, monkeypatch):
+    def no_memory(self, batch):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(BiaffineNetwork, "loss", no_memory)
+    with pytest.raises(TrainingError, match=r"lower training\.batch_tokens"):
+        run(small(), tiny, tmp_path)
+
+
+def test_a_closed_stderr_does_not_stop_a_run(tiny, tmp_path):
+    class Closed:
+        def isatty(self):
+            return False
+
+        def write(self, text):
+            raise BrokenPipeError
+
+    assert run(small(), tiny, tmp_path, progress=Progress(tmp_path, stream=Closed())).epoch == 3
+
+
+@pytest.mark.parametrize("accumulate", [1, 2, 3, 50])
+def test_the_logged_loss_does_not_depend_on_accumulation(accumulate, tiny, tmp_path):
+    run(small(epochs=1, rate=0.0, accumulate=accumulate), tiny, tmp_path)
+    loss = json.loads((tmp_path / "log.jsonl").read_text())["loss"]
+    assert 5 < loss < 10
