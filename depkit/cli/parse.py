@@ -16,7 +16,8 @@ from depkit.corpus.sentence import Sentence
 
 def parse_command(
     files: Annotated[
-        list[str] | None, typer.Argument(help="Files to parse, - for stdin (the default).")
+        list[str] | None,
+        typer.Argument(metavar="FILE", help="Files to parse, - for stdin (the default)."),
     ] = None,
     model: Annotated[
         str, typer.Option(envvar="DEPKIT_MODEL", help="A model directory, as train writes it.")
@@ -27,7 +28,7 @@ def parse_command(
     ] = None,
     tags: Annotated[
         Literal["keep", "predict"] | None,
-        typer.Option(help="Keep or predict all tags; by default untagged sentences get tags."),
+        typer.Option(help="Keep or predict all tags; by default empty tag columns are filled in."),
     ] = None,
     decode: Annotated[
         Literal["mst", "eisner", "argmax"] | None,
@@ -54,8 +55,8 @@ def parse_command(
 ) -> None:
     """Parse CoNLL-U, CoNLL-X or CoNLL-09: HEAD and DEPREL are rewritten, the rest is kept.
 
-    DEPS becomes _, as it would no longer fit the tree. Sentences without tags get tags, if
-    the model predicts them.
+    DEPS becomes _, as it would no longer fit the tree. Where a sentence has no UPOS or no
+    XPOS, the model's are filled in.
 
     Example: depkit parse --model en.model < in.conllu > out.conllu
     """

@@ -19,7 +19,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 def train_command(
-    train: Annotated[list[str], typer.Argument(help="Training treebanks.", metavar="TRAIN...")],
+    train: Annotated[list[str], typer.Argument(help="Training treebanks.", metavar="TRAIN")],
     output: Annotated[str, typer.Option("--output", "-o", help="The model directory to make.")],
     dev: Annotated[str, typer.Option(help="The treebank that chooses the best epoch.")] = "",
     dev_split: Annotated[
@@ -47,7 +47,9 @@ def train_command(
         int | None, typer.Option(min=1, help="Stop after so many epochs without a gain.")
     ] = None,
     max_time: Annotated[str, typer.Option(help="At most so long, e.g. 90s, 10m, 2h.")] = "",
-    resume: Annotated[bool, typer.Option(help="Go on with the run in the output.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in the output.")
+    ] = False,
     device: Device = "auto",
     threads: Threads = None,
     encoding: Encoding = "utf-8",

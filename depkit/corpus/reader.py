@@ -62,10 +62,11 @@ def _sentence(
     try:
         first, end = _table(block, begin)
         if format is None:
-            raise _Problem(
-                first, "neither CoNLL-U, CoNLL-X nor CoNLL-09: no tab-separated columns with a"
-                " number in front",
-            )  # fmt: skip
+            cells = block[first].split("\t")
+            found = "no number in front of tab-separated columns"
+            if cells[0][:1].isdigit() and len(cells) > 1:
+                found = f"{len(cells)} columns, not 10, or 14 and more"
+            raise _Problem(first, f"neither CoNLL-U, CoNLL-X nor CoNLL-09: {found}")
         rows, columns = _columns(block, first, end, format)
         return Sentence(format, block, rows, columns, _heads(columns, rows), file, start)
     except _Problem as problem:
