@@ -71,6 +71,7 @@ def train(
     if state is None:
         state = State(key, seed)
         write_description(directory, recipe, vocabulary)
+        save_state(directory, state, network, optimizer)  # so no model is ever without one
     progress.resume(state.epoch)
 
     data = encode(train_sentences, vocabulary, recipe, device)

@@ -11,7 +11,8 @@ from depkit.corpus.sentence import new_sentence
 from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.config import Encoder, Inputs, Scorer
 from depkit.parsers.model_directory import WEIGHTS
-from depkit.training.checkpoint import LAST, ResumeError
+from depkit.training import loop
+from depkit.training.checkpoint import LAST, ResumeError, save_state
 from depkit.training.data import settle
 from depkit.training.loop import TrainingError, train
 from depkit.training.progress import Progress
@@ -103,6 +104,22 @@ def test_a_resumed_run_ends_as_one_never_interrupted(kind, moment, tiny, tmp_pat
     assert state.epoch == 3
     assert same(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
     assert same(load_file(tmp_path / "whole" / LAST), load_file(tmp_path / "cut" / LAST))
+
+
+def test_a_kill_between_the_first_model_and_its_checkpoint(tiny, tmp_path, monkeypatch):
+    run(small(), tiny, tmp_path / "whole")
+
+    def killed(*arguments):
+        if (tmp_path / "cut" / WEIGHTS).exists():
+            raise Killed
+        save_state(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "save_state", killed)
+        with pytest.raises(Killed):
+            run(small(), tiny, tmp_path / "cut")
+    run(small(), tiny, tmp_path / "cut", resume=True)
+    assert same(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
 
 
 def test_seeds_repeat_and_differ(tiny, tmp_path):
