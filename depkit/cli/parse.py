@@ -1,16 +1,20 @@
 """depkit parse: sentences in, trees out."""
 
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from depkit.cli.options import Device, Encoding, Quiet, Threads, Verbose
-from depkit.corpus.files import read, write
+from depkit.corpus.files import PathLike, open_output, write
+from depkit.corpus.formats import by_name
+from depkit.corpus.json_lines import json_lines
 from depkit.corpus.sentence import Sentence
 
 
@@ -20,11 +24,15 @@ def parse_command(
         typer.Argument(metavar="FILE", help="Files to parse, - for stdin (the default)."),
     ] = None,
     model: Annotated[
-        str, typer.Option(envvar="DEPKIT_MODEL", help="A model directory, as train writes it.")
-    ] = "",
+        str,
+        typer.Option(envvar="DEPKIT_MODEL", help="A model directory, or a bundled model's name."),
+    ] = "en-ewt",
     input: Annotated[
-        Literal["conllu", "conllx", "conll09"] | None,
-        typer.Option(help="The input's format; else told by name or content."),
+        Literal["text", "lines", "tokens", "conllu", "conllx", "conll09"] | None,
+        typer.Option(
+            help="By default CoNLL formats are told by name or content, and all else is text;"
+            " lines: one sentence a line; tokens: likewise, with spaces between tokens."
+        ),
     ] = None,
     tags: Annotated[
         Literal["keep", "predict"] | None,
@@ -38,6 +46,13 @@ def parse_command(
         Literal["auto", "single", "multi"],
         typer.Option(help="How many children the root may have; auto is the model's way."),
     ] = "auto",
+    format: Annotated[
+        Literal["conllu", "json"] | None,
+        typer.Option(
+            help="json: an object a line, with character offsets; else CoNLL, as the input,"
+            " CoNLL-U for text."
+        ),
+    ] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", help="The file to write, - for stdout.")
     ] = "-",
@@ -53,24 +68,25 @@ def parse_command(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Parse CoNLL-U, CoNLL-X or CoNLL-09: HEAD and DEPREL are rewritten, the rest is kept.
+    """Parse text or treebanks: a tree for each sentence.
 
-    DEPS becomes _, as it would no longer fit the tree. Where a sentence has no UPOS or no
-    XPOS, the model's are filled in.
+    Text becomes CoNLL-U with all columns; blank lines set paragraphs apart. In CoNLL-U, CoNLL-X
+    and CoNLL-09, HEAD and DEPREL are rewritten and the rest is kept, but that DEPS becomes _,
+    as it would no longer fit the tree; where a sentence has no UPOS or no XPOS, the model's are
+    filled in.
 
-    Example: depkit parse --model en.model < in.conllu > out.conllu
+    Example: depkit parse < in.txt > out.conllu
     """
-    if not model:
-        raise typer.BadParameter("name a model directory with --model DIR or DEPKIT_MODEL")
     sources = files or ["-"]
     if output_dir and output != "-":
         raise typer.BadParameter("--output and --output-dir exclude each other")
     if output_dir and "-" in sources:
         raise typer.BadParameter("--output-dir wants files, not stdin")
-    names = [os.path.basename(source) for source in sources]
+    names = [output_name(source, format) for source in sources]
     if output_dir and len(set(names)) < len(names):
         raise typer.BadParameter("--output-dir would write two files under the same name")
 
+    from depkit.corpus.text import Numbers
     from depkit.parsers.model_directory import load
 
     parser = load(model, device, threads=threads)
@@ -78,21 +94,41 @@ def parse_command(
 
     def parsed(chosen: list[str]) -> Iterator[Sentence]:
         nonlocal words, count
-        sentences = (sentence for source in chosen for sentence in read(source, input, encoding))
+        numbers = Numbers()
+        sentences = (
+            sentence
+            for source in chosen
+            for sentence in parser.read(source, input, encoding, numbers)
+        )
         for sentence in parser.parse(
             sentences, tags or "missing", batch_tokens, decode, None if root == "auto" else root
         ):
+            if format == "conllu" and sentence.format.name != "conllu":
+                raise ValueError(
+                    f"{sentence.file} is {sentence.format.name}, which stays as it is; leave out"
+                    " --format conllu"
+                )
             words += len(sentence)
             count += 1
             yield sentence
+
+    def put(chosen: list[str], target: PathLike) -> None:
+        sentences = parsed(chosen)
+        if format == "json":
+            with open_output(target) as stream:
+                stream.writelines(json_lines(sentences))
+            return
+        some = list(islice(sentences, 1))
+        read_as_is = some and some[0].line  # made of text, a sentence has no line, and is UTF-8
+        write(chain(some, sentences), target, encoding if read_as_is else "utf-8")
 
     began = time.monotonic()
     if output_dir:
         Path(output_dir).mkdir(parents=True, exist_ok=True)
         for source, name in zip(sources, names, strict=True):
-            write(parsed([source]), Path(output_dir) / name, encoding)
+            put([source], Path(output_dir) / name)
     else:
-        write(parsed(sources), output, encoding)
+        put(sources, output)
     if verbose and not quiet:
         seconds = time.monotonic() - began
         speed = words / max(seconds, 1e-9)
@@ -100,3 +136,12 @@ def parse_command(
             f"{count} sentences, {words} words in {seconds:.1f} s ({speed:,.0f} words/s)",
             file=sys.stderr,
         )
+
+
+def output_name(source: str, format: str | None) -> str:
+    """The name of a file's parse: its own for a treebank, a new suffix for text and JSON."""
+    name = os.path.basename(source)
+    if by_name(name) and format != "json":
+        return name
+    stem = re.sub(r"(\.(txt|conllu|conllx|conll09|conll2009))?(\.gz|\.xz)?$", "", name, flags=re.I)
+    return f"{stem}.{format or 'conllu'}"

@@ -75,13 +75,23 @@ def train_command(
 
     from depkit.corpus.files import atomic
     from depkit.parsers.config import to_toml
-    from depkit.parsers.model_directory import CARD, CONFIG, VOCABULARY, WEIGHTS, load
+    from depkit.parsers.model_directory import (
+        CARD,
+        CONFIG,
+        TOKENIZER,
+        VOCABULARY,
+        WEIGHTS,
+        load,
+        write_tokenizer,
+    )  # fmt: skip
     from depkit.parsers.parser import check_tags, find_device
     from depkit.training.card import write_card
+    from depkit.training.checkpoint import sweep
     from depkit.training.data import findings, read_treebanks, settle, split
     from depkit.training.loop import train as run
     from depkit.training.progress import Progress
     from depkit.training.recipe import adopt, make_recipe, parts
+    from depkit.training.tokenizer import provide_tokenizer
 
     settings = list(set or [])
     settings += [f"training.epochs={epochs}"] if epochs else []
@@ -112,6 +122,13 @@ def train_command(
         if not quiet:
             print(f"depkit: note: {finding}", file=sys.stderr)
     directory.mkdir(parents=True, exist_ok=True)
+    sweep(directory)
+    spent = provide_tokenizer(
+        directory, chosen, train_sentences, dev_sentences, place, seed, limit,
+        Progress(directory, quiet).say,
+    )  # fmt: skip
+    if initial and initial.tokenizer and not (directory / TOKENIZER).exists():
+        write_tokenizer(directory, initial.tokenizer, {})
     states: list[State] = []
     for number in range(seed, seed + seeds):
         place_of_seed = directory / f"seed-{number}" if seeds > 1 else directory
@@ -119,7 +136,7 @@ def train_command(
         try:
             state = run(
                 chosen, train_sentences, dev_sentences, place_of_seed, place, number,
-                resume, limit, initial, Progress(place_of_seed, quiet),
+                resume, limit - spent, initial, Progress(place_of_seed, quiet),
             )  # fmt: skip
         except KeyboardInterrupt:
             if not quiet:
@@ -128,6 +145,8 @@ def train_command(
                     file=sys.stderr,
                 )
             raise
+        if seeds > 1 and (directory / TOKENIZER).exists():
+            shutil.copy(directory / TOKENIZER, place_of_seed)
         write_card(place_of_seed, chosen, state, len(train_sentences), len(dev_sentences))
         states.append(state)
     if seeds > 1:

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, TextIO, cast
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import FORMATS, Format, by_name
@@ -38,13 +38,23 @@ def read(
         yield from read_lines(source, known, strict=strict)
         return
     path = os.fspath(source)
+    with open_bytes(path) as binary:
+        yield from read_stream(binary, known or by_name(path), encoding, path, strict)
+
+
+def read_stream(
+    binary: BinaryIO,
+    format: Format | None = None,
+    encoding: str = "utf-8",
+    file: str = "-",
+    strict: bool = True,
+) -> Iterator[Sentence]:
+    """The sentences of a stream of bytes; see `reader.read_lines`."""
     try:
-        with open_lines(path, encoding) as lines:
-            yield from read_lines(lines, known or by_name(path), path, strict)
-    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError) as error:
-        raise FormatError(path, 0, "", f"a damaged archive: {error}") from None
+        with _text(binary, encoding) as lines:
+            yield from read_lines(lines, format, file, strict)
     except UnicodeError as error:  # of encodings whose bytes cannot become surrogates
-        raise FormatError(path, 0, "", f"{error}; name its own encoding, --encoding") from None
+        raise FormatError(file, 0, "", f"{error}; name its own encoding, --encoding") from None
 
 
 def named_format(name: str) -> Format:
@@ -61,10 +71,63 @@ def open_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
     Undecodable bytes become surrogates, which the reader reports with their line.
     Raises ValueError for an encoding that is not known.
     """
+    with open_bytes(path) as binary, _text(binary, encoding) as text:
+        yield text
+
+
+@contextmanager
+def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
+    """A file's bytes, unpacked; `-` is stdin. Raises FormatError for a damaged archive."""
     name = os.fspath(path)
     with nullcontext(sys.stdin.buffer) if name == "-" else open(name, "rb") as file:
-        with _packed(file, name, "rb") as binary, _text(binary, encoding) as text:
-            yield text
+        try:
+            with _packed(file, name, "rb") as binary:
+                yield binary
+        except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError) as error:
+            raise FormatError(name, 0, "", f"a damaged archive: {error}") from None
+
+
+def read_opening(binary: BinaryIO, encoding: str) -> tuple[list[str], BinaryIO]:
+    """The lines of a stream up to the first blank line after some; and the whole stream.
+
+    At most 64 KB are looked at; a line that goes on beyond is left out.
+    """
+    opening, lines = b"", [""]
+    while len(opening) < _OPENING and (chunk := _some(binary)):
+        opening += chunk
+        lines = opening.decode(encoding, "replace").lstrip(f"{BOM}\r\n").split("\n")
+        if any(not line.strip() for line in lines[:-1]):
+            break
+    ended = [i for i, line in enumerate(lines[:-1]) if not line.strip()]
+    stream = io.BufferedReader(_Rewound(opening, binary))
+    last = len(lines) if len(opening) < _OPENING else -1
+    return lines[: ended[0]] if ended else lines[:last], cast(BinaryIO, stream)
+
+
+_OPENING = 1 << 16
+
+
+def _some(binary: BinaryIO) -> bytes:
+    """What there is to be read without waiting for more; b"" at the end."""
+    return binary.read1(_OPENING)  # type: ignore[attr-defined]
+
+
+class _Rewound(io.RawIOBase):
+    """A stream of which a piece has been read already."""
+
+    def __init__(self, opening: bytes, rest: BinaryIO) -> None:
+        self.opening = opening
+        self.rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        chunk = self.opening or _some(self.rest)
+        count = min(len(buffer), len(chunk))
+        buffer[:count] = chunk[:count]
+        self.opening = chunk[count:]
+        return count
 
 
 def write(sentences: Iterable[Sentence], target: PathLike | TextIO, encoding: str = "utf-8") -> int:

@@ -11,7 +11,7 @@ Column = Literal["lemma", "upos", "xpos", "feats"]
 # Settings of which nothing less makes sense; other numbers are 0 at least, dropouts under 1.
 _FROM_ONE = frozenset(
     "layers size heads head_size feedforward arc label tag_hidden char_embedding word_min_count"
-    " epochs patience batch_tokens accumulate decay_updates".split()
+    " epochs patience batch_tokens batch_characters accumulate decay_updates embedding".split()
 )
 
 

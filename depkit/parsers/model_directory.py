@@ -1,4 +1,5 @@
-"""A model on disk: config.toml, vocab.json, model.safetensors, README.md. Nothing is pickled."""
+"""A model on disk: config.toml, vocab.json, model.safetensors, README.md and, where the
+treebank has a text, tokenizer.safetensors. Nothing is pickled."""
 
 import dataclasses
 import json
@@ -6,33 +7,61 @@ import tomllib
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
+from torch import nn
 
 from depkit.corpus.files import PathLike, atomic
 from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.config import ConfigError, ParserConfig, from_dict, to_toml
+from depkit.parsers.multiword import MultiwordTable
 from depkit.parsers.parser import Parser, best_precision, find_device
-from depkit.parsers.vocabulary import Vocabulary
+from depkit.parsers.tokenizer import Tokenizer, TokenizerNetwork
+from depkit.parsers.vocabulary import Table, Vocabulary
 
 FORMAT_VERSION = 1
 CONFIG, VOCABULARY, WEIGHTS, CARD = "config.toml", "vocab.json", "model.safetensors", "README.md"
+TOKENIZER = "tokenizer.safetensors"
+BUNDLED = Path(__file__).parent.parent / "models"
+DEFAULT = "en-ewt"
 
 
 class ModelError(ValueError):
     """A model directory that is not there, not whole, or of another version."""
 
 
+def bundled_models() -> list[str]:
+    """The names of the models that come with depkit."""
+    return sorted(path.parent.name for path in BUNDLED.glob(f"*/{CONFIG}"))
+
+
+def find_model(name: PathLike) -> Path:
+    """The model directory of that path, or the bundled model of that name.
+
+    Raises ModelError if there is neither.
+    """
+    path = Path(name)
+    if path.is_dir():
+        return path
+    if str(name) in bundled_models():
+        return BUNDLED / str(name)
+    bundled = ", ".join(bundled_models()) or "none"
+    raise ModelError(f"no model {str(name)!r}: no such directory; bundled models: {bundled}")
+
+
 def load(
-    directory: PathLike, device: str = "auto", precision: str = "auto", threads: int | None = None
+    model: PathLike = DEFAULT,
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int | None = None,
 ) -> Parser:
-    """The parser in a model directory, ready to parse.
+    """The parser in a model directory, or the bundled one of that name, ready to parse.
 
     device: "auto", "cpu", "cuda", "cuda:1", "mps"; precision: "auto" (bfloat16 where the
     device computes in it), "float32", "bfloat16"; threads: on the CPU, None for torch's own.
     Raises ModelError saying what is missing or does not fit.
     """
-    path = Path(directory)
+    path = find_model(model)
     config, _ = read_config(path)
     vocabulary = read_vocabulary(path)
     network = BiaffineNetwork(config, vocabulary)
@@ -42,7 +71,7 @@ def load(
         torch.set_num_threads(threads)
     return Parser(
         config, vocabulary, network.to(place).eval(), place, named_precision(precision, place),
-        threads or torch.get_num_threads(),
+        threads or torch.get_num_threads(), read_tokenizer(path, place),
     )  # fmt: skip
 
 
@@ -116,7 +145,65 @@ def write_description(directory: Path, recipe: object, vocabulary: Vocabulary) -
     write_text(directory, VOCABULARY, json_text)
 
 
-def write_weights(directory: Path, network: BiaffineNetwork) -> None:
-    """model.safetensors, atomically."""
-    with atomic(directory / WEIGHTS) as beside:
-        save_file({k: v.contiguous() for k, v in network.state_dict().items()}, beside)
+def write_weights(directory: Path, network: nn.Module, storage: str = "float32") -> None:
+    """model.safetensors, atomically; storage: "float32", or "float16" for half the size."""
+    _save(directory / WEIGHTS, network, {}, getattr(torch, storage))
+
+
+def _save(
+    path: Path, network: nn.Module, metadata: dict[str, str], dtype: torch.dtype = torch.float32
+) -> None:
+    weights = {name: each.to(dtype).contiguous() for name, each in network.state_dict().items()}
+    with atomic(path) as beside:
+        save_file(weights, beside, metadata)
+
+
+def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, object]) -> None:
+    """tokenizer.safetensors, atomically; notes: what else to remember, for `tokenizer_notes`."""
+    network = tokenizer.network
+    description = {
+        "format_version": FORMAT_VERSION,
+        "characters": tokenizer.characters.symbols,
+        "spaces": tokenizer.spaces,
+        "embedding": network.embedding.embedding_dim,
+        "size": network.ends.in_features // 2,
+        "whole": tokenizer.multiwords.whole,
+        "endings": tokenizer.multiwords.endings,
+        "notes": notes,
+    }
+    text = json.dumps(description, ensure_ascii=False)
+    _save(directory / TOKENIZER, network, {"tokenizer": text}, torch.float16)
+
+
+def read_tokenizer(directory: Path, device: torch.device) -> Tokenizer | None:
+    """A model's tokenizer; None if it has none. Raises ModelError if it is damaged."""
+    path = directory / TOKENIZER
+    if not path.is_file():
+        return None
+    try:
+        description = _description(path)
+        if description["format_version"] != FORMAT_VERSION:
+            raise ModelError(f"{path}: format_version is not {FORMAT_VERSION}")
+        characters = Table(description["characters"])
+        network = TokenizerNetwork(len(characters), description["embedding"], description["size"])
+        network.load_state_dict(load_file(path))
+        table = MultiwordTable(
+            *({key: tuple(words) for key, words in description[name].items()}
+              for name in ("whole", "endings"))
+        )  # fmt: skip
+    except (SafetensorError, KeyError, TypeError, AttributeError, RuntimeError) as error:
+        raise ModelError(f"{path}: damaged: {str(error).splitlines()[0]}") from None
+    return Tokenizer(characters, table, description["spaces"], network.to(device).eval(), device)
+
+
+def tokenizer_notes(directory: Path) -> dict:
+    """What `write_tokenizer` was told to remember; {} if there is no readable tokenizer."""
+    try:
+        return dict(_description(directory / TOKENIZER)["notes"])
+    except (OSError, SafetensorError, KeyError, TypeError):
+        return {}
+
+
+def _description(path: Path) -> dict:
+    with safe_open(path, framework="pt") as file:
+        return dict(json.loads(file.metadata()["tokenizer"]))

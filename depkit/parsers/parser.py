@@ -8,10 +8,14 @@ import torch
 from torch import Tensor
 
 from depkit.corpus.errors import FormatError
+from depkit.corpus.files import PathLike
 from depkit.corpus.sentence import Sentence
+from depkit.corpus.text import Numbers, read_text
 from depkit.parsers.batches import Batch, encode, length_batches, make_batch
 from depkit.parsers.biaffine import BiaffineNetwork, Scores
 from depkit.parsers.config import ConfigError, Inputs, ParserConfig
+from depkit.parsers.reading import find_segment, read_input
+from depkit.parsers.tokenizer import Tokenizer
 from depkit.parsers.vocabulary import Vocabulary, values_of
 from depkit.trees.decode import ALGORITHMS, decode
 
@@ -24,7 +28,8 @@ BATCH_TOKENS = 4_000
 class Parser:
     """A graph parser on a device.
 
-    network: in evaluation mode when it parses. threads: for the decoder.
+    network: in evaluation mode when it parses. threads: for the decoder. tokenizer: None if
+    the parser's treebank had no text to learn it from.
     """
 
     config: ParserConfig
@@ -33,6 +38,21 @@ class Parser:
     device: torch.device
     precision: torch.dtype = torch.float32
     threads: int = 1
+    tokenizer: Tokenizer | None = None
+
+    def read(
+        self,
+        source: PathLike,
+        input: str | None = None,
+        encoding: str = "utf-8",
+        numbers: Numbers | None = None,
+    ) -> Iterator[Sentence]:
+        """The sentences of a file of trees or of raw text; see `reading.read_input`."""
+        return read_input(source, self.tokenizer, input, encoding, numbers)
+
+    def tokenize(self, text: str) -> Iterator[Sentence]:
+        """The sentences of a text. Raises ValueError if the parser has no tokenizer."""
+        return read_text([text], find_segment("text", self.tokenizer, "text"))
 
     def score(self, batch: Batch) -> Scores:
         """The scores of a batch; see `biaffine.Scores`."""

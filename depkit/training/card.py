@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from depkit.parsers.model_directory import CARD, write_text
+from depkit.parsers.model_directory import CARD, tokenizer_notes, write_text
 from depkit.training.checkpoint import State
 from depkit.training.progress import clock
 from depkit.training.recipe import Recipe
@@ -10,7 +10,6 @@ from depkit.training.recipe import Recipe
 
 def write_card(directory: Path, recipe: Recipe, state: State, train: int, dev: int) -> None:
     """README.md of a model directory; train, dev: numbers of sentences."""
-    tags = ", ".join(recipe.scorer.predict) or "none"
     reads = [
         name
         for name, size in (
@@ -20,11 +19,17 @@ def write_card(directory: Path, recipe: Recipe, state: State, train: int, dev: i
         )
         if size
     ]
+    scores = tokenizer_notes(directory).get("scores")
+    raw = "none: it reads lines, tokens and CoNLL files, no running text"
+    if scores:
+        raw = ", ".join(f"{name} {score:.2f}" for name, score in scores.items()) + " (dev F1)"
+    about = f"\n{recipe.about}\n" if recipe.about else ""
     text = f"""# A depkit parser
-
+{about}
 - Encoder: {recipe.encoder.kind}, {recipe.encoder.layers} layers
 - Reads: {", ".join(reads)}
-- Predicts: heads, relations; tags: {tags}
+- Predicts: heads, relations; columns: {", ".join(recipe.scorer.predict) or "none"}
+- Tokenizer: {raw}
 - Root: {recipe.decoder.root}
 - Trained on {train} sentences for {state.epoch} epochs ({state.update} updates, \
 {clock(state.seconds)}), seed {state.seed}

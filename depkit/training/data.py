@@ -11,7 +11,7 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import ConfigError, Decoder
-from depkit.training.recipe import Recipe
+from depkit.training.recipe import Recipe, TokenizerTraining
 from depkit.trees.shape import count_roots, has_cycle
 
 
@@ -110,10 +110,17 @@ def fingerprint(recipe: Recipe, train: Sequence[Sentence], dev: Sequence[Sentenc
     What only says when to stop can change when a run goes on; but a linear schedule depends
     on the number of epochs.
     """
-    training = replace(recipe.training, patience=1, save_every=0.0)
+    training = replace(recipe.training, patience=1, save_every=0.0, storage="float32")
     if training.schedule != "linear":
         training = replace(training, epochs=1)
-    digest = hashlib.sha256(repr(replace(recipe, training=training)).encode())
+    return digest_of(
+        replace(recipe, training=training, tokenizer=TokenizerTraining(), about=""), train, dev
+    )
+
+
+def digest_of(settings: object, train: Sequence[Sentence], dev: Sequence[Sentence]) -> str:
+    """A digest of settings (by their repr) and data."""
+    digest = hashlib.sha256(repr(settings).encode())
     for part in (train, dev):
         digest.update(b"\0")
         for sentence in part:

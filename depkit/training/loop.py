@@ -138,7 +138,7 @@ def train(
         score = las if training.select == "LAS" else uas
         better = score > state.best
         if better:
-            write_weights(directory, network)
+            write_weights(directory, network, training.storage)
             state.best, state.best_epoch = score, state.epoch + 1
         state.seconds = time.monotonic() - began
         mean = state.loss / -(-state.batch // training.accumulate)

@@ -17,7 +17,8 @@ class Training:
     rises linearly over `warmup` updates; then "exponential" multiplies it by `decay` every
     `decay_updates`, "linear" takes it to nothing at the last of `epochs`, "constant" leaves
     it. `patience`: epochs without a better dev score before stopping. `save_every`: seconds
-    between checkpoints inside an epoch; there is one after every epoch anyway.
+    between checkpoints inside an epoch; there is one after every epoch anyway. `storage`: of
+    the weights in the model directory.
     """
 
     epochs: int = 60
@@ -37,13 +38,29 @@ class Training:
     select: Literal["LAS", "UAS"] = "LAS"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     save_every: float = 300.0
+    storage: Literal["float32", "float16"] = "float32"
+
+
+@dataclass(frozen=True)
+class TokenizerTraining:
+    """The tokenizer beside the parser, and how it is trained."""
+
+    enabled: bool = True
+    embedding: int = 32
+    size: int = 80
+    dropout: float = 0.2
+    epochs: int = 12
+    batch_characters: int = 3000
+    rate: float = 4e-3
 
 
 @dataclass(frozen=True)
 class Recipe(ParserConfig):
-    """A parser's parts and how they are trained."""
+    """A parser's parts and how they are trained; `about` goes into the model card."""
 
+    about: str = ""
     training: Training = field(default_factory=Training)
+    tokenizer: TokenizerTraining = field(default_factory=TokenizerTraining)
 
 
 def recipe_names() -> list[str]:

@@ -1,0 +1,263 @@
+"""Training a tokenizer from a treebank's tokens and the white space between them."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from depkit.corpus.sentence import Sentence
+from depkit.corpus.surface import surface_tokens
+from depkit.corpus.text import Token
+from depkit.parsers.batches import IGNORED, length_batches
+from depkit.parsers.model_directory import tokenizer_notes, write_tokenizer
+from depkit.parsers.multiword import build_multiword_table
+from depkit.parsers.tokenizer import (
+    INSIDE,
+    LOOKUP,
+    SENTENCE,
+    SINGLE,
+    SPLIT,
+    TOKEN,
+    Tokenizer,
+    TokenizerNetwork,
+    build_characters,
+    category,
+    cut_windows,
+    encode_text,
+    pad,
+)  # fmt: skip
+from depkit.training.data import digest_of
+from depkit.training.recipe import Recipe, TokenizerTraining
+
+LEAST_UPDATES = 300  # a small treebank is read more often
+Segmented = list[list[list[Token]]]
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A paragraph of a treebank: its text, and the labels of its characters, [n] each."""
+
+    text: str
+    ends: np.ndarray
+    multiword: np.ndarray
+
+
+def has_text(sentences: Sequence[Sentence]) -> bool:
+    """Whether a treebank says how its tokens stand in a text."""
+    return any(
+        line.startswith(("# text =", "# text=")) or "SpaceAfter=No" in line
+        for sentence in sentences
+        for line in sentence.lines
+    )
+
+
+def passages(sentences: Sequence[Sentence]) -> list[Passage]:
+    """The paragraphs of a treebank, all white space one space."""
+    found: list[Passage] = []
+    texts: list[str] = []
+    ends: list[int] = []
+    multiword: list[int] = []
+
+    def close() -> None:
+        text = "".join(texts).rstrip()
+        if text:
+            size = len(text)
+            found.append(Passage(text, np.array(ends[:size]), np.array(multiword[:size])))
+
+    for sentence in sentences:
+        if any(line.startswith(("# newpar", "# newdoc")) for line in sentence.lines):
+            close()
+            texts, ends, multiword = [], [], []
+        tokens = surface_tokens(sentence)
+        for token in tokens:
+            text = " ".join(token.text.split()) or "_"
+            after = " " * bool(token.after)
+            words = sentence.form[token.first : token.last + 1]
+            texts.append(text + after)
+            end = SENTENCE if token is tokens[-1] else TOKEN
+            ends += [INSIDE] * (len(text) - 1) + [end] + [INSIDE] * len(after)
+            multiword += _multiword_labels(text, words) + [SINGLE] * len(after)
+    close()
+    return found
+
+
+def _multiword_labels(text: str, words: Sequence[str]) -> list[int]:
+    labels = [SINGLE] * len(text)
+    if len(words) > 1 and "".join(words) != text:
+        labels[-1] = LOOKUP
+    elif len(words) > 1:
+        place = -1
+        for word in words[:-1]:
+            place += len(word)
+            labels[place] = SPLIT
+    return labels
+
+
+def provide_tokenizer(
+    directory: Path,
+    recipe: Recipe,
+    train: Sequence[Sentence],
+    dev: Sequence[Sentence],
+    device: torch.device,
+    seed: int,
+    max_time: float,
+    report: Callable[[str], None],
+) -> float:
+    """Train a tokenizer into a model directory, where the treebank has a text.
+
+    A tokenizer that is there already, of the same data, settings and seed, stays.
+    max_time: seconds for the whole training, of which a fifth is spent here at most.
+    Returns the seconds that it took, once.
+    """
+    settings = recipe.tokenizer
+    if not settings.enabled or not has_text(train):
+        return 0.0
+    key = digest_of((settings, seed), train, dev)
+    notes = tokenizer_notes(directory)
+    if notes.get("key") != key:
+        began = time.monotonic()
+        tokenizer, scores = train_tokenizer(
+            settings, train, dev, device, seed, max_time / 5, report
+        )
+        notes = {"key": key, "seconds": time.monotonic() - began, "scores": scores}
+        write_tokenizer(directory, tokenizer, notes)
+    return float(notes["seconds"])
+
+
+def train_tokenizer(
+    settings: TokenizerTraining,
+    train: Sequence[Sentence],
+    dev: Sequence[Sentence],
+    device: torch.device,
+    seed: int = 1,
+    max_time: float = float("inf"),
+    report: Callable[[str], None] = lambda text: None,
+) -> tuple[Tokenizer, dict[str, float]]:
+    """The tokenizer of the best epoch by the mean of dev token, word and sentence F1; these.
+
+    max_time: seconds; the rate falls with the epochs or with the time, whichever is sooner.
+    """
+    torch.manual_seed(seed)
+    paragraphs = passages(train)
+    tokenizer = _untrained(settings, paragraphs, train, device)
+    network = tokenizer.network
+    common = np.arange(len(tokenizer.characters))
+    numbers = tokenizer.characters.numbers
+    for symbol, number in numbers.items():
+        if len(symbol) == 1:
+            common[number] = numbers[category(symbol)]
+    windows = [
+        np.stack([each[begin:end] for each in (encoded, paragraph.ends, paragraph.multiword)])
+        for paragraph in paragraphs
+        for encoded in [encode_text(paragraph.text, tokenizer.characters)[0]]
+        for begin, end, _, _ in cut_windows(len(encoded))
+    ]  # [3, n]: characters, what ends, multiword
+    sizes = np.array([window.shape[1] for window in windows])
+    per_epoch = len(length_batches(sizes, settings.batch_characters, np.random.default_rng(0)))
+    epochs = max(settings.epochs, -(-LEAST_UPDATES // per_epoch))
+    optimizer = torch.optim.Adam(network.parameters(), lr=settings.rate)
+    best, best_scores, best_weights = -1.0, {}, {}
+    began = time.monotonic()
+    update = 0
+    for epoch in range(epochs):
+        random = np.random.default_rng([seed, epoch])
+        network.train()
+        total = 0.0
+        for rows in length_batches(sizes, settings.batch_characters, random):
+            done = max(update / (epochs * per_epoch), (time.monotonic() - began) / max_time)
+            for group in optimizer.param_groups:
+                group["lr"] = settings.rate * max(0.0, 1 - done)
+            loss = _loss(network, [windows[row] for row in rows.tolist()], common, random, device)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0)
+            optimizer.step()
+            optimizer.zero_grad()
+            total += float(loss.detach())
+            update += 1
+        scores = segmentation_scores(tokenizer, dev)
+        mean = sum(scores.values()) / len(scores)
+        if mean > best:
+            best, best_scores = mean, scores
+            best_weights = {name: each.clone() for name, each in network.state_dict().items()}
+        told = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
+        report(f"tokenizer epoch {epoch + 1}  loss {total / per_epoch:.4f}  dev F1: {told}")
+        if time.monotonic() - began > max_time:
+            break
+    network.load_state_dict(best_weights)
+    return tokenizer, best_scores
+
+
+def _untrained(
+    settings: TokenizerTraining,
+    paragraphs: Sequence[Passage],
+    train: Sequence[Sentence],
+    device: torch.device,
+) -> Tokenizer:
+    texts = [paragraph.text for paragraph in paragraphs]
+    looked_up = (
+        (token.text, tuple(words))
+        for sentence in train
+        for token in surface_tokens(sentence)
+        if token.last > token.first
+        and "".join(words := sentence.form[token.first : token.last + 1]) != token.text
+    )
+    spaces = any(" " in token.text for each in train for token in surface_tokens(each))
+    characters = build_characters(texts)
+    network = TokenizerNetwork(
+        len(characters), settings.embedding, settings.size, settings.dropout
+    ).to(device)
+    return Tokenizer(characters, build_multiword_table(looked_up), spaces, network, device)
+
+
+def _loss(
+    network: TokenizerNetwork,
+    windows: Sequence[np.ndarray],
+    common: np.ndarray,
+    random: np.random.Generator,
+    device: torch.device,
+) -> Tensor:
+    """Cross-entropy; now and then a character is read as its category, to learn that too."""
+    numbers = [
+        np.where(random.random(window.shape[1]) < 0.02, common[window[0]], window[0])
+        for window in windows
+    ]
+    characters, sizes = pad(numbers)
+    loss = torch.zeros((), device=device)
+    for row, scores in enumerate(network(characters.to(device), sizes.to(device)), start=1):
+        target = np.full(characters.shape, IGNORED)
+        target[np.arange(target.shape[1]) < sizes.numpy()[:, None]] = np.concatenate(
+            [window[row] for window in windows]
+        )
+        loss = loss + functional.cross_entropy(
+            scores.flatten(0, 1), torch.as_tensor(target, device=device).flatten(),
+            ignore_index=IGNORED,
+        )  # fmt: skip
+    return loss
+
+
+def segmentation_scores(tokenizer: Tokenizer, sentences: Sequence[Sentence]) -> dict[str, float]:
+    """F1 of the tokens, with how they are cut into words, and of the sentences, in percent."""
+    paragraphs = passages(sentences)
+    found = tokenizer.segment([paragraph.text for paragraph in paragraphs])
+    gold = [
+        list(tokenizer.decode(each.text, each.ends, each.multiword, np.arange(len(each.text))))
+        for each in paragraphs
+    ]
+    parts = [(_tokens(found), _tokens(gold)), (_bounds(found), _bounds(gold))]
+    return {
+        name: 200 * len(one & other) / (len(one) + len(other))
+        for name, (one, other) in zip(("tokens", "sentences"), parts, strict=True)
+    }
+
+
+def _tokens(texts: Segmented) -> set[tuple]:
+    return {(i, token) for i, text in enumerate(texts) for tokens in text for token in tokens}
+
+
+def _bounds(texts: Segmented) -> set[tuple]:
+    return {(i, each[0][0], each[-1][1]) for i, text in enumerate(texts) for each in text}

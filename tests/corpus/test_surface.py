@@ -1,0 +1,54 @@
+"""Tokens as they stand in the text: ranges, empty nodes, white space in MISC."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depkit.corpus.reader import read_lines
+from depkit.corpus.surface import SurfaceToken, escaped, space_features, surface_tokens, unescaped
+from tests.corpus.rows import PREDICATES
+
+ROWS = """\
+# text = Don't  go
+0.1\t_\t_\t_\t_\t_\t_\t_\t0:root\t_
+1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\tSpacesBefore=\\t|SpacesAfter=\\s\\s
+1\tDo\t_\t_\t_\t_\t0\troot\t_\tSpaceAfter=No
+2\tn't\t_\t_\t_\t_\t1\tadvmod\t_\t_
+2.1\t_\t_\t_\t_\t_\t_\t_\t0:root\t_
+3\tgo\t_\t_\t_\t_\t1\txcomp\t_\tSpaceAfter=No|Gloss=x
+
+"""
+
+
+def test_ranges_empty_nodes_and_white_space():
+    (sentence,) = read_lines(ROWS.splitlines(keepends=True))
+    assert surface_tokens(sentence) == [
+        SurfaceToken("Don't", 0, 1, "\t", "  "),
+        SurfaceToken("go", 2, 2, "", ""),
+    ]
+
+
+def test_every_treebank_without_misc_has_single_spaces():
+    (sentence,) = read_lines(PREDICATES.splitlines(keepends=True))
+    assert "".join(each.text + each.after for each in surface_tokens(sentence)) == (
+        "Cats see dogs bark "
+    )
+
+
+@given(st.text())
+def test_escapes_come_back(text):
+    assert unescaped(escaped(text)) == text
+    assert not set(" \t\r\n|") & set(escaped(text))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text", "expected"),
+    [
+        ("", " ", "a", "_"),
+        ("", "", "a", "SpaceAfter=No"),
+        ("", "\n", "a", "SpacesAfter=\\n"),
+        (" ", "  ", "a\n b", "SpacesBefore=\\s|SpacesAfter=\\s\\s|SpacesInToken=a\\n\\sb"),
+    ],
+)
+def test_what_stands_in_misc(before, after, text, expected):
+    assert space_features(before, after, text, " ".join(text.split())) == expected

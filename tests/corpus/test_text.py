@@ -1,0 +1,149 @@
+"""Raw text becomes sentences; however it arrives, nothing of it is lost."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depkit.corpus import text as module
+from depkit.corpus.errors import FormatError
+from depkit.corpus.surface import surface_tokens
+from depkit.corpus.text import (
+    Numbers,
+    decoded,
+    make_sentence,
+    read_text,
+    split_at_spaces,
+    split_by_rule,
+)  # fmt: skip
+
+
+def at_full_stops(texts):
+    """Tokens between spaces; a token that ends in a full stop ends its sentence."""
+    found = []
+    for text, ((tokens,),) in zip(texts, map(split_at_spaces, zip(texts)), strict=True):
+        sentences = [[]]
+        for token in tokens:
+            sentences[-1].append(token)
+            if text[token[1] - 1] == ".":
+                sentences.append([])
+        found.append([sentence for sentence in sentences if sentence])
+    return found
+
+
+def text_of(sentences):
+    return "".join(
+        token.before + token.text + token.after
+        for sentence in sentences
+        for token in surface_tokens(sentence)
+    )
+
+
+TEXTS = st.text(st.sampled_from("ab..   \n\n\t|\\é\u3000\r"), max_size=150)
+
+
+@given(TEXTS, st.lists(st.integers(0, 150)), st.booleans())
+def test_nothing_is_lost_and_chunks_make_no_difference(text, places, lines):
+    longest, module.LONGEST_PARAGRAPH = module.LONGEST_PARAGRAPH, 20
+    try:
+        segment = split_at_spaces if lines else at_full_stops
+        places = sorted(min(place, len(text)) for place in places)
+        chunks = [text[a:b] for a, b in itertools.pairwise([0, *places, len(text)])]
+        whole = list(read_text([text], segment, lines))
+        pieces = list(read_text(chunks, segment, lines))
+    finally:
+        module.LONGEST_PARAGRAPH = longest
+    assert list(map(str, pieces)) == list(map(str, whole))
+    assert text_of(whole) == (text if text.strip() else "")
+
+
+def test_documents_paragraphs_and_sentences():
+    sentences = list(read_text(["One. Two\nhere.\n\nThree\n"], at_full_stops, name="in.txt"))
+    assert [[line for line in sentence.lines if line[0] == "#"] for sentence in sentences] == [
+        ["# newdoc id = in.txt\n", "# newpar\n", "# sent_id = 1\n", "# text = One.\n"],
+        ["# sent_id = 2\n", "# text = Two here.\n"],
+        ["# newpar\n", "# sent_id = 3\n", "# text = Three\n"],
+    ]
+    assert [sentence.column("misc") for sentence in sentences] == [
+        ["_"], ["SpacesAfter=\\n", "SpacesAfter=\\n\\n"], ["SpacesAfter=\\n"],
+    ]  # fmt: skip
+
+
+def test_lines_are_sentences_and_numbers_go_on():
+    numbers = Numbers(5)
+    sentences = list(read_text(["a b\n\n", "c.\n"], split_at_spaces, True, numbers=numbers))
+    assert [(sentence.sent_id, sentence.form) for sentence in sentences] == [
+        ("6", ["a", "b"]), ("7", ["c."]),
+    ]  # fmt: skip
+    assert numbers.sentence == 7
+
+
+def test_a_sentence_comes_before_the_last_chunk_is_read():
+    def chunks():
+        yield "One.\n\nTwo."
+        raise AssertionError("read on though a paragraph was there")
+
+    assert next(read_text(chunks(), at_full_stops)).form == ["One."]
+
+
+def test_a_long_paragraph_is_cut_at_its_last_sentence_end(monkeypatch):
+    monkeypatch.setattr(module, "LONGEST_PARAGRAPH", 12)
+    sentences = list(read_text(["aaa. bbb. ccc ddd. eee"], at_full_stops))
+    assert [" ".join(sentence.form) for sentence in sentences] == [
+        "aaa.",
+        "bbb.",
+        "ccc ddd.",
+        "eee",
+    ]
+    assert sum("# newpar\n" in sentence.lines for sentence in sentences) == 1
+
+
+def test_multiword_tokens_are_ranges():
+    sentence = make_sentence("don't\n", [(0, 5, ("do", "n't"))], before=" ")
+    assert sentence.form == ["do", "n't"] and sentence.text == "don't"
+    assert [sentence.lines[row] for row in sentence.rows] == sentence.lines[2:4]
+    assert sentence.lines[1].startswith("1-2\tdon't\t")
+    assert surface_tokens(sentence)[0].before == " "
+
+
+def test_white_space_inside_a_token():
+    sentence = make_sentence("con\n tôi", [(0, 8, None)])
+    assert sentence.form == ["con tôi"]
+    assert text_of([sentence]) == "con\n tôi"
+
+
+def test_tokens_by_rule():
+    (((tokens,)),) = split_by_rule(["Don't, e.g., (x-y)?"])
+    text = "Don't, e.g., (x-y)?"
+    assert [text[start:end] for start, end, _ in tokens] == [
+        "Don't", ",", "e.g", ".", ",", "(", "x-y", ")", "?",
+    ]  # fmt: skip
+
+
+@given(st.text(st.characters(codec="utf-8")), st.integers(1, 5))
+def test_decoding_in_pieces(text, size):
+    data = text.encode()
+    chunks = [data[i : i + size] for i in range(0, len(data), size)]
+    assert "".join(decoded(chunks, "utf-8")) == text.removeprefix("\ufeff")
+
+
+@pytest.mark.parametrize("size", [1, 4, 100])
+def test_a_byte_that_cannot_be_decoded_is_named(size):
+    data = "é\nA caf".encode() + "é".encode("latin-1") + b" here"
+    chunks = [data[i : i + size] for i in range(0, len(data), size)]
+    with pytest.raises(FormatError) as error:
+        list(decoded(chunks, "utf-8", "in.txt"))
+    assert (error.value.file, error.value.line) == ("in.txt", 2)
+    assert "byte 0xE9 at offset 8 is not utf-8" in str(error.value)
+    assert "".join(decoded([data], "latin-1")).endswith("café here")
+
+
+def test_an_unfinished_character_at_the_end():
+    with pytest.raises(FormatError, match="byte 0xC3 at offset 3 "):
+        list(decoded([b"abc", b"\xc3"], "utf-8"))
+
+
+def test_an_unknown_encoding():
+    with pytest.raises(ValueError, match="no text encoding 'latin-17'"):
+        list(decoded([b"a"], "latin-17"))

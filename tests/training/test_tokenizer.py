@@ -1,0 +1,118 @@
+"""A tokenizer is learnt from a treebank's text."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from depkit.corpus.reader import read_lines
+from depkit.corpus.text import read_text
+from depkit.parsers.model_directory import TOKENIZER, ModelError, read_tokenizer
+from depkit.training import tokenizer as module
+from depkit.training.recipe import make_recipe
+from depkit.training.tokenizer import (
+    has_text,
+    passages,
+    provide_tokenizer,
+    segmentation_scores,
+    train_tokenizer,
+)  # fmt: skip
+from tests.corpus.rows import PREDICATES, RICH
+
+CPU = torch.device("cpu")
+RECIPE = make_recipe("bilstm", None, ["tokenizer.size=32", "tokenizer.rate=1e-2"])
+
+
+def labels(row):
+    return "".join(map(str, row.tolist()))
+
+
+def test_labels_of_a_treebank():
+    sentences = list(read_lines(RICH.splitlines(keepends=True)))
+    (passage,) = passages(sentences)
+    assert passage.text == "Vámonos al molino. pan y 20 000"
+    assert labels(passage.ends) == "0000001" + "0" + "01" + "0" + "000001" + "2" + "0" + "00001" + (
+        "0" + "000002"
+    )
+    # Vámonos is not its words joined; nor is al
+    assert labels(passage.multiword) == "0000002" + "0" + "02" + "0" * 21
+
+
+def test_words_that_are_pieces_of_their_token(tiny):
+    passage = next(each for each in passages(tiny) if "don't" in each.text)
+    place = passage.text.index("don't")
+    assert labels(passage.multiword[place : place + 5]) == "01000"
+
+
+def test_paragraphs_are_passages_of_their_own():
+    text = "# newpar\n1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n1\tb\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    assert [each.text for each in passages(read_lines((text * 2).splitlines(keepends=True)))] == [
+        "a b", "a b",
+    ]  # fmt: skip
+
+
+def test_which_treebanks_have_a_text(tiny):
+    assert has_text(tiny)
+    assert not has_text(list(read_lines(PREDICATES.splitlines(keepends=True))))
+
+
+def test_a_small_treebank_is_learnt_by_heart(tiny):
+    tokenizer, scores = train_tokenizer(RECIPE.tokenizer, tiny, tiny, CPU)
+    assert scores["tokens"] == scores["sentences"] == 100
+    assert segmentation_scores(tokenizer, tiny) == scores
+    text = " ".join(sentence.text for sentence in tiny)
+    found = list(read_text([text], tokenizer.segment))
+    assert [sentence.form for sentence in found] == [sentence.form for sentence in tiny]
+
+
+def test_scores_by_hand(tiny):
+    tokenizer, _ = train_tokenizer(RECIPE.tokenizer, tiny[:2], tiny[:2], CPU, max_time=1e-9)
+    tokenizer.network.ends.weight.data.zero_()
+    tokenizer.network.ends.bias.data = torch.tensor([1.0, 0.0, 0.0])  # white space alone decides
+    tokenizer.network.multiword.weight.data.zero_()
+    tokenizer.network.multiword.bias.data = torch.tensor([1.0, 0.0, 0.0])
+    scores = segmentation_scores(tokenizer, tiny[:2])
+    # The cat sleeps.|A small dog chased the ball. : 11 tokens, 9 found, 7 right; 2 sentences, 1
+    # found, none right
+    assert scores == {"tokens": pytest.approx(200 * 7 / 20), "sentences": 0.0}
+
+
+def test_what_is_there_already_stays(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "LEAST_UPDATES", 1)
+    told = []
+    quick = make_recipe("bilstm", None, ["tokenizer.size=4", "tokenizer.epochs=2"])
+
+    def provide(recipe=quick, seed=1):
+        told.clear()
+        return provide_tokenizer(tmp_path, recipe, tiny, tiny[:3], CPU, seed, math.inf, told.append)
+
+    seconds = provide()
+    assert told and seconds > 0
+    written = (tmp_path / TOKENIZER).read_bytes()
+    assert provide() == seconds and not told
+    assert (tmp_path / TOKENIZER).read_bytes() == written
+    provide(seed=2)
+    assert told and (tmp_path / TOKENIZER).read_bytes() != written
+
+
+def test_weights_and_tables_come_back(tiny, tmp_path):
+    recipe = make_recipe("bilstm", None, ["tokenizer.size=4"])
+    provide_tokenizer(tmp_path, recipe, tiny, tiny, CPU, 1, 1e-9, lambda text: None)
+    one, two = read_tokenizer(tmp_path, CPU), read_tokenizer(tmp_path, CPU)
+    text = passages(tiny)[0].text
+    assert one.segment([text]) == two.segment([text])
+    assert one.multiwords == two.multiwords and not one.spaces
+    (tmp_path / TOKENIZER).write_bytes(b"no tokenizer")
+    with pytest.raises(ModelError, match=r"tokenizer\.safetensors: damaged"):
+        read_tokenizer(tmp_path, CPU)
+    provide_tokenizer(tmp_path, recipe, tiny, tiny, CPU, 1, 1e-9, lambda text: None)
+    assert np.isfinite(read_tokenizer(tmp_path, CPU).network.ends.weight.detach().numpy()).all()
+
+
+def test_none_without_text_or_if_not_wanted(tiny, tmp_path):
+    bare = list(read_lines(PREDICATES.splitlines(keepends=True)))
+    assert provide_tokenizer(tmp_path, RECIPE, bare, bare, CPU, 1, math.inf, print) == 0
+    unwanted = make_recipe("bilstm", None, ["tokenizer.enabled=false"])
+    assert provide_tokenizer(tmp_path, unwanted, tiny, tiny, CPU, 1, math.inf, print) == 0
+    assert not list(tmp_path.iterdir()) and read_tokenizer(tmp_path, CPU) is None
