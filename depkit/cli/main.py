@@ -8,6 +8,7 @@ from types import FrameType
 import typer
 
 from depkit.cli.evaluate import evaluate_command
+from depkit.cli.info import info_command
 from depkit.cli.parse import parse_command
 from depkit.cli.train import train_command
 from depkit.parsers.config import ConfigError
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.command("train")(train_command)
 app.command("parse")(parse_command)
 app.command("eval")(evaluate_command)
+app.command("info")(info_command)
 
 
 def main() -> None:

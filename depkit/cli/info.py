@@ -1,0 +1,202 @@
+"""depkit info: what runs here, and what a model is."""
+
+import dataclasses
+import json
+import platform
+from importlib import metadata
+from math import prod
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from depkit import __version__
+from depkit.cli.options import Quiet
+
+_PACKAGES = ("torch", "transformers", "numpy", "numba")
+
+
+def info_command(
+    model: Annotated[
+        str | None,
+        typer.Argument(metavar="MODEL", help="A model directory, or a bundled model's name."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    quiet: Quiet = False,  # nothing to silence, but every command takes it
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print a model's recipe, too, as TOML.")
+    ] = False,
+) -> None:
+    """Tell what depkit runs on here, or what a model is.
+
+    Without MODEL: versions, devices, recipes and bundled models. With it: the model's card, its
+    size and vocabulary, and what it reads and predicts; the weights are not loaded.
+
+    Example: depkit info en-ewt
+    """
+    facts = _model(model) if model is not None else _system()
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+    elif model is None:
+        typer.echo(_table(_system_rows(facts)))
+    else:
+        parts = [facts["card"] or "", _table(_model_rows(facts))]
+        if verbose:
+            parts.append(_recipe(Path(facts["directory"])))
+        typer.echo("\n\n".join(part.strip() for part in parts if part))
+
+
+def _system() -> dict[str, Any]:
+    from depkit.parsers.model_directory import bundled_models
+    from depkit.training.recipe import recipe_names
+
+    return {
+        "depkit": __version__,
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "platform": platform.platform(),
+        "devices": _devices(),
+        "recipes": recipe_names(),
+        "models": bundled_models(),
+    }
+
+
+def _version(package: str) -> str | None:
+    """From the package's metadata: importing transformers takes seconds."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _devices() -> list[dict[str, Any]]:
+    """What --device can name here, in its words; memory in bytes."""
+    import torch
+
+    from depkit.parsers.parser import best_precision
+
+    native = best_precision(torch.device("cpu")) == torch.bfloat16
+    devices = [{"device": "cpu", "threads": torch.get_num_threads(), "bfloat16": native}]
+    for number in range(torch.cuda.device_count()):
+        card = torch.cuda.get_device_properties(number)
+        devices.append({"device": f"cuda:{number}", "name": card.name, "memory": card.total_memory})
+    if torch.backends.mps.is_available():
+        devices.append({"device": "mps"})
+    return devices
+
+
+def _system_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    packages = [(name, version or "not installed") for name, version in facts["packages"].items()]
+    return [
+        ("depkit", facts["depkit"]),
+        ("Python", facts["python"]),
+        *packages,
+        ("platform", facts["platform"]),
+        *(("device", _device(device)) for device in facts["devices"]),
+        ("recipes", ", ".join(facts["recipes"])),
+        ("models", ", ".join(facts["models"]) or "none"),
+    ]
+
+
+def _device(facts: dict[str, Any]) -> str:
+    parts = [facts["device"]]
+    if "threads" in facts:
+        threads, native = facts["threads"], "native" if facts["bfloat16"] else "not native"
+        parts += [f"{threads} thread{'s' * (threads > 1)}", f"bfloat16 {native}"]
+    if "name" in facts:
+        parts += [facts["name"], _size(facts["memory"])]
+    return ", ".join(parts)
+
+
+def _model(name: str) -> dict[str, Any]:
+    """Raises ModelError for a model that is missing or damaged."""
+    from depkit.parsers.model_directory import (
+        CARD,
+        CONFIG,
+        TOKENIZER,
+        VOCABULARY,
+        WEIGHTS,
+        find_model,
+        read_config,
+        read_vocabulary,
+    )
+    from depkit.parsers.vocabulary import SPECIAL
+
+    directory = find_model(name)
+    config, recipe = read_config(directory)
+    vocabulary = read_vocabulary(directory)
+    card, tokenizer = directory / CARD, directory / TOKENIZER
+    # a training's checkpoint and log may stand beside, but are no part of the model
+    parts = [directory / name for name in (CONFIG, VOCABULARY, WEIGHTS, CARD, TOKENIZER)]
+    inputs = (
+        ("words", config.inputs.word, vocabulary.words),
+        ("characters", config.inputs.char, vocabulary.characters),
+        (config.inputs.tag_column, config.inputs.tag, vocabulary.tags),
+    )
+    return {
+        "directory": str(directory),
+        "bytes": sum(path.stat().st_size for path in parts if path.is_file()),
+        "parameters": _parameters(directory / WEIGHTS),
+        "reads": {kind: len(table) - len(SPECIAL) for kind, size, table in inputs if size},
+        "predicts": {column: len(table) for column, table in vocabulary.columns.items()},
+        "tokenizer": {"parameters": _parameters(tokenizer)} if tokenizer.is_file() else None,
+        "decoder": dataclasses.asdict(config.decoder),
+        "recipe": recipe,
+        "card": card.read_text("utf-8", errors="replace") if card.is_file() else None,
+    }
+
+
+def _parameters(path: Path) -> int:
+    """How many numbers a weights file holds, by its header alone."""
+    from safetensors import SafetensorError, safe_open
+
+    from depkit.parsers.model_directory import ModelError
+
+    if not path.is_file():
+        raise ModelError(f"{path.parent} is not a model: it has no {path.name}")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return sum(prod(file.get_slice(name).get_shape()) for name in file.keys())
+    except SafetensorError as error:
+        raise ModelError(f"{path}: damaged: {error}") from None
+
+
+def _recipe(directory: Path) -> str:
+    """As it stands in the model, which may hold more than this depkit knows."""
+    from depkit.parsers.model_directory import CONFIG
+
+    return (directory / CONFIG).read_text("utf-8")
+
+
+def _model_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    names = {"deprel": "relations", "lemma": "lemma rules"}
+    predicts = [f"{count:,} {names.get(name, name)}" for name, count in facts["predicts"].items()]
+    tokenizer = facts["tokenizer"]
+    decoder = facts["decoder"]
+    return [
+        ("directory", f"{facts['directory']}, {_size(facts['bytes'])}"),
+        ("parameters", f"{facts['parameters']:,}"),
+        ("reads", ", ".join(f"{count:,} {name}" for name, count in facts["reads"].items())),
+        ("predicts", ", ".join(["heads", *predicts])),
+        (
+            "raw text",
+            f"yes, by a tokenizer of {tokenizer['parameters']:,} parameters"
+            if tokenizer
+            else "no: it has no tokenizer",
+        ),
+        ("decoder", ", ".join([decoder["algorithm"], f"{decoder['root']} root"])),
+    ]
+
+
+def _size(count: float) -> str:
+    """A number of bytes for people."""
+    for unit in ("bytes", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.4g} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"
+
+
+def _table(rows: list[tuple[str, str]]) -> str:
+    width = max(len(label) for label, _ in rows)
+    return "\n".join(f"{label:{width}}  {text}" for label, text in rows)

@@ -1,0 +1,197 @@
+"""depkit info: what it tells of the machine and of a model, and that it loads no weights."""
+
+import json
+import platform
+import subprocess
+import sys
+import types
+from importlib import metadata
+
+import pytest
+import torch
+import typer
+from safetensors.torch import load_file
+from typer.testing import CliRunner
+
+import depkit
+from depkit.cli.info import info_command
+from depkit.parsers import model_directory
+from depkit.parsers.model_directory import (
+    CARD,
+    CONFIG,
+    TOKENIZER,
+    VOCABULARY,
+    WEIGHTS,
+    ModelError,
+    write_description,
+    write_weights,
+)
+from depkit.training.recipe import recipe_names
+from tests.parsers.test_parser import make
+
+app = typer.Typer()
+app.command("info")(info_command)
+runner = CliRunner()
+
+
+def run(*arguments: str) -> str:
+    result = runner.invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    return result.stdout
+
+
+def rows(text: str) -> dict[str, str]:
+    """The last table of an output: labels and what stands behind them."""
+    lines = text.rpartition("\n\n")[2].splitlines()
+    return {line.split("  ")[0].strip(): line.split("  ", 1)[1].strip() for line in lines}
+
+
+@pytest.fixture
+def model(tiny, tmp_path):
+    """A parser as it stands after training, with a card and a checkpoint."""
+    parser = make(tiny)
+    directory = tmp_path / "tiny.model"
+    directory.mkdir()
+    write_description(directory, parser.config, parser.vocabulary)
+    write_weights(directory, parser.network)
+    (directory / CARD).write_text("# A small parser\n\nIts card.\n", "utf-8")
+    (directory / "last.safetensors").write_bytes(b"x" * 10_000_000)
+    return directory
+
+
+def test_the_system(monkeypatch):
+    monkeypatch.setattr(model_directory, "bundled_models", lambda: ["aa", "bb"])
+    facts = rows(run())
+    assert facts["depkit"] == depkit.__version__
+    assert facts["Python"] == platform.python_version()
+    assert facts["numba"] == metadata.version("numba")
+    assert facts["recipes"] == ", ".join(recipe_names())
+    assert facts["models"] == "aa, bb"
+
+
+def test_the_system_as_json():
+    facts = json.loads(run("--json"))
+    assert facts["packages"]["torch"] == metadata.version("torch")
+    cpu = facts["devices"][0]
+    assert cpu["device"] == "cpu" and cpu["threads"] == torch.get_num_threads()
+    assert isinstance(cpu["bfloat16"], bool)
+    assert facts["recipes"] == recipe_names()
+
+
+def test_gpus_are_listed_with_their_memory(monkeypatch):
+    card = types.SimpleNamespace(name="Card", total_memory=3 * 2**29)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda number: card)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    out = run()
+    for device in ("cuda:0, Card, 1.5 GiB", "cuda:1, Card, 1.5 GiB", "mps"):
+        assert f"device        {device}\n" in out
+    names = [device["device"] for device in json.loads(run("--json"))["devices"]]
+    assert names == ["cpu", "cuda:0", "cuda:1", "mps"]
+
+
+def test_a_package_that_is_not_there(monkeypatch):
+    monkeypatch.setattr("depkit.cli.info._PACKAGES", ("no-such-package",))
+    assert rows(run())["no-such-package"] == "not installed"
+    assert json.loads(run("--json"))["packages"] == {"no-such-package": None}
+
+
+def test_a_model(model, tiny):
+    out = run(str(model))
+    assert out.startswith("# A small parser\n\nIts card.\n\ndirectory")
+    facts = rows(out)
+    assert facts["parameters"] == f"{sum(w.numel() for w in load_file(model / WEIGHTS).values()):,}"
+    characters = len(set("".join(form for sentence in tiny for form in sentence.form)))
+    assert facts["reads"].endswith(f" words, {characters} characters")
+    relations = len({label for sentence in tiny for label in sentence.deprel})
+    assert facts["predicts"].startswith(f"heads, {relations} relations, ")
+    assert facts["raw text"] == "no: it has no tokenizer"
+    assert facts["decoder"].startswith("mst, ")
+    assert "[encoder]" not in out
+
+
+def test_the_size_is_that_of_the_model_alone(model):
+    size = sum((model / name).stat().st_size for name in (CONFIG, VOCABULARY, WEIGHTS, CARD))
+    assert json.loads(run(str(model), "--json"))["bytes"] == size
+    assert rows(run(str(model)))["directory"] == f"{model}, {size / 1024:.4g} KiB"
+
+
+def test_the_recipe_as_toml(model):
+    assert run(str(model), "-v").endswith("\n\n" + (model / CONFIG).read_text("utf-8"))
+
+
+def test_a_model_as_json(model):
+    facts = json.loads(run(str(model), "--json"))
+    assert facts["card"] == "# A small parser\n\nIts card.\n"
+    assert facts["recipe"]["format_version"] == 1
+    assert facts["recipe"]["decoder"]["root"] == facts["decoder"]["root"]
+    assert facts["tokenizer"] is None
+    assert "deprel" in facts["predicts"]
+    assert set(facts["reads"]) == {"words", "characters"}
+
+
+def test_a_tokenizer_is_told(model):
+    (model / TOKENIZER).write_bytes((model / WEIGHTS).read_bytes())
+    facts = json.loads(run(str(model), "--json"))
+    assert facts["tokenizer"] == {"parameters": facts["parameters"]}
+    assert rows(run(str(model)))["raw text"].startswith("yes, ")
+
+
+def test_a_model_without_a_card(model):
+    (model / CARD).unlink()
+    assert run(str(model)).startswith("directory")
+    assert json.loads(run(str(model), "--json"))["card"] is None
+
+
+def test_a_bundled_model_by_name(model, monkeypatch):
+    monkeypatch.setattr(model_directory, "BUNDLED", model.parent)
+    assert run("tiny.model").startswith("# A small parser")
+
+
+def test_the_weights_are_not_loaded(model, monkeypatch):
+    def refuse(*arguments, **keywords):
+        raise AssertionError("weights are loaded")
+
+    monkeypatch.setattr(model_directory, "load_file", refuse)
+    monkeypatch.setattr(torch.nn.Linear, "__init__", refuse)
+    run(str(model))
+
+
+@pytest.mark.parametrize("name", [CONFIG, VOCABULARY, WEIGHTS])
+def test_what_is_missing_is_named(model, name):
+    (model / name).unlink()
+    with pytest.raises(ModelError, match=f"is not a model: it has no {name}"):
+        run(str(model))
+
+
+@pytest.mark.parametrize("name", [CONFIG, VOCABULARY, WEIGHTS, TOKENIZER])
+def test_what_is_damaged_is_named(model, name):
+    (model / name).write_bytes(b"\x00garbage = [")
+    with pytest.raises(ModelError, match=name) as error:
+        run(str(model))
+    assert "\n" not in str(error.value)
+
+
+def test_cut_off_weights_are_damaged(model):
+    (model / WEIGHTS).write_bytes((model / WEIGHTS).read_bytes()[:-1])
+    with pytest.raises(ModelError, match="damaged"):
+        run(str(model))
+
+
+def test_no_such_model():
+    with pytest.raises(ModelError, match="nowhere"):
+        run("nowhere")
+
+
+def test_the_module_is_light():
+    code = (
+        "import sys, depkit.cli.info\n"
+        "heavy = {'torch', 'numba', 'numpy', 'transformers', 'safetensors'} & sys.modules.keys()\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_help_has_an_example():
+    assert "Example: depkit info en-ewt" in run("--help")
