@@ -10,6 +10,7 @@ import typer
 from depkit.cli.evaluate import evaluate_command
 from depkit.cli.info import info_command
 from depkit.cli.parse import parse_command
+from depkit.cli.show import show_command
 from depkit.cli.train import train_command
 from depkit.parsers.config import ConfigError
 
@@ -29,6 +30,7 @@ app = typer.Typer(
 app.command("train")(train_command)
 app.command("parse")(parse_command)
 app.command("eval")(evaluate_command)
+app.command("show")(show_command)
 app.command("info")(info_command)
 
 

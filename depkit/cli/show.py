@@ -1,0 +1,172 @@
+"""`depkit show`: trees as drawings, in the terminal or as a picture."""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated, Literal
+
+import typer
+
+from depkit.cli.drawing import arcs, indented, svg
+from depkit.cli.drawing.shown import Shown
+from depkit.cli.options import Encoding, Quiet, Verbose
+from depkit.corpus.files import open_output, read
+from depkit.score.pairing import pairs, source
+
+Style = Literal["arcs", "tree"]
+Color = Literal["auto", "always", "never"]
+
+Drawing = Callable[[Shown, int, bool], Iterator[str]]
+
+_DRAWINGS: dict[Style, Drawing] = {"arcs": arcs.draw, "tree": indented.draw}
+_WIDTH, _NARROWEST = 100, 40  # without a terminal; so that labels keep some letters
+
+
+def show_command(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="The file to show, - for stdin (the default).")
+    ] = "-",
+    style: Annotated[
+        Style | None,
+        typer.Option(
+            help="arcs above the words, or an indented tree, a word a line.", show_default="arcs"
+        ),
+    ] = None,
+    sentence: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="Show this one: its number from 1, or its sent_id."),
+    ] = None,
+    width: Annotated[
+        int | None,
+        typer.Option(
+            min=_NARROWEST, help="Where to wrap.", show_default="the terminal's width, else 100"
+        ),
+    ] = None,
+    diff: Annotated[
+        str | None,
+        typer.Option(metavar="PRED", help="Show what is wrong in this file, given FILE is right."),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="With --diff, also show sentences without an error.")
+    ] = False,
+    color: Annotated[
+        Color, typer.Option(help="With --diff; auto: on a terminal, unless NO_COLOR is set.")
+    ] = "auto",
+    svg_file: Annotated[
+        str | None,
+        typer.Option("--svg", metavar="OUT", help="Write a picture instead, - for stdout."),
+    ] = None,
+    encoding: Encoding = "utf-8",
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Draw the trees of a CoNLL-U, CoNLL-X or CoNLL-09 file.
+
+    Arcs point from a word to its dependents. A sentence that is too wide is wrapped: its words
+    are numbered, and an arc that leaves a row tells the number of the word at its other end.
+    With --diff, the arcs that PRED has wrong stand below the words; where the relation alone is
+    wrong, the label tells the right one, too: nsubj→obj.
+
+    Example: depkit show parsed.conllu --sentence 3
+    """
+    _check(file, style, width, diff, everything, svg_file, encoding)
+    seen = drawn = 0
+
+    def chosen() -> Iterator[Shown]:
+        nonlocal seen, drawn
+        for shown in _selected(_sentences(file, diff, encoding), sentence or [], file):
+            seen += 1
+            if diff is None or everything or sentence or shown.wrong:
+                drawn += 1
+                yield shown
+
+    with open_output(svg_file or "-") as stream:
+        if svg_file:
+            stream.writelines(svg.picture(chosen()))
+        else:
+            draw = _DRAWINGS[style or "arcs"]
+            for lines in _drawings(chosen(), draw, width or usual_width(), coloured(color)):
+                stream.write(lines)
+                stream.flush()  # it may be a long wait for the next sentence
+    if diff and seen and not drawn and not quiet:
+        typer.echo(f"depkit: the trees of {file} and {diff} are the same", err=True)
+    if verbose and not quiet:
+        typer.echo(f"{drawn} of {seen} sentences shown", err=True)
+
+
+def _check(
+    file: str,
+    style: Style | None,
+    width: int | None,
+    diff: str | None,
+    everything: bool,
+    svg_file: str | None,
+    encoding: str,
+) -> None:
+    """What is wrong with the command line itself, before a file is opened."""
+    if file == diff == "-":
+        raise typer.BadParameter("only one file can be standard input", param_hint="--diff")
+    if everything and diff is None:
+        raise typer.BadParameter("goes with --diff", param_hint="--all")
+    if svg_file and style == "tree":
+        raise typer.BadParameter("a picture has arcs", param_hint="--style")
+    if svg_file and width is not None:
+        raise typer.BadParameter("a picture is as wide as its sentences", param_hint="--width")
+    try:
+        "".encode(encoding)
+    except LookupError as error:
+        raise typer.BadParameter(str(error), param_hint="--encoding") from None
+
+
+def _sentences(file: str, diff: str | None, encoding: str) -> Iterator[Shown]:
+    if diff is None:
+        for number, sentence in enumerate(read(file, encoding=encoding), start=1):
+            yield Shown(number, sentence)
+    else:
+        both = pairs(source(file, encoding), [source(diff, encoding)])
+        for number, (gold, (predicted,)) in enumerate(both, start=1):
+            yield Shown(number, gold, predicted)
+
+
+def _selected(sentences: Iterable[Shown], names: Iterable[str], file: str) -> Iterator[Shown]:
+    """The sentences of these numbers or ids, all if there are none; none is read in vain."""
+    wanted = {int(name) if name.isdecimal() else name for name in names}
+    if not wanted:
+        yield from sentences
+        return
+    count = 0
+    for shown in sentences:
+        count += 1
+        if found := wanted & {shown.number, shown.sentence.sent_id}:
+            yield shown
+            wanted -= found
+            if not wanted:
+                return
+    missing = ", ".join(sorted(map(str, wanted)))
+    raise typer.BadParameter(
+        f"no sentence {missing} among the {count} of {file}", param_hint="--sentence"
+    )
+
+
+def _drawings(sentences: Iterable[Shown], draw: Drawing, width: int, colour: bool) -> Iterator[str]:
+    """Each sentence's drawing under its heading, a blank line between two of them."""
+    gap = ""
+    for shown in sentences:
+        heading = [f"# {line}" for line in (shown.name, shown.text) if line]
+        yield gap + "\n".join([*heading, *draw(shown, width, colour), ""])
+        gap = "\n"
+
+
+def usual_width() -> int:
+    """The width of the terminal, or of what is no terminal."""
+    if not sys.stdout.isatty():
+        return _WIDTH
+    return max(shutil.get_terminal_size().columns, _NARROWEST)
+
+
+def coloured(color: Color) -> bool:
+    """Whether to colour what goes to stdout."""
+    if color == "auto":
+        return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return color == "always"

@@ -1,0 +1,277 @@
+import gzip
+import io
+import re
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import cast
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from depkit.cli.drawing import arcs
+from depkit.cli.drawing.shown import Shown
+from depkit.cli.show import Color, coloured, show_command, usual_width
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import read
+from depkit.corpus.sentence import Sentence, new_sentence
+from tests.cli.drawing.read_drawing import read_drawing
+
+app = typer.Typer()
+app.command("show")(show_command)
+runner = CliRunner()
+
+ROW = "{}\t{}\t_\t{}\t_\t_\t{}\t{}\t_\t_\n"
+FIRST = "".join(
+    [
+        "# sent_id = a-1\n# text = Dogs bark.\n",
+        ROW.format(1, "Dogs", "NOUN", 2, "nsubj"),
+        ROW.format(2, "bark", "VERB", 0, "root"),
+        ROW.format(3, ".", "PUNCT", 2, "punct"),
+        "\n",
+    ]
+)
+SECOND = FIRST.replace("a-1", "a-2").replace("Dogs", "Seals")
+THIRD = ROW.format(1, "Yes", "INTJ", 0, "root") + "\n"
+DRAWN = """\
+# 1: a-1
+# Dogs bark.
+          root
+  ╭─nsubj─╮ │ ╭─punct─╮
+  ▼       │ ▼ │       ▼
+Dogs      bark        .
+NOUN      VERB      PUNCT
+"""
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> str:
+    path = tmp_path / "gold.conllu"
+    path.write_text(FIRST + SECOND + THIRD)
+    return str(path)
+
+
+@pytest.fixture
+def pred(tmp_path: Path) -> str:
+    """The second sentence has a wrong relation."""
+    path = tmp_path / "pred.conllu"
+    path.write_text(FIRST + SECOND.replace("nsubj", "obj") + THIRD)
+    return str(path)
+
+
+def run(*arguments: str, code: int = 0, stdin: str | None = None) -> tuple[str, str]:
+    result = runner.invoke(app, list(arguments), input=stdin)
+    assert result.exit_code == code, result.output
+    return result.stdout, result.stderr
+
+
+def shown(output: str) -> list[str]:
+    """The headings of the drawn sentences."""
+    return re.findall("^# ([0-9]+.*)$", output, re.MULTILINE)
+
+
+def test_each_sentence_under_its_heading(gold: str) -> None:
+    out, err = run(gold)
+    first, second, third = out.split("\n\n")
+    assert first + "\n" == DRAWN
+    assert second + "\n" == DRAWN.replace("Dogs  ", "Seals ").replace("Dogs", "Seals").replace(
+        "a-1", "a-2"
+    ).replace("# 1", "# 2")
+    assert third == "# 3\nroot\n  ▼\n Yes\nINTJ\n"
+    assert err == ""
+
+
+def test_standard_input_and_packed_files(gold: str, tmp_path: Path) -> None:
+    packed = tmp_path / "gold.conllu.gz"
+    packed.write_bytes(gzip.compress(Path(gold).read_bytes()))
+    out = run(gold)[0]
+    assert run(str(packed))[0] == out
+    assert run(stdin=Path(gold).read_text())[0] == out
+    assert run("-", stdin=Path(gold).read_text())[0] == out
+    assert run(stdin="") == ("", "")
+
+
+def test_tree_style(gold: str) -> None:
+    out = run(gold, "--style", "tree", "--sentence", "1")[0]
+    assert out == (
+        "# 1: a-1\n# Dogs bark.\n"
+        "2  bark     VERB   root\n1  ├─ Dogs  NOUN   nsubj\n3  └─ .     PUNCT  punct\n"
+    )
+
+
+def test_chosen_sentences(gold: str) -> None:
+    assert shown(run(gold, "--sentence", "3", "--sentence", "a-1")[0]) == ["1: a-1", "3"]
+    assert shown(run(gold, "--sentence", "a-2")[0]) == ["2: a-2"]
+
+
+def test_nothing_is_read_after_the_last_chosen_sentence(gold: str) -> None:
+    with open(gold, "a") as file:
+        file.write("broken\n")
+    assert shown(run(gold, "--sentence", "3", "--sentence", "1")[0]) == ["1: a-1", "3"]
+    assert isinstance(runner.invoke(app, [gold]).exception, FormatError)
+
+
+def test_a_sentence_that_is_not_there(gold: str) -> None:
+    out, err = run(gold, "--sentence", "4", "--sentence", "a-1", "--sentence", "b", code=2)
+    assert shown(out) == ["1: a-1"]
+    assert "no sentence 4, b among the 3 of" in " ".join(err.replace("│", " ").split())
+
+
+def test_width(gold: str) -> None:
+    assert max(map(len, run(gold)[0].splitlines())) == 25
+    with open(gold, "a") as file:
+        file.write(
+            "".join(ROW.format(i, f"word{i}", "X", max(i - 1, 0), "dep") for i in range(1, 40))
+        )
+    assert 80 < max(map(len, run(gold)[0].splitlines())) <= 100
+    assert 40 < max(map(len, run(gold, "--width", "60")[0].splitlines())) <= 60
+
+
+def test_differences(gold: str, pred: str) -> None:
+    out, err = run(gold, "--diff", pred)
+    assert shown(out) == ["2: a-2"]
+    assert out.endswith("NOUN         VERB      PUNCT\n  ▲            │\n  ╰─✗nsubj→obj─╯\n")
+    assert err == ""
+    assert shown(run(gold, "--diff", pred, "--all")[0]) == ["1: a-1", "2: a-2", "3"]
+    assert shown(run(gold, "--diff", pred, "--sentence", "3")[0]) == ["3"]
+    assert "✗ obj" in run(gold, "--diff", pred, "--style", "tree")[0]
+
+
+def test_no_difference_is_said_aside(gold: str) -> None:
+    assert run(gold, "--diff", gold) == (
+        "",
+        f"depkit: the trees of {gold} and {gold} are the same\n",
+    )
+    assert run(gold, "--diff", gold, "-q") == ("", "")
+
+
+def test_other_words_are_a_format_error(gold: str, pred: str) -> None:
+    Path(pred).write_text(FIRST + SECOND.replace("bark", "barks") + THIRD)
+    result = runner.invoke(app, [gold, "--diff", pred])
+    assert isinstance(result.exception, FormatError)
+    assert "sentence 2 has 'barks' '.' from word 2 on" in str(result.exception)
+
+
+def test_colour(gold: str, pred: str) -> None:
+    plain = run(gold, "--diff", pred)[0]
+    assert "\x1b" not in plain
+    assert run(gold, "--diff", pred, "--color", "never")[0] == plain
+    painted = run(gold, "--diff", pred, "--color", "always")[0]
+    assert re.sub("\x1b\\[[0-9]*m", "", painted) == plain != painted
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("color", "terminal", "no_color", "wanted"),
+    [
+        ("auto", True, "", True),
+        ("auto", True, "1", False),
+        ("auto", False, "", False),
+        ("always", False, "1", True),
+        ("never", True, "", False),
+    ],
+)
+def test_when_to_colour(
+    color: Color, terminal: bool, no_color: str, wanted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", Terminal() if terminal else io.StringIO())
+    monkeypatch.setenv("NO_COLOR", no_color)
+    assert coloured(color) == wanted
+
+
+def test_the_width_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "77")
+    assert usual_width() == 100
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert usual_width() == 77
+    monkeypatch.setenv("COLUMNS", "7")
+    assert usual_width() == 40
+
+
+def test_verbose_tells_how_many(gold: str, pred: str) -> None:
+    assert run(gold, "--diff", pred, "-v")[1] == "1 of 3 sentences shown\n"
+
+
+def test_picture(gold: str, pred: str, tmp_path: Path) -> None:
+    target = tmp_path / "trees.svg"
+    assert run(gold, "--svg", str(target)) == ("", "")
+    text = target.read_text()
+    assert text.startswith("<svg ") and text.endswith("</svg>\n")
+    assert text.count("<title>") == 3
+    assert run(gold, "--svg", "-")[0] == text
+    assert run(gold, "--svg", "-", "--diff", pred)[0].count("<title>") == 1
+
+
+def test_no_half_picture_is_left(gold: str, tmp_path: Path) -> None:
+    with open(gold, "a") as file:
+        file.write("broken\n")
+    target = tmp_path / "trees.svg"
+    assert isinstance(runner.invoke(app, [gold, "--svg", str(target)]).exception, FormatError)
+    assert [path.name for path in tmp_path.iterdir()] == ["gold.conllu"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--style", "boxes"],
+        ["--width", "39"],
+        ["--all"],
+        ["--color", "sometimes"],
+        ["--svg", "-", "--style", "tree"],
+        ["--svg", "-", "--width", "80"],
+        ["--encoding", "morse"],
+    ],
+)
+def test_bad_usage(gold: str, arguments: list[str]) -> None:
+    out, err = run(gold, *arguments, code=2)
+    assert out == ""
+    assert "Invalid value" in err
+
+
+def test_standard_input_only_once() -> None:
+    assert "only one file" in run("--diff", "-", code=2)[1]
+
+
+def test_each_sentence_is_drawn_as_soon_as_it_is_read(
+    gold: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[int] = []
+
+    def watched(file: str, encoding: str) -> Iterator[Sentence]:
+        for sentence in read(file, encoding=encoding):
+            yield sentence
+            output = cast(io.BytesIO, sys.stdout.buffer)  # the test runner's
+            drawn.append(output.getvalue().count(b"root"))
+
+    monkeypatch.setattr("depkit.cli.show.read", watched)
+    run(gold)
+    assert drawn == [1, 2, 3]
+
+
+def test_help_has_an_example() -> None:
+    assert "Example: depkit show parsed.conllu --sentence 3" in run("--help")[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ud-chinese-gsd/zh_gsd-ud-dev.conllu",
+        "ud-latin-perseus/la_perseus-ud-train.conllu",
+        "conll09-turkish-propbank/trpb_v1.0.dev.conll09",
+    ],
+)
+def test_real_treebanks(shared: Path, name: str) -> None:
+    """The first trees can be read back from their drawings, crossing arcs and all."""
+    for number, sentence in enumerate(islice(read(shared / "data" / name), 100), start=1):
+        words = [f"w{word}w" for word in range(1, len(sentence) + 1)]
+        plain = new_sentence(words).with_tree(sentence.head, sentence.deprel)
+        shown = Shown(number, plain)
+        above, below = read_drawing(list(arcs.draw(shown, 100, False)))
+        assert above == {arc.dependent: (arc.head, arc.label) for arc in shown.arcs()}
+        assert below == {}
