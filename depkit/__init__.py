@@ -2,14 +2,14 @@
 
     import depkit
 
-    parser = depkit.load("en.model")
-    depkit.write(parser.parse(depkit.read("in.conllu")), "out.conllu")
+    parser = depkit.load()  # the bundled English model, or depkit.load("en.model")
+    depkit.write(parser.parse(parser.read("in.txt")), "out.conllu")
     print(depkit.evaluate("gold.conllu", "out.conllu").LAS)
 
 `read` gives the sentences of a file one by one, `write` writes sentences, `load` gives the
-parser in a model directory, `evaluate` scores parsed files; `Sentence` and `FormatError` are
-what they deal in. Everything is imported when it is first used, so that `import depkit` costs
-nothing and only `load` needs torch.
+parser in a model directory, whose `read` and `tokenize` make sentences of text, `evaluate`
+scores parsed files; `Sentence` and `FormatError` are what they deal in. Everything is imported
+when it is first used, so that `import depkit` costs nothing and only `load` needs torch.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -136,7 +136,7 @@ def train_command(
         try:
             state = run(
                 chosen, train_sentences, dev_sentences, place_of_seed, place, number,
-                resume, limit - spent, initial, Progress(place_of_seed, quiet),
+                resume, max(limit - spent, limit / 2), initial, Progress(place_of_seed, quiet),
             )  # fmt: skip
         except KeyboardInterrupt:
             if not quiet:

@@ -21,7 +21,8 @@ from depkit.trees.decode import ALGORITHMS, decode
 
 FIRST_WINDOW = 1_000  # words read before the first batch is parsed; later windows are larger
 WINDOW = 20_000
-BATCH_TOKENS = 4_000
+CPU_TOKENS = 1_200  # so many fit the caches, and are a fifth faster than 4,000
+GPU_TOKENS = 4_000
 
 
 @dataclass
@@ -69,7 +70,7 @@ class Parser:
         self,
         sentences: Iterable[Sentence],
         tags: str = "missing",
-        batch_tokens: int = BATCH_TOKENS,
+        batch_tokens: int | None = None,
         algorithm: str | None = None,
         root: str | None = None,
     ) -> Iterator[Sentence]:
@@ -77,8 +78,8 @@ class Parser:
 
         tags: "missing" fills in a sentence's tag columns that are all `_` (FEATS and LEMMA,
         which may well be empty, only where UPOS and XPOS are too), "keep" leaves all tags
-        alone, "predict" overwrites them. batch_tokens: how many padded words
-        are scored at once; a batch that does not fit in memory is split. algorithm, root:
+        alone, "predict" overwrites them. batch_tokens: how many padded words are scored at
+        once, by default what suits the device; a batch that does not fit in memory is split. algorithm, root:
         instead of the model's own (see `config.Decoder`).
         Raises ValueError for other choices, FormatError at a sentence without the tags that the
         model reads, MemoryError naming a sentence that does not fit in memory by itself.
@@ -94,6 +95,7 @@ class Parser:
                 f"no decoding with algorithm {algorithm!r}, root {root!r}: they can be"
                 f" {', '.join(ALGORITHMS)}; auto, single, multi"
             )
+        batch_tokens = batch_tokens or (CPU_TOKENS if self.device.type == "cpu" else GPU_TOKENS)
         window: list[Sentence] = []
         words, limit = 0, FIRST_WINDOW
         for sentence in sentences:

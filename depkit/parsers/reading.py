@@ -49,7 +49,7 @@ def read_input(
         if format or input is None:
             yield from read_stream(binary, format, encoding, path)
             return
-        name = "" if path == "-" else os.path.basename(path)
+        name = "" if path == "-" else _id(os.path.basename(path))
         text = decoded(_chunks(binary), encoding, path)
         segment = find_segment(input, tokenizer, path)
         yield from read_text(text, segment, input != "text", name, numbers, path)
@@ -67,6 +67,11 @@ def find_segment(input: str, tokenizer: Tokenizer | None, path: str) -> Segment:
             " use --input lines, --input tokens or a CoNLL file"
         )
     return tokenizer.segment
+
+
+def _id(name: str) -> str:
+    """A file's name as it can stand in a comment, on one line and in UTF-8."""
+    return " ".join(name.encode(errors="replace").decode().split())
 
 
 def _is_table(opening: Iterable[str]) -> bool:

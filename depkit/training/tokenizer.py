@@ -31,6 +31,7 @@ from depkit.parsers.tokenizer import (
     encode_text,
     pad,
 )  # fmt: skip
+from depkit.parsers.vocabulary import Table
 from depkit.training.data import digest_of
 from depkit.training.recipe import Recipe, TokenizerTraining
 
@@ -146,17 +147,8 @@ def train_tokenizer(
     paragraphs = passages(train)
     tokenizer = _untrained(settings, paragraphs, train, device)
     network = tokenizer.network
-    common = np.arange(len(tokenizer.characters))
-    numbers = tokenizer.characters.numbers
-    for symbol, number in numbers.items():
-        if len(symbol) == 1:
-            common[number] = numbers[category(symbol)]
-    windows = [
-        np.stack([each[begin:end] for each in (encoded, paragraph.ends, paragraph.multiword)])
-        for paragraph in paragraphs
-        for encoded in [encode_text(paragraph.text, tokenizer.characters)[0]]
-        for begin, end, _, _ in cut_windows(len(encoded))
-    ]  # [3, n]: characters, what ends, multiword
+    common = _categories(tokenizer.characters)
+    windows = _windows(paragraphs, tokenizer.characters)
     sizes = np.array([window.shape[1] for window in windows])
     per_epoch = len(length_batches(sizes, settings.batch_characters, np.random.default_rng(0)))
     epochs = max(settings.epochs, -(-LEAST_UPDATES // per_epoch))
@@ -179,17 +171,40 @@ def train_tokenizer(
             optimizer.zero_grad()
             total += float(loss.detach())
             update += 1
+            if time.monotonic() - began > max_time:
+                break
         scores = segmentation_scores(tokenizer, dev)
         mean = sum(scores.values()) / len(scores)
         if mean > best:
             best, best_scores = mean, scores
             best_weights = {name: each.clone() for name, each in network.state_dict().items()}
-        told = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
-        report(f"tokenizer epoch {epoch + 1}  loss {total / per_epoch:.4f}  dev F1: {told}")
-        if time.monotonic() - began > max_time:
+        over = epoch + 1 == epochs or time.monotonic() - began > max_time
+        if over or (epoch + 1) % max(1, epochs // 10) == 0:
+            told = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
+            report(f"tokenizer epoch {epoch + 1}  loss {total / per_epoch:.4f}  dev F1: {told}")
+        if over:
             break
     network.load_state_dict(best_weights)
     return tokenizer, best_scores
+
+
+def _categories(characters: Table) -> np.ndarray:
+    """For each number, that of its character's category; the others stand for themselves."""
+    common = np.arange(len(characters))
+    for symbol, number in characters.numbers.items():
+        if len(symbol) == 1:
+            common[number] = characters.numbers[category(symbol)]
+    return common
+
+
+def _windows(paragraphs: Sequence[Passage], characters: Table) -> list[np.ndarray]:
+    """Pieces of the paragraphs, [3, n]: characters, what ends after them, multiword."""
+    windows = []
+    for paragraph in paragraphs:
+        rows = (encode_text(paragraph.text, characters)[0], paragraph.ends, paragraph.multiword)
+        whole = np.stack(rows)
+        windows += [whole[:, begin:end] for begin, end, _, _ in cut_windows(whole.shape[1])]
+    return windows
 
 
 def _untrained(

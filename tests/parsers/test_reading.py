@@ -70,3 +70,8 @@ def test_an_archive_that_is_cut_off(tmp_path):
 def test_an_unknown_input(tmp_path):
     with pytest.raises(ValueError, match="no input 'word'; there are text, lines, tokens"):
         read(tmp_path, "a", input="word")
+
+
+def test_an_odd_file_name_breaks_no_comment(tmp_path):
+    (sentence,) = read(tmp_path, "a b", "x\ny z.txt")
+    assert sentence.lines[0] == "# newdoc id = x y z.txt\n"
