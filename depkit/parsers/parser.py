@@ -79,8 +79,8 @@ class Parser:
         tags: "missing" fills in a sentence's tag columns that are all `_` (FEATS and LEMMA,
         which may well be empty, only where UPOS and XPOS are too), "keep" leaves all tags
         alone, "predict" overwrites them. batch_tokens: how many padded words are scored at
-        once, by default what suits the device; a batch that does not fit in memory is split. algorithm, root:
-        instead of the model's own (see `config.Decoder`).
+        once, by default what suits the device; a batch that does not fit in memory is split.
+        algorithm, root: instead of the model's own (see `config.Decoder`).
         Raises ValueError for other choices, FormatError at a sentence without the tags that the
         model reads, MemoryError naming a sentence that does not fit in memory by itself.
         """
