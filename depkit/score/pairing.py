@@ -10,7 +10,7 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, read
 from depkit.corpus.sentence import Sentence
 
-ADVICE = "eval compares trees over the same words: parse the gold file's own words"
+ADVICE = "trees are compared over the same words: parse the gold file's own words"
 _SHOWN = 3  # how many words from the first difference on an error quotes
 
 
