@@ -20,7 +20,7 @@ os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "4096")
 app = typer.Typer(
     name="depkit",
     help="Train, run and evaluate dependency parsers.",
-    epilog="Example: depkit eval gold.conllu predicted.conllu. With --debug, anywhere, an error"
+    epilog="Example: depkit parse < in.txt > out.conllu. With --debug, anywhere, an error"
     " shows its traceback.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -56,7 +56,7 @@ class Scorer:
     arc: int = 500
     label: int = 100
     dropout: float = 0.33
-    predict: list[Column] = field(default_factory=lambda: ["upos", "xpos", "feats"])
+    predict: list[Column] = field(default_factory=lambda: ["upos", "xpos", "feats", "lemma"])
     tag_hidden: int = 200
 
 

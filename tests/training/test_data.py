@@ -40,7 +40,7 @@ def test_roots_and_their_label_follow_the_trees(tiny):
 
 
 def test_columns_that_are_not_there_are_not_predicted(tiny):
-    assert settle(Recipe(), tiny).scorer.predict == ["upos", "xpos", "feats"]
+    assert settle(Recipe(), tiny).scorer.predict == ["upos", "xpos", "feats", "lemma"]
     assert settle(Recipe(), [ONE]).scorer.predict == []
 
 
