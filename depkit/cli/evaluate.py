@@ -63,7 +63,7 @@ def evaluate_command(
     """
     layout = _layout(format, as_json, metric)
     name = _metric(metric)
-    _check(gold, preds, punct, encoding)
+    _check(gold, preds, punct)
     evaluations = evaluate_systems(gold, preds, punct, subtypes, encoding)
     if not quiet:
         for warning in _warnings(evaluations):
@@ -93,7 +93,7 @@ def _metric(name: str | None) -> str | None:
     return name and name.upper()
 
 
-def _check(gold: str, preds: Sequence[str], punct: str, encoding: str) -> None:
+def _check(gold: str, preds: Sequence[str], punct: str) -> None:
     """What is wrong with the command line itself, before a file is opened."""
     if [gold, *preds].count("-") > 1:
         raise typer.BadParameter("only one file can be standard input", param_hint="-")
@@ -101,10 +101,6 @@ def _check(gold: str, preds: Sequence[str], punct: str, encoding: str) -> None:
         policy(punct)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--punct") from None
-    try:
-        "".encode(encoding)
-    except LookupError as error:
-        raise typer.BadParameter(str(error), param_hint="--encoding") from None
 
 
 def _warnings(evaluations: Sequence[Evaluation]) -> list[str]:

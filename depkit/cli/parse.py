@@ -5,7 +5,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain, islice, product
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,7 +13,7 @@ import typer
 
 from depkit.cli.options import Device, Encoding, Quiet, Threads, Verbose
 from depkit.corpus.files import PathLike, open_output, write
-from depkit.corpus.formats import by_name
+from depkit.corpus.formats import Format, by_name
 from depkit.corpus.json_lines import json_lines
 from depkit.corpus.sentence import Sentence
 
@@ -89,11 +89,18 @@ def parse_command(
     sources = files or ["-"]
     if output_dir and output != "-":
         raise typer.BadParameter("--output and --output-dir exclude each other")
+    if sources.count("-") > 1:
+        raise typer.BadParameter("only one file can be standard input", param_hint="-")
     if output_dir and "-" in sources:
         raise typer.BadParameter("--output-dir wants files, not stdin")
     names = [output_name(source, format) for source in sources]
     if output_dir and len(set(names)) < len(names):
         raise typer.BadParameter("--output-dir would write two files under the same name")
+
+    targets = [os.path.join(output_dir, name) for name in names] if output_dir else [output]
+    both = product(filter(os.path.isfile, targets), filter(os.path.isfile, sources))
+    if any(os.path.samefile(target, source) for target, source in both):
+        raise typer.BadParameter("a file to write is one of those to read")
 
     from depkit.corpus.text import Numbers
     from depkit.parsers.model_directory import load
@@ -104,6 +111,7 @@ def parse_command(
     def parsed(chosen: list[str]) -> Iterator[Sentence]:
         nonlocal words, count
         numbers = Numbers()
+        kind: Format | None = None
         sentences = (
             sentence
             for source in chosen
@@ -116,6 +124,12 @@ def parse_command(
                 raise ValueError(
                     f"{sentence.file} is {sentence.format.name}, which stays as it is; leave out"
                     " --format conllu"
+                )
+            kind = kind or sentence.format
+            if kind != sentence.format and format != "json":
+                raise ValueError(
+                    f"{sentence.file} is {sentence.format.name}, what came before {kind.name};"
+                    " parse them one by one, or into an --output-dir"
                 )
             words += len(sentence)
             count += 1

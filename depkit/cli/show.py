@@ -70,7 +70,7 @@ def show_command(
 
     Example: depkit show parsed.conllu --sentence 3
     """
-    _check(file, style, width, diff, everything, svg_file, encoding)
+    _check(file, style, width, diff, everything, svg_file)
     seen = drawn = 0
 
     def chosen() -> Iterator[Shown]:
@@ -102,7 +102,6 @@ def _check(
     diff: str | None,
     everything: bool,
     svg_file: str | None,
-    encoding: str,
 ) -> None:
     """What is wrong with the command line itself, before a file is opened."""
     if file == diff == "-":
@@ -113,10 +112,6 @@ def _check(
         raise typer.BadParameter("a picture has arcs", param_hint="--style")
     if svg_file and width is not None:
         raise typer.BadParameter("a picture is as wide as its sentences", param_hint="--width")
-    try:
-        "".encode(encoding)
-    except LookupError as error:
-        raise typer.BadParameter(str(error), param_hint="--encoding") from None
 
 
 def _sentences(file: str, diff: str | None, encoding: str) -> Iterator[Shown]:
@@ -131,19 +126,19 @@ def _sentences(file: str, diff: str | None, encoding: str) -> Iterator[Shown]:
 
 def _selected(sentences: Iterable[Shown], names: Iterable[str], file: str) -> Iterator[Shown]:
     """The sentences of these numbers or ids, all if there are none; none is read in vain."""
-    wanted = {int(name) if name.isdecimal() else name for name in names}
+    wanted = set(names)
     if not wanted:
         yield from sentences
         return
     count = 0
     for shown in sentences:
         count += 1
-        if found := wanted & {shown.number, shown.sentence.sent_id}:
+        if found := wanted & {str(shown.number), shown.sentence.sent_id}:
             yield shown
             wanted -= found
             if not wanted:
                 return
-    missing = ", ".join(sorted(map(str, wanted)))
+    missing = ", ".join(sorted(wanted))
     raise typer.BadParameter(
         f"no sentence {missing} among the {count} of {file}", param_hint="--sentence"
     )

@@ -34,7 +34,7 @@ def train_command(
         typer.Option(help="One setting over both, e.g. encoder.layers=4; repeatable."),
     ] = None,
     init: Annotated[
-        str, typer.Option(help="Start from this model: its parts, weights, words.")
+        str, typer.Option(help="Start from this model: its parts, weights, words, tokenizer.")
     ] = "",
     seed: Annotated[
         int, typer.Option(envvar="DEPKIT_SEED", min=0, max=2**31, help="Random seed.")
@@ -81,9 +81,11 @@ def train_command(
         TOKENIZER,
         VOCABULARY,
         WEIGHTS,
+        find_model,
         load,
+        tokenizer_notes,
         write_tokenizer,
-    )  # fmt: skip
+    )
     from depkit.parsers.parser import check_tags, find_device
     from depkit.training.card import write_card
     from depkit.training.checkpoint import sweep
@@ -98,7 +100,7 @@ def train_command(
     settings += [f"training.patience={patience}"] if patience else []
     chosen = make_recipe(recipe, config or None, settings)
     place = find_device(device)
-    initial = load(init, "cpu") if init else None
+    initial = load(init, "cpu", "float32") if init else None
     if initial and parts(chosen) != parts(make_recipe(recipe)):
         raise typer.BadParameter(
             "with --init the parser's parts are that model's; training.* and decoder.* can be set"
@@ -123,32 +125,35 @@ def train_command(
             print(f"depkit: note: {finding}", file=sys.stderr)
     directory.mkdir(parents=True, exist_ok=True)
     sweep(directory)
-    spent = provide_tokenizer(
-        directory, chosen, train_sentences, dev_sentences, place, seed, limit,
-        Progress(directory, quiet).say,
-    )  # fmt: skip
-    if initial and initial.tokenizer and not (directory / TOKENIZER).exists():
-        write_tokenizer(directory, initial.tokenizer, {})
     states: list[State] = []
-    for number in range(seed, seed + seeds):
-        place_of_seed = directory / f"seed-{number}" if seeds > 1 else directory
-        place_of_seed.mkdir(exist_ok=True)
-        try:
+    try:
+        if initial and initial.tokenizer:
+            notes = tokenizer_notes(find_model(init))
+            write_tokenizer(directory, initial.tokenizer, {"scores": notes.get("scores")})
+        else:
+            limit -= provide_tokenizer(
+                directory, chosen, train_sentences, dev_sentences, place, seed, limit,
+                Progress(directory, quiet).say,
+            )  # fmt: skip
+        for number in range(seed, seed + seeds):
+            place_of_seed = directory / f"seed-{number}" if seeds > 1 else directory
+            place_of_seed.mkdir(exist_ok=True)
+            if seeds > 1 and (directory / TOKENIZER).exists():
+                with atomic(place_of_seed / TOKENIZER) as beside:
+                    shutil.copy(directory / TOKENIZER, beside)
             state = run(
                 chosen, train_sentences, dev_sentences, place_of_seed, place, number,
-                resume, max(limit - spent, limit / 2), initial, Progress(place_of_seed, quiet),
+                resume, limit, initial, Progress(place_of_seed, quiet),
             )  # fmt: skip
-        except KeyboardInterrupt:
-            if not quiet:
-                print(
-                    "depkit: note: interrupted; --resume goes on from the last checkpoint",
-                    file=sys.stderr,
-                )
-            raise
-        if seeds > 1 and (directory / TOKENIZER).exists():
-            shutil.copy(directory / TOKENIZER, place_of_seed)
-        write_card(place_of_seed, chosen, state, len(train_sentences), len(dev_sentences))
-        states.append(state)
+            write_card(place_of_seed, chosen, state, len(train_sentences), len(dev_sentences))
+            states.append(state)
+    except KeyboardInterrupt:
+        if not quiet:
+            print(
+                "depkit: note: interrupted; --resume goes on from the last checkpoint",
+                file=sys.stderr,
+            )
+        raise
     if seeds > 1:
         best = max(states, key=lambda state: state.best)
         for name in (CONFIG, VOCABULARY, WEIGHTS, CARD):

@@ -79,6 +79,8 @@ def open_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
 def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
     """A file's bytes, unpacked; `-` is stdin. Raises FormatError for a damaged archive."""
     name = os.fspath(path)
+    if name == "-" and sys.stdin is None:
+        raise OSError("standard input is closed")
     with nullcontext(sys.stdin.buffer) if name == "-" else open(name, "rb") as file:
         try:
             with _packed(file, name, "rb") as binary:
@@ -88,23 +90,26 @@ def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
 
 
 def read_opening(binary: BinaryIO, encoding: str) -> tuple[list[str], BinaryIO]:
-    """The lines of a stream up to the first blank line after some; and the whole stream.
+    """The lines of a stream up to the blank line after its first block; and the whole stream.
 
     At most 64 KB are looked at; a line that goes on beyond is left out.
     """
-    opening, lines = b"", [""]
-    while len(opening) < _OPENING and (chunk := _some(binary)):
+    opening, lines, end = b"", [""], 0
+    while not end and len(opening) < _OPENING and (chunk := _some(binary)):
         opening += chunk
-        lines = opening.decode(encoding, "replace").lstrip(f"{BOM}\r\n").split("\n")
-        if any(not line.strip() for line in lines[:-1]):
-            break
-    ended = [i for i, line in enumerate(lines[:-1]) if not line.strip()]
+        lines = opening.decode(encoding, "replace").removeprefix(BOM).split("\n")
+        begun = next((i for i, line in enumerate(lines) if not _says_nothing(line)), len(lines))
+        end = next((i for i, line in enumerate(lines[:-1]) if i > begun and not line.strip()), 0)
     stream = io.BufferedReader(_Rewound(opening, binary))
-    last = len(lines) if len(opening) < _OPENING else -1
-    return lines[: ended[0]] if ended else lines[:last], cast(BinaryIO, stream)
+    return lines[: end or (None if len(opening) < _OPENING else -1)], cast(BinaryIO, stream)
 
 
 _OPENING = 1 << 16
+
+
+def _says_nothing(line: str) -> bool:
+    """Blank lines and comments can stand before any format."""
+    return line.startswith("#") or not line.strip()
 
 
 def _some(binary: BinaryIO) -> bytes:
@@ -160,6 +165,8 @@ def open_output(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
     """
     name = os.fspath(path)
     if name == "-":
+        if sys.stdout is None:
+            raise OSError("standard output is closed")
         with _text(sys.stdout.buffer, encoding) as text:
             yield text
         return

@@ -41,7 +41,7 @@ def _record(sentence: Sentence, place: int) -> tuple[dict[str, Any], int]:
                  "start": start, "end": end}
             )  # fmt: skip
         words += _words(sentence, token.first, token.last, token.text, start)
-        texts += [token.text, token.after]
+        texts += [token.before if texts else "", token.text, token.after]
         place = end + len(token.after)
     record: dict[str, Any] = {"sent_id": sentence.sent_id or None}
     for key in ("newdoc", "newpar"):

@@ -79,8 +79,15 @@ def read_text(
     numbers = numbers or Numbers()
     comments = [f"# newdoc id = {name}\n" if name else "# newdoc\n"] + ["# newpar\n"] * (not lines)
     before = rest = ""
-    for chunk in chain(filter(None, chunks), [""]):
+    pieces = (
+        chunk[start : start + LONGEST_PARAGRAPH]
+        for chunk in chunks
+        for start in range(0, len(chunk), LONGEST_PARAGRAPH)
+    )
+    for chunk in chain(pieces, [""]):
         rest += chunk
+        if chunk and "\n" not in chunk and (lines or len(rest) <= LONGEST_PARAGRAPH):
+            continue  # no paragraph ends here
         while True:
             text = rest.lstrip()
             before, rest = before + rest[: len(rest) - len(text)], text
@@ -119,9 +126,9 @@ def _paragraphs(text: str, final: bool, lines: bool) -> tuple[list[str], list[st
         gaps.append(match[0])
         start = match.end()
     if not lines and stop - start > LONGEST_PARAGRAPH:
-        texts.append(text[start : start + LONGEST_PARAGRAPH])
+        texts.append(text[start : start + LONGEST_PARAGRAPH].rstrip())
         gaps.append(None)
-        start += LONGEST_PARAGRAPH
+        start += len(texts[-1])
     elif final and start < stop:
         texts.append(text[start:stop])
         gaps.append(text[stop:])

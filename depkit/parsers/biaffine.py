@@ -100,6 +100,12 @@ class BiaffineNetwork(nn.Module):
             }
         )
 
+    def mlps(self) -> list[nn.Module]:
+        """The layers between the encoder and the scorers, and the columns' classifiers."""
+        return [
+            self.arc_dependent, self.arc_head, self.label_dependent, self.label_head, self.columns,
+        ]  # fmt: skip
+
     def encode(self, batch: Batch) -> Tensor:
         """-> [batch, length, encoder features]."""
         x = self.projection(self.inputs(batch))

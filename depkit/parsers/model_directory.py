@@ -8,15 +8,16 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import nn
 
 from depkit.corpus.files import PathLike, atomic
+from depkit.nn.quantized import can_quantize, quantize
 from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.config import ConfigError, ParserConfig, from_dict, to_toml
 from depkit.parsers.multiword import MultiwordTable
 from depkit.parsers.parser import Parser, best_precision, find_device
-from depkit.parsers.tokenizer import Tokenizer, TokenizerNetwork
+from depkit.parsers.tokenizer import SPACE, Tokenizer, TokenizerNetwork
 from depkit.parsers.vocabulary import Table, Vocabulary
 
 FORMAT_VERSION = 1
@@ -57,8 +58,9 @@ def load(
 ) -> Parser:
     """The parser in a model directory, or the bundled one of that name, ready to parse.
 
-    device: "auto", "cpu", "cuda", "cuda:1", "mps"; precision: "auto" (bfloat16 where the
-    device computes in it), "float32", "bfloat16"; threads: on the CPU, None for torch's own.
+    device: "auto", "cpu", "cuda", "cuda:1", "mps"; precision: "float32", "bfloat16", "int8" (a
+    BiLSTM on a CPU), "auto" (bfloat16 where the device computes in it, else int8 where that
+    works); threads: on the CPU, None for torch's own.
     Raises ModelError saying what is missing or does not fit.
     """
     path = find_model(model)
@@ -69,8 +71,20 @@ def load(
     place = find_device(device)
     if threads:
         torch.set_num_threads(threads)
+    network.to(place).eval()
+    works = place.type == "cpu" and config.encoder.kind == "bilstm" and can_quantize()
+    if precision == "auto" and works and best_precision(place) == torch.float32:
+        precision = "int8"
+    if precision == "int8":
+        if not works:
+            raise ValueError(
+                "int8 is for parsers with a BiLSTM, on CPUs whose torch has x86 kernels"
+            )
+        for part in (network.encoder, *network.mlps()):
+            quantize(part)
+        precision = "float32"  # of all the rest
     return Parser(
-        config, vocabulary, network.to(place).eval(), place, named_precision(precision, place),
+        config, vocabulary, network, place, named_precision(precision, place),
         threads or torch.get_num_threads(), read_tokenizer(path, place),
     )  # fmt: skip
 
@@ -155,7 +169,7 @@ def _save(
 ) -> None:
     weights = {name: each.to(dtype).contiguous() for name, each in network.state_dict().items()}
     with atomic(path) as beside:
-        save_file(weights, beside, metadata)
+        beside.write_bytes(save(weights, metadata))  # save_file's files are for their owner alone
 
 
 def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, object]) -> None:
@@ -191,8 +205,12 @@ def read_tokenizer(directory: Path, device: torch.device) -> Tokenizer | None:
             *({key: tuple(words) for key, words in description[name].items()}
               for name in ("whole", "endings"))
         )  # fmt: skip
-    except (SafetensorError, KeyError, TypeError, AttributeError, RuntimeError) as error:
-        raise ModelError(f"{path}: damaged: {str(error).splitlines()[0]}") from None
+        if SPACE not in characters.numbers:
+            raise ValueError("no characters")
+    except ModelError:
+        raise
+    except (SafetensorError, LookupError, TypeError, AttributeError, RuntimeError, ValueError) as e:
+        raise ModelError(f"{path}: damaged: {str(e).splitlines()[0]}") from None
     return Tokenizer(characters, table, description["spaces"], network.to(device).eval(), device)
 
 
@@ -200,7 +218,7 @@ def tokenizer_notes(directory: Path) -> dict:
     """What `write_tokenizer` was told to remember; {} if there is no readable tokenizer."""
     try:
         return dict(_description(directory / TOKENIZER)["notes"])
-    except (OSError, SafetensorError, KeyError, TypeError):
+    except (OSError, SafetensorError, LookupError, TypeError, ValueError):
         return {}
 
 

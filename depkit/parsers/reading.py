@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
+from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, named_format, open_bytes, read_opening, read_stream
 from depkit.corpus.formats import FORMATS, by_name, sniff
 from depkit.corpus.sentence import Sentence
@@ -47,7 +48,13 @@ def read_input(
         else:
             format = named_format(input) if input in FORMATS else None
         if format or input is None:
-            yield from read_stream(binary, format, encoding, path)
+            try:
+                yield from read_stream(binary, format, encoding, path)
+            except FormatError as error:
+                if format:
+                    raise
+                message = f"{error.message}; if this is text, use --input text"
+                raise FormatError(error.file, error.line, error.sent_id, message) from None
             return
         name = "" if path == "-" else _id(os.path.basename(path))
         text = decoded(_chunks(binary), encoding, path)
@@ -76,8 +83,8 @@ def _id(name: str) -> str:
 
 def _is_table(opening: Iterable[str]) -> bool:
     """Whether this is no text but a broken CoNLL file, which the reader is to report."""
-    rows = [line for line in opening if not line.startswith("#")]
-    return bool(rows) and bool(re.match(r"(0\.1|1(-[0-9]+)?)\t", rows[0]))
+    first = next((line for line in opening if line.strip() and not line.startswith("#")), "")
+    return bool(re.match(r"(0\.1|1(-[0-9]+)?)(\t|( +\S+){7})", first))
 
 
 def _chunks(binary: BinaryIO) -> Iterator[bytes]:

@@ -21,14 +21,11 @@ from depkit.parsers.multiword import MultiwordTable
 from depkit.parsers.vocabulary import SPECIAL, Table
 
 INSIDE, TOKEN, SENTENCE = 0, 1, 2  # what ends after a character
-SINGLE, SPLIT, LOOKUP = (
-    0,
-    1,
-    2,
-)  # nothing; a word inside a token; a token whose words are in a table
+# Nothing; a word ends inside a token; the words of the token that ends here are in a table.
+SINGLE, SPLIT, LOOKUP = 0, 1, 2
 WINDOW, MARGIN = 256, 48  # characters read at once; those at its ends that only give context
 LONGEST_SENTENCE = 1_000  # tokens; a longer one is cut
-BATCH_CHARACTERS = 1 << 16
+BATCH_CHARACTERS = 1 << 14
 SPACE = "<space>"
 
 
@@ -123,7 +120,8 @@ class Tokenizer:
             else:
                 inside = np.flatnonzero(multiword[first[number] : last[number]] == SPLIT)
                 bounds = [begin, *(places[first[number] + inside] + 1).tolist(), end]
-                words = tuple(text[low:high] for low, high in pairwise(bounds))
+                pieces = (text[low:high].split() for low, high in pairwise(bounds))
+                words = tuple(" ".join(piece) for piece in pieces if piece)
             tokens[number] = (begin, end, words if words and len(words) > 1 else None)
         start = 0
         for stop in (np.flatnonzero(ends[last] == SENTENCE) + 1).tolist():

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from depkit.parsers.model_directory import CARD, tokenizer_notes, write_text
+from depkit.parsers.model_directory import CARD, TOKENIZER, tokenizer_notes, write_text
 from depkit.training.checkpoint import State
 from depkit.training.progress import clock
 from depkit.training.recipe import Recipe
@@ -21,6 +21,8 @@ def write_card(directory: Path, recipe: Recipe, state: State, train: int, dev: i
     ]
     scores = tokenizer_notes(directory).get("scores")
     raw = "none: it reads lines, tokens and CoNLL files, no running text"
+    if (directory / TOKENIZER).exists():
+        raw = "yes"
     if scores:
         raw = ", ".join(f"{name} {score:.2f}" for name, score in scores.items()) + " (dev F1)"
     about = f"\n{recipe.about}\n" if recipe.about else ""

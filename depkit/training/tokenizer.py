@@ -14,7 +14,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import surface_tokens
 from depkit.corpus.text import Token
 from depkit.parsers.batches import IGNORED, length_batches
-from depkit.parsers.model_directory import tokenizer_notes, write_tokenizer
+from depkit.parsers.model_directory import TOKENIZER, tokenizer_notes, write_tokenizer
 from depkit.parsers.multiword import build_multiword_table
 from depkit.parsers.tokenizer import (
     INSIDE,
@@ -112,22 +112,28 @@ def provide_tokenizer(
     """Train a tokenizer into a model directory, where the treebank has a text.
 
     A tokenizer that is there already, of the same data, settings and seed, stays.
-    max_time: seconds for the whole training, of which a fifth is spent here at most.
-    Returns the seconds that it took, once.
+    max_time: seconds for the whole training, of which about a fifth is spent here at most.
+    Returns the seconds that it took, once; at most half of `max_time`, so that some are left.
+    Raises ValueError if one of other data is there.
     """
     settings = recipe.tokenizer
     if not settings.enabled or not has_text(train):
         return 0.0
     key = digest_of((settings, seed), train, dev)
     notes = tokenizer_notes(directory)
-    if notes.get("key") != key:
+    if "key" in notes and notes["key"] != key:
+        raise ValueError(
+            f"{directory / TOKENIZER} was made with other data, settings or seed; resume with the"
+            " same ones, or train into another directory"
+        )
+    if "key" not in notes:
         began = time.monotonic()
         tokenizer, scores = train_tokenizer(
             settings, train, dev, device, seed, max_time / 5, report
         )
         notes = {"key": key, "seconds": time.monotonic() - began, "scores": scores}
         write_tokenizer(directory, tokenizer, notes)
-    return float(notes["seconds"])
+    return min(float(notes["seconds"]), max_time / 2)
 
 
 def train_tokenizer(

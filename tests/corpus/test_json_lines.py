@@ -5,7 +5,7 @@ import json
 from depkit.corpus.json_lines import json_lines
 from depkit.corpus.reader import read_lines
 from depkit.corpus.text import read_text, split_at_spaces
-from tests.corpus.rows import PREDICATES, RICH
+from tests.corpus.rows import PREDICATES, RICH, row
 
 
 def records(sentences):
@@ -52,3 +52,11 @@ def test_a_new_document_begins_at_nought():
 def test_formats_without_misc():
     (record,) = records(read_lines(PREDICATES.splitlines(keepends=True)))
     assert (record["sent_id"], record["text"]) == (None, "Cats see dogs bark")
+
+
+def test_the_text_is_what_stands_between_the_places():
+    rows = (row(1, "the", 2, "det"), row(2, "cat", 0, "root"))
+    spaces = ("SpacesAfter=\\s", "SpacesBefore=\\n")
+    lines = [line[:-2] + misc + "\n" for line, misc in zip(rows, spaces, strict=True)]
+    (record,) = records(read_lines([*lines, "\n"]))
+    assert record["text"] == "the \ncat" and record["end"] - record["start"] == 8

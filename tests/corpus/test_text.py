@@ -147,3 +147,14 @@ def test_an_unfinished_character_at_the_end():
 def test_an_unknown_encoding():
     with pytest.raises(ValueError, match="no text encoding 'latin-17'"):
         list(decoded([b"a"], "latin-17"))
+
+
+def test_a_cut_in_white_space_leaves_it_outside(monkeypatch):
+    monkeypatch.setattr(module, "LONGEST_PARAGRAPH", 10)
+
+    def segment(texts):
+        assert all(text == text.strip() for text in texts)
+        return split_at_spaces(texts)
+
+    for text in ("a " * 40, "aaaaaaaaaa bbb " * 3, "aaaaaaaaa  bbbb.\n"):
+        assert text_of(read_text([text], segment)) == text

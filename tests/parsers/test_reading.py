@@ -38,7 +38,15 @@ def test_all_else_is_text(tmp_path, text):
 def test_a_table_that_is_broken_is_no_text(tmp_path):
     with pytest.raises(FormatError, match="9 columns, not 10"):
         read(tmp_path, RICH.replace("\t_\n", "\n"))
+    with pytest.raises(FormatError, match="use --input text"):
+        read(tmp_path, "1\tone")
     assert read(tmp_path, "1\tone", input="text")
+    with pytest.raises(FormatError, match="tab-separated"):
+        read(tmp_path, RICH.split("\n\n")[1].replace("\t", " "))
+    with pytest.raises(FormatError, match="comments without a word"):
+        read(tmp_path, "# comment only\n\n" + RICH)
+    with pytest.raises(FormatError, match="white space on a line of its own"):
+        read(tmp_path, "  \n" + RICH)
 
 
 def test_lines_and_tokens(tmp_path):
