@@ -1,0 +1,122 @@
+# depkit's completion for bash: made by python -m depkit.cli.pages, not by hand.
+# Source it in ~/.bashrc, or put it at ~/.local/share/bash-completion/completions/depkit.
+
+# Print what an option ($2) or the argument at a place ($2, from 0) of a subcommand ($1) takes.
+_depkit_value() {
+    case $1 in
+        "")
+            case $2 in
+            esac
+            ;;
+        "train")
+            case $2 in
+                --output | -o) echo "directory" ;;
+                --dev | --config | [0-9]*) echo "file" ;;
+                --dev-split | --set | --seed | --seeds | --epochs | --patience | --max-time | --threads | --encoding) echo "free" ;;
+                --recipe) echo "words bilstm en-ewt li2019-bilstm li2019-selfatt selfatt" ;;
+                --init) echo "model" ;;
+                --device) echo "words auto cpu cuda mps" ;;
+            esac
+            ;;
+        "parse")
+            case $2 in
+                --model) echo "model" ;;
+                --input) echo "words text lines tokens conllu conllx conll09" ;;
+                --tags) echo "words keep predict" ;;
+                --decode) echo "words mst eisner argmax" ;;
+                --root) echo "words auto single multi" ;;
+                --format) echo "words conllu json" ;;
+                --output | -o | [0-9]*) echo "file" ;;
+                --output-dir) echo "directory" ;;
+                --device) echo "words auto cpu cuda mps" ;;
+                --batch-tokens | --threads | --encoding) echo "free" ;;
+            esac
+            ;;
+        "eval")
+            case $2 in
+                --punct) echo "words keep ptb ptb7 ctb unicode upos deprel" ;;
+                --subtypes) echo "words keep drop" ;;
+                --format) echo "words text json latex markdown csv" ;;
+                -b | --metric) echo "words UAS LAS LA UEM LEM" ;;
+                --encoding) echo "free" ;;
+                0 | [1-9]*) echo "file" ;;
+            esac
+            ;;
+        "show")
+            case $2 in
+                --style) echo "words arcs tree" ;;
+                --sentence | --width | --encoding) echo "free" ;;
+                --diff | --svg | 0) echo "file" ;;
+                --color) echo "words auto always never" ;;
+            esac
+            ;;
+        "info")
+            case $2 in
+                0) echo "model" ;;
+            esac
+            ;;
+    esac
+}
+
+# Print the options of a subcommand.
+_depkit_options() {
+    case $1 in
+        "") echo "--help --debug" ;;
+        "train") echo "--output --dev --dev-split --recipe --config --set --init --seed --seeds --epochs --patience --max-time --resume --device --threads --encoding --quiet --verbose --help --debug" ;;
+        "parse") echo "--model --input --tags --decode --root --format --output --output-dir --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
+        "eval") echo "--punct --subtypes --format --json --metric --encoding --quiet --verbose --help --debug" ;;
+        "show") echo "--style --sentence --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;
+        "info") echo "--json --quiet --verbose --help --debug" ;;
+    esac
+}
+
+# Add to COMPREPLY what compgen makes of its options and the word; a file may have spaces.
+_depkit_add() {
+    local found
+    while IFS= read -r found; do
+        COMPREPLY+=("$found")
+    done < <(compgen "$@")
+}
+
+_depkit() {
+    local word reply current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+    local command="" option="" place=0 i
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        if [[ $option && $word == "=" ]]; then
+            continue # --option=value comes as three words
+        elif [[ $option ]]; then
+            option=""
+        elif [[ $word == -?* ]]; then
+            [[ $(_depkit_value "$command" "$word") ]] && option=$word
+        elif [[ ! $command ]]; then
+            command=$word
+        else
+            place=$((place + 1))
+        fi
+    done
+    [[ $option && $current == "=" ]] && current=""
+    if [[ $previous == *[\<\>] ]]; then
+        reply=file
+    elif [[ $option ]]; then
+        reply=$(_depkit_value "$command" "$option")
+    elif [[ $current == -* ]]; then
+        reply="words $(_depkit_options "$command")"
+    elif [[ $command ]]; then
+        reply=$(_depkit_value "$command" "$place")
+    else
+        reply="words train parse eval show info"
+    fi
+    COMPREPLY=()
+    case $reply in
+        file | directory | model) compopt -o filenames 2> /dev/null ;;
+    esac
+    case $reply in
+        file) _depkit_add -f -- "$current" ;;
+        directory) _depkit_add -d -- "$current" ;;
+        model) _depkit_add -d -W "en-ewt" -- "$current" ;;
+        "words "*) _depkit_add -W "${reply#words }" -- "$current" ;;
+    esac
+}
+
+complete -F _depkit depkit

@@ -1,0 +1,364 @@
+"""The completions and man pages: they are current, they complete, and man renders them."""
+
+import os
+import pty
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
+
+from depkit.cli.pages import inventory
+from depkit.cli.pages.bash import bash_script
+from depkit.cli.pages.fish import fish_script
+from depkit.cli.pages.inventory import Command, Parameter, Value, commands
+from depkit.cli.pages.manual import first_page, page
+from depkit.cli.pages.zsh import zsh_script
+from depkit.training.recipe import recipe_names
+
+TOP = Path(__file__).parents[2]
+REGENERATE = "python -m depkit.cli.pages"
+MODELS = ["en-made-up"]
+
+# A command whose first argument takes something else than the others.
+TEACH = Command(
+    name="teach",
+    summary="It's a [test]: teach",
+    description=("It's a [test]: teach.",),
+    examples=("depkit teach a b",),
+    arguments=(
+        Parameter((), Value("MODEL", "model"), "", required=True),
+        Parameter((), Value("FILE", "file"), ".one 'or' more\\all", repeatable=True),
+    ),
+    options=(
+        Parameter(("-n", "--number"), Value("N"), "How [many]: a:b, 'c'.", limits="1 or more"),
+        Parameter(("--into",), Value("DIR", "directory"), "Wohin", default="."),
+    ),
+)
+
+
+def skip_without(program: str) -> None:
+    if not shutil.which(program):
+        pytest.skip(f"{program} is not installed here")
+
+
+def test_the_committed_files_are_current(tmp_path: Path) -> None:
+    """They are made in odd surroundings, none of which may show."""
+    surroundings = {
+        "PATH": os.environ["PATH"], "HOME": str(tmp_path), "COLUMNS": "20", "NO_COLOR": "1",
+        "DEPKIT_DEVICE": "mps", "DEPKIT_SEED": "7", "PYTHONHASHSEED": "5", "LC_ALL": "C",
+        "TERM": "dumb",
+    }  # fmt: skip
+    making = [sys.executable, "-m", "depkit.cli.pages", str(tmp_path / "made")]
+    subprocess.run(making, check=True, env=surroundings, cwd=tmp_path)
+    made, committed = (
+        {
+            str(path.relative_to(folder)): path.read_bytes()
+            for part in ("completions", "man")
+            for path in (folder / part).glob("*")
+        }
+        for folder in (tmp_path / "made", TOP)
+    )
+    differ = sorted(n for n in made.keys() | committed.keys() if made.get(n) != committed.get(n))
+    assert not differ, f"{', '.join(differ)} not current; run {REGENERATE} (or delete, if unknown)"
+
+
+def test_an_option_that_the_table_does_not_know_is_refused(monkeypatch) -> None:
+    def new(secret: Annotated[str, typer.Option()] = "") -> None:
+        """New."""
+
+    app = typer.Typer(help="Test.")
+    app.command("new")(new)
+    app.callback()(lambda: None)
+    monkeypatch.setattr(inventory, "app", app)
+    with pytest.raises(ValueError, match=r"depkit new .*'secret'.*VALUES of .*inventory\.py"):
+        commands()
+
+
+def test_examples_name_options_that_there_are() -> None:
+    known = {command.name: command for command in commands()}
+    session = re.findall(r"\\fB(depkit .*)\\fR", first_page(known[""], list(known.values())[1:]))
+    examples = [example for each in known.values() if each.name for example in each.examples]
+    lines = [*(line.replace("\\-", "-") for line in session if "(1)" not in line), *examples]
+    assert len(lines) > len(known)
+    for line in lines:
+        for part in line.split("|"):
+            name, *words = shlex.split(part.partition("depkit ")[2] or part)
+            names = {name for option in known[name].options for name in option.names}
+            assert {word for word in words if re.match("--?[a-z]", word)} <= names, line
+
+
+# bash
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A directory with things to complete, the scripts apart from them in `scripts`."""
+    scripts, work = tmp_path / "scripts", tmp_path / "work"
+    scripts.mkdir()
+    everything = [*commands(), TEACH]
+    (scripts / "depkit.bash").write_text(bash_script(everything, MODELS), "utf-8")
+    (scripts / "_depkit").write_text(zsh_script(everything, MODELS), "utf-8")
+    (scripts / "depkit.fish").write_text(fish_script(everything, MODELS), "utf-8")
+    (work / "en.model").mkdir(parents=True)
+    (work / "train").mkdir()
+    for name in ("my file.conllu", "my *.conllu", "dev.conllu"):
+        (work / name).touch()
+    return work
+
+
+def replies(folder: Path, *words: str) -> list[str]:
+    """What bash is offered for the last word; PATH is empty, so that no program is started."""
+    code = (
+        "set -u; source ../scripts/depkit.bash; "
+        'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _depkit; '
+        '[[ ${#COMPREPLY[@]} == 0 ]] || printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(
+        [shutil.which("bash") or "bash", "--norc", "-c", code, "bash", "depkit", *words],
+        cwd=folder, env={"PATH": ""}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stderr == ""
+    return sorted(done.stdout.splitlines())
+
+
+FILES = ["dev.conllu", "en.model", "my *.conllu", "my file.conllu", "train"]
+DIRECTORIES = ["en.model", "train"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["tra"], ["train"]),
+        (["--d"], ["--debug"]),
+        (["--debug", "eva"], ["eval"]),
+        (["nonsense", ""], []),
+        (["train", ""], FILES),
+        (["train", "my"], ["my *.conllu", "my file.conllu"]),
+        (["train", "x", "--dev", "d"], ["dev.conllu"]),
+        (["train", "--max-t"], ["--max-time"]),
+        (["train", "--seed", ""], []),
+        (["train", "--seed", "3", "d"], ["dev.conllu"]),
+        (["train", "--recipe", ""], recipe_names()),
+        (["train", "--recipe", "=", "li"], ["li2019-bilstm", "li2019-selfatt"]),
+        (["train", "-o", ""], DIRECTORIES),
+        (["train", "--init", "e"], ["en-made-up", "en.model"]),
+        (["parse", "-o", "d"], ["dev.conllu"]),
+        (["parse", "--decode", ""], ["argmax", "eisner", "mst"]),
+        (["parse", "--decode", "="], ["argmax", "eisner", "mst"]),
+        (["parse", "--decode", "=", "ei"], ["eisner"]),
+        (["parse", "--decode", "=", "mst", "d"], ["dev.conllu"]),
+        (["parse", "--model", "e"], ["en-made-up", "en.model"]),
+        (["parse", "--output-dir", ""], DIRECTORIES),
+        (["parse", "--output", "=", "d"], ["dev.conllu"]),
+        (["teach", "<", "d"], ["dev.conllu"]),
+        (["teach", "2>", "d"], ["dev.conllu"]),
+        (["eval", "dev.conllu", "d"], ["dev.conllu"]),
+        (["eval", "--json", "-", "d"], ["dev.conllu"]),
+        (["eval", "-b", "U"], ["UAS", "UEM"]),
+        (["teach", ""], sorted([*MODELS, *DIRECTORIES])),
+        (["teach", "-n", "3", "e"], ["en-made-up", "en.model"]),
+        (["teach", "en.model", "d"], ["dev.conllu"]),
+        (["teach", "en.model", "x", "--into", "y", "d"], ["dev.conllu"]),
+        (["teach", "en.model", "x", "--into", ""], DIRECTORIES),
+    ],
+)
+def test_bash_completes(folder: Path, words: list[str], expected: list[str]) -> None:
+    skip_without("bash")
+    assert replies(folder, *words) == expected
+
+
+def test_bash_offers_every_command_and_option(folder: Path) -> None:
+    skip_without("bash")
+    _, *subcommands = commands()
+    assert set(replies(folder, "")) == {each.name for each in [*subcommands, TEACH]}
+    for command in subcommands:
+        names = {name for option in command.options for name in option.names}
+        offered = replies(folder, command.name, "--")
+        assert set(offered) == {name for name in names if name.startswith("--")}
+
+
+def tabbed(arguments: list[str], line: str, folder: Path, **variables: str) -> str:
+    """The line that a shell in a terminal has made of `line`, a Tab and then Ctrl-X.
+
+    The shell's own setup binds Ctrl-X: it writes its line to the file `line`.
+    """
+    skip_without(arguments[0])
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(folder)
+        os.environ.update(TERM="dumb", HOME=str(folder.parent), **variables)
+        os.execvp(arguments[0], arguments)
+    os.write(terminal, f"{line}\t\x18".encode())
+    result = folder.parent / "line"
+    result.touch()
+    deadline = time.monotonic() + 60
+    while not result.stat().st_size and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    os.close(terminal)
+    assert result.stat().st_size, f"{arguments[0]} did not come to its end"
+    return result.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("depkit tra", "depkit train "),
+        ("depkit parse my\\ f", "depkit parse my\\ file.conllu "),
+        ('depkit parse "my f', 'depkit parse "my file.conllu" '),
+        ("depkit parse en", "depkit parse en.model/"),
+        ("depkit parse --decode=ei", "depkit parse --decode=eisner "),
+        ("depkit parse --output=my\\ f", "depkit parse --output=my\\ file.conllu "),
+        ("depkit teach < de", "depkit teach < dev.conllu "),
+        ("depkit parse ~/work/de", "depkit parse ~/work/dev.conllu "),
+    ],
+)
+def test_bash_at_a_terminal(folder: Path, line: str, expected: str) -> None:
+    setup = folder.parent / "bashrc"
+    setup.write_text(
+        "source ../scripts/depkit.bash\n"
+        """bind -x '"\\C-x": printf %s "$READLINE_LINE" > ../line'\n"""
+    )
+    assert tabbed(["bash", "--rcfile", str(setup), "-i"], line, folder) == expected
+
+
+# zsh and fish
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("depkit tra", "depkit train "),
+        ("depkit parse my\\ f", "depkit parse my\\ file.conllu "),
+        ("depkit parse --decode ei", "depkit parse --decode eisner "),
+        ("depkit parse --decode=ei", "depkit parse --decode=eisner "),
+        ("depkit train --recipe en", "depkit train --recipe en-ewt "),
+        ("depkit parse --model en-", "depkit parse --model en-made-up "),
+        ("depkit train x -o en", "depkit train x -o en.model/"),
+        ("depkit eval --json -b UA", "depkit eval --json -b UAS "),
+        ("depkit teach en-", "depkit teach en-made-up "),
+        ("depkit teach en-made-up de", "depkit teach en-made-up dev.conllu "),
+        ("depkit teach --numb", "depkit teach --number="),
+    ],
+)
+def test_zsh_at_a_terminal(folder: Path, line: str, expected: str) -> None:
+    (folder.parent / ".zshrc").write_text(
+        "fpath=(${PWD:h}/scripts $fpath); autoload -Uz compinit; compinit -u -D\n"
+        'told() { printf %s "$BUFFER" > ../line }\n'
+        "zle -N told; bindkey '^X' told\n"
+    )
+    assert tabbed(["zsh", "-i"], line, folder, ZDOTDIR=str(folder.parent)) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("depkit tra", ["train"]),
+        ("depkit --debug tra", ["train"]),
+        ("depkit parse --dec", ["--decode"]),
+        ("depkit parse train --dec", ["--decode"]),
+        ("depkit parse --decode ", ["argmax", "eisner", "mst"]),
+        ("depkit parse --decode=ei", ["--decode=eisner"]),
+        ("depkit parse --model ", ["en-made-up", "en.model/", "train/"]),
+        ("depkit parse --output-dir=en", ["--output-dir=en.model/"]),
+        ("depkit train --recipe li", ["li2019-bilstm", "li2019-selfatt"]),
+        ("depkit train --seed ", []),
+        ("depkit parse de", ["dev.conllu"]),
+        ("depkit parse my", ["my *.conllu", "my file.conllu"]),
+        ("depkit train x -o ", ["en.model/", "train/"]),
+    ],
+)
+def test_fish_completes(folder: Path, line: str, expected: list[str]) -> None:
+    skip_without("fish")
+    code = f"source ../scripts/depkit.fish; complete -C {shlex.quote(line)}"
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", code], cwd=folder, capture_output=True, text=True, check=True,
+        env={**os.environ, "HOME": str(folder.parent)},
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert sorted(offered.split("\t")[0] for offered in done.stdout.splitlines()) == expected
+
+
+# man
+
+
+def man_pages() -> dict[str, str]:
+    depkit, *subcommands = commands()
+    everything = [*subcommands, TEACH]
+    written = {f"depkit-{each.name}.1": page(each, everything) for each in everything}
+    return {"depkit.1": first_page(depkit, everything)} | written
+
+
+def test_no_text_is_taken_for_a_request() -> None:
+    macros = {".SH", ".PP", ".TP", ".TH", ".RS", ".RE", ".nf", ".fi", ".nh", ".ad", ".ss", '.\\"'}
+    for name, text in man_pages().items():
+        lines = text.splitlines()
+        assert {line.split()[0] for line in lines if line.startswith(".")} <= macros, name
+        assert not [line for line in lines if line.startswith("'") or not line.isascii()], name
+    assert "\\&.one \\(aqor\\(aq more\\(rsall." in man_pages()["depkit-teach.1"].splitlines()
+
+
+def rendered(path: Path, program: str) -> str:
+    """A page as text. Fails on any warning."""
+    skip_without(program)
+    command = {
+        "man": ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", str(path)],
+        "groff": ["groff", "-man", "-ww", "-Tutf8", str(path)],
+    }[program]
+    surroundings = {
+        "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": "80",
+        "MANPAGER": "cat",
+    }  # fmt: skip
+    done = subprocess.run(command, env=surroundings, capture_output=True, text=True)
+    if done.returncode and "No such file or directory" in done.stderr:
+        pytest.skip(f"{program} has no groff macros here: {done.stderr}")
+    assert (done.returncode, done.stderr) == (0, "")
+    return re.sub("\x1b\\[[0-9;]*m|.\b", "", done.stdout)
+
+
+@pytest.mark.parametrize("program", ["man", "groff"])
+def test_pages_render_without_a_warning(tmp_path: Path, program: str) -> None:
+    skip_without(program)
+    for name, text in man_pages().items():
+        (tmp_path / name).write_text(text, "utf-8")
+        shown = rendered(tmp_path / name, program)
+        titles = re.findall(r"^[A-Z][A-Z ]+$", shown, flags=re.M)
+        assert titles[:3] == ["NAME", "SYNOPSIS", "DESCRIPTION"]
+        assert titles[-2:] == ["EXIT STATUS", "SEE ALSO"]
+        assert f"       {name.removesuffix('.1')} - " in shown
+
+
+def test_what_a_page_tells(tmp_path: Path) -> None:
+    skip_without("groff")
+    (tmp_path / "parse.1").write_text(man_pages()["depkit-parse.1"], "utf-8")
+    shown = " ".join(rendered(tmp_path / "parse.1", "groff").split())
+    for told in (
+        "depkit parse [OPTION]... [FILE]...",
+        "--decode mst|eisner|argmax",
+        "-o, --output FILE",
+        "Takes 1 or more. Default: 1200 on a CPU, 4000 elsewhere. --threads N",
+        "DEPKIT_MODEL Stands in for --model",
+        "130 Interrupted.",
+        "depkit(1), depkit-train(1), ",
+    ):
+        assert told in shown
+    (tmp_path / "teach.1").write_text(man_pages()["depkit-teach.1"], "utf-8")
+    shown = " ".join(rendered(tmp_path / "teach.1", "groff").split())
+    for told in (
+        "depkit-teach - It's a [test]: teach",
+        "depkit teach [OPTION]... MODEL [FILE]...",
+        ".one 'or' more\\all. OPTIONS",
+        "-n, --number N How [many]: a:b, 'c'. Takes 1 or more.",
+        "--into DIR Wohin. Default: ..",
+        "EXAMPLES depkit teach a b EXIT",
+    ):
+        assert told in shown

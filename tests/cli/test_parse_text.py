@@ -1,0 +1,196 @@
+"""Raw text with the bundled model: nothing is lost, whatever the text."""
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+import depkit
+from depkit.cli.main import run
+from depkit.corpus.surface import surface_tokens
+from tests.conftest import TINY
+
+DEPKIT = [sys.executable, "-m", "depkit"]
+ON_CPU = ["--device", "cpu", "--threads", "1"]
+FLIES = "Time flies like an arrow. Fruit flies like a banana.\n"
+
+
+@pytest.fixture
+def parse(monkeypatch, capfdbinary):
+    """Parse a text from stdin; the status, the output and what is on stderr."""
+
+    def run_on(content, *arguments):
+        data = content.encode() if isinstance(content, str) else content
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        status = run(["parse", *ON_CPU, *arguments])
+        out, err = capfdbinary.readouterr()
+        return status, out.decode(), err.decode()
+
+    return run_on
+
+
+def trees(output):
+    return list(depkit.read(io.StringIO(output, newline="\n")))
+
+
+def text_of(output):
+    sentences = trees(output)
+    for sentence in sentences:
+        assert sentence.head.count(0) == 1 and "_" not in sentence.upos + sentence.deprel
+    tokens = [token for sentence in sentences for token in surface_tokens(sentence)]
+    return "".join(token.before + token.text + token.after for token in tokens)
+
+
+def test_english_in_trees_out(parse):
+    status, out, err = parse(FLIES)
+    assert (status, err) == (0, "")
+    time, fruit = trees(out)
+    assert time.lines[:4] == [
+        "# newdoc\n", "# newpar\n", "# sent_id = 1\n", "# text = Time flies like an arrow.\n",
+    ]  # fmt: skip
+    assert fruit.form == ["Fruit", "flies", "like", "a", "banana", "."]
+    assert fruit.lemma[4:] == ["banana", "."] and fruit.upos[3:] == ["DET", "NOUN", "PUNCT"]
+    assert "_" not in time.lemma + time.upos + time.xpos + time.deprel
+
+
+def test_json_has_places_in_the_text(parse):
+    text = "I can't.\n\n  Über  uns 🙂 steht\tnichts\n"
+    status, out, _ = parse(text, "--format", "json")
+    assert status == 0
+    for record in map(json.loads, out.splitlines()):
+        for word in record["words"]:
+            assert text[word["start"] : word["end"]] == word["form"]
+            assert word["deprel"] and word["head"] is not None
+
+
+ODD = {
+    "emoji": "I 💙 it 👩‍👩‍👧‍👦!! 🇫🇷🇩🇪\n",
+    "right to left": "مرحبا بالعالم. שלום עולם!\n",
+    "control characters": "a\x00b \x1b[31mred\x07 \x85 \u2028 x\n",
+    "carriage returns": "One.\r\nTwo.\r\n\r\nThree.\r",
+    "bars and backslashes": "a|b \\n c\\s  d | e\n",
+    "url": "See http://example.com/" + "a/b?c=" * 800 + " now.\n",
+    "wide space": "\n\n \u3000a\xa0b  \t c\n\n\n\nd \n",
+    "no end": "no full stop and no newline",
+    "combining": "e\u0301te\u0301 \u202eabc\u202c \ufeffx\n",
+    "like conllu": "# text = x\n1 a\n\n1-2\n",
+    "underscores": "_ __ _\n",
+}
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+def test_odd_text_comes_back_whole(parse, text):
+    status, out, err = parse(text)
+    assert (status, err) == (0, "")
+    assert text_of(out) == text
+
+
+def test_a_very_long_line(parse):
+    text = "The cat sat there, and nobody saw it. " * 100 + "word " * 1500 + "x" * 80_000
+    status, out, _ = parse(text)
+    assert status == 0 and text_of(out) == text
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n \n", b"\n" * 100_000, b" " * 100_000])
+def test_nothing_in_nothing_out(parse, content):
+    assert parse(content) == (0, "", "")
+
+
+def test_latin_1_is_told_by_the_byte(parse):
+    status, out, err = parse("Good.\n\ncaf\xe9".encode("latin-1"))
+    assert status == 1
+    assert err == (
+        "depkit: error: -:3: byte 0xE9 at offset 10 is not utf-8; name the file's encoding, for"
+        " example --encoding latin-1\n"
+    )
+    status, out, _ = parse("caf\xe9 noir".encode("latin-1"), "--encoding", "latin-1")
+    assert status == 0 and "café" in out  # CoNLL-U is UTF-8
+
+
+def test_lines_and_tokens(parse):
+    _, out, _ = parse("Time flies. Fruit flies.\nA banana\n", "--input", "lines")
+    assert [s.text for s in trees(out)] == [
+        "Time flies. Fruit flies.", "A banana",
+    ]  # fmt: skip
+    _, out, _ = parse("can't do-it .\n", "--input", "tokens")
+    assert trees(out)[0].form == ["can't", "do-it", "."]
+
+
+def test_a_treebank_is_told_from_text(parse):
+    status, out, _ = parse(TINY.read_bytes())
+    parsed = trees(out)
+    assert [s.form for s in parsed] == [s.form for s in depkit.read(TINY)]
+    status, out, err = parse(TINY.read_bytes().replace(b"\tDET\t", b"\t"))
+    assert (status, out) == (1, "") and err.startswith("depkit: error: -:3: ")
+
+
+def test_names_of_parsed_files(tmp_path):
+    for name in ("a.txt", "b.text", "c.conllu"):
+        (tmp_path / name).write_bytes(TINY.read_bytes() if name == "c.conllu" else FLIES.encode())
+    (tmp_path / "d.txt.gz").write_bytes(gzip.compress(FLIES.encode()))
+    files = [str(path) for path in sorted(tmp_path.iterdir())]
+    out = tmp_path / "out"
+    assert run(["parse", *files, "--output-dir", str(out), *ON_CPU]) == 0
+    assert sorted(path.name for path in out.iterdir()) == [
+        "a.conllu", "b.text.conllu", "c.conllu", "d.conllu",
+    ]  # fmt: skip
+    first = next(depkit.read(out / "d.conllu"))
+    assert first.lines[0] == "# newdoc id = d.txt.gz\n"
+    assert run(["parse", *files, "--output-dir", str(out), "--format", "json", *ON_CPU]) == 0
+    assert len((out / "c.json").read_text().splitlines()) == 24
+
+
+def test_sentences_of_several_files_are_numbered_on(tmp_path, capfd):
+    for name in "ab":
+        (tmp_path / name).write_text(FLIES)
+    assert run(["parse", str(tmp_path / "a"), str(tmp_path / "b"), *ON_CPU]) == 0
+    sentences = trees(capfd.readouterr().out)
+    assert [sentence.sent_id for sentence in sentences] == ["1", "2", "3", "4"]
+
+
+def test_first_sentences_come_out_before_all_text_is_in():
+    process = subprocess.Popen(
+        [*DEPKIT, "parse", *ON_CPU], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        process.stdin.write(b"A sentence.\n" * 7_000)
+        process.stdin.flush()
+        assert process.stdout.readline() == b"# newdoc\n"  # stdin is still open
+    finally:
+        process.stdin.close()
+        process.stdout.close()
+        process.wait(60)
+
+
+def test_a_model_without_a_tokenizer_says_so(tmp_path, capfd):
+    model = tmp_path / "m"
+    tiny = ["--set", "encoder.layers=1", "--set", "encoder.size=4", "--set", "inputs.char=4"]
+    off = ["--set", "tokenizer.enabled=false", "-q", "--epochs", "1", *ON_CPU]
+    assert run(["train", str(TINY), "--dev", str(TINY), "-o", str(model), *tiny, *off]) == 0
+    text = tmp_path / "in.txt"
+    text.write_text(FLIES)
+    assert run(["parse", str(text), "--model", str(model), *ON_CPU]) == 1
+    assert "the model has no tokenizer" in capfd.readouterr().err
+    assert run(["parse", str(text), "--model", str(model), "--input", "lines", *ON_CPU]) == 0
+
+
+def test_from_python():
+    parser = depkit.load(device="cpu")
+    first, second = parser.parse(parser.tokenize(FLIES))
+    assert (first.text, len(second)) == ("Time flies like an arrow.", 6)
+
+
+def test_mixed_formats_and_overwritten_inputs_are_refused(tmp_path, capfd):
+    text, treebank = tmp_path / "a.txt", tmp_path / "b.conllx"
+    text.write_text(FLIES)
+    treebank.write_text("1\ta\t_\tX\tX\t_\t0\troot\t_\t_\n\n")
+    out = str(tmp_path / "out")
+    assert run(["parse", str(treebank), str(text), "-o", out, *ON_CPU]) == 1
+    assert "what came before conllx" in capfd.readouterr().err
+    assert run(["parse", str(treebank), "--output-dir", str(tmp_path), *ON_CPU]) == 2
+    assert "one of those to read" in capfd.readouterr().err
+    assert run(["parse", "-", "-", *ON_CPU]) == 2
+    assert run(["parse", str(text), "--encoding", "hex", *ON_CPU]) == 2
