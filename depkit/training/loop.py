@@ -161,11 +161,14 @@ def train(
 def put_smaller(network: nn.Module, smaller: nn.Module) -> str:
     """Weights of a network whose tables are shorter, into one whose tables go on behind.
 
-    Returns a digest of the weights. What has no weight yet keeps its first one.
+    Returns a digest of the weights. What has no weight yet keeps its first one. Raises
+    ValueError for a network that is quantised.
     """
     digest = hashlib.sha256()
-    old = smaller.state_dict()
-    for name, weight in network.state_dict().items():
+    old, new = smaller.state_dict(), network.state_dict()
+    if old.keys() != new.keys():
+        raise ValueError("the initial parser computes in int8; load it with precision='float32'")
+    for name, weight in new.items():
         part = old[name].float().cpu()
         weight[tuple(slice(size) for size in part.shape)] = part
         digest.update(part.numpy().tobytes())

@@ -8,6 +8,7 @@ from safetensors.torch import load_file
 
 import depkit
 from depkit.corpus.sentence import new_sentence
+from depkit.nn.quantized import can_quantize
 from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.config import Encoder, Inputs, Scorer
 from depkit.parsers.model_directory import WEIGHTS
@@ -218,7 +219,7 @@ def test_fine_tuning_learns_new_relations_words_and_characters(tiny, tmp_path):
 
 def test_what_a_run_starts_from_is_part_of_it(tiny, tmp_path):
     run(small(epochs=1), tiny, tmp_path / "first")
-    parser = depkit.load(tmp_path / "first", device="cpu")
+    parser = depkit.load(tmp_path / "first", device="cpu", precision="float32")
     fine_tune(parser, tiny, tmp_path / "second", epochs=1)
     with pytest.raises(ResumeError, match="--init"):
         run(small(epochs=1), tiny, tmp_path / "second", resume=True)
@@ -269,3 +270,12 @@ def test_the_logged_loss_does_not_depend_on_accumulation(accumulate, tiny, tmp_p
     run(small(epochs=1, rate=0.0, accumulate=accumulate), tiny, tmp_path)
     loss = json.loads((tmp_path / "log.jsonl").read_text())["loss"]
     assert 5 < loss < 10
+
+
+@pytest.mark.skipif(not can_quantize(), reason="this torch has no int8 kernels for this processor")
+def test_int8_parses_but_is_not_trained_on(tiny, tmp_path):
+    run(small(epochs=60, patience=60, warmup=30), tiny, tmp_path / "first")
+    parser = depkit.load(tmp_path / "first", device="cpu", precision="int8")
+    assert depkit.evaluate(tiny, parser.parse(tiny)).LAS > 95
+    with pytest.raises(ValueError, match="precision='float32'"):
+        fine_tune(parser, tiny, tmp_path / "second", epochs=1)
