@@ -201,7 +201,7 @@ def _text(binary: BinaryIO, encoding: str) -> Iterator[TextIO]:
         yield text
         text.flush()
     finally:
-        with suppress(OSError):  # flush has said it already, or something else went wrong first
+        with suppress(OSError, ValueError):  # flush has said it already, or the stream is closed
             text.detach()
 
 
