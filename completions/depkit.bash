@@ -36,9 +36,10 @@ _depkit_value() {
             case $2 in
                 --punct) echo "words keep ptb ptb7 ctb unicode upos deprel" ;;
                 --subtypes) echo "words keep drop" ;;
+                --test) echo "words ar bootstrap mcnemar" ;;
+                --seed | --encoding) echo "free" ;;
                 --format) echo "words text json latex markdown csv" ;;
-                -b | --metric) echo "words UAS LAS LA UEM LEM" ;;
-                --encoding) echo "free" ;;
+                -b | --metric) echo "words UAS LAS LA UEM LEM RA CLAS UPOS XPOS FEATS Lemmas Tokens Sentences Words UFeats AllTags MLAS BLEX" ;;
                 0 | [1-9]*) echo "file" ;;
             esac
             ;;
@@ -64,7 +65,7 @@ _depkit_options() {
         "") echo "--help --debug" ;;
         "train") echo "--output --dev --dev-split --recipe --config --set --init --seed --seeds --epochs --patience --max-time --resume --device --threads --encoding --quiet --verbose --help --debug" ;;
         "parse") echo "--model --input --tags --decode --root --format --output --output-dir --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
-        "eval") echo "--punct --subtypes --format --json --metric --encoding --quiet --verbose --help --debug" ;;
+        "eval") echo "--punct --subtypes --align --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
         "show") echo "--style --sentence --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;
         "info") echo "--json --quiet --verbose --help --debug" ;;
     esac

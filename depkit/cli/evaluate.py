@@ -2,19 +2,31 @@
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from dataclasses import replace
+from typing import Annotated, Any, Literal
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet, Verbose
-from depkit.score.attachment import METRICS, Evaluation, evaluate_systems
-from depkit.score.punctuation import policy
-from depkit.score.table import csv_table, latex_table, markdown_table, text_table
+from depkit.cli.options import (
+    Encoding,
+    Format,
+    JsonFlag,
+    Punct,
+    Quiet,
+    Seed,
+    Subtypes,
+    Verbose,
+    check_inputs,
+    chosen_format,
+)
+from depkit.score import attachment, conll18
+from depkit.score.evaluation import Evaluation
+from depkit.score.significance import compare_systems, intervals, sentence
+from depkit.score.table import TABLES, csv_table, flat, p_value, percent, short_names
 
-Format = Literal["text", "json", "latex", "markdown", "csv"]
-Subtypes = Literal["keep", "drop"]
-
-_TABLES = {"text": text_table, "markdown": markdown_table, "latex": latex_table}
+TRIALS, RESAMPLES = 10_000, 1_000
+Test = Literal["ar", "bootstrap", "mcnemar"]
+NAMES = list(dict.fromkeys([*attachment.METRICS, *conll18.METRICS]))
 
 
 def evaluate_command(
@@ -22,122 +34,281 @@ def evaluate_command(
         str, typer.Argument(metavar="GOLD", help="The annotated file; - is standard input.")
     ],
     preds: Annotated[
-        list[str], typer.Argument(metavar="PRED", help="Parsed files with the same words.")
+        list[str], typer.Argument(metavar="PRED", help="Parsed files; the first is the baseline.")
     ],
-    punct: Annotated[
-        str,
-        typer.Option(
-            metavar="POLICY",
-            help="Which gold words to leave out: keep (none), ptb (XPOS `` '' : , .), ptb7 (also"
-            " -LRB- -RRB-), ctb (XPOS PU), unicode (forms all punctuation, as the CoNLL scripts),"
-            " upos (PUNCT), deprel (punct), or tags:A,B,... of XPOS.",
-        ),
-    ] = "keep",
+    punct: Punct = "keep",
     subtypes: Annotated[
-        Subtypes, typer.Option(help="drop cuts relations at the first colon: nsubj:pass, nsubj.")
-    ] = "keep",
-    format: Annotated[
-        Format | None, typer.Option("--format", help="How to print.", show_default="text")
+        Subtypes | None,
+        typer.Option(
+            help="drop cuts relations at the first colon: nsubj:pass, nsubj.",
+            show_default="keep; drop with --align",
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    align: Annotated[
+        bool,
+        typer.Option(
+            "--align",
+            help="The CoNLL 2018 evaluation, for other tokens, words and sentences of the same"
+            " text: Tokens, Sentences, Words, UPOS ... MLAS, BLEX.",
+        ),
+    ] = False,
+    relations: Annotated[
+        bool, typer.Option("--relations", help="Also precision, recall and F1 of each relation.")
+    ] = False,
+    confidence: Annotated[
+        bool,
+        typer.Option("--confidence", help="95% intervals: 1,000 bootstrap samples of sentences."),
+    ] = False,
+    test: Annotated[
+        Test | None,
+        typer.Option(
+            help="Test each later PRED against the first: paired approximate randomisation or"
+            " bootstrap over sentences (10,000 trials), or McNemar's test over words; p values"
+            " are adjusted by Holm's method."
+        ),
+    ] = None,
+    seed: Seed = 1,
+    format: Format = None,
+    as_json: JsonFlag = False,
     metric: Annotated[
         str | None,
         typer.Option(
             "-b",
             "--metric",
             metavar="METRIC",
-            help=f"Print this number alone, a line a system: {', '.join(METRICS)}.",
+            help=f"Print this number alone, a line a system: {', '.join(NAMES)}.",
         ),
     ] = None,
     encoding: Encoding = "utf-8",
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Score parsed files against a gold file: UAS, LAS, LA, UEM and LEM in percent.
+    """Score parsed files against a gold file: attachment, exact matches, tags; in percent.
 
     Files are CoNLL-U, CoNLL-X or CoNLL-09, in any mix, also .gz and .xz.
-    Punctuation is decided on the gold words.
+    UAS, LAS, LA, UEM and LEM leave out punctuation as --punct says, decided on the gold words;
+    so do RA, the sentences with the right roots, and CLAS, the F1 of UD's content words.
+    UPOS, XPOS, FEATS and Lemmas are of all words; the table has them where they are not all right.
     The last line, a signature, says which choices made the numbers.
 
-    Example: depkit eval --punct ptb gold.conllx baseline.conllx new.conllx
+    Example: depkit eval --punct ptb --test ar gold.conllx baseline.conllx new.conllx
     """
-    layout = _layout(format, as_json, metric)
-    name = _metric(metric)
-    _check(gold, preds, punct)
-    evaluations = evaluate_systems(gold, preds, punct, subtypes, encoding)
+    layout = chosen_format(format, as_json)
+    name = _checked(metric, align, format or as_json, relations, confidence, test)
+    check_inputs([gold, *preds], punct)
+    if align and punct != "keep":
+        raise typer.BadParameter("does not go with --punct: all words count", param_hint="--align")
+    if test and len(preds) < 2:
+        raise typer.BadParameter("compares two PREDs or more", param_hint="--test")
+    if align:
+        found = conll18.evaluate_aligned(gold, preds, subtypes or "drop", encoding)
+    else:
+        found = attachment.evaluate_systems(gold, preds, punct, subtypes or "keep", encoding)
     if not quiet:
-        for warning in _warnings(evaluations):
+        for warning in _warnings(found):
             typer.echo(f"depkit: warning: {warning}", err=True)
     if verbose:
-        typer.echo("\n".join(map(_counts, evaluations)), err=True)
+        typer.echo("\n".join(map(_counts, found)), err=True)
     if name:
-        typer.echo("\n".join(f"{evaluation.scores[name]:.2f}" for evaluation in evaluations))
-    else:
-        typer.echo(_rendered(evaluations, layout))
+        typer.echo("\n".join(_number(evaluation, name) for evaluation in found))
+        return
+    records, note = _records(found, relations, confidence, test, seed)
+    typer.echo(_rendered(records, layout, align, note))
 
 
-def _layout(format: Format | None, as_json: bool, metric: str | None) -> Format:
-    if as_json and format not in (None, "json"):
-        raise typer.BadParameter(f"contradicts --format {format}", param_hint="--json")
-    if metric is not None and (as_json or format):
-        raise typer.BadParameter("prints one number; leave out --format and --json",
-                                 param_hint="-b")  # fmt: skip
-    return "json" if as_json else format or "text"
-
-
-def _metric(name: str | None) -> str | None:
-    if name is not None and name.upper() not in METRICS:
+def _checked(
+    metric: str | None, align: bool, formatted: Any, relations: bool, confidence: bool, test: Any
+) -> str | None:
+    """The metric of -b under its own name; BadParameter for what does not go together."""
+    if align and relations:
+        raise typer.BadParameter("does not go with --align", param_hint="--relations")
+    if align and test == "mcnemar":
         raise typer.BadParameter(
-            f"no metric {name!r}; there are {', '.join(METRICS)}", param_hint="-b"
+            "mcnemar compares the same words; with --align, ar or bootstrap", param_hint="--test"
         )
-    return name and name.upper()
+    if metric is None:
+        return None
+    if formatted or relations or confidence or test:
+        raise typer.BadParameter(
+            "prints one number; leave out --format, --json, --relations, --confidence and --test",
+            param_hint="-b",
+        )
+    known = conll18.METRICS if align else attachment.METRICS
+    for name in known:
+        if name.lower() == metric.lower():
+            return name
+    raise typer.BadParameter(f"no metric {metric!r}; there are {', '.join(known)}", param_hint="-b")
 
 
-def _check(gold: str, preds: Sequence[str], punct: str) -> None:
-    """What is wrong with the command line itself, before a file is opened."""
-    if [gold, *preds].count("-") > 1:
-        raise typer.BadParameter("only one file can be standard input", param_hint="-")
-    try:
-        policy(punct)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--punct") from None
+def _number(evaluation: Evaluation, name: str) -> str:
+    if name not in evaluation.scores:
+        raise ValueError(
+            f"{evaluation.system}: {name} is not defined: the gold or the parsed file lacks the"
+            " column, or the relations are not UD's"
+        )
+    return f"{evaluation.scores[name]:.2f}"
 
 
 def _warnings(evaluations: Sequence[Evaluation]) -> list[str]:
-    warnings = [
-        f"{evaluation.system}: {headless} of {evaluation.words} words have no head, so are wrong"
-        for evaluation in evaluations
-        if (headless := evaluation.totals["headless"])
-    ]
+    warnings = []
+    for evaluation in evaluations:
+        of = evaluation.totals
+        if of["headless"]:
+            what = f"{of['headless']} of {evaluation.words} words have no head, so are wrong"
+            warnings.append(f"{evaluation.system}: {what}")
+        for count, what in (("cyclic", "a cycle"), ("many_roots", "several roots")):
+            if of[count]:
+                some = f"{of[count]} of {evaluation.sentences} trees have {what}"
+                warnings.append(f"{evaluation.system}: {some}")
     first = evaluations[0]
-    if first.punct != "keep" and first.scored == first.words:
-        warnings.append(f"--punct {first.punct} leaves out no word of the gold file")
+    punct = dict(first.choices).get("punct", "keep")
+    if punct != "keep" and first.scored == first.words:
+        warnings.append(f"--punct {punct} leaves out no word of the gold file")
     return warnings
 
 
 def _counts(evaluation: Evaluation) -> str:
     """The counts as the shared tasks' scripts report them: correct / of."""
-    parts = [
-        f"{metric} {evaluation.totals[part]} / {evaluation.totals[whole]}"
-        for metric, (part, whole) in METRICS.items()
-    ]
+    parts = []
+    for name in evaluation.scores:
+        correct, gold, predicted = (evaluation.totals[key] for key in evaluation.metrics[name])
+        of = f"{gold}" if gold == predicted else f"{gold} gold, {predicted} predicted"
+        parts.append(f"{name} {correct} / {of}")
     return f"{evaluation.system}: {', '.join(parts)}"
 
 
-def _rendered(evaluations: Sequence[Evaluation], layout: Format) -> str:
+def _records(
+    evaluations: Sequence[Evaluation],
+    relations: bool,
+    confidence: bool,
+    test: Test | None,
+    seed: int,
+) -> tuple[list[dict[str, Any]], str]:
+    """What JSON holds, a record a system; and what was tested, in a sentence."""
+    extra = []
+    if confidence:
+        extra.append(("bootstrap", str(RESAMPLES)))
+    if test:
+        extra.append(("test", test if test == "mcnemar" else f"{test}-{TRIALS}"))
+    if confidence or test in ("ar", "bootstrap"):
+        extra.append(("seed", str(seed)))
+    records = []
+    for evaluation in evaluations:
+        signed = replace(evaluation, choices=(*evaluation.choices, *extra))
+        record = signed.as_dict()
+        if confidence:
+            found = intervals(evaluation, RESAMPLES, seed)
+            record["confidence"] = {
+                name: {"low": low, "high": high} for name, (low, high) in found.items()
+            }
+        if relations:
+            record["relations"] = {
+                name: _scored(*counts) for name, counts in evaluation.relations.items()
+            }
+        records.append(record)
+    if not test:
+        return records, ""
+    compared = compare_systems(evaluations, test, TRIALS, seed)
+    for record, differences in zip(records[1:], compared, strict=True):
+        record["test"] = {
+            name: {"difference": found.difference, "p": found.p, "p_adjusted": found.adjusted}
+            for name, found in differences.items()
+        }
+    return records, sentence(test, TRIALS, seed, len(evaluations) - 1)
+
+
+def _scored(gold: int, predicted: int, correct: int) -> dict[str, Any]:
+    """Precision, recall and F1 of a relation; None where there is nothing to divide by."""
+    return {
+        "gold": gold,
+        "predicted": predicted,
+        "correct": correct,
+        "precision": 100.0 * correct / predicted if predicted else None,
+        "recall": 100.0 * correct / gold if gold else None,
+        "f1": 200.0 * correct / (gold + predicted),
+    }
+
+
+def _rendered(records: list[dict[str, Any]], layout: str, align: bool, note: str) -> str:
     """All that goes to standard output, but for the last line's end."""
     if layout == "json":
-        records = [evaluation.as_dict() for evaluation in evaluations]
         return json.dumps(records[0] if len(records) == 1 else records, indent=2)
     if layout == "csv":
-        records = [evaluation.as_dict() for evaluation in evaluations]
-        return csv_table(list(records[0]), [list(map(str, row.values())) for row in records])
+        rows = [flat(record) for record in records]
+        header = list(dict.fromkeys(key for row in rows for key in row))
+        return csv_table(header, [[str(row.get(key, "")) for key in header] for row in rows])
+    table = TABLES[layout]
+    short = short_names([record["system"] for record in records])
+    records = [record | {"system": name} for record, name in zip(records, short, strict=True)]
+    names = _shown(records, align)
+    below = "\n".join(filter(None, [note, records[0]["signature"]]))
+    rows_of = _long if align or "confidence" in records[0] or note else _wide
+    main = table(*rows_of(records, names), below)
+    if "relations" not in records[0]:
+        return main
+    return f"{table(*_by_relation(records))}\n\n{main}"
+
+
+def _shown(records: list[dict[str, Any]], align: bool) -> list[str]:
+    """The metrics in a table: those defined for some system, tags only if not all right."""
+    if align:
+        return list(conll18.METRICS)
+    names = []
+    for name in attachment.METRICS:
+        values = [record[name] for record in records]
+        copied = name in attachment.TAGS and set(values) <= {100.0, None}
+        if not copied and values != [None] * len(values):
+            names.append(name)
+    return names
+
+
+def _wide(records: list[dict[str, Any]], names: list[str]) -> tuple[list[str], list[list[str]]]:
+    """A row a system."""
     rows = [
-        [
-            evaluation.system,
-            *(f"{evaluation.scores[metric]:.2f}" for metric in METRICS),
-            str(evaluation.scored),
-        ]
-        for evaluation in evaluations
+        [record["system"], *(percent(record[name]) for name in names), str(record["scored"])]
+        for record in records
     ]
-    return _TABLES[layout](["system", *METRICS, "scored"], rows, evaluations[0].signature)
+    return ["system", *names, "scored"], rows
+
+
+def _long(records: list[dict[str, Any]], names: list[str]) -> tuple[list[str], list[list[str]]]:
+    """A row a metric and system, with all that is known about the number."""
+    several = len(records) > 1
+    rows = []
+    for name in names:
+        for record in records:
+            value = record[name]
+            row = [name, *([record["system"]] if several else [])]
+            if isinstance(value, dict):
+                row += [percent(value[key]) for key in ("precision", "recall", "f1")]
+            else:
+                row.append(percent(value))
+            if "confidence" in record:
+                interval = record["confidence"].get(name, {})
+                row += [percent(interval.get(end)) for end in ("low", "high")]
+            if "test" in records[-1]:
+                found = record.get("test", {}).get(name, {})
+                difference = found.get("difference")
+                row.append("-" if difference is None else f"{difference:+.2f}")
+                row += [p_value(found.get(key)) for key in ("p", "p_adjusted")]
+            rows.append(row)
+    header = ["metric", *(["system"] if several else [])]
+    header += ["precision", "recall", "F1"] if isinstance(records[0][names[0]], dict) else ["score"]
+    header += ["95% from", "to"] if "confidence" in records[0] else []
+    header += ["difference", "p", "p (Holm)"] if "test" in records[-1] else []
+    return header, rows
+
+
+def _by_relation(records: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """A row a relation and system."""
+    several = len(records) > 1
+    names = sorted({name for record in records for name in record["relations"]})
+    rows = []
+    for name in names:
+        for record in records:
+            if found := record["relations"].get(name):
+                row = [name, *([record["system"]] if several else [])]
+                row += [str(found[key]) for key in ("gold", "predicted", "correct")]
+                rows.append(row + [percent(found[key]) for key in ("precision", "recall", "f1")])
+    header = ["relation", *(["system"] if several else []), "gold", "predicted", "correct"]
+    return [*header, "precision", "recall", "F1"], rows

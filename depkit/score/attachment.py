@@ -1,137 +1,50 @@
-"""Attachment scores: per-sentence counts that add up, and the percentages of their sums.
+"""Attachment scores and accuracies over the same words in the gold and in every system.
 
 As the CoNLL-X and CoNLL 2009 shared tasks' scripts (eval07.pl, eval09.pl) count; Buchholz and
-Marsi (2006), Hajic et al. (2009). UEM and LEM are the complete-match shares of Yamada and
-Matsumoto (2003), unlabelled and labelled.
+Marsi (2006), Hajic et al. (2009). UEM and LEM are the complete-match shares and RA is the root
+accuracy of Yamada and Matsumoto (2003); CLAS as Zeman et al. (2018).
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import compress
-from operator import and_, eq
 
 import numpy as np
 
-import depkit
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike
 from depkit.corpus.sentence import Sentence
-from depkit.score.pairing import Source, pairs, source
+from depkit.score import relations, structure
+from depkit.score.evaluation import Evaluation, Metric
+from depkit.score.pairing import source
 from depkit.score.punctuation import Policy, policy
+from depkit.score.words import Comparison, Words, compare
 
 # What is counted in a sentence: 1; its words; and of the words that are not left out as
 # punctuation, all, those with the right head, relation, both; then whether every one has the
-# right head, and both (true where nothing is scored, as in eval09.pl); and the words, scored or
-# not, that the system gave no head at all.
+# right head, and both (true where nothing is scored, as in eval09.pl), and whether the same ones
+# are roots; those with a content relation in the gold, by the system, and rightly both; of all
+# words, those with the right tags, features, lemma; and the words, scored or not, that the system
+# gave no head; whether there is a cycle; whether there are several roots.
 COUNTS = (
     "sentences", "words", "scored", "heads", "labels", "both",
-    "complete_heads", "complete_both", "headless",
+    "complete_heads", "complete_both", "roots", "content_gold", "content_predicted",
+    "content_both", "upos", "xpos", "feats", "lemmas", "headless", "cyclic", "many_roots",
 )  # fmt: skip
 
-# A metric is 100 times the quotient of two sums of counts.
 METRICS = {
-    "UAS": ("heads", "scored"),
-    "LAS": ("both", "scored"),
-    "LA": ("labels", "scored"),
-    "UEM": ("complete_heads", "sentences"),
-    "LEM": ("complete_both", "sentences"),
+    "UAS": Metric("heads", "scored", "scored"),
+    "LAS": Metric("both", "scored", "scored"),
+    "LA": Metric("labels", "scored", "scored"),
+    "UEM": Metric("complete_heads", "sentences", "sentences"),
+    "LEM": Metric("complete_both", "sentences", "sentences"),
+    "RA": Metric("roots", "sentences", "sentences"),
+    "CLAS": Metric("content_both", "content_gold", "content_predicted"),
+    "UPOS": Metric("upos", "words", "words"),
+    "XPOS": Metric("xpos", "words", "words"),
+    "FEATS": Metric("feats", "words", "words"),
+    "Lemmas": Metric("lemmas", "words", "words"),
 }
-SUBTYPES = ("keep", "drop")
-
-
-def percentages(totals: np.ndarray) -> dict[str, np.ndarray]:
-    """Every metric of summed counts, in percent.
-
-    totals: [..., count], columns as in COUNTS; the result's arrays are [...], so that a
-    thousand resampled sums are scored at once. "scored" must not be 0.
-    """
-    column = {name: totals[..., i] for i, name in enumerate(COUNTS)}
-    return {
-        metric: 100.0 * column[part] / column[whole] for metric, (part, whole) in METRICS.items()
-    }
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """How one system did, sentence by sentence.
-
-    system: its name; counts: [sentence, count] int64, columns as in COUNTS; punct and
-    subtypes: the choices behind them. Metrics are in percent, not rounded.
-    """
-
-    system: str
-    counts: np.ndarray
-    punct: str = "keep"
-    subtypes: str = "keep"
-
-    @cached_property
-    def totals(self) -> dict[str, int]:
-        """The sum of each count over all sentences, by name."""
-        return dict(zip(COUNTS, self.counts.sum(axis=0).tolist(), strict=True))
-
-    @cached_property
-    def scores(self) -> dict[str, float]:
-        """Every metric by name, in percent."""
-        return {name: float(x) for name, x in percentages(self.counts.sum(axis=0)).items()}
-
-    @property
-    def sentences(self) -> int:
-        """The number of sentences."""
-        return self.totals["sentences"]
-
-    @property
-    def words(self) -> int:
-        """The number of gold words, punctuation included."""
-        return self.totals["words"]
-
-    @property
-    def scored(self) -> int:
-        """The number of gold words that count."""
-        return self.totals["scored"]
-
-    @property
-    def UAS(self) -> float:
-        """Unlabelled attachment score: the share of words with the right head."""
-        return self.scores["UAS"]
-
-    @property
-    def LAS(self) -> float:
-        """Labelled attachment score: the share of words with the right head and relation."""
-        return self.scores["LAS"]
-
-    @property
-    def LA(self) -> float:
-        """Label accuracy: the share of words with the right relation, whatever the head."""
-        return self.scores["LA"]
-
-    @property
-    def UEM(self) -> float:
-        """Unlabelled exact match: the share of sentences whose every head is right."""
-        return self.scores["UEM"]
-
-    @property
-    def LEM(self) -> float:
-        """Labelled exact match: the share of sentences whose heads and relations are right."""
-        return self.scores["LEM"]
-
-    @property
-    def signature(self) -> str:
-        """The choices behind the numbers, `key:value` joined by `|`, in one line.
-
-        A `|` or `%` in a list of tags is percent-encoded.
-        """
-        punct = self.punct.replace("%", "%25").replace("|", "%7C")
-        version = getattr(depkit, "__version__", "unknown")
-        return (
-            f"depkit:{version}|punct:{punct}|subtypes:{self.subtypes}"
-            f"|sentences:{self.sentences}|words:{self.words}|scored:{self.scored}"
-        )
-
-    def as_dict(self) -> dict[str, str | int | float]:
-        """What `depkit eval --json` prints."""
-        sizes = {name: self.totals[name] for name in ("sentences", "words", "scored")}
-        return {"system": self.system, "signature": self.signature, **sizes, **self.scores}
+TAGS = {"UPOS": "upos", "XPOS": "xpos", "FEATS": "feats", "Lemmas": "lemma"}  # their columns
+ARCS = ("UAS", "LAS", "LA")  # the metrics of words that leave out punctuation
 
 
 def evaluate(
@@ -163,85 +76,128 @@ def evaluate_systems(
 ) -> list[Evaluation]:
     """Score several systems against one gold standard, read once; see `evaluate`."""
     leave_out = policy(punct)
+    columns = {"deprel", *TAGS.values(), leave_out.column}
     systems = [source(pred, encoding) for pred in preds]
-    counts = _count(source(gold, encoding), systems, leave_out, subtypes)
-    return [
-        Evaluation(system.name, counts[i], leave_out.name, subtypes)
-        for i, system in enumerate(systems)
-    ]
+    words = compare(source(gold, encoding), systems, columns, subtypes)
+    scored = scored_words(words, leave_out)
+    choices = (("punct", leave_out.name), ("subtypes", subtypes))
+    return [_evaluation(words, system, scored, choices) for system in words.systems]
 
 
-def count_attachments(
-    gold: Iterable[Sentence],
-    pred: Iterable[Sentence],
-    punct: str = "keep",
-    subtypes: str = "keep",
-) -> np.ndarray:
-    """The counts of one system, [sentence, count] int64, columns as in COUNTS.
+def scored_words(words: Comparison, leave_out: Policy) -> np.ndarray:
+    """[word] bool, the gold words that are not left out as punctuation.
 
-    Parameters and errors as in `evaluate`.
+    Raises FormatError where the policy's column is empty and where no word is left.
     """
-    counts: np.ndarray = _count(source(gold), [source(pred)], policy(punct), subtypes)[0]
-    return counts
-
-
-def _count(gold: Source, systems: Sequence[Source], leave_out: Policy, subtypes: str) -> np.ndarray:
-    """Counts of every system, [system, sentence, count]."""
-    if subtypes not in SUBTYPES:
-        raise ValueError(f"subtypes are 'keep' or 'drop', not {subtypes!r}")
-    drop = subtypes == "drop"
-    rows: list[list[tuple[int, ...]]] = [[] for _ in systems]
-    blank = True
-    for number, (reference, predictions) in enumerate(pairs(gold, systems), start=1):
-        if -1 in reference.head:
-            raise _headless_gold(reference, number)
-        blank = blank and leave_out.lacks_column(reference)
-        scored = leave_out.scored(reference)
-        for row, predicted in zip(rows, predictions, strict=True):
-            row.append(_sentence_counts(reference, predicted, scored, drop))
-    counts = np.array(rows, dtype=np.int64).reshape(len(systems), -1, len(COUNTS))
-    _check_any(gold, counts, blank, leave_out)
-    return counts
-
-
-def _sentence_counts(
-    gold: Sentence, predicted: Sentence, scored: list[bool], drop: bool
-) -> tuple[int, ...]:
-    """One row of counts; C-speed iterators, for a sentence is too short for numpy."""
-    head = list(map(eq, gold.head, predicted.head))
-    label = list(map(eq, _relations(gold, drop), _relations(predicted, drop)))
-    words = sum(scored)
-    heads = sum(compress(head, scored))
-    labels = sum(compress(label, scored))
-    both = sum(compress(map(and_, head, label), scored))
-    headless = predicted.head.count(-1)
-    return (1, len(scored), words, heads, labels, both, heads == words, both == words, headless)
-
-
-def _relations(sentence: Sentence, drop: bool) -> list[str]:
-    if drop:
-        return [deprel.partition(":")[0] for deprel in sentence.deprel]
-    return sentence.deprel
-
-
-def _headless_gold(gold: Sentence, number: int) -> FormatError:
-    word = gold.head.index(-1)
-    what = f"word {word + 1} of sentence {number}, {gold.form[word]!r}, has no head in the gold"
-    return FormatError(*gold.place(word), f"{what}; only annotated sentences can be scored against")
-
-
-def _check_any(gold: Source, counts: np.ndarray, blank: bool, leave_out: Policy) -> None:
-    """Percentages of nothing are refused, and so is a policy without its column."""
-    name = gold.name or "gold"
-    if counts.shape[1] == 0:
-        raise FormatError(name, 0, "", "no sentences to score against")
-    if blank and leave_out.column != "form":
-        column = leave_out.column.upper()
+    if leave_out.name == "keep":
+        return np.ones(words.size, bool)
+    name = words.gold.name or "gold"
+    column = leave_out.column
+    if column != "form" and words.is_blank(words.gold, column):
         raise FormatError(
-            name, 0, "", f"punctuation policy {leave_out.name!r} reads {column}, which is _"
-            " throughout; choose one that reads another column, such as 'unicode' (FORM)",
+            name, 0, "", f"punctuation policy {leave_out.name!r} reads {column.upper()}, which is"
+            " _ throughout; choose one that reads another column, such as 'unicode' (FORM)",
         )  # fmt: skip
-    if not counts[..., COUNTS.index("scored")].any():
+    scored = ~words.of_values(words.gold, column, leave_out.is_punctuation).astype(bool)
+    if not scored.any():
         raise FormatError(
             name, 0, "", f"punctuation policy {leave_out.name!r} leaves no word to score"
         )
+    return scored
+
+
+def _evaluation(
+    words: Comparison, system: Words, scored: np.ndarray, choices: tuple[tuple[str, str], ...]
+) -> Evaluation:
+    correct = correctness(words, system)
+    counts = _counts(words, system, scored, correct)
+    return Evaluation(
+        system.name,
+        counts,
+        COUNTS,
+        METRICS,
+        choices,
+        _undefined(words, system, counts),
+        {name: of[scored] if name in ARCS else of for name, of in correct.items()},
+        _relations(words, system, scored, correct["LAS"]),
+    )
+
+
+def correctness(words: Comparison, system: Words) -> dict[str, np.ndarray]:
+    """[word] bool for each metric of words: whether the system is right there.
+
+    A lemma that the gold does not have, `_`, is right whatever the system says.
+    """
+    gold = words.gold
+    correct = {"UAS": gold.head == system.head}
+    correct["LA"] = gold.code["deprel"] == system.code["deprel"]
+    correct["LAS"] = correct["UAS"] & correct["LA"]
+    correct |= {name: gold.code[tag] == system.code[tag] for name, tag in TAGS.items()}
+    correct["Lemmas"] = correct["Lemmas"] | words.of_values(gold, "lemma", "_".__eq__)
+    return correct
+
+
+def _counts(
+    words: Comparison, system: Words, scored: np.ndarray, correct: dict[str, np.ndarray]
+) -> np.ndarray:
+    """[sentence, count] int64, columns as in COUNTS."""
+    gold = words.gold
+    content_gold = scored & words.of_values(gold, "deprel", relations.is_content)
+    content_predicted = scored & words.of_values(system, "deprel", relations.is_content)
+    by_word = {
+        "words": np.ones(words.size, bool),
+        "scored": scored,
+        "heads": scored & correct["UAS"],
+        "labels": scored & correct["LA"],
+        "both": scored & correct["LAS"],
+        "roots": scored & ((gold.head == 0) != (system.head == 0)),  # so far, the mistaken ones
+        "content_gold": content_gold,
+        "content_predicted": content_predicted,
+        "content_both": content_gold & correct["LAS"],
+        "upos": correct["UPOS"],
+        "xpos": correct["XPOS"],
+        "feats": correct["FEATS"],
+        "lemmas": correct["Lemmas"],
+        "headless": system.head == -1,
+        "cyclic": structure.on_cycle(system.head, words.starts),
+        "many_roots": system.head == 0,
+    }
+    of = {name: words.sums(counted) for name, counted in by_word.items()}
+    of["sentences"] = np.ones(len(words.lengths), np.int64)
+    of["complete_heads"] = of["heads"] == of["scored"]
+    of["complete_both"] = of["both"] == of["scored"]
+    of["roots"] = of["roots"] == 0
+    of["cyclic"] = of["cyclic"] > 0
+    of["many_roots"] = of["many_roots"] > 1
+    return np.stack([of[name] for name in COUNTS], axis=1).astype(np.int64)
+
+
+def _undefined(words: Comparison, system: Words, counts: np.ndarray) -> frozenset[str]:
+    """The metrics that this gold and this system cannot have.
+
+    Tags where one of the two has only `_`; CLAS where the gold has relations that are not UD's,
+    or no content word.
+    """
+    missing = [
+        name
+        for name, column in TAGS.items()
+        if words.is_blank(words.gold, column) or words.is_blank(system, column)
+    ]
+    universal = words.of_values(words.gold, "deprel", relations.is_universal).all()
+    if not universal or not counts[:, COUNTS.index("content_gold")].any():
+        missing.append("CLAS")
+    return frozenset(missing)
+
+
+def _relations(
+    words: Comparison, system: Words, scored: np.ndarray, right: np.ndarray
+) -> dict[str, tuple[int, int, int]]:
+    """For each relation of scored words: gold, predicted, with the right head and relation."""
+    names = words.values["deprel"]
+    gold, predicted = words.gold.code["deprel"], system.code["deprel"]
+    counts = [
+        np.bincount(code[chosen], minlength=len(names)).tolist()
+        for code, chosen in ((gold, scored), (predicted, scored), (gold, scored & right))
+    ]
+    found = dict(zip(names, zip(*counts, strict=True), strict=True))
+    return {name: found[name] for name in sorted(found) if any(found[name])}

@@ -10,8 +10,12 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, read
 from depkit.corpus.sentence import Sentence
 
-ADVICE = "trees are compared over the same words: parse the gold file's own words"
-_SHOWN = 3  # how many words from the first difference on an error quotes
+ADVICE = (
+    "trees are compared over the same words: parse the gold file's own, or score other tokens"
+    " with depkit eval --align"
+)
+_AROUND = 5  # how many words before and after the first difference an error quotes
+_LONG = 40  # characters of a word that are quoted
 
 
 @dataclass(frozen=True)
@@ -62,24 +66,28 @@ def _other_words(gold: Sentence, predicted: Sentence, number: int) -> FormatErro
     file, line, sent_id = predicted.place(min(word, len(predicted) - 1))
     there = _place(gold, min(word, len(gold) - 1), number)
     look_alike = _normal(gold.form[word : word + 1]) == _normal(predicted.form[word : word + 1])
-    ours, theirs = (_quoted(sentence, word, look_alike) for sentence in (predicted, gold))
-    if word == len(predicted):
-        what = f"ends after word {word}, {predicted.form[-1]!r}, but {there} goes on with {theirs}"
-    elif word == len(gold):
-        what = f"goes on with {ours} as word {word + 1}, but ends at {there}"
-    else:
-        what = f"has {ours} from word {word + 1} on, but {there} has {theirs}"
-        what += " (equal but for Unicode normalisation)" if look_alike else ""
-    return FormatError(
-        file, line, sent_id or gold.sent_id, f"sentence {number} {what}; {ADVICE}"
-    )  # fmt: skip
+    ours, theirs = (around(sentence.form, word, look_alike) for sentence in (predicted, gold))
+    what = f"sentence {number}, word {word + 1} is another: {ours}, but {there} has {theirs}"
+    what += " (equal but for Unicode normalisation)" if look_alike else ""
+    return FormatError(file, line, sent_id or gold.sent_id, f"{what}; {ADVICE}")
+
+
+def around(forms: Sequence[str], word: int, escaped: bool = False) -> str:
+    """A word in brackets among the words around it; escaped: in ASCII, for look-alikes."""
+    cut = [form[:_LONG] for form in forms[max(word - _AROUND, 0) : word + _AROUND + 1]]
+    place = min(word, _AROUND)
+    shown = [ascii(form)[1:-1] if escaped else form for form in cut]
+    shown[place:] = [f"[{shown[place]}]" if place < len(cut) else "[end]", *shown[place + 1 :]]
+    before = ["..."] if word > _AROUND else []
+    after = ["..."] if word + _AROUND + 1 < len(forms) else []
+    return f"'{' '.join([*before, *shown, *after])}'"
 
 
 def _gold_ended(
     gold: Source, last: Sentence | None, predicted: Sentence, number: int
 ) -> FormatError:
     there = _place(last, len(last) - 1, number - 1) if last else gold.name or "the gold"
-    what = f"sentence {number}, {_quoted(predicted, 0)}, is one too many: {there} ends before it"
+    what = f"sentence {number} is one too many: {around(predicted.form, 0)}; {there} ends before it"
     return FormatError(*predicted.place(), f"{what}; {ADVICE}")
 
 
@@ -88,14 +96,8 @@ def _system_ended(
 ) -> FormatError:
     file, line, _ = last.place(len(last) - 1) if last else (system.name, 0, "")
     there = _place(gold, 0, number)
-    what = f"ends after sentence {number - 1}, but {there} goes on with {_quoted(gold, 0)}"
+    what = f"ends after sentence {number - 1}, but {there} goes on with {around(gold.form, 0)}"
     return FormatError(file, line, gold.sent_id, f"{what}; {ADVICE}")
-
-
-def _quoted(sentence: Sentence, word: int, escaped: bool = False) -> str:
-    """A few words from one on; escaped: in ASCII, for words that look the same."""
-    shown = map(ascii if escaped else repr, sentence.form[word : word + _SHOWN])
-    return " ".join(shown) + (" ..." if len(sentence) > word + _SHOWN else "")
 
 
 def _normal(forms: list[str]) -> list[str]:

@@ -4,9 +4,6 @@ import csv
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-
-from depkit.corpus.sentence import Sentence
 
 PTB_TAGS = ("``", "''", ":", ",", ".")
 
@@ -15,7 +12,7 @@ PTB_TAGS = ("``", "''", ":", ",", ".")
 class Policy:
     """A punctuation convention, decided on the gold words alone.
 
-    name: as in the signature; column: the `Sentence` column it reads; is_punctuation:
+    name: as in the signature; column: the column of the words that it reads; is_punctuation:
     whether a word with that value in the column is left out.
     """
 
@@ -23,23 +20,7 @@ class Policy:
     column: str
     is_punctuation: Callable[[str], bool]
 
-    def scored(self, gold: Sentence) -> list[bool]:
-        """For each word of a gold sentence, whether it counts."""
-        return [not left_out for left_out in map(self.is_punctuation, self._values(gold))]
 
-    def lacks_column(self, gold: Sentence) -> bool:
-        """Whether a sentence has nothing but `_` where the policy would read.
-
-        `_` is a value like any other in FORM (CoNLL-09 derivations), so that never counts.
-        """
-        return self.column != "form" and set(self._values(gold)) <= {"_"}
-
-    def _values(self, gold: Sentence) -> list[str]:
-        values: list[str] = getattr(gold, self.column)
-        return values
-
-
-@lru_cache(maxsize=1 << 16)
 def is_unicode_punctuation(form: str) -> bool:
     r"""Whether a form is all Unicode punctuation, `^\p{P}+$` of eval07.pl and eval09.pl.
 
@@ -53,7 +34,7 @@ def is_punct_relation(deprel: str) -> bool:
     return deprel.partition(":")[0].lower() == "punct"
 
 
-def _nothing(form: str) -> bool:
+def _nothing(deprel: str) -> bool:
     return False
 
 
@@ -64,7 +45,7 @@ def _tagged(name: str, tags: tuple[str, ...], column: str = "xpos") -> Policy:
 POLICIES = {
     policy.name: policy
     for policy in (
-        Policy("keep", "form", _nothing),
+        Policy("keep", "deprel", _nothing),
         _tagged("ptb", PTB_TAGS),
         _tagged("ptb7", (*PTB_TAGS, "-LRB-", "-RRB-")),
         _tagged("ctb", ("PU",)),

@@ -2,9 +2,12 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 Row = Sequence[str]
+
+_NUMERIC = "0123456789.,+-<"
 
 _LATEX = str.maketrans(
     {character: "\\" + character for character in "&%$#_{}"}
@@ -12,31 +15,36 @@ _LATEX = str.maketrans(
 )
 
 
-def text_table(header: Row, rows: Sequence[Row], note: str) -> str:
+def text_table(header: Row, rows: Sequence[Row], note: str = "") -> str:
     """Columns aligned by blanks, numbers at the right; the note below."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    names = _names(header, rows)
     lines = []
     for row in (header, *rows):
-        numbers = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  ".join([row[0].ljust(widths[0]), *numbers]))
-    return "\n".join([*lines, note])
+        cells = [
+            cell.ljust(width) if name else cell.rjust(width)
+            for cell, width, name in zip(row, widths, names, strict=True)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join([*lines, *note.splitlines()])
 
 
-def markdown_table(header: Row, rows: Sequence[Row], note: str) -> str:
+def markdown_table(header: Row, rows: Sequence[Row], note: str = "") -> str:
     """A pipe table, numbers at the right; the note below, as an indented block of code."""
-    marks = [":--", *["--:"] * (len(header) - 1)]
+    marks = [":--" if name else "--:" for name in _names(header, rows)]
     escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     lines = ["| " + " | ".join(row) + " |" for row in (header, marks, *escaped)]
-    return "\n".join([*lines, "", f"    {note}"])
+    return "\n".join([*lines, *([""] if note else []), *(f"    {x}" for x in note.splitlines())])
 
 
-def latex_table(header: Row, rows: Sequence[Row], note: str) -> str:
+def latex_table(header: Row, rows: Sequence[Row], note: str = "") -> str:
     """A tabular in the rules of the package booktabs; the note above, as a comment."""
     body = [" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in (header, *rows)]
+    marks = "".join("l" if name else "r" for name in _names(header, rows))
     return "\n".join(
         [
-            f"% {note}",
-            rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
+            *(f"% {line}" for line in note.splitlines()),
+            rf"\begin{{tabular}}{{{marks}}}",
             r"\toprule",
             body[0],
             r"\midrule",
@@ -45,6 +53,43 @@ def latex_table(header: Row, rows: Sequence[Row], note: str) -> str:
             r"\end{tabular}",
         ]
     )
+
+
+TABLES = {"text": text_table, "markdown": markdown_table, "latex": latex_table}
+
+
+def _names(header: Row, rows: Sequence[Row]) -> list[bool]:
+    """Which columns hold names: the first, and those with a cell that is no number."""
+    return [i == 0 or any(row[i].strip(_NUMERIC) for row in rows) for i in range(len(header))]
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Files' names without their folders, where that tells them apart."""
+    bare = [name.rpartition("/")[2] or name for name in names]
+    return bare if len(set(bare)) == len(set(names)) else list(names)
+
+
+def percent(value: float | None, decimals: int = 2) -> str:
+    """A score as it stands in a table, `-` if there is none."""
+    return "-" if value is None else f"{value:.{decimals}f}"
+
+
+def p_value(value: float | None) -> str:
+    """A p value as it stands in a table."""
+    if value is None:
+        return "-"
+    return "<0.0001" if value < 0.00005 else f"{value:.4f}"
+
+
+def flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A record for CSV: what is nested has its keys joined by `_`; nothing for None."""
+    found: dict[str, Any] = {}
+    for key, value in record.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{key}_")
+        else:
+            found[prefix + key] = "" if value is None else value
+    return found
 
 
 def csv_table(header: Row, rows: Sequence[Row]) -> str:

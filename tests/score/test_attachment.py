@@ -14,15 +14,8 @@ import depkit
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.score.attachment import (
-    COUNTS,
-    METRICS,
-    Evaluation,
-    count_attachments,
-    evaluate,
-    evaluate_systems,
-    percentages,
-)
+from depkit.score.attachment import COUNTS, METRICS, evaluate, evaluate_systems
+from depkit.score.evaluation import Evaluation, percentages
 
 
 def sentences(text: str) -> list[Sentence]:
@@ -30,13 +23,22 @@ def sentences(text: str) -> list[Sentence]:
 
 
 def test_counts_by_hand() -> None:
-    counts = count_attachments(sentences(conllu(GOLD)), sentences(conllu(PREDICTED)))
+    counts = evaluate(sentences(conllu(GOLD)), sentences(conllu(PREDICTED))).counts
     assert counts.dtype == np.int64
-    assert counts.tolist() == [
-        # sentences, words, scored, heads, labels, both, complete heads and both, headless
-        [1, 8, 8, 7, 7, 6, 0, 0, 0],
-        [1, 3, 3, 3, 2, 2, 1, 0, 0],
-    ]
+    assert [dict(zip(COUNTS, row, strict=True)) for row in counts.tolist()] == [
+        {
+            "sentences": 1, "words": 8, "scored": 8, "heads": 7, "labels": 7, "both": 6,
+            "complete_heads": 0, "complete_both": 0, "roots": 1, "content_gold": 3,
+            "content_predicted": 3, "content_both": 2, "upos": 0, "xpos": 0, "feats": 8,
+            "lemmas": 8, "headless": 0, "cyclic": 0, "many_roots": 0,
+        },
+        {
+            "sentences": 1, "words": 3, "scored": 3, "heads": 3, "labels": 2, "both": 2,
+            "complete_heads": 1, "complete_both": 0, "roots": 1, "content_gold": 2,
+            "content_predicted": 3, "content_both": 2, "upos": 1, "xpos": 0, "feats": 3,
+            "lemmas": 3, "headless": 0, "cyclic": 0, "many_roots": 0,
+        },
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -78,8 +80,43 @@ def test_policies_by_hand(
         "sentences": 2,
         "words": 11,
         "scored": scored,
-        **{metric: getattr(result, metric) for metric in METRICS},
+        **{metric: result.scores.get(metric) for metric in METRICS},
     }
+
+
+def test_metrics_without_their_annotation_are_not_defined() -> None:
+    gold = [[word[:4] + (word[4].lower(),) for word in tree] for tree in GOLD]
+    result = evaluate(sentences(conllu(gold)), sentences(conllu(PREDICTED)))
+    assert result.undefined == {"FEATS", "Lemmas"}
+    assert result.scores["CLAS"] == pytest.approx(100 * 2 * 4 / (5 + 6))
+    assert result.precision_recall("CLAS") == pytest.approx((100 * 4 / 6, 100 * 4 / 5))
+    assert result.scores["UPOS"] == pytest.approx(100 / 11)
+    assert result.as_dict()["Lemmas"] is None
+    stanford = [[word[:4] + ("nn",) for word in tree] for tree in GOLD]
+    assert "CLAS" not in evaluate(sentences(conllu(stanford)), sentences(conllu(gold))).scores
+
+
+def test_root_accuracy_asks_for_the_same_roots() -> None:
+    two_roots = [GOLD[0], [GOLD[1][0], (*GOLD[1][1][:3], 0, "dep"), GOLD[1][2]]]
+    assert evaluate(sentences(conllu(GOLD)), sentences(conllu(two_roots))).scores["RA"] == 50.0
+    assert evaluate(sentences(conllu(two_roots)), sentences(conllu(GOLD))).scores["RA"] == 50.0
+    result = evaluate(sentences(conllu(GOLD)), sentences(conllu(two_roots)))
+    assert (result.totals["many_roots"], result.totals["cyclic"]) == (1, 0)
+
+
+def test_cycles_are_counted_by_sentence() -> None:
+    cyclic = [[(*word[:3], (2, 1, 5, 5, 5, 0, 5, 5)[i], word[4]) for i, word in enumerate(GOLD[0])]]
+    result = evaluate(sentences(conllu(GOLD)), sentences(conllu([*cyclic, GOLD[1]])))
+    assert (result.totals["cyclic"], result.totals["many_roots"]) == (1, 0)
+
+
+def test_the_order_of_features_means_nothing() -> None:
+    gold, other, wrong = (
+        [new_sentence(["a"], {"head": ["0"], "deprel": ["root"], "feats": [feats]})]
+        for feats in ("Case=Nom|Number=Sing", "Number=Sing|Case=Nom", "Case=Nom")
+    )
+    assert evaluate(gold, other).scores["FEATS"] == 100.0
+    assert evaluate(gold, wrong).scores["FEATS"] == 0.0
 
 
 def test_nothing_scored_in_a_sentence_is_a_complete_match() -> None:
@@ -175,16 +212,17 @@ def test_several_systems_are_as_each_alone() -> None:
     gold, predicted = sentences(conllu(GOLD)), sentences(conllu(PREDICTED))
     both = evaluate_systems(gold, [predicted, gold], "ptb")
     assert both[0].scores == evaluate(gold, predicted, "ptb").scores
-    assert both[1].scores == dict.fromkeys(METRICS, 100.0)
+    assert both[1].scores == dict.fromkeys(both[1].scores, 100.0)
+    assert {"UAS", "LEM", "RA", "UPOS"} <= both[1].scores.keys()
 
 
 def test_percentages_of_many_resampled_sums() -> None:
     gold, predicted = sentences(conllu(GOLD)), sentences(conllu(PREDICTED))
-    counts = count_attachments(gold, predicted)
+    counts = evaluate(gold, predicted).counts
     resampled = counts[np.array([[0, 0], [0, 1], [1, 1]])].sum(axis=1)  # [resample, count]
-    shares = percentages(resampled)["LAS"]
+    shares = percentages(resampled, METRICS, COUNTS)["LAS"]
     assert shares.tolist() == pytest.approx([75.0, 800 / 11, 200 / 3])
-    assert shares[1] == Evaluation("", counts).LAS
+    assert shares[1] == Evaluation("", counts, COUNTS, METRICS).LAS
     assert counts.shape == (2, len(COUNTS))
 
 
@@ -222,7 +260,7 @@ def _scores(pairs: list[tuple[Sentence, Sentence]], punct: str) -> dict[str, flo
 @given(treebanks, policies)
 def test_gold_against_gold_is_100(pairs: list[tuple[Sentence, Sentence]], punct: str) -> None:
     scores = _scores([(gold, gold) for gold, _ in pairs], punct)
-    assert scores in (None, dict.fromkeys(METRICS, 100.0))
+    assert scores is None or scores == dict.fromkeys(scores, 100.0)
 
 
 @settings(max_examples=60, deadline=None)

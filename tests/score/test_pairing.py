@@ -41,55 +41,64 @@ def test_other_word(tmp_path: Path) -> None:
         text("we go", "we cannot go home now"),
         "\n" + text("we go", "we can not go home", ids=False),
     ) == (
-        "pred.conllu:6: s2: sentence 2 has 'can' 'not' 'go' ... from word 2 on,"
-        " but gold.conllu:7 has 'cannot' 'go' 'home' ..."
+        "pred.conllu:6: s2: sentence 2, word 2 is another: 'we [can] not go home',"
+        " but gold.conllu:7 has 'we [cannot] go home now'"
+    )
+
+
+def test_five_words_on_either_side_are_quoted(tmp_path: Path) -> None:
+    gold = "a b c d e f g h i j k l m n"
+    assert complaint(tmp_path, text(gold), text(gold.replace("g", "x"))) == (
+        "pred.conllu:8: s1: sentence 1, word 7 is another: '... b c d e f [x] h i j k l ...',"
+        " but gold.conllu:8 has '... b c d e f [g] h i j k l ...'"
     )
 
 
 def test_prediction_too_short(tmp_path: Path) -> None:
     assert complaint(tmp_path, text("we go home now"), text("we go")) == (
-        "pred.conllu:3: s1: sentence 1 ends after word 2, 'go',"
-        " but gold.conllu:4 goes on with 'home' 'now'"
+        "pred.conllu:3: s1: sentence 1, word 3 is another: 'we go [end]',"
+        " but gold.conllu:4 has 'we go [home] now'"
     )
 
 
 def test_prediction_too_long(tmp_path: Path) -> None:
     assert complaint(tmp_path, text("we go"), text("we go home")) == (
-        "pred.conllu:4: s1: sentence 1 goes on with 'home' as word 3, but ends at gold.conllu:3"
+        "pred.conllu:4: s1: sentence 1, word 3 is another: 'we go [home]',"
+        " but gold.conllu:3 has 'we go [end]'"
     )
 
 
 def test_prediction_ends_early(tmp_path: Path) -> None:
     assert complaint(tmp_path, text("we go", "so what"), text("we go")) == (
-        "pred.conllu:3: s2: ends after sentence 1, but gold.conllu:6 goes on with 'so' 'what'"
+        "pred.conllu:3: s2: ends after sentence 1, but gold.conllu:6 goes on with '[so] what'"
     )
 
 
 def test_prediction_empty(tmp_path: Path) -> None:
     assert complaint(tmp_path, text("we go"), "") == (
-        "pred.conllu: s1: ends after sentence 0, but gold.conllu:2 goes on with 'we' 'go'"
+        "pred.conllu: s1: ends after sentence 0, but gold.conllu:2 goes on with '[we] go'"
     )
 
 
 def test_prediction_has_more(tmp_path: Path) -> None:
     assert complaint(tmp_path, text("we go"), text("we go", "so what")) == (
-        "pred.conllu:6: s2: sentence 2, 'so' 'what', is one too many: gold.conllu:3 ends before it"
+        "pred.conllu:6: s2: sentence 2 is one too many: '[so] what'; gold.conllu:3 ends before it"
     )
     assert complaint(tmp_path, "", text("we go")) == (
-        "pred.conllu:2: s1: sentence 1, 'we' 'go', is one too many: gold.conllu ends before it"
+        "pred.conllu:2: s1: sentence 1 is one too many: '[we] go'; gold.conllu ends before it"
     )
 
 
 def test_first_difference_comes_before_the_number_of_sentences(tmp_path: Path) -> None:
     assert complaint(tmp_path, text("a b", "c d", "e"), text("a b", "c x")).startswith(
-        "pred.conllu:7: s2: sentence 2 has 'x'"
+        "pred.conllu:7: s2: sentence 2, word 2 is another: 'c [x]', but"
     )
 
 
 def test_look_alikes_are_told_apart(tmp_path: Path) -> None:
     assert complaint(tmp_path, text("caf\u00e9"), text("cafe\u0301")) == (
-        "pred.conllu:2: s1: sentence 1 has 'cafe\\u0301' from word 1 on,"
-        " but gold.conllu:2 has 'caf\\xe9' (equal but for Unicode normalisation)"
+        "pred.conllu:2: s1: sentence 1, word 1 is another: '[cafe\\u0301]',"
+        " but gold.conllu:2 has '[caf\\xe9]' (equal but for Unicode normalisation)"
     )
 
 
@@ -105,7 +114,9 @@ def test_only_the_second_system_has_more(tmp_path: Path) -> None:
     for name, words in {"gold": ["a"], "one": ["a"], "two": ["a", "b"]}.items():
         (tmp_path / f"{name}.conllu").write_text(text(*words))
     gold, *systems = (source(tmp_path / f"{name}.conllu") for name in ("gold", "one", "two"))
-    with pytest.raises(FormatError, match=r"two\.conllu:5: s2: sentence 2, 'b', is one too many"):
+    with pytest.raises(
+        FormatError, match=r"two\.conllu:5: s2: sentence 2 is one too many: '\[b\]'"
+    ):
         list(pairs(gold, systems))
 
 
@@ -116,7 +127,7 @@ def test_sentences_in_memory_are_numbered() -> None:
     held = list(gold)
     held[1].file, held[1].line = "", 0
     with pytest.raises(
-        FormatError, match=r"^s2: sentence 2 has 'e' .* but gold sentence 2 has 'd'"
+        FormatError, match=r"^s2: sentence 2, word 2 .*'c \[e\]', but gold sentence 2 has 'c \[d\]'"
     ):
         list(pairs(source(held), [source(predicted)]))
 

@@ -39,18 +39,21 @@ CASES = [
 @pytest.mark.parametrize(("pair", "punct", "metric", "correct", "of"), CASES)
 def test_counts_are_the_script_s(pair: str, punct: str, metric: str, correct: int, of: int) -> None:
     totals = score(pair, punct).totals
-    part, whole = METRICS[metric]
-    assert (totals[part], totals[whole]) == (correct, of)
+    assert (totals[METRICS[metric].correct], totals[METRICS[metric].gold]) == (correct, of)
 
 
-@pytest.mark.parametrize("metric", ["UAS", "LAS"])
+@pytest.mark.parametrize("metric", ["UAS", "LAS", "CLAS", "UPOS", "XPOS", "Lemmas"])
 def test_dropping_subtypes_is_the_ud_evaluation(metric: str) -> None:
     """On gold tokens; the CoNLL 2018 script cuts relations at the colon and keeps punctuation."""
     figures = expected()["ewt-goldtok"]["ud-evaluation"][metric]
     result = score("ewt-goldtok", "keep", "drop")
-    part, whole = METRICS[metric]
-    assert (result.totals[part], result.totals[whole]) == (figures["correct"], figures["gold"])
+    names = METRICS[metric]
+    found = [result.totals[name] for name in names]
+    assert found == [figures[name] for name in ("correct", "gold", "system")]
     assert result.scores[metric] == pytest.approx(figures["f1"], abs=1e-12)
+    assert result.precision_recall(metric) == pytest.approx(
+        (figures["precision"], figures["recall"]), abs=1e-12
+    )
 
 
 def test_every_oracle_was_found() -> None:

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import typer
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
+from depkit.cli.evaluate import NAMES
 from depkit.cli.main import app
-from depkit.score.attachment import METRICS
 from depkit.score.punctuation import POLICIES
 from depkit.training.recipe import recipe_names
 
@@ -65,7 +65,7 @@ VALUES = {
     "gold": FILE,
     "init": Value("MODEL", "model"),
     "max_time": Value("TIME"),
-    "metric": Value("METRIC", "words", tuple(METRICS)),
+    "metric": Value("METRIC", "words", tuple(NAMES)),
     "model": Value("MODEL", "model"),
     "output": FILE,
     "output_dir": DIRECTORY,

@@ -1,0 +1,442 @@
+"""The CoNLL 2018 evaluation: figures by hand, and those of udtools as a black box."""
+
+import json
+import random
+import unicodedata
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import read
+from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.score.conll18 import COUNTS, METRICS, SPACE, evaluate_aligned, universal_features
+from depkit.score.evaluation import Evaluation
+
+HERE = Path(__file__).parent
+TINY = HERE.parent / "data" / "tiny.conllu"
+SHARED = HERE.parents[2] / "shared"
+
+# "Il va au bord." "Vite !" and "Fin"
+GOLD = """\
+# sent_id = one
+1	Il	il	PRON	_	Person=3	2	nsubj	_	_
+2	va	aller	VERB	_	Mood=Ind	0	root	_	_
+3-4	au	_	_	_	_	_	_	_	_
+3	à	à	ADP	_	_	5	case	_	_
+4	le	le	DET	_	Definite=Def|Gender=Masc	5	det	_	_
+5	bord	bord	NOUN	N	Gender=Masc|Typo=No	2	obl:arg	_	_
+6	.	.	PUNCT	_	_	2	punct	_	_
+
+# sent_id = two
+1	Vite	_	ADV	_	_	0	root	_	_
+2	!	!	PUNCT	_	_	1	punct	_	_
+
+# sent_id = three
+1	Fin	fin	NOUN	_	_	0	root	_	_
+
+"""
+# The first two sentences are one, "au" is plain, "bord." is one word.
+SYSTEM = """\
+1	Il	il	PRON	_	Person=3	2	nsubj	_	_
+2	va	va	VERB	_	Mood=Ind	0	root	_	_
+3	au	à	ADP	_	_	2	case	_	_
+4	bord.	bord	NOUN	N	_	2	obl	_	_
+5	Vite	vite	ADV	_	Foo=Bar	2	conj	_	_
+6	!	!	X	_	_	5	punct	_	_
+
+1	Fin	fin	NOUN	_	_	0	root	_	_
+
+"""
+
+
+def sentences(text: str) -> list[Sentence]:
+    return list(read(text.splitlines(keepends=True), format="conllu"))
+
+
+def evaluated(gold: str, system: str, subtypes: str = "drop") -> Evaluation:
+    return evaluate_aligned(sentences(gold), [sentences(system)], subtypes)[0]
+
+
+def figures(evaluation: Evaluation) -> dict[str, tuple[int, int, int]]:
+    """Of each metric what is right, in the gold, by the system."""
+    of = evaluation.totals
+    return {name: (of[x.correct], of[x.gold], of[x.predicted]) for name, x in METRICS.items()}
+
+
+def test_by_hand() -> None:
+    assert figures(evaluated(GOLD, SYSTEM)) == {
+        "Tokens": (6, 8, 7),  # all but bord and the full stop
+        "Sentences": (1, 3, 2),
+        "Words": (5, 9, 7),  # Il va Vite ! Fin
+        "UPOS": (4, 9, 7),
+        "XPOS": (5, 9, 7),
+        "UFeats": (5, 9, 7),  # Foo is not universal
+        "AllTags": (4, 9, 7),
+        "Lemmas": (4, 9, 7),  # of Vite there is none
+        "UAS": (4, 9, 7),  # all but Vite's
+        "LAS": (4, 9, 7),
+        "CLAS": (3, 5, 5),  # Il va Fin
+        "MLAS": (2, 5, 5),  # va has got a function word
+        "BLEX": (2, 5, 5),
+    }
+
+
+def test_what_the_system_has_counts_where_it_begins() -> None:
+    found = evaluated(GOLD, SYSTEM)
+    of = {name: found.counts[:, column].tolist() for column, name in enumerate(COUNTS)}
+    assert of["sentences"] == [1, 1, 1] and of["sentences_predicted"] == [1, 0, 1]
+    assert of["words"] == of["scored"] == [6, 2, 1] and of["words_predicted"] == [4, 2, 1]
+    assert of["tokens"] == [5, 2, 1] and of["tokens_right"] == [3, 2, 1]
+    assert of["heads"] == [2, 1, 1] and of["content_predicted"] == [3, 1, 1]
+
+
+def test_conventions_of_an_evaluation() -> None:
+    first, second = evaluate_aligned(sentences(GOLD), [sentences(GOLD), sentences(SYSTEM)])
+    assert first.aligned and not first.right and set(first.scores) == set(METRICS)
+    assert set(first.scores.values()) == {100.0}
+    assert second.precision_recall("Words") == (500 / 7, 500 / 9)
+    assert second.scores["Words"] == pytest.approx(1000 / 16)
+    assert "align:characters|subtypes:drop|sentences:3|words:9|scored:9" in second.signature
+    assert (first.sentences, first.words, first.scored) == (3, 9, 9)
+
+
+def test_subtypes() -> None:
+    other = GOLD.replace("obl:arg", "obl")
+    assert figures(evaluated(GOLD, other)) == figures(evaluated(GOLD, GOLD))
+    kept = figures(evaluated(GOLD, other, "keep"))
+    assert [kept[name][0] for name in ("UAS", "LAS", "CLAS", "MLAS", "BLEX")] == [9, 8, 4, 4, 4]
+    assert kept["CLAS"][1:] == (5, 5)
+    with pytest.raises(ValueError, match="'keep' or 'drop'"):
+        evaluated(GOLD, GOLD, "some")
+
+
+def test_a_tree_that_is_none_counts_as_it_is() -> None:
+    lines = SYSTEM.splitlines(keepends=True)
+    lines[0] = lines[0].replace("\t2\tnsubj", "\t_\tnsubj")
+    lines[2] = lines[2].replace("\t2\tcase", "\t4\tcase")
+    lines[3] = lines[3].replace("\t2\tobl", "\t3\tobl")
+    lines[4] = lines[4].replace("\t2\tconj", "\t0\troot")
+    found = evaluated(GOLD, "".join(lines)).totals
+    assert [found[name] for name in ("headless", "cyclic", "many_roots")] == [1, 1, 1]
+    assert (found["heads"], found["both"], found["clas"], found["mlas"]) == (4, 4, 3, 3)
+
+
+def test_no_head_is_not_the_root() -> None:
+    gold = "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    assert evaluated(gold, gold.replace("\t0\t", "\t_\t")).totals["heads"] == 0
+
+
+def test_other_formats_and_paths(tmp_path: Path) -> None:
+    row = "\t".join
+    columns = [("1", "ab", "0", "root"), ("2", "c", "1", "dep")]
+    (tmp_path / "a.conllx").write_text(
+        "".join(row([i, f, "_", "_", "_", "_", h, d, "_", "_"]) + "\n" for i, f, h, d in columns)
+    )
+    (tmp_path / "b.conll09").write_text(
+        row(["1", "abc", *["_"] * 6, "0", "0", "root", "root", "_", "_"]) + "\n\n"
+    )
+    paths = [tmp_path / "a.conllx", tmp_path / "b.conll09"]
+    same, other = evaluate_aligned(paths[0], paths)
+    assert same.scores["LAS"] == 100.0 and same.system == str(paths[0])
+    assert figures(other)["Words"] == (0, 2, 1) and figures(other)["Sentences"] == (1, 1, 1)
+
+
+@pytest.mark.parametrize("form", [" ", "\u00a0"])
+def test_tokens_of_nothing_but_spaces(form: str) -> None:
+    """The script refuses them; spaCy makes them."""
+    tree = {"head": ["0", "1", "1"], "deprel": ["root", "dep", "dep"]}
+    with_space = [new_sentence(["a", form, "b"], tree)] * 2
+    without = [new_sentence(["a", "b"], {name: values[:2] for name, values in tree.items()})] * 2
+    pairs = [(with_space, without), (without, with_space), (with_space, with_space)]
+    found = [figures(evaluate_aligned(gold, [system])[0]) for gold, system in pairs]
+    assert [of["Tokens"] for of in found] == [(4, 6, 4), (4, 4, 6), (6, 6, 6)]
+    assert [of["UAS"] for of in found] == [(4, 6, 4), (4, 4, 6), (6, 6, 6)]
+    nothing = [new_sentence([form], {"head": ["0"], "deprel": ["root"]})]
+    assert evaluate_aligned(nothing, [nothing])[0].scores["Words"] == 100.0
+    assert evaluate_aligned(nothing, [[]])[0].scores["Words"] == 0.0
+
+
+def test_the_spaces_that_do_not_count_are_unicode_s() -> None:
+    spaces = [x for x in map(chr, range(0x110000)) if unicodedata.category(x) == "Zs"]
+    assert [x for x in map(chr, range(0x110000)) if SPACE.fullmatch(x)] == spaces
+
+
+@pytest.mark.parametrize(
+    ("feats", "expected"),
+    [
+        ("_", ""),
+        ("Number=Sing|Case=Nom", "Case=Nom|Number=Sing"),
+        ("Number[psor]=Sing|Typo=Yes|Case=Nom", "Case=Nom"),
+        ("Case=Nom|Case=Nom", "Case=Nom|Case=Nom"),
+    ],
+)
+def test_universal_features(feats: str, expected: str) -> None:
+    assert universal_features(feats) == expected
+
+
+def test_other_characters(tmp_path: Path) -> None:
+    gold, system = tmp_path / "gold.conllu", tmp_path / "system.conllu"
+    gold.write_text(GOLD)
+    system.write_text(SYSTEM.replace("bord.", "b\u00f4rd."))
+    with pytest.raises(FormatError) as caught:
+        evaluate_aligned(gold, [system])
+    error = caught.value
+    assert (error.file, error.line, error.sent_id) == (str(system), 4, "one")
+    assert str(error).startswith(
+        f"{system}:4: one: sentence 1 has 'Il va au [b\u00f4rd.] Vite ! Fin' (U+00F4), but {gold}:7"
+        " has 'Il va au [bord] . Vite ! Fin' (U+006F); "
+    )
+    assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("system", "line", "message"),
+    [
+        (SYSTEM.replace("1\tFin", "1\tFinale"), 8, "[Finale]' (U+0061), but gold sentence 3 has"),
+        (SYSTEM.replace("1\tFin", "1\tF"), 8, "[end]', but gold sentence 3 has"),
+        ("", 0, "has nothing, but gold sentence 1 has '[Il] va"),
+    ],
+)
+def test_more_or_less_characters(tmp_path: Path, system: str, line: int, message: str) -> None:
+    path = tmp_path / "system.conllu"
+    path.write_text(system)
+    forms = [["Il", "va", "au", "bord", "."], ["Vite", "!"], ["Fin"]]
+    gold = [new_sentence(form, {"head": ["0"] * len(form)}) for form in forms]
+    with pytest.raises(FormatError) as caught:
+        evaluate_aligned(gold, [path])
+    assert (caught.value.file, caught.value.line) == (str(path), line)
+    assert message in caught.value.message
+
+
+def test_gold_without_trees_or_sentences() -> None:
+    with pytest.raises(FormatError, match="has no head in the gold"):
+        evaluated(GOLD.replace("\t2\tobl", "\t_\tobl"), SYSTEM)
+    with pytest.raises(FormatError, match="no sentences"):
+        evaluate_aligned([], [sentences(SYSTEM)])
+
+
+# Against the official script: random versions of a treebank over the same characters. A sentence
+# is a list of tokens (form, is multiword, words), a word [form, lemma, upos, xpos, feats, deprel,
+# key, key of the head].
+Word = list[Any]
+Token = tuple[str, bool, list[Word]]
+
+
+def load(text: str) -> list[list[Token]]:
+    loaded = []
+    key = 0
+    for block in text.strip().split("\n\n"):
+        tokens: list[Token] = []
+        covered = 0
+        rows = [line.split("\t") for line in block.split("\n") if line[0] != "#"]
+        for row in rows:
+            first, dash, last = row[0].partition("-")
+            if dash:
+                tokens.append((row[1], True, []))
+                covered = int(last)
+            elif "." not in first:
+                if int(first) > covered:
+                    tokens.append((row[1], False, []))
+                head = key + int(row[6]) if row[6] != "0" else 0
+                tokens[-1][2].append([*row[1:6], row[7], key + int(first), head])
+        key += len(rows)
+        loaded.append(tokens)
+    return loaded
+
+
+def dump(treebank: list[list[Token]]) -> str:
+    lines = []
+    for tokens in treebank:
+        heads = tree([word for _, _, words in tokens for word in words])
+        number = 0
+        for form, multiword, words in tokens:
+            if multiword:
+                lines.append("\t".join([f"{number + 1}-{number + len(words)}", form] + ["_"] * 8))
+            for word in words:
+                number += 1
+                cells = [str(number), *word[:5], str(heads[number - 1]), word[5], "_", "_"]
+                lines.append("\t".join(cells))
+        lines.append("")
+    return "\n".join(lines) + "\n"
+
+
+def tree(words: list[Word]) -> list[int]:
+    """The heads as far as they make a tree with one root; others become the root's dependents."""
+    place = {word[6]: number for number, word in enumerate(words, start=1)}
+    heads = [place.get(word[7], 0) for word in words]
+    root = heads.index(0) + 1 if 0 in heads else 1
+    heads = [0 if number == root else head or root for number, head in enumerate(heads, start=1)]
+    for number in range(1, len(heads) + 1):
+        seen, at = set(), number
+        while at and at not in seen:
+            seen.add(at)
+            at = heads[at - 1]
+        if at:
+            heads[number - 1] = root
+    return heads
+
+
+def perturbed(treebank: list[list[Token]], rng: random.Random, rate: float) -> list[list[Token]]:
+    """Other tokens, sentences and annotation over the same characters."""
+    tokens = [token for sentence in treebank for token in sentence]
+    ends, new, begin = set(), [], 0
+    for sentence in treebank:
+        begin += sum(len(solid(form)) for form, _, _ in sentence)
+        ends.add(begin)
+    sentence_now: list[Token] = []
+    character = at = 0
+    while at < len(tokens):
+        size = rng.randint(1, 4) if rng.random() < rate else 0
+        group = deepcopy(tokens[at : at + max(size, 1)])
+        at += len(group)
+        for token in retokenised(group, rng) if size else group:
+            sentence_now.append(token)
+            character += len(solid(token[0]))
+            if rng.random() > rate / 2 if character in ends else rng.random() < rate / 20:
+                new.append(sentence_now)
+                sentence_now = []
+    new += [sentence_now] if sentence_now else []
+    for sentence in new:
+        reannotate([word for _, _, words in sentence for word in words], rng, rate / 4)
+    return new
+
+
+def solid(form: str) -> str:
+    return SPACE.sub("", form)
+
+
+def retokenised(group: list[Token], rng: random.Random) -> Iterator[Token]:
+    """Tokens as one multiword token, its words changed or not, or cut anew into plain ones."""
+    form = "".join(form for form, _, _ in group)
+    words = [word for _, _, several in group for word in several]
+    if rng.random() < 0.5:
+        if rng.random() < 0.4:
+            rng.choice(words)[0] = rng.choice(["x", words[0][0].swapcase()])
+        if rng.random() < 0.3:
+            words.insert(rng.randrange(len(words)), deepcopy(rng.choice(words)))
+        if rng.random() < 0.3:
+            words.pop(rng.randrange(len(words)))
+            words = words or [["x", "_", "X", "_", "_", "dep", -1, 0]]
+        yield form, True, words
+        return
+    places = [i for i in range(1, len(form)) if solid(form[i])]
+    cuts = sorted(rng.sample(places, min(len(places), rng.randrange(len(words) + 1))))
+    for i, (start, end) in enumerate(zip([0, *cuts], [*cuts, len(form)], strict=True)):
+        word = deepcopy(words[min(i, len(words) - 1)])
+        yield form[start:end], False, [[form[start:end], *word[1:]]]
+
+
+VALUES = {
+    1: ["_", "x"],
+    2: ["NOUN", "_"],
+    3: ["T", "_"],
+    4: ["_", "Case=Nom", "Number=Sing|Case=Acc", "Foo=Bar"],
+    5: ["case", "det", "obj", "nsubj:pass", "aux:pass", "punct", "mark", "root", "none"],
+}
+
+
+def reannotate(words: list[Word], rng: random.Random, rate: float) -> None:
+    for word in words:
+        for column, values in VALUES.items():
+            if rng.random() < rate:
+                word[column] = rng.choice(values)
+        if rng.random() < rate:
+            word[7] = rng.choice(words)[6]
+
+
+def official(udeval: Any, folder: Path, *texts: str) -> dict[str, tuple[int, int, int]]:
+    loaded = []
+    for text in texts:
+        path = folder / "file.conllu"
+        path.write_text(text, encoding="utf-8")
+        loaded.append(udeval.load_conllu_file(str(path)))
+    found = udeval.evaluate(*loaded)
+    return {
+        name: tuple(int(x) for x in (of.correct, of.gold_total, of.system_total))
+        for name, of in found.items()
+        if name in METRICS
+    }
+
+
+def test_every_figure_is_the_official_one(tmp_path: Path) -> None:
+    udeval = pytest.importorskip("udtools.udeval")
+    own = load(TINY.read_text(encoding="utf-8") + GOLD)
+    rng = random.Random(18)
+    for _ in range(150):
+        rate = rng.choice([0.1, 0.4, 0.9])
+        start = rng.randrange(len(own))
+        treebank = own[start : start + rng.choice([1, 2, 30])]
+        gold = dump(perturbed(treebank, rng, rng.choice([0.0, rate])))
+        system = dump(perturbed(treebank, rng, rate))
+        assert figures(evaluated(gold, system)) == official(udeval, tmp_path, gold, system)
+
+
+RELATIONS = (
+    "acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse"
+    " dislocated expl fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis"
+    " punct reparandum vocative xcomp root acl:relcl aux:pass nsubjpass dobj ref _ OBJ"
+).split()
+FEATURES = (
+    "PronType NumType Poss Reflex Foreign Abbr Typo ExtPos Gender Animacy NounClass Number Case"
+    " Definite Deixis DeixisRef Degree VerbForm Mood Tense Aspect Voice Evident Polarity Person"
+    " Polite Clusivity NumForm AdpType Style Variant Number[psor] Gender[psor] Strength case"
+).split()
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_relations_are_of_the_official_kinds(relation: str, tmp_path: Path) -> None:
+    """The first word is one for CLAS; what hangs on it is, or is a function word of it, or not."""
+    udeval = pytest.importorskip("udtools.udeval")
+    gold, system = (
+        f"1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n2\tb\t_\t_\t_\t_\t1\t{deprel}\t_\t_\n\n"
+        for deprel in (relation, "unknown")
+    )
+    for pair in ((gold, gold), (gold, system), (system, gold)):
+        assert figures(evaluated(*pair)) == official(udeval, tmp_path, *pair)
+
+
+def test_features_are_the_official_ones(tmp_path: Path) -> None:
+    udeval = pytest.importorskip("udtools.udeval")
+    for feature in FEATURES:
+        row = "1\ta\t_\t_\t_\t{}\t0\troot\t_\t_\n\n"
+        pair = row.format(f"{feature}=Yes"), row.format("_")
+        assert figures(evaluated(*pair)) == official(udeval, tmp_path, *pair)
+
+
+DEVELOPMENT = [
+    "ud-english-ewt/en_ewt-ud-dev", "ud-coptic-scriptorium/cop_scriptorium-ud-dev",
+    "ud-tamil-ttb/ta_ttb-ud-dev", "ud-vietnamese-vtb/vi_vtb-ud-dev",
+    "ud-chinese-gsd/zh_gsd-ud-dev", "ud-chinese-gsd-1.4/zh-ud-dev",
+    "ud-latin-perseus/la_perseus-ud-train",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DEVELOPMENT)
+def test_real_treebanks(name: str, shared: Path, tmp_path: Path) -> None:
+    udeval = pytest.importorskip("udtools.udeval")
+    rng = random.Random(name)
+    text = (shared / "data" / f"{name}.conllu").read_text(encoding="utf-8")
+    treebank = load(text)[:700]
+    text = "\n\n".join(text.split("\n\n")[: len(treebank)]) + "\n\n"
+    system = dump(perturbed(treebank, rng, 0.2))
+    found = figures(evaluated(text, system))
+    assert found == official(udeval, tmp_path, text, system)
+    assert found["Tokens"][0] < found["Tokens"][1] and found["MLAS"][0] > 100
+
+
+@pytest.mark.parametrize("pair", ["ewt-goldtok", "ewt-raw"])
+def test_oracles(pair: str, shared: Path) -> None:
+    oracle = json.loads((shared / "oracles" / "expected.json").read_text())[pair]
+    gold, system = (shared / "oracles" / oracle[side] for side in ("gold", "pred"))
+    found = evaluate_aligned(gold, [system])[0]
+    expected = oracle["ud-evaluation"]
+    assert figures(found) == {
+        name: (of["correct"], of["gold"], of["system"]) for name, of in expected.items()
+    }
+    for name, of in expected.items():
+        shown = found.scores[name], *found.precision_recall(name)
+        assert shown == pytest.approx((of["f1"], of["precision"], of["recall"]), abs=1e-9)

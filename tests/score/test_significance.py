@@ -1,0 +1,449 @@
+import math
+import tracemalloc
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from depkit.score import significance
+from depkit.score.evaluation import Evaluation, Metric
+from depkit.score.significance import (
+    TESTS,
+    Difference,
+    bootstrap_totals,
+    compare_systems,
+    holm,
+    interval_of,
+    intervals,
+    mcnemar,
+    p_values,
+    sentence,
+)
+
+COLUMNS = ("sentences", "scored", "heads", "both", "complete_heads", "tags")
+METRICS = {
+    "UAS": Metric("heads", "scored", "scored"),
+    "LAS": Metric("both", "scored", "scored"),
+    "UEM": Metric("complete_heads", "sentences", "sentences"),
+    "UPOS": Metric("tags", "scored", "scored"),
+}
+RESAMPLING = ("ar", "bootstrap")
+LENGTHS = np.array([3, 1, 7, 2, 9, 4, 5, 8])
+
+
+def accuracy(totals: np.ndarray) -> np.ndarray:
+    """[..., 3] -> [..., 2]: two kinds of right words of all words."""
+    return 100 * totals[..., :2] / totals[..., 2:]
+
+
+def some_counts(lengths: np.ndarray, seed: int, share: float) -> np.ndarray:
+    drawn = np.random.default_rng(seed)
+    right = [drawn.binomial(lengths, share), drawn.binomial(lengths, share)]
+    return np.stack([*right, lengths], axis=1)
+
+
+def some_system(
+    share: float, seed: int, sentences: int = 40, undefined: Sequence[str] = ()
+) -> Evaluation:
+    drawn = np.random.default_rng(seed)
+    lengths = np.arange(sentences) % 9 + 1
+    right = {name: drawn.random(lengths.sum()) < share for name in ("UAS", "LAS", "UPOS")}
+    starts = np.cumsum(lengths) - lengths
+    heads, both, tags = (np.add.reduceat(of, starts, dtype=np.int64) for of in right.values())
+    counts = np.stack([np.ones_like(lengths), lengths, heads, both, heads == lengths, tags], axis=1)
+    return Evaluation(
+        "system", counts, COLUMNS, METRICS, undefined=frozenset(undefined), right=right
+    )
+
+
+def monte_carlo_error(p: float, trials: int) -> float:
+    """Four standard deviations, and what 1 is added for."""
+    return 4 * math.sqrt(p * (1 - p) / trials) + 1 / trials
+
+
+# Approximate randomisation and the bootstrap against all swaps and all resamples
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_randomisation_against_all_swaps(seed: int) -> None:
+    first, second = some_counts(LENGTHS, seed, 0.8), some_counts(LENGTHS, seed + 50, 0.6)
+    differences = []
+    for swapped in product([False, True], repeat=len(LENGTHS)):
+        swap = np.array(swapped)[:, None]
+        one, other = np.where(swap, second, first), np.where(swap, first, second)
+        differences.append(np.abs(accuracy(other.sum(axis=0)) - accuracy(one.sum(axis=0))))
+    exact = (np.array(differences) >= differences[0] - 1e-9).mean(axis=0)
+    found = p_values(first, second, accuracy, "ar", 20_000, seed)
+    for p, expected in zip(found, exact, strict=True):
+        assert p == pytest.approx(expected, abs=monte_carlo_error(expected, 20_000))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bootstrap_against_all_resamples(seed: int) -> None:
+    lengths = LENGTHS[:4]
+    first, second = some_counts(lengths, seed, 0.8), some_counts(lengths, seed + 50, 0.6)
+    resamples = [list(drawn) for drawn in product(range(4), repeat=4)]
+    observed = accuracy(second.sum(axis=0)) - accuracy(first.sum(axis=0))
+    differences = np.array(
+        [accuracy(second[i].sum(axis=0)) - accuracy(first[i].sum(axis=0)) for i in resamples]
+    )
+    exact = (np.abs(differences - observed) >= np.abs(observed) - 1e-9).mean(axis=0)
+    found = p_values(first, second, accuracy, "bootstrap", 20_000, seed)
+    for p, expected in zip(found, exact, strict=True):
+        assert p == pytest.approx(expected, abs=monte_carlo_error(expected, 20_000))
+
+
+def test_every_resample_is_as_likely() -> None:
+    """The counts are powers of five, so that a total tells how often each sentence was drawn."""
+    counts = np.array([[1], [5], [25], [125]])
+    found = Counter(bootstrap_totals(counts, 20_000).ravel().tolist())
+    expected = Counter(counts[list(drawn), 0].sum() for drawn in product(range(4), repeat=4))
+    assert found.keys() == expected.keys()
+    for total, times in expected.items():
+        share = times / 256
+        assert found[total] / 20_000 == pytest.approx(share, abs=monte_carlo_error(share, 20_000))
+
+
+# The random numbers
+
+
+def test_sums_are_those_of_plain_integers() -> None:
+    """Large counts, so that a sum in single precision would be off."""
+    counts = np.random.default_rng(5).integers(0, 10**12, (70, 2))
+    numbers = np.random.PCG64(3).random_raw(70 * 4).tolist()
+    drawn = [(number >> 32) * 70 >> 32 for number in numbers]
+    rows = counts.tolist()
+    expected = [
+        [sum(rows[i][column] for i in drawn[start : start + 70]) for column in (0, 1)]
+        for start in range(0, 280, 70)
+    ]
+    assert bootstrap_totals(counts, 4, seed=3).tolist() == expected
+
+
+def test_figures_that_must_not_change() -> None:
+    """A paper's p values are found again with any later version of numpy, on any machine."""
+    first = np.array([[i % 3, i % 4, 5] for i in range(20)])
+    second = np.array([[i % 5, i * i % 5, 5] for i in range(20)])
+    assert bootstrap_totals(first, 3, seed=1)[:, 0].tolist() == [18, 15, 21]
+    times = [1000 * p_values(first, second, accuracy, test, 999, 1) for test in RESAMPLING]
+    assert np.rint(times).tolist() == [[11, 321], [6, 303]]
+
+
+@pytest.mark.parametrize("test", RESAMPLING)
+def test_the_seed_is_what_counts(test: str) -> None:
+    first, second = some_counts(LENGTHS, 1, 0.8), some_counts(LENGTHS, 2, 0.7)
+    one, again, other = (p_values(first, second, accuracy, test, 500, seed) for seed in (1, 1, 2))
+    assert one.tolist() == again.tolist() != other.tolist()
+
+
+@pytest.mark.parametrize("chunk", [1, 150, 700])
+def test_chunks_make_no_difference(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths = np.arange(70) % 9 + 1  # more than the 64 bits of a random number
+    first, second = some_counts(lengths, 1, 0.8), some_counts(lengths, 2, 0.75)
+
+    def figures() -> list[object]:
+        p = [p_values(first, second, accuracy, test, 99).tolist() for test in RESAMPLING]
+        return [bootstrap_totals(first, 13).tolist(), *p]
+
+    whole = figures()
+    monkeypatch.setattr(significance, "CHUNK", chunk)
+    assert figures() == whole
+
+
+@pytest.mark.parametrize("test", RESAMPLING)
+def test_memory_is_bounded(test: str) -> None:
+    """A hundred thousand words, ten million weights: 80 MB, if they were held at a time."""
+    lengths = np.full(10_000, 10)
+    first, second = some_counts(lengths, 1, 0.8), some_counts(lengths, 2, 0.8)
+    tracemalloc.start()
+    p_values(first, second, accuracy, test, 1000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40e6
+
+
+# p values
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_system_against_itself(test: str) -> None:
+    system = some_system(0.7, 1)
+    (found,) = compare_systems([system, system], test, 300)
+    assert found
+    assert set(found.values()) == {Difference(0, 1, 1)}
+
+
+@pytest.mark.parametrize("test", RESAMPLING)
+def test_the_same_score_by_other_sentences(test: str) -> None:
+    """No difference is as extreme as any, whatever the rounding of the scores."""
+    first = np.array([[1, 0, 3], [0, 2, 3], [2, 1, 3]])
+    assert p_values(first, first[[1, 2, 0]], accuracy, test, 300).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_the_order_of_systems_does_not_matter(test: str) -> None:
+    one, other = some_system(0.75, 1), some_system(0.7, 2)
+    (found,), (turned,) = (compare_systems(x, test, 300) for x in ([one, other], [other, one]))
+    assert {name: (-x.difference, x.p, x.adjusted) for name, x in found.items()} == turned
+    assert 0 < found["UAS"].p < 1
+
+
+@pytest.mark.parametrize("test", RESAMPLING)
+def test_rounding_breaks_no_tie(test: str) -> None:
+    """The systems differ in one sentence of two: a tie in every swap and in half the resamples."""
+    first, second = np.array([[1, 1, 3], [2, 2, 3]]), np.array([[2, 0, 3], [2, 2, 3]])
+
+    def rounded(totals: np.ndarray) -> np.ndarray:
+        scores = accuracy(totals)
+        return scores * (1 + 1e-13 * (np.arange(scores.size).reshape(scores.shape) % 7))
+
+    p = p_values(first, second, accuracy, test, 300).tolist()
+    assert p_values(first, second, rounded, test, 300).tolist() == p
+    assert p == [1, 1] if test == "ar" else p == pytest.approx([0.5, 0.5], abs=0.1)
+
+
+@pytest.mark.parametrize("test", RESAMPLING)
+def test_what_is_not_a_number_is_not_significant(test: str) -> None:
+    def nothing(totals: np.ndarray) -> np.ndarray:
+        return np.full_like(totals, np.nan, dtype=np.float64)
+
+    counts = some_counts(LENGTHS, 1, 0.5)
+    assert p_values(counts, counts[::-1], nothing, test, 10).tolist() == [1, 1, 1]
+
+
+@given(st.integers(0, 99), st.sampled_from(RESAMPLING), st.integers(1, 50), st.integers(1, 200))
+@settings(max_examples=50, deadline=None)
+def test_p_is_a_share_of_trials(seed: int, test: str, sentences: int, trials: int) -> None:
+    lengths = np.arange(sentences) % 9 + 1
+    first, second = some_counts(lengths, seed, 0.8), some_counts(lengths, seed + 1, 0.6)
+    for p in p_values(first, second, accuracy, test, trials, seed):
+        times = p * (1 + trials)
+        assert times == pytest.approx(round(times), abs=1e-9)
+        assert 1 <= round(times) <= 1 + trials
+
+
+@pytest.mark.parametrize("test", RESAMPLING)
+def test_p_is_uniform_where_nothing_differs(test: str) -> None:
+    """Two systems as good as each other differ significantly in one case of ten, at p <= 0.1."""
+    lengths = np.full(60, 20)
+    p = np.array(
+        [
+            p_values(
+                some_counts(lengths, seed, 0.8), some_counts(lengths, seed + 1000, 0.8),
+                accuracy, test, 199, seed,
+            )
+            for seed in range(200)
+        ]
+    )  # fmt: skip
+    assert (p <= 0.1).mean() == pytest.approx(0.1, abs=4 * math.sqrt(0.09 / 400))
+
+
+# McNemar's test
+
+
+def pair(one: int, other: int, both: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """Words that only the first system, only the second, and both have right."""
+    kinds = np.repeat([0, 1, 2], [one, other, both])
+    return kinds != 1, kinds != 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "p"),
+    [
+        (0, 0, 1),
+        (0, 1, 1),
+        (0, 2, 1 / 2),
+        (0, 5, 2 / 32),
+        (1, 9, 2 * (1 + 10) / 1024),
+        (9, 1, 2 * (1 + 10) / 1024),
+        (5, 5, 1),
+        (4, 5, 1),
+    ],
+)
+def test_mcnemar_by_hand(one: int, other: int, p: float) -> None:
+    assert mcnemar(*pair(one, other)) == pytest.approx(p, rel=1e-13)
+
+
+@given(st.integers(0, 300), st.integers(0, 300))
+@settings(deadline=None)
+def test_mcnemar_against_binomial_coefficients(one: int, other: int) -> None:
+    n = one + other
+    tail = sum(math.comb(n, i) for i in range(min(one, other) + 1))
+    p = mcnemar(*pair(one, other))
+    assert p == pytest.approx(min(1, 2 * tail / 2**n), rel=1e-11)
+    assert 0 < p <= 1
+
+
+@pytest.mark.parametrize("other", [500_000, 501_000, 502_000])
+def test_mcnemar_of_a_million_words(other: int) -> None:
+    """Against the normal approximation with continuity correction."""
+    one = 1_000_000 - other
+    z = max(0, other - one - 1) / 1000
+    expected = math.erfc(z / math.sqrt(2))
+    assert mcnemar(*pair(one, other)) == pytest.approx(expected, rel=1e-4)
+
+
+def test_mcnemar_wants_the_same_words() -> None:
+    with pytest.raises(ValueError, match="the same words"):
+        mcnemar(np.ones(1, bool), np.ones(2, bool))
+
+
+# Holm's method
+
+
+@pytest.mark.parametrize(
+    ("p", "adjusted"),
+    [
+        ([], []),
+        ([0.03], [0.03]),
+        ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),
+        ([0.5, 0.02, 0.4], [0.8, 0.06, 0.8]),
+        ([0.6, 0.9], [1, 1]),
+        ([0.2, 0.2], [0.4, 0.4]),
+    ],
+)
+def test_holm_by_hand(p: list[float], adjusted: list[float]) -> None:
+    assert holm(p) == pytest.approx(adjusted)
+
+
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_holm_keeps_the_order(p: list[float]) -> None:
+    adjusted = holm(p)
+    assert all(low <= high <= 1 for low, high in zip(p, adjusted, strict=True))
+    for i, j in product(range(len(p)), repeat=2):
+        assert p[i] > p[j] or adjusted[i] <= adjusted[j]
+    if p:
+        assert min(adjusted) == min(1, len(p) * min(p))
+
+
+# Intervals
+
+
+@pytest.mark.parametrize(("level", "expected"), [(95, [0, 100]), (40, [50, 50])])
+def test_interval_by_hand(level: float, expected: list[float]) -> None:
+    """Of two sentences, one all wrong and one all right: 0, 50, 100 at 1/4, 1/2, 1/4."""
+    counts = np.array([[0, 4], [4, 4]])
+    found = interval_of(counts, lambda of: 100 * of[..., :1] / of[..., 1:], 1000, 1, level)
+    assert found[:, 0].tolist() == expected
+
+
+def test_interval_against_the_standard_error() -> None:
+    counts = some_counts(np.full(400, 10), 1, 0.8)
+    low, high = interval_of(counts, accuracy, 4000)
+    error = 10 * counts[:, :2].std(axis=0) / 20  # of the mean over 400 sentences, in points
+    assert low == pytest.approx(accuracy(counts.sum(axis=0)) - 1.96 * error, abs=0.15)
+    assert high == pytest.approx(accuracy(counts.sum(axis=0)) + 1.96 * error, abs=0.15)
+
+
+def test_intervals_of_equal_sentences_have_no_width() -> None:
+    counts = np.tile([1, 4, 3, 1, 0, 4], (30, 1))
+    system = Evaluation("system", counts, COLUMNS, METRICS, undefined=frozenset({"UPOS"}))
+    assert intervals(system) == {"UAS": (75, 75), "LAS": (25, 25), "UEM": (0, 0)}
+
+
+def test_intervals_are_around_the_scores() -> None:
+    system = some_system(0.7, 1)
+    narrow, wide = intervals(system, level=50), intervals(system, level=99)
+    assert list(wide) == list(system.scores)
+    for name, score in system.scores.items():
+        assert 0 <= wide[name][0] < narrow[name][0] < score < narrow[name][1] < wide[name][1] <= 100
+
+
+def test_intervals_depend_on_the_seed() -> None:
+    system = some_system(0.7, 1)
+    assert intervals(system) == intervals(system, seed=1) != intervals(system, seed=2)
+
+
+@pytest.mark.parametrize("level", [0, 100, -5])
+def test_levels_that_do_not_exist(level: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 100"):
+        intervals(some_system(0.7, 1), level=level)
+
+
+# Several systems
+
+
+@pytest.mark.parametrize("test", RESAMPLING)
+def test_systems_are_compared_one_by_one(test: str) -> None:
+    """The other systems at hand change nothing but Holm's adjustment."""
+    first, *others = (some_system(share, i) for i, share in enumerate([0.7, 0.75, 0.8]))
+    found = compare_systems([first, *others], test, 500)
+    for name in METRICS:
+        together = [of[name] for of in found]
+        alone = [compare_systems([first, system], test, 500)[0][name] for system in others]
+        assert [x.p for x in together] == [x.p for x in alone] == [x.adjusted for x in alone]
+        assert [x.adjusted for x in together] == holm([x.p for x in together])
+        for x, system in zip(together, others, strict=True):
+            assert x.difference == system.scores[name] - first.scores[name]
+
+
+def test_p_values_of_metrics_are_those_of_counts() -> None:
+    first, second = some_system(0.7, 1), some_system(0.75, 2)
+
+    def uas(totals: np.ndarray) -> np.ndarray:
+        return 100 * totals[..., 2:3] / totals[..., 1:2]
+
+    (found,) = compare_systems([first, second], "ar", 500, 7)
+    (p,) = p_values(first.counts, second.counts, uas, "ar", 500, 7)
+    assert found["UAS"].p == p
+
+
+def test_mcnemar_of_metrics() -> None:
+    first, second = some_system(0.7, 1), some_system(0.8, 2)
+    (found,) = compare_systems([first, second], "mcnemar")
+    assert list(found) == ["UAS", "LAS", "UEM", "UPOS"]
+    assert found["LAS"].p == mcnemar(first.right["LAS"], second.right["LAS"])
+    exact = [system.counts[:, 4] == 1 for system in (first, second)]
+    assert found["UEM"].p == mcnemar(*exact) < 1
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_only_metrics_that_both_have(test: str) -> None:
+    """And Holm's family is of the systems that have the metric."""
+    first, second = some_system(0.7, 1), some_system(0.75, 2, undefined=["UPOS"])
+    without, with_tags = compare_systems([first, second, some_system(0.72, 3)], test, 100)
+    assert "UPOS" not in without
+    assert with_tags["UPOS"].p == with_tags["UPOS"].adjusted < 1
+    assert "UPOS" not in compare_systems([second, first], test, 100)[0]
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_nothing_to_compare(test: str) -> None:
+    with pytest.raises(ValueError, match="two systems or more"):
+        compare_systems([some_system(0.7, 1)], test)
+    with pytest.raises(ValueError, match="the same sentences"):
+        compare_systems([some_system(0.7, 1), some_system(0.7, 1, sentences=41)], test)
+
+
+def test_what_cannot_be_tested() -> None:
+    system = some_system(0.7, 1)
+    aligned = Evaluation("aligned", system.counts, COLUMNS, METRICS)
+    with pytest.raises(ValueError, match="aligned texts"):
+        compare_systems([aligned, aligned], "mcnemar")
+    with pytest.raises(ValueError, match="'ar' and 'bootstrap', not 't'"):
+        compare_systems([system, system], "t")
+    with pytest.raises(ValueError, match="a trial"):
+        compare_systems([system, system], "ar", 0)
+    with pytest.raises(ValueError, match="a sentence"):
+        bootstrap_totals(np.zeros((0, 2), np.int64), 10)
+    with pytest.raises(ValueError, match="the same sentences"):
+        p_values(system.counts, system.counts[:1], accuracy)  # would broadcast
+
+
+def test_sentences_under_the_table() -> None:
+    assert sentence("ar", 10_000, 1, 2) == (
+        "Difference from the first system; p: paired approximate randomisation over sentences"
+        " (10,000 trials, two-sided, seed 1), adjusted by Holm's method for 2 comparisons a metric."
+    )
+    assert sentence("bootstrap", 500, 2, 1) == (
+        "Difference from the first system; p: paired bootstrap over sentences"
+        " (500 trials, two-sided, seed 2)."
+    )
+    assert sentence("mcnemar", 500, 2, 1) == (
+        "Difference from the first system; p: McNemar's test over words, for UEM, LEM and RA over"
+        " sentences (exact, two-sided)."
+    )
