@@ -43,6 +43,20 @@ _depkit_value() {
                 0 | [1-9]*) echo "file" ;;
             esac
             ;;
+        "analyze")
+            case $2 in
+                --by) echo "words distance signed-distance direction depth branching siblings projectivity deprel base-deprel upos xpos feats length position frequency oov" ;;
+                --bins | --worst | --top | --seed | --encoding) echo "free" ;;
+                --preset) echo "words li2019 mcdonald-nivre conllx" ;;
+                --metric) echo "words UAS LAS LA UPOS XPOS FEATS Lemmas bin" ;;
+                --confusion) echo "words deprel upos xpos head" ;;
+                --test) echo "words ar bootstrap" ;;
+                --train | --plot | 0 | [1-9]*) echo "file" ;;
+                --punct) echo "words keep ptb ptb7 ctb unicode upos deprel" ;;
+                --subtypes) echo "words keep drop" ;;
+                --format) echo "words text json latex markdown csv" ;;
+            esac
+            ;;
         "show")
             case $2 in
                 --style) echo "words arcs tree" ;;
@@ -66,6 +80,7 @@ _depkit_options() {
         "train") echo "--output --dev --dev-split --recipe --config --set --init --seed --seeds --epochs --patience --max-time --resume --device --threads --encoding --quiet --verbose --help --debug" ;;
         "parse") echo "--model --input --tags --decode --root --format --output --output-dir --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "eval") echo "--punct --subtypes --align --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
+        "analyze") echo "--by --bins --preset --metric --confusion --worst --top --rer --confidence --test --seed --train --plot --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;
         "show") echo "--style --sentence --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;
         "info") echo "--json --quiet --verbose --help --debug" ;;
     esac
@@ -106,7 +121,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$place")
     else
-        reply="words train parse eval show info"
+        reply="words train parse eval analyze show info"
     fi
     COMPREPLY=()
     case $reply in

@@ -7,6 +7,7 @@ from types import FrameType
 
 import typer
 
+from depkit.cli.analyze import analyze_command
 from depkit.cli.evaluate import evaluate_command
 from depkit.cli.info import info_command
 from depkit.cli.parse import parse_command
@@ -30,6 +31,7 @@ app = typer.Typer(
 app.command("train")(train_command)
 app.command("parse")(parse_command)
 app.command("eval")(evaluate_command)
+app.command("analyze")(analyze_command)
 app.command("show")(show_command)
 app.command("info")(info_command)
 

@@ -29,7 +29,7 @@ class Spans(NamedTuple):
 def equal_spans(gold: np.ndarray, system: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The indices of spans that stand in both, in order: [same] in gold, [same] in system.
 
-    gold, system: [span, 2], sorted. A span that stands in one of them twice is found once.
+    gold, system: [span, 2], in the text's order. What stands in one of them twice is found once.
     """
     radix = 1 + max(gold.max(initial=0), system.max(initial=0))
     keys = (spans[:, 0] * radix + spans[:, 1] for spans in (gold, system))
@@ -49,8 +49,8 @@ def align(gold: Spans, system: Spans) -> np.ndarray:
     ours, theirs = _Walk(gold, pairs[0]), _Walk(system, pairs[1])
     while True:
         stops = ours.next_multiword(), theirs.next_multiword()
-        # All pairs up to there are on the walk's way, and no others.
-        begin = max(ours.pairs_before(ours.at), theirs.pairs_before(theirs.at))
+        # All pairs up to there are on the walk's way; no region takes one word of a pair alone.
+        begin = ours.pairs_before(ours.at)
         end = min(ours.pairs_before(stops[0]), theirs.pairs_before(stops[1]))
         if begin < end:
             aligned[pairs[1][begin:end]] = pairs[0][begin:end]
@@ -103,7 +103,7 @@ def _first(ours: _Walk, theirs: _Walk) -> _Walk:
 def _region(ours: _Walk, theirs: _Walk) -> tuple[int, int]:
     """Walks over the multiword token here and all that overlaps it; its first words in both."""
     token, other = (ours, theirs) if ours.multiword[ours.at] else (theirs, ours)
-    end = token.end[token.at]
+    end = max(token.end[token.at], token.start[token.at] + 1)  # one of spaces alone is passed, too
     if not other.multiword[other.at] and other.start[other.at] < token.start[token.at]:
         other.at += 1
     begin = ours.at, theirs.at

@@ -8,6 +8,7 @@ of PCG64, the same in every version of numpy.
 """
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -50,14 +51,16 @@ def interval_of(
 ) -> np.ndarray:
     """[2, value], the percentile bootstrap interval of each value of a statistic, low and high.
 
-    counts: [sentence, count] int64; statistic: [..., count] -> [..., value], and a value that is
-    not a number in some trial has no interval (NaN); level: in percent. Raises ValueError as
-    `bootstrap_totals`, and for a level that is not between 0 and 100.
+    counts: [sentence, count] int64; statistic: [..., count] -> [..., value]; trials in which a
+    value is not a number are left out, NaN if it never is one; level: in percent. Raises
+    ValueError as `bootstrap_totals`, and for a level that is not between 0 and 100.
     """
     if not 0 < level < 100:
         raise ValueError(f"a level of confidence is between 0 and 100 percent, not {level}")
     values = statistic(bootstrap_totals(counts, trials, seed))
-    return np.percentile(values, [50 - level / 2, 50 + level / 2], axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # no trial has a value: the ends are NaN
+        return np.nanpercentile(values, [50 - level / 2, 50 + level / 2], axis=0)
 
 
 def intervals(

@@ -7,6 +7,7 @@ from typing import Any
 
 Row = Sequence[str]
 
+_LONGEST = 54  # characters of a file's name
 _NUMERIC = "0123456789.,+-<"
 
 _LATEX = str.maketrans(
@@ -63,10 +64,37 @@ def _names(header: Row, rows: Sequence[Row]) -> list[bool]:
     return [i == 0 or any(row[i].strip(_NUMERIC) for row in rows) for i in range(len(header))]
 
 
-def short_names(names: Sequence[str]) -> list[str]:
-    """Files' names without their folders, where that tells them apart."""
-    bare = [name.rpartition("/")[2] or name for name in names]
-    return bare if len(set(bare)) == len(set(names)) else list(names)
+def short_names(paths: Sequence[str]) -> list[str]:
+    """What tells files apart: the fewest last folders, no common ending; printable, not endless."""
+    split = [path.split("/") for path in paths]
+    depth = 1
+    while len({tuple(parts[-depth:]) for parts in split}) < len(set(paths)):
+        depth += 1
+    split = [parts[-depth:] for parts in split]
+    _strip(split)
+    pieces = ["/".join(parts).split(".") for parts in split]
+    if len(paths) > 1:
+        _strip(pieces)
+    elif len(pieces[0]) > 1:
+        del pieces[0][-1]
+    names: list[str] = []
+    for i, parts in enumerate(pieces, start=1):
+        name = "".join(x if x.isprintable() else "?" for x in ".".join(parts)) or f"system {i}"
+        name = clipped(name, _LONGEST)
+        names.append(f"{name} ({i})" if name in names else name)
+    return names
+
+
+def clipped(text: str, longest: int) -> str:
+    """A text without its middle if it is longer than that."""
+    return text if len(text) <= longest else f"{text[: longest // 2]}…{text[-longest // 2 :]}"
+
+
+def _strip(split: list[list[str]]) -> None:
+    """Remove the last parts that all have in common, but leave each one part."""
+    while len({parts[-1] for parts in split}) == 1 and all(len(parts) > 1 for parts in split):
+        for parts in split:
+            del parts[-1]
 
 
 def percent(value: float | None, decimals: int = 2) -> str:

@@ -53,7 +53,7 @@ def test_text(files: tuple[str, str, str]) -> None:
         "system", "UAS", "LAS", "LA", "UEM", "LEM", "RA", "CLAS", "scored",
     ]  # fmt: skip
     assert row.split() == [
-        "worse.conllu", "66.67", "33.33", "66.67", "0.00", "0.00", "100.00", "50.00", "3",
+        "worse", "66.67", "33.33", "66.67", "0.00", "0.00", "100.00", "50.00", "3",
     ]  # fmt: skip
     assert signature.startswith("depkit:")
     assert signature.endswith("|punct:keep|subtypes:keep|sentences:1|words:3|scored:3")
@@ -175,7 +175,7 @@ def test_confidence_and_tests(files: tuple[str, str, str]) -> None:
     lines = out.splitlines()
     assert lines[0].split("  ")[0] == "metric"
     assert lines[3].split() == [
-        "UAS", "gold.conllu", "100.00", "100.00", "100.00", "+0.00", "1.0000", "1.0000",
+        "UAS", "gold", "(3)", "100.00", "100.00", "100.00", "+0.00", "1.0000", "1.0000",
     ]  # fmt: skip
     assert lines[-2] == (
         "Difference from the first system; p: paired approximate randomisation over sentences"

@@ -169,10 +169,9 @@ def test_words_that_cover_nothing_are_aligned_once() -> None:
         lists = []
         for _ in "gs":
             words = random_spans(rng, 6, 0.3, 2)
-            places = np.sort(rng.choices(range(6), k=3))
-            empty = np.stack([places, places], axis=1)
-            span = np.concatenate([words.span, empty])
-            multiword = np.append(words.multiword, [False] * 3)
+            places = np.array(sorted(rng.choices([0, *words.span[:, 1]], k=3)))
+            span = np.concatenate([words.span, np.stack([places, places], axis=1)])
+            multiword = np.append(words.multiword, [rng.random() < 0.3] * 3)
             form = np.append(words.form, [0] * 3)
             order = np.lexsort((span[:, 1], span[:, 0]))
             lists.append(Spans(span[order], multiword[order], form[order]))

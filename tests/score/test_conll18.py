@@ -155,6 +155,9 @@ def test_tokens_of_nothing_but_spaces(form: str) -> None:
     found = [figures(evaluate_aligned(gold, [system])[0]) for gold, system in pairs]
     assert [of["Tokens"] for of in found] == [(4, 6, 4), (4, 4, 6), (6, 6, 6)]
     assert [of["UAS"] for of in found] == [(4, 6, 4), (4, 4, 6), (6, 6, 6)]
+    words = [[word, "_", "_", "_", "_", "dep", key, 1] for key, word in enumerate("ab", start=1)]
+    multiword = sentences(dump([[(form, True, words)]]))
+    assert evaluate_aligned(multiword, [multiword])[0].scores["LAS"] == 100.0
     nothing = [new_sentence([form], {"head": ["0"], "deprel": ["root"]})]
     assert evaluate_aligned(nothing, [nothing])[0].scores["Words"] == 100.0
     assert evaluate_aligned(nothing, [[]])[0].scores["Words"] == 0.0

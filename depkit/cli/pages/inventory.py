@@ -10,6 +10,9 @@ from typer.core import TyperArgument, TyperGroup, TyperOption
 
 from depkit.cli.evaluate import NAMES
 from depkit.cli.main import app
+from depkit.score.analysis import METRICS, PRESETS
+from depkit.score.groupings import GROUPINGS
+from depkit.score.mistakes import CONFUSIONS
 from depkit.score.punctuation import POLICIES
 from depkit.training.recipe import recipe_names
 
@@ -55,8 +58,11 @@ DIRECTORY = Value("DIR", "directory")
 # What the parameters of string type take, by name, or by command and name where that differs.
 # All others tell it by their type: numbers, flags, choices.
 VALUES = {
+    "bins": Value("BINS"),
+    "by": Value("GROUPING", "words", tuple(GROUPINGS)),
     "config": FILE,
     "dev": FILE,
+    "confused": Value("WHAT", "words", tuple(CONFUSIONS)),
     "device": Value("DEVICE", "words", ("auto", "cpu", "cuda", "mps")),
     "diff": FILE,
     "encoding": Value("NAME"),
@@ -65,11 +71,14 @@ VALUES = {
     "gold": FILE,
     "init": Value("MODEL", "model"),
     "max_time": Value("TIME"),
-    "metric": Value("METRIC", "words", tuple(NAMES)),
+    "metric": Value("METRIC", "words", tuple(METRICS)),
+    "eval metric": Value("METRIC", "words", tuple(NAMES)),
     "model": Value("MODEL", "model"),
     "output": FILE,
     "output_dir": DIRECTORY,
+    "plot": FILE,
     "preds": FILE,
+    "preset": Value("NAME", "words", tuple(PRESETS)),
     "punct": Value("POLICY", "words", tuple(POLICIES)),
     "recipe": Value("NAME", "words", tuple(recipe_names())),
     "sentence": Value("ID"),

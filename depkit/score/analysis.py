@@ -1,0 +1,345 @@
+"""Scores of the words and arcs in each bin of a grouping: where systems differ, and how much."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from depkit.corpus.files import PathLike, read
+from depkit.corpus.sentence import Sentence
+from depkit.score.attachment import ARCS, TAGS, correctness, scored_words
+from depkit.score.bins import parse_bins
+from depkit.score.evaluation import signature
+from depkit.score.groupings import GROUPINGS, NEED_TRAIN, Groups, crossed, grouped, named
+from depkit.score.pairing import source
+from depkit.score.punctuation import policy
+from depkit.score.significance import DEFAULT_SEED, holm, interval_of, p_values
+from depkit.score.words import Comparison, compare
+
+# What is counted in a bin: gold words, predicted words, and the right ones of either: for depth,
+# say, a word with the right head may be in one bin in the gold and in another as predicted.
+COUNTS = ("gold", "predicted", "correct_gold", "correct_predicted")
+# What is right: head, relation, both, a tag, the lemma; or, as in the tables of the CoNLL-X
+# script, that the gold's and the prediction's bins are the same, whatever the head.
+METRICS = (*ARCS, *TAGS, "bin")
+
+
+@dataclass(frozen=True)
+class View:
+    """What to look at: groupings, crossed if several; bins of each or None; a metric."""
+
+    by: tuple[str, ...]
+    bins: tuple[str | None, ...] = ()
+    metric: str = "LAS"
+
+    def check(self) -> None:
+        """Raises ValueError for groupings, bins and metrics that do not exist or do not fit."""
+        for name in self.by:
+            if named(name) and self.by.count(name) > 1:
+                raise ValueError(f"grouping '{name}' is named twice")
+        if self.metric not in METRICS:
+            raise ValueError(f"no metric '{self.metric}'; there are {', '.join(METRICS)}")
+        numbers = [name for name in self.by if GROUPINGS[name].values]
+        if len(self.bins) > len(numbers):
+            raise ValueError(
+                f"more bins than groupings of numbers ({', '.join(numbers) or 'none'})"
+            )
+        for bins in self.bins:
+            if bins and bins != "each":
+                parse_bins(bins)
+
+
+_ONE_TO_NINE = "1,2,3,4,5,6,7,8,9,10-"
+# li2019: Figure 4 of Li et al. (2019), in seven subsets whose bounds the paper leaves open;
+# mcdonald-nivre: after McDonald and Nivre (2007); conllx: the tables of eval07.pl.
+PRESETS = {
+    "li2019": (View(("distance",), ("1,2,3,4,5-6,7-10,11-",)),),
+    "mcdonald-nivre": (
+        View(("length",), ("1-9,10-19,20-29,30-39,40-49,50-",)),
+        View(("distance",), (_ONE_TO_NINE,)),
+        View(("depth",), (_ONE_TO_NINE,)),
+    ),
+    "conllx": (
+        View(("upos",), (), "UAS"),
+        View(("upos",), (), "LA"),
+        View(("upos",), (), "LAS"),
+        View(("deprel",), (), "LA"),
+        View(("deprel",), (), "LAS"),
+        View(("direction",), (), "bin"),
+        View(("distance",), ("1,2,3-6,7-",), "bin"),
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Files that were read and are ready to be looked at.
+
+    words: gold and systems side by side; scored: [word] bool; correct: for each system, by
+    metric, [word] bool; choices: what stands in the signature.
+    """
+
+    words: Comparison
+    scored: np.ndarray
+    correct: list[dict[str, np.ndarray]]
+    choices: tuple[tuple[str, str], ...]
+
+    @property
+    def signature(self) -> str:
+        """The choices behind the numbers in one line, as in `Evaluation.signature`."""
+        sizes = (len(self.words.lengths), self.words.size, int(self.scored.sum()))
+        counts = zip(("sentences", "words", "scored"), map(str, sizes), strict=True)
+        return signature((*self.choices, *counts))
+
+
+def read_data(
+    gold: PathLike | Iterable[Sentence],
+    preds: Sequence[PathLike | Iterable[Sentence]],
+    columns: Iterable[str] = (),
+    punct: str = "keep",
+    subtypes: str = "keep",
+    encoding: str = "utf-8",
+    train: PathLike | None = None,
+) -> Data:
+    """Read a gold file and systems' files over the same words; see `attachment.evaluate`.
+
+    columns: those that the groupings read; train: a file whose forms are counted.
+    """
+    leave_out = policy(punct)
+    needed = {"deprel", "lemma", "upos", "xpos", "feats", leave_out.column, *columns}
+    systems = [source(pred, encoding) for pred in preds]
+    words = compare(source(gold, encoding), systems, needed, subtypes, places=True)
+    if train is not None:
+        counted = Counter(form for each in read(train, encoding=encoding) for form in each.form)
+        words = replace(words, train=counted)
+    correct = [correctness(words, system) for system in words.systems]
+    choices = (("punct", leave_out.name), ("subtypes", subtypes))
+    return Data(words, scored_words(words, leave_out), correct, choices)
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """A view of the data: for every bin and system the counts of `COUNTS`.
+
+    totals: [system, bin, count] int64; labels: the bins' names, in order.
+    """
+
+    view: View
+    data: Data
+    labels: list[str]
+    totals: np.ndarray
+    gold: Groups
+    predicted: list[Groups]
+    right: list[tuple[np.ndarray, np.ndarray]]
+
+    @property
+    def bins(self) -> list[int]:
+        """The bins that are not empty."""
+        return np.flatnonzero(self.totals[:, :, :2].any(axis=(0, 2))).tolist()
+
+    @property
+    def arcs(self) -> bool:
+        """Whether gold and prediction may be in different bins."""
+        return any(GROUPINGS[name].arcs for name in self.view.by)
+
+    def by_sentence(self, system: int, bins: Sequence[int]) -> np.ndarray:
+        """[sentence, bin * count] int64: the counts of some bins, sentence by sentence."""
+        place = np.full(len(self.labels), -1)
+        place[list(bins)] = np.arange(len(bins))
+        size = len(self.data.words.lengths)
+        counts = np.zeros((size, len(bins), len(COUNTS)), np.int64)
+        for start, groups, right in zip(
+            (0, 1), (self.gold, self.predicted[system]), self.right[system], strict=True
+        ):
+            code = place[groups.code]
+            kept = self.data.scored[groups.word] & (code >= 0)
+            cell = self.data.words.sentence[groups.word] * len(bins) + code
+            for i, chosen in ((start, kept), (start + 2, kept & right)):
+                flat = np.bincount(cell[chosen], minlength=size * len(bins))
+                counts[:, :, i] = flat.reshape(size, len(bins))
+        return counts.reshape(size, -1)
+
+
+def analyze(data: Data, view: View) -> Analysis:
+    """Group gold and predicted words and count them.
+
+    Raises ValueError as `View.check`, and for what needs a training file that is not there.
+    """
+    view.check()
+    words = data.words
+    if set(NEED_TRAIN) & set(view.by) and not words.train:
+        raise ValueError(f"'{'/'.join(sorted({*NEED_TRAIN} & {*view.by}))}' needs a training file")
+    bins = iter(view.bins)
+    parts = [
+        grouped(name, words, data.scored, next(bins, None) if GROUPINGS[name].values else None)
+        for name in view.by
+    ]
+    gold = reduce(crossed, (first for first, _ in parts))
+    predicted = [
+        reduce(crossed, (others[i] for _, others in parts)) for i in range(len(words.systems))
+    ]
+    right = []
+    for groups, correct in zip(predicted, data.correct, strict=True):
+        if view.metric == "bin":
+            same = gold.code == groups.code
+            right.append((same, same))
+        else:
+            right.append((correct[view.metric][gold.word], correct[view.metric][groups.word]))
+    totals = np.array(
+        [
+            _totals(data.scored, gold, groups, both)
+            for groups, both in zip(predicted, right, strict=True)
+        ]
+    )
+    labels = list(gold.labels)
+    return Analysis(view, data, labels, totals, gold, predicted, right)
+
+
+def _totals(
+    scored: np.ndarray, gold: Groups, predicted: Groups, right: tuple[np.ndarray, np.ndarray]
+) -> np.ndarray:
+    """[bin, count] int64."""
+    columns = []
+    for groups, correct in zip((gold, predicted), right, strict=True):
+        kept = scored[groups.word]
+        for chosen in (kept, kept & correct):
+            columns.append(np.bincount(groups.code[chosen], minlength=len(gold.labels)))
+    return np.stack([columns[i] for i in (0, 2, 1, 3)], axis=1)
+
+
+def precision_recall_f1(counts: np.ndarray) -> np.ndarray:
+    """[..., 3] percent of [..., count] as in COUNTS: precision, recall and their harmonic mean.
+
+    Nothing of nothing is NaN; F1 only where there is neither a gold nor a predicted word.
+    """
+    gold, predicted, correct_gold, correct_predicted = np.moveaxis(counts.astype(float), -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precision = 100.0 * correct_predicted / predicted
+        recall = 100.0 * correct_gold / gold
+        either = np.nan_to_num(precision), np.nan_to_num(recall)
+        f1 = 2 * either[0] * either[1] / (either[0] + either[1])
+    f1 = np.where(gold + predicted > 0, np.nan_to_num(f1), np.nan)
+    return np.stack([precision, recall, f1], axis=-1)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What stands beside the scores of each bin.
+
+    confidence: the bootstrap interval of F1; test: "ar" or "bootstrap", each later system
+    against the first; error_reduction: how much of the first system's error is gone.
+    """
+
+    confidence: bool = False
+    test: str | None = None
+    error_reduction: bool = False
+    seed: int = DEFAULT_SEED
+    resamples: int = 1000
+    trials: int = 10_000
+
+
+def rows(analysis: Analysis, options: Options) -> list[dict[str, Any]]:
+    """A row for every bin that is not empty and every system, bin by bin; None is undefined.
+
+    Scores and differences are in percent; p values are adjusted by Holm's method over all the
+    tests of the table. Relative error reduction is of F1: the share of the way from the first
+    system's to 100 that a system has gone.
+    """
+    by = " × ".join(analysis.view.by)
+    names = [system.name for system in analysis.data.words.systems]
+    scores = precision_recall_f1(analysis.totals)  # [system, bin, 3]
+    gains = scores[:, :, 2] - scores[0, :, 2]  # [system, bin]
+    p = _tested(analysis, options) if options.test else {}
+    p = {key: value for key, value in p.items() if not np.isnan(gains[key])}
+    adjusted = dict(zip(p, holm(list(p.values())), strict=True))
+    bands = [
+        bootstrap(analysis, system, options.resamples, options.seed)[:, :, 2]
+        for system in range(len(names) if options.confidence else 0)
+    ]
+    found = []
+    for place, b in enumerate(analysis.bins):
+        for i, name in enumerate(names):
+            row: dict[str, Any] = {"system": name, "by": by, "metric": analysis.view.metric}
+            row["bin"] = analysis.labels[b]
+            row |= zip(COUNTS, analysis.totals[i, b].tolist(), strict=True)
+            row |= zip(("precision", "recall", "f1"), map(_defined, scores[i, b]), strict=True)
+            if options.confidence:
+                row |= zip(("f1_low", "f1_high"), map(_defined, bands[i][:, place]), strict=True)
+            baseline, gain = scores[0, b, 2], gains[i, b]
+            if options.error_reduction:
+                reduction = 100 * gain / (100 - baseline) if i and baseline < 100 else np.nan
+                row["error_reduction"] = _defined(reduction)
+            if options.test:
+                row["difference"] = _defined(gain) if i else None
+                row |= {"p": p.get((i, b)), "p_adjusted": adjusted.get((i, b))}
+            found.append(row)
+    return found
+
+
+def total_rows(analysis: Analysis) -> list[dict[str, Any]]:
+    """For every system a row of all bins together, micro-averaged.
+
+    None where words are in several bins.
+    """
+    if len(analysis.gold.word) > analysis.data.words.size:
+        return []
+    totals = analysis.totals.sum(axis=1)  # [system, count]
+    found = []
+    for system, counts in zip(analysis.data.words.systems, totals, strict=True):
+        row: dict[str, Any] = {"system": system.name, "bin": "all"}
+        row |= zip(COUNTS, counts.tolist(), strict=True)
+        scores = map(_defined, precision_recall_f1(counts))
+        found.append(row | dict(zip(("precision", "recall", "f1"), scores, strict=True)))
+    return found
+
+
+def _defined(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def bootstrap(
+    analysis: Analysis, system: int, resamples: int = 1000, seed: int = DEFAULT_SEED
+) -> np.ndarray:
+    """[2, bin, 3]: low and high ends of 95% intervals of precision, recall and F1.
+
+    For every bin that is not empty, in order; in percent. NaN where the score itself is.
+    """
+
+    def statistic(totals: np.ndarray) -> np.ndarray:
+        found = precision_recall_f1(totals.reshape(*totals.shape[:-1], -1, len(COUNTS)))
+        return found.reshape(*totals.shape[:-1], -1)
+
+    parts = [
+        interval_of(analysis.by_sentence(system, part), statistic, resamples, seed)
+        for part in _portions(analysis)
+    ]
+    undefined = np.isnan(precision_recall_f1(analysis.totals[system, analysis.bins]))
+    return np.where(undefined, np.nan, np.concatenate(parts, axis=1).reshape(2, -1, 3))
+
+
+def _tested(analysis: Analysis, options: Options) -> dict[tuple[int, int], float]:
+    """p of the difference in F1 from the first system, by system and bin."""
+
+    def statistic(totals: np.ndarray) -> np.ndarray:
+        found = precision_recall_f1(totals.reshape(*totals.shape[:-1], -1, len(COUNTS)))
+        return np.nan_to_num(found[..., 2])
+
+    p: dict[tuple[int, int], float] = {}
+    for part in _portions(analysis):
+        baseline = analysis.by_sentence(0, part)
+        for system in range(1, len(analysis.predicted)):
+            tested = p_values(
+                baseline, analysis.by_sentence(system, part), statistic,
+                options.test or "ar", options.trials, options.seed,
+            )  # fmt: skip
+            p |= {(system, b): float(value) for b, value in zip(part, tested, strict=True)}
+    return p
+
+
+def _portions(analysis: Analysis) -> list[list[int]]:
+    """The bins in portions whose counts of all sentences fit into some 50 MB."""
+    size = max(1, 1_500_000 // len(analysis.data.words.lengths))
+    return [analysis.bins[i : i + size] for i in range(0, len(analysis.bins), size)]

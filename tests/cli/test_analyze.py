@@ -1,0 +1,192 @@
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from depkit.cli.analyze import analyze_command
+
+app = typer.Typer()
+app.command("analyze")(analyze_command)
+runner = CliRunner()
+
+#         gold            good            poor
+# 1 They  2 nsubj         2 nsubj         3 nsubj
+# 2 saw   0 root          0 root          0 root
+# 3 old   4 amod          4 amod          4 amod
+# 4 dogs  2 obj           2 nmod          1 obj
+WORDS = [("They", "PRON"), ("saw", "VERB"), ("old", "ADJ"), ("dogs", "NOUN")]
+GOLD = [("2", "nsubj"), ("0", "root"), ("4", "amod"), ("2", "obj")]
+GOOD = [("2", "nsubj"), ("0", "root"), ("4", "amod"), ("2", "nmod")]
+POOR = [("3", "nsubj"), ("0", "root"), ("4", "amod"), ("1", "obj")]
+
+
+def write(path: Path, tree: list[tuple[str, str]]) -> str:
+    rows = [
+        f"{i}\t{form}\t_\t{upos}\t_\t_\t{head}\t{deprel}\t_\t_\n"
+        for i, ((form, upos), (head, deprel)) in enumerate(zip(WORDS, tree, strict=True), start=1)
+    ]
+    path.write_text("# sent_id = s1\n" + "".join(rows) + "\n")
+    return str(path)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str, str]:
+    trees = {"gold": GOLD, "good": GOOD, "poor": POOR}
+    gold, good, poor = (write(tmp_path / f"{name}.conllu", tree) for name, tree in trees.items())
+    return gold, good, poor
+
+
+def run(*arguments: str, code: int = 0) -> tuple[str, str]:
+    result = runner.invoke(app, list(arguments))
+    assert result.exit_code == code, result.output
+    return result.stdout, result.stderr
+
+
+def cells(out: str) -> list[list[str]]:
+    return [line.split() for line in out.splitlines()]
+
+
+def test_distance_is_what_is_shown_if_nothing_is_asked(files: tuple[str, str, str]) -> None:
+    gold, good, _ = files
+    out, err = run(gold, good)
+    assert cells(out)[:6] == [
+        ["LAS", "by", "distance:", "good"],
+        ["bin", "gold", "predicted", "precision", "recall", "F1"],
+        ["root", "1", "1", "100.00", "100.00", "100.00"],
+        ["1", "2", "2", "100.00", "100.00", "100.00"],
+        ["2", "1", "1", "0.00", "0.00", "0.00"],
+        ["all", "4", "4", "75.00", "75.00", "75.00"],
+    ]
+    assert out.splitlines()[-1].endswith("|punct:keep|subtypes:keep|sentences:1|words:4|scored:4")
+    assert err == ""
+
+
+def test_several_systems_stand_side_by_side(files: tuple[str, str, str]) -> None:
+    gold, good, poor = files
+    out, _ = run(gold, poor, good, "--metric", "UAS", "--bins", "1,2-", "--rer", "--test", "ar")
+    rows = cells(out)
+    assert rows[1][:2] == ["bin", "system"]
+    assert rows[1][-4:] == ["difference", "p", "p", "(Holm)"]
+    assert rows[6] == [
+        "2-", "poor", "1", "2", "0.00", "0.00", "0.00", "-", "-", "-", "-",
+    ]  # fmt: skip
+    assert rows[7] == [
+        "2-", "good", "1", "1", "100.00", "100.00", "100.00", "100.00", "+100.00",
+        "1.0000", "1.0000",
+    ]  # fmt: skip
+    assert "Holm's method for 3 comparisons in this table." in out
+
+
+def test_groups_of_words_have_one_score(files: tuple[str, str, str]) -> None:
+    gold, good, _ = files
+    rows = cells(run(gold, good, "--by", "upos", "--confidence")[0])
+    assert rows[1] == ["bin", "words", "right", "accuracy", "95%", "from", "to"]
+    assert ["NOUN", "1", "0", "0.00", "0.00", "0.00"] in rows
+    assert rows[6] == ["all", "4", "3", "75.00", "-", "-"]
+
+
+def test_json_and_csv_have_a_row_a_bin_and_system(files: tuple[str, str, str]) -> None:
+    gold, good, poor = files
+    rows = json.loads(run(gold, good, poor, "--by", "deprel", "--json")[0])
+    assert len(rows) == 10
+    assert rows[0] == {
+        "system": good, "by": "deprel", "metric": "LAS", "bin": "amod", "gold": 1, "predicted": 1,
+        "correct_gold": 1, "correct_predicted": 1, "precision": 100.0, "recall": 100.0, "f1": 100.0,
+    }  # fmt: skip
+    nmod = next(row for row in rows if row["bin"] == "nmod" and row["system"] == good)
+    assert (nmod["gold"], nmod["recall"], nmod["f1"]) == (0, None, 0.0)
+    table = csv.DictReader(
+        io.StringIO(run(gold, good, poor, "--by", "deprel", "--format", "csv")[0])
+    )
+    assert [(row["system"], row["bin"]) for row in table] == [
+        (row["system"], row["bin"]) for row in rows
+    ]
+
+
+def test_crossed_groupings(files: tuple[str, str, str]) -> None:
+    gold, good, _ = files
+    out = run(gold, good, "--by", "upos", "--by", "direction", "--json")[0]
+    assert {row["bin"]: row["correct_gold"] for row in json.loads(out)} == {
+        "ADJ × left": 1, "NOUN × right": 0, "PRON × left": 1, "VERB × root": 1,
+    }  # fmt: skip
+
+
+def test_presets(files: tuple[str, str, str]) -> None:
+    gold, good, _ = files
+    out = run(gold, good, "--preset", "mcdonald-nivre", "--metric", "UAS")[0]
+    titles = [line for line in out.splitlines() if " by " in line]
+    assert titles == [f"UAS by {name}: good" for name in ("length", "distance", "depth")]
+    assert len(json.loads(run(gold, good, "--preset", "conllx", "--json")[0])) == 28
+
+
+def test_confusion_and_the_worst(files: tuple[str, str, str]) -> None:
+    gold, good, poor = files
+    out = run(gold, good, "--confusion", "deprel", "--worst", "3")[0]
+    assert cells(out) == [
+        ["confusions", "of", "deprel:", "good"],
+        ["gold", "predicted", "count", "share"],
+        ["obj", "nmod", "1", "100.0"],
+        [],
+        ["most", "errors", "in", "LAS:", "good"],
+        ["errors", "scored", "sentence", "place", "sent_id", "text"],
+        ["1", "4", "1", f"{gold}:2", "s1", "They", "saw", "old", "dogs"],
+        [],
+        [out.splitlines()[-1]],
+    ]
+    heads = json.loads(run(gold, poor, "--confusion", "head", "--json")[0])
+    assert [(row["gold"], row["predicted"], row["count"]) for row in heads] == [
+        ("VERB", "ADJ", 1), ("VERB", "PRON", 1),
+    ]  # fmt: skip
+
+
+def test_frequency_and_unknown_words(files: tuple[str, str, str], tmp_path: Path) -> None:
+    gold, good, _ = files
+    train = tmp_path / "train.conllu"
+    train.write_text(Path(gold).read_text().replace("dogs", "cats"))
+    rows = json.loads(run(gold, good, "--by", "oov", "--train", str(train), "--json")[0])
+    assert {row["bin"]: (row["gold"], row["correct_gold"]) for row in rows} == {
+        "known": (3, 3), "unknown": (1, 0),
+    }  # fmt: skip
+
+
+def test_punctuation_subtypes_and_markup(files: tuple[str, str, str]) -> None:
+    gold, good, _ = files
+    out = run(gold, good, "--punct", "tags:X", "--subtypes", "drop", "--format", "markdown",
+              code=1)  # fmt: skip
+    assert out[0] == ""  # XPOS is _ throughout
+    assert "| bin | gold |" in run(gold, good, "--format", "markdown")[0]
+    assert r"\begin{tabular}{lrrrrr}" in run(gold, good, "--format", "latex")[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--by", "colour"], "no grouping 'colour'; there are distance,"),
+        (["--by", "upos", "--by", "upos"], "named twice"),
+        (["--by", "upos", "--bins", "1,2"], "more bins than groupings of numbers"),
+        (["--bins", "1,x"], "'x' in bins '1,x' is no bin"),
+        (["--bins", "1-3,3"], "overlaps"),
+        (["--metric", "F1"], "no metric 'F1'"),
+        (["--preset", "mine"], "no preset 'mine'; there are li2019"),
+        (["--preset", "li2019", "--by", "upos"], "has its own --by"),
+        (["--preset", "conllx", "--metric", "UAS"], "has its own"),
+        (["--by", "oov"], "--train FILE"),
+        (["--confusion", "lemma"], "no confusion of 'lemma'"),
+        (["--worst", "0"], "greater than or equal to 1"),
+        (["--test", "ar"], "two PREDs"),
+        (["--confusion", "upos", "--worst", "3", "--json"], "one kind of rows"),
+        (["--format", "xml"], "xml"),
+    ],
+)
+def test_bad_usage(files: tuple[str, str, str], arguments: list[str], complaint: str) -> None:
+    out, err = run(files[0], files[1], *arguments, code=2)
+    assert out == ""
+    assert complaint in " ".join(err.replace("│", " ").split())
+
+
+def test_help_has_an_example() -> None:
+    assert "depkit analyze --by distance" in run("--help")[0]

@@ -1,0 +1,340 @@
+import errno
+import os
+import re
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from depkit.cli.drawing.panels import Panel, panel_of
+from depkit.cli.drawing.plot import _limits, picture_format, plot
+from depkit.score.analysis import PRESETS, Analysis, Options, View, analyze, read_data, rows
+from depkit.score.significance import DEFAULT_SEED
+from depkit.score.table import short_names
+
+Tree = list[tuple[int, str]]  # of each word, head and relation
+
+GOLD: list[Tree] = [
+    [(2, "nsubj"), (0, "root"), (2, "obj"), (2, "punct")],
+    [(0, "root"), (1, "obj")],
+]
+# A wrong head, still one word away; and a wrong relation and a wrong head, two words away.
+FIRST: list[Tree] = [[(2, "nsubj"), (0, "root"), (4, "obj"), (2, "punct")], GOLD[1]]
+SECOND: list[Tree] = [[(2, "obj"), (0, "root"), (1, "obj"), (2, "punct")], GOLD[1]]
+DISTANCE, DEPREL = View(("distance",)), View(("deprel",))
+
+
+def write(folder: Path, name: str, trees: list[Tree]) -> str:
+    lines = []
+    for tree in trees:
+        for i, (head, deprel) in enumerate(tree, start=1):
+            lines.append(f"{i}\tw\t_\tX\t$\t_\t{head}\t{deprel}\t_\t_\n")
+        lines.append("\n")
+    (folder / name).write_text("".join(lines))
+    return str(folder / name)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> list[str]:
+    """Gold, and two systems' files."""
+    files = {"gold.conllu": GOLD, "first.conllu": FIRST, "second.conllu": SECOND}
+    (tmp_path / "in").mkdir()
+    return [write(tmp_path / "in", name, trees) for name, trees in files.items()]
+
+
+def look(files: list[str], *views: View) -> list[Analysis]:
+    data = read_data(files[0], files[1:])
+    return [analyze(data, view) for view in views]
+
+
+def texts(svg: str) -> list[tuple[str, float]]:
+    """What is written in a picture, and how far from the top."""
+    found = re.findall(r"<text\b([^>]*)>([^<]*)</text>", svg)
+    places = [re.search(r'\by="([-\d.]+)"', attributes) for attributes, _ in found]
+    return [(text, float(y[1]) if y else -1) for y, (_, text) in zip(places, found, strict=True)]
+
+
+def drawn(path: Path, files: list[str], *views: View, measure: str | None = None) -> str:
+    pytest.importorskip("matplotlib", reason="pictures need the extra depkit[plot]")
+    plot(look(files, *views), str(path), measure)
+    return path.read_text() if path.suffix == ".svg" else ""
+
+
+def test_curves_of_recall_over_gold_bins(two: list[str]) -> None:
+    panel = panel_of(look(two, DISTANCE)[0])
+    assert panel.curves
+    assert (panel.axis, panel.by) == ("LAS recall, %", "gold distance (|head - dependent|)")
+    assert (panel.bins, panel.sizes.tolist()) == (["root", "1", "2"], [2, 3, 1])
+    assert panel.names == ["first", "second"]
+    np.testing.assert_allclose(panel.values, [[100, 200 / 3, 100], [100, 100 / 3, 100]])
+
+
+def test_curves_of_precision_over_predicted_bins(two: list[str]) -> None:
+    panel = panel_of(look(two, DISTANCE)[0], "precision")
+    assert (panel.axis, panel.by) == ("LAS precision, %", "predicted distance (|head - dependent|)")
+    np.testing.assert_allclose(panel.values, [[100, 200 / 3, 100], [100.0, 50, 50]])
+
+
+def test_one_accuracy_where_gold_words_decide(two: list[str]) -> None:
+    recall, precision = (panel_of(look(two, View(("length",)))[0], m) for m in (None, "precision"))
+    assert recall.axis == precision.axis == "LAS, %"
+    assert recall.by == "length (words in the sentence)"
+    np.testing.assert_allclose(recall.values, [[500 / 6], [400 / 6]])
+    np.testing.assert_array_equal(recall.values, precision.values)
+
+
+def test_bands_are_the_intervals_of_the_table(two: list[str]) -> None:
+    analysis = look(two, DISTANCE)[0]
+    panel = panel_of(analysis, "f1", seed=3)
+    table = rows(analysis, Options(confidence=True, seed=3))
+    low = [[row["f1_low"] for row in table if row["system"] == name] for name in two[1:]]
+    high = [[row["f1_high"] for row in table if row["system"] == name] for name in two[1:]]
+    np.testing.assert_allclose(panel.low, low)
+    np.testing.assert_allclose(panel.high, high)
+
+
+def test_a_bin_in_which_a_system_predicts_nothing(two: list[str], tmp_path: Path) -> None:
+    """It has no precision there; bins of no gold word have no recall, headless words no bin."""
+    near: list[Tree] = [
+        [(2, "nsubj"), (0, "root"), (2, "obj"), (3, "punct")],
+        [(-1, "_"), (1, "_")],
+    ]
+    lines = write(tmp_path, "near", near)
+    Path(lines).write_text(Path(lines).read_text().replace("\t-1\t", "\t_\t"))
+    analysis = look([two[0], two[1], lines], View(("distance",), ("each",)))[0]
+    panel = panel_of(analysis, "precision")
+    assert panel.bins == ["root", "1", "2"]
+    assert np.isnan(panel.values).tolist() == [[False] * 3, [False, False, True]]
+    assert (
+        np.isnan(panel.low).tolist()
+        == np.isnan(panel.high).tolist()
+        == np.isnan(panel.values).tolist()
+    )
+    far: list[Tree] = [[(4, "nsubj"), (0, "root"), (2, "obj"), (2, "punct")], GOLD[1]]
+    analysis = look([two[0], write(tmp_path, "far", far)], View(("distance",), ("each",)))[0]
+    assert panel_of(analysis).bins == ["root", "1", "2"]
+    assert panel_of(analysis, "precision").bins == ["root", "1", "2", "3"]
+
+
+def test_bars_by_difference_with_paired_intervals(two: list[str]) -> None:
+    """By hand: the first system has F1 of 100, 100, 50, 100, the second 100, 100, 40, 0.
+
+    Either sentence alone makes no difference in obj (both systems have 0, or both 100), so that
+    the paired interval ends at 0 and -10; nsubj differs wherever there is one.
+    """
+    panel = panel_of(look(two, DEPREL)[0])
+    assert not panel.curves
+    assert panel.axis == "difference in LAS F1, points: second − first"
+    assert (panel.by, panel.drawn) == ("deprel (gold words)", range(1, 2))
+    assert (panel.bins, panel.sizes.tolist()) == (["root", "punct", "obj", "nsubj"], [2, 1, 2, 1])
+    np.testing.assert_allclose(panel.values, [[0, 0, -10, -100]])
+    np.testing.assert_allclose(panel.low, [[0, 0, -10, -100]])
+    np.testing.assert_allclose(panel.high, [[0, 0, 0, -100]])
+
+
+def test_bars_of_one_system_are_its_f1(two: list[str]) -> None:
+    panel = panel_of(look([two[0], two[2]], DEPREL)[0])
+    assert (panel.axis, panel.drawn) == ("LAS F1 of second, %", range(1))
+    assert panel.bins == ["root", "punct", "obj", "nsubj"]
+    np.testing.assert_allclose(panel.values, [[100, 100, 40, 0]])
+    assert (panel.low[0, 2], panel.high[0, 2]) == (0, 100)
+
+
+def test_bars_of_three_systems_in_the_order_of_the_second(two: list[str]) -> None:
+    panel = panel_of(look([two[0], two[2], two[1], two[0]], DEPREL)[0])
+    assert panel.axis == "difference in LAS F1, points: system − second"
+    assert panel.drawn == range(1, 3)
+    assert panel.bins == ["nsubj", "obj", "root", "punct"]
+    np.testing.assert_allclose(panel.values, [[100, 10, 0, 0], [100, 60, 0, 0]])
+
+
+def test_no_bar_where_a_system_has_no_precision(two: list[str]) -> None:
+    panel = panel_of(look(two, DEPREL)[0], "precision")
+    assert panel.bins == ["root", "punct", "obj", "nsubj"]
+    np.testing.assert_allclose(panel.values, [[0, 0, 100 / 3 - 50, np.nan]])
+    assert np.isnan(panel.low).tolist() == np.isnan(panel.high).tolist() == [[False] * 3 + [True]]
+
+
+def test_crossed_groupings_are_bars(two: list[str]) -> None:
+    panel = panel_of(look(two, View(("upos", "distance"), (), "UAS"))[0])
+    assert not panel.curves
+    assert panel.by == "upos × distance (gold words)"
+    assert set(panel.bins) == {"X × root", "X × 1", "X × 2"}
+
+
+def test_the_largest_bins_and_how_many_are_left_out(tmp_path: Path) -> None:
+    tree = [(0, "root"), *[(1, f"r{i}") for i in range(30) for _ in range(1 + (i != 7))]]
+    path = write(tmp_path, "gold.conllu", [tree])
+    panel = panel_of(look([path, path], DEPREL)[0])
+    assert panel.by == "deprel (gold words): the 25 largest, 6 left out"
+    assert len(panel.bins) == len(panel.sizes) == panel.values.shape[1] == 25
+    assert "r7" not in panel.bins
+
+
+def test_endless_bands_of_rare_bins_do_not_set_the_axis() -> None:
+    values, low, high = np.array([[[80.0, 90.0]], [[78.0, 0.0]], [[82.0, 100.0]]])
+    panel = Panel(True, "", "", ["1", "2"], np.array([1000, 5]), ["a"], values, low, high)
+    bottom, top = _limits(panel)
+    assert 77 < bottom < 78
+    assert 90 < top < 91
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["out/a.conllu", "other/b.conllu"], ["a", "b"]),
+        (["runs/a/dev.conllu", "runs/b/dev.conllu"], ["a", "b"]),
+        (["x/1/dev.txt", "x/2/dev.txt", "x/2/test.txt"], ["1/dev", "2/dev", "2/test"]),
+        (["a.dev.conllu.gz", "b.dev.conllu.gz"], ["a", "b"]),
+        (["a.conllu", "a.conllx"], ["a.conllu", "a.conllx"]),
+        (["/data/en.spacy.conllu"], ["en.spacy"]),
+        (["same.conllu", "same.conllu"], ["same", "same (2)"]),
+        (["", "-"], ["system 1", "-"]),
+        (["a\n\udcff"], ["a??"]),
+    ],
+)
+def test_short_names(paths: list[str], names: list[str]) -> None:
+    assert short_names(paths) == names
+
+
+def test_very_long_names_stay_distinct() -> None:
+    names = short_names([f"{'x' * 80}{middle}{'y' * 80}" for middle in "abc"])
+    assert len(set(names)) == 3
+    assert max(map(len, names)) < 60
+
+
+def test_all_words_of_the_curves_are_texts(two: list[str], tmp_path: Path) -> None:
+    svg = drawn(tmp_path / "a.svg", two, DISTANCE)
+    written = [text for text, _ in texts(svg)]
+    for text in (
+        "first", "second", "root", "LAS recall, %", "gold distance (|head - dependent|)",
+        "gold words", "95% intervals: bootstrap over sentences; punct: keep, subtypes: keep",
+    ):  # fmt: skip
+        assert written.count(text) == 1, text
+
+
+def test_no_percentage_above_a_hundred(tmp_path: Path) -> None:
+    path = write(tmp_path, "gold", GOLD[:1])
+    written = dict(texts(drawn(tmp_path / "a.svg", [path, path], DISTANCE)))
+    assert [text for text in written if re.fullmatch(r"1\d\d\.\d", text)] == ["100.0"]
+
+
+def test_a_tag_is_no_formula(tmp_path: Path) -> None:
+    path = write(tmp_path, "gold", [[(0, "root"), (1, "$x$")]])
+    written = [text for text, _ in texts(drawn(tmp_path / "a.svg", [path, path], DEPREL))]
+    assert "$x$ (1)" in written
+
+
+def test_one_system_has_no_legend_beside_bars_and_one_beside_curves(
+    two: list[str], tmp_path: Path
+) -> None:
+    bars = dict(texts(drawn(tmp_path / "a.svg", two[:2], DEPREL)))
+    assert "LAS F1 of first, %" in bars
+    assert "first" not in bars
+    assert "first" in dict(texts(drawn(tmp_path / "a.svg", two[:2], DISTANCE)))
+
+
+def test_bars_are_drawn_from_the_top(two: list[str], tmp_path: Path) -> None:
+    places = dict(texts(drawn(tmp_path / "a.svg", two, DEPREL)))
+    order = ["deprel (gold words)", "root (2)", "punct (1)", "obj (2)", "nsubj (1)"]
+    heights = [places[name] for name in [*order, "difference in LAS F1, points: second − first"]]
+    assert heights == sorted(heights)
+    assert len(set(heights)) == len(heights)
+    assert "first" not in places  # the axis says it all, and there is no legend
+
+
+def test_every_view_is_drawn_and_one_legend(two: list[str], tmp_path: Path) -> None:
+    svg = drawn(tmp_path / "a.svg", two, *PRESETS["conllx"], View(("xpos", "upos")))
+    written = [text for text, _ in texts(svg)]
+    assert written.count("first") == written.count("second") == 1
+    assert written.count("upos (gold words)") == 3
+    assert written.count("deprel (gold words)") == 2
+    assert "xpos × upos (gold words)" in written
+    assert "$ × X (6)" in written
+    assert "same bin recall, %" in written
+
+
+def test_many_bins_have_room(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    path = write(tmp_path, "gold", [[(0, "root"), *[(1, "dep")] * 45]])
+    written = dict(texts(drawn(tmp_path / "a.svg", [path, path], View(("distance",), ("each",)))))
+    assert "words, log" in written
+    shown = [int(text) for text in written if text.isdigit() and written[text] == written["root"]]
+    assert shown == list(range(3, 46, 3))
+
+
+def test_a_png_of_that_size(two: list[str], tmp_path: Path) -> None:
+    drawn(tmp_path / "a.PNG", two, DISTANCE)
+    data = (tmp_path / "a.PNG").read_bytes()
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    assert struct.unpack(">II", data[16:24]) == (1500, 1160)
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
+def test_the_same_bytes_whatever_the_users_style(
+    suffix: str, two: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    one, other = tmp_path / f"1{suffix}", tmp_path / f"2{suffix}"
+    drawn(one, two, DISTANCE, DEPREL)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")  # another day
+    with matplotlib.rc_context({"font.size": 31, "axes.facecolor": "red"}):
+        drawn(other, two, DISTANCE, DEPREL)
+        assert matplotlib.rcParams["font.size"] == 31
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_another_seed_other_bands(tmp_path: Path) -> None:
+    gold = [GOLD[0]] * 5 + [GOLD[1]] * 6
+    wrong = [FIRST[0]] * 2 + [SECOND[0]] * 3 + [GOLD[1]] * 6
+    paths = [write(tmp_path, "gold", gold), write(tmp_path, "wrong", wrong)]
+    one, other = (panel_of(look(paths, DISTANCE)[0], seed=seed) for seed in (DEFAULT_SEED, 2))
+    np.testing.assert_array_equal(one.values, other.values)
+    assert not np.array_equal(one.low, other.low)
+
+
+@pytest.mark.parametrize("name", ["a.jpg", "svg", "-", "a.svg.gz"])
+def test_other_suffixes(name: str, two: list[str], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"^--plot draws \.svg, \.png, \.pdf, not (\.|no suffix)"):
+        plot(look(two, DISTANCE), str(tmp_path / name))
+    assert os.listdir(tmp_path) == ["in"]
+
+
+def test_another_measure(two: list[str], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    with pytest.raises(ValueError, match="no measure 'f2' to plot; there are precision, recall"):
+        plot(look(two, DISTANCE), str(tmp_path / "a.svg"), "f2")
+    assert os.listdir(tmp_path) == ["in"]
+
+
+def test_no_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(
+        ValueError, match=r"^--plot needs matplotlib: pip install 'depkit\[plot\]'$"
+    ):
+        picture_format("a.svg")
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])
+@pytest.mark.parametrize("when", ["os.replace", "matplotlib.figure.Figure.savefig"])
+def test_a_failure_leaves_what_was_there(
+    error: BaseException,
+    when: str,
+    two: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("matplotlib.figure")
+    (tmp_path / "old.svg").write_text("old")
+
+    def fail(*arguments: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(when, fail)
+    for name in ("old.svg", "new.svg"):
+        with pytest.raises(type(error)):
+            plot(look(two, DISTANCE), str(tmp_path / name))
+    assert sorted(os.listdir(tmp_path)) == ["in", "old.svg"]
+    assert (tmp_path / "old.svg").read_text() == "old"

@@ -1,0 +1,578 @@
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.score import analysis
+from depkit.score.analysis import (
+    METRICS,
+    PRESETS,
+    Analysis,
+    Data,
+    Options,
+    View,
+    analyze,
+    bootstrap,
+    precision_recall_f1,
+    read_data,
+    rows,
+    total_rows,
+)
+from depkit.score.attachment import evaluate
+from depkit.score.groupings import GROUPINGS
+from depkit.score.mistakes import CONFUSIONS, confusion, worst
+
+Counts = dict[str, list[int]]  # by bin: gold, predicted, correct_gold, correct_predicted
+
+
+def sentence(form: str, *columns: str) -> Sentence:
+    names = ("head", "deprel", "upos", "xpos", "feats", "lemma")
+    values = dict(zip(names, (column.split() for column in columns), strict=False))
+    return new_sentence(form.split(), values)
+
+
+def looked_at(gold: Sentence, predicted: Sentence, view: View, punct: str = "keep") -> Analysis:
+    return analyze(read_data([gold], [[predicted]], punct=punct), view)
+
+
+def shown(found: Analysis, system: int = 0) -> Counts:
+    """The counts of the bins that are not empty for a system."""
+    return {
+        found.labels[b]: found.totals[system, b].tolist()
+        for b in found.bins
+        if found.totals[system, b].any()
+    }
+
+
+# One arc is wrong, c on a for b, and d and e come down a level with it; so is d's relation.
+#
+#   gold:  b          predicted:  b
+#         / \                     |
+#        a   c                    a
+#            |                    |
+#            d                    c
+#            |                    |
+#            e                    d
+#                                 |
+#                                 e
+GOLD = sentence("a b c d e", "2 0 2 3 4", "x root y z z")
+PREDICTED = sentence("a b c d e", "2 0 1 3 4", "x root y y z")
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [  # gold depths: b root; a, c 1; d 2; e 3; predicted: b root; a 1; c 2; d 3; e 4
+        ("UAS", "1111 2111 1110 1111 0101"),  # right: a, b, d, e
+        ("LA", "1111 2121 1101 1110 0101"),  # a, b, c, e
+        ("LAS", "1111 2111 1100 1110 0101"),  # a, b, e
+        ("bin", "1111 2111 1100 1100 0100"),  # a, b
+    ],
+)
+def test_a_right_word_in_two_bins_of_depth(metric: str, expected: str) -> None:
+    bins = [[int(count) for count in bin] for bin in expected.split()]
+    found = shown(looked_at(GOLD, PREDICTED, View(("depth",), (), metric)))
+    assert found == dict(zip(("root", "1", "2", "3", "4"), bins, strict=True))
+
+
+def test_a_right_word_in_two_bins_of_siblings() -> None:
+    # Gold: a and c are siblings; b, d, e have none. Predicted: nobody has any. c is wrong.
+    found = looked_at(GOLD, PREDICTED, View(("siblings",), (), "UAS"))
+    assert shown(found) == {"0": [3, 5, 3, 4], "1": [2, 0, 1, 0]}
+    alone, beside = rows(found, Options())
+    assert (alone["precision"], alone["recall"]) == (80.0, 100.0)
+    assert alone["f1"] == pytest.approx(2 * 80 * 100 / 180)
+    assert (beside["precision"], beside["recall"], beside["f1"]) == (None, 50.0, 0.0)
+
+
+def test_precision_recall_and_f1() -> None:
+    nan = math.nan
+    for counts, scores in [
+        ([4, 8, 2, 2], [25.0, 50.0, 100 / 3]),
+        ([2, 1, 1, 1], [100.0, 50.0, 200 / 3]),
+        ([1, 2, 1, 1], [50.0, 100.0, 200 / 3]),
+        ([4, 2, 3, 1], [50.0, 75.0, 60.0]),
+        ([5, 5, 0, 0], [0.0, 0.0, 0.0]),
+        ([0, 3, 0, 0], [0.0, nan, 0.0]),
+        ([0, 3, 0, 3], [100.0, nan, 0.0]),
+        ([3, 0, 0, 0], [nan, 0.0, 0.0]),
+        ([0, 0, 0, 0], [nan, nan, nan]),
+    ]:
+        found = precision_recall_f1(np.array([[counts]]))
+        assert found.shape == (1, 1, 3)
+        assert found[0, 0].tolist() == pytest.approx(scores, nan_ok=True)
+
+
+# d is on b for c, the dot has no head; the relation of c is wrong. Tags: b and d; c; d and the
+# dot; d and the dot, for b's lemma is not known.
+TAGGED = sentence(
+    "a b c d .", "2 0 2 3 2", "x root y z punct",
+    "N V N N P", "n v n n p", "A=1|B=1 _ A=1 B=1 _", "a _ c d .",
+)  # fmt: skip
+TAGGED_OTHERWISE = sentence(
+    "a b c d .", "2 0 2 2 _", "x root z z punct",
+    "N N N V P", "n v m n p", "B=1|A=1 _ A=1 A=1 C=1", "a b c e ,",
+)  # fmt: skip
+
+
+def tagged(view: View, punct: str = "keep") -> Counts:
+    return shown(looked_at(TAGGED, TAGGED_OTHERWISE, view, punct))
+
+
+@pytest.mark.parametrize(
+    ("metric", "right"),
+    [  # of a, c, d; of b; of the dot
+        ("UAS", (2, 1, 0)),
+        ("LA", (2, 1, 1)),
+        ("LAS", (1, 1, 0)),
+        ("UPOS", (2, 0, 1)),
+        ("XPOS", (2, 1, 1)),
+        ("FEATS", (2, 1, 0)),
+        ("Lemmas", (2, 1, 0)),
+        ("bin", (3, 1, 1)),  # the gold tags decide for both
+    ],
+)
+def test_metrics(metric: str, right: tuple[int, int, int]) -> None:
+    n, v, p = right
+    expected = {"N": [3, 3, n, n], "V": [1, 1, v, v], "P": [1, 1, p, p]}
+    assert tagged(View(("upos",), (), metric)) == expected
+    del expected["P"]
+    assert tagged(View(("upos",), (), metric), "unicode") == expected
+
+
+def test_relations_in_bins_of_their_own() -> None:
+    everything = {"x": [1, 1, 1, 1], "root": [1, 1, 1, 1]}
+    assert tagged(View(("deprel",), (), "LA")) == everything | {
+        "y": [1, 0, 0, 0], "z": [1, 2, 1, 1], "punct": [1, 1, 1, 1],
+    }  # fmt: skip
+    assert tagged(View(("deprel",), (), "LAS")) == everything | {
+        "y": [1, 0, 0, 0], "z": [1, 2, 0, 0], "punct": [1, 1, 0, 0],
+    }  # fmt: skip
+
+
+def test_punctuation_is_in_the_tree_but_not_in_the_counts() -> None:
+    # Gold: b has three dependents, the dot being one, c has d. Predicted: b has a, c and d.
+    assert tagged(View(("branching",), (), "UAS"), "unicode") == {
+        "0": [2, 3, 1, 2], "1": [1, 0, 1, 0], "3": [1, 1, 1, 1],
+    }  # fmt: skip
+    # The dot has no head: it is in another bin only where it counts.
+    assert tagged(View(("direction",), (), "UAS"), "unicode") == {
+        "root": [1, 1, 1, 1], "left": [1, 1, 1, 1], "right": [2, 2, 1, 1],
+    }  # fmt: skip
+    assert tagged(View(("direction",), (), "UAS")) == {
+        "root": [1, 1, 1, 1], "left": [1, 1, 1, 1], "right": [3, 2, 1, 1], "none": [0, 1, 0, 0],
+    }  # fmt: skip
+
+
+def test_two_groupings() -> None:
+    assert tagged(View(("direction", "upos"), (), "UAS")) == {
+        "root × V": [1, 1, 1, 1],
+        "left × N": [1, 1, 1, 1],
+        "right × N": [2, 2, 1, 1],
+        "right × P": [1, 0, 0, 0],
+        "none × P": [0, 1, 0, 0],
+    }
+
+
+FEATURES = {  # a, c; d; the dot; b: by feature and direction
+    ("A=1", "left"): [1, 1, 1, 1],
+    ("A=1", "right"): [1, 1, 1, 1],
+    ("B=1", "left"): [1, 1, 1, 1],
+    ("B=1", "right"): [1, 1, 0, 0],
+    ("_", "root"): [1, 1, 1, 1],
+    ("_", "right"): [1, 0, 0, 0],
+    ("_", "none"): [0, 1, 0, 0],
+}
+
+
+def test_features_come_first_or_second() -> None:
+    first = tagged(View(("feats", "direction"), (), "UAS"))
+    assert first == {f"{feature} × {side}": of for (feature, side), of in FEATURES.items()}
+    assert list(first) == [f"{feature} × {side}" for feature, side in FEATURES]  # in this order
+    second = tagged(View(("direction", "feats"), (), "UAS"))
+    assert second == {f"{side} × {feature}": of for (feature, side), of in FEATURES.items()}
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_three_groupings(place: int) -> None:
+    tags = {"left": "N", "root": "V", "none": "P"}
+    by, expected = ["direction", "upos"], {}
+    by.insert(place, "feats")
+    for (feature, side), counts in FEATURES.items():
+        tag = tags.get(side, "P" if feature == "_" else "N")
+        parts = [side, tag]
+        parts.insert(place, feature)
+        expected[" × ".join(parts)] = counts
+    assert tagged(View(tuple(by), (), "UAS")) == expected
+
+
+def test_same_bin_in_all_of_several_groupings() -> None:
+    # Relations: c is another; depth: d is 2 in the gold, 1 as predicted; the dot has none.
+    assert tagged(View(("depth", "deprel"), (), "bin")) == {
+        "root × root": [1, 1, 1, 1], "1 × x": [1, 1, 1, 1], "1 × y": [1, 0, 0, 0],
+        "1 × z": [0, 2, 0, 0], "1 × punct": [1, 0, 0, 0], "2 × z": [1, 0, 0, 0],
+        "none × punct": [0, 1, 0, 0],
+    }  # fmt: skip
+
+
+def test_bins_go_to_the_groupings_of_numbers_in_turn() -> None:
+    # Distances: a, c, d 1, the dot 3; predicted a, c 1, d 2.
+    assert tagged(View(("upos", "distance"), ("..1,2..",), "UAS")) == {
+        "N × ..1": [3, 2, 2, 2], "N × 2..": [0, 1, 0, 0], "P × 2..": [1, 0, 0, 0],
+        "P × none": [0, 1, 0, 0], "V × root": [1, 1, 1, 1],
+    }  # fmt: skip
+    # Signed: a 1, c and d -1, the dot -3; predicted a 1, c -1, d -2. Sentences have five words.
+    view = View(("signed-distance", "upos", "length"), ("-1,1", "each"), "UAS")
+    assert tagged(view) == {
+        "root × V × 5": [1, 1, 1, 1], "-1 × N × 5": [2, 1, 1, 1], "1 × N × 5": [1, 1, 1, 1],
+        "other × N × 5": [0, 1, 0, 0], "other × P × 5": [1, 0, 0, 0], "none × P × 5": [0, 1, 0, 0],
+    }  # fmt: skip
+    view = View(("distance", "length"), (None, "1-4,5-9"), "UAS")
+    assert tagged(view) == {
+        "root × 5-9": [1, 1, 1, 1], "1 × 5-9": [3, 2, 2, 2], "2 × 5-9": [0, 1, 0, 0],
+        "3 × 5-9": [1, 0, 0, 0], "none × 5-9": [0, 1, 0, 0],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("view", "message"),
+    [
+        (View(("colour",)), "no grouping 'colour'; there are distance"),
+        (View(("upos", "depth", "upos")), "grouping 'upos' is named twice"),
+        (View(("upos",), (), "CLAS"), "no metric 'CLAS'; there are UAS, LAS, LA, UPOS"),
+        (View(("upos",), ("1,2",)), r"more bins than groupings of numbers \(none\)"),
+        (View(("depth", "upos"), ("1", "2")), r"more bins than groupings of numbers \(depth\)"),
+        (View(("depth",), ("1-3,3-",)), "bin '3-' overlaps"),
+        (View(("depth", "length"), (None, "x")), "'x' in bins 'x' is no bin"),
+        (View(("oov",)), "'oov' needs a training file"),
+        (View(("oov", "upos", "frequency")), "'frequency/oov' needs a training file"),
+    ],
+)
+def test_views_that_do_not_fit(view: View, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        looked_at(GOLD, PREDICTED, view)
+
+
+def test_presets() -> None:
+    for views in PRESETS.values():
+        for view in views:
+            view.check()
+    li2019, mcdonald_nivre = (
+        [looked_at(GOLD, PREDICTED, view).labels[1:-2] for view in PRESETS[name]]
+        for name in ("li2019", "mcdonald-nivre")
+    )
+    assert li2019 == ["1 2 3 4 5-6 7-10 11-".split()]
+    tens, *ones = mcdonald_nivre
+    assert tens == "1-9 10-19 20-29 30-39 40-49 50-".split()
+    assert ones == ["1 2 3 4 5 6 7 8 9 10-".split()] * 2
+
+
+def test_training_file(tmp_path: Path) -> None:
+    train = tmp_path / "train.conllu"
+    train.write_text(f"{GOLD}{sentence('c c', '2 0')}")
+    gold, other = sentence("c d A", "2 0 2"), sentence("c d A", "2 0 1")
+    data = read_data([gold], [[other]], {"form"}, train=train)
+    known = analyze(data, View(("oov",), (), "UAS"))
+    assert shown(known) == {"known": [2, 2, 2, 2], "unknown": [1, 1, 0, 0]}
+    times = analyze(data, View(("frequency",), ("0,1,2-",), "UAS"))
+    assert shown(times) == {"0": [1, 1, 0, 0], "1": [1, 1, 1, 1], "2-": [1, 1, 1, 1]}
+
+
+def test_rows_stand_bin_by_bin_with_the_systems_in_their_order(tmp_path: Path) -> None:
+    names = [str(tmp_path / name) for name in ("gold", "z", "a")]
+    for name, tree in zip(names, (GOLD, PREDICTED, GOLD), strict=True):
+        Path(name).write_text(str(tree))
+    gold, first, second = names
+    data = read_data(gold, [first, second])
+    found = rows(analyze(data, View(("depth", "direction"), ("2,1,3..",))), Options())
+    assert [(row["bin"], row["system"]) for row in found] == [
+        (bin, system)
+        for bin in ("root × root", "2 × right", "1 × left", "1 × right", "3.. × right")
+        for system in (first, second)
+    ]
+    assert found[6] == {
+        "system": first, "by": "depth × direction", "metric": "LAS", "bin": "1 × right",
+        "gold": 1, "predicted": 0, "correct_gold": 0, "correct_predicted": 0,
+        "precision": None, "recall": 0.0, "f1": 0.0,
+    }  # fmt: skip
+    assert (found[7]["precision"], found[7]["recall"], found[7]["f1"]) == (100.0, 100.0, 100.0)
+
+
+def test_all_bins_together() -> None:
+    found = looked_at(GOLD, PREDICTED, View(("depth",), (), "UAS"))
+    assert total_rows(found) == [
+        {
+            "system": "", "bin": "all", "gold": 5, "predicted": 5, "correct_gold": 4,
+            "correct_predicted": 4, "precision": 80.0, "recall": 80.0, "f1": 80.0,
+        }
+    ]  # fmt: skip
+    features = looked_at(TAGGED, TAGGED_OTHERWISE, View(("upos", "feats")))
+    assert total_rows(features) == []  # a is there twice
+
+
+WORSE = sentence("a b c d e", "0 1 2 2 1", "x root y y z")
+
+
+def column(found: list[dict[str, object]], name: str, systems: int) -> list[list[object]]:
+    """A column of the rows, [bin][system]."""
+    values = [row[name] for row in found]
+    return [values[i : i + systems] for i in range(0, len(values), systems)]
+
+
+def test_relative_error_reduction() -> None:
+    # F1 of depth and UAS in bins root, 1, 2, 3, 4: 100, 66.7, 0, 100, 0 by PREDICTED; for GOLD
+    # 100, 100, 100, 100, and in 4 nothing at all. WORSE has a as its root, b and e on it, c and d
+    # on b: only c is right, 1 in the gold and 2 as predicted. In 1 recall is 50, precision 0.
+    data = read_data([GOLD], [[PREDICTED], [GOLD], [WORSE]])
+    found = rows(analyze(data, View(("depth",), (), "UAS")), Options(error_reduction=True))
+    assert column(found, "f1", 3) == [
+        [100.0, 100.0, 0.0], [pytest.approx(200 / 3), 100.0, 0.0], [0.0, 100.0, 0.0],
+        [100.0, 100.0, 0.0], [0.0, None, None],
+    ]  # fmt: skip
+    assert column(found, "error_reduction", 3) == [
+        [None, None, None],  # there was no error
+        [None, pytest.approx(100.0), pytest.approx(-200.0)],
+        [None, 100.0, 0.0],
+        [None, None, None],
+        [None, None, None],  # not defined for the others
+    ]
+    # And with a baseline that is not defined in the last bin, 4.
+    data = read_data([GOLD], [[GOLD], [PREDICTED]])
+    found = rows(analyze(data, View(("depth",), (), "UAS")), Options(error_reduction=True))
+    assert column(found, "f1", 2)[-1] == [None, 0.0]
+    assert column(found, "error_reduction", 2) == [[None, None]] * 5
+
+
+def single_words(right: str) -> list[Sentence]:
+    """Sentences of one word: eight A, four B, two C; with a tree where told so."""
+    heads = {tag: "0" if tag in right else "1" for tag in "ABC"}
+    return [sentence("w", heads[tag], "r", tag) for tag in "AAAAAAAABBBBCC"]
+
+
+def test_differences_and_p_by_hand() -> None:
+    """All words of a tag differ: by chance as extreme only if all are swapped, or none."""
+    data = read_data(single_words("ABC"), [single_words(x) for x in ("C", "ABC", "C")])
+    view = View(("upos",), (), "UAS")
+    found = rows(analyze(data, view), Options(test="ar"))
+    assert column(found, "f1", 3) == [[0.0, 100.0, 0.0], [0.0, 100.0, 0.0], [100.0, 100.0, 100.0]]
+    assert column(found, "difference", 3) == [[None, 100.0, 0.0]] * 2 + [[None, 0.0, 0.0]]
+    p = column(found, "p", 3)
+    assert p == [
+        [None, pytest.approx(2 / 2**8, abs=0.003), 1.0],
+        [None, pytest.approx(2 / 2**4, abs=0.01), 1.0],
+        [None, 1.0, 1.0],
+    ]
+    (_, a, _), (_, b, _), _ = p
+    assert isinstance(a, float) and isinstance(b, float)
+    assert column(found, "p_adjusted", 3) == [
+        [None, pytest.approx(6 * a), 1.0],  # there are six tests in the table
+        [None, pytest.approx(5 * b), 1.0],
+        [None, 1.0, 1.0],
+    ]
+    assert rows(analyze(data, view), Options(test="ar")) == found
+
+
+def test_p_is_of_f1() -> None:
+    """The baseline finds half of the words in bin r, with perfect precision as the system."""
+    gold, half = (sentence("a b", "0 1", deprels) for deprels in ("r r", "r s"))
+    data = read_data([gold] * 8, [[half] * 8, [gold] * 8])
+    first, second, *others = rows(analyze(data, View(("deprel",), (), "LA")), Options(test="ar"))
+    assert (first["precision"], first["recall"], second["f1"]) == (100.0, 50.0, 100.0)
+    assert second["difference"] == pytest.approx(100 / 3)
+    assert second["p"] == pytest.approx(2 / 2**8, abs=0.003)
+    assert second["p_adjusted"] == second["p"]  # the only test, for s is not in the gold
+    assert [(row["bin"], row["predicted"], row["p"]) for row in others] == [
+        ("s", 8, None), ("s", 0, None),
+    ]  # fmt: skip
+
+
+def test_paired_bootstrap_by_hand() -> None:
+    data = read_data(single_words("ABC")[:8], [single_words(x)[:8] for x in ("C", "A", "C")])
+    options = Options(test="bootstrap", trials=99)
+    found = rows(analyze(data, View(("upos",), (), "UAS")), options)
+    # In every sample the difference is the same 100 points, so no sample strays as far from it.
+    assert [row["p"] for row in found] == [None, 1 / 100, 1.0]
+    assert [row["p_adjusted"] for row in found] == [None, 2 / 100, 1.0]
+
+
+def test_no_test_where_a_difference_is_not_defined() -> None:
+    data = read_data([GOLD], [[PREDICTED], [GOLD]])
+    found = rows(analyze(data, View(("depth",), (), "UAS")), Options(test="ar", trials=99))
+    assert [row["bin"] for row in found[1::2]] == ["root", "1", "2", "3", "4"]
+    assert [row["difference"] for row in found[1::2]] == [
+        0.0, pytest.approx(100 / 3), 100.0, 0.0, None,
+    ]  # fmt: skip
+    # With one sentence all that a swap can do is to turn the difference around.
+    assert [row["p"] for row in found[1::2]] == [1.0, 1.0, 1.0, 1.0, None]
+    assert [row["p_adjusted"] for row in found[1::2]] == [1.0, 1.0, 1.0, 1.0, None]
+
+
+def test_confidence_by_hand() -> None:
+    # Two sentences of a word; one in four samples has the right one twice, one in four the wrong.
+    gold = [sentence("a", "0", "r", "N"), sentence("b c", "0 1", "r s", "N V")]
+    data = read_data(gold, [[sentence("a", "1", "r", "N"), gold[1]]])
+    noun, verb = rows(analyze(data, View(("upos",), (), "UAS")), Options(confidence=True))
+    assert (noun["f1"], noun["f1_low"], noun["f1_high"]) == (50.0, 0.0, 100.0)
+    assert (verb["f1"], verb["f1_high"]) == (100.0, 100.0)
+    # With one sentence all samples are the same; what is not defined has no interval either.
+    data = read_data([GOLD], [[PREDICTED], [GOLD]])
+    found = analyze(data, View(("depth",), (), "UAS"))
+    for row in rows(found, Options(confidence=True, resamples=50)):
+        assert row["f1_low"] == row["f1"] == row["f1_high"]
+    low, high = bootstrap(found, 0, resamples=50)
+    np.testing.assert_array_equal(low, precision_recall_f1(found.totals[0, found.bins]))
+    np.testing.assert_array_equal(high, low)
+
+
+def test_portions_of_bins_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    trees = [PREDICTED, GOLD, WORSE]
+    data = read_data([GOLD] * 6, [[*trees, *trees], [GOLD, *trees, GOLD, GOLD]])
+    found = analyze(data, View(("depth", "deprel"), (), "UAS"))
+    options = Options(confidence=True, test="ar", resamples=50, trials=50)
+    whole = rows(found, options)
+    monkeypatch.setattr(analysis, "_portions", lambda found: [[b] for b in found.bins])
+    assert rows(found, options) == whole
+
+
+# Random trees, and what must hold for all of them.
+
+tags = st.sampled_from(["N", "V"])
+relations = st.sampled_from(["x", "x:s", "y"])
+numbers = st.integers(0, 10**4)
+features = st.sampled_from(["_", "A=1", "B=1|A=1"])
+words = st.tuples(
+    st.sampled_from(["a", "b", "."]), features, tags, tags, numbers, relations, numbers, relations
+)
+Pair = tuple[Sentence, Sentence]
+
+
+def _pair(drawn: list[tuple[str, str, str, str, int, str, int, str]]) -> Pair:
+    """Gold and predicted; every word has a head, but there are cycles and many roots in both."""
+    form, feats, upos, other_upos, head, deprel, other_head, other_deprel = map(
+        list, zip(*drawn, strict=True)
+    )
+    form[0] = "a"  # so that there is something besides punctuation
+    size = len(form) + 1
+    first, second = ([str(h % size) for h in heads] for heads in (head, other_head))
+    gold = {"feats": feats, "upos": upos, "xpos": upos, "head": first, "deprel": deprel}
+    predicted = {"upos": other_upos, "head": second, "deprel": other_deprel}
+    return new_sentence(form, gold), new_sentence(form, gold | predicted)
+
+
+treebanks = st.lists(st.lists(words, min_size=1, max_size=7).map(_pair), min_size=1, max_size=4)
+policies = st.sampled_from(["keep", "unicode"])
+groupings = st.sampled_from(list(GROUPINGS))
+quick = settings(max_examples=40, deadline=None)
+
+
+def side_by_side(pairs: Sequence[Pair], punct: str = "keep") -> Data:
+    """The predictions twice, the second time as gold; with a training file."""
+    gold, predicted = map(list, zip(*pairs, strict=True))
+    data = read_data(gold, [predicted, gold], {"form"}, punct)
+    return replace(data, words=replace(data.words, train=Counter(a=3)))
+
+
+def views(metrics: Sequence[str] = METRICS) -> list[View]:
+    return [View((name,), (), metric) for name in GROUPINGS for metric in metrics]
+
+
+@quick
+@given(treebanks, policies)
+def test_gold_against_gold_is_100_in_every_bin(pairs: list[Pair], punct: str) -> None:
+    data = side_by_side(pairs, punct)
+    for view in views():
+        found = analyze(data, view).totals[1]
+        kept = found[found.any(axis=-1)]
+        assert len(kept)
+        np.testing.assert_array_equal(precision_recall_f1(kept), 100.0)
+
+
+@quick
+@given(treebanks, policies)
+def test_bins_sum_to_the_whole(pairs: list[Pair], punct: str) -> None:
+    data = side_by_side(pairs, punct)
+    whole = evaluate([gold for gold, _ in pairs], [other for _, other in pairs], punct)
+    names = {"UAS": "heads", "LA": "labels", "LAS": "both"}
+    for view in views([*names, "bin"]):
+        if view.by == ("feats",):
+            continue
+        found = analyze(data, view).totals[0]
+        gold, predicted, correct_gold, correct_predicted = found.sum(axis=0).tolist()
+        assert gold == predicted == whole.scored
+        assert correct_gold == correct_predicted
+        if view.metric != "bin":
+            assert correct_gold == whole.totals[names[view.metric]]
+        else:
+            np.testing.assert_array_equal(found[:, 2], found[:, 3])  # in the same bin
+
+
+@quick
+@given(treebanks)
+def test_swapping_gold_and_predicted_swaps_precision_and_recall(pairs: list[Pair]) -> None:
+    data = side_by_side(pairs)
+    swapped = side_by_side([(other, gold) for gold, other in pairs])
+    for view in views(["UAS", "LA", "LAS", "bin"]):
+        if GROUPINGS[view.by[0]].arcs:
+            turned = {bin: [p, g, cp, cg] for bin, (g, p, cg, cp) in
+                      shown(analyze(swapped, view)).items()}  # fmt: skip
+            assert shown(analyze(data, view)) == turned
+
+
+@quick
+@given(treebanks, policies, st.randoms(use_true_random=False))
+def test_order_of_sentences_changes_nothing(pairs, punct, random) -> None:  # type: ignore[no-untyped-def]
+    data = side_by_side(pairs, punct)
+    shuffled = side_by_side(random.sample(pairs, len(pairs)), punct)
+    for view in views(["LAS"]):
+        one, other = analyze(data, view), analyze(shuffled, view)
+        assert list(shown(one).items()) == list(shown(other).items())  # in the same order
+    for what in CONFUSIONS:
+        assert confusion(data, what) == confusion(shuffled, what)
+
+    def sentences(data: Data) -> list[tuple[int, int, str]]:
+        found = worst(data, "LAS", len(pairs))
+        return sorted((row["errors"], row["scored"], row["text"]) for row in found)
+
+    assert sentences(data) == sentences(shuffled)
+
+
+@quick
+@given(treebanks, policies)
+def test_counts_of_sentences_sum_to_the_totals(pairs: list[Pair], punct: str) -> None:
+    data = side_by_side(pairs, punct)
+    alone = [side_by_side([pair]) for pair in pairs] if punct == "keep" else []
+    for view in views(["UAS"]):
+        found = analyze(data, view)
+        parts = found.by_sentence(0, found.bins).reshape(len(pairs), len(found.bins), 4)
+        assert parts.dtype == np.int64
+        np.testing.assert_array_equal(parts.sum(axis=0), found.totals[0, found.bins])
+        turned = found.by_sentence(0, found.bins[::-1]).reshape(parts.shape)
+        np.testing.assert_array_equal(turned, parts[:, ::-1])
+        for part, single in zip(parts, alone, strict=False):
+            named = zip((found.labels[b] for b in found.bins), part.tolist(), strict=True)
+            assert shown(analyze(single, view)) == {name: of for name, of in named if any(of)}
+
+
+@quick
+@given(treebanks, groupings, groupings, policies)
+def test_crossed_bins_sum_to_those_of_each(
+    pairs: list[Pair], first: str, second: str, punct: str
+) -> None:
+    if first == second:
+        return
+    data = side_by_side(pairs, punct)
+    crossed = shown(analyze(data, View((first, second))))
+    for place, (name, other) in enumerate(((first, second), (second, first))):
+        if other == "feats":  # whose words are in several bins
+            continue
+        summed: Counts = {}
+        for bin, counts in crossed.items():
+            so_far = summed.setdefault(bin.split(" × ")[place], [0, 0, 0, 0])
+            so_far[:] = [a + b for a, b in zip(so_far, counts, strict=True)]
+        assert summed == shown(analyze(data, View((name,))))

@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depkit.score.bins import NONE, ROOT, each, parse_bins
+
+
+def names_of(text: str, *values: int) -> list[str]:
+    bins = parse_bins(text)
+    return [bins.labels[code] for code in bins.codes(np.array(values))]
+
+
+def test_numbers_ranges_and_open_ends() -> None:
+    assert names_of("1,2,3-6,7-", 1, 2, 3, 6, 7, 700) == ["1", "2", "3-6", "3-6", "7-", "7-"]
+    assert names_of("0..2, 5..", 0, 2, 5, 6) == ["0..2", "0..2", "5..", "5.."]
+    assert names_of("3..3,4-4", 3, 4) == ["3..3", "4-4"]
+
+
+def test_negative_numbers() -> None:
+    assert names_of("..-7,-6..-3,-2,-1,1", -100, -7, -6, -3, -2, -1, 1) == [
+        "..-7", "..-7", "-6..-3", "-6..-3", "-2", "-1", "1",
+    ]  # fmt: skip
+    assert names_of("-5--3,-2-2,3-", -5, -4, -3, -2, 0, 2, 3) == [
+        "-5--3", "-5--3", "-5--3", "-2-2", "-2-2", "-2-2", "3-",
+    ]  # fmt: skip
+
+
+def test_what_lies_outside_is_other_and_without_a_number_none() -> None:
+    assert parse_bins("1,5-6").labels == ["root", "1", "5-6", "other", "none"]
+    assert names_of("1,5-6", 0, 1, 4, 5, 7, -1) == ["other", "1", "other", "5-6", "other", "other"]
+    assert names_of("..-7,0,7..", ROOT, NONE) == ["root", "none"]
+
+
+def test_bins_stay_in_the_order_they_are_written_in() -> None:
+    assert parse_bins("7-,1,3-6").labels == ["root", "7-", "1", "3-6", "other", "none"]
+    assert names_of("7-,1,3-6", 9, 1, 4) == ["7-", "1", "3-6"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "'' in bins '' is no bin"),
+        ("1,,2", "'' in bins '1,,2' is no bin"),
+        ("1,two", "'two' in bins '1,two' is no bin"),
+        ("1.5", "'1.5' in"),
+        ("-", "'-' in"),
+        ("..", "'..' in"),
+        ("--3", "'--3' in"),
+        ("1-2-3", "'1-2-3' in"),
+        ("1...3", "'1...3' in"),
+        ("6-3", "bin '6-3' ends before it begins"),
+        ("3..2", "bin '3..2' ends before it begins"),
+        ("-3..-6", "bin '-3..-6' ends before it begins"),
+        ("1,2,1", "bin '1' overlaps one before it"),
+        ("1-3,3-5", "bin '3-5' overlaps one before it in '1-3,3-5'"),
+        ("7-,10", "bin '10' overlaps"),
+        ("2-4,1-9", "bin '1-9' overlaps"),
+        ("..-7,-8", "bin '-8' overlaps"),
+    ],
+)
+def test_what_is_no_bin(text: str, message: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        parse_bins(text)
+    assert message in str(caught.value)
+
+
+def test_each_number_that_occurs_in_any_of_the_files() -> None:
+    bins = each(np.array([3, ROOT, -2, 3]), np.array([NONE, 10, 3]))
+    assert bins.labels == ["root", "-2", "3", "10", "other", "none"]
+    assert bins.codes(np.array([10, -2, 3, 4, ROOT, NONE])).tolist() == [3, 1, 2, 4, 0, 5]
+    assert each(np.array([ROOT]), np.array([NONE])).labels == ["root", "other", "none"]
+
+
+@given(st.integers(-20, 20), st.integers(0, 9), st.integers(-40, 40))
+def test_both_ends_of_a_range_are_in_it(low: int, width: int, number: int) -> None:
+    high = low + width
+    name = f"{low}..{high}"
+    assert names_of(name, number) == [name if low <= number <= high else "other"]
+    assert names_of(f"{low}..", number) == [f"{low}.." if number >= low else "other"]
+    assert names_of(f"..{high}", number) == [f"..{high}" if number <= high else "other"]

@@ -1,0 +1,341 @@
+"""Every grouping on trees drawn by hand; the expected bins follow from the definitions alone."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.score.groupings import GROUPINGS, Groups, crossed, grouped
+from depkit.score.pairing import source
+from depkit.score.words import Comparison, Words, compare
+
+COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "deprel")
+
+
+def treebank(*trees: str) -> list[Sentence]:
+    """Trees as `word:head ...`; the forms do not matter here."""
+    pairs = [[word.split(":") for word in tree.split()] for tree in trees]
+    return [new_sentence([w for w, _ in tree], {"head": [h for _, h in tree]}) for tree in pairs]
+
+
+# 1. A tree with one arc that is not projective, 6 to 3: 6 has nothing to do with 4, 5.
+#
+#        4           predicted: 2 and 3 are each other's heads, 1 stands below; 4 is the root;
+#      / | \         5 has no head; 6 is its own; 7 hangs on 4 across 5 and 6, which do not
+#     2  5  6        belong to 4.
+#     |    / \
+#     1   3   7
+#
+# 2. Two roots, 1 and 3; 4 on 3 and 2 on 4, across 3.   predicted: roots 2 and 4; 1 on 2, 3 on 4.
+# 3. Twelve words in a chain, each on the one before.   predicted: all of them on the first.
+CHAIN = " ".join(f"{chr(97 + i)}:{i}" for i in range(12))
+FLAT = "a:0 " + " ".join(f"{chr(97 + i)}:1" for i in range(1, 12))
+GOLD = treebank("a:2 b:4 c:6 d:0 e:4 f:4 g:6", "a:0 b:4 c:0 d:3", CHAIN)
+PREDICTED = treebank("a:2 b:3 c:2 d:0 e:_ f:6 g:4", "a:2 b:0 c:4 d:0", FLAT)
+
+
+def compared(gold: list[Sentence], *systems: list[Sentence]) -> Comparison:
+    return compare(source(gold), [source(system) for system in systems], COLUMNS)
+
+
+def bins_of(groups: Groups) -> list[str]:
+    """The bin of each word, for single-valued groupings."""
+    assert groups.word.tolist() == list(range(len(groups.code)))
+    return [groups.labels[code] for code in groups.code]
+
+
+def bins_by(
+    name: str, words: Comparison, bins: str | None = None
+) -> tuple[list[str], list[list[str]]]:
+    """The bins of the gold words and of every system's."""
+    gold, systems = grouped(name, words, np.ones(words.size, bool), bins)
+    assert all(groups.labels == gold.labels for groups in systems)
+    return bins_of(gold), [bins_of(groups) for groups in systems]
+
+
+BY_HAND = {
+    "distance": (
+        "1 2 3 root 1 2 1   root 2 root 1   root 1 1 1 1 1 1 1 1 1 1 1",
+        "1 1 1 root none other 3   1 root 1 root   root 1 2 3 4 5 6 7 8 9 10- 10-",
+    ),
+    "signed-distance": (
+        "1 2 3..6 root -1 -2 -1   root 2 root -1   root -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1",
+        "1 1 -1 root none other -6..-3   1 root 1 root"
+        "   root -1 -2 -6..-3 -6..-3 -6..-3 -6..-3 ..-7 ..-7 ..-7 ..-7 ..-7",
+    ),
+    "direction": (
+        "left left left root right right right   root left root right   root" + 11 * " right",
+        "left left right root none self right   left root left root   root" + 11 * " right",
+    ),
+    "depth": (  # 4 is a root's dependent: 2, 5, 6 are one below it, and 1, 3, 7 two
+        "2 1 2 root 1 1 2   root 2 root 1   root 1 2 3 4 5 6 7 8 9 10- 10-",
+        "none none none root none none 1   1 root 1 root   root 1 1 1 1 1 1 1 1 1 1 1",
+    ),
+    "branching": (
+        "0 1 0 3 0 2 0   0 0 1 1   1 1 1 1 1 1 1 1 1 1 1 0",
+        "0 2 1 1 0 1 0   0 1 0 1   5- 0 0 0 0 0 0 0 0 0 0 0",
+    ),
+    "siblings": (
+        "0 2 1 0 2 2 1   1 0 1 0   0 0 0 0 0 0 0 0 0 0 0 0",
+        "1 0 1 0 none 0 0   0 1 0 1   0 5- 5- 5- 5- 5- 5- 5- 5- 5- 5- 5-",
+    ),
+    "projectivity": (
+        "+ + - + + + +   + - + +   + + + + + + + + + + + +",
+        "+ + + + none + -   + + + +   + + + + + + + + + + + +",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_arcs_by_hand(name: str) -> None:
+    named = {"+": "projective", "-": "non-projective"} if name == "projectivity" else {}
+    gold, predicted = ([named.get(x, x) for x in text.split()] for text in BY_HAND[name])
+    assert bins_by(name, compared(GOLD, PREDICTED, GOLD)) == (gold, [predicted, gold])
+    assert GROUPINGS[name].arcs
+
+
+@pytest.mark.parametrize(
+    ("heads", "crossing"),
+    [
+        # The arc's head on the left, and the same tree mirrored: head on the right. The word
+        # between hangs outside to the left, to the right, or is an ancestor of the head.
+        ("0 1 1 2", 4),  # 2 to 4 across 3, which is on 1
+        ("3 4 4 0", 1),
+        ("2 5 5 2 0", 4),  # 2 to 4 across 3, which is on 5
+        ("0 4 1 1 4", 2),
+        ("2 0 1", 3),  # 1 to 3 across 2, the head of 1
+        ("3 0 2", 1),
+        ("0 0 1", 3),  # 1 to 3 across 2, another root
+        ("3 0 0", 1),
+        ("0 _ 1", 3),  # 1 to 3 across 2, which has no head
+        ("3 _ 0", 1),
+        ("0 2 1", 3),  # 1 to 3 across 2, which is its own head
+        ("3 2 0", 1),
+    ],
+)
+def test_arcs_that_are_not_projective(heads: str, crossing: int) -> None:
+    """One word of each tree, whatever side its head is on.
+
+    MaltEval's published code calls some such arcs projective when the head is on the left.
+    """
+    split = heads.split()
+    tree = treebank(" ".join(f"w:{head}" for head in split))
+    gold = treebank(" ".join(["w:0"] * len(split)))
+    expected = ["none" if head == "_" else "projective" for head in split]
+    expected[crossing - 1] = "non-projective"
+    assert bins_by("projectivity", compared(gold, tree))[1] == [expected]
+
+
+def test_projectivity_on_all_head_vectors_of_up_to_five_words() -> None:
+    """Trees or not, with cycles and words without a head, all in one comparison."""
+    vectors = [heads for n in range(1, 6) for heads in product(range(-1, n + 1), repeat=n)]
+    assert len(vectors) == 3 + 4**2 + 5**3 + 6**4 + 7**5
+    starts = np.cumsum([0, *map(len, vectors)])
+    head = Words("", np.concatenate(vectors).astype(np.int32), {})
+    words = Comparison(head, [], starts, {}, [])
+    expected = []
+    for heads in vectors:
+        above = [ancestors(heads, word) for word in range(1, len(heads) + 1)]
+        for word, up in enumerate(heads, 1):
+            between = above[min(word, up) : max(word, up) - 1]
+            dominated = up <= 0 or all(up in found for found in between)
+            expected.append(2 if up < 0 else int(not dominated))
+    found, _ = grouped("projectivity", words, np.ones(words.size, bool))
+    assert found.labels == ("projective", "non-projective", "none")
+    assert found.code.tolist() == expected
+
+
+def ancestors(heads: tuple[int, ...], word: int) -> set[int]:
+    """The words that a word descends from."""
+    found: set[int] = set()
+    while (word := heads[word - 1]) > 0 and word not in found:
+        found.add(word)
+    return found
+
+
+def test_bins_of_ones_own() -> None:
+    words = compared(GOLD[:2], PREDICTED[:2])
+    gold, systems = bins_by("distance", words, "1,2..")
+    assert gold == "1 2.. 2.. root 1 2.. 1 root 2.. root 1".split()
+    assert systems == ["1 1 1 root none other 2.. 1 root 1 root".split()]
+    assert bins_by("signed-distance", words, "..-2,3-")[0] == (
+        "other other 3- root other ..-2 other root other root other".split()
+    )
+    first, _ = grouped("signed-distance", words, np.ones(words.size, bool), "each")
+    assert first.labels == ["root", "-3", "-2", "-1", "0", "1", "2", "3", "other", "none"]
+    assert bins_by("signed-distance", words, "each")[1] == (
+        ["1 1 -1 root none 0 -3 1 root 1 root".split()]
+    )
+    with pytest.raises(ValueError, match="bin '2-3' overlaps"):
+        grouped("depth", words, np.ones(words.size, bool), "1-2,2-3")
+
+
+# Nine words in sentences of five, one and three; the predicted tags and features are all wrong.
+RELATIONS = new_sentence(
+    ["the", "cats", "saw", "the", "dog"],
+    {
+        "head": "2 3 0 5 3".split(),
+        "deprel": "det nsubj:pass root det obj".split(),
+        "upos": "DET NOUN VERB DET NOUN".split(),
+        "xpos": "DT NNS VBD DT NN".split(),
+        "feats": ["Def=Def", "Num=Plur|Case=Nom", "_", "Def=Def", "Num=Sing|Case=Acc"],
+    },
+)
+SHORT = new_sentence(["no"], {"head": ["0"], "deprel": ["root"], "upos": ["INTJ"]})
+LAST = new_sentence(
+    ["The", "cats", "!"],
+    {
+        "head": "2 0 2".split(),
+        "deprel": "det root punct".split(),
+        "upos": "DET NOUN PUNCT".split(),
+        "xpos": "DT NNS .".split(),
+        "feats": ["_", "Case=Nom|Num=Plur", "_"],
+    },
+)
+WRONG = {"upos": ["X"], "xpos": ["Y"], "feats": ["Z=1"]}
+TAGGED = [RELATIONS, SHORT, LAST]
+OTHER = [
+    sentence.with_columns(
+        {name: value * len(sentence) for name, value in WRONG.items()}
+        | {"deprel": ["nsubj:outer" if x == "obj" else x for x in sentence.deprel]}
+    )
+    for sentence in TAGGED
+]
+
+
+def test_relations() -> None:
+    words = compared(TAGGED, OTHER)
+    gold, (predicted,) = bins_by("deprel", words)
+    assert gold == "det nsubj:pass root det obj  root  det root punct".split()
+    assert predicted == "det nsubj:pass root det nsubj:outer  root  det root punct".split()
+    gold, (predicted,) = bins_by("base-deprel", words)
+    assert gold == "det nsubj root det obj  root  det root punct".split()
+    assert predicted == "det nsubj root det nsubj  root  det root punct".split()
+
+
+def test_tags_are_the_gold_s() -> None:
+    words = compared(TAGGED, OTHER)
+    tags = "DET NOUN VERB DET NOUN  INTJ  DET NOUN PUNCT".split()
+    assert bins_by("upos", words) == (tags, [tags])
+    tags = "DT NNS VBD DT NN  _  DT NNS .".split()
+    assert bins_by("xpos", words) == (tags, [tags])
+
+
+def test_a_word_is_in_the_group_of_each_of_its_features() -> None:
+    words = compared(TAGGED, OTHER)
+    gold, (predicted,) = grouped("feats", words, np.ones(words.size, bool))
+    assert members(gold) == {
+        "Def=Def": [0, 3],
+        "Case=Nom": [1, 7],
+        "Num=Plur": [1, 7],
+        "Case=Acc": [4],
+        "Num=Sing": [4],
+        "_": [2, 5, 6, 8],
+        "Z=1": [],  # only predicted
+    }
+    assert members(predicted) == members(gold)
+
+
+def members(groups: Groups) -> dict[str, list[int]]:
+    """The words of each group."""
+    found: dict[str, list[int]] = {label: [] for label in groups.labels}
+    for code, word in zip(groups.code.tolist(), groups.word.tolist(), strict=True):
+        found[groups.labels[code]].append(word)
+    return found
+
+
+def test_groups_are_in_order_of_their_scored_gold_words_then_of_the_alphabet() -> None:
+    words = compared(TAGGED, OTHER)
+
+    def order(name: str, scored: list[int]) -> list[str]:
+        return list(grouped(name, words, np.isin(np.arange(9), scored))[0].labels)
+
+    everyone = list(range(9))
+    assert order("deprel", everyone) == "det root nsubj:pass obj punct nsubj:outer".split()
+    assert order("deprel", [1, 2]) == "nsubj:pass root det nsubj:outer obj punct".split()
+    assert order("upos", everyone) == "DET NOUN INTJ PUNCT VERB X".split()
+    assert order("feats", everyone) == ("_ Case=Nom Def=Def Num=Plur Case=Acc Num=Sing Z=1".split())
+    assert order("feats", [1, 7]) == "Case=Nom Num=Plur Case=Acc Def=Def Num=Sing Z=1 _".split()
+
+
+def test_length_and_position() -> None:
+    words = compared([*GOLD, SHORT], [*PREDICTED, SHORT])
+    lengths = ["1-9"] * 11 + ["10-19"] * 12 + ["1-9"]
+    assert bins_by("length", words) == (lengths, [lengths])
+    positions = (
+        "1 2 3-5 3-5 3-5 6-10 6-10   1 2 3-5 3-5"
+        "   1 2 3-5 3-5 3-5 6-10 6-10 6-10 6-10 6-10 11-20 11-20   1"
+    ).split()
+    assert bins_by("position", words) == (positions, [positions])
+    assert bins_by("length", words, "each")[0] == ["7"] * 7 + ["4"] * 4 + ["12"] * 12 + ["1"]
+
+
+def test_frequency_and_words_not_seen_in_training() -> None:
+    train = Counter({"the": 2, "cats": 3, "dog": 1, "saw": 0, "no": 101})
+    words = replace(compared(TAGGED, OTHER), train=train)
+    times = "2 3-5 0 2 1   101-   0 3-5 0".split()  # The is another form than the
+    assert bins_by("frequency", words) == (times, [times])
+    known = ["unknown" if bin == "0" else "known" for bin in times]
+    assert bins_by("oov", words) == (known, [known])
+    assert bins_by("frequency", words, "0,1-")[0] == "1- 1- 0 1- 1-  1-  0 1- 0".split()
+
+
+def test_crossed_groups_are_all_pairs() -> None:
+    words = compared(TAGGED, OTHER)
+    everything = np.ones(words.size, bool)
+    direction, (predicted_direction,) = grouped("direction", words, everything)
+    relation, (predicted_relation,) = grouped("deprel", words, everything)
+    gold = crossed(direction, relation)
+    assert gold.labels[:2] == ["root × det", "root × root"]
+    assert len(gold.labels) == 5 * 6
+    assert bins_of(gold) == [
+        "left × det", "left × nsubj:pass", "root × root", "left × det", "right × obj",
+        "root × root", "left × det", "root × root", "right × punct",
+    ]  # fmt: skip
+    assert bins_of(crossed(predicted_direction, predicted_relation))[4] == "right × nsubj:outer"
+
+
+@pytest.mark.parametrize("feats_first", [True, False])
+def test_crossing_with_features_repeats_the_words(feats_first: bool) -> None:
+    words = compared(TAGGED, OTHER)
+    everything = np.ones(words.size, bool)
+    feats, _ = grouped("feats", words, everything)
+    direction, _ = grouped("direction", words, everything)
+    both = crossed(feats, direction) if feats_first else crossed(direction, feats)
+    found = {label: word for label, word in members(both).items() if word}
+    pairs = {
+        ("Def=Def", "left"): [0, 3],
+        ("Case=Nom", "left"): [1],
+        ("Case=Nom", "root"): [7],
+        ("Num=Plur", "left"): [1],
+        ("Num=Plur", "root"): [7],
+        ("Case=Acc", "right"): [4],
+        ("Num=Sing", "right"): [4],
+        ("_", "root"): [2, 5],
+        ("_", "left"): [6],
+        ("_", "right"): [8],
+    }
+    step = 1 if feats_first else -1
+    assert found == {" × ".join(pair[::step]): word for pair, word in pairs.items()}
+
+
+def test_choices_that_do_not_exist() -> None:
+    words = compared(GOLD, PREDICTED)
+    everything = np.ones(words.size, bool)
+    with pytest.raises(ValueError, match="no grouping 'colour'; there are distance, signed-dist"):
+        grouped("colour", words, everything)
+    for name in GROUPINGS:
+        if GROUPINGS[name].groups:
+            with pytest.raises(ValueError, match=f"'{name}' has no numbers, and so no bins"):
+                grouped(name, words, everything, "1,2")
+
+
+def test_every_grouping_was_drawn_by_hand() -> None:
+    others = "deprel base-deprel upos xpos feats length position frequency oov"
+    assert set(GROUPINGS) == {*BY_HAND, *others.split()}
+    assert {name for name in GROUPINGS if GROUPINGS[name].arcs} == {
+        *BY_HAND, "deprel", "base-deprel",
+    }  # fmt: skip

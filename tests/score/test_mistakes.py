@@ -1,0 +1,156 @@
+from pathlib import Path
+
+import pytest
+from small_treebank import GOLD, PREDICTED, Word, conllu
+
+from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.score.analysis import Data, read_data
+from depkit.score.mistakes import CONFUSIONS, confusion, worst
+
+
+def sentence(*columns: str) -> Sentence:
+    """A sentence from its forms, heads, relations, UPOS and XPOS."""
+    form, *others = (column.split() for column in columns)
+    names = ("head", "deprel", "upos", "xpos")
+    return new_sentence(form, dict(zip(names, others, strict=True)))
+
+
+# Two systems; words are told by their letters.
+GOLD_TREES = [
+    sentence("a b c d .", "2 0 2 3 2", "det root obj nmod punct", "D V N N P", "d v n n p"),
+    sentence("e f", "0 1", "root obj", "V N", "v n"),
+    sentence("g h i", "2 0 2", "det root obj", "D N N", "d n n"),
+]
+FIRST = [
+    # Heads: c on a for b; d on b for c; the dot on the root, for b. Relations: obj twice nmod.
+    sentence("a b c d .", "2 0 1 2 0", "det root nmod nmod root", "D V N V P", "d v n v p"),
+    # Heads: f has none, for e.
+    sentence("e f", "0 _", "root nmod", "V N", "v n"),
+    # Heads: h on i for the root, i on itself for h.
+    sentence("g h i", "2 3 3", "det obj dep", "N N V", "n n x"),
+]
+SECOND = [
+    sentence("a b c d .", "2 0 2 3 2", "det root obj nmod punct", "D V N N P", "d v n n p"),
+    sentence("e f", "0 1", "root obj", "V N", "v n"),
+    # Heads: h on i for the root, i on itself for h.
+    sentence("g h i", "2 3 3", "root root obj", "D N N", "d n n"),
+]
+
+
+def data(punct: str = "keep") -> Data:
+    return read_data(GOLD_TREES, [FIRST, SECOND], {"form"}, punct)
+
+
+def shown(what: str, top: int | None = None, punct: str = "keep") -> list[str]:
+    """The rows in short: gold, predicted, how often, share."""
+    rows = confusion(data(punct), what, top)
+    assert {row["confusion"] for row in rows} == {what}
+    assert {row["system"] for row in rows} == {""}
+    return [f"{row['gold']} {row['predicted']} {row['count']} {row['share']:.4g}" for row in rows]
+
+
+def test_confusions_of_relations() -> None:
+    # There are three obj, three root, two det, one nmod, one punct in the gold.
+    first = ["obj nmod 2 66.67", "obj dep 1 33.33", "punct root 1 100", "root obj 1 33.33"]
+    assert shown("deprel") == [*first, "det root 1 50"]
+    assert shown("deprel", 2) == [*first[:2], "det root 1 50"]
+
+
+def test_confusions_of_tags() -> None:
+    # Five N, two D, two V, one P.
+    assert shown("upos") == ["N V 2 40", "D N 1 50"]
+    assert shown("xpos") == ["d n 1 50", "n v 1 20", "n x 1 20"]
+
+
+def test_confusions_of_heads_by_their_gold_tags() -> None:
+    # Gold heads: of a, c and the dot b (V), of d c (N), of f e (V), of g and i h (N); three roots.
+    # First: c's is a (D), d's b (V), the dot's the root; f's none, h's i (N) and i's i (N), which
+    # is another N than h. Second: the last two.
+    assert shown("head") == [
+        "N N 1 33.33", "N V 1 33.33", "ROOT N 1 33.33",
+        "V D 1 25", "V ROOT 1 25", "V none 1 25",
+        "N N 1 33.33", "ROOT N 1 33.33",
+    ]  # fmt: skip
+
+
+def test_punctuation_is_left_out() -> None:
+    assert "punct root 1 100" not in shown("deprel", punct="unicode")
+    heads = shown("head", punct="unicode")
+    assert heads[3:5] == ["V D 1 33.33", "V none 1 33.33"]  # of three, without the dot's
+
+
+def test_a_head_with_the_right_tag_is_confused_all_the_same() -> None:
+    gold = [sentence("a b c", "0 1 1", "r s t", "N N N", "_ _ _")]
+    other = [sentence("a b c", "0 1 2", "r s t", "N N N", "_ _ _")]
+    (row,) = confusion(read_data(gold, [other]), "head")
+    assert row == {
+        "system": "", "confusion": "head", "gold": "N", "predicted": "N", "count": 1, "share": 50.0,
+    }  # fmt: skip
+
+
+def test_subtypes() -> None:
+    files = conllu_files()
+    kept, dropped = (read_data(*files, subtypes=choice) for choice in ("keep", "drop"))
+    assert [(row["gold"], row["predicted"]) for row in confusion(kept, "deprel")] == [
+        ("nsubj:pass", "nsubj"), ("punct", "dep"),
+    ]  # fmt: skip
+    assert [(row["gold"], row["predicted"]) for row in confusion(dropped, "deprel")] == [
+        ("punct", "dep")
+    ]
+
+
+def conllu_files() -> tuple[list[Sentence], list[list[Sentence]]]:
+    def sentences(treebank: list[list[Word]]) -> list[Sentence]:
+        trees = [list(zip(*tree, strict=True)) for tree in treebank]
+        return [
+            new_sentence(form, {"upos": upos, "head": [*map(str, head)], "deprel": deprel})
+            for form, upos, _, head, deprel in trees
+        ]
+
+    return sentences(GOLD), [sentences(PREDICTED)]
+
+
+def test_no_confusion_of_what_does_not_exist() -> None:
+    assert list(CONFUSIONS) == ["deprel", "upos", "xpos", "head"]
+    with pytest.raises(ValueError, match="no confusion of 'lemma'; there is one of deprel, upos"):
+        confusion(data(), "lemma")
+
+
+def worst_of(metric: str, top: int, punct: str = "keep") -> list[tuple[int, int, int, str]]:
+    rows = worst(data(punct), metric, top)
+    assert {(row["system"], row["metric"], row["place"]) for row in rows} == {("", metric, "")}
+    return [(row["errors"], row["scored"], row["sentence"], row["text"]) for row in rows]
+
+
+def test_worst_sentences() -> None:
+    long, short, last = (5, 1, "a b c d ."), (2, 2, "e f"), (3, 3, "g h i")
+    # Wrong heads: three of the first, one of the second, two of the third; then two of the third.
+    assert worst_of("UAS", 3) == [(3, *long), (2, *last), (1, *short), (2, *last)]
+    assert worst_of("UAS", 1) == [(3, *long), (2, *last)]
+    # Wrong relations: two, one, two: the shorter one first; then one.
+    assert worst_of("LA", 9) == [(2, *last), (2, *long), (1, *short), (1, *last)]
+    # Both right: a, b; e; g. Then all but the third sentence's three.
+    assert worst_of("LAS", 9) == [(3, *long), (2, *last), (1, *short), (3, *last)]
+    assert worst_of("XPOS", 9) == [(2, *last), (1, *long)]
+
+
+def test_worst_sentences_without_punctuation() -> None:
+    long, short, last = (4, 1, "a b c d ."), (2, 2, "e f"), (3, 3, "g h i")
+    assert worst_of("UAS", 2, "unicode") == [(2, *last), (2, *long), (2, *last)]
+    assert worst_of("LA", 9, "unicode") == [(2, *last), (1, *short), (1, *long), (1, *last)]
+
+
+def test_where_the_worst_sentences_stand(tmp_path: Path) -> None:
+    gold, system = tmp_path / "gold.conllu", tmp_path / "system.conllu"
+    gold.write_text(conllu(GOLD))
+    system.write_text(conllu(PREDICTED))
+    assert worst(read_data(gold, [system], {"form"}), "LAS", 5) == [
+        {
+            "system": str(system), "metric": "LAS", "errors": 2, "scored": 8, "sentence": 1,
+            "place": f"{gold}:2", "sent_id": "s1", "text": "The cats , ( sleep ) $ .",
+        },
+        {
+            "system": str(system), "metric": "LAS", "errors": 1, "scored": 3, "sentence": 2,
+            "place": f"{gold}:12", "sent_id": "s2", "text": "Go _ !",
+        },
+    ]  # fmt: skip
