@@ -19,20 +19,10 @@ from depkit.cli.options import (
     check_inputs,
     chosen_format,
 )
-from depkit.score.analysis import (
-    METRICS,
-    PRESETS,
-    Analysis,
-    Data,
-    Options,
-    View,
-    analyze,
-    read_data,
-    rows,
-    total_rows,
-)
+from depkit.score.analysis import METRICS, PRESETS, Analysis, Data, View, analyze, read_data
 from depkit.score.groupings import GROUPINGS, NEED_TRAIN
 from depkit.score.mistakes import CONFUSIONS, confusion, worst
+from depkit.score.report import Options, rows, total_rows
 from depkit.score.significance import sentence
 from depkit.score.table import TABLES, csv_table, flat, p_value, percent, short_names
 

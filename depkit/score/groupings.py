@@ -92,7 +92,8 @@ def _oov(words: Comparison, which: Words) -> Groups:
 
 
 def _direction(words: Comparison, which: Words) -> Groups:
-    side = np.sign(words.number - which.head)  # -1 if the word stands left of its head
+    """As in eval07.pl: the head's side, seen from the word."""
+    side = np.sign(which.head - words.number) % 3  # 0 itself, 1 right, 2 left
     code = np.where(which.head > 0, np.array([3, 2, 1])[side], np.where(which.head == 0, 0, 4))
     return _single(code, ("root", "left", "right", "self", "none"))
 
@@ -156,7 +157,7 @@ GROUPINGS = {
     "signed-distance": Grouping(
         "head - dependent", _signed_distance, "..-7,-6..-3,-2,-1,1,2,3..6,7.."
     ),
-    "direction": Grouping("left if left of its head, else right", groups=_direction),
+    "direction": Grouping("the side on which the head stands", groups=_direction),
     "depth": Grouping("arcs up to the root's dependent", _depth, "1,2,3,4,5,6,7,8,9,10-"),
     "branching": Grouping("dependents of the word", _branching, "0,1,2,3,4,5-"),
     "siblings": Grouping("other dependents of its head", _siblings, "0,1,2,3,4,5-"),

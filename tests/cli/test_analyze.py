@@ -111,7 +111,7 @@ def test_crossed_groupings(files: tuple[str, str, str]) -> None:
     gold, good, _ = files
     out = run(gold, good, "--by", "upos", "--by", "direction", "--json")[0]
     assert {row["bin"]: row["correct_gold"] for row in json.loads(out)} == {
-        "ADJ × left": 1, "NOUN × right": 0, "PRON × left": 1, "VERB × root": 1,
+        "ADJ × right": 1, "NOUN × left": 0, "PRON × right": 1, "VERB × root": 1,
     }  # fmt: skip
 
 

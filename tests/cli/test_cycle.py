@@ -254,14 +254,14 @@ def test_a_bug_says_how_to_see_it(capfd, monkeypatch):
     def broken(*arguments, **keywords):
         raise AttributeError("no such thing")
 
-    monkeypatch.setattr("depkit.cli.evaluate.evaluate_systems", broken)
+    monkeypatch.setattr("depkit.score.attachment.evaluate_systems", broken)
     status, error = failure(capfd, ["eval", str(TINY), str(TINY)])
     assert status == 1 and "internal error" in error and "--debug" in error
     with pytest.raises(AttributeError):
         run(["eval", str(TINY), str(TINY), "--debug"])
 
 
-@pytest.mark.parametrize("command", [[], ["train"], ["parse"], ["eval"]])
+@pytest.mark.parametrize("command", [[], ["train"], ["parse"], ["eval"], ["analyze"]])
 def test_help_has_an_example(command, capfd):
     assert run([*command, "--help"]) == 0
     assert "Example: depkit" in capfd.readouterr().out

@@ -10,7 +10,8 @@ import pytest
 
 from depkit.cli.drawing.panels import Panel, panel_of
 from depkit.cli.drawing.plot import _limits, picture_format, plot
-from depkit.score.analysis import PRESETS, Analysis, Options, View, analyze, read_data, rows
+from depkit.score.analysis import PRESETS, Analysis, View, analyze, read_data
+from depkit.score.report import Options, rows
 from depkit.score.significance import DEFAULT_SEED
 from depkit.score.table import short_names
 

@@ -10,24 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.score import analysis
+from depkit.score import report
 from depkit.score.analysis import (
     METRICS,
     PRESETS,
     Analysis,
     Data,
-    Options,
     View,
     analyze,
-    bootstrap,
     precision_recall_f1,
     read_data,
-    rows,
-    total_rows,
 )
 from depkit.score.attachment import evaluate
 from depkit.score.groupings import GROUPINGS
 from depkit.score.mistakes import CONFUSIONS, confusion, worst
+from depkit.score.report import Options, bootstrap, rows, total_rows
 
 Counts = dict[str, list[int]]  # by bin: gold, predicted, correct_gold, correct_predicted
 
@@ -163,19 +160,19 @@ def test_punctuation_is_in_the_tree_but_not_in_the_counts() -> None:
     }  # fmt: skip
     # The dot has no head: it is in another bin only where it counts.
     assert tagged(View(("direction",), (), "UAS"), "unicode") == {
-        "root": [1, 1, 1, 1], "left": [1, 1, 1, 1], "right": [2, 2, 1, 1],
+        "root": [1, 1, 1, 1], "right": [1, 1, 1, 1], "left": [2, 2, 1, 1],
     }  # fmt: skip
     assert tagged(View(("direction",), (), "UAS")) == {
-        "root": [1, 1, 1, 1], "left": [1, 1, 1, 1], "right": [3, 2, 1, 1], "none": [0, 1, 0, 0],
+        "root": [1, 1, 1, 1], "right": [1, 1, 1, 1], "left": [3, 2, 1, 1], "none": [0, 1, 0, 0],
     }  # fmt: skip
 
 
 def test_two_groupings() -> None:
     assert tagged(View(("direction", "upos"), (), "UAS")) == {
         "root × V": [1, 1, 1, 1],
-        "left × N": [1, 1, 1, 1],
-        "right × N": [2, 2, 1, 1],
-        "right × P": [1, 0, 0, 0],
+        "right × N": [1, 1, 1, 1],
+        "left × N": [2, 2, 1, 1],
+        "left × P": [1, 0, 0, 0],
         "none × P": [0, 1, 0, 0],
     }
 
@@ -183,10 +180,10 @@ def test_two_groupings() -> None:
 FEATURES = {  # a, c; d; the dot; b: by feature and direction
     ("A=1", "left"): [1, 1, 1, 1],
     ("A=1", "right"): [1, 1, 1, 1],
-    ("B=1", "left"): [1, 1, 1, 1],
-    ("B=1", "right"): [1, 1, 0, 0],
+    ("B=1", "left"): [1, 1, 0, 0],
+    ("B=1", "right"): [1, 1, 1, 1],
     ("_", "root"): [1, 1, 1, 1],
-    ("_", "right"): [1, 0, 0, 0],
+    ("_", "left"): [1, 0, 0, 0],
     ("_", "none"): [0, 1, 0, 0],
 }
 
@@ -201,7 +198,7 @@ def test_features_come_first_or_second() -> None:
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_three_groupings(place: int) -> None:
-    tags = {"left": "N", "root": "V", "none": "P"}
+    tags = {"right": "N", "root": "V", "none": "P"}
     by, expected = ["direction", "upos"], {}
     by.insert(place, "feats")
     for (feature, side), counts in FEATURES.items():
@@ -293,11 +290,11 @@ def test_rows_stand_bin_by_bin_with_the_systems_in_their_order(tmp_path: Path) -
     found = rows(analyze(data, View(("depth", "direction"), ("2,1,3..",))), Options())
     assert [(row["bin"], row["system"]) for row in found] == [
         (bin, system)
-        for bin in ("root × root", "2 × right", "1 × left", "1 × right", "3.. × right")
+        for bin in ("root × root", "2 × left", "1 × left", "1 × right", "3.. × left")
         for system in (first, second)
     ]
-    assert found[6] == {
-        "system": first, "by": "depth × direction", "metric": "LAS", "bin": "1 × right",
+    assert found[4] == {
+        "system": first, "by": "depth × direction", "metric": "LAS", "bin": "1 × left",
         "gold": 1, "predicted": 0, "correct_gold": 0, "correct_predicted": 0,
         "precision": None, "recall": 0.0, "f1": 0.0,
     }  # fmt: skip
@@ -436,7 +433,7 @@ def test_portions_of_bins_change_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     found = analyze(data, View(("depth", "deprel"), (), "UAS"))
     options = Options(confidence=True, test="ar", resamples=50, trials=50)
     whole = rows(found, options)
-    monkeypatch.setattr(analysis, "_portions", lambda found: [[b] for b in found.bins])
+    monkeypatch.setattr(report, "_portions", lambda found: [[b] for b in found.bins])
     assert rows(found, options) == whole
 
 

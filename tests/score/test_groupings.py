@@ -67,8 +67,8 @@ BY_HAND = {
         "   root -1 -2 -6..-3 -6..-3 -6..-3 -6..-3 ..-7 ..-7 ..-7 ..-7 ..-7",
     ),
     "direction": (
-        "left left left root right right right   root left root right   root" + 11 * " right",
-        "left left right root none self right   left root left root   root" + 11 * " right",
+        "right right right root left left left   root right root left   root" + 11 * " left",
+        "right right left root none self left   right root right root   root" + 11 * " left",
     ),
     "depth": (  # 4 is a root's dependent: 2, 5, 6 are one below it, and 1, 3, 7 two
         "2 1 2 root 1 1 2   root 2 root 1   root 1 2 3 4 5 6 7 8 9 10- 10-",
@@ -292,10 +292,10 @@ def test_crossed_groups_are_all_pairs() -> None:
     assert gold.labels[:2] == ["root × det", "root × root"]
     assert len(gold.labels) == 5 * 6
     assert bins_of(gold) == [
-        "left × det", "left × nsubj:pass", "root × root", "left × det", "right × obj",
-        "root × root", "left × det", "root × root", "right × punct",
+        "right × det", "right × nsubj:pass", "root × root", "right × det", "left × obj",
+        "root × root", "right × det", "root × root", "left × punct",
     ]  # fmt: skip
-    assert bins_of(crossed(predicted_direction, predicted_relation))[4] == "right × nsubj:outer"
+    assert bins_of(crossed(predicted_direction, predicted_relation))[4] == "left × nsubj:outer"
 
 
 @pytest.mark.parametrize("feats_first", [True, False])
@@ -307,16 +307,16 @@ def test_crossing_with_features_repeats_the_words(feats_first: bool) -> None:
     both = crossed(feats, direction) if feats_first else crossed(direction, feats)
     found = {label: word for label, word in members(both).items() if word}
     pairs = {
-        ("Def=Def", "left"): [0, 3],
-        ("Case=Nom", "left"): [1],
+        ("Def=Def", "right"): [0, 3],
+        ("Case=Nom", "right"): [1],
         ("Case=Nom", "root"): [7],
-        ("Num=Plur", "left"): [1],
+        ("Num=Plur", "right"): [1],
         ("Num=Plur", "root"): [7],
-        ("Case=Acc", "right"): [4],
-        ("Num=Sing", "right"): [4],
+        ("Case=Acc", "left"): [4],
+        ("Num=Sing", "left"): [4],
         ("_", "root"): [2, 5],
-        ("_", "left"): [6],
-        ("_", "right"): [8],
+        ("_", "right"): [6],
+        ("_", "left"): [8],
     }
     step = 1 if feats_first else -1
     assert found == {" × ".join(pair[::step]): word for pair, word in pairs.items()}

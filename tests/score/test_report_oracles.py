@@ -27,8 +27,8 @@ TABLES = {  # the title of each table of precision and recall: which view of the
     "Precision and recall of binned HEAD distance": ("distance", "bin"),
 }
 ACCURACY = "The overall accuracy and its distribution over CPOSTAGs"
-# Ours for the script's. Its directions say where the HEAD is, ours where the word is.
-OUR_NAMES = {"to_root": "root", "7-...": "7-", "left": "right", "right": "left"}
+# Ours for the script's.
+OUR_NAMES = {"to_root": "root", "7-...": "7-"}
 
 pairs = pytest.mark.parametrize(("pair", "punct"), REPORTS)
 

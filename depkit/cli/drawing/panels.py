@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depkit.score.analysis import Analysis, bootstrap, precision_recall_f1
+from depkit.score.analysis import Analysis, precision_recall_f1
 from depkit.score.groupings import GROUPINGS
+from depkit.score.report import bootstrap
 from depkit.score.significance import DEFAULT_SEED, interval_of
 from depkit.score.table import clipped, short_names
 

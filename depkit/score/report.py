@@ -1,0 +1,129 @@
+"""Analyses as rows of a table: the scores of each bin, how sure they are, what differs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from depkit.score.analysis import COUNTS, Analysis, precision_recall_f1
+from depkit.score.significance import DEFAULT_SEED, holm, interval_of, p_values
+
+
+@dataclass(frozen=True)
+class Options:
+    """What stands beside the scores of each bin.
+
+    confidence: the bootstrap interval of F1; test: "ar" or "bootstrap", each later system
+    against the first; error_reduction: how much of the first system's error is gone.
+    """
+
+    confidence: bool = False
+    test: str | None = None
+    error_reduction: bool = False
+    seed: int = DEFAULT_SEED
+    resamples: int = 1000
+    trials: int = 10_000
+
+
+def rows(analysis: Analysis, options: Options) -> list[dict[str, Any]]:
+    """A row for every bin that is not empty and every system, bin by bin; None is undefined.
+
+    Scores and differences are in percent; p values are adjusted by Holm's method over all the
+    tests of the table. Relative error reduction is of F1: the share of the way from the first
+    system's to 100 that a system has gone.
+    """
+    by = " × ".join(analysis.view.by)
+    names = [system.name for system in analysis.data.words.systems]
+    scores = precision_recall_f1(analysis.totals)  # [system, bin, 3]
+    gains = scores[:, :, 2] - scores[0, :, 2]  # [system, bin]
+    p = _tested(analysis, options) if options.test else {}
+    p = {key: value for key, value in p.items() if not np.isnan(gains[key])}
+    adjusted = dict(zip(p, holm(list(p.values())), strict=True))
+    bands = [
+        bootstrap(analysis, system, options.resamples, options.seed)[:, :, 2]
+        for system in range(len(names) if options.confidence else 0)
+    ]
+    found = []
+    for place, b in enumerate(analysis.bins):
+        for i, name in enumerate(names):
+            row: dict[str, Any] = {"system": name, "by": by, "metric": analysis.view.metric}
+            row["bin"] = analysis.labels[b]
+            row |= zip(COUNTS, analysis.totals[i, b].tolist(), strict=True)
+            row |= zip(("precision", "recall", "f1"), map(_defined, scores[i, b]), strict=True)
+            if options.confidence:
+                row |= zip(("f1_low", "f1_high"), map(_defined, bands[i][:, place]), strict=True)
+            baseline, gain = scores[0, b, 2], gains[i, b]
+            if options.error_reduction:
+                reduction = 100 * gain / (100 - baseline) if i and baseline < 100 else np.nan
+                row["error_reduction"] = _defined(reduction)
+            if options.test:
+                row["difference"] = _defined(gain) if i else None
+                row |= {"p": p.get((i, b)), "p_adjusted": adjusted.get((i, b))}
+            found.append(row)
+    return found
+
+
+def total_rows(analysis: Analysis) -> list[dict[str, Any]]:
+    """For every system a row of all bins together, micro-averaged.
+
+    None where words are in several bins.
+    """
+    if len(analysis.gold.word) > analysis.data.words.size:
+        return []
+    totals = analysis.totals.sum(axis=1)  # [system, count]
+    found = []
+    for system, counts in zip(analysis.data.words.systems, totals, strict=True):
+        row: dict[str, Any] = {"system": system.name, "bin": "all"}
+        row |= zip(COUNTS, counts.tolist(), strict=True)
+        scores = map(_defined, precision_recall_f1(counts))
+        found.append(row | dict(zip(("precision", "recall", "f1"), scores, strict=True)))
+    return found
+
+
+def _defined(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def bootstrap(
+    analysis: Analysis, system: int, resamples: int = 1000, seed: int = DEFAULT_SEED
+) -> np.ndarray:
+    """[2, bin, 3]: low and high ends of 95% intervals of precision, recall and F1.
+
+    For every bin that is not empty, in order; in percent. NaN where the score itself is.
+    """
+
+    def statistic(totals: np.ndarray) -> np.ndarray:
+        found = precision_recall_f1(totals.reshape(*totals.shape[:-1], -1, len(COUNTS)))
+        return found.reshape(*totals.shape[:-1], -1)
+
+    parts = [
+        interval_of(analysis.by_sentence(system, part), statistic, resamples, seed)
+        for part in _portions(analysis)
+    ]
+    undefined = np.isnan(precision_recall_f1(analysis.totals[system, analysis.bins]))
+    return np.where(undefined, np.nan, np.concatenate(parts, axis=1).reshape(2, -1, 3))
+
+
+def _tested(analysis: Analysis, options: Options) -> dict[tuple[int, int], float]:
+    """p of the difference in F1 from the first system, by system and bin."""
+
+    def statistic(totals: np.ndarray) -> np.ndarray:
+        found = precision_recall_f1(totals.reshape(*totals.shape[:-1], -1, len(COUNTS)))
+        return np.nan_to_num(found[..., 2])
+
+    p: dict[tuple[int, int], float] = {}
+    for part in _portions(analysis):
+        baseline = analysis.by_sentence(0, part)
+        for system in range(1, len(analysis.predicted)):
+            tested = p_values(
+                baseline, analysis.by_sentence(system, part), statistic,
+                options.test or "ar", options.trials, options.seed,
+            )  # fmt: skip
+            p |= {(system, b): float(value) for b, value in zip(part, tested, strict=True)}
+    return p
+
+
+def _portions(analysis: Analysis) -> list[list[int]]:
+    """The bins in portions whose counts of all sentences fit into some 50 MB."""
+    size = max(1, 1_500_000 // len(analysis.data.words.lengths))
+    return [analysis.bins[i : i + size] for i in range(0, len(analysis.bins), size)]
