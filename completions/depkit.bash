@@ -57,6 +57,18 @@ _depkit_value() {
                 --format) echo "words text json latex markdown csv" ;;
             esac
             ;;
+        "check")
+            case $2 in
+                --train | [0-9]*) echo "file" ;;
+                --max | --encoding) echo "free" ;;
+            esac
+            ;;
+        "stats")
+            case $2 in
+                --encoding) echo "free" ;;
+                [0-9]*) echo "file" ;;
+            esac
+            ;;
         "show")
             case $2 in
                 --style) echo "words arcs tree" ;;
@@ -81,6 +93,8 @@ _depkit_options() {
         "parse") echo "--model --input --tags --decode --root --format --output --output-dir --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "eval") echo "--punct --subtypes --align --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
         "analyze") echo "--by --bins --preset --metric --confusion --worst --top --rer --confidence --test --seed --train --plot --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;
+        "check") echo "--ud --train --max --all --json --encoding --quiet --verbose --help --debug" ;;
+        "stats") echo "--json --encoding --quiet --verbose --help --debug" ;;
         "show") echo "--style --sentence --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;
         "info") echo "--json --quiet --verbose --help --debug" ;;
     esac
@@ -121,7 +135,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$place")
     else
-        reply="words train parse eval analyze show info"
+        reply="words train parse eval analyze check stats show info"
     fi
     COMPREPLY=()
     case $reply in

@@ -8,10 +8,12 @@ from types import FrameType
 import typer
 
 from depkit.cli.analyze import analyze_command
+from depkit.cli.check import check_command
 from depkit.cli.evaluate import evaluate_command
 from depkit.cli.info import info_command
 from depkit.cli.parse import parse_command
 from depkit.cli.show import show_command
+from depkit.cli.stats import stats_command
 from depkit.cli.train import train_command
 from depkit.parsers.config import ConfigError
 
@@ -32,6 +34,8 @@ app.command("train")(train_command)
 app.command("parse")(parse_command)
 app.command("eval")(evaluate_command)
 app.command("analyze")(analyze_command)
+app.command("check")(check_command)
+app.command("stats")(stats_command)
 app.command("show")(show_command)
 app.command("info")(info_command)
 

@@ -162,7 +162,7 @@ DIRECTORIES = ["en.model", "train"]
         (["teach", "2>", "d"], ["dev.conllu"]),
         (["eval", "dev.conllu", "d"], ["dev.conllu"]),
         (["eval", "--json", "-", "d"], ["dev.conllu"]),
-        (["eval", "-b", "U"], ["UAS", "UEM"]),
+        (["eval", "-b", "U"], ["UAS", "UEM", "UFeats", "UPOS"]),
         (["teach", ""], sorted([*MODELS, *DIRECTORIES])),
         (["teach", "-n", "3", "e"], ["en-made-up", "en.model"]),
         (["teach", "en.model", "d"], ["dev.conllu"]),

@@ -1,0 +1,157 @@
+"""`depkit check`: what is wrong with treebanks, line by line."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from depkit.cli.options import Encoding, Quiet
+from depkit.corpus.files import open_output
+from depkit.score.table import text_table
+from depkit.treebank.check import Checker
+from depkit.treebank.check_training import Training
+from depkit.treebank.findings import CODES, Finding, severity
+
+SEVERITIES = ("error", "warning", "note")
+
+
+def check_command(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE", help="Files to check, - for stdin.")
+    ],
+    ud: Annotated[
+        bool,
+        typer.Option(
+            "--ud",
+            help="As a UD release: warnings are errors, tags and relations must be UD's.",
+        ),
+    ] = False,
+    train: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also report sentences of this training file, and labels that it lacks.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--max", min=1, help="Findings to print of each kind and file.", show_default="20"
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Print every finding.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, with every finding.")
+    ] = False,
+    encoding: Encoding = "utf-8",
+    quiet: Quiet = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Tell what each code means, with the counts.")
+    ] = False,
+) -> int:
+    """Check CoNLL-U, CoNLL-X and CoNLL-09 files: format, trees, labels, text and comments.
+
+    A line for each finding: FILE:LINE: severity: sent_id: what is wrong [code]; then the counts.
+    An error keeps a file from being read, trained on or scored against. A warning is what UD
+    validation (levels 1 and 2) refuses besides, an error with --ud; a note is good to know. With
+    --quiet, errors only and no counts. The exit status is 1 if there are errors.
+
+    Example: depkit check --train train.conllu dev.conllu test.conllu
+    """
+    if [*files, train].count("-") > 1:
+        raise typer.BadParameter("only one file can be standard input", param_hint="-")
+    if everything and limit is not None:
+        raise typer.BadParameter("goes without --max", param_hint="--all")
+    shown = None if everything else limit or 20
+    counts: Counter[str] = Counter()
+    with open_output("-") as stream:
+        checker = Checker(ud, Training(train, encoding) if train else None)
+        findings = _counted(checker, files, encoding, counts)
+        if as_json:
+            stream.writelines(_json(findings, checker, counts))
+        else:
+            stream.writelines(_lines(findings, shown, quiet))
+            if not quiet:
+                stream.write(_summary(checker, counts, verbose))
+    return int(_by_severity(counts, ud)["error"] > 0)
+
+
+def _counted(
+    checker: Checker, files: Iterable[str], encoding: str, counts: Counter[str]
+) -> Iterator[Finding]:
+    for file in files:
+        for finding in checker.check(file, encoding):
+            counts[finding.code] += 1
+            yield finding
+
+
+def _lines(findings: Iterable[Finding], shown: int | None, quiet: bool) -> Iterator[str]:
+    """The findings; of each kind and file the first, then how many more there are."""
+    file = ""
+    seen: Counter[str] = Counter()
+    for finding in findings:
+        if finding.file != file:
+            yield from _more(file, seen, shown)
+            file, seen = finding.file, Counter()
+        if quiet and finding.severity != "error":
+            continue
+        seen[finding.code] += 1
+        if shown is None or seen[finding.code] <= shown:
+            yield f"{finding}\n"
+    yield from _more(file, seen, shown)
+
+
+def _more(file: str, seen: Counter[str], shown: int | None) -> Iterator[str]:
+    for code, count in seen.items():
+        if shown is not None and count > shown:
+            yield f"{file}: {count - shown} more [{code}]; --all prints them\n"
+
+
+def _by_severity(counts: Counter[str], ud: bool) -> dict[str, int]:
+    sums = dict.fromkeys(SEVERITIES, 0)
+    for code, count in counts.items():
+        sums[severity(code, ud)] += count
+    return sums
+
+
+def _sorted(counts: Counter[str], ud: bool) -> list[tuple[str, str, int]]:
+    """Severity, code and count, errors first."""
+    found = [(severity(code, ud), code, count) for code, count in counts.items()]
+    return sorted(found, key=lambda each: (SEVERITIES.index(each[0]), -each[2], each[1]))
+
+
+def _summary(checker: Checker, counts: Counter[str], verbose: bool) -> str:
+    sums = _by_severity(counts, checker.ud)
+    seen = {"sentence": checker.sentences, "word": checker.words}
+    total = f"{_numbered(seen)}: {_numbered(sums)}\n"
+    if not counts:
+        return total
+    rows = [
+        [name, code, str(count), *([CODES[code]] if verbose else [])]
+        for name, code, count in _sorted(counts, checker.ud)
+    ]
+    header = ["severity", "code", "count", *(["meaning"] if verbose else [])]
+    return f"\n{text_table(header, rows)}\n{total}"
+
+
+def _numbered(things: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in things.items())
+
+
+def _json(findings: Iterable[Finding], checker: Checker, counts: Counter[str]) -> Iterator[str]:
+    """One object, a finding a line, written as they are found."""
+    between = '{"findings": [\n'
+    for finding in findings:
+        yield between + json.dumps(asdict(finding), ensure_ascii=False)
+        between = ",\n"
+    record: dict[str, Any] = {
+        "sentences": checker.sentences,
+        "words": checker.words,
+        **{f"{name}s": count for name, count in _by_severity(counts, checker.ud).items()},
+        "counts": {code: count for _, code, count in _sorted(counts, checker.ud)},
+    }
+    yield ('{"findings": [' if not counts else "\n") + "],\n"
+    yield json.dumps(record, indent=2)[2:] + "\n"

@@ -1,0 +1,143 @@
+"""`depkit stats`: how much of what there is in treebanks."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from typing import Annotated
+
+import typer
+
+from depkit.cli.options import Encoding, Quiet
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import open_output
+from depkit.score.table import percent, short_names, text_table
+from depkit.treebank.statistics import LABELS, Statistics, statistics
+
+TOP = 20  # labels in the tables
+
+TITLES = {"upos": "UPOS", "xpos": "XPOS", "deprel": "relation"}
+# The lower ends of the bins in the tables.
+BINS = {
+    "length": (1, 6, 11, 16, 21, 31, 41, 51, 101, 201),
+    "distance": (1, 2, 3, 7, 11, 21),
+    "depth": (0, 1, 2, 3, 4, 5, 6, 11),
+}
+
+
+def stats_command(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE", help="Files to count, - for stdin.")
+    ],
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print JSON: an object, a list of them for several files."),
+    ] = False,
+    encoding: Encoding = "utf-8",
+    quiet: Quiet = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Put all labels into the tables.")
+    ] = False,
+) -> None:
+    """Count what is in CoNLL-U, CoNLL-X and CoNLL-09 files: words, labels, shapes of trees.
+
+    Words are syntactic words; tokens take a multiword token as one. A sentence is non-projective
+    if two of its arcs cross, that of the root included; an arc, if not all words below it descend
+    from its head. Distance is from head to dependent, depth from the root's dependent down.
+    Several files have a total, too. The tables have the 20 most frequent labels, JSON has all.
+
+    Example: depkit stats train.conllu dev.conllu
+    """
+    if files.count("-") > 1:
+        raise typer.BadParameter("only one file can be standard input", param_hint="-")
+    found = []
+    for file in files:
+        counted = statistics(file, encoding)
+        if not counted.sentences:
+            raise FormatError(file, 0, "", "no sentence in the file")
+        if counted.broken and not quiet:
+            what = f"{file}: {counted.broken} of {counted.sentences} sentences are broken"
+            typer.echo(f"depkit: warning: {what}; see depkit check {file}", err=True)
+        found.append(counted)
+    if len(found) > 1:
+        found.append(reduce(add, found))
+    with open_output("-") as stream:
+        if as_json:
+            records = [counted.as_dict() for counted in found]
+            whole = records[0] if len(records) == 1 else records
+            stream.write(json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
+        else:
+            stream.write("\n\n".join(_tables(found, None if verbose else TOP)) + "\n")
+
+
+def _tables(found: Sequence[Statistics], top: int | None) -> list[str]:
+    """All tables, a column a file."""
+    names = short_names([counted.file for counted in found[: len(found) - (len(found) > 1)]])
+    names += ["total"] * (len(found) > 1)
+    tables = [_figures(found, names)]
+    tables += [_labels(found, names, column, top) for column in LABELS]
+    tables += [_histogram(found, names, name) for name in BINS]
+    return [table for table in tables if table]
+
+
+def _figures(found: Sequence[Statistics], names: Sequence[str]) -> str:
+    columns = [counted.figures() for counted in found]
+    rows = []
+    for name in columns[0]:
+        values = [column[name] for column in columns]
+        whole = not any(isinstance(value, float) for value in values)
+        if whole and not any(values) and name != "non-projective sentences":
+            continue  # rare things that are not there
+        rows.append(
+            [
+                name,
+                *("-" if value is None else f"{value:.{0 if whole else 2}f}" for value in values),
+            ]
+        )
+    return text_table(["", *names], rows)
+
+
+def _header(title: str, names: Sequence[str]) -> list[str]:
+    return [title, *(cell for name in names for cell in (name, "%"))]
+
+
+def _shares(label: str, counts: Sequence[int], totals: Sequence[int]) -> list[str]:
+    """A row: each file's count and its share."""
+    cells = [label]
+    for count, total in zip(counts, totals, strict=True):
+        cells += [str(count), percent(100.0 * count / total if total else None)]
+    return cells
+
+
+def _labels(found: Sequence[Statistics], names: Sequence[str], column: str, top: int | None) -> str:
+    """The most frequent labels, then all others together."""
+    counts = [counted.labels(column) for counted in found]
+    order = list(counts[-1])  # of the total
+    if not order:
+        return ""
+    totals = [sum(each.values()) for each in counts]
+    cut = top if top and len(order) > top + 1 else len(order)
+    rows = [_shares(name, [each.get(name, 0) for each in counts], totals) for name in order[:cut]]
+    if order[cut:]:
+        rest = [sum(each.get(name, 0) for name in order[cut:]) for each in counts]
+        rows.append(_shares(f"{len(order) - cut} others", rest, totals))
+    return text_table(_header(TITLES[column], names), rows)
+
+
+def _histogram(found: Sequence[Statistics], names: Sequence[str], name: str) -> str:
+    lows = BINS[name]
+    counts: list[Counter[int]] = [getattr(counted, name) for counted in found]
+    totals = [each.total() for each in counts]
+    rows = []
+    for low, high in zip(lows, [*lows[1:], None], strict=True):
+        inside = [
+            sum(n for value, n in each.items() if low <= value and (high is None or value < high))
+            for each in counts
+        ]
+        if any(inside):
+            label = (
+                f"{low}-" if high is None else str(low) if high == low + 1 else f"{low}-{high - 1}"
+            )
+            rows.append(_shares(label, inside, totals))
+    return text_table(_header(name, names), rows) if rows else ""

@@ -1,0 +1,1 @@
+"""Checks and statistics of treebanks; never torch."""

@@ -1,0 +1,45 @@
+"""What a training file has, and what a file that is to be scored on should not, or should."""
+
+from collections.abc import Iterator
+from hashlib import blake2b
+
+from depkit.corpus.files import PathLike, read
+from depkit.corpus.sentence import Sentence
+from depkit.treebank.findings import Problem, quoted
+
+LABELS = {"upos": "unseen-tag", "xpos": "unseen-tag", "deprel": "unseen-relation"}
+
+
+class Training:
+    """The sentences of a training file, as digests, and the labels in it."""
+
+    def __init__(self, path: PathLike, encoding: str = "utf-8") -> None:
+        self.path = path
+        self.lines: dict[bytes, int] = {}
+        self.labels: dict[str, set[str]] = {name: {"_"} for name in LABELS}
+        for sentence in read(path, encoding=encoding, strict=False):
+            self.lines.setdefault(digest(sentence), sentence.place()[1])
+            for name, known in self.labels.items():
+                known.update(getattr(sentence, name))
+
+    def problems(self, sentence: Sentence) -> Iterator[Problem]:
+        """A sentence that is there, too, and labels that are not; a label is told once."""
+        if line := self.lines.get(digest(sentence)):
+            what = f"the same words as in {self.path}, line {line}; leave one of the two out"
+            place = sentence.rows[0] if sentence.rows else 0
+            yield Problem(place, "train-overlap", what)
+        for name, code in LABELS.items():
+            known = self.labels[name]
+            column = getattr(sentence, name)
+            if len(known) > 1 and not known.issuperset(column):
+                for place, label in zip(sentence.rows, column, strict=True):
+                    if label not in known:
+                        known.add(label)
+                        what = f"{name.upper()} {quoted(label)} is nowhere in {self.path}"
+                        yield Problem(place, code, f"{what}; no parser can learn it there")
+
+
+def digest(sentence: Sentence) -> bytes:
+    """A number, 8 bytes, of a sentence's forms."""
+    forms = "\t".join(sentence.form)
+    return blake2b(forms.encode(errors="surrogatepass"), digest_size=8).digest()

@@ -1,0 +1,126 @@
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from depkit.cli.check import check_command
+
+app = typer.Typer()
+app.command("check")(check_command)
+runner = CliRunner()
+
+ROW = "{}\t{}\t_\tX\t_\t_\t{}\t{}\t_\t_\n"
+GOOD = (
+    "# sent_id = s1\n# text = a b\n" + ROW.format(1, "a", 0, "root") + ROW.format(2, "b", 1, "dep")
+)
+CYCLIC = GOOD.replace("0\troot", "2\tdep")
+
+
+def run(*arguments: object, code: int = 0, stdin: str | None = None) -> tuple[str, str]:
+    """What goes to stdout and stderr; as in `main.run`, what the command returns is the status."""
+    result = runner.invoke(app, list(map(str, arguments)), input=stdin, standalone_mode=False)
+    if isinstance(result.exception, typer.BadParameter):
+        assert code == 2, result.exception
+        return "", str(result.exception.format_message())
+    if result.exception:
+        raise result.exception
+    assert result.return_value == code, result.output
+    return result.stdout, result.stderr
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "good.conllu"
+    path.write_text(GOOD + "\n")
+    return path
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Path:
+    path = tmp_path / "bad.conllu"
+    path.write_text("".join(CYCLIC.replace("s1", f"t{i}") + "\n" for i in range(30)))
+    return path
+
+
+def test_a_good_file(good: Path) -> None:
+    assert run(good) == ("1 sentence, 2 words: 0 errors, 0 warnings, 0 notes\n", "")
+    assert run(good, "-q") == ("", "")
+
+
+def test_findings_and_counts(bad: Path) -> None:
+    out, err = run(bad, code=1)
+    lines = out.splitlines()
+    assert lines[:2] == [
+        f"{bad}:3: error: t0: a cycle, each word's head after it: 1 2 1; one needs another head"
+        " [cycle]",
+        f"{bad}:3: error: t0: no word has HEAD 0; a tree has one root [no-root]",
+    ]
+    assert sum("[cycle]" in line for line in lines) == 21
+    assert f"{bad}: 10 more [cycle]; --all prints them" in lines
+    assert lines[-3:] == [
+        "error     cycle       30",
+        "error     no-root     30",
+        "30 sentences, 60 words: 60 errors, 0 warnings, 0 notes",
+    ]
+    assert err == ""
+
+
+def test_how_many_are_printed(bad: Path) -> None:
+    assert run(bad, "--max", 2, code=1)[0].count("[cycle]") == 3
+    assert run(bad, "--all", code=1)[0].count("[cycle]") == 30
+    assert run(bad, "--all", "--max", 2, code=2)[1] == "Invalid value for --all: goes without --max"
+
+
+def test_quiet_prints_errors_only(bad: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old.conllu"
+    old.write_text(GOOD.partition("\n")[2] + "\n")
+    assert run(old, "-q") == ("", "")
+    assert run(old)[0].startswith(f"{old}:2: warning: no comment # sent_id")
+    out = run(old, "-q", "--ud", code=1)[0]
+    assert out == f"{old}:2: error: no comment # sent_id = ...; number the sentences [no-sent-id]\n"
+
+
+def test_verbose_tells_what_codes_mean(bad: Path) -> None:
+    assert "30  words that are their own ancestors\n" in run(bad, "-v", code=1)[0]
+
+
+def test_json(good: Path, bad: Path) -> None:
+    record = json.loads(run(good, bad, "--json", code=1)[0])
+    assert len(record["findings"]) == 60  # all of them
+    assert record["findings"][0].keys() == {
+        "severity", "code", "file", "line", "sent_id", "message",
+    }  # fmt: skip
+    assert record["counts"] == {"cycle": 30, "no-root": 30}
+    assert [record[key] for key in ("sentences", "words", "errors", "warnings", "notes")] == [
+        31, 62, 60, 0, 0,
+    ]  # fmt: skip
+    assert json.loads(run(good, "--json")[0])["findings"] == []
+
+
+def test_standard_input_and_archives(good: Path, tmp_path: Path) -> None:
+    assert run("-", stdin=CYCLIC + "\n", code=1)[0].startswith("-:3: error: s1: ")
+    packed = tmp_path / "x.conllu.gz"
+    packed.write_bytes(gzip.compress(CYCLIC.encode()))
+    assert f"{packed}:4: warning: no blank line" in run(packed, code=1)[0]
+    assert "only one file" in run("-", "--train", "-", code=2)[1]
+
+
+def test_train(good: Path, bad: Path) -> None:
+    out = run(good, "--train", bad)[0]
+    assert f"good.conllu:3: warning: s1: the same words as in {bad}, line 3" in out
+    assert "DEPREL 'root' is nowhere in" in out
+
+
+def test_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "latin.conllu"
+    path.write_bytes(GOOD.replace("a", "ä").encode("latin-1") + b"\n")
+    assert "--encoding latin-1 [encoding]" in run(path, code=1)[0]
+    assert run(path, "--encoding", "latin-1")[0].endswith(": 0 errors, 0 warnings, 0 notes\n")
+
+
+def test_a_missing_file_is_no_finding(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        run(tmp_path / "none.conllu")

@@ -1,0 +1,91 @@
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from depkit.cli.stats import stats_command
+from depkit.corpus.errors import FormatError
+from depkit.score.table import short_names
+from tests.conftest import TINY
+
+app = typer.Typer()
+app.command("stats")(stats_command)
+runner = CliRunner()
+
+
+def run(*arguments: object, stdin: str | None = None) -> tuple[str, str]:
+    result = runner.invoke(app, list(map(str, arguments)), input=stdin, standalone_mode=False)
+    if result.exception:
+        raise result.exception
+    return result.stdout, result.stderr
+
+
+def table(text: str, title: str) -> dict[str, list[str]]:
+    """The rows of the table with that heading in its first line."""
+    (found,) = (part for part in text.split("\n\n") if part.startswith(title))
+    rows = [line.split() for line in found.splitlines()[1:]]
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_text() -> None:
+    out, err = run(TINY)
+    words = sum(line[0].isdigit() and "-" not in line[:4] for line in TINY.open() if line.strip())
+    assert err == ""
+    lines = [line.split() for line in out.splitlines()]
+    assert lines[0] == short_names([str(TINY)])
+    assert ["sentences", "24"] in lines
+    assert ["words", str(words)] in lines
+    assert ["multiword", "tokens", "2"] in lines
+    assert ["non-projective", "sentences", "2"] in lines
+    assert ["%", "of", "sentences", "8.33"] in lines
+    assert [line[0] for line in lines if line and line[-1] == "%"] == [
+        "UPOS", "XPOS", "relation", "length", "distance", "depth",
+    ]  # fmt: skip
+    assert table(out, "relation")["root"] == ["24", f"{100 * 24 / words:.2f}"]
+    assert table(out, "depth")["0"][0] == "24"
+    assert not any("empty" in line or "cyclic" in line for line in out.splitlines())
+
+
+def test_several_files_have_a_total(tmp_path: Path) -> None:
+    other = tmp_path / "other.conllu"
+    other.write_text("1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n\n")
+    out = run(TINY, other)[0]
+    assert out.splitlines()[0].split() == [*short_names([str(TINY), str(other)]), "total"]
+    assert table(out, "UPOS")["X"][::2] == ["0", "1", "1"]
+    records = json.loads(run(TINY, other, "--json")[0])
+    assert [record["sentences"] for record in records] == [24, 1, 25]
+
+
+def test_json() -> None:
+    record = json.loads(run(TINY, "--json")[0])
+    assert record["file"] == str(TINY)
+    assert record["sentences"] == 24
+    assert record["percent_of_sentences"] == pytest.approx(100 * 2 / 24)
+    assert sum(record["upos"].values()) == sum(record["deprel"].values()) == record["words"]
+    assert sum(record["length"].values()) == 24
+    assert record["depth"]["0"] == 24
+
+
+def test_only_frequent_labels_are_in_tables() -> None:
+    out = run(TINY)[0]
+    assert len(table(out, "relation")) == 21
+    assert " others " in out
+    assert " others " not in run(TINY, "--verbose")[0]
+
+
+def test_broken_sentences_are_told_on_stderr() -> None:
+    text = TINY.read_text().replace("\tcat\tcat\t", "\tcat\t")
+    out, err = run("-", stdin=text)
+    assert err == ("depkit: warning: -: 1 of 24 sentences are broken; see depkit check -\n")
+    assert run("-", "-q", stdin=text) == (out, "")
+
+
+def test_no_sentence_at_all(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.conllu"
+    empty.write_text("\n")
+    with pytest.raises(FormatError, match=r"no sentence in the file"):
+        run(empty)
+    with pytest.raises(typer.BadParameter):
+        run("-", "-")

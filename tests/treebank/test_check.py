@@ -1,0 +1,432 @@
+"""Every kind of finding: a text that has it, and one close by that has not."""
+
+import gzip
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import read
+from depkit.treebank.check import Checker
+from depkit.treebank.check_training import Training
+from depkit.treebank.check_tree import cycles
+from depkit.treebank.findings import CODES, ERRORS, NOTES, Finding, severity
+from depkit.treebank.inventory import RELATIONS, UPOS
+from tests.conftest import TINY
+
+GOOD = """\
+# sent_id = s1
+# text = The cat's asleep.
+1	The	the	DET	_	PronType=Art	2	det	2:det	_
+2-3	cat's	_	_	_	_	_	_	_	_
+2	cat	cat	NOUN	_	Case=Nom|Number=Sing	4	nsubj	4:nsubj|4.1:nsubj	_
+3	's	be	AUX	_	_	4	cop	4:cop	_
+4	asleep	asleep	ADJ	_	_	0	root	0:root	SpaceAfter=No
+4.1	seems	seem	VERB	_	_	_	_	4:x	_
+5	.	.	PUNCT	_	_	4	punct	4:punct	_
+
+"""
+CONLLX = """\
+1	The	the	D	DT	_	2	det	_	_
+2	cat	cat	N	NN	sg|nom	3	subj	_	_
+3	sleeps	sleep	V	VBZ	_	0	top	_	_
+
+"""
+CONLL09 = """\
+1	The	the	the	D	D	_	_	2	2	det	det	_	_	_
+2	cat	cat	cat	N	N	_	_	3	3	subj	subj	_	_	A0
+3	sleeps	sleep	sleep	V	V	_	_	0	0	root	root	Y	sleep.1	_
+
+"""
+LONG = "".join(
+    f"{i}\tw\tw\tX\t_\t_\t{i - 1}\t{'dep' if i > 1 else 'root'}\t_\t_\n" for i in range(1, 202)
+)
+
+
+def check(text: str, ud: bool = False, training: Training | None = None) -> list[Finding]:
+    """The findings in a text, its lines as the reader has them of a file."""
+    return list(Checker(ud, training).check(re.findall("[^\n]*\n|[^\n]+", text)))
+
+
+def found(text: str, **options) -> list[tuple[str, int]]:
+    return [(finding.code, finding.line) for finding in check(text, **options)]
+
+
+def changed(text: str, old: str, new: str) -> str:
+    assert text.count(old) == 1, old
+    return text.replace(old, new)
+
+
+# code, line, what in GOOD becomes what, and what does no harm instead
+DAMAGED = [
+    ("control-character", 5, "\tcat\tcat\t", "\tcat\tca\0t\t", "\tcat\tca\u200bt\t"),
+    ("control-character", 5, "\tcat\tcat\t", "\tcat\tca\u2028t\t", "\tcat\tca\u00adt\t"),
+    ("control-character", 5, "\tcat\tcat\t", "\tcat\tca\rt\t", "\tcat\tca t\t"),
+    ("encoding", 5, "\tcat\tcat\t", "\tcat\tc\udce4t\t", "\tcat\tcät\t"),
+    ("encoding", 5, "\tcat\tcat\t", "\tcat\tc\ud83dt\t", "\tcat\tc😀t\t"),
+    ("byte-order-mark", 1, "# sent_id", "\ufeff# sent_id", "# sent_id"),
+    ("unicode-nfc", 5, "\tcat\tcat\t", "\tcat\tca\u0301t\t", "\tcat\tcát\t"),
+    ("line-end", 3, "2\tdet\t2:det\t_\n", "2\tdet\t2:det\t_\r\n", "2\tdet\t2:det\t_\n"),
+    ("white-line", 10, "_\n\n", "_\n  \n", "_\n\n"),
+    ("extra-blank-line", 11, "_\n\n", "_\n\n\n", "_\n\n"),
+    ("extra-blank-line", 1, "# sent_id", "\n# sent_id", "# sent_id"),
+    ("final-blank-line", 9, "4:punct\t_\n\n", "4:punct\t_\n", "4:punct\t_\n\n"),
+    ("final-blank-line", 9, "4:punct\t_\n\n", "4:punct\t_", "4:punct\t_\n\n"),
+    ("comment-place", 4, "2-3\t", "# here\n2-3\t", "2-3\t"),
+    ("no-words", 11, "_\n\n", "_\n\n# newdoc\n\n", "_\n\n"),
+    ("columns", 5, "\tcat\tcat\t", "\tcat cat\t", "\tcat\tcat\t"),
+    ("columns", 5, "\tcat\tcat\t", "\tcat\tcat\t\t", "\tcat\tcat\t"),
+    ("id", 6, "3\t's\t", "3a\t's\t", "3\t's\t"),
+    ("id", 6, "3\t's\t", "5\t's\t", "3\t's\t"),
+    ("id", 6, "3\t's\t", "03\t's\t", "3\t's\t"),
+    ("range", 4, "2-3\t", "3-2\t", "2-3\t"),
+    ("range", 4, "2-3\t", "2-6\t", "2-2\t"),
+    ("range", 4, "2-3\t", "3-4\t", "2-3\t"),
+    ("range", 6, "3\t's", "3-4\tx\t_\t_\t_\t_\t_\t_\t_\t_\n3\t's", "3\t's"),
+    ("empty-node", 8, "4.1\t", "4.2\t", "4.1\t"),
+    ("empty-node", 8, "4.1\t", "3.1\t", "4.1\t"),
+    ("no-form", 5, "2\tcat\t", "2\t\t", "2\tcat\t"),
+    ("empty-cell", 5, "\tcat\tcat\t", "\tcat\t\t", "\tcat\t_\t"),
+    ("white-space", 5, "\tcat\tcat\t", "\tcat\t cat\t", "\tcat\tc a t\t"),
+    ("white-space", 5, "\tcat\tcat\t", "\tcat\tcat\u00a0\t", "\tcat\tc\u00a0at\t"),
+    ("white-space", 5, "\tcat\tcat\t", "\tcat\tc  at\t", "\tcat\tc at\t"),
+    ("white-space", 5, "4:nsubj|4.1:nsubj\t_\n", "4:nsubj|4.1:nsubj\t_ \n",
+     "4:nsubj|4.1:nsubj\tGloss=a b\n"),
+    ("white-space", 7, "ADJ\t_\t", "ADJ\tJ J\t", "ADJ\tJJ\t"),
+    ("range-cells", 4, "cat's\t_\t", "cat's\tcat\t", "cat's\t_\t"),
+    ("range-cells", 4, "cat's\t_\t_\t_\t_\t", "cat's\t_\t_\t_\tAbbr=Yes\t",
+     "cat's\t_\t_\t_\tTypo=Yes\t"),
+    ("empty-node-cells", 8, "VERB\t_\t_\t_\t_\t", "VERB\t_\t_\t4\t_\t", "VERB\tVB\t_\t_\t_\t"),
+    ("head", 6, "4\tcop\t4", "four\tcop\t4", "4\tcop\t4"),
+    ("head", 6, "4\tcop\t4", "-1\tcop\t4", "5\tcop\t4"),
+    ("head", 6, "4\tcop\t4", "04\tcop\t4", "4\tcop\t4"),
+    ("head-range", 6, "4\tcop\t4", "6\tcop\t4", "5\tcop\t4"),
+    ("head-range", 6, "4\tcop\t4", "99999999999\tcop\t4", "5\tcop\t4"),
+    ("no-head", 6, "4\tcop\t4", "_\tcop\t4", "4\tcop\t4"),
+    ("no-deprel", 6, "4\tcop\t4", "4\t_\t4", "4\tcop\t4"),
+    ("self-loop", 6, "4\tcop\t4", "3\tcop\t4", "2\tcop\t4"),
+    ("cycle", 3, "4\tnsubj\t", "1\tnsubj\t", "3\tnsubj\t"),
+    ("several-roots", 9, "4\tpunct\t4:", "0\troot\t4:", "4\tpunct\t4:"),
+    ("root-label", 7, "0\troot\t0", "0\tcop\t0", "0\troot:x\t0"),
+    ("root-label", 6, "4\tcop\t4", "4\troot\t4", "4\tcop\t4"),
+    ("feats", 3, "PronType=Art", "PronType", "PronType=Art"),
+    ("feats", 3, "PronType=Art", "pronType=Art", "Person[psor]=1"),
+    ("feats", 3, "PronType=Art", "PronType=Art|", "PronType=Art,Dem"),
+    ("feats-order", 5, "Case=Nom|Number=Sing", "Number=Sing|Case=Nom", "Abbr=Yes|Case=Nom"),
+    ("feats-order", 5, "Case=Nom|Number=Sing", "NumType=Ord|Number=Sing",
+     "Number=Sing|NumType=Ord"),
+    ("feats-order", 5, "Case=Nom|", "Case=Nom,Acc|", "Case=Acc,Nom|"),
+    ("feats-repeated", 5, "Case=Nom|", "Case=Acc|Case=Nom|", "Case=Nom|Foo=Bar|"),
+    ("feats-repeated", 5, "Case=Nom|", "Case=Nom,Nom|", "Case=Nom,Voc|"),
+    ("deps", 6, "4:cop", "4", "4:cop"),
+    ("deps", 6, "4:cop", "7:cop", "5:cop"),
+    ("deps", 6, "4:cop", "3:cop", "2:cop"),
+    ("deps", 6, "4:cop", "0:cop", "4:cop"),
+    ("deps-order", 5, "4:nsubj|4.1:nsubj", "4.1:nsubj|4:nsubj", "4:nsubj|4:x"),
+    ("deps-repeated", 5, "4:nsubj|4.1:nsubj", "4:nsubj|4:nsubj", "4:nsubj|4:obj"),
+    ("deps-unreachable", 6, "4:cop", "_", "4.1:cop"),
+    ("deps-unreachable", 8, "4:x", "_", "2:x"),
+    ("misc", 5, "4.1:nsubj\t_\n", "4.1:nsubj\tA=b||C=d\n", "4.1:nsubj\tA=b|C=d\n"),
+    ("space-after", 7, "SpaceAfter=No", "SpaceAfter=No|SpaceAfter=No", "SpaceAfter=No|A=b"),
+    ("space-after", 9, "4:punct\t_", "4:punct\tSpaceAfter=Yes", "4:punct\tSpaceAfter=No"),
+    ("space-after", 6, "4:cop\t_", "4:cop\tSpaceAfter=No", "4:cop\tA=SpaceAfter"),
+    ("space-after", 8, "4:x\t_", "4:x\tSpaceAfter=No", "4:x\tCopyOf=4"),
+    ("sent-id", 1, "sent_id = s1", "sent_id = s 1", "sent_id=s/1"),
+    ("sent-id", 1, "sent_id = s1", "sent_id =", "sent_id = s1 "),
+    ("no-sent-id", 3, "# sent_id = s1\n", "# newpar\n", "# sent_id = s1\n"),
+    ("no-text", 2, "# text = The cat's asleep.\n", "", "# text =The cat's asleep.\n"),
+    ("text-space", 2, "asleep.\n", "asleep. \n", "asleep.\n"),
+    ("text-mismatch", 3, "text = The cat", "text = A cat", "text = The cat"),
+    ("text-mismatch", 7, "s asleep.", "s asleep .", "s asleep."),
+    ("text-mismatch", 4, "s asleep.", "sasleep.", "s  asleep."),
+    ("text-mismatch", 2, "s asleep.", "s asleep. It", "s asleep."),
+    ("text-mismatch", 7, "SpaceAfter=No", "_", "A=b|SpaceAfter=No"),
+    ("comment-again", 2, "# text", "# sent_id = s2\n# text", "# newpar\n# text"),
+    ("comment-again", 3, "# text", "# newpar\n# newpar id = p\n# text",
+     "# newdoc\n# newpar\n# text"),
+    ("long-word", 5, "\tcat\tcat\t", f"\t{'c' * 101}\tcat\t", f"\tcat\t{'c' * 101}\t"),
+    ("non-projective", 5, "4\tnsubj\t", "5\tnsubj\t", "3\tnsubj\t"),
+]  # fmt: skip
+
+
+def test_a_good_sentence_has_no_findings() -> None:
+    assert found(GOOD, ud=True) == [("deprel", 8)]  # x is no relation of DEPS
+    assert found(GOOD) == found(CONLLX) == found(CONLL09) == []
+    assert found(TINY.read_text(), ud=True) == [("non-projective", 186), ("non-projective", 198)]
+
+
+@pytest.mark.parametrize(("code", "line", "old", "new", "harmless"), DAMAGED)
+def test_each_kind_of_finding(code: str, line: int, old: str, new: str, harmless: str) -> None:
+    findings = check(changed(GOOD, old, new))
+    assert (code, line) in [(finding.code, finding.line) for finding in findings]
+    (finding,) = (each for each in findings if (each.code, each.line) == (code, line))
+    assert finding.severity == severity(code)
+    assert code not in dict(found(changed(GOOD, old, harmless)))
+
+
+TAGS = [
+    ("upos", 5, "\tNOUN\t", "\tN\t", "\tPROPN\t"),
+    ("upos", 6, "\tAUX\t", "\t_\t", "\tVERB\t"),
+    ("upos", 8, "\tVERB\t", "\tV\t", "\t_\t"),
+    ("deprel", 5, "4\tnsubj\t4", "4\tsubj\t4", "4\tcsubj:pass\t4"),
+    ("deprel", 5, "4\tnsubj\t4", "4\tnsubj:a:b\t4", "4\tnsubj:a\t4"),
+    ("deprel", 5, "4\tnsubj\t4", "4\tref\t4", "4\tobj\t4"),
+    ("deprel", 9, "4:punct", "4:point", "4:ref"),
+    ("deprel", 9, "4:punct", "4:obl:", "4:obl:ஐ_x:acc"),
+]
+
+
+@pytest.mark.parametrize(("code", "line", "old", "new", "harmless"), TAGS)
+def test_what_only_a_release_of_ud_must_have(
+    code: str, line: int, old: str, new: str, harmless: str
+) -> None:
+    good, bad = changed(GOOD, "4:x", "4:dep"), changed(changed(GOOD, "4:x", "4:dep"), old, new)
+    assert found(bad, ud=True) == [(code, line)]
+    assert check(bad, ud=True)[0].severity == "error"
+    assert found(changed(good, old, harmless), ud=True) == []
+    assert found(bad) == []
+
+
+OTHERS = [  # code, line, a text that has it, and one that has not
+    ("empty-file", 0, "\n \n", GOOD),
+    ("no-tree", 1, re.sub(r"\t\d\t(\w+)\t_\t_\n", "\t_\t_\t_\t_\n", CONLLX), CONLLX),
+    ("no-root", 1, CONLLX.replace("0\ttop", "1\ttop"), CONLLX),
+    ("no-deprel", 2, CONLLX.replace("subj", "_"), CONLLX.replace("subj", "root")),
+    ("several-roots", 3, CONLLX.replace("2\tdet", "0\tdet"), CONLLX),
+    ("columns", 2, CONLLX.replace("subj\t_\t_", "subj\t_"), CONLLX),
+    ("head-range", 2, CONLL09.replace("3\t3\tsubj", "4\t3\tsubj"), CONLL09),
+    ("columns", 2, CONLL09.replace("\tA0", "\tA0\t_"), CONLL09),
+    ("predicates", 1, CONLL09.replace("Y\tsleep.1", "_\t_"), CONLL09),
+    ("long-sentence", 1, LONG + "\n", re.sub("\n201.*", "", LONG) + "\n"),
+    ("deps-sometimes", 13, GOOD + re.sub(r"\d:.*(?=\t)", "_", GOOD), GOOD + GOOD),
+    ("sent-id-again", 11, GOOD + GOOD, GOOD + GOOD.replace("s1", "s2")),
+]
+
+
+@pytest.mark.parametrize(("code", "line", "bad", "good"), OTHERS)
+def test_other_formats_and_several_sentences(code: str, line: int, bad: str, good: str) -> None:
+    assert (code, line) in found(bad)
+    assert code not in dict(found(good))
+
+
+def test_every_code_is_tested() -> None:
+    tested = {row[0] for row in [*DAMAGED, *TAGS, *OTHERS]}
+    elsewhere = {"unreadable", "format", "train-overlap", "unseen-tag", "unseen-relation"}
+    assert tested | elsewhere == set(CODES)
+    assert not tested & elsewhere
+
+
+def test_all_that_is_wrong_with_a_sentence_is_found() -> None:
+    text = changed(GOOD, "PronType=Art\t2", "PronType\t9")
+    text = changed(text, "\tcat\tcat\t", "\tcat\t\t")
+    text = changed(text, "3\t's\t", "3x\t's\t")
+    text = changed(text, "4\tcop", "3\tcop")
+    text = changed(text, "0\troot\t0", "zero\troot\t0")
+    text = changed(text, "4.1\tseems", "4.3\tseems")
+    text = changed(text, "_\n\n", "\n \n")
+    assert found(text) == [
+        ("feats", 3), ("head-range", 3), ("deps", 5), ("empty-cell", 5), ("id", 6),
+        ("self-loop", 6), ("head", 7), ("empty-node", 8), ("empty-cell", 9), ("white-line", 10),
+    ]  # fmt: skip
+
+
+def test_a_missing_blank_line_is_one_finding() -> None:
+    assert found(CONLLX.rstrip("\n") + "\n" + CONLLX) == [("id", 4)]
+
+
+def test_a_lost_row_is_one_wrong_id() -> None:
+    lost = CONLLX.replace("2\tcat\tcat\tN\tNN\tsg|nom\t3\tsubj\t_\t_\n", "")
+    assert found(lost) == [("id", 2)]
+
+
+def test_every_space_that_is_wrong_is_found() -> None:
+    bad = changed(GOOD, "The cat's asleep.", "Thecat'sasleep .")
+    assert found(bad) == [("text-mismatch", line) for line in (3, 4, 7)]
+
+
+def test_places_after_a_byte_order_mark_and_blank_lines() -> None:
+    text = "\ufeff\n" + GOOD.replace("PronType=Art", "x") + "\n" + GOOD.replace("s1", "s 2")
+    assert found(text) == [
+        ("byte-order-mark", 1), ("extra-blank-line", 1), ("feats", 4), ("extra-blank-line", 12),
+        ("sent-id", 13),
+    ]  # fmt: skip
+
+
+def test_severities() -> None:
+    assert severity("cycle") == severity("cycle", ud=True) == "error"
+    assert (severity("no-text"), severity("no-text", ud=True)) == ("warning", "error")
+    assert severity("non-projective", ud=True) == "note"
+    assert severity("train-overlap", ud=True) == "warning"
+    assert not ERRORS.keys() & NOTES.keys()
+
+
+def test_the_inventories() -> None:
+    assert (len(UPOS), len(RELATIONS)) == (17, 37)
+
+
+def test_a_finding_as_a_line() -> None:
+    (finding,) = check(changed(GOOD, "4\tcop\t4", "8\tcop\t4"))
+    assert str(finding) == ("-:6: error: s1: HEAD is 8, but the words are 1 to 5 [head-range]")
+    (finding,) = check("")
+    assert str(finding) == "-: error: no sentence in the file [empty-file]"
+
+
+def test_cycles() -> None:
+    assert cycles([0, 1, 2]) == cycles([]) == cycles([-1, 1]) == []
+    assert cycles([2, 3, 1, 4, 1, 0]) == [[1, 2, 3], [4]]
+    assert cycles([3, 3, 2]) == [[3, 2]]
+
+
+def test_sent_ids_differ_over_files(tmp_path: Path) -> None:
+    checker = Checker()
+    for name in ("a.conllu", "b.conllu"):
+        (tmp_path / name).write_text(GOOD)
+    assert list(checker.check(tmp_path / "a.conllu")) == []
+    (finding,) = checker.check(tmp_path / "b.conllu")
+    assert finding.code == "sent-id-again"
+    assert f"{tmp_path / 'a.conllu'}:3 " in finding.message
+    assert (checker.sentences, checker.words) == (2, 10)
+
+
+def test_training(tmp_path: Path) -> None:
+    train = tmp_path / "train.conllu"
+    train.write_text(GOOD + GOOD.replace("asleep", "dead"))
+    assert found(GOOD, training=Training(train)) == [("train-overlap", 3)]
+    other = GOOD.replace("asleep", "awake")
+    assert found(other, training=Training(train)) == []
+    strange = other.replace("\tADJ\t", "\tADV\t").replace("\tdet\t", "\tdet:x\t")
+    twice = found(strange + strange.replace("s1", "s2"), training=Training(train))
+    assert twice == [("unseen-relation", 3), ("unseen-tag", 7)]
+    assert found(other.replace("ADJ\t_", "ADJ\tJJ"), training=Training(train)) == []
+
+
+def test_files_that_cannot_be_read_at_all(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.conllu.gz"
+    cut.write_bytes(gzip.compress(GOOD.encode())[:-10])
+    assert [finding.code for finding in Checker().check(cut)] == ["unreadable"]
+    odd = tmp_path / "odd.conllu"
+    odd.write_bytes(GOOD.encode("utf-16")[:-1])
+    assert [each.code for each in Checker().check(odd, "utf-16")][-1] == "unreadable"
+    with pytest.raises(OSError):
+        list(Checker().check(tmp_path / "none"))
+
+
+def test_binary_data_long_lines_and_long_sentences(tmp_path: Path) -> None:
+    binary = tmp_path / "binary"
+    binary.write_bytes(bytes(range(256)) * 40)
+    codes = {finding.code for finding in Checker().check(binary)}
+    assert codes >= {"encoding", "control-character", "columns"}
+    line = tmp_path / "line.conllu"
+    line.write_text(GOOD + "x" * 10_000_000)
+    findings = list(Checker().check(line))
+    assert {finding.code for finding in findings} == {"columns", "final-blank-line"}
+    assert max(len(str(finding)) for finding in findings) < 300
+    rows = "".join(f"{i}\tw\tw\tX\t_\t_\t{i - 1}\tdep\t_\t_\n" for i in range(1, 10_001))
+    assert found(rows + "\n") == [
+        ("long-sentence", 1), ("no-sent-id", 1), ("no-text", 1), ("root-label", 1)
+    ]  # fmt: skip
+
+
+# Whatever happens to a file: no exception, and an error where the reader refuses it.
+
+BYTES = b"\t\n\r -.#_|=:0123456789ab\x00\xe4\xff\xef\xbb\xbf"
+EDITS = st.lists(
+    st.tuples(
+        st.sampled_from(["byte", "insert", "delete", "drop", "double", "join"]),
+        st.integers(0, 10_000),
+        st.sampled_from(BYTES),
+    ),
+    min_size=1,
+    max_size=6,
+)
+SAMPLES = [GOOD + GOOD.replace("s1", "s2"), CONLLX * 2, CONLL09 * 2]
+
+
+def damaged(data: bytes, edits: list[tuple[str, int, int]]) -> bytes:
+    for kind, where, byte in edits:
+        lines = data.splitlines(keepends=True)
+        place, row = where % max(len(data), 1), where % max(len(lines), 1)
+        if kind in ("byte", "insert", "delete"):
+            new = b"" if kind == "delete" else bytes([byte])
+            data = data[:place] + new + data[place + (kind != "insert") :]
+        elif kind == "join":
+            data = b"".join([*lines[:row], *(line.rstrip() for line in lines[row : row + 1]),
+                             *lines[row + 1 :]])  # fmt: skip
+        else:
+            data = b"".join(lines[:row] + lines[row : row + 1] * 2 * (kind == "double")
+                            + lines[row + 1 :])  # fmt: skip
+    return data
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(SAMPLES), EDITS, st.booleans())
+def test_random_damage(sample: str, edits: list[tuple[str, int, int]], ud: bool) -> None:
+    text = damaged(sample.encode(), edits).decode("utf-8", "surrogateescape")
+    lines = re.findall("[^\n]*\n|[^\n]+", text)
+    findings = list(Checker(ud).check(lines))
+    for finding in findings:
+        assert 0 <= finding.line <= max(len(lines), 1)
+        assert "\n" not in str(finding) and "\t" not in str(finding)
+        str(finding).encode()
+    try:
+        list(read(lines))
+    except FormatError as error:
+        errors = [finding for finding in findings if finding.severity == "error"]
+        assert errors
+        assert "format" not in {finding.code for finding in errors}, error
+
+
+# Real treebanks: the flaws that their READMEs name, and no others.
+
+CLEAN = [
+    "ud-english-ewt/en_ewt-ud-dev.conllu", "ud-coptic-scriptorium/cop_scriptorium-ud-dev.conllu",
+    "ud-tamil-ttb/ta_ttb-ud-train.conllu", "ud-tamil-ttb/ta_ttb-ud-dev.conllu",
+    "ud-latin-perseus/la_perseus-ud-train.conllu", "ud-vietnamese-vtb/vi_vtb-ud-dev.conllu",
+    "ud-vietnamese-vtb/vi_vtb-ud-train.conllu", "ud-chinese-gsd/zh_gsd-ud-dev.conllu",
+]  # fmt: skip
+
+
+def counts(path: Path, encoding: str = "utf-8", ud: bool = False) -> Counter[str]:
+    return Counter(finding.code for finding in Checker(ud).check(path, encoding))
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_releases_of_ud_are_clean(shared: Path, name: str) -> None:
+    assert counts(shared / "data" / name, ud=True).keys() <= {"non-projective", "long-word"}
+
+
+def test_turkish(shared: Path) -> None:
+    folder = shared / "data" / "conll09-turkish-propbank"
+    train = folder / "trpb_v1.0.train.conll09"
+    assert counts(train) == {
+        "columns": 1, "cycle": 1, "no-root": 1, "several-roots": 286, "non-projective": 223,
+    }  # fmt: skip
+    (ragged,) = (finding for finding in Checker().check(train) if finding.code == "columns")
+    widths = [line.count("\t") for line in train.read_text().splitlines()]
+    line = ragged.line - 1
+    assert widths[line] == widths[line - 1] + 1
+    assert counts(folder / "trpb_v1.0.dev.conll09") == {
+        "cycle": 1, "several-roots": 56, "non-projective": 45,
+    }  # fmt: skip
+
+
+def test_basque(shared: Path) -> None:
+    path = shared / "data" / "conllx-basque-2007" / "eus.test.conllx"
+    expected = {"several-roots": 200, "non-projective": 159}
+    assert counts(path, "latin-1") == expected
+    assert counts(path) == expected | {"encoding": counts(path)["encoding"]}
+    assert counts(path)["encoding"] == sum(
+        not line.decode("utf-8", "ignore").encode() == line for line in path.open("rb")
+    )
+
+
+def test_chinese_of_version_1(shared: Path) -> None:
+    path = shared / "data" / "ud-chinese-gsd-1.4" / "zh-ud-dev.conllu"
+    plain = {"no-sent-id": 500, "no-text": 500, "non-projective": 2}
+    assert counts(path) == plain
+    old = counts(path, ud=True)
+    assert old == plain | {"upos": 164, "deprel": 949}  # as UD validation counts
