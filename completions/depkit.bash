@@ -52,6 +52,7 @@ _depkit_value() {
                 --confusion) echo "words deprel upos xpos head" ;;
                 --test) echo "words ar bootstrap" ;;
                 --train | --plot | 0 | [1-9]*) echo "file" ;;
+                --measure) echo "words precision recall f1" ;;
                 --punct) echo "words keep ptb ptb7 ctb unicode upos deprel" ;;
                 --subtypes) echo "words keep drop" ;;
                 --format) echo "words text json latex markdown csv" ;;
@@ -92,7 +93,7 @@ _depkit_options() {
         "train") echo "--output --dev --dev-split --recipe --config --set --init --seed --seeds --epochs --patience --max-time --resume --device --threads --encoding --quiet --verbose --help --debug" ;;
         "parse") echo "--model --input --tags --decode --root --format --output --output-dir --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "eval") echo "--punct --subtypes --align --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
-        "analyze") echo "--by --bins --preset --metric --confusion --worst --top --rer --confidence --test --seed --train --plot --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;
+        "analyze") echo "--by --bins --preset --metric --confusion --worst --top --rer --confidence --test --seed --train --plot --measure --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;
         "check") echo "--ud --train --max --all --json --encoding --quiet --verbose --help --debug" ;;
         "stats") echo "--json --encoding --quiet --verbose --help --debug" ;;
         "show") echo "--style --sentence --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;

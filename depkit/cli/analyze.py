@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import typer
 
+from depkit.cli.evaluate import tell
 from depkit.cli.options import (
     Encoding,
     Format,
@@ -19,16 +20,27 @@ from depkit.cli.options import (
     check_inputs,
     chosen_format,
 )
-from depkit.score.analysis import METRICS, PRESETS, Analysis, Data, View, analyze, read_data
+from depkit.score.analysis import METRICS, PRESETS, Analysis, View, analyze, read_data
 from depkit.score.groupings import GROUPINGS, NEED_TRAIN
-from depkit.score.mistakes import CONFUSIONS, confusion, worst
+from depkit.score.mistakes import CONFUSION, CONFUSIONS, WORST, confusion, worst
 from depkit.score.report import Options, rows, total_rows
-from depkit.score.significance import sentence
+from depkit.score.significance import DEFAULT_SEED, choices, sentence
 from depkit.score.table import TABLES, csv_table, flat, p_value, percent, short_names
 
 Test = Literal["ar", "bootstrap"]
 Record = dict[str, Any]
+TOP = 20  # confusions
 _WIDEST = 80  # characters of a sentence in a table
+
+
+@dataclass
+class Table:
+    """A table as it is printed."""
+
+    title: str
+    columns: Sequence[str]
+    rows: list[list[str]]
+    note: str = ""
 
 
 def analyze_command(
@@ -53,7 +65,8 @@ def analyze_command(
         typer.Option(
             metavar="BINS",
             help="Bins of a --by of numbers, in their order: 1,2,3-6,7- or, of negative numbers,"
-            " ..-3,-2..2; each for every number.",
+            " ..-3,-2..2; each for every number. Beside them are root (arcs of roots), other"
+            " (numbers in no bin) and none (words without a head or below a cycle).",
         ),
     ] = None,
     preset: Annotated[
@@ -85,9 +98,13 @@ def analyze_command(
     ] = None,
     worst_sentences: Annotated[
         int | None,
-        typer.Option("--worst", metavar="N", min=1, help="The N sentences with most errors."),
+        typer.Option(
+            "--worst", metavar="N", min=1, help="The N sentences with most errors in the metric."
+        ),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many confusions.")] = 20,
+    top: Annotated[
+        int | None, typer.Option(min=1, help="How many confusions.", show_default=str(TOP))
+    ] = None,
     error_reduction: Annotated[
         bool,
         typer.Option("--rer", help="Relative error reduction of F1 against the first PRED."),
@@ -103,7 +120,7 @@ def analyze_command(
             " randomisation or bootstrap over sentences, adjusted by Holm's method over the table."
         ),
     ] = None,
-    seed: Seed = 1,
+    seed: Seed = DEFAULT_SEED,
     train: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="A training file, for --by frequency and --by oov."),
@@ -112,7 +129,14 @@ def analyze_command(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw the tables into a .svg, .png or .pdf file instead (needs depkit[plot]).",
+            help="Also draw the tables of bins, .svg, .png or .pdf (needs depkit[plot]): curves"
+            " over numbers, bars for the rest.",
+        ),
+    ] = None,
+    measure: Annotated[
+        Literal["precision", "recall", "f1"] | None,
+        typer.Option(
+            help="What --plot draws.", show_default="recall over numbers, which is accuracy; f1"
         ),
     ] = None,
     punct: Punct = "keep",
@@ -129,82 +153,105 @@ def analyze_command(
 
     Precision is of the predicted words in a bin, recall of the gold ones. Groupings of arcs
     (distance, depth, relation ...) put gold and predicted arcs each into their own bins;
-    groupings of words (UPOS, sentence length ...) go by the gold words.
+    groupings of words (UPOS, sentence length ...) go by the gold words. F1 is 0 where precision
+    or recall is, or has nothing to divide by. Metrics of tags are of all words, whatever --punct.
 
     Example: depkit analyze --by distance --by upos gold.conllu one.conllu two.conllu
     """
     layout = chosen_format(format, as_json)
     check_inputs([gold, *preds, *([train] if train else [])], punct)
-    kinds = bool(by or preset or plot) + bool(confused) + bool(worst_sentences)
-    if kinds > 1 and layout in ("json", "csv"):
+    others = [*(confused or []), *(["worst"] if worst_sentences else [])]
+    grouped = bool(by or bins is not None or preset or plot or not others)
+    if grouped + len(others) > 1 and layout in ("json", "csv"):
         raise typer.BadParameter(
-            "holds one kind of rows: --by or --preset, --confusion, or --worst",
+            "holds one table: of --by or --preset, --confusion, or --worst",
             param_hint=f"--format {layout}",
         )
-    views = _views(by or [], bins or [], preset, metric, grouped=kinds == 0 or bool(by or plot))
-    _check(views, confused or [], train, test, len(preds))
+    metric = _metric(metric)
+    views = _views(by or [], bins or [], preset, metric) if grouped else []
+    _check_needs(
+        {
+            "--train": (train, any(set(NEED_TRAIN) & set(view.by) for view in views),
+                        "--by frequency or --by oov"),
+            "--top": (top, confused, "--confusion"),
+            "--measure": (measure, plot, "--plot"),
+            "--confidence": (confidence, views, "a table of bins"),
+            "--rer": (error_reduction, views and len(preds) > 1, "two PREDs and a table of bins"),
+            "--test": (test, views and len(preds) > 1, "two PREDs and a table of bins"),
+        }
+    )  # fmt: skip
+    _check_names(views, confused or [], train)
     if plot:
-        from depkit.cli.drawing.plot import picture_format
-
-        try:
-            picture_format(plot)
-        except ValueError as error:
-            raise typer.BadParameter(str(error), param_hint="--plot") from None
+        _check_plot(plot)
     columns = {column for view in views for name in view.by for column in GROUPINGS[name].columns}
     if worst_sentences:
         columns.add("form")
     data = read_data(gold, preds, columns, punct, subtypes, encoding, train)
+    tell(data.evaluations, quiet, verbose)
     analyses = [analyze(data, view) for view in views]
     if plot:
         from depkit.cli.drawing.plot import plot as draw
 
-        draw(analyses, plot, seed=seed)
-        return
+        draw(analyses, plot, measure, seed)
     options = Options(confidence, test, error_reduction, seed)
-    tables: list[tuple[str, list[Record], list[Record]]] = []
-    for analysis in analyses:
-        title = f"{analysis.view.metric} by {' × '.join(analysis.view.by)}"
-        tables.append((title, rows(analysis, options), total_rows(analysis)))
+    more = choices(confidence, test, seed)
+    found = [rows(analysis, options) for analysis in analyses]
+    tables = [_of_bins(*pair, options) for pair in zip(analyses, found, strict=True)]
     for what in confused or []:
-        tables.append((f"confusions of {what}", confusion(data, what, top), []))
+        found.append(confusion(data, what, top or TOP))
+        tables.append(_listed(f"confusions of {what}", CONFUSION, found[-1]))
     if worst_sentences:
-        wrong = metric if metric and metric != "bin" else "LAS"
-        tables.append((f"most errors in {wrong}", worst(data, wrong, worst_sentences), []))
-    typer.echo(_rendered(tables, layout, analyses, data, options))
+        found.append(worst(data, metric or "LAS", worst_sentences))
+        tables.append(_listed(f"most errors in {metric or 'LAS'}", WORST, found[-1]))
+    if layout in ("json", "csv"):
+        typer.echo(_records(found, layout, data.signature(*more), tables))
+    else:
+        typer.echo(_text(tables, layout, data.signature(*more)))
 
 
-def _views(
-    by: list[str], bins: list[str], preset: str | None, metric: str | None, grouped: bool
-) -> list[View]:
+def _metric(name: str | None) -> str | None:
+    """A metric under its own name."""
+    known = [metric for metric in METRICS if name is not None and metric.lower() == name.lower()]
+    if name is not None and not known:
+        raise typer.BadParameter(
+            f"no metric '{name}'; there are {', '.join(METRICS)}", param_hint="--metric"
+        )
+    return known[0] if known else None
+
+
+def _views(by: list[str], bins: list[str], preset: str | None, metric: str | None) -> list[View]:
     """The tables that are asked for; distance if nothing is."""
-    if preset is not None:
-        if preset not in PRESETS:
-            names = ", ".join(PRESETS)
-            raise typer.BadParameter(f"no preset '{preset}'; there are {names}",
-                                     param_hint="--preset")  # fmt: skip
-        if by or bins:
-            raise typer.BadParameter("has its own --by and --bins", param_hint="--preset")
-        views = PRESETS[preset]
-        if metric and len({view.metric for view in views}) > 1:
-            raise typer.BadParameter(f"--preset {preset} has its own", param_hint="--metric")
-        return [replace(view, metric=metric or view.metric) for view in views]
-    if not grouped:
-        return []
-    return [View(tuple(by) or ("distance",), tuple(bins), metric or "LAS")]
+    if preset is None:
+        return [View(tuple(by) or ("distance",), tuple(bins), metric or "LAS")]
+    if preset not in PRESETS:
+        raise typer.BadParameter(
+            f"no preset '{preset}'; there are {', '.join(PRESETS)}", param_hint="--preset"
+        )
+    if by or bins:
+        raise typer.BadParameter("leave out --by and --bins, it sets them", param_hint="--preset")
+    views = PRESETS[preset]
+    if metric and len({view.metric for view in views}) > 1:
+        raise typer.BadParameter(f"--preset {preset} sets it", param_hint="--metric")
+    return [replace(view, metric=metric or view.metric) for view in views]
 
 
-def _check(
-    views: Sequence[View], confused: Sequence[str], train: str | None, test: Any, systems: int
-) -> None:
-    """What is wrong with the options themselves, before a file is opened."""
+def _check_needs(options: dict[str, tuple[Any, Any, str]]) -> None:
+    """Options that would have no effect: (given, whether it makes sense, with what)."""
+    for name, (given, useful, needed) in options.items():
+        if given and not useful:
+            raise typer.BadParameter(f"goes with {needed}", param_hint=name)
+
+
+def _check_names(views: Sequence[View], confused: Sequence[str], train: str | None) -> None:
+    """Groupings, bins and confusions that do not exist, before a file is opened."""
     for view in views:
         try:
             view.check()
         except ValueError as error:
-            raise typer.BadParameter(str(error), param_hint="--by, --bins, --metric") from None
-        if train is None and (lacking := set(view.by) & set(NEED_TRAIN)):
+            raise typer.BadParameter(str(error), param_hint="--by, --bins") from None
+        if train is None and (lacking := sorted(set(view.by) & set(NEED_TRAIN))):
             raise typer.BadParameter(
-                f"--by {lacking.pop()} counts the words of --train FILE", param_hint="--by"
+                f"{lacking[0]} counts the words of --train FILE", param_hint="--by"
             )
     for what in confused:
         if what not in CONFUSIONS:
@@ -212,82 +259,94 @@ def _check(
                 f"no confusion of '{what}'; there are {', '.join(CONFUSIONS)}",
                 param_hint="--confusion",
             )
-    if test and systems < 2:
-        raise typer.BadParameter("compares two PREDs or more", param_hint="--test")
 
 
-def _rendered(
-    tables: list[tuple[str, list[Record], list[Record]]],
-    layout: str,
-    analyses: Sequence[Analysis],
-    data: Data,
-    options: Options,
-) -> str:
-    """All that goes to standard output, but for the last line's end."""
-    if layout in ("json", "csv"):
-        records = [row for _, found, _ in tables for row in found]
-        if layout == "json":
-            return json.dumps(records, indent=2)
-        cells = [flat(record) for record in records]
-        header = list(cells[0]) if cells else []
-        return csv_table(header, [[str(value) for value in row.values()] for row in cells])
-    systems = [system.name for system in data.words.systems]
-    short = dict(zip(reversed(systems), reversed(short_names(systems)), strict=True))
+def _check_plot(path: str) -> None:
+    from depkit.cli.drawing.plot import picture_format
+
+    try:
+        picture_format(path)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--plot") from None
+
+
+def _records(found: list[list[Record]], layout: str, signature: str, tables: list[Table]) -> str:
+    """The rows of all tables as JSON or CSV, the signature in each."""
+    records = [row | {"signature": signature} for each in found for row in each]
+    if layout == "json":
+        return json.dumps(records, indent=2)
+    cells = [flat(record) for record in records]
+    header = list(cells[0]) if cells else list(tables[0].columns)
+    return csv_table(header, [[str(value) for value in row.values()] for row in cells])
+
+
+def _text(tables: list[Table], layout: str, signature: str) -> str:
+    """The tables, one below the other, and the signature."""
+    notes = [table.note for table in tables]
+    notes[-1] = "\n".join(filter(None, [notes[-1], signature]))
+    shown = [
+        TABLES[layout](table.columns, table.rows, note, table.title)
+        for table, note in zip(tables, notes, strict=True)
+    ]
+    return "\n\n".join(shown)
+
+
+def _of_bins(analysis: Analysis, records: list[Record], options: Options) -> Table:
+    """Rows of bins; where gold and predicted bins are the same, one score says all."""
+    systems = [system.name for system in analysis.data.words.systems]
     several = len(systems) > 1
-    parts = []
-    for i, (title, found, totals) in enumerate(tables):
-        note = ""
-        found, totals = (
-            [row | {"system": short[row["system"]]} for row in each] for each in (found, totals)
-        )
-        if i < len(analyses):
-            header, body = _bins(found + totals, several, analyses[i].arcs, options)
-            if options.test:
-                tested = sum(row["p"] is not None for row in found)
-                note = sentence(options.test, options.trials, options.seed, tested, "in this table")
-        else:
-            header, body = _listed(found, several)
-        name = "" if several else f": {short[systems[0]]}"
-        parts.append(f"{title}{name}\n" + TABLES[layout](header, body, note))
-    return "\n\n".join([*parts, data.signature])
-
-
-def _bins(
-    records: list[Record], several: bool, arcs: bool, options: Options
-) -> tuple[list[str], list[list[str]]]:
-    """Rows of bins as a table; where gold and predicted bins are the same, one score says all."""
-    scores = ["precision", "recall", "f1"] if arcs else ["recall"]
-    header = ["bin", *(["system"] if several else [])]
-    header += ["gold", "predicted", *scores[:2], "F1"] if arcs else ["words", "right", "accuracy"]
-    header += ["95% from", "to"] if options.confidence else []
-    header += ["RER"] if options.error_reduction else []
+    records = records + total_rows(analysis)
+    same = all(row["correct_gold"] == row["correct_predicted"] for row in records)
+    correct = {"correct": "correct_gold"}
+    if not same:
+        correct = {"of gold": "correct_gold", "of predicted": "correct_predicted"}
+    counts = {"gold": "gold", "predicted": "predicted"} | correct
+    scores = {"precision": "precision", "recall": "recall", "F1": "f1"}
+    if not analysis.arcs:
+        counts, scores = {"words": "gold", "correct": "correct_gold"}, {"accuracy": "recall"}
+    if options.confidence:
+        scores |= {"95% from": "f1_low", "to": "f1_high"}
+    if options.error_reduction:
+        scores["RER"] = "error_reduction"
+    header = ["bin", *(["system"] if several else []), *counts, *scores]
     header += ["difference", "p", "p (Holm)"] if options.test else []
+    short = dict(zip(systems, short_names(systems), strict=True))
     body = []
     for record in records:
-        row = [record["bin"], *([record["system"]] if several else [])]
-        sizes = ("gold", "predicted") if arcs else ("gold", "correct_gold")
-        row += [str(record[name]) for name in sizes]
-        row += [percent(record[name]) for name in scores]
-        if options.confidence:
-            row += [percent(record.get(name)) for name in ("f1_low", "f1_high")]
-        if options.error_reduction:
-            row.append(percent(record.get("error_reduction")))
+        row = [record["bin"], *([short[record["system"]]] if several else [])]
+        row += [str(record[name]) for name in counts.values()]
+        row += [percent(record.get(name)) for name in scores.values()]
         if options.test:
             difference = record.get("difference")
             row.append("-" if difference is None else f"{difference:+.2f}")
             row += [p_value(record.get(name)) for name in ("p", "p_adjusted")]
         body.append(row)
-    return header, body
+    note = ""
+    if options.test:
+        tested = sum(row.get("p") is not None for row in records)
+        note = sentence(options.test, options.trials, options.seed, tested, "in this table")
+    title = f"{analysis.view.metric} by {' × '.join(analysis.view.by)}"
+    return Table(title if several else f"{title}: {short[systems[0]]}", header, body, note)
 
 
-def _listed(records: list[Record], several: bool) -> tuple[list[str], list[list[str]]]:
-    """Records as a table as they are, without what its title says."""
+def _listed(title: str, columns: Sequence[str], records: list[Record]) -> Table:
+    """Records as they are, without what the title says."""
+    systems = list(dict.fromkeys(row["system"] for row in records))
+    several = len(systems) > 1
+    if len(systems) == 1:
+        title += f": {short_names(systems)[0]}"
+    short = dict(zip(systems, short_names(systems), strict=True)) if systems else {}
     left_out = {"metric", "confusion"} | (set() if several else {"system"})
-    header = [name for name in (records[0] if records else {"none": 0}) if name not in left_out]
-    return header, [[_clipped(row[name]) for name in header] for row in records]
+    header = [name for name in columns if name not in left_out]
+    rows = [row | {"system": short[row["system"]]} for row in records]
+    for row in rows:
+        if len(row.get("text", "")) > _WIDEST:
+            row["text"] = f"{row['text'][:_WIDEST]} ..."
+    body = [[_cell(row[name]) for name in header] for row in rows]
+    return Table(title if records else f"{title}: none", header, body)
 
 
-def _clipped(value: Any) -> str:
+def _cell(value: Any) -> str:
     if isinstance(value, float):
         return percent(value, 1)
-    return str(value) if len(str(value)) <= _WIDEST else f"{str(value)[:_WIDEST]} ..."
+    return str(value)

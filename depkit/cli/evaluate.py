@@ -21,10 +21,16 @@ from depkit.cli.options import (
 )
 from depkit.score import attachment, conll18
 from depkit.score.evaluation import Evaluation
-from depkit.score.significance import compare_systems, intervals, sentence
+from depkit.score.significance import (
+    DEFAULT_SEED,
+    TRIALS,
+    choices,
+    compare_systems,
+    intervals,
+    sentence,
+)
 from depkit.score.table import TABLES, csv_table, flat, p_value, percent, short_names
 
-TRIALS, RESAMPLES = 10_000, 1_000
 Test = Literal["ar", "bootstrap", "mcnemar"]
 NAMES = list(dict.fromkeys([*attachment.METRICS, *conll18.METRICS]))
 
@@ -67,7 +73,7 @@ def evaluate_command(
             " are adjusted by Holm's method."
         ),
     ] = None,
-    seed: Seed = 1,
+    seed: Seed = DEFAULT_SEED,
     format: Format = None,
     as_json: JsonFlag = False,
     metric: Annotated[
@@ -104,11 +110,7 @@ def evaluate_command(
         found = conll18.evaluate_aligned(gold, preds, subtypes or "drop", encoding)
     else:
         found = attachment.evaluate_systems(gold, preds, punct, subtypes or "keep", encoding)
-    if not quiet:
-        for warning in _warnings(found):
-            typer.echo(f"depkit: warning: {warning}", err=True)
-    if verbose:
-        typer.echo("\n".join(map(_counts, found)), err=True)
+    tell(found, quiet, verbose)
     if name:
         typer.echo("\n".join(_number(evaluation, name) for evaluation in found))
         return
@@ -122,6 +124,11 @@ def _checked(
     """The metric of -b under its own name; BadParameter for what does not go together."""
     if align and relations:
         raise typer.BadParameter("does not go with --align", param_hint="--relations")
+    if relations and formatted == "csv":
+        raise typer.BadParameter(
+            "are rows of their own; see depkit analyze --by deprel --format csv",
+            param_hint="--relations",
+        )
     if align and test == "mcnemar":
         raise typer.BadParameter(
             "mcnemar compares the same words; with --align, ar or bootstrap", param_hint="--test"
@@ -143,10 +150,23 @@ def _checked(
 def _number(evaluation: Evaluation, name: str) -> str:
     if name not in evaluation.scores:
         raise ValueError(
-            f"{evaluation.system}: {name} is not defined: the gold or the parsed file lacks the"
-            " column, or the relations are not UD's"
+            f"{evaluation.system}: {name} is not defined: "
+            + (
+                "the gold's relations are not UD's, or none is a content word's"
+                if name == "CLAS"
+                else "here or in the gold, the column is _ throughout"
+            )
         )
     return f"{evaluation.scores[name]:.2f}"
+
+
+def tell(evaluations: Sequence[Evaluation], quiet: bool, verbose: bool) -> None:
+    """On stderr, what is odd about the files, unless quiet; the counts, if verbose."""
+    if not quiet:
+        for warning in _warnings(evaluations):
+            typer.echo(f"depkit: warning: {warning}", err=True)
+    if verbose:
+        typer.echo("\n".join(map(_counts, evaluations)), err=True)
 
 
 def _warnings(evaluations: Sequence[Evaluation]) -> list[str]:
@@ -185,48 +205,28 @@ def _records(
     seed: int,
 ) -> tuple[list[dict[str, Any]], str]:
     """What JSON holds, a record a system; and what was tested, in a sentence."""
-    extra = []
-    if confidence:
-        extra.append(("bootstrap", str(RESAMPLES)))
-    if test:
-        extra.append(("test", test if test == "mcnemar" else f"{test}-{TRIALS}"))
-    if confidence or test in ("ar", "bootstrap"):
-        extra.append(("seed", str(seed)))
+    extra = choices(confidence, test, seed)
     records = []
     for evaluation in evaluations:
         signed = replace(evaluation, choices=(*evaluation.choices, *extra))
         record = signed.as_dict()
         if confidence:
-            found = intervals(evaluation, RESAMPLES, seed)
+            found = intervals(evaluation, seed=seed)
             record["confidence"] = {
                 name: {"low": low, "high": high} for name, (low, high) in found.items()
             }
         if relations:
-            record["relations"] = {
-                name: _scored(*counts) for name, counts in evaluation.relations.items()
-            }
+            record["relations"] = evaluation.relation_scores()
         records.append(record)
     if not test:
         return records, ""
-    compared = compare_systems(evaluations, test, TRIALS, seed)
+    compared = compare_systems(evaluations, test, seed=seed)
     for record, differences in zip(records[1:], compared, strict=True):
         record["test"] = {
             name: {"difference": found.difference, "p": found.p, "p_adjusted": found.adjusted}
             for name, found in differences.items()
         }
     return records, sentence(test, TRIALS, seed, len(evaluations) - 1)
-
-
-def _scored(gold: int, predicted: int, correct: int) -> dict[str, Any]:
-    """Precision, recall and F1 of a relation; None where there is nothing to divide by."""
-    return {
-        "gold": gold,
-        "predicted": predicted,
-        "correct": correct,
-        "precision": 100.0 * correct / predicted if predicted else None,
-        "recall": 100.0 * correct / gold if gold else None,
-        "f1": 200.0 * correct / (gold + predicted),
-    }
 
 
 def _rendered(records: list[dict[str, Any]], layout: str, align: bool, note: str) -> str:

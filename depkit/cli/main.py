@@ -75,7 +75,8 @@ def run(arguments: list[str]) -> int:
         if debug:
             raise
         # the usage error's own text ends with a full stop or not, depending on the kind
-        message = error.format_message().rstrip(".")
+        message = error.format_message()
+        message = message if message.endswith("...") else message.removesuffix(".")
         print(f"depkit: error: {message}; see depkit --help", file=sys.stderr)
         return 2
     except Exception as error:

@@ -1,5 +1,6 @@
 """Scores of the words and arcs in each bin of a grouping: where systems differ, and how much."""
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -7,11 +8,12 @@ from functools import reduce
 
 import numpy as np
 
+from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, read
 from depkit.corpus.sentence import Sentence
-from depkit.score.attachment import ARCS, TAGS, correctness, scored_words
+from depkit.score.attachment import ARCS, TAGS, correctness, evaluation_of, scored_words
 from depkit.score.bins import parse_bins
-from depkit.score.evaluation import signature
+from depkit.score.evaluation import Evaluation, signature
 from depkit.score.groupings import GROUPINGS, NEED_TRAIN, Groups, crossed, grouped, named
 from depkit.score.pairing import source
 from depkit.score.punctuation import policy
@@ -46,7 +48,7 @@ class View:
                 f"more bins than groupings of numbers ({', '.join(numbers) or 'none'})"
             )
         for bins in self.bins:
-            if bins and bins != "each":
+            if bins is not None and bins != "each":
                 parse_bins(bins)
 
 
@@ -77,20 +79,30 @@ class Data:
     """Files that were read and are ready to be looked at.
 
     words: gold and systems side by side; scored: [word] bool; correct: for each system, by
-    metric, [word] bool; choices: what stands in the signature.
+    metric, [word] bool; evaluations: the whole scores; choices: what stands in the signature.
     """
 
     words: Comparison
     scored: np.ndarray
     correct: list[dict[str, np.ndarray]]
+    evaluations: list[Evaluation]
     choices: tuple[tuple[str, str], ...]
 
-    @property
-    def signature(self) -> str:
-        """The choices behind the numbers in one line, as in `Evaluation.signature`."""
+    def counted(self, metric: str) -> np.ndarray:
+        """[word] bool, the words that count: all for tags, as in `attachment`, else the scored."""
+        return np.ones(self.words.size, bool) if metric in TAGS else self.scored
+
+    def require(self, column: str) -> None:
+        """Raises FormatError if the gold file has nothing in a column."""
+        if self.words.is_blank(self.words.gold, column):
+            what = f"{column.upper()} is _ throughout, so there is nothing to look at"
+            raise FormatError(self.words.gold.name or "gold", 0, "", what)
+
+    def signature(self, *more: tuple[str, str]) -> str:
+        """The choices behind the numbers, and more, as in `Evaluation.signature`."""
         sizes = (len(self.words.lengths), self.words.size, int(self.scored.sum()))
         counts = zip(("sentences", "words", "scored"), map(str, sizes), strict=True)
-        return signature((*self.choices, *counts))
+        return signature((*self.choices, *more, *counts))
 
 
 def read_data(
@@ -105,6 +117,7 @@ def read_data(
     """Read a gold file and systems' files over the same words; see `attachment.evaluate`.
 
     columns: those that the groupings read; train: a file whose forms are counted.
+    Raises as that, and FormatError if there are no forms to count.
     """
     leave_out = policy(punct)
     needed = {"deprel", "lemma", "upos", "xpos", "feats", leave_out.column, *columns}
@@ -112,21 +125,31 @@ def read_data(
     words = compare(source(gold, encoding), systems, needed, subtypes, places=True)
     if train is not None:
         counted = Counter(form for each in read(train, encoding=encoding) for form in each.form)
+        if not counted:
+            raise FormatError(os.fspath(train), 0, "", "no sentences to count words in")
         words = replace(words, train=counted)
+    choices = [("punct", leave_out.name), ("subtypes", subtypes)]
+    choices += [("train", os.fspath(train))] if train is not None else []
+    scored = scored_words(words, leave_out)
     correct = [correctness(words, system) for system in words.systems]
-    choices = (("punct", leave_out.name), ("subtypes", subtypes))
-    return Data(words, scored_words(words, leave_out), correct, choices)
+    evaluations = [
+        evaluation_of(words, system, scored, right, tuple(choices))
+        for system, right in zip(words.systems, correct, strict=True)
+    ]
+    return Data(words, scored, correct, evaluations, tuple(choices))
 
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
     """A view of the data: for every bin and system the counts of `COUNTS`.
 
-    totals: [system, bin, count] int64; labels: the bins' names, in order.
+    scored: [word] bool, the words that count; totals: [system, bin, count] int64; labels: the
+    bins' names, in order; right: for each system, [gold member] and [predicted member] bool.
     """
 
     view: View
     data: Data
+    scored: np.ndarray
     labels: list[str]
     totals: np.ndarray
     gold: Groups
@@ -153,7 +176,7 @@ class Analysis:
             (0, 1), (self.gold, self.predicted[system]), self.right[system], strict=True
         ):
             code = place[groups.code]
-            kept = self.data.scored[groups.word] & (code >= 0)
+            kept = self.scored[groups.word] & (code >= 0)
             cell = self.data.words.sentence[groups.word] * len(bins) + code
             for i, chosen in ((start, kept), (start + 2, kept & right)):
                 flat = np.bincount(cell[chosen], minlength=size * len(bins))
@@ -164,15 +187,24 @@ class Analysis:
 def analyze(data: Data, view: View) -> Analysis:
     """Group gold and predicted words and count them.
 
-    Raises ValueError as `View.check`, and for what needs a training file that is not there.
+    Raises ValueError as `View.check`, and for what needs a training file that is not there;
+    FormatError where a column that is looked at is empty.
     """
     view.check()
     words = data.words
-    if set(NEED_TRAIN) & set(view.by) and not words.train:
+    scored = data.counted(view.metric)
+    if set(NEED_TRAIN) & set(view.by) and words.train is None:
         raise ValueError(f"'{'/'.join(sorted({*NEED_TRAIN} & {*view.by}))}' needs a training file")
+    for column in {column for name in view.by for column in GROUPINGS[name].columns}:
+        if column != "form":
+            data.require(column)
+    for system in words.systems:
+        if view.metric in TAGS and words.lacks(system, TAGS[view.metric]):
+            what = f"{view.metric} cannot be scored: _ throughout here or in the gold"
+            raise FormatError(system.name, 0, "", what)
     bins = iter(view.bins)
     parts = [
-        grouped(name, words, data.scored, next(bins, None) if GROUPINGS[name].values else None)
+        grouped(name, words, scored, next(bins, None) if GROUPINGS[name].values else None)
         for name in view.by
     ]
     gold = reduce(crossed, (first for first, _ in parts))
@@ -187,13 +219,10 @@ def analyze(data: Data, view: View) -> Analysis:
         else:
             right.append((correct[view.metric][gold.word], correct[view.metric][groups.word]))
     totals = np.array(
-        [
-            _totals(data.scored, gold, groups, both)
-            for groups, both in zip(predicted, right, strict=True)
-        ]
+        [_totals(scored, gold, groups, both) for groups, both in zip(predicted, right, strict=True)]
     )
     labels = list(gold.labels)
-    return Analysis(view, data, labels, totals, gold, predicted, right)
+    return Analysis(view, data, scored, labels, totals, gold, predicted, right)
 
 
 def _totals(

@@ -81,7 +81,10 @@ def evaluate_systems(
     words = compare(source(gold, encoding), systems, columns, subtypes)
     scored = scored_words(words, leave_out)
     choices = (("punct", leave_out.name), ("subtypes", subtypes))
-    return [_evaluation(words, system, scored, choices) for system in words.systems]
+    return [
+        evaluation_of(words, system, scored, correctness(words, system), choices)
+        for system in words.systems
+    ]
 
 
 def scored_words(words: Comparison, leave_out: Policy) -> np.ndarray:
@@ -106,10 +109,14 @@ def scored_words(words: Comparison, leave_out: Policy) -> np.ndarray:
     return scored
 
 
-def _evaluation(
-    words: Comparison, system: Words, scored: np.ndarray, choices: tuple[tuple[str, str], ...]
+def evaluation_of(
+    words: Comparison,
+    system: Words,
+    scored: np.ndarray,
+    correct: dict[str, np.ndarray],
+    choices: tuple[tuple[str, str], ...],
 ) -> Evaluation:
-    correct = correctness(words, system)
+    """The evaluation of a system; scored: [word] bool; correct: what `correctness` says."""
     counts = _counts(words, system, scored, correct)
     return Evaluation(
         system.name,
@@ -159,7 +166,7 @@ def _counts(
         "feats": correct["FEATS"],
         "lemmas": correct["Lemmas"],
         "headless": system.head == -1,
-        "cyclic": structure.on_cycle(system.head, words.starts),
+        "cyclic": structure.reaches_cycle(system.head, words.starts),
         "many_roots": system.head == 0,
     }
     of = {name: words.sums(counted) for name, counted in by_word.items()}
@@ -178,11 +185,7 @@ def _undefined(words: Comparison, system: Words, counts: np.ndarray) -> frozense
     Tags where one of the two has only `_`; CLAS where the gold has relations that are not UD's,
     or no content word.
     """
-    missing = [
-        name
-        for name, column in TAGS.items()
-        if words.is_blank(words.gold, column) or words.is_blank(system, column)
-    ]
+    missing = [name for name, column in TAGS.items() if words.lacks(system, column)]
     universal = words.of_values(words.gold, "deprel", relations.is_universal).all()
     if not universal or not counts[:, COUNTS.index("content_gold")].any():
         missing.append("CLAS")

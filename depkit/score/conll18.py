@@ -20,7 +20,15 @@ from depkit.score.alignment import Spans, align, equal_spans
 from depkit.score.evaluation import Evaluation, Metric
 from depkit.score.pairing import Source, around, source
 from depkit.score.relations import is_content, is_functional
-from depkit.score.words import COLUMNS, Codes, Words, WordsBuilder, column_codes, headless_gold
+from depkit.score.words import (
+    COLUMNS,
+    Codes,
+    Words,
+    WordsBuilder,
+    column_codes,
+    distinct,
+    headless_gold,
+)
 
 # For each metric what is right, of how many in the gold and by the system.
 METRICS = {
@@ -72,13 +80,15 @@ def evaluate_aligned(
     reference = _read(source(gold, encoding), codes, is_gold=True)
     choices = (("align", "characters"), ("subtypes", subtypes))
     evaluations = []
-    for pred in preds:
-        system = _read(source(pred, encoding), codes)
+    systems = [source(pred, encoding) for pred in preds]
+    names = distinct([system.name for system in systems])
+    for name, each in zip(names, systems, strict=True):
+        system = _read(each, codes)
         if system.characters != reference.characters:
             raise _other_characters(reference, system)
         of = _sizes(reference, system, codes) | _right(reference, system, codes)
         counts = np.stack([of[name] for name in COUNTS], axis=1)
-        evaluations.append(Evaluation(system.words.name, counts, COUNTS, METRICS, choices))
+        evaluations.append(Evaluation(name, counts, COUNTS, METRICS, choices))
     return evaluations
 
 
@@ -178,7 +188,7 @@ def _sizes(gold: _Text, system: _Text, codes: dict[str, Codes]) -> dict[str, np.
 
     head = system.words.head
     gold_words, words = gold.spans.span, system.spans.span
-    cyclic = in_sentences(structure.on_cycle(head, system.starts)) > 0
+    cyclic = in_sentences(structure.reaches_cycle(head, system.starts)) > 0
     of = {
         "words": count(gold_words),
         "words_predicted": count(words),

@@ -42,7 +42,7 @@ class Evaluation:
     metrics: which of them make a metric; choices: what stands in the signature; undefined: the
     metrics whose annotation is missing in the gold or in the system's file; right: for the
     metrics of words, [word] bool; relations: the words of each, gold, predicted and with the
-    right head. Metrics are in percent, not rounded.
+    right head and relation. Metrics are in percent, not rounded.
     """
 
     system: str
@@ -64,6 +64,23 @@ class Evaluation:
         """Every metric that is defined by name, in percent: F1 where gold and system differ."""
         found = percentages(self.counts.sum(axis=0), self.metrics, self.columns)
         return {name: float(x) for name, x in found.items() if name not in self.undefined}
+
+    def relation_scores(self) -> dict[str, dict[str, float | None]]:
+        """Precision, recall and F1 of each relation with its head, and the counts behind them.
+
+        In percent; None where there is nothing to divide by.
+        """
+        return {
+            name: {
+                "gold": gold,
+                "predicted": predicted,
+                "correct": correct,
+                "precision": 100.0 * correct / predicted if predicted else None,
+                "recall": 100.0 * correct / gold if gold else None,
+                "f1": 200.0 * correct / (gold + predicted),
+            }
+            for name, (gold, predicted, correct) in self.relations.items()
+        }
 
     def precision_recall(self, name: str) -> tuple[float, float]:
         """The precision and recall behind a metric, in percent."""
@@ -140,6 +157,5 @@ def signature(choices: Iterable[tuple[str, str]]) -> str:
 
     A `|` or `%` in a value, a list of tags say, is percent-encoded.
     """
-    version = getattr(depkit, "__version__", "unknown")
     escaped = (f"{key}:{x.replace('%', '%25').replace('|', '%7C')}" for key, x in choices)
-    return "|".join([f"depkit:{version}", *escaped])
+    return "|".join([f"depkit:{depkit.__version__}", *escaped])

@@ -3,6 +3,7 @@
 After MaltEval (Nilsson and Nivre 2008) and McDonald and Nivre (2007).
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -83,7 +84,7 @@ def _position(words: Comparison, which: Words) -> np.ndarray:
 
 
 def _frequency(words: Comparison, which: Words) -> np.ndarray:
-    return words.of_values(words.gold, "form", words.train.__getitem__)
+    return words.of_values(words.gold, "form", (words.train or Counter()).__getitem__)
 
 
 def _oov(words: Comparison, which: Words) -> Groups:
@@ -158,7 +159,7 @@ GROUPINGS = {
         "head - dependent", _signed_distance, "..-7,-6..-3,-2,-1,1,2,3..6,7.."
     ),
     "direction": Grouping("the side on which the head stands", groups=_direction),
-    "depth": Grouping("arcs up to the root's dependent", _depth, "1,2,3,4,5,6,7,8,9,10-"),
+    "depth": Grouping("arcs below the root's dependent", _depth, "1,2,3,4,5,6,7,8,9,10-"),
     "branching": Grouping("dependents of the word", _branching, "0,1,2,3,4,5-"),
     "siblings": Grouping("other dependents of its head", _siblings, "0,1,2,3,4,5-"),
     "projectivity": Grouping(

@@ -24,6 +24,10 @@ def _head(words: Comparison, which: Words) -> Codes:
     return np.where(which.head > 0, tag, special), tags
 
 
+# What stands in the rows of `confusion` and of `worst`.
+CONFUSION = ("system", "confusion", "gold", "predicted", "count", "share")
+WORST = ("system", "metric", "errors", "scored", "sentence", "place", "sent_id", "text")
+
 # What can be confused: the words' relations and tags, and heads by their gold UPOS.
 CONFUSIONS = {
     "deprel": _column("deprel"),
@@ -38,11 +42,12 @@ def confusion(data: Data, what: str, top: int | None = None) -> list[dict[str, A
 
     what: of CONFUSIONS; top: how many a system. Heads that are wrong but have the right tag
     are in, with the same tag on both sides. share: of the scored gold words of that kind, in
-    percent. Raises ValueError for a kind that does not exist.
+    percent. Raises ValueError for a kind that does not exist; FormatError if there is none.
     """
     if what not in CONFUSIONS:
         raise ValueError(f"no confusion of '{what}'; there is one of {', '.join(CONFUSIONS)}")
     words = data.words
+    data.require("upos" if what == "head" else what)
     gold, names = CONFUSIONS[what](words, words.gold)
     sizes = np.bincount(gold[data.scored], minlength=len(names))
     rows = []
@@ -58,32 +63,32 @@ def confusion(data: Data, what: str, top: int | None = None) -> list[dict[str, A
         ]
         for count, of, to, code in sorted(found)[:top]:
             share = 100.0 * -count / int(sizes[code])
-            rows.append(
-                {"system": system.name, "confusion": what, "gold": of, "predicted": to,
-                 "count": -count, "share": share}
-            )  # fmt: skip
+            row = (system.name, what, of, to, -count, share)
+            rows.append(dict(zip(CONFUSION, row, strict=True)))
     return rows
 
 
 def worst(data: Data, metric: str, top: int) -> list[dict[str, Any]]:
     """The sentences in which each system is wrong most often, the shorter one first if equal.
 
-    metric: what has to be right, a metric of words such as LAS. text: the sentence's words.
+    Shorter: with fewer scored words. metric: what has to be right, a metric of words such as LAS.
+    text: the sentence's words. Raises ValueError for another metric.
     """
     words = data.words
-    of = words.sums(data.scored)
+    if metric not in data.correct[0]:
+        raise ValueError(f"no metric '{metric}' of words; there are {', '.join(data.correct[0])}")
+    scored = data.counted(metric)
+    of = words.sums(scored)
     rows = []
     for system, correct in zip(words.systems, data.correct, strict=True):
-        errors = words.sums(data.scored & ~correct[metric])
+        errors = words.sums(scored & ~correct[metric])
         for i in np.lexsort((of, -errors))[:top].tolist():
             if not errors[i]:
                 break
             file, line, sent_id = words.places[i]
             span = slice(words.starts[i], words.starts[i + 1])
             text = " ".join(words.values["form"][code] for code in words.gold.code["form"][span])
-            rows.append(
-                {"system": system.name, "metric": metric, "errors": int(errors[i]),
-                 "scored": int(of[i]), "sentence": i + 1, "place": f"{file}:{line}" if line else "",
-                 "sent_id": sent_id, "text": text}
-            )  # fmt: skip
+            place = f"{file}:{line}" if line else ""
+            row = (system.name, metric, int(errors[i]), int(of[i]), i + 1, place, sent_id, text)
+            rows.append(dict(zip(WORST, row, strict=True)))
     return rows

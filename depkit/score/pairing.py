@@ -46,10 +46,14 @@ def pairs(
     streams = (gold.sentences, *(system.sentences for system in systems))
     for number, row in enumerate(zip_longest(*streams), start=1):
         reference: Sentence | None = row[0]
+        if reference is None and number == 1:
+            raise FormatError(gold.name or "gold", 0, "", "no sentences in it")
         if reference is None:
             longer = next(predicted for predicted in row[1:] if predicted is not None)
             raise _gold_ended(gold, before[0], longer, number)
         for system, predicted, previous in zip(systems, row[1:], before[1:], strict=True):
+            if predicted is None and number == 1:
+                raise FormatError(system.name, 0, "", "no sentences in it")
             if predicted is None:
                 raise _system_ended(system, previous, reference, number)
             if predicted.form != reference.form:

@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 
 from depkit.score.analysis import COUNTS, Analysis, precision_recall_f1
-from depkit.score.significance import DEFAULT_SEED, holm, interval_of, p_values
+from depkit.score.significance import (
+    DEFAULT_SEED,
+    RESAMPLES,
+    TRIALS,
+    holm,
+    interval_of,
+    p_values,
+)
 
 
 @dataclass(frozen=True)
@@ -21,8 +28,8 @@ class Options:
     test: str | None = None
     error_reduction: bool = False
     seed: int = DEFAULT_SEED
-    resamples: int = 1000
-    trials: int = 10_000
+    resamples: int = RESAMPLES
+    trials: int = TRIALS
 
 
 def rows(analysis: Analysis, options: Options) -> list[dict[str, Any]]:
@@ -85,7 +92,7 @@ def _defined(value: float) -> float | None:
 
 
 def bootstrap(
-    analysis: Analysis, system: int, resamples: int = 1000, seed: int = DEFAULT_SEED
+    analysis: Analysis, system: int, resamples: int = RESAMPLES, seed: int = DEFAULT_SEED
 ) -> np.ndarray:
     """[2, bin, 3]: low and high ends of 95% intervals of precision, recall and F1.
 

@@ -18,6 +18,7 @@ from depkit.score.evaluation import Evaluation, percentages
 
 TESTS = ("ar", "bootstrap", "mcnemar")
 DEFAULT_SEED = 1
+TRIALS, RESAMPLES = 10_000, 1000  # of tests, of intervals
 TOLERANCE = 1e-9  # differences this close are ties, so that floating point never breaks one
 CHUNK = 2**19  # the most random weights of sentences held at a time, at about 40 bytes each
 OF_SENTENCES = ("UEM", "LEM", "RA")  # the metrics that McNemar's test takes over sentences
@@ -45,7 +46,7 @@ def bootstrap_totals(counts: np.ndarray, trials: int, seed: int = DEFAULT_SEED) 
 def interval_of(
     counts: np.ndarray,
     statistic: Statistic,
-    trials: int = 1000,
+    trials: int = RESAMPLES,
     seed: int = DEFAULT_SEED,
     level: float = 95,
 ) -> np.ndarray:
@@ -64,7 +65,7 @@ def interval_of(
 
 
 def intervals(
-    evaluation: Evaluation, trials: int = 1000, seed: int = DEFAULT_SEED, level: float = 95
+    evaluation: Evaluation, trials: int = RESAMPLES, seed: int = DEFAULT_SEED, level: float = 95
 ) -> dict[str, tuple[float, float]]:
     """The bootstrap interval of every metric that is defined, in percent; see `interval_of`."""
     names = list(evaluation.scores)
@@ -78,7 +79,7 @@ def p_values(
     second: np.ndarray,
     statistic: Statistic,
     test: str = "ar",
-    trials: int = 10_000,
+    trials: int = TRIALS,
     seed: int = DEFAULT_SEED,
 ) -> np.ndarray:
     """[value], two-sided p of the difference of two systems in each value of a statistic.
@@ -121,7 +122,7 @@ def holm(p: Sequence[float]) -> list[float]:
 def compare_systems(
     evaluations: Sequence[Evaluation],
     test: str = "ar",
-    trials: int = 10_000,
+    trials: int = TRIALS,
     seed: int = DEFAULT_SEED,
 ) -> list[dict[str, Difference]]:
     """Every system after the first against the first: each metric that is defined in both.
@@ -151,6 +152,16 @@ def compare_systems(
             difference = others[i].scores[name] - score
             differences[i][name] = Difference(difference, p[i][name], of_family)
     return differences
+
+
+def choices(confidence: bool, test: str | None, seed: int) -> tuple[tuple[str, str], ...]:
+    """What intervals and tests add to a signature."""
+    drawn = confidence or test in ("ar", "bootstrap")
+    return (
+        *([("bootstrap", str(RESAMPLES))] if confidence else []),
+        *([("test", test if test == "mcnemar" else f"{test}-{TRIALS}")] if test else []),
+        *([("seed", str(seed))] if drawn else []),
+    )
 
 
 def sentence(test: str, trials: int, seed: int, comparisons: int, family: str = "a metric") -> str:

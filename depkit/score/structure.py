@@ -31,7 +31,7 @@ def depths(head: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return np.where(above[:size] == size, depth[:size] - 1, -1)
 
 
-def on_cycle(head: np.ndarray, starts: np.ndarray) -> np.ndarray:
+def reaches_cycle(head: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """[word] bool: whether a word's chain of heads runs into a cycle."""
     above = parents(head, starts)
     size = len(head)

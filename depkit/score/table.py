@@ -1,4 +1,4 @@
-"""Tables of scores as plain text, Markdown, LaTeX (booktabs) or CSV; the first column is names."""
+"""Tables of scores as plain text, Markdown or LaTeX (booktabs), and as CSV; first come names."""
 
 import csv
 import io
@@ -13,11 +13,12 @@ _NUMERIC = "0123456789.,+-<"
 _LATEX = str.maketrans(
     {character: "\\" + character for character in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"$<$", ">": r"$>$", "|": r"$|$", "×": r"$\times$"}
 )
 
 
-def text_table(header: Row, rows: Sequence[Row], note: str = "") -> str:
-    """Columns aligned by blanks, numbers at the right; the note below."""
+def text_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
+    """Columns aligned by blanks, numbers at the right; the title above, the note below."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     names = _names(header, rows)
     lines = []
@@ -27,24 +28,26 @@ def text_table(header: Row, rows: Sequence[Row], note: str = "") -> str:
             for cell, width, name in zip(row, widths, names, strict=True)
         ]
         lines.append("  ".join(cells).rstrip())
-    return "\n".join([*lines, *note.splitlines()])
+    return "\n".join([*title.splitlines(), *lines, *note.splitlines()])
 
 
-def markdown_table(header: Row, rows: Sequence[Row], note: str = "") -> str:
+def markdown_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
     """A pipe table, numbers at the right; the note below, as an indented block of code."""
     marks = [":--" if name else "--:" for name in _names(header, rows)]
     escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     lines = ["| " + " | ".join(row) + " |" for row in (header, marks, *escaped)]
-    return "\n".join([*lines, *([""] if note else []), *(f"    {x}" for x in note.splitlines())])
+    above = [f"**{title}**", ""] if title else []
+    below = ["", *(f"    {line}" for line in note.splitlines())] if note else []
+    return "\n".join([*above, *lines, *below])
 
 
-def latex_table(header: Row, rows: Sequence[Row], note: str = "") -> str:
-    """A tabular in the rules of the package booktabs; the note above, as a comment."""
+def latex_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
+    """A tabular in the rules of the package booktabs; title and note above, as comments."""
     body = [" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in (header, *rows)]
     marks = "".join("l" if name else "r" for name in _names(header, rows))
     return "\n".join(
         [
-            *(f"% {line}" for line in note.splitlines()),
+            *(f"% {line}" for line in (title + "\n" + note).splitlines() if line),
             rf"\begin{{tabular}}{{{marks}}}",
             r"\toprule",
             body[0],

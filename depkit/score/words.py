@@ -3,7 +3,7 @@
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -106,7 +106,7 @@ class Comparison:
     starts: [sentence + 1] int64, the first word of each sentence, then the number of words;
     values: of each column by number; places: of each gold sentence, (file, line, sent_id) of its
     first word;
-    train: how often a training file has a form.
+    train: how often a training file has a form, if there is one.
     """
 
     gold: Words
@@ -114,7 +114,7 @@ class Comparison:
     starts: np.ndarray
     values: dict[str, list[str]]
     places: list[tuple[str, int, str]]
-    train: Counter[str] = field(default_factory=Counter)
+    train: Counter[str] | None = None
 
     @property
     def size(self) -> int:
@@ -139,6 +139,10 @@ class Comparison:
     def of_values(self, words: Words, column: str, function: Callable[[str], object]) -> np.ndarray:
         """[word] what a function makes of each word's value; called once for each value."""
         return np.array([function(value) for value in self.values[column]])[words.code[column]]
+
+    def lacks(self, system: Words, column: str) -> bool:
+        """Whether the gold or a system has nothing but `_` in a column."""
+        return self.is_blank(self.gold, column) or self.is_blank(system, column)
 
     def is_blank(self, words: Words, column: str) -> bool:
         """Whether a column has nothing but `_`."""
@@ -165,7 +169,8 @@ def compare(
     codes = column_codes(subtypes)
     builders = [WordsBuilder(gold.name, columns, codes)]
     kept = [column for column in columns if column != "form"]  # the same in every system
-    builders += [WordsBuilder(system.name, kept, codes) for system in systems]
+    names = distinct([system.name for system in systems])
+    builders += [WordsBuilder(name, kept, codes) for name in names]
     found = []
     for number, (reference, predictions) in enumerate(pairs(gold, systems), start=1):
         if -1 in reference.head:
@@ -179,6 +184,14 @@ def compare(
     first, *others = (builder.words for builder in builders)
     values = {name: code.texts for name, code in codes.items()}
     return Comparison(first, others, builders[0].starts, values, found)
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Names of systems, numbered where a file is there twice."""
+    return [
+        f"{name} ({names[: i + 1].count(name)})" if name and name in names[:i] else name
+        for i, name in enumerate(names)
+    ]
 
 
 def headless_gold(gold: Sentence, number: int) -> FormatError:

@@ -55,11 +55,11 @@ def test_distance_is_what_is_shown_if_nothing_is_asked(files: tuple[str, str, st
     out, err = run(gold, good)
     assert cells(out)[:6] == [
         ["LAS", "by", "distance:", "good"],
-        ["bin", "gold", "predicted", "precision", "recall", "F1"],
-        ["root", "1", "1", "100.00", "100.00", "100.00"],
-        ["1", "2", "2", "100.00", "100.00", "100.00"],
-        ["2", "1", "1", "0.00", "0.00", "0.00"],
-        ["all", "4", "4", "75.00", "75.00", "75.00"],
+        ["bin", "gold", "predicted", "correct", "precision", "recall", "F1"],
+        ["root", "1", "1", "1", "100.00", "100.00", "100.00"],
+        ["1", "2", "2", "2", "100.00", "100.00", "100.00"],
+        ["2", "1", "1", "0", "0.00", "0.00", "0.00"],
+        ["all", "4", "4", "3", "75.00", "75.00", "75.00"],
     ]
     assert out.splitlines()[-1].endswith("|punct:keep|subtypes:keep|sentences:1|words:4|scored:4")
     assert err == ""
@@ -72,10 +72,10 @@ def test_several_systems_stand_side_by_side(files: tuple[str, str, str]) -> None
     assert rows[1][:2] == ["bin", "system"]
     assert rows[1][-4:] == ["difference", "p", "p", "(Holm)"]
     assert rows[6] == [
-        "2-", "poor", "1", "2", "0.00", "0.00", "0.00", "-", "-", "-", "-",
+        "2-", "poor", "1", "2", "0", "0.00", "0.00", "0.00", "-", "-", "-", "-",
     ]  # fmt: skip
     assert rows[7] == [
-        "2-", "good", "1", "1", "100.00", "100.00", "100.00", "100.00", "+100.00",
+        "2-", "good", "1", "1", "1", "100.00", "100.00", "100.00", "100.00", "+100.00",
         "1.0000", "1.0000",
     ]  # fmt: skip
     assert "Holm's method for 3 comparisons in this table." in out
@@ -84,7 +84,7 @@ def test_several_systems_stand_side_by_side(files: tuple[str, str, str]) -> None
 def test_groups_of_words_have_one_score(files: tuple[str, str, str]) -> None:
     gold, good, _ = files
     rows = cells(run(gold, good, "--by", "upos", "--confidence")[0])
-    assert rows[1] == ["bin", "words", "right", "accuracy", "95%", "from", "to"]
+    assert rows[1] == ["bin", "words", "correct", "accuracy", "95%", "from", "to"]
     assert ["NOUN", "1", "0", "0.00", "0.00", "0.00"] in rows
     assert rows[6] == ["all", "4", "3", "75.00", "-", "-"]
 
@@ -96,6 +96,7 @@ def test_json_and_csv_have_a_row_a_bin_and_system(files: tuple[str, str, str]) -
     assert rows[0] == {
         "system": good, "by": "deprel", "metric": "LAS", "bin": "amod", "gold": 1, "predicted": 1,
         "correct_gold": 1, "correct_predicted": 1, "precision": 100.0, "recall": 100.0, "f1": 100.0,
+        "signature": rows[1]["signature"],
     }  # fmt: skip
     nmod = next(row for row in rows if row["bin"] == "nmod" and row["system"] == good)
     assert (nmod["gold"], nmod["recall"], nmod["f1"]) == (0, None, 0.0)
@@ -134,13 +135,84 @@ def test_confusion_and_the_worst(files: tuple[str, str, str]) -> None:
         ["most", "errors", "in", "LAS:", "good"],
         ["errors", "scored", "sentence", "place", "sent_id", "text"],
         ["1", "4", "1", f"{gold}:2", "s1", "They", "saw", "old", "dogs"],
-        [],
         [out.splitlines()[-1]],
     ]
     heads = json.loads(run(gold, poor, "--confusion", "head", "--json")[0])
     assert [(row["gold"], row["predicted"], row["count"]) for row in heads] == [
         ("VERB", "ADJ", 1), ("VERB", "PRON", 1),
     ]  # fmt: skip
+
+
+def test_the_signature_says_all_that_was_chosen(files: tuple[str, str, str]) -> None:
+    gold, good, poor = files
+    arguments = ["--confidence", "--test", "bootstrap", "--seed", "7"]
+    out = run(gold, good, poor, *arguments)[0]
+    chosen = "|subtypes:keep|bootstrap:1000|test:bootstrap-10000|seed:7|sentences:1|"
+    assert chosen in out.splitlines()[-1]
+    assert all(chosen in row["signature"] for row in json.loads(
+        run(gold, good, poor, *arguments, "--json")[0]
+    ))  # fmt: skip
+    assert "|train:" in run(gold, good, "--by", "oov", "--train", poor)[0].splitlines()[-1]
+
+
+def test_oddities_are_told_as_eval_tells_them(files: tuple[str, str, str], tmp_path: Path) -> None:
+    cyclic = write(tmp_path / "cyclic.conllu", [("2", "x"), ("1", "x"), ("0", "x"), ("0", "x")])
+    err = run(files[0], cyclic, "--punct", "upos")[1]
+    assert err == (
+        f"depkit: warning: {cyclic}: 1 of 1 trees have a cycle\n"
+        f"depkit: warning: {cyclic}: 1 of 1 trees have several roots\n"
+        "depkit: warning: --punct upos leaves out no word of the gold file\n"
+    )
+    assert run(files[0], cyclic, "-q")[1] == ""
+    assert "UAS 1 / 4, LAS 0 / 4" not in run(files[0], files[1], "-v")[1]
+    assert "UAS 4 / 4, LAS 3 / 4" in run(files[0], files[1], "-v")[1]
+
+
+def test_a_file_that_is_there_twice(files: tuple[str, str, str]) -> None:
+    gold, good, _ = files
+    rows = cells(run(gold, good, good)[0])
+    assert [row[1:3] for row in rows[2:4]] == [["good.conllu", "1"], ["good.conllu", "(2)"]]
+    assert json.loads(run(gold, good, good, "--json")[0])[1]["system"] == f"{good} (2)"
+
+
+def test_empty_columns_and_files(files: tuple[str, str, str], tmp_path: Path) -> None:
+    gold, good, _ = files
+    empty = tmp_path / "empty.conllu"
+    empty.write_text("")
+    for arguments, complaint in (
+        (["--by", "xpos"], "XPOS is _ throughout"),
+        (["--confusion", "xpos"], "XPOS is _ throughout"),
+        (["--metric", "Lemmas"], "Lemmas cannot be scored"),
+        (["--by", "oov", "--train", str(empty)], "no sentences to count words in"),
+    ):
+        result = runner.invoke(app, [gold, good, *arguments])
+        assert isinstance(result.exception, ValueError)
+        assert complaint in str(result.exception)
+
+
+def test_nothing_to_list(files: tuple[str, str, str]) -> None:
+    gold, _, _ = files
+    assert run(gold, gold, "--worst", "3", "--format", "csv")[0] == (
+        "errors,scored,sentence,place,sent_id,text\n"
+    )
+    assert run(gold, gold, "--confusion", "upos")[0].splitlines()[0] == "confusions of upos: none"
+
+
+def test_latex_is_comments_and_a_table(files: tuple[str, str, str]) -> None:
+    out = run(files[0], files[1], files[2], "--format", "latex", "--test", "ar")[0].splitlines()
+    begin, end = (
+        out.index(next(x for x in out if x.startswith(r"\begin"))),
+        out.index(r"\end{tabular}"),
+    )
+    assert all(line.startswith("%") for line in out[:begin] + out[end + 1 :] if line)
+
+
+def test_a_picture_beside_the_table(files: tuple[str, str, str], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "a.svg"
+    out = run(*files, "--plot", str(picture), "--measure", "precision")[0]
+    assert out.startswith("LAS by distance")
+    assert "LAS precision, %" in picture.read_text()
 
 
 def test_frequency_and_unknown_words(files: tuple[str, str, str], tmp_path: Path) -> None:
@@ -159,7 +231,7 @@ def test_punctuation_subtypes_and_markup(files: tuple[str, str, str]) -> None:
               code=1)  # fmt: skip
     assert out[0] == ""  # XPOS is _ throughout
     assert "| bin | gold |" in run(gold, good, "--format", "markdown")[0]
-    assert r"\begin{tabular}{lrrrrr}" in run(gold, good, "--format", "latex")[0]
+    assert r"\begin{tabular}{lrrrrrr}" in run(gold, good, "--format", "latex")[0]
 
 
 @pytest.mark.parametrize(
@@ -172,14 +244,23 @@ def test_punctuation_subtypes_and_markup(files: tuple[str, str, str]) -> None:
         (["--bins", "1-3,3"], "overlaps"),
         (["--metric", "F1"], "no metric 'F1'"),
         (["--preset", "mine"], "no preset 'mine'; there are li2019"),
-        (["--preset", "li2019", "--by", "upos"], "has its own --by"),
-        (["--preset", "conllx", "--metric", "UAS"], "has its own"),
+        (["--preset", "li2019", "--by", "upos"], "leave out --by"),
+        (["--preset", "conllx", "--metric", "UAS"], "--preset conllx sets it"),
         (["--by", "oov"], "--train FILE"),
         (["--confusion", "lemma"], "no confusion of 'lemma'"),
         (["--worst", "0"], "greater than or equal to 1"),
-        (["--test", "ar"], "two PREDs"),
-        (["--confusion", "upos", "--worst", "3", "--json"], "one kind of rows"),
+        (["--test", "ar"], "goes with two PREDs"),
+        (["--confusion", "upos", "--worst", "3", "--json"], "holds one table"),
         (["--format", "xml"], "xml"),
+        (["--worst", "3", "--metric", "foo"], "no metric 'foo'"),
+        (["--confusion", "upos", "--rer"], "goes with two PREDs"),
+        (["--rer"], "goes with two PREDs"),
+        (["--confusion", "upos", "--confidence"], "goes with a table of bins"),
+        (["--top", "3"], "goes with --confusion"),
+        (["--measure", "f1"], "goes with --plot"),
+        (["--train", "x"], "goes with --by frequency"),
+        (["--plot", "a.gif"], "not .gif"),
+        (["--bins", ""], "is no bin"),
     ],
 )
 def test_bad_usage(files: tuple[str, str, str], arguments: list[str], complaint: str) -> None:

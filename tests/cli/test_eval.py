@@ -175,7 +175,7 @@ def test_confidence_and_tests(files: tuple[str, str, str]) -> None:
     lines = out.splitlines()
     assert lines[0].split("  ")[0] == "metric"
     assert lines[3].split() == [
-        "UAS", "gold", "(3)", "100.00", "100.00", "100.00", "+0.00", "1.0000", "1.0000",
+        "UAS", "gold.conllu", "(2)", "100.00", "100.00", "100.00", "+0.00", "1.0000", "1.0000",
     ]  # fmt: skip
     assert lines[-2] == (
         "Difference from the first system; p: paired approximate randomisation over sentences"

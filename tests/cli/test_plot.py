@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from depkit.cli.drawing.panels import Panel, panel_of
 from depkit.cli.drawing.plot import _limits, picture_format, plot
 from depkit.score.analysis import PRESETS, Analysis, View, analyze, read_data
+from depkit.score.panels import Panel, panel_of
 from depkit.score.report import Options, rows
 from depkit.score.significance import DEFAULT_SEED
 from depkit.score.table import short_names
@@ -211,7 +211,8 @@ def test_all_words_of_the_curves_are_texts(two: list[str], tmp_path: Path) -> No
     written = [text for text, _ in texts(svg)]
     for text in (
         "first", "second", "root", "LAS recall, %", "gold distance (|head - dependent|)",
-        "gold words", "95% intervals: bootstrap over sentences; punct: keep, subtypes: keep",
+        "gold words",
+        "95% intervals: bootstrap over sentences; punct: keep, subtypes: keep,", "seed: 1",
     ):  # fmt: skip
         assert written.count(text) == 1, text
 

@@ -151,7 +151,7 @@ def test_other_words_are_a_format_error(gold: str, pred: str) -> None:
     Path(pred).write_text(FIRST + SECOND.replace("bark", "barks") + THIRD)
     result = runner.invoke(app, [gold, "--diff", pred])
     assert isinstance(result.exception, FormatError)
-    assert "sentence 2 has 'barks' '.' from word 2 on" in str(result.exception)
+    assert "sentence 2, word 2 is another:" in str(result.exception)
 
 
 def test_colour(gold: str, pred: str) -> None:

@@ -28,7 +28,7 @@ def test_latex_escapes_specials() -> None:
     lines = latex_table(HEADER, ROWS, "note").splitlines()
     assert lines[0] == "% note"
     assert lines[1] == r"\begin{tabular}{lr}"
-    assert r"a\_b|c\&.conllu & 9.50 \\" in lines
+    assert r"a\_b$|$c\&.conllu & 9.50 \\" in lines
     assert r"x\textasciitilde{}\textbackslash{} & 1 \\" in latex_table(HEADER, [["x~\\", "1"]], "")
 
 

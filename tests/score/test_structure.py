@@ -37,7 +37,7 @@ def check(sentences: Sequence[Heads]) -> None:
     assert structure.depths(head, starts).tolist() == [
         steps - 1 if end == 0 else -1 for steps, end in ends
     ]
-    assert structure.on_cycle(head, starts).tolist() == [end is None for _, end in ends]
+    assert structure.reaches_cycle(head, starts).tolist() == [end is None for _, end in ends]
     parents, dependents = [], [0] * (size + 2)
     for heads, start in zip(sentences, starts.tolist(), strict=False):
         for up in heads:
@@ -52,7 +52,7 @@ def test_by_hand() -> None:
     # its own head, 5 has none, 6 stands below 5; 7 is a root.
     head, starts = flat([[2, 0, 2, 3], [2, 1, 2, 4, -1, 5, 0]])
     assert structure.depths(head, starts).tolist() == [1, 0, 1, 2, -1, -1, -1, -1, -1, -1, 0]
-    assert structure.on_cycle(head, starts).tolist() == [False] * 4 + [True] * 4 + [False] * 3
+    assert structure.reaches_cycle(head, starts).tolist() == [False] * 4 + [True] * 4 + [False] * 3
     assert structure.parents(head, starts).tolist() == [
         1, 11, 1, 2, 5, 4, 5, 7, 12, 8, 11, 11, 12,
     ]  # fmt: skip

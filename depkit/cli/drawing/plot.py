@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depkit.cli.drawing.panels import Panel, panel_of
 from depkit.corpus.files import open_output
 from depkit.score.analysis import Analysis
+from depkit.score.panels import Panel, panel_of
 from depkit.score.significance import DEFAULT_SEED
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def plot(
     import matplotlib
 
     panels = [panel_of(analysis, measure, seed) for analysis in analyses]
-    note = NOTE + ", ".join(f"{name}: {choice}" for name, choice in analyses[0].data.choices)
+    choices = (*analyses[0].data.choices, ("seed", str(seed)))
+    note = NOTE + ", ".join(f"{name}: {choice}" for name, choice in choices)
     picture = io.BytesIO()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
