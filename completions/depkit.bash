@@ -25,7 +25,7 @@ _depkit_value() {
                 --tags) echo "words keep predict" ;;
                 --decode) echo "words mst eisner argmax" ;;
                 --root) echo "words auto single multi" ;;
-                --format) echo "words conllu json" ;;
+                --format) echo "words conllu conllx conll09 json" ;;
                 --output | -o | [0-9]*) echo "file" ;;
                 --output-dir) echo "directory" ;;
                 --device) echo "words auto cpu cuda mps" ;;
@@ -56,6 +56,15 @@ _depkit_value() {
                 --punct) echo "words keep ptb ptb7 ctb unicode upos deprel" ;;
                 --subtypes) echo "words keep drop" ;;
                 --format) echo "words text json latex markdown csv" ;;
+            esac
+            ;;
+        "convert")
+            case $2 in
+                --output | -o | --tags | --merge | [0-9]*) echo "file" ;;
+                --from) echo "words ptb conllx conll09 conllu" ;;
+                --to) echo "words conllx conll09 conllu" ;;
+                --dependencies) echo "words sd ud" ;;
+                --encoding) echo "free" ;;
             esac
             ;;
         "check")
@@ -94,6 +103,7 @@ _depkit_options() {
         "parse") echo "--model --input --tags --decode --root --format --output --output-dir --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "eval") echo "--punct --subtypes --align --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
         "analyze") echo "--by --bins --preset --metric --confusion --worst --top --rer --confidence --test --seed --train --plot --measure --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;
+        "convert") echo "--output --from --to --dependencies --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
         "check") echo "--ud --train --max --all --json --encoding --quiet --verbose --help --debug" ;;
         "stats") echo "--json --encoding --quiet --verbose --help --debug" ;;
         "show") echo "--style --sentence --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;
@@ -136,7 +146,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$place")
     else
-        reply="words train parse eval analyze check stats show info"
+        reply="words train parse eval analyze convert check stats show info"
     fi
     COMPREPLY=()
     case $reply in

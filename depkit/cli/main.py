@@ -9,6 +9,7 @@ import typer
 
 from depkit.cli.analyze import analyze_command
 from depkit.cli.check import check_command
+from depkit.cli.convert import convert_command
 from depkit.cli.evaluate import evaluate_command
 from depkit.cli.info import info_command
 from depkit.cli.parse import parse_command
@@ -34,6 +35,7 @@ app.command("train")(train_command)
 app.command("parse")(parse_command)
 app.command("eval")(evaluate_command)
 app.command("analyze")(analyze_command)
+app.command("convert")(convert_command)
 app.command("check")(check_command)
 app.command("stats")(stats_command)
 app.command("show")(show_command)

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import typer
 
 from depkit.cli.options import Device, Encoding, Quiet, Threads, Verbose
-from depkit.corpus.files import PathLike, open_output, write
+from depkit.corpus.files import PathLike, named_format, open_output, write
 from depkit.corpus.formats import Format, by_name
 from depkit.corpus.json_lines import json_lines
 from depkit.corpus.sentence import Sentence
@@ -47,10 +47,10 @@ def parse_command(
         typer.Option(help="How many children the root may have; auto is the model's way."),
     ] = "auto",
     format: Annotated[
-        Literal["conllu", "json"] | None,
+        Literal["conllu", "conllx", "conll09", "json"] | None,
         typer.Option(
-            help="json: an object a line, with character offsets; else CoNLL, as the input,"
-            " CoNLL-U for text."
+            help="json: an object a line, with character offsets; by default CoNLL as the input,"
+            " CoNLL-U for text; another format is converted to as by depkit convert."
         ),
     ] = None,
     output: Annotated[
@@ -102,9 +102,12 @@ def parse_command(
     if any(os.path.samefile(target, source) for target, source in both):
         raise typer.BadParameter("a file to write is one of those to read")
 
+    from depkit.convert.formats import Account, convert
     from depkit.corpus.text import Numbers
     from depkit.parsers.model_directory import load
 
+    target_format = named_format(format) if format and format != "json" else None
+    account = Account()
     parser = load(model, device, threads=threads)
     words = count = 0
 
@@ -120,16 +123,13 @@ def parse_command(
         for sentence in parser.parse(
             sentences, tags or "missing", batch_tokens, decode, None if root == "auto" else root
         ):
-            if format == "conllu" and sentence.format.name != "conllu":
-                raise ValueError(
-                    f"{sentence.file} is {sentence.format.name}, which stays as it is; leave out"
-                    " --format conllu"
-                )
+            if target_format:
+                sentence = convert(sentence, target_format, account=account)
             kind = kind or sentence.format
             if kind != sentence.format and format != "json":
                 raise ValueError(
                     f"{sentence.file} is {sentence.format.name}, what came before {kind.name};"
-                    " parse them one by one, or into an --output-dir"
+                    " choose one --format, or parse into an --output-dir"
                 )
             words += len(sentence)
             count += 1
@@ -152,6 +152,9 @@ def parse_command(
             put([source], Path(output_dir) / name)
     else:
         put(sources, output)
+    if target_format and not quiet:
+        for note in account.notes(target_format):
+            typer.echo(f"depkit: note: {note}", err=True)
     if verbose and not quiet:
         seconds = time.monotonic() - began
         speed = words / max(seconds, 1e-9)
@@ -162,9 +165,10 @@ def parse_command(
 
 
 def output_name(source: str, format: str | None) -> str:
-    """The name of a file's parse: its own for a treebank, a new suffix for text and JSON."""
+    """The name of a file's parse: its own if it tells the format, else with another suffix."""
     name = os.path.basename(source)
-    if by_name(name) and format != "json":
+    known = by_name(name)
+    if known and format in (None, known.name):
         return name
     stem = re.sub(r"(\.(txt|conllu|conllx|conll09|conll2009))?(\.gz|\.xz)?$", "", name, flags=re.I)
     return f"{stem}.{format or 'conllu'}"

@@ -135,6 +135,8 @@ def _columns(
     width = len(format.columns)
     if format.repeats:
         width = max(width, len(fields[0]))
+        if any("\r" in cell for cell in fields[0]):  # else the whole file could be a word's row
+            raise _Problem(first, r"a \r within the line; lines end in \n or \r\n")
     if set(map(len, fields)) != {width}:
         _find_width(fields, first, width, format)
     table = list(zip(*fields, strict=True))

@@ -194,3 +194,26 @@ def test_mixed_formats_and_overwritten_inputs_are_refused(tmp_path, capfd):
     assert "one of those to read" in capfd.readouterr().err
     assert run(["parse", "-", "-", *ON_CPU]) == 2
     assert run(["parse", str(text), "--encoding", "hex", *ON_CPU]) == 2
+
+
+def test_another_format(parse):
+    status, out, err = parse("Don't go.\n", "--format", "conllx")
+    assert status == 0
+    assert [line.split("\t")[:2] for line in out.splitlines()] == [
+        ["1", "Do"], ["2", "n't"], ["3", "go"], ["4", "."], [""],
+    ]  # fmt: skip
+    assert "depkit: note: conllx cannot hold" in err
+    assert "1 multiword range" in err
+
+
+def test_one_format_for_all(tmp_path, capfd):
+    text, treebank = tmp_path / "a.txt", tmp_path / "b.conllx"
+    text.write_text(FLIES)
+    treebank.write_text("1\ta\t_\tX\tX\t_\t0\troot\t_\t_\n\n")
+    files, out = [str(text), str(treebank)], tmp_path / "out"
+    options = ["--output-dir", str(out), "--format", "conll09", *ON_CPU]
+    assert run(["parse", *files, *options]) == 0
+    assert sorted(path.name for path in out.iterdir()) == ["a.conll09", "b.conll09"]
+    capfd.readouterr()
+    assert run(["parse", *files, "--format", "conllu", "-q", *ON_CPU]) == 0
+    assert capfd.readouterr().out.count("\troot\t") == 3

@@ -74,6 +74,7 @@ VALUES = {
     "metric": Value("METRIC", "words", tuple(METRICS)),
     "eval metric": Value("METRIC", "words", tuple(NAMES)),
     "model": Value("MODEL", "model"),
+    "original": FILE,
     "output": FILE,
     "output_dir": DIRECTORY,
     "plot": FILE,
@@ -84,6 +85,7 @@ VALUES = {
     "sentence": Value("ID"),
     "set": Value("KEY=VALUE"),
     "svg_file": FILE,
+    "convert tags": FILE,
     "train": FILE,
     "train output": DIRECTORY,
 }

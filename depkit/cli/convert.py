@@ -1,0 +1,207 @@
+"""`depkit convert`: treebanks from one format to another."""
+
+import io
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Annotated, Literal
+
+import typer
+
+from depkit.cli.options import Encoding, Quiet, Verbose
+from depkit.convert.formats import Account, convert, with_predicted
+from depkit.convert.merge import merge, retag
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import (
+    PathLike,
+    named_format,
+    open_bytes,
+    read,
+    read_opening,
+    read_stream,
+    write,
+)
+from depkit.corpus.formats import Format, by_name
+from depkit.corpus.sentence import Sentence
+
+PTB_SUFFIXES = (".mrg", ".ptb")
+
+
+def convert_command(
+    files: Annotated[
+        list[str], typer.Argument(metavar="IN", help="Files, one after another; - for stdin.")
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="The file to write, - for stdout; in UTF-8.")
+    ] = "-",
+    source: Annotated[
+        Literal["ptb", "conllx", "conll09", "conllu"] | None,
+        typer.Option("--from", help="The files' format.", show_default="by name, else content"),
+    ] = None,
+    target: Annotated[
+        Literal["conllx", "conll09", "conllu"] | None,
+        typer.Option("--to", help="The format to write.", show_default="by the output's name"),
+    ] = None,
+    dependencies: Annotated[
+        Literal["sd", "ud"] | None,
+        typer.Option(
+            help="What Penn trees become: Stanford or Universal Dependencies.", show_default="sd"
+        ),
+    ] = None,
+    tags: Annotated[
+        str,
+        typer.Option(
+            help="A CoNLL file of the same words whose XPOS are to be IN's; Penn trees are"
+            " converted by their own tags."
+        ),
+    ] = "",
+    predicted: Annotated[
+        bool,
+        typer.Option(
+            "--predicted",
+            help="CoNLL-09's P columns are meant: read (PLEMMA, ...) instead of LEMMA, POS, FEAT,"
+            " HEAD and DEPREL, or written where another format becomes CoNLL-09.",
+        ),
+    ] = False,
+    original: Annotated[
+        str,
+        typer.Option(
+            "--merge", metavar="ORIGINAL", help="Put the trees of IN into the rows of this file."
+        ),
+    ] = "",
+    merge_tags: Annotated[
+        bool,
+        typer.Option(
+            "--merge-tags",
+            help="With --merge, IN's lemmas, tags and features too, where it has any.",
+        ),
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop at the first broken sentence.")
+    ] = False,
+    encoding: Encoding = "utf-8",
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Convert treebanks: Penn trees to dependencies, and CoNLL formats to one another.
+
+    UPOS is CoNLL-X's CPOSTAG; XPOS its POSTAG and CoNLL-09's POS; FORM, LEMMA, FEATS, HEAD and
+    DEPREL are the same in all. CoNLL-U's comments, ranges, empty nodes, DEPS and MISC, CoNLL-X's
+    PHEAD and PDEPREL, CoNLL-09's P columns, predicates and arguments have no place in another
+    format: a note tells how many were left out. Within one format all is kept.
+
+    --merge brings trees back to a file that became CoNLL-X and was parsed: depkit convert
+    parsed.conllx --merge en.conllu -o parsed.conllu. The words must be the same; all else of
+    ORIGINAL is kept, but that DEPS becomes _ where the tree is another.
+
+    A broken sentence is reported and left out, and the exit status is 1.
+
+    Example: depkit convert en.conllu -o en.conllx
+    """
+    kinds = {source or _named(path) for path in files}
+    _check([*files, *filter(None, [original, tags])], output)
+    if merge_tags and not original:
+        raise typer.BadParameter("goes with --merge", param_hint="--merge-tags")
+    if dependencies and not kinds & {"ptb", None}:
+        raise typer.BadParameter("is for Penn trees", param_hint="--dependencies")
+    if dependencies == "ud":
+        raise typer.BadParameter("Penn trees become sd as yet", param_hint="--dependencies")
+    format = named_format(target) if target else by_name(output)
+    if not (format or original or kinds == {"ptb"}):
+        raise typer.BadParameter("say what to write: conllx, conll09 or conllu", param_hint="--to")
+
+    problems = Problems(strict)
+    sentences = chain.from_iterable(_read(path, source, encoding, problems) for path in files)
+    given: Iterator[Sentence] = map(with_predicted, sentences) if predicted else sentences
+    if tags:
+        given = retag(given, read(tags, None, encoding, strict=False))
+    if original:
+        given = merge(read(original, None, encoding, strict=False), given, merge_tags, predicted)
+    account = None if quiet else Account()
+    count = write(_converted(given, format, predicted, account, problems), output)
+    if account and format:
+        for note in account.notes(format):
+            typer.echo(f"depkit: note: {note}", err=True)
+    if verbose and not quiet:
+        typer.echo(f"{count} sentences", err=True)
+    if problems.count:
+        raise typer.Exit(1)
+
+
+@dataclass
+class Problems:
+    """What is broken is reported, and counted, or the end if `strict`."""
+
+    strict: bool
+    count: int = 0
+
+    def report(self, error: FormatError) -> None:
+        if self.strict:
+            raise error
+        self.count += 1
+        message = " ".join(str(error).split())  # a sentence's id can hold control characters
+        typer.echo(f"depkit: error: {message}; left out", err=True)
+
+
+def _named(path: str) -> str | None:
+    """The format that a file's name tells, "ptb" for Penn trees."""
+    name = path.lower().removesuffix(".gz").removesuffix(".xz")
+    if name.endswith(PTB_SUFFIXES):
+        return "ptb"
+    format = by_name(path)
+    return format.name if format else None
+
+
+def _check(inputs: Sequence[str], output: str) -> None:
+    """What is wrong with the files themselves, before one is opened."""
+    if inputs.count("-") > 1:
+        raise typer.BadParameter("only one file can be standard input", param_hint="-")
+    if os.path.isfile(output) and any(
+        os.path.samefile(path, output) for path in inputs if os.path.isfile(path)
+    ):
+        raise typer.BadParameter("the file to write is one of those to read", param_hint="-o")
+
+
+def _read(path: str, source: str | None, encoding: str, problems: Problems) -> Iterator[Sentence]:
+    """The sentences of a file, broken ones with their `problem`; its format told if need be."""
+    kind = source or _named(path)
+    if kind == "ptb":
+        yield from _penn(path, encoding, problems)
+        return
+    with open_bytes(path) as binary:
+        if kind is None:
+            opening, binary = read_opening(binary, encoding)
+            if "".join(opening).lstrip().startswith("("):
+                lines = io.TextIOWrapper(binary, encoding, "surrogateescape", newline="\n")
+                yield from _penn(path if os.path.isfile(path) else lines, encoding, problems)
+                return
+        format = named_format(kind) if kind else None
+        yield from read_stream(binary, format, encoding, path, strict=False)
+
+
+def _penn(
+    source: PathLike | Iterable[str], encoding: str, problems: Problems
+) -> Iterator[Sentence]:
+    """Penn trees, of a path or of lines, as sentences in CoNLL-X."""
+    from depkit.convert import stanford
+    from depkit.convert.brackets import read_trees
+
+    trees = read_trees(source, encoding, problems.strict, problems.report)
+    yield from stanford.convert(trees)
+
+
+def _converted(
+    sentences: Iterable[Sentence],
+    format: Format | None,
+    predicted: bool,
+    account: Account | None,
+    problems: Problems,
+) -> Iterator[Sentence]:
+    for sentence in sentences:
+        try:
+            converted = convert(sentence, format or sentence.format, predicted, account)
+        except FormatError as error:
+            problems.report(error)
+        else:
+            yield converted

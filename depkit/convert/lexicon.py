@@ -1,0 +1,84 @@
+"""The words that the converter knows: closed classes alone, after the published descriptions.
+
+Every other word is known by its tag and its place in the tree. Sources: the classes of
+Quirk et al. (1985); the tag definitions of Santorini (1990); the relations' definitions in
+de Marneffe and Manning, Stanford typed dependencies manual (2008, revised 2013).
+"""
+
+from functools import lru_cache
+
+# Forms of the verbs that make copulas, passives and compound tenses. One name a verb.
+VERBS = {
+    "be": "be am is are was were been being 's 're 'm ai",
+    "have": "have has had having 've 'd",
+    "do": "do does did done doing",
+    "get": "get gets got gotten getting",
+    "become": "become becomes became becoming remain remains remained remaining resemble resembles"
+    " resembled seem seems seemed seeming stay stays stayed staying",
+    "let": "let lets make makes made help helps helped",
+    "say": "say says said saying",
+}
+# Words that stand for themselves.
+ITSELF = {
+    "modals": "will would can could may might must shall should ought need 'll wo ca",
+    "prepositions": "about above across after against along among around as at because before"
+    " behind below beneath beside besides between beyond but by concerning considering despite"
+    " down during except excluding following for from in including inside into like near of off"
+    " on onto opposite out outside over past per plus regarding since than through throughout to"
+    " toward towards under underneath unlike until up upon versus vs. via with within without"
+    " according due instead such rather prior compared based next depending pending barring",
+    "subordinators": "if whether that although though unless while whereas once so lest till"
+    " provided",
+    "conjunctions": "and or but nor & plus yet both either neither not only minus v. vs",
+    "determiners": "a an the this these those some any no each every all half such many what"
+    " which whatever whichever another quite",
+    "pronouns": "i you he she it we they me him her us them who whom whose itself himself herself"
+    " themselves ourselves myself yourself one ones there none something anything nothing"
+    " everything someone anyone everyone nobody somebody everybody",
+    "question words": "when where why how whenever wherever however",
+    "particles": "away back forward together apart ahead aside along",
+    "adverbs": "n't never very too also just even still already almost nearly roughly"
+    " approximately about around more most less least fewer well far much ago later earlier then"
+    " now here maybe perhaps especially particularly mainly ever else otherwise long soon again"
+    " enough further alone early late daily weekly once twice at",
+    "times": "time times second seconds minute minutes hour hours day days week weeks month months"
+    " quarter quarters year years decade decades century centuries weekend weekends morning"
+    " mornings afternoon afternoons evening evenings night nights noon midnight period moment",
+    "others": "same other own certain several few little lot matter addition fact case order"
+    " 's ' $ # % us$ c$ a$ - -- : ; , . ? ! `` '' -lrb- -rrb- etc. ok yes no well oh please",
+}
+# Times that are named; one name a class. Other nouns of time stand for themselves.
+TIMES = {
+    "weekday": "monday tuesday wednesday thursday friday saturday sunday mon. tue. tues. wed. thu."
+    " thurs. fri. sat. sun.",
+    "month": "january february march april may june july august september october november"
+    " december jan. feb. mar. apr. jun. jul. aug. sep. sept. oct. nov. dec.",
+    "season": "spring summer fall autumn winter",
+    "today": "today tomorrow yesterday tonight",
+}
+NUMBERS = {
+    "hundred": "hundred thousand million billion trillion hundreds thousands millions billions"
+    " trillions dozen dozens",
+    "number": "zero one two three four five six seven eight nine ten eleven twelve thirteen"
+    " fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty"
+    " seventy eighty ninety",
+}
+
+
+def _classes() -> dict[str, str]:
+    named: dict[str, str] = {}
+    for group in (NUMBERS, TIMES, VERBS):
+        for name, words in group.items():
+            named |= dict.fromkeys(words.split(), name)
+    for words in ITSELF.values():
+        named |= {word: word for word in words.split() if word not in named}
+    return named
+
+
+_CLASSES = _classes()
+
+
+@lru_cache(maxsize=1 << 14)
+def closed(word: str) -> str:
+    """A word's name among the closed classes, "" for any other: `were` is be, `than` is than."""
+    return _CLASSES.get(word.lower(), "")

@@ -1,0 +1,140 @@
+"""Penn Treebank trees to basic Stanford dependencies 3.3.0: de Marneffe and Manning (2008, 2013).
+
+A constituent's head word is that of one of its children, which a linear model chooses; the other
+children's head words depend on it, but for a few in flat coordinations and numbers (see
+`convert.coordination`); another linear model labels the arcs. Both were trained by
+`convert.train_stanford` on a converted sample of the treebank; there is no word in them but those
+of `convert.lexicon`. Punctuation keeps its arcs, and a sentence has one root.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from depkit.convert.brackets import Tree
+from depkit.convert.constituents import Node, constituents
+from depkit.convert.coordination import attachments
+from depkit.convert.head_features import BESIDE, HEAD, HeadView, head_observed, head_view
+from depkit.convert.linear import Model, Observed, load
+from depkit.convert.relation_features import RELATION, relations_observed
+from depkit.corpus.formats import CONLLX
+from depkit.corpus.sentence import Sentence, new_sentence
+
+WEIGHTS = Path(__file__).with_name("stanford.npz")
+ROOT = "root"
+_CACHED = 1 << 14  # decisions that are remembered; many come again and again
+
+
+class Converter:
+    """Two models, of heads and of relations, and what they have decided before."""
+
+    def __init__(self, heads: Model, relations: Model) -> None:
+        self.heads = heads
+        self.relations = relations
+        self._places: dict[HeadView, int] = {}
+        self._labels: dict[Observed, str] = {}
+
+    def dependencies(self, tree: Tree) -> tuple[list[int], list[str]]:
+        """Heads (1-based, 0 the root's) and relations of a tree's words."""
+        order, words = constituents(tree)
+        for node in order:
+            node.head_kid = node.kids[self._head_place(node) if len(node.kids) > 1 else 0]
+            node.head = node.head_kid.head
+        arcs = governors(order, words)
+        heads = [
+            0 if governor is word else governor.index + 1
+            for word, (governor, _) in zip(words, arcs, strict=True)
+        ]
+        return heads, [self._relation(observed) for observed in relations_observed(words, arcs)]
+
+    def _head_place(self, node: Node) -> int:
+        view = head_view(node)
+        place = self._places.get(view)
+        if place is None:
+            scores = []
+            for observed, siblings in head_observed(view):
+                score = self.heads.score(HEAD, observed)
+                for sibling in siblings:
+                    score += self.heads.score(BESIDE, sibling, len(HEAD.getters))
+                scores.append(score)
+            place = scores.index(max(scores))
+            if len(self._places) < _CACHED:
+                self._places[view] = place
+        return place
+
+    def _relation(self, observed: Observed | None) -> str:
+        if observed is None:
+            return ROOT
+        label = self._labels.get(observed)
+        if label is None:
+            label = self.relations.label(RELATION, observed)
+            if len(self._labels) < _CACHED:
+                self._labels[observed] = label
+        return label
+
+
+def governors(order: Sequence[Node], words: Sequence[Node]) -> list[tuple[Node, Node]]:
+    """Of every word, its head word (itself for the root), and the largest constituent it heads.
+
+    order: constituents, children before their parents, their heads known.
+    """
+    arcs = [(word, word) for word in words]
+    for node in order:
+        kids, head = node.kids, node.head_kid
+        moved = attachments(node) if len(kids) > 2 else {}
+        for kid in kids:
+            if kid is not head:
+                governor = kids[moved[kid.place]] if kid.place in moved else head
+                arcs[kid.head.index] = (governor.head, kid)
+    return arcs
+
+
+@cache
+def converter() -> Converter:
+    """The converter with the weights that come with depkit."""
+    return Converter(load(WEIGHTS, "heads"), load(WEIGHTS, "relations"))
+
+
+def dependencies(tree: Tree) -> tuple[list[str], list[str], list[int], list[str]]:
+    """Forms, tags, heads (1-based, 0 the root's) and relations of a tree's words.
+
+    Any tree of words gets one tree of dependencies with one root, whatever its labels are.
+    """
+    leaves = tree.leaves()
+    heads, relations = converter().dependencies(tree)
+    return [leaf.word for leaf in leaves], [leaf.name for leaf in leaves], heads, relations
+
+
+def convert(trees: Iterable[Tree]) -> Iterator[Sentence]:
+    """Sentences in CoNLL-X format, one a tree: CPOSTAG and POSTAG are the tree's tags."""
+    for tree in trees:
+        forms, tags, heads, relations = dependencies(tree)
+        columns = {
+            "upos": tags, "xpos": tags, "head": list(map(str, heads)), "deprel": relations,
+        }  # fmt: skip
+        yield new_sentence(forms, columns, CONLLX)
+
+
+def with_tags(tree: Tree, tags: Sequence[str]) -> Tree:
+    """The same tree with other tags, one a word. Raises ValueError for too few or too many."""
+    order = []
+    agenda = [tree]
+    while agenda:
+        node = agenda.pop()
+        order.append(node)
+        agenda.extend(node.children)
+    # From the last word to the first, children after their parents: backwards, all is at hand.
+    made: list[Tree] = []
+    rest = list(tags)
+    words = sum(not node.children for node in order)
+    if words != len(rest):
+        raise ValueError(f"{len(rest)} tags for {words} words")
+    rest.reverse()
+    for node in reversed(order):
+        if node.children:
+            size = len(node.children)
+            children, made = made[-size:], made[:-size]
+            made.append(Tree(node.name, children, "", node.line))
+        else:
+            made.append(Tree(rest.pop(), (), node.word, node.line))
+    return made[0]

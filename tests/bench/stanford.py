@@ -1,0 +1,113 @@
+"""How right the Stanford converter is: python -m tests.bench.stanford [--held-out] [--folds N]
+
+On wsj_0001-0129 by cross-validation, every file in one fold; with --held-out on wsj_0130-0159 by
+the weights that come with depkit, which have not seen them. Both with and without function tags;
+then by relation, the commonest disagreements, and the speed. Development looks at the first alone.
+"""
+
+import argparse
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from depkit.convert.brackets import Tree, read_trees
+from depkit.convert.stanford import Converter, converter
+from depkit.convert.train_stanford import paired, train, without_functions
+from depkit.corpus.sentence import Sentence
+from depkit.score.attachment import evaluate
+from depkit.score.significance import intervals
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+DEPENDENCIES = DATA / "wsj-sample-sd" / "wsj_0001-0159.conllx"
+DEVELOPMENT = 129  # the last file of the part that may be looked at
+
+Part = list[tuple[int, Tree, Sentence]]  # file number, tree, reference
+
+
+def sample() -> Part:
+    """The whole sample, in order."""
+    numbers, paths = [], []
+    for path in sorted((DATA / "wsj-sample").glob("wsj_0*.mrg")):
+        number = int(re.findall(r"\d+", path.name)[0])
+        if number <= 159:
+            paths.append(str(path))
+            numbers += [number] * sum(1 for _ in read_trees(path))
+    return list(zip(numbers, *paired(paths, str(DEPENDENCIES)), strict=True))
+
+
+def parsed(model: Converter, tree: Tree, gold: Sentence) -> Sentence:
+    heads, relations = model.dependencies(tree)
+    return gold.with_tree(heads, relations)
+
+
+def models(part: Part, folds: int) -> Iterator[tuple[Converter, Part]]:
+    """A converter a fold, trained on the others, and the fold."""
+    files = sorted({number for number, _, _ in part})
+    fold = {number: place * 7919 % len(files) % folds for place, number in enumerate(files)}
+    for held in range(folds):
+        rest = [(tree, gold) for number, tree, gold in part if fold[number] != held]
+        yield train(*zip(*rest, strict=True)), [row for row in part if fold[row[0]] == held]
+
+
+def show(name: str, golds: Sequence[Sentence], systems: Sequence[Sentence]) -> None:
+    result = evaluate(golds, systems)
+    bounds = intervals(result)
+    for metric in ("UAS", "LAS"):
+        low, high = bounds[metric]
+        print(f"{name:24} {metric} {result.scores[metric]:.2f}  95%: {low:.2f} to {high:.2f}")
+
+
+def show_relations(golds: Sequence[Sentence], systems: Sequence[Sentence]) -> None:
+    """F1 by relation, the worst first by what they cost, and the commonest disagreements."""
+    gold_count: Counter[str] = Counter()
+    system_count: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    wrong: Counter[tuple[str, str, str]] = Counter()
+    for gold, system in zip(golds, systems, strict=True):
+        rows = zip(gold.head, gold.deprel, system.head, system.deprel, strict=True)
+        for head, relation, found, label in rows:
+            gold_count[relation] += 1
+            system_count[label] += 1
+            if (head, relation) == (found, label):
+                right[relation] += 1
+            else:
+                wrong[relation, label, "" if head == found else "other head"] += 1
+    print("\nrelation     gold  missed  spurious     F1")
+    for name in sorted(gold_count, key=lambda name: right[name] - gold_count[name]):
+        both = gold_count[name] + system_count[name]
+        missed, spurious = gold_count[name] - right[name], system_count[name] - right[name]
+        f1 = 200 * right[name] / both
+        print(f"{name:10} {gold_count[name]:6} {missed:7} {spurious:9} {f1:6.1f}")
+    print("\ntimes  reference  depkit")
+    for (relation, label, head), times in wrong.most_common(25):
+        print(f"{times:5}  {relation:9}  {label:9}  {head}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--folds", type=int, default=5)
+    arguments = parser.parse_args()
+    part = sample()
+    if arguments.held_out:
+        runs = iter([(converter(), [row for row in part if row[0] > DEVELOPMENT])])
+    else:
+        runs = models([row for row in part if row[0] <= DEVELOPMENT], arguments.folds)
+    golds, tagged, bare, seconds = [], [], [], 0.0
+    for model, rows in runs:
+        for _, tree, gold in rows:
+            golds.append(gold)
+            begun = time.process_time()
+            tagged.append(parsed(model, tree, gold))
+            seconds += time.process_time() - begun
+            bare.append(parsed(model, without_functions(tree), gold))
+    show("as annotated", golds, tagged)
+    show("without function tags", golds, bare)
+    show_relations(golds, tagged)
+    print(f"\n{len(golds) / seconds:.0f} trees/s, reading not included")
+
+
+if __name__ == "__main__":
+    main()

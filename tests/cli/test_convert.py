@@ -1,0 +1,286 @@
+import gzip
+import io
+import lzma
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from depkit.cli.convert import convert_command
+from depkit.convert.formats import with_predicted
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import read
+from depkit.corpus.formats import CONLLX
+from depkit.corpus.sentence import new_sentence
+from tests.convert.test_formats import MILL, P_COLUMNS, PROJECTIVE
+from tests.corpus.rows import PREDICATES, RICH
+
+app = typer.Typer()
+app.command("convert")(convert_command)
+runner = CliRunner()
+
+NOTES = (
+    "depkit: note: conllx cannot hold 6 comments, 2 multiword ranges, 3 empty nodes, 8 DEPS,"
+    " 1 MISC\n"
+    "depkit: note: conllx has no spaces in its columns; 2 words kept theirs\n"
+)
+
+
+def run(*arguments: object, code: int = 0, stdin: str | bytes | None = None) -> tuple[str, str]:
+    result = runner.invoke(app, list(map(str, arguments)), input=stdin)
+    assert result.exit_code == code, result.output
+    return result.stdout, result.stderr
+
+
+def failure(*arguments: object, stdin: str | None = None) -> Exception:
+    result = runner.invoke(app, list(map(str, arguments)), input=stdin)
+    assert result.stdout == ""
+    assert isinstance(result.exception, Exception), result.output
+    return result.exception
+
+
+@pytest.fixture
+def rich(tmp_path: Path) -> Path:
+    path = tmp_path / "rich.conllu"
+    path.write_text(RICH)
+    return path
+
+
+def test_there_and_back(rich: Path, tmp_path: Path) -> None:
+    there, back = tmp_path / "there.conllx", tmp_path / "back.conllu"
+    assert run(rich, "-o", there) == ("", NOTES)
+    assert there.read_text() == MILL
+    assert run(there, "-o", back) == ("", "")
+    assert back.read_text() == MILL
+    assert run(there, "--merge", rich, "-o", back) == ("", "")
+    assert back.read_text() == RICH
+    assert run(there, "--merge", rich) == (RICH, "")
+    assert run(there, "--merge", rich, "--to", "conllx", "-q") == (MILL, "")
+
+
+def test_the_format_is_told_by_name_or_content_or_by_from(rich: Path, tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_text(RICH)
+    assert run(plain, "--to", "conllx") == run(rich, "--to", "conllx") == (MILL, NOTES)
+    assert run("-", "--to", "conllx", stdin=RICH) == (MILL, NOTES)
+    assert run("-", "--to", "conllu", stdin=RICH) == (RICH, "")
+    plain.write_text(MILL)
+    assert run(plain, "--to", "conllx") == (MILL, NOTES.splitlines(True)[1])  # it looks like UD
+    assert run(plain, "--to", "conllx", "--from", "conllx") == (MILL, "")
+
+
+def test_packed_files(rich: Path, tmp_path: Path) -> None:
+    packed, twice = tmp_path / "a.conllx.gz", tmp_path / "b.conllu.xz"
+    run(rich, "-o", packed)
+    assert gzip.decompress(packed.read_bytes()).decode() == MILL
+    run(packed, "--merge", rich, "-o", twice)
+    assert lzma.decompress(twice.read_bytes()).decode() == RICH
+
+
+def test_several_files_in_several_formats(rich: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.conll09"
+    other.write_text(P_COLUMNS)
+    out, err = run(rich, other, "-", "--to", "conllx", "-v", stdin=PROJECTIVE)
+    assert out.startswith(MILL + "1\ta\tb\t_\tC\t")
+    assert "4 sentences" in err and "1 predicate" in err and "8 DEPS" in err
+
+
+def test_predicted_columns(tmp_path: Path) -> None:
+    path = tmp_path / "in.conll09"
+    path.write_text(P_COLUMNS)
+    assert run(path, "--predicted", "--to", "conllu", "-q")[0] == (
+        "1\ta\tB\t_\tD\tE\t0\tG\t_\t_\n2\ti\tj\t_\tK\t_\t1\tM\t_\t_\n\n"
+    )
+    assert run(path, "--predicted", "--to", "conll09")[0] == str(with_predicted(*read(path)))
+    parsed = P_COLUMNS.replace("\t0\t1\tm\tM\t", "\t0\t0\tm\tX\t")
+    out, _ = run("-", "--predicted", "--merge", path, "--merge-tags", stdin=parsed)
+    assert out == parsed
+    path.write_text(parsed.replace("\t0\t0\tm", "\t0\tx\tm"))
+    out, err = run(path, "--predicted", "--to", "conllu", code=1)
+    assert out == ""
+    assert err.startswith(f"depkit: error: {path}:2: PHEAD is 'x', not a word's number")
+
+
+def test_conll09_keeps_predicates(tmp_path: Path) -> None:
+    path = tmp_path / "in.conll09"
+    path.write_text(PREDICATES)
+    assert run(path, "--to", "conll09") == (PREDICATES, "")
+    assert run(path, "--to", "conllx")[1] == (
+        "depkit: note: conllx cannot hold 2 FILLPRED, 2 predicates, 3 arguments\n"
+    )
+
+
+def test_encoding_is_the_input_s_and_the_output_is_utf_8(tmp_path: Path) -> None:
+    path, out = tmp_path / "in.conllx", tmp_path / "out.conllx"
+    text = PROJECTIVE.replace("\ta\t", "\tcafé\t")
+    path.write_text(text, encoding="latin-1")
+    run(path, "-o", out, "--encoding", "latin-1")
+    assert out.read_text(encoding="utf-8") == text
+    _, err = run(path, "-o", out, code=1)
+    assert f"{path}:1: byte 0xE9 in column 2, character 6 of the line" in err
+
+
+def test_broken_sentences_are_reported_and_left_out(tmp_path: Path) -> None:
+    path, out = tmp_path / "in.conllx", tmp_path / "out.conllu"
+    good = "1\ta\tb\tC\tD\t_\t0\tg\t_\t_\n\n"
+    path.write_text(good + "1\ta\n\n" + good + "x\n")
+    told = (
+        f"depkit: error: {path}:3: 2 columns instead of 10 of conllx; see this line; left out\n"
+        f"depkit: error: {path}:7: 1 column instead of 10 of conllx; are the columns separated"
+        " by tabs?; left out\n"
+    )
+    assert run(path, "-o", out, code=1) == ("", told)
+    assert out.read_text() == good * 2
+    assert run(path, "--to", "conllx", "-q", code=1) == (good * 2, told)
+    out.unlink()
+    error = failure(path, "-o", out, "--strict")
+    assert isinstance(error, FormatError) and error.line == 3
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_no_treebank_is_an_error(tmp_path: Path) -> None:
+    out, err = run("-", "--to", "conllu", stdin="What?\n\nHow?\n", code=1)
+    assert out == ""
+    assert err.count("neither CoNLL-U, CoNLL-X nor CoNLL-09") == 2
+    assert run("-", "--to", "conllu", stdin="") == ("", "")
+
+
+def test_merging_other_words(rich: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.conllu"
+    error = failure("-", "--merge", rich, "-o", out, stdin=MILL.replace("pan y", "pan"))
+    assert str(error).startswith(
+        f"-:8: mill-2: sentence 2, word 1 is 'pan', but {rich}:17 has 'pan y'; "
+    )
+    assert not out.exists()
+    broken = MILL.replace("\t_\t_\n", "\n", 1)
+    out_, err = run("-", "--merge", rich, "--from", "conllx", stdin=broken, code=1)
+    assert out_ == RICH[RICH.index("# sent_id = mill-2") :]
+    assert err.startswith("depkit: error: -:1: 8 columns instead of 10 of conllx")
+
+
+def test_tags_of_another_file(rich: Path) -> None:
+    tagged = MILL.replace("\tVERB\t_", "\tVERB\tT")
+    out, _ = run(rich, "--tags", "-", "--to", "conllx", stdin=tagged)
+    assert out == tagged
+    assert "they must be the same" in str(
+        failure(rich, "--tags", "-", "--to", "conllx", stdin=PROJECTIVE)
+    )
+
+
+TREES = "( (S (NP (NNP Kim)) (VP (VBZ sings))) )\n"
+CHAIN = "1\tKim\t_\tNNP\tNNP\t_\t2\tdep\t_\t_\n2\tsings\t_\tVBZ\tVBZ\t_\t0\troot\t_\t_\n\n"
+
+
+@pytest.fixture
+def chains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A conversion that hangs every word on the next."""
+
+    def convert(trees):  # type: ignore[no-untyped-def]
+        for tree in trees:
+            tags = [leaf.label for leaf in tree.leaves()]
+            heads = [*map(str, range(2, len(tags) + 1)), "0"]
+            deprel = [*["dep"] * (len(tags) - 1), "root"]
+            yield new_sentence(
+                [leaf.word for leaf in tree.leaves()],
+                {"upos": tags, "xpos": tags, "head": heads, "deprel": deprel},
+                CONLLX,
+            )
+
+    monkeypatch.setattr("depkit.convert.stanford.convert", convert)
+
+
+@pytest.mark.usefixtures("chains")
+def test_penn_trees_become_conllx(tmp_path: Path) -> None:
+    path = tmp_path / "in.mrg"
+    path.write_text(TREES * 2)
+    assert run(path) == (CHAIN * 2, "")
+    assert run(path, "--to", "conllu") == (CHAIN * 2, "")
+    assert run("-", "--from", "ptb", stdin=TREES) == (CHAIN, "")
+    assert run("-", "--to", "conllx", stdin="\n" + TREES) == (CHAIN, "")
+    tagged = CHAIN.replace("NNP", "NN")
+    assert run(path, "--tags", "-", stdin=tagged * 2) == (tagged * 2, "")
+
+
+@pytest.mark.usefixtures("chains")
+def test_broken_trees_are_reported_and_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "in.mrg"
+    path.write_text(TREES + "( (S (NNP Kim) sings) )\n" + TREES)
+    out, err = run(path, code=1)
+    assert out == CHAIN * 2
+    assert err.startswith(f"depkit: error: {path}:2: ") and err.count("\n") == 1
+    error = failure(path, "--strict", "-o", tmp_path / "out.conllx")
+    assert isinstance(error, FormatError) and error.line == 2
+
+
+def test_missing_files(rich: Path) -> None:
+    assert isinstance(failure("/no/such.conllu", "--to", "conllx"), FileNotFoundError)
+    assert isinstance(failure(rich, "--merge", "/no/such.conllu"), FileNotFoundError)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ([], "say what to write"),
+        (["-o", "out.txt"], "say what to write"),
+        (["--to", "ptb"], "Invalid value"),
+        (["--from", "text", "--to", "conllu"], "Invalid value"),
+        (["--to", "conllx", "--encoding", "morse"], "Invalid value"),
+        (["-", "-", "--to", "conllx"], "only one file can be standard input"),
+        (["-", "--merge", "-"], "only one file can be standard input"),
+        (["--to", "conllx", "--merge-tags"], "goes with --merge"),
+        (["--to", "conllx", "--dependencies", "ud"], "is for Penn trees"),
+        (["in.mrg", "--to", "conllx", "--dependencies", "ud"], "become sd as yet"),
+        (["-", "--to", "conllx", "--tags", "-"], "only one file can be standard input"),
+    ],
+)
+def test_bad_usage(rich: Path, arguments: list[str], what: str) -> None:
+    out, err = run(rich, *arguments, code=2)
+    assert out == "" and what in " ".join(err.replace("│", " ").split())
+
+
+def test_a_file_is_not_written_over_while_it_is_read(rich: Path, tmp_path: Path) -> None:
+    assert "one of those to read" in run(rich, "-o", rich, code=2)[1]
+    again = tmp_path / "again.conllu"
+    again.symlink_to(rich)
+    assert "one of those to read" in run("-", "--merge", again, "-o", rich, code=2)[1]
+    assert rich.read_text() == RICH
+
+
+def test_nothing_to_convert_is_bad_usage() -> None:
+    run("--to", "conllx", code=2)
+
+
+def test_memory_is_constant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first sentence is out before the second is read."""
+    written: list[str] = []
+
+    class Stdin(io.RawIOBase):
+        left = [MILL] * 4000
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]
+            piece = (self.left.pop() if self.left else "").encode()
+            buffer[: len(piece)] = piece
+            return len(piece)
+
+    class Stdout(io.RawIOBase):
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data) -> int:  # type: ignore[no-untyped-def]
+            written.append(f"{len(Stdin.left)}")
+            return len(data)
+
+    stdin, stdout = io.BufferedReader(Stdin()), io.BufferedWriter(Stdout())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stdin))
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(stdout))
+    convert_command(["-"], target="conllu", source="conllx")
+    assert int(written[0]) > 3000
+
+
+def test_help_has_an_example() -> None:
+    assert "depkit convert en.conllu -o en.conllx" in " ".join(run("--help")[0].split())

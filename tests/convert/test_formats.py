@@ -1,0 +1,266 @@
+"""Formats converted by hand, by chance and on real treebanks."""
+
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from depkit.convert.formats import AUTOMATIC, Account, convert, with_predicted
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import read, read_stream, write
+from depkit.corpus.formats import CONLL09, CONLLU, CONLLX, FORMATS
+from depkit.corpus.reader import read_lines
+from depkit.corpus.sentence import Sentence, new_sentence
+from tests.corpus.rows import PREDICATES, RICH
+from tests.corpus.test_fuzz import fixed as fuzzed
+from tests.corpus.test_fuzz import mutated
+
+MILL = (
+    "1\tVamos\tir\tVERB\t_\tMood=Imp|Number=Plur\t0\troot\t_\t_\n"
+    "2\tnos\tnosotros\tPRON\t_\tCase=Acc\t1\texpl\t_\t_\n"
+    "3\ta\ta\tADP\t_\t_\t5\tcase\t_\t_\n"
+    "4\tel\tel\tDET\t_\tDefinite=Def\t5\tdet\t_\t_\n"
+    "5\tmolino\tmolino\tNOUN\t_\t_\t1\tobl\t_\t_\n"
+    "6\t.\t.\tPUNCT\t_\t_\t1\tpunct\t_\t_\n"
+    "\n"
+    "1\tpan y\tpan y\tNOUN\t_\t_\t0\troot\t_\t_\n"
+    "2\t20 000\t20 000\tNUM\t_\t_\t1\tnummod\t_\t_\n"
+    "\n"
+)
+PROJECTIVE = "1\ta\tb\tC\tD\te|f\t2\tg\t0\th\n2\ti\tj\tK\tL\t_\t0\tm\t_\t_\n\n"
+P_COLUMNS = (
+    "1\ta\tb\tB\tC\tD\te\tE\t2\t0\tg\tG\t_\t_\tA0\n"
+    "2\ti\t_\tj\tk\tK\t_\t_\t0\t1\tm\tM\tY\tp.1\t_\n\n"
+)
+
+
+def converted(text, source, *targets, predicted=False):
+    """The text by way of some formats; and what the last step dropped."""
+    for target in targets:
+        account = Account()
+        sentences = read_lines(io.StringIO(text, newline="\n"), FORMATS[source])
+        done = [convert(each, FORMATS[target], predicted, account) for each in sentences]
+        text, source = "".join(map(str, done)), target
+        assert_as_read(done, text)
+    return text, account
+
+
+def assert_as_read(sentences, text):
+    """The columns of sentences are those that a reader finds in their lines."""
+    if sentences:
+        again = read_lines(io.StringIO(text, newline="\n"), sentences[0].format)
+        for ours, theirs in zip(sentences, again, strict=True):
+            for name in Sentence.__slots__[6:]:
+                assert list(getattr(ours, name)) == getattr(theirs, name), name
+            assert [ours.lines[row] for row in ours.rows] == [
+                theirs.lines[row] for row in theirs.rows
+            ]
+
+
+def test_conllu_becomes_conllx():
+    text, account = converted(RICH, "conllu", "conllx")
+    assert text == MILL
+    assert account.notes(CONLLX) == [
+        "conllx cannot hold 6 comments, 2 multiword ranges, 3 empty nodes, 8 DEPS, 1 MISC",
+        "conllx has no spaces in its columns; 2 words kept theirs",
+    ]
+
+
+def test_conllx_becomes_conllu():
+    text, account = converted(PROJECTIVE, "conllx", "conllu")
+    assert text == PROJECTIVE.replace("\t0\th\n", "\t_\t_\n")
+    assert account.notes(CONLLU) == ["conllu cannot hold 1 PHEAD, 1 PDEPREL"]
+    assert converted(text, "conllu", "conllx", "conllu")[0] == text
+
+
+def test_conll09_has_one_tag_and_columns_of_its_own():
+    text, account = converted(P_COLUMNS, "conll09", "conllx")
+    assert text == "1\ta\tb\t_\tC\te\t2\tg\t_\t_\n2\ti\t_\t_\tk\t_\t0\tm\t_\t_\n\n"
+    assert account.notes(CONLLX) == [
+        "conllx cannot hold 2 PLEMMA, 2 PPOS, 1 PFEAT, 2 PHEAD, 2 PDEPREL, 1 FILLPRED,"
+        " 1 predicate, 1 argument"
+    ]
+    back, account = converted(text, "conllx", "conll09")
+    assert back == (
+        "1\ta\tb\t_\tC\t_\te\t_\t2\t_\tg\t_\t_\t_\n2\ti\t_\t_\tk\t_\t_\t_\t0\t_\tm\t_\t_\t_\n\n"
+    )
+    assert account.notes(CONLL09) == []
+    assert converted(PROJECTIVE, "conllx", "conll09")[1].dropped == {
+        "coarse tag": 2, "PHEAD": 1, "PDEPREL": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [(RICH, "conllu"), (PROJECTIVE, "conllx"), (P_COLUMNS, "conll09"), (PREDICATES, "conll09")],
+)
+def test_the_same_format_is_not_touched(text, format):
+    text = "\ufeff" + text + "\n\n"
+    assert converted(text, format, format)[0] == text
+    assert converted(text, format, format)[1] == Account()
+
+
+def test_predicted_columns_are_read_and_written():
+    (sentence,) = read_lines(io.StringIO(P_COLUMNS, newline="\n"), CONLL09)
+    read_as = with_predicted(sentence)
+    assert [read_as.lemma, read_as.xpos, read_as.feats] == [["B", "j"], ["D", "K"], ["E", "_"]]
+    assert (read_as.head, read_as.deprel) == ([0, 1], ["G", "M"])
+    account = Account()
+    assert str(convert(read_as, CONLLU, True, account)) == (
+        "1\ta\tB\t_\tD\tE\t0\tG\t_\t_\n2\ti\tj\t_\tK\t_\t1\tM\t_\t_\n\n"
+    )
+    assert list(account.dropped) == ["FILLPRED", "predicate", "argument"]
+    assert converted(PROJECTIVE, "conllx", "conll09", predicted=True)[0] == (
+        "1\ta\t_\tb\t_\tD\t_\te|f\t_\t2\t_\tg\t_\t_\n2\ti\t_\tj\t_\tL\t_\t_\t_\t0\t_\tm\t_\t_\n\n"
+    )
+    assert with_predicted(new_sentence(["a"])).form == ["a"]
+    assert converted(PROJECTIVE, "conllx", "conllu", predicted=True)[1].dropped["PHEAD"] == 1
+
+
+def test_a_phead_that_is_none_is_a_problem():
+    broken = with_predicted(next(read(P_COLUMNS.replace("\t0\t1\t", "\t0\t3\t").splitlines(True))))
+    assert str(broken.problem).startswith("-:2: PHEAD is '3', not a word's number (1 to 2)")
+    with pytest.raises(FormatError, match="PHEAD is '3'"):
+        convert(broken, CONLLU)
+    assert with_predicted(broken) is broken
+
+
+def test_broken_sentences_are_refused():
+    (broken,) = read(["1\ta\n"], "conllx", strict=False)
+    for format in FORMATS.values():
+        with pytest.raises(FormatError, match="2 columns instead of 10"):
+            convert(broken, format)
+
+
+def test_line_ends_are_kept_and_blank_lines_are_not():
+    text = "\ufeff\n\n" + RICH.replace("\n", "\r\n") + "\r\n"
+    assert converted(text, "conllu", "conllx")[0] == MILL.replace("\n", "\r\n")
+    last = PROJECTIVE.rstrip("\n")
+    text, account = converted(last, "conllx", "conllu")
+    assert text == PROJECTIVE.replace("\t0\th\n", "\t_\t_\n")
+    assert account.dropped == {"PHEAD": 1, "PDEPREL": 1}
+
+
+def test_comments_that_conllx_should_not_have_are_kept():
+    text = "# c\n" + PROJECTIVE.replace("\t0\th\n", "\t_\t_\n")
+    assert converted(text, "conllx", "conllu") == (text, Account())
+    assert converted(text, "conllx", "conll09")[1].dropped == {"comment": 1, "coarse tag": 2}
+
+
+CELLS = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=("Cs",)), max_size=5)
+
+
+@st.composite
+def treebanks(draw):
+    """A random treebank in a random format with all columns filled, and spans in CoNLL-U."""
+    format = draw(st.sampled_from(list(FORMATS.values())))
+    text = []
+    for size in draw(st.lists(st.integers(1, 5), min_size=1, max_size=3)):
+        width = len(format.columns) + (draw(st.integers(0, 2)) if format.repeats else 0)
+        if format.spans and draw(st.booleans()):
+            text.append("# c\n0.1" + "\tx" * 9 + f"\n1-{size}" + "\ty" * 9 + "\n")
+        for number in range(1, size + 1):
+            cells = draw(st.lists(CELLS, min_size=width, max_size=width))
+            cells[:2] = str(number), cells[1] or "_"
+            cells[format.index("head")] = draw(st.sampled_from(["_", "0", "1", str(size)]))
+            text.append("\t".join(cells) + "\n")
+        text.append("\n")
+    return "".join(text), format
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(treebanks(), st.sampled_from(list(FORMATS)), st.booleans())
+def test_what_both_formats_have_survives(treebank, target, predicted):
+    text, source = treebank
+    there, _ = converted(text, source.name, target, predicted=predicted)
+    before = read_lines(io.StringIO(text, newline="\n"), source)
+    after = read_lines(io.StringIO(there, newline="\n"), FORMATS[target])
+    if predicted and target == "conll09" != source.name:
+        after = map(with_predicted, after)
+    for old, new in zip(before, after, strict=True):
+        assert (old.form, old.head, old.deprel) == (new.form, new.head, new.deprel)
+        assert (old.lemma, old.xpos, old.feats) == (new.lemma, new.xpos, new.feats)
+        if "upos" in source.columns and target != "conll09":
+            assert old.upos == new.upos
+    again, account = converted(there, target, source.name, target)
+    if not (predicted and target == "conll09"):  # there is nothing in the others' columns then
+        assert converted(again, target, source.name, target) == (again, account)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(treebanks(), st.sampled_from(list(FORMATS)))
+def test_every_cell_is_held_or_counted(treebank, target):
+    """But those that are `_`, and what a row's number is."""
+    text, source = treebank
+    there, account = converted(text, source.name, target)
+
+    def filled(text):
+        rows = [line.split("\t") for line in text.split("\n") if line[:1].isdigit()]
+        rows = [row for row in rows if "." not in row[0] and "-" not in row[0]]
+        return sum(cell != "_" for row in rows for cell in row[1:])
+
+    lines = account.dropped["comment"] + account.dropped["multiword range"]
+    lines += account.dropped["empty node"]
+    assert account.dropped.total() - lines == filled(text) - filled(there)
+    assert lines == (text.count("# c\n") * 3 if target != "conllu" else 0)
+
+
+def copied(path, format, target, encoding="utf-8", **how):
+    """A file by way of another format, back in its own; and what was dropped on either way."""
+    there, back = Account(), Account()
+    sentences = read(path, encoding=encoding, **how)
+    one = (convert(sentence, format, False, there) for sentence in sentences)
+    write((convert(sentence, FORMATS[target], False, back) for sentence in one), copy := Copy())
+    return copy.text(), there.dropped, back.dropped
+
+
+class Copy(io.StringIO):
+    def text(self):
+        return self.getvalue()
+
+
+def test_basque_by_way_of_conllu(shared):
+    path = shared / "data/conllx-basque-2007/eus.test.conllx"
+    text, there, back = copied(path, CONLLU, "conllx", "latin-1")
+    assert text == path.read_text(encoding="latin-1")
+    assert not there and not back
+
+
+def test_stanford_dependencies_by_way_of_conllu(shared):
+    path = shared / "data/wsj-sample-sd/wsj_0001-0159.conllx"
+    if not path.exists():
+        pytest.skip("no WSJ sample in Stanford dependencies here")
+    assert copied(path, CONLLU, "conllx") == (path.read_text(), {}, {})
+
+
+def test_turkish_stays_and_keeps_what_conllx_holds(shared):
+    path = shared / "data/conll09-turkish-propbank/trpb_v1.0.dev.conll09"
+    text, there, back = copied(path, CONLL09, "conll09")
+    assert text == path.read_text() and not there and not back
+    text, there, back = copied(path, CONLLX, "conll09")
+    assert not back and there["predicate"] > 0 and there["argument"] > 0
+    assert there["PHEAD"] == 6293
+    kept = {CONLL09.index(name) for name in ("id", "form", *AUTOMATIC)}
+    for old, new in zip(path.read_text().splitlines(), text.splitlines(), strict=True):
+        cells = new.split("\t")
+        if old:
+            assert [cells[i] for i in kept] == [old.split("\t")[i] for i in kept]
+            assert {cells[i] for i in range(14) if i not in kept} == {"_"}
+
+
+@settings(fuzzed, max_examples=150)
+@given(mutated(), st.sampled_from(list(FORMATS)), st.booleans())
+def test_what_a_strict_reader_accepts_is_converted_to_what_it_accepts(data, target, predicted):
+    """Good sentences of mutated files, whatever is in their cells; others are refused."""
+    format = FORMATS[target]
+    for sentence in read_stream(io.BytesIO(data), strict=False):
+        if sentence.problem:
+            with pytest.raises(FormatError):
+                convert(sentence, format, predicted)
+            continue
+        account = Account()
+        done = convert(sentence, format, predicted, account)
+        account.notes(format)
+        assert_as_read([done], str(done))
+        assert done.form == sentence.form

@@ -1,0 +1,181 @@
+"""Good files with something broken in them, and files of chance: the same cases every time.
+
+Tolerant readers lose nothing and raise nothing; strict ones raise FormatError and nothing else.
+"""
+
+import gzip
+import io
+import lzma
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import read, read_stream
+from depkit.corpus.formats import FORMATS
+from tests.corpus.rows import PREDICATES, RICH, row
+
+CONLLX = row(1, "ab", 2, "x") + row(2, "café", 0, "y") + "\n" + row(1, "c d", 0, "z") + "\n"
+GOOD = [text.encode() for text in (RICH, CONLLX, PREDICATES, "\ufeff" + RICH + PREDICATES)]
+ODD = [
+    "\0", "\r", "\n", "\r\n", "\n\n", "\t", " ", "\x0b", "\x0c", "\x1a", "\x1b[31m", "\x85",
+    "\u2028", "\ufeff", "\ufffe", "\U0010ffff", "#", "# ", "_", "-", "1-", "1.", "1.1", "1-2",
+    "0", "-1", "01", "9" * 30, "9" * 5000, "1e9", "٣", "²", "a" * 70000,
+]  # fmt: skip
+BYTES = [*(text.encode() for text in ODD), b"\xff", b"\xe9", b"\xed\xa0\x80", b"\xc3", b"\x80"]
+fixed = settings(
+    max_examples=300,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+
+
+def flipped(draw, data):
+    place = draw(st.integers(0, max(len(data) - 1, 0)))
+    return data[:place] + bytes([draw(st.integers(0, 255))]) + data[place + 1 :]
+
+
+def inserted(draw, data):
+    place = draw(st.integers(0, len(data)))
+    return data[:place] + draw(st.sampled_from(BYTES)) + data[place:]
+
+
+def cut(draw, data):
+    start, size = draw(st.integers(0, len(data))), draw(st.integers(0, 60))
+    return data[:start] + data[start + size :]
+
+
+def line_moved(draw, data):
+    """A line goes elsewhere, or stands there as well."""
+    lines = data.splitlines(keepends=True) or [b""]
+    line = draw(st.sampled_from(lines))
+    if draw(st.booleans()):
+        lines.remove(line)
+    lines.insert(draw(st.integers(0, len(lines))), line)
+    return b"".join(lines)
+
+
+def column_changed(draw, data):
+    """A cell of a row is left out, doubled or replaced, or that column is left out of all rows."""
+    lines = [line.split(b"\t") for line in data.split(b"\n")]
+    row = draw(st.sampled_from(lines))
+    place = draw(st.integers(0, len(row) - 1))
+    how = draw(st.sampled_from(["out", "twice", "other", "all out"]))
+    if how == "all out":
+        lines = [cells[:place] + cells[place + 1 :] for cells in lines]
+    else:
+        other = {"out": [], "twice": [row[place]] * 2, "other": [draw(st.sampled_from(BYTES))]}
+        row[place : place + 1] = other[how]
+    return b"\n".join(b"\t".join(cells) for cells in lines)
+
+
+def line_ends_changed(draw, data):
+    return data.replace(b"\n", draw(st.sampled_from([b"\r\n", b"\r", b"\n\n", b"\n\r", b""])))
+
+
+MUTATIONS = [flipped, inserted, cut, line_moved, column_changed, line_ends_changed]
+
+
+@st.composite
+def mutated(draw):
+    """A good file after one to four mutations."""
+    data = draw(st.sampled_from(GOOD))
+    for mutation in draw(st.lists(st.sampled_from(MUTATIONS), min_size=1, max_size=4)):
+        data = mutation(draw, data)
+    return data
+
+
+KNOWN = st.sampled_from([None, *FORMATS.values()])
+
+
+def check(data, format, encoding="utf-8"):
+    """Read bytes both ways; returns the sentences that a tolerant reader gives."""
+    tolerated = list(read_stream(io.BytesIO(data), format, encoding, "f", strict=False))
+    for sentence in tolerated:
+        assert len(sentence) == len(sentence.head) == len(sentence.column("deprel"))
+        assert repr(sentence) and sentence.place()[0] == "f"
+    problems = [str(sentence.problem) for sentence in tolerated if sentence.problem]
+    good = []
+    try:
+        good.extend(read_stream(io.BytesIO(data), format, encoding, "f"))
+    except FormatError as error:
+        assert str(error) == problems[0]
+        assert 1 <= error.line <= data.count(b"\n") + 1
+        assert len(str(error).encode()) < 1000 or error.sent_id
+        assert "\n" not in str(error)
+    else:
+        assert not problems
+    assert list(map(str, good)) == list(map(str, tolerated))[: len(good)]
+    return tolerated
+
+
+def assert_whole(data, sentences):
+    """No byte is lost, but where there is nothing but blank lines."""
+    text = data.decode(errors="surrogateescape")
+    assert "".join(map(str, sentences)) == text or not (sentences or text.strip("\ufeff").strip())
+
+
+@fixed
+@given(mutated(), KNOWN)
+def test_mutated_files(data, format):
+    assert_whole(data, check(data, format))
+
+
+@fixed
+@given(st.text(max_size=200) | st.text("12#\t\n\r_.-=é\ufeff\x0c ", max_size=100), KNOWN)
+def test_random_text(text, format):
+    data = text.encode(errors="surrogatepass")
+    assert_whole(data, check(data, format))
+
+
+@fixed
+@given(st.binary(max_size=100), KNOWN)
+def test_random_bytes(data, format):
+    check(data, format)
+
+
+@fixed
+@given(mutated(), st.sampled_from(["utf-16", "utf-8-sig", "latin-1", "cp1252", "euc_jp", "utf-7"]))
+def test_other_encodings(data, encoding):
+    """Where a byte that cannot be decoded stops the stream, that too is a FormatError."""
+    for strict in (True, False):
+        try:
+            list(read_stream(io.BytesIO(data), None, encoding, "f", strict))
+        except FormatError as error:
+            assert str(error).startswith("f:")
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("xz", lzma.compress)])
+def test_damaged_archives(tmp_path, suffix, pack):
+    packed = pack(GOOD[0] * 20)
+    path = tmp_path / f"f.conllu.{suffix}"
+
+    @settings(fixed, max_examples=150)
+    @given(st.data())
+    def damaged(data):
+        mutation = data.draw(st.sampled_from([flipped, inserted, cut]))
+        path.write_bytes(mutation(data.draw, packed))
+        for strict in (True, False):
+            try:
+                list(read(path, strict=strict))
+            except FormatError as error:
+                assert str(error).startswith(f"{path}: a damaged archive") or error.line
+
+    damaged()
+
+
+def test_long_lines_and_many_columns_take_no_long_time():
+    """A row of 50,000 columns, as many rows without a number."""
+    for data in (b"1" + b"\t" * 50_000, b"x\n" * 50_000, b"#" * 50_000, b"\r" * 50_000):
+        assert len(check(data, None)) <= 1
+
+
+def test_lines_that_end_in_carriage_returns_alone_are_no_row():
+    """A wide one, where further columns may follow."""
+    data = PREDICATES.replace("\n", "\r").encode()
+    for format in (None, FORMATS["conll09"]):
+        (sentence,) = check(data, format)
+        assert str(sentence.problem) == r"f:1: a \r within the line; lines end in \n or \r\n"
