@@ -3,6 +3,7 @@
 import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Literal
@@ -25,6 +26,7 @@ from depkit.corpus.files import (
 from depkit.corpus.formats import Format, by_name
 from depkit.corpus.sentence import Sentence
 
+SHOWN = 20  # broken sentences
 PTB_SUFFIXES = (".mrg", ".ptb")
 
 
@@ -95,7 +97,8 @@ def convert_command(
     parsed.conllx --merge en.conllu -o parsed.conllu. The words must be the same; all else of
     ORIGINAL is kept, but that DEPS becomes _ where the tree is another.
 
-    A broken sentence is reported and left out, and the exit status is 1.
+    A broken sentence is reported and left out, and the exit status is 1. --encoding is IN's; the
+    files of --merge and --tags, and what is written, are UTF-8.
 
     Example: depkit convert en.conllu -o en.conllx
     """
@@ -105,33 +108,40 @@ def convert_command(
         raise typer.BadParameter("goes with --merge", param_hint="--merge-tags")
     if dependencies and not kinds & {"ptb", None}:
         raise typer.BadParameter("is for Penn trees", param_hint="--dependencies")
-    if dependencies == "ud":
-        raise typer.BadParameter("Penn trees become sd as yet", param_hint="--dependencies")
+    penn = "conllu" if dependencies == "ud" else "conllx"
     format = named_format(target) if target else by_name(output)
     if not (format or original or kinds == {"ptb"}):
-        raise typer.BadParameter("say what to write: conllx, conll09 or conllu", param_hint="--to")
+        raise typer.BadParameter("needs --to conllx, conll09 or conllu, or an -o that tells it")
 
     problems = Problems(strict)
-    sentences = chain.from_iterable(_read(path, source, encoding, problems) for path in files)
-    given: Iterator[Sentence] = map(with_predicted, sentences) if predicted else sentences
-    if tags:
-        given = retag(given, read(tags, None, encoding, strict=False))
-    if original:
-        given = merge(read(original, None, encoding, strict=False), given, merge_tags, predicted)
+    sentences = chain.from_iterable(_read(path, source, encoding, problems, penn) for path in files)
     account = None if quiet else Account()
-    count = write(_converted(given, format, predicted, account, problems), output)
-    if account and format:
-        for note in account.notes(format):
-            typer.echo(f"depkit: note: {note}", err=True)
+    given: Iterator[Sentence] = sentences
+    if predicted:
+        rewrite = not format or format.repeats or bool(original or tags)
+        given = (with_predicted(sentence, rewrite) for sentence in sentences)
+    if tags:
+        given = retag(given, read(tags, strict=False))
+    if original:
+        given = merge(read(original, strict=False), given, merge_tags, predicted, account)
+    count = write(_converted(given, format, predicted, account, problems, files[0]), output)
+    for note in account.notes(format.name if format else "") if account else []:
+        say(f"depkit: note: {note}")
     if verbose and not quiet:
-        typer.echo(f"{count} sentences", err=True)
-    if problems.count:
+        say(f"{count} sentences")
+    if problems.finish():
         raise typer.Exit(1)
+
+
+def say(message: str) -> None:
+    """A line on stderr; that nobody reads it is no reason to stop."""
+    with suppress(BrokenPipeError):
+        typer.echo(message, err=True)
 
 
 @dataclass
 class Problems:
-    """What is broken is reported, and counted, or the end if `strict`."""
+    """What is broken is reported, at most SHOWN times, and counted, or the end if `strict`."""
 
     strict: bool
     count: int = 0
@@ -140,8 +150,15 @@ class Problems:
         if self.strict:
             raise error
         self.count += 1
-        message = " ".join(str(error).split())  # a sentence's id can hold control characters
-        typer.echo(f"depkit: error: {message}; left out", err=True)
+        if self.count <= SHOWN:
+            message = " ".join(str(error).split())  # a sentence's id can hold control characters
+            say(f"depkit: error: {message}; left out")
+
+    def finish(self) -> bool:
+        """Whether there were any; tells how many were not shown."""
+        if self.count > SHOWN:
+            say(f"depkit: error: {self.count - SHOWN} more sentences left out; see depkit check")
+        return self.count > 0
 
 
 def _named(path: str) -> str | None:
@@ -163,32 +180,34 @@ def _check(inputs: Sequence[str], output: str) -> None:
         raise typer.BadParameter("the file to write is one of those to read", param_hint="-o")
 
 
-def _read(path: str, source: str | None, encoding: str, problems: Problems) -> Iterator[Sentence]:
+def _read(
+    path: str, source: str | None, encoding: str, problems: Problems, penn: str
+) -> Iterator[Sentence]:
     """The sentences of a file, broken ones with their `problem`; its format told if need be."""
     kind = source or _named(path)
     if kind == "ptb":
-        yield from _penn(path, encoding, problems)
+        yield from _penn(path, encoding, problems, penn)
         return
     with open_bytes(path) as binary:
         if kind is None:
             opening, binary = read_opening(binary, encoding)
             if "".join(opening).lstrip().startswith("("):
                 lines = io.TextIOWrapper(binary, encoding, "surrogateescape", newline="\n")
-                yield from _penn(path if os.path.isfile(path) else lines, encoding, problems)
+                yield from _penn(path if os.path.isfile(path) else lines, encoding, problems, penn)
                 return
         format = named_format(kind) if kind else None
         yield from read_stream(binary, format, encoding, path, strict=False)
 
 
 def _penn(
-    source: PathLike | Iterable[str], encoding: str, problems: Problems
+    source: PathLike | Iterable[str], encoding: str, problems: Problems, penn: str
 ) -> Iterator[Sentence]:
-    """Penn trees, of a path or of lines, as sentences in CoNLL-X."""
-    from depkit.convert import stanford
+    """Penn trees, of a path or of lines: Stanford in CoNLL-X, or UD in CoNLL-U."""
+    from depkit.convert import stanford, universal
     from depkit.convert.brackets import read_trees
 
     trees = read_trees(source, encoding, problems.strict, problems.report)
-    yield from stanford.convert(trees)
+    yield from (universal if penn == "conllu" else stanford).convert(trees)
 
 
 def _converted(
@@ -197,11 +216,18 @@ def _converted(
     predicted: bool,
     account: Account | None,
     problems: Problems,
+    file: str,
 ) -> Iterator[Sentence]:
+    """The sentences as they are written; FormatError if there is none, so that nothing is."""
+    found = False
     for sentence in sentences:
         try:
             converted = convert(sentence, format or sentence.format, predicted, account)
         except FormatError as error:
             problems.report(error)
         else:
+            found = True
             yield converted
+    if not found:
+        problems.finish()
+        raise FormatError(file, 0, "", "no sentence to write; the output is left as it was")

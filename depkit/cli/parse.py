@@ -153,7 +153,7 @@ def parse_command(
     else:
         put(sources, output)
     if target_format and not quiet:
-        for note in account.notes(target_format):
+        for note in account.notes(target_format.name):
             typer.echo(f"depkit: note: {note}", err=True)
     if verbose and not quiet:
         seconds = time.monotonic() - began

@@ -21,7 +21,7 @@ from itertools import zip_longest
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import HELD, Format
-from depkit.corpus.sentence import HeadError, Sentence
+from depkit.corpus.sentence import HeadError, Sentence, parse_heads
 
 # CoNLL-09's automatic column beside each column of annotation.
 AUTOMATIC = {
@@ -37,30 +37,33 @@ class Account:
     """What became of sentences on their way to another format.
 
     dropped: what that one cannot hold, by name; spaced: words in whose rows spaces stand, where
-    the format has none.
+    the format has none; stale: DEPS that a merged tree made `_`.
     """
 
     dropped: Counter[str] = field(default_factory=Counter)
     spaced: int = 0
+    stale: int = 0
 
     def drop(self, name: str, count: int = 1) -> None:
         """Count things of a name, if they have one."""
         if count and name:
             self.dropped[name] += count
 
-    def notes(self, format: Format) -> list[str]:
+    def notes(self, format: str) -> list[str]:
         """What is worth telling, a line each."""
         notes = []
+        if self.stale:
+            notes.append(f"{self.stale} DEPS of trees that are others now became _")
         if self.dropped:
             things = [
                 f"{count} {name}s" if count > 1 and name.islower() else f"{count} {name}"
                 for name in dict.fromkeys([*_LINES, *self.dropped])
                 if (count := self.dropped[name])
             ]
-            notes.append(f"{format.name} cannot hold {', '.join(things)}")
+            notes.append(f"{format} cannot hold {', '.join(things)}")
         if self.spaced:
             some = f"{self.spaced} word{'s' * (self.spaced > 1)}"
-            notes.append(f"{format.name} has no spaces in its columns; {some} kept theirs")
+            notes.append(f"{format} has no spaces in its columns; {some} kept theirs")
         return notes
 
 
@@ -108,22 +111,30 @@ def convert(
     return Sentence(format, lines, places, held, head, sentence.file, sentence.line)
 
 
-def with_predicted(sentence: Sentence) -> Sentence:
+def with_predicted(sentence: Sentence, rewrite: bool = True) -> Sentence:
     """A CoNLL-09 sentence with its automatic columns copied over those of the annotation.
 
+    rewrite: in its lines, too, which a sentence that becomes another format does not need.
     A sentence in another format, or a broken one, is not touched. A PHEAD that is none becomes
     the sentence's `problem`.
     """
     if not sentence.format.repeats or sentence.problem:
         return sentence
+    rows = [sentence.lines[row].split("\t", 13) for row in sentence.rows]
+    table = list(zip(*rows, strict=True))
+    columns = {to: list(table[sentence.format.index(by)]) for to, by in AUTOMATIC.items()}
+    held = {name: getattr(sentence, name) for name in HELD}
+    head, problem = sentence.head, None
     try:
-        return sentence.with_columns({to: sentence.column(by) for to, by in AUTOMATIC.items()})
+        if rewrite:
+            return sentence.with_columns(columns)
+        head = parse_heads(columns["head"])
+        held |= columns
     except HeadError as error:
         problem = FormatError(*sentence.place(error.word), f"P{error}")
-    held = {name: getattr(sentence, name) for name in HELD}
     return Sentence(
-        sentence.format, sentence.lines, sentence.rows, held, sentence.head, sentence.file,
-        sentence.line, problem,
+        sentence.format, sentence.lines, sentence.rows, held, head, sentence.file, sentence.line,
+        problem,
     )  # fmt: skip
 
 

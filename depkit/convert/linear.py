@@ -77,8 +77,8 @@ class Model:
         rows, columns = np.nonzero(kept)
         text = "\n".join(["\t".join((str(i), *key)) for i, key, _ in lines])
         arrays = {
-            "labels": _bytes("\n".join(self.labels)),
-            "features": _bytes(text),
+            "labels": as_bytes("\n".join(self.labels)),
+            "features": as_bytes(text),
             "counts": np.bincount(rows, minlength=len(lines)).astype(np.uint8),
             "columns": columns.astype(np.uint8),
             "values": kept[rows, columns],
@@ -88,8 +88,15 @@ class Model:
         return {f"{name}.{key}": array for key, array in arrays.items()}
 
 
-def _bytes(text: str) -> np.ndarray:
+def as_bytes(text: str) -> np.ndarray:
     return np.frombuffer(text.encode(), np.uint8)
+
+
+def load_text(path: Path, name: str) -> str:
+    """A text that stands beside the models."""
+    with np.load(path, allow_pickle=False) as file:
+        text: str = file[name].tobytes().decode()
+    return text
 
 
 def load(path: Path, name: str) -> Model:

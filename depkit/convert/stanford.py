@@ -7,7 +7,7 @@ children's head words depend on it, but for a few in flat coordinations and numb
 of `convert.lexicon`. Punctuation keeps its arcs, and a sentence has one root.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -20,17 +20,22 @@ from depkit.convert.relation_features import RELATION, relations_observed
 from depkit.corpus.formats import CONLLX
 from depkit.corpus.sentence import Sentence, new_sentence
 
+Attach = Callable[[Node], dict[int, int]]
 WEIGHTS = Path(__file__).with_name("stanford.npz")
 ROOT = "root"
 _CACHED = 1 << 14  # decisions that are remembered; many come again and again
 
 
 class Converter:
-    """Two models, of heads and of relations, and what they have decided before."""
+    """Two models, of heads and of relations, and what they have decided before.
 
-    def __init__(self, heads: Model, relations: Model) -> None:
+    attach: which children do not belong to the head, see `coordination.attachments`.
+    """
+
+    def __init__(self, heads: Model, relations: Model, attach: Attach = attachments) -> None:
         self.heads = heads
         self.relations = relations
+        self.attach = attach
         self._places: dict[HeadView, int] = {}
         self._labels: dict[Observed, str] = {}
 
@@ -40,7 +45,7 @@ class Converter:
         for node in order:
             node.head_kid = node.kids[self._head_place(node) if len(node.kids) > 1 else 0]
             node.head = node.head_kid.head
-        arcs = governors(order, words)
+        arcs = governors(order, words, self.attach)
         heads = [
             0 if governor is word else governor.index + 1
             for word, (governor, _) in zip(words, arcs, strict=True)
@@ -73,7 +78,9 @@ class Converter:
         return label
 
 
-def governors(order: Sequence[Node], words: Sequence[Node]) -> list[tuple[Node, Node]]:
+def governors(
+    order: Sequence[Node], words: Sequence[Node], attach: Attach = attachments
+) -> list[tuple[Node, Node]]:
     """Of every word, its head word (itself for the root), and the largest constituent it heads.
 
     order: constituents, children before their parents, their heads known.
@@ -81,7 +88,7 @@ def governors(order: Sequence[Node], words: Sequence[Node]) -> list[tuple[Node, 
     arcs = [(word, word) for word in words]
     for node in order:
         kids, head = node.kids, node.head_kid
-        moved = attachments(node) if len(kids) > 2 else {}
+        moved = attach(node) if len(kids) > 2 else {}
         for kid in kids:
             if kid is not head:
                 governor = kids[moved[kid.place]] if kid.place in moved else head

@@ -16,12 +16,16 @@ from numba import njit
 
 from depkit.convert.brackets import Tree, read_trees
 from depkit.convert.constituents import Node, constituents
+from depkit.convert.coordination import attachments
 from depkit.convert.head_features import BESIDE, HEAD, head_features, head_view
-from depkit.convert.linear import Key, Model, Observed
+from depkit.convert.linear import Key, Model, Observed, as_bytes
 from depkit.convert.relation_features import RELATION, relations_observed
-from depkit.convert.stanford import ROOT, WEIGHTS, Converter, governors
+from depkit.convert.stanford import ROOT, WEIGHTS, Attach, Converter, governors
+from depkit.convert.universal import BRACKETS, tags_of, universal_attachments
+from depkit.convert.universal import WEIGHTS as UNIVERSAL
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import atomic, read
+from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
 
 OFFSET = 0.1  # added to the root of the squared gradients, so that first steps are not too long
@@ -66,8 +70,10 @@ class Examples:
         self.gold.append(gold)
 
 
-def train(trees: Sequence[Tree], gold: Sequence[Sentence]) -> Converter:
-    """A converter that learns from trees and their dependencies."""
+def train(
+    trees: Sequence[Tree], gold: Sequence[Sentence], attach: Attach = attachments
+) -> Converter:
+    """A converter that learns from trees and their dependencies; attach: as its own."""
     names = sorted({name for sentence in gold for name in sentence.deprel if name != ROOT})
     labels = {name: place for place, name in enumerate(names)}
     heads, relations = Examples(), Examples()
@@ -78,7 +84,7 @@ def train(trees: Sequence[Tree], gold: Sequence[Sentence]) -> Converter:
             for node in order:
                 if len(node.kids) > 1:
                     heads.add(head_features(head_view(node)), node.head_kid.place)
-            arcs = governors(order, words)
+            arcs = governors(order, words, attach)
             for word, observed in zip(words, relations_observed(words, arcs), strict=True):
                 label = labels.get(sentence.deprel[word.index])
                 right = sentence.head[word.index] == arcs[word.index][0].index + 1
@@ -88,6 +94,7 @@ def train(trees: Sequence[Tree], gold: Sequence[Sentence]) -> Converter:
     return Converter(
         fit(heads, ["head"], tables, HEADS),
         fit(relations, names, len(RELATION.getters), RELATIONS),
+        attach,
     )
 
 
@@ -206,7 +213,7 @@ def paired(paths: Sequence[str], dependencies: str) -> tuple[list[Tree], list[Se
     gold = []
     for tree, sentence in zip(trees, read(dependencies), strict=False):
         words = [leaf.word for leaf in tree.leaves()]
-        if words != sentence.form:
+        if sentence.form not in (words, [BRACKETS.get(word, word) for word in words]):
             raise FormatError(*sentence.place(), "not the words of its tree")
         gold.append(sentence)
     if len(gold) < len(trees):
@@ -214,9 +221,11 @@ def paired(paths: Sequence[str], dependencies: str) -> tuple[list[Tree], list[Se
     return trees, gold
 
 
-def save(model: Converter, path: str) -> None:
-    """Write a converter's weights to a file, whole or not at all."""
+def save(model: Converter, path: str, tags: dict[str, str]) -> None:
+    """Write a converter's weights to a file, whole or not at all; tags: of `tags_of`, if any."""
     arrays = model.heads.arrays("heads") | model.relations.arrays("relations")
+    if tags:
+        arrays["tags"] = as_bytes("\n".join(f"{key}\t{tags[key]}" for key in sorted(tags)))
     with atomic(path) as beside, open(beside, "wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
@@ -224,10 +233,15 @@ def save(model: Converter, path: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("trees", nargs="+", help="files of bracketed trees, in order")
-    parser.add_argument("--dependencies", required=True, help="their dependencies, CoNLL-X")
-    parser.add_argument("-o", "--output", default=str(WEIGHTS))
+    parser.add_argument("--dependencies", required=True, help="theirs, CoNLL-X; CoNLL-U for UD")
+    parser.add_argument("-o", "--output")
     arguments = parser.parse_args()
-    save(train(*paired(arguments.trees, arguments.dependencies)), arguments.output)
+    trees, gold = paired(arguments.trees, arguments.dependencies)
+    if gold[0].format is CONLLU:
+        model = train(trees, gold, universal_attachments)
+        save(model, arguments.output or str(UNIVERSAL), tags_of(trees, gold))
+    else:
+        save(train(trees, gold), arguments.output or str(WEIGHTS), {})
 
 
 if __name__ == "__main__":

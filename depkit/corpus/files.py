@@ -4,6 +4,7 @@ import gzip
 import io
 import lzma
 import os
+import shutil
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
@@ -172,8 +173,12 @@ def open_output(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
         return
     direct = os.path.exists(name) and not os.path.isfile(name)
     with nullcontext(Path(name)) if direct else atomic(name) as place, open(place, "wb") as file:
-        with _packed(file, name, "wb") as binary, _text(binary, encoding) as text:
-            yield text
+        try:
+            with _packed(file, name, "wb") as binary, _text(binary, encoding) as text:
+                yield text
+        except OSError as error:
+            error.filename = error.filename or name  # a full disk is named
+            raise
 
 
 @contextmanager
@@ -215,6 +220,8 @@ def atomic(path: PathLike) -> Iterator[Path]:
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         yield beside
+        if target.exists():
+            shutil.copymode(target, beside)
         os.replace(beside, target)
     except BaseException as error:
         with suppress(OSError):

@@ -10,12 +10,12 @@ import numpy as np
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, read
+from depkit.corpus.pairing import source
 from depkit.corpus.sentence import Sentence
 from depkit.score.attachment import ARCS, TAGS, correctness, evaluation_of, scored_words
 from depkit.score.bins import parse_bins
 from depkit.score.evaluation import Evaluation, signature
 from depkit.score.groupings import GROUPINGS, NEED_TRAIN, Groups, crossed, grouped, named
-from depkit.score.pairing import source
 from depkit.score.punctuation import policy
 from depkit.score.words import Comparison, compare
 

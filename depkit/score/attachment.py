@@ -11,10 +11,10 @@ import numpy as np
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike
+from depkit.corpus.pairing import source
 from depkit.corpus.sentence import Sentence
 from depkit.score import relations, structure
 from depkit.score.evaluation import Evaluation, Metric
-from depkit.score.pairing import source
 from depkit.score.punctuation import Policy, policy
 from depkit.score.words import Comparison, Words, compare
 

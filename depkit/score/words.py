@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from depkit.corpus.errors import FormatError
+from depkit.corpus.pairing import Source, pairs
 from depkit.corpus.sentence import Sentence
-from depkit.score.pairing import Source, pairs
 from depkit.score.relations import base
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "deprel")

@@ -1,8 +1,9 @@
-"""How right the Stanford converter is: python -m tests.bench.stanford [--held-out] [--folds N]
+"""How right the converters are: python -m tests.bench.stanford [--held-out] [--folds N] [--ud]
 
 On wsj_0001-0129 by cross-validation, every file in one fold; with --held-out on wsj_0130-0159 by
 the weights that come with depkit, which have not seen them. Both with and without function tags;
 then by relation, the commonest disagreements, and the speed. Development looks at the first alone.
+--ud: the converter to Universal Dependencies.
 """
 
 import argparse
@@ -12,21 +13,24 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from depkit.convert import universal
 from depkit.convert.brackets import Tree, read_trees
-from depkit.convert.stanford import Converter, converter
+from depkit.convert.coordination import attachments
+from depkit.convert.stanford import Attach, Converter, converter
 from depkit.convert.train_stanford import paired, train, without_functions
 from depkit.corpus.sentence import Sentence
 from depkit.score.attachment import evaluate
 from depkit.score.significance import intervals
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
-DEPENDENCIES = DATA / "wsj-sample-sd" / "wsj_0001-0159.conllx"
+STANFORD = DATA / "wsj-sample-sd" / "wsj_0001-0159.conllx"
+UNIVERSAL = DATA / "wsj-sample-ud" / "wsj_0001-0159.conllu"
 DEVELOPMENT = 129  # the last file of the part that may be looked at
 
 Part = list[tuple[int, Tree, Sentence]]  # file number, tree, reference
 
 
-def sample() -> Part:
+def sample(dependencies: Path = STANFORD) -> Part:
     """The whole sample, in order."""
     numbers, paths = [], []
     for path in sorted((DATA / "wsj-sample").glob("wsj_0*.mrg")):
@@ -34,7 +38,7 @@ def sample() -> Part:
         if number <= 159:
             paths.append(str(path))
             numbers += [number] * sum(1 for _ in read_trees(path))
-    return list(zip(numbers, *paired(paths, str(DEPENDENCIES)), strict=True))
+    return list(zip(numbers, *paired(paths, str(dependencies)), strict=True))
 
 
 def parsed(model: Converter, tree: Tree, gold: Sentence) -> Sentence:
@@ -42,13 +46,15 @@ def parsed(model: Converter, tree: Tree, gold: Sentence) -> Sentence:
     return gold.with_tree(heads, relations)
 
 
-def models(part: Part, folds: int) -> Iterator[tuple[Converter, Part]]:
+def models(
+    part: Part, folds: int, attach: Attach = attachments
+) -> Iterator[tuple[Converter, Part]]:
     """A converter a fold, trained on the others, and the fold."""
     files = sorted({number for number, _, _ in part})
     fold = {number: place * 7919 % len(files) % folds for place, number in enumerate(files)}
     for held in range(folds):
         rest = [(tree, gold) for number, tree, gold in part if fold[number] != held]
-        yield train(*zip(*rest, strict=True)), [row for row in part if fold[row[0]] == held]
+        yield train(*zip(*rest, strict=True), attach), [row for row in part if fold[row[0]] == held]
 
 
 def show(name: str, golds: Sequence[Sentence], systems: Sequence[Sentence]) -> None:
@@ -89,12 +95,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--ud", action="store_true")
     arguments = parser.parse_args()
-    part = sample()
+    part = sample(UNIVERSAL if arguments.ud else STANFORD)
+    shipped = universal.converter()[0] if arguments.ud else converter()
     if arguments.held_out:
-        runs = iter([(converter(), [row for row in part if row[0] > DEVELOPMENT])])
+        runs = iter([(shipped, [row for row in part if row[0] > DEVELOPMENT])])
     else:
-        runs = models([row for row in part if row[0] <= DEVELOPMENT], arguments.folds)
+        seen = [row for row in part if row[0] <= DEVELOPMENT]
+        runs = models(seen, arguments.folds, shipped.attach)
     golds, tagged, bare, seconds = [], [], [], 0.0
     for model, rows in runs:
         for _, tree, gold in rows:

@@ -144,14 +144,47 @@ def test_what_is_no_treebank_is_an_error(tmp_path: Path) -> None:
     out, err = run("-", "--to", "conllu", stdin="What?\n\nHow?\n", code=1)
     assert out == ""
     assert err.count("neither CoNLL-U, CoNLL-X nor CoNLL-09") == 2
-    assert run("-", "--to", "conllu", stdin="") == ("", "")
+
+
+def test_nothing_to_write_leaves_the_output_as_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "out.conllu"
+    out.write_text("old")
+    for text in ("", "broken\n\n" * 30):
+        error = failure("-", "--from", "conllu", "-o", out, stdin=text)
+        assert str(error) == "-: no sentence to write; the output is left as it was"
+    assert out.read_text() == "old"
+
+
+def test_only_some_broken_sentences_are_shown(tmp_path: Path) -> None:
+    broken = "1\ta\n\n" * 30 + MILL
+    out, err = run("-", "--from", "conllx", "--to", "conllx", stdin=broken, code=1)
+    assert out == MILL
+    assert len(err.splitlines()) == 21
+    assert err.splitlines()[-1] == ("depkit: error: 10 more sentences left out; see depkit check")
+
+
+def test_the_encoding_is_of_the_input_alone(rich: Path, tmp_path: Path) -> None:
+    """ORIGINAL is UTF-8, though the parse that is merged into it is said to be Latin-1."""
+    original = tmp_path / "original.conllu"
+    original.write_text("# text = café\n" + rich.read_text(encoding="utf-8"), encoding="utf-8")
+    parse = tmp_path / "parse.conllx"
+    run(original, "-o", parse)
+    out, _ = run(parse, "--merge", original, "--encoding", "latin-1", "-q")
+    assert out == original.read_text(encoding="utf-8")
+
+
+def test_deps_of_other_trees_are_told(rich: Path) -> None:
+    parse = run(rich, "--to", "conllx", "-q")[0]
+    assert run("-", "--merge", rich, stdin=parse)[1] == ""
+    other = parse.replace("\troot\t", "\tdep\t", 1)
+    assert "DEPS of trees that are others now became _" in run("-", "--merge", rich, stdin=other)[1]
 
 
 def test_merging_other_words(rich: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.conllu"
     error = failure("-", "--merge", rich, "-o", out, stdin=MILL.replace("pan y", "pan"))
     assert str(error).startswith(
-        f"-:8: mill-2: sentence 2, word 1 is 'pan', but {rich}:17 has 'pan y'; "
+        f"-:8: mill-2: sentence 2, word 1 is another: '[pan] 20 000', but {rich}:17 has"
     )
     assert not out.exists()
     broken = MILL.replace("\t_\t_\n", "\n", 1)
@@ -164,7 +197,7 @@ def test_tags_of_another_file(rich: Path) -> None:
     tagged = MILL.replace("\tVERB\t_", "\tVERB\tT")
     out, _ = run(rich, "--tags", "-", "--to", "conllx", stdin=tagged)
     assert out == tagged
-    assert "they must be the same" in str(
+    assert "has the same words" in str(
         failure(rich, "--tags", "-", "--to", "conllx", stdin=PROJECTIVE)
     )
 
@@ -222,8 +255,8 @@ def test_missing_files(rich: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ([], "say what to write"),
-        (["-o", "out.txt"], "say what to write"),
+        ([], "needs --to"),
+        (["-o", "out.txt"], "needs --to"),
         (["--to", "ptb"], "Invalid value"),
         (["--from", "text", "--to", "conllu"], "Invalid value"),
         (["--to", "conllx", "--encoding", "morse"], "Invalid value"),
@@ -231,7 +264,6 @@ def test_missing_files(rich: Path) -> None:
         (["-", "--merge", "-"], "only one file can be standard input"),
         (["--to", "conllx", "--merge-tags"], "goes with --merge"),
         (["--to", "conllx", "--dependencies", "ud"], "is for Penn trees"),
-        (["in.mrg", "--to", "conllx", "--dependencies", "ud"], "become sd as yet"),
         (["-", "--to", "conllx", "--tags", "-"], "only one file can be standard input"),
     ],
 )

@@ -91,12 +91,21 @@ GOOD = row(1, "a", 0) + row(2, "b", 1) + "\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (GOOD + row(1, "a", 0) + row(2, "c") + "\n", "in:5: sentence 2, word 2 is 'c', but gold:5"),
-        (GOOD + row(1, "a", 0) + "\n", "in:4: sentence 2, word 2 is missing, but gold:5 has 'b'"),
-        (GOOD + row(1, "a") + row(2, "b") + row(3, "c"), "in:6: sentence 2, word 3 is 'c', but go"),
-        (GOOD, "gold:4: sentence 2 has no counterpart: in ends before it"),
-        ("", "gold:1: sentence 1 has no counterpart: the other file is empty"),
-        (GOOD * 3, "in:7: sentence 3 has no counterpart: gold ends before it"),
+        (
+            GOOD + row(1, "a", 0) + row(2, "c") + "\n",
+            "in:5: sentence 2, word 2 is another: 'a [c]', but gold:5",
+        ),
+        (
+            GOOD + row(1, "a", 0) + "\n",
+            "in:4: sentence 2, word 2 is another: 'a [end]', but gold:5 has 'a [b]'",
+        ),
+        (
+            GOOD + row(1, "a") + row(2, "b") + row(3, "c"),
+            "in:6: sentence 2, word 3 is another: 'a b [c]', but go",
+        ),
+        (GOOD, "in:2: ends after sentence 1, but gold:4 goes on with"),
+        ("", "IN: no sentences in it"),
+        (GOOD * 3, "in:7: sentence 3 is one too many: '[a] b'; gold:5 ends before it"),
     ],
 )
 def test_other_words_are_refused(text, message):
@@ -106,9 +115,7 @@ def test_other_words_are_refused(text, message):
 
 
 def test_nothing_to_merge_into():
-    with pytest.raises(
-        FormatError, match="in:1: sentence 1 has no counterpart: the other file is empty"
-    ):
+    with pytest.raises(FormatError, match="ORIGINAL: no sentences in it"):
         list(merge([], sentences(GOOD, file="in")))
 
 
@@ -135,7 +142,7 @@ def test_tags_of_another_file():
     )
     (done,) = retag(sentences(PREDICATES), [new_sentence(["Cats", "see", "dogs", "bark"])])
     assert str(done) == PREDICATES
-    with pytest.raises(FormatError, match="sentence 1, word 2 is missing"):
+    with pytest.raises(FormatError, match="sentence 1, word 2 is another"):
         list(retag(sentences(text)[1:], tagged[:1]))
     (done,) = retag([convert(sentences(text)[0], CONLLU)], tagged[:1])
     assert (done.upos, done.xpos) == (["NN"], ["T"])

@@ -303,7 +303,7 @@ def test_training_is_repeatable(tiny: tuple[list[Tree], str], tmp_path: Path) ->
     trees, text = tiny
     gold = list(read(io.StringIO(text), "conllx"))
     for name in ("a.npz", "b.npz"):
-        save(train(trees, gold), str(tmp_path / name))
+        save(train(trees, gold), str(tmp_path / name), {})
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
     again = load(tmp_path / "a.npz", "relations")
     assert "nsubjpass" in again.labels and "root" not in again.labels

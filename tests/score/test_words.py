@@ -6,7 +6,7 @@ from small_treebank import GOLD, PREDICTED, conllu
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.score.pairing import source
+from depkit.corpus.pairing import source
 from depkit.score.words import Codes, Comparison, compare
 
 COLUMNS = ("form", "upos", "feats", "deprel")

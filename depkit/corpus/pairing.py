@@ -1,4 +1,4 @@
-"""Gold and predicted sentences side by side, the same words in each."""
+"""Sentences of several files side by side, the same words in each: gold and predicted, say."""
 
 import os
 import unicodedata
@@ -34,13 +34,14 @@ def source(sentences: PathLike | Iterable[Sentence], encoding: str = "utf-8") ->
 
 
 def pairs(
-    gold: Source, systems: Sequence[Source]
+    gold: Source, systems: Sequence[Source], advice: str = ADVICE
 ) -> Iterator[tuple[Sentence, tuple[Sentence, ...]]]:
     """Each gold sentence with every system's, all read in parallel, in constant memory.
 
-    Forms must be equal, character by character, and so must the number of sentences.
-    Raises FormatError at the first place where they are not, naming the system's line,
-    the gold line and the words there.
+    Forms must be equal, character by character, and so must the number of sentences; the words
+    of broken sentences (with a `problem`) may be others. Raises FormatError at the first place
+    where they are not, naming the system's line, the gold line and the words there; advice:
+    what to do then.
     """
     before: tuple[Sentence | None, ...] = (None,) * (1 + len(systems))
     streams = (gold.sentences, *(system.sentences for system in systems))
@@ -50,19 +51,19 @@ def pairs(
             raise FormatError(gold.name or "gold", 0, "", "no sentences in it")
         if reference is None:
             longer = next(predicted for predicted in row[1:] if predicted is not None)
-            raise _gold_ended(gold, before[0], longer, number)
+            raise _gold_ended(gold, before[0], longer, number, advice)
         for system, predicted, previous in zip(systems, row[1:], before[1:], strict=True):
             if predicted is None and number == 1:
                 raise FormatError(system.name, 0, "", "no sentences in it")
             if predicted is None:
-                raise _system_ended(system, previous, reference, number)
-            if predicted.form != reference.form:
-                raise _other_words(reference, predicted, number)
+                raise _system_ended(system, previous, reference, number, advice)
+            if predicted.form != reference.form and not (predicted.problem or reference.problem):
+                raise _other_words(reference, predicted, number, advice)
         yield reference, row[1:]
         before = row
 
 
-def _other_words(gold: Sentence, predicted: Sentence, number: int) -> FormatError:
+def _other_words(gold: Sentence, predicted: Sentence, number: int, advice: str) -> FormatError:
     """The first word where two sentences part, or the end of the shorter."""
     together = zip(gold.form, predicted.form, strict=False)
     shorter = min(len(gold), len(predicted))
@@ -73,7 +74,7 @@ def _other_words(gold: Sentence, predicted: Sentence, number: int) -> FormatErro
     ours, theirs = (around(sentence.form, word, look_alike) for sentence in (predicted, gold))
     what = f"sentence {number}, word {word + 1} is another: {ours}, but {there} has {theirs}"
     what += " (equal but for Unicode normalisation)" if look_alike else ""
-    return FormatError(file, line, sent_id or gold.sent_id, f"{what}; {ADVICE}")
+    return FormatError(file, line, sent_id or gold.sent_id, f"{what}; {advice}")
 
 
 def around(forms: Sequence[str], word: int, escaped: bool = False) -> str:
@@ -88,20 +89,20 @@ def around(forms: Sequence[str], word: int, escaped: bool = False) -> str:
 
 
 def _gold_ended(
-    gold: Source, last: Sentence | None, predicted: Sentence, number: int
+    gold: Source, last: Sentence | None, predicted: Sentence, number: int, advice: str
 ) -> FormatError:
     there = _place(last, len(last) - 1, number - 1) if last else gold.name or "the gold"
     what = f"sentence {number} is one too many: {around(predicted.form, 0)}; {there} ends before it"
-    return FormatError(*predicted.place(), f"{what}; {ADVICE}")
+    return FormatError(*predicted.place(), f"{what}; {advice}")
 
 
 def _system_ended(
-    system: Source, last: Sentence | None, gold: Sentence, number: int
+    system: Source, last: Sentence | None, gold: Sentence, number: int, advice: str
 ) -> FormatError:
     file, line, _ = last.place(len(last) - 1) if last else (system.name, 0, "")
     there = _place(gold, 0, number)
     what = f"ends after sentence {number - 1}, but {there} goes on with {around(gold.form, 0)}"
-    return FormatError(file, line, gold.sent_id, f"{what}; {ADVICE}")
+    return FormatError(file, line, gold.sent_id, f"{what}; {advice}")
 
 
 def _normal(forms: list[str]) -> list[str]:

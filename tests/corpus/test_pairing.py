@@ -5,7 +5,7 @@ import pytest
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
-from depkit.score.pairing import ADVICE, pairs, source
+from depkit.corpus.pairing import ADVICE, pairs, source
 
 
 def text(*sentences: str, ids: bool = True) -> str:
