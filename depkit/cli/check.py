@@ -1,6 +1,5 @@
 """`depkit check`: what is wrong with treebanks, line by line."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -14,6 +13,7 @@ from depkit.score.table import text_table
 from depkit.treebank.check import Checker
 from depkit.treebank.check_training import Training
 from depkit.treebank.findings import CODES, Finding, severity
+from depkit.treebank.output import broken_sentences, json_text, printable
 
 SEVERITIES = ("error", "warning", "note")
 
@@ -55,9 +55,10 @@ def check_command(
     """Check CoNLL-U, CoNLL-X and CoNLL-09 files: format, trees, labels, text and comments.
 
     A line for each finding: FILE:LINE: severity: sent_id: what is wrong [code]; then the counts.
-    An error keeps a file from being read, trained on or scored against. A warning is what UD
-    validation (levels 1 and 2) refuses besides, an error with --ud; a note is good to know. With
-    --quiet, errors only and no counts. The exit status is 1 if there are errors.
+    An error keeps a file from being read, trained on or scored against. Warnings are what UD
+    validation (levels 1 and 2) refuses besides, errors with --ud, and what --train finds; a note
+    is good to know. With --quiet, errors only and no counts. The exit status is 1 if there are
+    errors.
 
     Example: depkit check --train train.conllu dev.conllu test.conllu
     """
@@ -67,8 +68,11 @@ def check_command(
         raise typer.BadParameter("goes without --max", param_hint="--all")
     shown = None if everything else limit or 20
     counts: Counter[str] = Counter()
+    training = Training(train, encoding) if train else None
+    if train and training and training.broken and not quiet:
+        typer.echo(broken_sentences(train, training.broken, training.sentences), err=True)
     with open_output("-") as stream:
-        checker = Checker(ud, Training(train, encoding) if train else None)
+        checker = Checker(ud, training)
         findings = _counted(checker, files, encoding, counts)
         if as_json:
             stream.writelines(_json(findings, checker, counts))
@@ -107,7 +111,7 @@ def _lines(findings: Iterable[Finding], shown: int | None, quiet: bool) -> Itera
 def _more(file: str, seen: Counter[str], shown: int | None) -> Iterator[str]:
     for code, count in seen.items():
         if shown is not None and count > shown:
-            yield f"{file}: {count - shown} more [{code}]; --all prints them\n"
+            yield f"{printable(file)}: {count - shown} more [{code}]; --all prints them\n"
 
 
 def _by_severity(counts: Counter[str], ud: bool) -> dict[str, int]:
@@ -145,7 +149,7 @@ def _json(findings: Iterable[Finding], checker: Checker, counts: Counter[str]) -
     """One object, a finding a line, written as they are found."""
     between = '{"findings": [\n'
     for finding in findings:
-        yield between + json.dumps(asdict(finding), ensure_ascii=False)
+        yield between + json_text(asdict(finding))
         between = ",\n"
     record: dict[str, Any] = {
         "sentences": checker.sentences,
@@ -154,4 +158,4 @@ def _json(findings: Iterable[Finding], checker: Checker, counts: Counter[str]) -
         "counts": {code: count for _, code, count in _sorted(counts, checker.ud)},
     }
     yield ('{"findings": [' if not counts else "\n") + "],\n"
-    yield json.dumps(record, indent=2)[2:] + "\n"
+    yield json_text(record, indent=2)[2:] + "\n"

@@ -12,7 +12,7 @@ from depkit.cli.drawing import arcs, indented, svg
 from depkit.cli.drawing.shown import Shown
 from depkit.cli.options import Encoding, Quiet, Verbose
 from depkit.corpus.files import open_output, read
-from depkit.score.pairing import pairs, source
+from depkit.corpus.pairing import pairs, source
 
 Style = Literal["arcs", "tree"]
 Color = Literal["auto", "always", "never"]

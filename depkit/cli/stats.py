@@ -1,6 +1,5 @@
 """`depkit stats`: how much of what there is in treebanks."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from functools import reduce
@@ -13,6 +12,7 @@ from depkit.cli.options import Encoding, Quiet
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import open_output
 from depkit.score.table import percent, short_names, text_table
+from depkit.treebank.output import broken_sentences, json_text, printable
 from depkit.treebank.statistics import LABELS, Statistics, statistics
 
 TOP = 20  # labels in the tables
@@ -57,8 +57,7 @@ def stats_command(
         if not counted.sentences:
             raise FormatError(file, 0, "", "no sentence in the file")
         if counted.broken and not quiet:
-            what = f"{file}: {counted.broken} of {counted.sentences} sentences are broken"
-            typer.echo(f"depkit: warning: {what}; see depkit check {file}", err=True)
+            typer.echo(broken_sentences(file, counted.broken, counted.sentences), err=True)
         found.append(counted)
     if len(found) > 1:
         found.append(reduce(add, found))
@@ -66,7 +65,7 @@ def stats_command(
         if as_json:
             records = [counted.as_dict() for counted in found]
             whole = records[0] if len(records) == 1 else records
-            stream.write(json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
+            stream.write(json_text(whole, indent=2) + "\n")
         else:
             stream.write("\n\n".join(_tables(found, None if verbose else TOP)) + "\n")
 
@@ -118,7 +117,10 @@ def _labels(found: Sequence[Statistics], names: Sequence[str], column: str, top:
         return ""
     totals = [sum(each.values()) for each in counts]
     cut = top if top and len(order) > top + 1 else len(order)
-    rows = [_shares(name, [each.get(name, 0) for each in counts], totals) for name in order[:cut]]
+    rows = [
+        _shares(printable(name), [each.get(name, 0) for each in counts], totals)
+        for name in order[:cut]
+    ]
     if order[cut:]:
         rest = [sum(each.get(name, 0) for name in order[cut:]) for each in counts]
         rows.append(_shares(f"{len(order) - cut} others", rest, totals))

@@ -9,15 +9,16 @@ from collections.abc import Iterable, Iterator
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, read
-from depkit.corpus.formats import CONLLU
+from depkit.corpus.formats import CONLL09, CONLLU, CONLLX
 from depkit.corpus.sentence import BOM, Sentence
-from depkit.treebank.check_comments import comment_problems, parsed
+from depkit.treebank.check_comments import comment_problems, ends_joined, parsed
 from depkit.treebank.check_labels import label_problems
 from depkit.treebank.check_lines import line_problems
 from depkit.treebank.check_rows import row_problems
 from depkit.treebank.check_training import Training
 from depkit.treebank.check_tree import tree_problems
 from depkit.treebank.findings import ERRORS, Finding, Problem, quoted, severity
+from depkit.treebank.output import printable
 from depkit.treebank.table import Table
 
 LONG_SENTENCE, LONG_WORD = 200, 100  # words, characters
@@ -37,36 +38,64 @@ class Checker:
         self.sentences = 0
         self.words = 0
         self._sent_ids: dict[str, tuple[str, int]] = {}
-        self._enhanced: tuple[bool, int] | None = None  # whether the file has DEPS, and since where
+        self._start()
+
+    def _start(self) -> None:
+        """What is known of the file."""
+        self._enhanced: tuple[bool, int] | None = None  # whether it has DEPS, and since where
+        self._mixed = False  # whether only some sentences have
+        self._tagged = False  # whether it has had UPOS
+        self._joined = False  # whether no space follows the sentence before
 
     def check(self, source: PathLike | Iterable[str], encoding: str = "utf-8") -> Iterator[Finding]:
         """All findings in a file, or in lines, in order; constant memory but for the sent_ids.
 
-        Raises OSError if the file cannot be opened, ValueError for an unknown encoding.
+        A file that cannot be opened is a finding. Raises ValueError for an unknown encoding.
         """
         file = os.fspath(source) if isinstance(source, str | os.PathLike) else "-"
         last = None
-        self._enhanced = None
+        foreign = False
+        self._start()
         try:
             for sentence in read(source, encoding=encoding, strict=False):
                 last = sentence
                 self.sentences += 1
                 self.words += len(sentence)
+                if self.ud and sentence.format is not CONLLU:
+                    if not foreign:
+                        yield self._foreign(sentence)
+                    foreign = True
+                    continue
                 yield from self._findings(sentence)
         except FormatError as error:  # of the file as a whole
             yield self._finding("unreadable", file, error.line, "", error.message)
+            return
+        except OSError as error:
+            what = "cannot be opened" if last is None else "cannot be read on"
+            message = f"{what}: {error.strerror or error}"
+            yield self._finding("unreadable", file, 0, "", message)
+            return
+        if foreign:
             return
         if last is None:
             yield self._finding("empty-file", file, 0, "", "no sentence in the file")
         elif not last.lines[-1].isspace():
             whole = last.lines[-1].endswith("\n")
-            what = "no blank line after the last sentence" if whole else "no line end at the end"
+            what = (
+                "blank line after the last sentence" if whole else "newline at the end of the file"
+            )
             line = last.line + len(last.lines) - 1
             advice = "end the file with a blank line"
-            yield self._finding("final-blank-line", file, line, "", f"{what}; {advice}")
+            yield self._finding("final-blank-line", file, line, "", f"no {what}; {advice}")
 
     def _finding(self, code: str, file: str, line: int, sent_id: str, message: str) -> Finding:
         return Finding(severity(code, self.ud), code, file, line, sent_id, message)
+
+    def _foreign(self, sentence: Sentence) -> Finding:
+        name = {CONLLX: "CoNLL-X", CONLL09: "CoNLL-09"}.get(sentence.format, sentence.format.name)
+        what = f"not CoNLL-U but {name}, by its name or first lines; name it .conllu if it is"
+        line = sentence.line
+        return self._finding("not-conllu", sentence.file, line, "", what)
 
     def _findings(self, sentence: Sentence) -> Iterator[Finding]:
         problems = sorted(self._problems(sentence))
@@ -82,14 +111,17 @@ class Checker:
     def _problems(self, sentence: Sentence) -> Iterator[Problem]:
         table = Table(sentence)
         yield from line_problems(table)
+        joined, self._joined = self._joined, False
         if not table.places:
             return
         yield from row_problems(table)
         yield from tree_problems(table)
         if sentence.format is CONLLU and len(table.ragged) < len(table.places):
-            yield from label_problems(table, self.ud)
-            yield from comment_problems(table)
+            self._tagged = self._tagged or not {*table.column("upos")} <= {"_", ""}
+            yield from label_problems(table, self.ud, self._tagged)
+            yield from comment_problems(table, joined)
             yield from self._across(table)
+            self._joined = ends_joined(table)
         yield from _sizes(table)
         if self.training:
             yield from self.training.problems(sentence)
@@ -101,7 +133,9 @@ class Checker:
         if sent_id := sentence.sent_id:
             if sent_id in self._sent_ids:
                 file, other = self._sent_ids[sent_id]
-                what = f"the sentence in {file}:{other} has this sent_id, too; rename one"
+                what = (
+                    f"the sentence in {printable(file)}:{other} has this sent_id, too; rename one"
+                )
                 place = next(
                     place
                     for place, comment in enumerate(sentence.lines)
@@ -113,7 +147,8 @@ class Checker:
         enhanced = any(deps not in ("_", "") for deps in table.column("deps"))
         if self._enhanced is None:
             self._enhanced = enhanced, line
-        elif enhanced != self._enhanced[0]:
+        elif enhanced != self._enhanced[0] and not self._mixed:
+            self._mixed = True
             some, others = ("no", "some") if self._enhanced[0] else ("some", "none")
             what = f"{some} DEPS, but {others} in line {self._enhanced[1]}; all sentences or none"
             yield Problem(table.places[0], "deps-sometimes", what)

@@ -10,8 +10,11 @@ Token = tuple[int, str, bool]
 ONCE = ("sent_id", "text", "newdoc", "newpar")  # in a sentence at most
 
 
-def comment_problems(table: Table) -> Iterator[Problem]:
-    """What is wrong with the comments of a CoNLL-U sentence, taken by itself."""
+def comment_problems(table: Table, joined: bool = False) -> Iterator[Problem]:
+    """What is wrong with the comments of a CoNLL-U sentence.
+
+    joined: whether no space follows the sentence before.
+    """
     first = table.places[0]
     found: dict[str, tuple[int, str]] = {}
     for place in range(table.begin, first):
@@ -21,8 +24,12 @@ def comment_problems(table: Table) -> Iterator[Problem]:
         if key in found:
             what = f"a second comment {key} in the sentence; is a blank line missing before it?"
             yield Problem(place, "comment-again", what)
-        else:
-            found[key] = place, value
+            continue
+        found[key] = place, value
+        if joined and key in ("newdoc", "newpar"):
+            what = f"{key}, but the sentence before ends in SpaceAfter=No; remove that there"
+            yield Problem(place, "space-after", what)
+            joined = False
     yield from _sent_id(table, found)
     if "text" not in found:
         yield Problem(first, "no-text", "no comment # text = ...; the text is the words joined")
@@ -50,6 +57,21 @@ def _sent_id(table: Table, found: dict[str, tuple[int, str]]) -> Iterator[Proble
     elif len(value.split()) > 1:
         what = f"sent_id {quoted(value)} has white space inside; ids have none"
         yield Problem(place, "sent-id", what)
+    elif "/" in value:
+        what = f"sent_id {quoted(value)} has a slash, which UD keeps for the language; replace it"
+        yield Problem(place, "sent-id", what)
+    if not table.sentence.lines[place].startswith("# sent_id"):
+        what = "not '# sent_id = NAME', with one space after #"
+        yield Problem(place, "sent-id", f"{quoted(table.sentence.lines[place].rstrip())} is {what}")
+
+
+def ends_joined(table: Table) -> bool:
+    """Whether the last token of a sentence has SpaceAfter=No."""
+    if table.sentence.problem or not table.words:
+        return False
+    last = table.words[-1]
+    last = next((row for row, rows in table.spans.items() if last in rows), last)
+    return "SpaceAfter=No" in table.cells[last][table.format.index("misc")].split("|")
 
 
 def _text(table: Table, place: int, text: str) -> Iterator[Problem]:
@@ -86,8 +108,9 @@ def _mismatches(table: Table, tokens: list[Token], place: int, text: str) -> Ite
             what = "no space follows in # text; add SpaceAfter=No, or mend the text"
             yield Problem(table.places[before], code, what)
         if not text.startswith(form, position):
-            there = quoted(text[position : position + 30])
-            yield Problem(table.places[row], code, f"# text goes on {there}, not {quoted(form)}")
+            there = text[position : position + 30]
+            what = f"goes on {quoted(there)}, not" if there else "ends before"
+            yield Problem(table.places[row], code, f"# text {what} {quoted(form)}")
             return
         position += len(form)
         rest = text[position:].lstrip()

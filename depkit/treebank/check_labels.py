@@ -1,9 +1,10 @@
 """Checks of the cells of CoNLL-U that have a form of their own: UPOS, FEATS, DEPREL, DEPS, MISC."""
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from depkit.treebank.findings import Problem, quoted
 from depkit.treebank.inventory import RELATIONS, RENAMED, UPOS
@@ -12,23 +13,31 @@ from depkit.treebank.table import EMPTY, WORD, Table
 Fault = tuple[str, str]  # a code and a message
 
 _FEATURE = re.compile(
-    r"[A-Z0-9][A-Za-z0-9]*(\[[a-z0-9]+\])?=[A-Z0-9][A-Za-z0-9]*(,[A-Z0-9][A-Za-z0-9]*)*"
+    r"[A-Z][A-Za-z0-9]*(\[[a-z0-9]+\])?=[A-Z0-9][A-Za-z0-9]*(,[A-Z0-9][A-Za-z0-9]*)*"
 )
 _RELATION = re.compile(r"[a-z]+(:[a-z]+)?")
-_ENHANCED = re.compile(r"[a-z]+(:[^\s:|]+)*")  # a lemma in any script, and a case: obl:next_to:acc
+# A lemma in any script, and a case: obl:next_to:acc; for letters beyond a-z, here is an L.
+_ENHANCED = re.compile(r"[a-z]+(:[a-z]+)?(:[a-zL]+(_[a-zL]+)*)?(:[a-z]+)?")
+_LETTERS = frozenset(["Ll", "Lm", "Lo", "Mn", "Mc", "Me"])
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz:_")
+_TAG = re.compile(r"[A-Z]+")
 
 
-def label_problems(table: Table, ud: bool = False) -> Iterator[Problem]:
-    """What is wrong with the cells of a CoNLL-U sentence; ud: whether the labels must be UD's."""
+def label_problems(table: Table, ud: bool = False, tagged: bool = False) -> Iterator[Problem]:
+    """What is wrong with the cells of a CoNLL-U sentence.
+
+    ud: whether the labels must be UD's; tagged: whether every word should have a UPOS.
+    """
     apart = {*table.ranges, *table.ragged}
     nodes = [row for row in range(len(table.cells)) if row not in apart]
     yield from _by_value(table, nodes, "feats", feature_faults)
-    if ud:
-        words = [row for row in table.words if row not in table.ragged]
-        upos = table.format.index("upos")
-        tagged = [row for row in table.empties if table.cells[row][upos] != "_"]
-        yield from _by_value(table, words + tagged, "upos", _tag_faults)
-        yield from _by_value(table, words, "deprel", _relation_faults)
+    words = [row for row in table.words if row not in table.ragged]
+    upos = table.format.index("upos")
+    if ud or tagged:
+        empties = [row for row in table.empties if table.cells[row][upos] != "_"]
+        faults_of = _tag_faults if ud else _tag_form_faults
+        yield from _by_value(table, words + empties, "upos", faults_of)
+    yield from _by_value(table, words, "deprel", _relation_faults if ud else _form_faults)
     yield from _misc(table)
     yield from _deps(table, nodes, ud)
 
@@ -81,16 +90,48 @@ def _tag_faults(tag: str) -> tuple[Fault, ...]:
     return (("upos", f"UPOS {quoted(tag)} is none of the 17 tags of UD{hint}"),)
 
 
-def _relation_faults(relation: str, form: re.Pattern[str] = _RELATION) -> tuple[Fault, ...]:
+def _tag_form_faults(tag: str) -> tuple[Fault, ...]:
+    if not tag or _TAG.fullmatch(tag):
+        return ()
+    if tag == "_":
+        return (("upos-form", "no UPOS, though other words have one; X is for what has none"),)
+    what = "not in capital letters A-Z, as UD has them; is it an XPOS?"
+    return (("upos-form", f"UPOS {quoted(tag)} is {what}"),)
+
+
+def _relation_faults(relation: str) -> tuple[Fault, ...]:
+    if relation == "ref":
+        return (("deprel", "'ref' is a relation of DEPS only"),)
+    return _base_faults(relation) or _form_faults(relation)
+
+
+def _form_faults(relation: str) -> tuple[Fault, ...]:
+    """Of a relation of the basic tree, whatever the inventory."""
+    if relation in ("_", "") or _RELATION.fullmatch(relation):
+        return ()
+    return (("deprel-form", f"{quoted(relation)} is not relation:subtype in letters a-z"),)
+
+
+def _enhanced_faults(relation: str) -> tuple[Fault, ...]:
+    """Of a relation of DEPS, whatever the inventory."""
+    if _RELATION.fullmatch(relation):
+        return ()
+    letters = "".join(
+        each if each in _PLAIN else "L" if unicodedata.category(each) in _LETTERS else "?"
+        for each in relation
+    )
+    if _ENHANCED.fullmatch(letters):
+        return ()
+    what = "is not relation:subtype:lemma:case in small letters"
+    return (("deprel-form", f"DEPS: {quoted(relation)} {what}"),)
+
+
+def _base_faults(relation: str) -> tuple[Fault, ...]:
+    """Of a relation that must be one of UD's."""
     base = relation.partition(":")[0]
     if base not in RELATIONS and relation not in ("_", "ref"):
         hint = f"; in UD version 2 it is {RENAMED[base]}" if base in RENAMED else ""
         return (("deprel", f"{quoted(relation)} is none of the 37 relations of UD{hint}"),)
-    if relation == "ref" and form is _RELATION:
-        return (("deprel", "'ref' is a relation of DEPS only"),)
-    if relation != "_" and not form.fullmatch(relation):
-        what = f"{quoted(relation)} is not relation:subtype in small letters"
-        return (("deprel", what),)
     return ()
 
 
@@ -162,8 +203,9 @@ def deps_faults(deps: str, ud: bool = False) -> tuple[tuple[str, ...], tuple[Fau
             return (), (("deps", f"DEPS has {quoted(part)}, not head:relation"),)
         if (head == "0") != (relation.partition(":")[0] == "root"):
             faults.append(("deps", f"DEPS has {quoted(part)}; head 0 and root go together"))
-        if ud:
-            faults += [("deprel", f"DEPS: {what}") for _, what in _enhanced_faults(relation)]
+        unknown = _base_faults(relation) if ud else ()
+        faults += [(code, f"DEPS: {what}") for code, what in unknown]
+        faults += () if unknown else _enhanced_faults(relation)
         heads.append(head)
         number = (int(match[1]), int(match[2])) if match else (int(head), 0)
         keys.append((number, relation))
@@ -174,9 +216,6 @@ def deps_faults(deps: str, ud: bool = False) -> tuple[tuple[str, ...], tuple[Fau
         right = "|".join(part for _, part in ordered)
         faults.append(("deps-order", f"DEPS are not in the order of heads; write {right}"))
     return tuple(heads), tuple(faults)
-
-
-_enhanced_faults = partial(_relation_faults, form=_ENHANCED)
 
 
 def _reached(below: dict[str, list[str]]) -> set[str]:

@@ -30,6 +30,7 @@ def row_problems(table: Table) -> Iterator[Problem]:
         yield from _spaces(table)
     if table.ranges or table.empties:
         yield from _without_analysis(table)
+        yield from _odd_places(table)
     if table.format.repeats:
         yield from _predicates(table)
 
@@ -149,6 +150,27 @@ def _without_analysis(table: Table) -> Iterator[Problem]:
         if not {cells[head], cells[deprel]} <= {"_", ""}:
             what = f"an empty node with HEAD {quoted(cells[head])}, DEPREL {quoted(cells[deprel])}"
             yield Problem(table.places[row], "empty-node-cells", f"{what}; it has DEPS only")
+
+
+def _odd_places(table: Table) -> Iterator[Problem]:
+    """Ranges and empty nodes whose numbers the readers take, but UD does not."""
+    for row in table.ranges:
+        text = table.cells[row][0]
+        first, last = text.split("-")
+        if int(first) == int(last):
+            what = f"the range {text} is of one word; it has two or more, or is no range"
+            yield Problem(table.places[row], "range-of-one", what)
+    if not table.ranges:
+        return
+    ranges, empties = set(table.ranges), set(table.empties)
+    for row in table.empties:
+        before = row - 1
+        while before in empties:
+            before -= 1
+        if before in ranges:
+            text, other = table.cells[row][0], table.cells[before][0]
+            what = f"the empty node {text} between the range {other} and its first word"
+            yield Problem(table.places[row], "empty-node-place", f"{what}; put it before the range")
 
 
 def _predicates(table: Table) -> Iterator[Problem]:

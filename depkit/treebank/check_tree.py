@@ -125,7 +125,8 @@ def _roots(table: Table) -> Iterator[Problem]:
         shown = ", ".join(str(table.numbers[word]) for word in roots[:10])
         what = f"{len(roots)} words have HEAD 0: {shown}{', ...' * (len(roots) > 10)}"
         place = table.places[table.words[roots[1]]]
-        yield Problem(place, "several-roots", f"{what}; trees of UD have one root")
+        advice = "trees of UD have one root" if table.format.spans else "most parsers expect one"
+        yield Problem(place, "several-roots", f"{what}; {advice}")
 
 
 def _crossing(table: Table) -> Iterator[Problem]:

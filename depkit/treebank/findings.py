@@ -1,17 +1,19 @@
 """What a check can find: codes, how severe each is, and findings with their places.
 
 An error keeps a file from being read, trained on or scored against: its rows cannot be told, or
-its heads make no tree. A warning is what else UD validation refuses; of a UD release, `--ud`, it
-is an error, too. A note is good to know.
+its heads make no tree. A warning is what else UD validation refuses, and of a UD release, `--ud`,
+an error, too; or it is advice, which never is. A note is good to know.
 """
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from depkit.treebank.output import printable
+
 Severity = Literal["error", "warning", "note"]
 
 ERRORS: dict[str, str] = {
-    "unreadable": "the file cannot be decoded or unpacked at all",
+    "unreadable": "the file cannot be opened, decoded or unpacked at all",
     "empty-file": "no sentence in the file",
     "encoding": "bytes that are not of the file's encoding",
     "control-character": "NUL and other characters that are no text",
@@ -36,10 +38,12 @@ WARNINGS: dict[str, str] = {
     "byte-order-mark": "a byte order mark",
     "line-end": "lines that end in CR LF",
     "extra-blank-line": "more than one blank line, or one at the beginning",
-    "final-blank-line": "no blank line, or not even a line end, after the last sentence",
+    "final-blank-line": "no blank line, or not even a newline, after the last sentence",
     "empty-cell": "an empty cell where _ should stand",
     "white-space": "white space where none is allowed",
     "unicode-nfc": "characters that are not composed (Unicode NFC)",
+    "range-of-one": "a multiword range of a single word",
+    "empty-node-place": "an empty node between a range and its first word",
     "range-cells": "a multiword range with an analysis of its own",
     "empty-node-cells": "an empty node in the basic tree",
     "no-tree": "a sentence without any HEAD",
@@ -47,6 +51,8 @@ WARNINGS: dict[str, str] = {
     "several-roots": "more than one word with HEAD 0",
     "root-label": "HEAD 0 without the relation root, or the reverse",
     "predicates": "CoNLL-09: not one APRED column for each predicate",
+    "upos-form": "a UPOS that is not in capital letters, or that only other words have",
+    "deprel-form": "a relation that is not in the form relation:subtype, in DEPS too",
     "feats": "FEATS that are not Name=Value|...",
     "feats-order": "FEATS not in alphabetical order",
     "feats-repeated": "a feature, or one of its values, twice",
@@ -55,7 +61,7 @@ WARNINGS: dict[str, str] = {
     "deps-repeated": "the same in DEPS twice",
     "deps-unreachable": "nodes that DEPS do not connect to the root",
     "deps-sometimes": "DEPS in some sentences of the file only",
-    "space-after": "SpaceAfter with a value other than No, or where it means nothing",
+    "space-after": "SpaceAfter that is not No, or stands where it means nothing",
     "sent-id": "a sent_id that is none",
     "no-sent-id": "a sentence without sent_id",
     "sent-id-again": "a sent_id that another sentence has",
@@ -68,7 +74,8 @@ WARNINGS: dict[str, str] = {
 # With `--ud` only, and errors there.
 UD_ERRORS: dict[str, str] = {
     "upos": "a tag that is none of the 17 of UD",
-    "deprel": "a relation that is none of the 37 of UD, or a malformed subtype",
+    "deprel": "a relation that is none of the 37 of UD",
+    "not-conllu": "a file in CoNLL-X or CoNLL-09",
 }
 
 # Never errors.
@@ -119,7 +126,7 @@ class Finding:
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
         parts = (place, self.severity, self.sent_id, f"{self.message} [{self.code}]")
-        return ": ".join(part for part in parts if part)
+        return printable(": ".join(part for part in parts if part))
 
 
 def quoted(text: str, longest: int = 40) -> str:

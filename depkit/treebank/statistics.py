@@ -13,6 +13,11 @@ from depkit.corpus.sentence import Sentence
 from depkit.treebank.table import Table
 
 LABELS = ("upos", "xpos", "deprel")
+JSON_NAMES = {  # of figures whose name in the tables is too short by itself
+    "words a sentence": "words_per_sentence",
+    "% of sentences": "non_projective_sentences_percent",
+    "% of arcs": "non_projective_arcs_percent",
+}
 HISTOGRAMS = ("length", "distance", "depth")
 
 
@@ -20,9 +25,9 @@ HISTOGRAMS = ("length", "distance", "depth")
 class Statistics:
     """The counts of a file, or of several added up.
 
-    words: syntactic words; ranges: multiword tokens; tokens: a range once, and words in none;
-    broken: sentences that the strict reader refuses; unannotated: those with a word without a
-    head, which have no part in what follows.
+    total: whether they are a sum. words: syntactic words; ranges: multiword tokens; tokens: a
+    range once, and words in none; broken: sentences that the strict reader refuses; unannotated:
+    those with a word without a head, which have no part in what follows.
     cyclic, several_roots, no_root, nonprojective_sentences: how many; in the last two arcs cross,
     the root's included. arcs: all, the root's included; nonprojective_arcs: not all words under
     them descend from the head (Nivre and Nilsson 2005).
@@ -32,6 +37,7 @@ class Statistics:
     """
 
     file: str = ""
+    total: bool = False
     sentences: int = 0
     words: int = 0
     tokens: int = 0
@@ -102,9 +108,9 @@ class Statistics:
         sums = {
             each.name: getattr(self, each.name) + getattr(other, each.name)
             for each in fields(self)
-            if each.name != "file"
+            if each.name not in ("file", "total")
         }
-        return Statistics("total", **sums)
+        return Statistics("total", True, **sums)
 
     def figures(self) -> dict[str, int | float | None]:
         """The numbers that one can put in a table, by name; shares in percent."""
@@ -143,12 +149,13 @@ class Statistics:
     def as_dict(self) -> dict[str, Any]:
         """Everything but forms and lemmas, of which their number; for JSON."""
         figures = {
-            name.replace("%", "percent").replace("-", "_").replace(" ", "_"): value
+            JSON_NAMES.get(name) or name.replace("-", "_").replace(" ", "_"): value
             for name, value in self.figures().items()
         }
         columns = {name: self.labels(name) for name in LABELS}
         bars = {name: dict(sorted(getattr(self, name).items())) for name in HISTOGRAMS}
-        return {"file": self.file, **figures, **columns, **bars}
+        file = {"file": None if self.total else self.file, "total": self.total}
+        return {**file, **figures, **columns, **bars}
 
 
 def _has_spans(sentence: Sentence) -> bool:

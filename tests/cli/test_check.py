@@ -7,6 +7,7 @@ import typer
 from typer.testing import CliRunner
 
 from depkit.cli.check import check_command
+from depkit.corpus.errors import FormatError
 
 app = typer.Typer()
 app.command("check")(check_command)
@@ -121,6 +122,39 @@ def test_encoding(tmp_path: Path) -> None:
     assert run(path, "--encoding", "latin-1")[0].endswith(": 0 errors, 0 warnings, 0 notes\n")
 
 
-def test_a_missing_file_is_no_finding(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        run(tmp_path / "none.conllu")
+def test_a_missing_file_is_a_finding(good: Path, tmp_path: Path) -> None:
+    none = tmp_path / "none.conllu"
+    out = run(none, tmp_path, good, code=1)[0]
+    assert out.splitlines()[:2] == [
+        f"{none}: error: cannot be opened: No such file or directory [unreadable]",
+        f"{tmp_path}: error: cannot be opened: Is a directory [unreadable]",
+    ]
+    assert out.endswith("\n1 sentence, 2 words: 2 errors, 0 warnings, 0 notes\n")
+    record = json.loads(run(good, none, good, "--json", code=1)[0])
+    assert [each["code"] for each in record["findings"]] == ["unreadable", "sent-id-again"]
+    assert record["sentences"] == 2
+
+
+def test_training_files(good: Path, tmp_path: Path) -> None:
+    train = tmp_path / "train.conllu"
+    train.write_text(GOOD + "\ngarbage\n")
+    warning = f"depkit: warning: {train}: 1 of 2 sentences is broken; see depkit check {train}\n"
+    assert run(good, "--train", train)[1] == warning
+    assert run(good, "--train", train, "-q")[1] == ""
+    train.write_text("garbage\n")
+    with pytest.raises(FormatError, match="no sentence in the file"):
+        run(good, "--train", train)
+
+
+def test_odd_names_and_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "a\nb\x1b.conllu"
+    path.write_text("".join(CYCLIC.replace("s1", f"t{i}") + "\n" for i in range(30)))
+    out = run(path, code=1)[0]
+    assert f"{tmp_path}/a\\nb\\x1b.conllu: 10 more [cycle]" in out
+    assert "a\n" not in out
+    assert "\x1b" not in out
+    path.write_bytes(GOOD.replace("s1", "s\xe4").encode("latin-1") + b"\n")
+    assert json.loads(run(path, "--json", code=1)[0])["findings"][0]["file"] == str(path)
+    other = tmp_path / "x\udce4.conllu"
+    (finding,) = json.loads(run(other, "--json", code=1)[0])["findings"]
+    assert finding["file"] == str(other)

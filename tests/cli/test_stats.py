@@ -56,13 +56,16 @@ def test_several_files_have_a_total(tmp_path: Path) -> None:
     assert table(out, "UPOS")["X"][::2] == ["0", "1", "1"]
     records = json.loads(run(TINY, other, "--json")[0])
     assert [record["sentences"] for record in records] == [24, 1, 25]
+    assert [record["file"] for record in records] == [str(TINY), str(other), None]
+    assert [record["total"] for record in records] == [False, False, True]
 
 
 def test_json() -> None:
     record = json.loads(run(TINY, "--json")[0])
     assert record["file"] == str(TINY)
     assert record["sentences"] == 24
-    assert record["percent_of_sentences"] == pytest.approx(100 * 2 / 24)
+    assert record["non_projective_sentences_percent"] == pytest.approx(100 * 2 / 24)
+    assert {"non_projective_arcs_percent", "words_per_sentence"} < record.keys()
     assert sum(record["upos"].values()) == sum(record["deprel"].values()) == record["words"]
     assert sum(record["length"].values()) == 24
     assert record["depth"]["0"] == 24
@@ -78,8 +81,18 @@ def test_only_frequent_labels_are_in_tables() -> None:
 def test_broken_sentences_are_told_on_stderr() -> None:
     text = TINY.read_text().replace("\tcat\tcat\t", "\tcat\t")
     out, err = run("-", stdin=text)
-    assert err == ("depkit: warning: -: 1 of 24 sentences are broken; see depkit check -\n")
+    assert err == ("depkit: warning: -: 1 of 24 sentences is broken; see depkit check -\n")
     assert run("-", "-q", stdin=text) == (out, "")
+
+
+def test_labels_that_are_no_text(tmp_path: Path) -> None:
+    odd = tmp_path / "odd.conllu"
+    odd.write_bytes(b"1\ta\ta\tX\x1b[1m\t\xe4\t_\t0\troot\t_\t_\n\n")
+    out = run(odd)[0]
+    assert "\x1b" not in out
+    assert table(out, "UPOS")["X\\x1b[1m"] == ["1", "100.00"]
+    assert table(out, "XPOS")["\\udce4"] == ["1", "100.00"]
+    assert json.loads(run(odd, "--json")[0])["xpos"] == {"\udce4": 1}
 
 
 def test_no_sentence_at_all(tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def changed(text: str, old: str, new: str) -> str:
     return text.replace(old, new)
 
 
+EMPTY = "1.1\tx\t_\t_\t_\t_\t_\t_\t2:dep\t_\n"
 # code, line, what in GOOD becomes what, and what does no harm instead
 DAMAGED = [
     ("control-character", 5, "\tcat\tcat\t", "\tcat\tca\0t\t", "\tcat\tca\u200bt\t"),
@@ -84,10 +85,14 @@ DAMAGED = [
     ("id", 6, "3\t's\t", "5\t's\t", "3\t's\t"),
     ("id", 6, "3\t's\t", "03\t's\t", "3\t's\t"),
     ("range", 4, "2-3\t", "3-2\t", "2-3\t"),
-    ("range", 4, "2-3\t", "2-6\t", "2-2\t"),
+    ("range", 4, "2-3\t", "2-6\t", "2-3\t"),
     ("range", 4, "2-3\t", "3-4\t", "2-3\t"),
     ("range", 6, "3\t's", "3-4\tx\t_\t_\t_\t_\t_\t_\t_\t_\n3\t's", "3\t's"),
+    ("range-of-one", 4, "2-3\t", "2-2\t", "2-3\t"),
     ("empty-node", 8, "4.1\t", "4.2\t", "4.1\t"),
+    ("empty-node-place", 5, "_\n2\tcat", f"_\n{EMPTY}2\tcat", "_\n2\tcat"),
+    ("empty-node-place", 6, "_\n2\tcat", f"_\n{EMPTY}{EMPTY.replace('.1', '.2')}2\tcat",
+     "_\n2\tcat"),
     ("empty-node", 8, "4.1\t", "3.1\t", "4.1\t"),
     ("no-form", 5, "2\tcat\t", "2\t\t", "2\tcat\t"),
     ("empty-cell", 5, "\tcat\tcat\t", "\tcat\t\t", "\tcat\t_\t"),
@@ -115,6 +120,17 @@ DAMAGED = [
     ("root-label", 6, "4\tcop\t4", "4\troot\t4", "4\tcop\t4"),
     ("feats", 3, "PronType=Art", "PronType", "PronType=Art"),
     ("feats", 3, "PronType=Art", "pronType=Art", "Person[psor]=1"),
+    ("feats", 3, "PronType=Art", "1Person=Yes", "P1=Yes"),
+    ("upos-form", 5, "\tNOUN\t", "\tNoun\t", "\tNP\t"),
+    ("upos-form", 5, "\tNOUN\t", "\t_\t", "\tN\t"),
+    ("deprel-form", 5, "4\tnsubj\t4", "4\tSUBJ\t4", "4\tsubj\t4"),
+    ("deprel-form", 5, "4\tnsubj\t4", "4\tnsubj:a:b\t4", "4\tnsubj:a\t4"),
+    ("deprel-form", 5, "4\tnsubj\t4", "4\tnsubj:x9\t4", "4\tnsubj:x\t4"),
+    ("deprel-form", 9, "4:punct", "4:nsubj:In", "4:nsubj:in"),
+    ("deprel-form", 9, "4:punct", "4:obl:x9", "4:obl:e\u0301_ஐ"),
+    ("deprel-form", 9, "4:punct", "4:obl:_in", "4:obl:a:b_c:d"),
+    ("deprel-form", 9, "4:punct", "4:obl:a:b:c:d", "4:obl:von:gen"),
+    ("deprel-form", 9, "4:punct", "4:ó", "4:o"),
     ("feats", 3, "PronType=Art", "PronType=Art|", "PronType=Art,Dem"),
     ("feats-order", 5, "Case=Nom|Number=Sing", "Number=Sing|Case=Nom", "Abbr=Yes|Case=Nom"),
     ("feats-order", 5, "Case=Nom|Number=Sing", "NumType=Ord|Number=Sing",
@@ -135,7 +151,10 @@ DAMAGED = [
     ("space-after", 9, "4:punct\t_", "4:punct\tSpaceAfter=Yes", "4:punct\tSpaceAfter=No"),
     ("space-after", 6, "4:cop\t_", "4:cop\tSpaceAfter=No", "4:cop\tA=SpaceAfter"),
     ("space-after", 8, "4:x\t_", "4:x\tSpaceAfter=No", "4:x\tCopyOf=4"),
-    ("sent-id", 1, "sent_id = s1", "sent_id = s 1", "sent_id=s/1"),
+    ("sent-id", 1, "sent_id = s1", "sent_id = s 1", "sent_id=s_1"),
+    ("sent-id", 1, "sent_id = s1", "sent_id = s/1", "sent_id=s-1"),
+    ("sent-id", 1, "# sent_id = s1", "#sent_id=s1", "# sent_id=s1"),
+    ("sent-id", 1, "# sent_id = s1", "#  sent_id = s1", "# sent_id = s1"),
     ("sent-id", 1, "sent_id = s1", "sent_id =", "sent_id = s1 "),
     ("no-sent-id", 3, "# sent_id = s1\n", "# newpar\n", "# sent_id = s1\n"),
     ("no-text", 2, "# text = The cat's asleep.\n", "", "# text =The cat's asleep.\n"),
@@ -170,13 +189,12 @@ def test_each_kind_of_finding(code: str, line: int, old: str, new: str, harmless
 
 TAGS = [
     ("upos", 5, "\tNOUN\t", "\tN\t", "\tPROPN\t"),
-    ("upos", 6, "\tAUX\t", "\t_\t", "\tVERB\t"),
     ("upos", 8, "\tVERB\t", "\tV\t", "\t_\t"),
     ("deprel", 5, "4\tnsubj\t4", "4\tsubj\t4", "4\tcsubj:pass\t4"),
-    ("deprel", 5, "4\tnsubj\t4", "4\tnsubj:a:b\t4", "4\tnsubj:a\t4"),
+    ("deprel", 5, "4\tnsubj\t4", "4\tsubj:a\t4", "4\tnsubj:a\t4"),
     ("deprel", 5, "4\tnsubj\t4", "4\tref\t4", "4\tobj\t4"),
     ("deprel", 9, "4:punct", "4:point", "4:ref"),
-    ("deprel", 9, "4:punct", "4:obl:", "4:obl:ஐ_x:acc"),
+    ("deprel", 9, "4:punct", "4:nsubjpass", "4:obl:ஐ_x:acc"),
 ]
 
 
@@ -215,7 +233,14 @@ def test_other_formats_and_several_sentences(code: str, line: int, bad: str, goo
 
 def test_every_code_is_tested() -> None:
     tested = {row[0] for row in [*DAMAGED, *TAGS, *OTHERS]}
-    elsewhere = {"unreadable", "format", "train-overlap", "unseen-tag", "unseen-relation"}
+    elsewhere = {
+        "unreadable",
+        "format",
+        "not-conllu",
+        "train-overlap",
+        "unseen-tag",
+        "unseen-relation",
+    }
     assert tested | elsewhere == set(CODES)
     assert not tested & elsewhere
 
@@ -311,8 +336,10 @@ def test_files_that_cannot_be_read_at_all(tmp_path: Path) -> None:
     odd = tmp_path / "odd.conllu"
     odd.write_bytes(GOOD.encode("utf-16")[:-1])
     assert [each.code for each in Checker().check(odd, "utf-16")][-1] == "unreadable"
-    with pytest.raises(OSError):
-        list(Checker().check(tmp_path / "none"))
+    (missing,) = Checker().check(tmp_path / "none")
+    assert str(missing) == (
+        f"{tmp_path / 'none'}: error: cannot be opened: No such file or directory [unreadable]"
+    )
 
 
 def test_binary_data_long_lines_and_long_sentences(tmp_path: Path) -> None:
@@ -329,6 +356,81 @@ def test_binary_data_long_lines_and_long_sentences(tmp_path: Path) -> None:
     assert found(rows + "\n") == [
         ("long-sentence", 1), ("no-sent-id", 1), ("no-text", 1), ("root-label", 1)
     ]  # fmt: skip
+
+
+def test_without_tags_at_all_nothing_is_said_of_them() -> None:
+    bare = re.sub(r"\t(DET|NOUN|AUX|ADJ|VERB|PUNCT)\t", "\t_\t", GOOD)
+    assert found(bare) == []
+    assert set(found(GOOD + bare.replace("s1", "s2"))) == {
+        ("upos-form", line) for line in (13, 15, 16, 17, 19)
+    }
+    plain = "".join(LONG.splitlines(keepends=True)[:2]).replace("\tX\t", "\tNOUN\t") + "\n"
+    second = plain.replace("NOUN", "_")
+    assert "upos-form" not in dict(found(second + second))
+    assert found(plain + second).count(("upos-form", 4)) == 1
+    assert {code for code, _ in found(bare, ud=True)} == {"upos", "deprel"}
+
+
+def test_a_paragraph_after_a_sentence_without_a_space_after() -> None:
+    joined = changed(GOOD, "4:punct\t_", "4:punct\tSpaceAfter=No")
+    second = GOOD.replace("s1", "s2")
+    for comment in ("# newpar", "# newdoc id = d", "# newdoc\n# newpar"):
+        assert found(f"{joined}{comment}\n{second}") == [("space-after", 11)]
+        assert found(f"{GOOD}{comment}\n{second}") == []
+    assert found(joined + second) == []
+    ending = (  # a range at the end, whose SpaceAfter it is
+        "# sent_id = s0\n# text = ab\n1-2\tab\t_\t_\t_\t_\t_\t_\t_\t{}\n"
+        "1\ta\ta\tX\t_\t_\t0\troot\t0:root\t_\n2\tb\tb\tX\t_\t_\t1\tdep\t1:dep\t_\n\n"
+    )
+    assert found(ending.format("SpaceAfter=No") + "# newpar\n" + second) == [("space-after", 7)]
+    assert found(ending.format("_") + "# newpar\n" + second) == []
+
+
+def test_some_deps_are_one_finding_a_file() -> None:
+    bare = re.sub(r"\d:.*(?=\t)", "_", GOOD)
+    text = "".join(each.replace("s1", f"t{i}") for i, each in enumerate([GOOD, bare, bare, GOOD]))
+    assert found(text) == [("deps-sometimes", 13)]
+
+
+@pytest.mark.parametrize("text", [CONLLX, CONLL09])
+def test_other_formats_are_no_release_of_ud(text: str) -> None:
+    (finding,) = check(text * 3, ud=True)
+    assert (finding.code, finding.severity) == ("not-conllu", "error")
+
+
+def test_messages() -> None:
+    def message(text: str, code: str) -> str:
+        return next(each.message for each in check(text) if each.code == code)
+
+    assert message(GOOD.replace("asleep.\n", "asleep\n"), "text-mismatch") == (
+        "# text ends before '.'"
+    )
+    assert message(GOOD.rstrip(), "final-blank-line").startswith("no newline at the end of the ")
+    several = "2 words have HEAD 0: {}; {}"
+    assert message(CONLLX.replace("2\tdet", "0\tdet"), "several-roots") == (
+        several.format("1, 3", "most parsers expect one")
+    )
+    assert message(GOOD.replace("4\tpunct", "0\troot"), "several-roots") == (
+        several.format("4, 5", "trees of UD have one root")
+    )
+
+
+def test_what_is_printed_is_fit_for_a_terminal() -> None:
+    finding = Finding("error", "id", "a\nb\x1b\udce4ä", 1, "", "x\x07")
+    assert str(finding) == "a\\nb\\x1b\\udce4ä:1: error: x\\x07 [id]"
+
+
+def test_training_without_a_sound_sentence(tmp_path: Path) -> None:
+    train = tmp_path / "train.conllu"
+    for text in ("", "\n", "garbage\n", "# newdoc\n\n", GOOD.replace("\tcat\tcat", "\tcat")):
+        train.write_text(text)
+        with pytest.raises(FormatError, match=r"train\.conllu: no sentence in the file"):
+            Training(train)
+    broken = GOOD.replace("\tcat\tcat", "\tcat").replace("\tADJ", "\tX")
+    train.write_text(GOOD + broken)
+    training = Training(train)
+    assert (training.sentences, training.broken, len(training.lines)) == (2, 1, 1)
+    assert "X" not in training.labels["upos"]
 
 
 # Whatever happens to a file: no exception, and an error where the reader refuses it.
