@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from depkit.corpus.pairing import source
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.score.groupings import GROUPINGS, Groups, crossed, grouped
-from depkit.corpus.pairing import source
 from depkit.score.words import Comparison, Words, compare
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "deprel")

@@ -5,8 +5,8 @@ import pytest
 from small_treebank import GOLD, PREDICTED, conllu
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.pairing import source
+from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.score.words import Codes, Comparison, compare
 
 COLUMNS = ("form", "upos", "feats", "deprel")
