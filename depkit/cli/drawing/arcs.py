@@ -26,7 +26,8 @@ def draw(shown: Shown, width: int, colour: bool) -> Iterator[str]:
     block goes to the edge, to the number of the word at its other end.
     """
     # so that a word fits with the numbers of others at both edges, its own label on one side
-    room = width - 16 - 3 * len(str(len(shown.forms)))
+    widest = max(map(cell_width, (*shown.forms, *shown.tags)))
+    room = max(width - 16 - 3 * len(str(len(shown.forms))) - widest // 2, 8)
     arcs = [
         [replace(arc, label=clipped(arc.label, room)) for arc in some]
         for some in (shown.arcs(), shown.wrong_arcs())
