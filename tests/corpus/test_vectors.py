@@ -1,0 +1,360 @@
+"""Word vectors of every format come in as they were written, or it is said why not."""
+
+import bz2
+import gzip
+import lzma
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from depkit.corpus import vectors
+from depkit.corpus.errors import FormatError
+from depkit.corpus.vectors import read_vectors
+
+MATRIX = np.array([[0.25, -1, 3e-3], [4, 0.1, -0.7], [1e-7, 12345.5, 0]], np.float32)
+WORDS = ["the", "Ünï", "."]
+GLOVE = b"the 0.1 0.2\nof -0.3 4\n"
+
+
+def text(words, matrix, header=False, separator=" ", tail="", end="\n") -> bytes:
+    rows = [f"{len(words)} {matrix.shape[1]}"] if header else []
+    for word, numbers in zip(words, matrix, strict=True):
+        rows.append(separator.join([word, *(repr(float(x)) for x in numbers)]) + tail)
+    return "".join(row + end for row in rows).encode()
+
+
+def binary(words, matrix, between=b"") -> bytes:
+    rows = [
+        word.encode() + b" " + numbers.astype("<f4").tobytes() + between
+        for word, numbers in zip(words, matrix, strict=True)
+    ]
+    return b"%d %d\n" % matrix.shape + b"".join(rows)
+
+
+FORMATS = {
+    "glove": lambda words, matrix: text(words, matrix),
+    "no last newline": lambda words, matrix: text(words, matrix)[:-1],
+    "word2vec": lambda words, matrix: text(words, matrix, header=True),
+    "fasttext": lambda words, matrix: text(words, matrix, header=True, tail=" "),
+    "tabs": lambda words, matrix: text(words, matrix, separator="\t"),
+    "tabs with header": lambda words, matrix: text(words, matrix, header=True, separator="\t"),
+    "spaces": lambda words, matrix: text(words, matrix, separator="  "),
+    "dos": lambda words, matrix: text(words, matrix, header=True, end="\r\n"),
+    "blank lines": lambda words, matrix: text(words, matrix, end="\n \n"),
+    "mark": lambda words, matrix: b"\xef\xbb\xbf" + text(words, matrix, header=True),
+    "binary": lambda words, matrix: binary(words, matrix),
+    "binary lines": lambda words, matrix: binary(words, matrix, b"\n"),
+}
+
+
+def saved(tmp_path, data: bytes, name="vectors"):
+    path = tmp_path / name
+    path.write_bytes(data)
+    return path
+
+
+def check(read, words, matrix) -> None:
+    assert (read.words, read.notes) == (words, [])
+    assert read.count == len(matrix)
+    assert read.matrix.dtype == read.mean.dtype == np.float32
+    assert np.array_equal(read.matrix, matrix)
+    wide = matrix.astype(np.float64)
+    np.testing.assert_allclose(read.mean, wide.mean(0), rtol=1e-6, atol=1e-12 * abs(wide).max())
+    np.testing.assert_allclose(read.std, wide.std(), rtol=1e-9, atol=1e-9 * abs(wide).max())
+
+
+def complaint(path, *arguments) -> str:
+    """What is said of a file, less its name; one line it must be."""
+    with pytest.raises(FormatError) as caught:
+        read_vectors(path, *arguments)
+    assert caught.value.file == str(path)
+    assert str(caught.value).isprintable()
+    return str(caught.value).removeprefix(f"{path}:").strip()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_formats_are_told_by_content(tmp_path, format):
+    path = saved(tmp_path, FORMATS[format](WORDS, MATRIX))
+    check(read_vectors(path), WORDS, MATRIX)
+    check(read_vectors(str(path), None, 3), WORDS, MATRIX)
+
+
+@pytest.mark.parametrize("format", ["glove", "binary"])
+@pytest.mark.parametrize("name", ["a.gz", "a.xz", "a.bz2", "A.BZ2", "a.zip"])
+def test_packed_files(tmp_path, format, name):
+    data = FORMATS[format](WORDS, MATRIX)
+    path = tmp_path / name
+    if name == "a.zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.mkdir("folder")
+            archive.writestr("folder/a.txt", data)
+    else:
+        pack = {"gz": gzip.compress, "xz": lzma.compress}.get(name[2:], bz2.compress)
+        path.write_bytes(pack(data))
+    check(read_vectors(path), WORDS, MATRIX)
+
+
+def test_members_of_archives(tmp_path):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.50d.txt", b"the 1\n")
+        archive.writestr("b/a.100d.txt", text(WORDS, MATRIX))
+    check(read_vectors(f"{path}:b/a.100d.txt"), WORDS, MATRIX)
+    assert complaint(path) == f"2 members; name one as in {path}:a.50d.txt: a.50d.txt, b/a.100d.txt"
+    assert "no such member; the archive has a.50d.txt, b/" in complaint(f"{path}:c.txt")
+    odd = saved(tmp_path, text(WORDS, MATRIX), "b.zip:x")  # a file of that very name comes first
+    check(read_vectors(odd), WORDS, MATRIX)
+    with zipfile.ZipFile(tmp_path / "empty.zip", "w"):
+        pass
+    assert complaint(tmp_path / "empty.zip") == "no such member; the archive has none"
+
+
+@pytest.mark.parametrize("name", ["a.gz", "a.xz", "a.bz2", "a.zip"])
+@pytest.mark.parametrize("damage", ["cut", "none of the kind"])
+def test_damaged_archives(tmp_path, name, damage):
+    data = text([f"word{i}" for i in range(3000)], np.random.default_rng(1).normal(size=(3000, 4)))
+    path = tmp_path / name
+    if name == "a.zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("a.txt", data)
+        whole = bytearray(path.read_bytes())
+        whole[len(whole) // 2] ^= 0xFF  # a zip that is cut has no directory
+        packed = bytes(whole)
+    else:
+        pack = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress}[name[2:]]
+        packed = pack(data)[: -len(data) // 10]
+    path.write_bytes(packed if damage == "cut" else data)
+    assert complaint(path).startswith("a damaged archive: ")
+
+
+def test_missing_files_are_missing(tmp_path):
+    for name in ("a.txt", "a.gz", "a.bz2", "a.zip", "a.zip:b"):
+        with pytest.raises(FileNotFoundError):
+            read_vectors(tmp_path / name)
+
+
+def test_words_that_look_like_something_else(tmp_path):
+    words = [". . .", "at name@domain.com", "nan", "12", "a\u00a0b", "\u2028", "\u0085", "of nan"]
+    matrix = np.arange(2.0 * len(words), dtype=np.float32).reshape(-1, 2)
+    for header in (False, True):
+        for tail in ("", " "):
+            path = saved(tmp_path, text(words, matrix, header, tail=tail))
+            check(read_vectors(path), words, matrix)
+
+
+def test_two_integers_are_a_header(tmp_path):
+    assert read_vectors(saved(tmp_path, b"the 0.1\n5 3\n")).words == ["the", "5"]
+    read = read_vectors(saved(tmp_path, b"2 1\n5 3\n6 4\n"))
+    assert (read.words, read.count, read.notes) == (["5", "6"], 2, [])
+
+
+def test_headers_that_count_wrong_are_noted(tmp_path):
+    for promised in (1, 3):
+        read = read_vectors(saved(tmp_path, b"%d 2\n" % promised + GLOVE))
+        assert read.words == ["the", "of"]
+        assert read.notes == [f"the header promises {promised} rows, but there are 2"]
+    data = binary(WORDS, MATRIX, b"\n")
+    read = read_vectors(saved(tmp_path, data.replace(b"3 3", b"2 3", 1)))
+    assert (read.words, read.count) == (WORDS[:2], 2)
+    assert read.notes == ["more follows the 2 rows that the header promises; it is not read"]
+
+
+def test_duplicates(tmp_path):
+    words = ["x", "y", "x", "z", "y", "x", 'q"', 'q"']
+    matrix = np.arange(16, dtype=np.float32).reshape(-1, 2)
+    note = '4 duplicates of words, the first is kept: "x" at line 3, "y" at line 5, "x" at line 6'
+    read = read_vectors(saved(tmp_path, text(words, matrix)))
+    assert (read.words, read.notes) == (["x", "y", "z", 'q"'], [f"{note}, ..."])
+    assert np.array_equal(read.matrix, matrix[[0, 1, 3, 6]])
+    assert read.count == 8
+    assert np.array_equal(read.mean, matrix.mean(0))
+    assert read.std == pytest.approx(matrix.std())
+    read = read_vectors(saved(tmp_path, binary(words, matrix)), {'q"', "z"})
+    assert (read.words, read.count) == (["z", 'q"'], 8)
+    assert read.notes == ['1 duplicate of a word, the first is kept: "q\\"" at row 8']
+
+
+def test_unreadable_words_are_left_out(tmp_path):
+    rows = [b"caf\xe9 9 9", b"the 1 2", b" 9 9", b"\xed\xa0\x80 9 9", b"of 3 4"]
+    expected = "rows left out, for a word empty or not UTF-8: 3, the first at line "
+    for header, first in ((b"", 1), (b"5 2\n", 2)):
+        read = read_vectors(saved(tmp_path, header + b"\n".join(rows)))
+        assert (read.words, read.notes) == (["the", "of"], [f"{expected}{first}"])
+        assert (read.count, read.mean.tolist()) == (2, [2, 3])
+    data = binary(["caf?", "the"], MATRIX[:2]).replace(b"?", b"\xe9")
+    assert read_vectors(saved(tmp_path, data)).notes == [expected.replace("3", "1")[:-5] + "row 1"]
+    assert complaint(saved(tmp_path, rows[0])) == "no word vectors in it; is it the right file?"
+
+
+MEND = "; mend the line or take it out"
+FAULTS = {
+    GLOVE + b"to 1\n": f"3: 1 number, but the first row has 2{MEND}",
+    GLOVE + b"to 1 2 3\n": f"3: 3 numbers, but the first row has 2{MEND}",
+    GLOVE + b"\nto\n": f"4: 0 numbers, but the first row has 2{MEND}",
+    GLOVE + b"to 1 a\n": f"3: 'a' is not a finite number{MEND}",
+    GLOVE + b"to a 1\n": f"3: 'a' is not a finite number{MEND}",
+    GLOVE + b"to 1 a 2\n": f"3: 'a' is not a finite number{MEND}",
+    GLOVE + b"to 1 nan\n": f"3: 'nan' is not a finite number{MEND}",
+    GLOVE + b"to 1 1,5\n": f"3: '1,5' is not a finite number{MEND}",
+    GLOVE + b"to 1 1_5\n": f"3: '1_5' is not a finite number{MEND}",
+    GLOVE + b"to 1 -inf\n": f"3: '-inf' is not a finite number{MEND}",
+    GLOVE + b"to 1 1e39\n": f"3: '1e39' is not a finite number{MEND}",
+    GLOVE + b"to 1 0x1f\n": f"3: '0x1f' is not a finite number{MEND}",
+    GLOVE + b"to 1 \x1b[1m\n": f"3: '\\x1b[1m' is not a finite number{MEND}",
+    GLOVE + b"to 1 \xff" + b"a" * 99: f"3: '\ufffd{'a' * 29}...' is not a finite number{MEND}",
+    b"the 0.1 a 2\n": f"1: 'a' is not a finite number{MEND}",
+    b"2 3\n" + GLOVE: f"2: 2 numbers, but the header says 3{MEND}",
+    b"2 2\nthe 0.1 a\n": f"2: 'a' is not a finite number{MEND}",
+    b"2 0\n" + GLOVE: "1: the header says 0 numbers a word; mend it",
+    b"2 999999999\n" + GLOVE: "1: the header says 999999999 numbers a word; mend it",
+    b"2 2\n": "no word vectors in it; is it the right file?",
+    b"2 2": "no word vectors in it; is it the right file?",
+    b"\n \n": "no word vectors in it; is it the right file?",
+    b"": "no word vectors in it; is it the right file?",
+    b"\xba\x16\x4f\x2f\x0c\0\0\0": "a fastText model; take the .vec file of its vectors",
+    b"1\tA\ta\tDET\t_\t_\t0\troot\t_\t_\n":
+        "1: no word vectors: the line is not a word and its numbers, it ends in '_'",
+    b"# text = A b\n":
+        "1: no word vectors: the line is not a word and its numbers, it ends in 'b'",
+    b"word": "1: no word vectors: the line is not a word and its numbers, it ends in 'word'",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("data", FAULTS)
+def test_faults_are_told_with_their_line(tmp_path, data):
+    assert complaint(saved(tmp_path, data)) == FAULTS[data]
+
+
+def test_faults_in_later_blocks_have_their_line_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(vectors, "_CHUNK", 1 << 10)
+    rows = [b"word%d 0.5 0.25" % i for i in range(1000)]
+    rows[776] += b" 7"
+    assert complaint(saved(tmp_path, b"\n".join(rows))).startswith("777: 3 numbers, but the first")
+    rows[776] = b"\xff 0.5 0.25"
+    read = read_vectors(saved(tmp_path, b"\r\n".join([b"1000 2", *rows])))
+    assert (len(read.words), len(read.notes)) == (999, 1)
+    assert read.notes[0].endswith("the first at line 778")
+
+
+def test_lines_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(vectors, "_CHUNK", 1 << 10)
+    monkeypatch.setattr(vectors, "_LONGEST_ROW", 1 << 12)
+    expected = "1: the line does not end; these are no word vectors"
+    assert complaint(saved(tmp_path, b"x" * 9000)) == expected
+
+
+def test_other_widths_than_asked_for(tmp_path):
+    for data in (text(WORDS, MATRIX), text(WORDS, MATRIX, True), binary(WORDS, MATRIX)):
+        expected = "the vectors have 3 numbers a word, but 300 are asked for"
+        assert complaint(saved(tmp_path, data), None, 300) == expected
+
+
+def test_truncated_binaries(tmp_path):
+    data = binary(["the", "of", "to"], MATRIX)
+    second = data.index(b"of ")
+    ends = {
+        second: "row 2 of 3, at its start",
+        second + 2: "row 2 of 3, 0 of 12 bytes into 'of'",
+        second + 3: "row 2 of 3, 0 of 12 bytes into 'of'",
+        len(data) - 1: "row 3 of 3, 11 of 12 bytes into 'to'",
+    }
+    for end, where in ends.items():
+        expected = f"the file ends in {where}; fetch it again"
+        assert complaint(saved(tmp_path, data[:end])) == expected
+
+
+def test_damaged_binaries(tmp_path):
+    for number in (np.nan, np.inf):
+        matrix = MATRIX.copy()
+        matrix[1, 2] = number
+        expected = "row 2, 'Ünï', has a number that is not finite; "
+        assert complaint(saved(tmp_path, binary(WORDS, matrix))).startswith(expected)
+    data = binary(WORDS, MATRIX).replace(b"3 3", b"3 4", 1)  # the header's width is wrong
+    assert complaint(saved(tmp_path, data)).endswith("the file is damaged or its header wrong")
+    data = b"3 3\nthe " + bytes(12) + b"x" * (1 << 17)
+    assert "row 2 begins with 'xxxxx" in complaint(saved(tmp_path, data))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_bytes_are_no_vectors(tmp_path, seed):
+    data = np.random.default_rng(seed).bytes(20000)
+    for start in (b"", b"100 50\n"):
+        assert complaint(saved(tmp_path, start + data))
+
+
+names = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\0"), min_size=1
+)
+shapes = st.tuples(st.integers(1, 12), st.integers(1, 5))
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data(), shape=shapes, format=st.sampled_from(list(FORMATS)))
+def test_what_is_written_is_read(tmp_path, monkeypatch, data, shape, format):
+    rows, width = shape
+    words = data.draw(st.lists(names, min_size=rows, max_size=rows, unique=True))
+    words[0] = "first"  # no byte order mark
+    number = st.floats(width=32, allow_nan=False, allow_infinity=False)
+    flat = data.draw(st.lists(number, min_size=rows * width, max_size=rows * width))
+    matrix = np.array(flat, np.float32).reshape(shape)
+    matrix[0] = -0.0  # in binary it has bytes that are no text
+    monkeypatch.setattr(vectors, "_CHUNK", data.draw(st.integers(40, 200)))
+    path = saved(tmp_path, FORMATS[format](words, matrix))
+    check(read_vectors(path), words, matrix)
+    wanted = set(data.draw(st.lists(st.sampled_from(words)))) | {"absent"}
+    some = read_vectors(path, wanted)
+    chosen = [row for row, word in enumerate(words) if word in wanted]
+    assert some.words == [words[row] for row in chosen]
+    assert np.array_equal(some.matrix, matrix[chosen])
+    assert some.matrix.shape == (len(chosen), width)
+
+
+def test_statistics_are_stable_and_of_all_rows(tmp_path):
+    matrix = np.random.default_rng(2).normal(1000, 1e-2, (20000, 8)).astype(np.float32)
+    words = [f"word{i}" for i in range(len(matrix))]
+    path = saved(tmp_path, binary(words, matrix))
+    every = read_vectors(path)
+    check(every, words, matrix)
+    for wanted in (set(words[5:7]), set()):
+        some = read_vectors(path, wanted)
+        assert some.words == [word for word in words if word in wanted]
+        assert np.array_equal(some.mean, every.mean)
+        assert (some.std, some.count) == (every.std, every.count)
+        assert np.array_equal(some.matrix, every.matrix[5:7][: len(wanted)])
+
+
+# Peak resident memory is that of a process of its own: the parent's would be counted in.
+MEASURE = """
+import re, sys
+from depkit.corpus.vectors import read_vectors
+def peak():
+    status = open("/proc/self/status").read()
+    return int(re.search(r"VmHWM:\\s*(\\d+)", status)[1]) * 1024
+before = peak()
+read = read_vectors(sys.argv[1])
+print(peak() - before, read.matrix.nbytes)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize("format", ["binary", "text"])
+def test_memory_is_hardly_more_than_the_matrix(tmp_path, format):
+    if format == "binary":
+        matrix = np.arange(40000.0 * 256, dtype=np.float32).reshape(-1, 256)
+        data = binary([f"word{i}" for i in range(len(matrix))], matrix)
+    else:
+        data = b"".join(b"word%d" % i + b" 0" * 1000 + b"\n" for i in range(4000))
+    command = [sys.executable, "-c", MEASURE, saved(tmp_path, data)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    grown, size = map(int, output.split())
+    assert size >= 16e6
+    assert grown < 1.5 * size
