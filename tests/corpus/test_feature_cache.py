@@ -1,0 +1,390 @@
+import errno
+import fcntl
+import io
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from depkit.corpus import feature_cache
+from depkit.corpus.feature_cache import cache_directory, cached, digest_of_forms
+from depkit.corpus.sentence import new_sentence
+
+SIZES = np.array([3, 2, 4])  # words and w0
+SHAPE = (2, 5)  # layers, width
+Produced = Iterator[tuple[int, np.ndarray]]
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DEPKIT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "features"
+
+
+def block(number: int, rows: int) -> np.ndarray:
+    values = 100 * (number + 1) + np.arange(rows * 10, dtype=np.float32)
+    return values.reshape(rows, *SHAPE)
+
+
+def produce(order: tuple[int, ...] = (2, 0, 1), words_only: tuple[int, ...] = (0,)) -> Produced:
+    for number in order:
+        yield number, block(number, int(SIZES[number]) - (number in words_only))
+
+
+def refuse() -> Produced:
+    raise AssertionError("the features are there already")
+
+
+def expected() -> np.ndarray:
+    parts = [np.zeros((2, *SHAPE)), block(0, 2), block(1, 2), block(2, 4)]  # padding and a w0
+    return np.concatenate(parts).astype(np.float16)
+
+
+def failing(error: BaseException) -> Callable[[], Produced]:
+    def produced() -> Produced:
+        yield 2, block(2, 4)
+        raise error
+
+    return produced
+
+
+def check_fails(
+    directory: Path, produced: Callable[[], Produced], kind: type[BaseException], message: str
+) -> None:
+    """The error; nothing is left behind, and the next call works."""
+    with pytest.raises(kind, match=message):
+        cached("key", SIZES, SHAPE, produced)
+    assert not list(directory.glob("*"))
+    np.testing.assert_array_equal(cached("key", SIZES, SHAPE, produce), expected())
+
+
+def test_layout() -> None:
+    features = cached("key", SIZES, SHAPE, produce)
+    assert isinstance(features, np.memmap)
+    assert features.dtype == np.float16
+    assert not features.flags.writeable
+    np.testing.assert_array_equal(features, expected())
+
+
+def test_a_second_call_produces_nothing(directory: Path) -> None:
+    said: list[str] = []
+    first = cached("key", SIZES, SHAPE, produce, said.append).tobytes()
+    assert cached("key", SIZES.astype(np.int32), SHAPE, refuse, said.append).tobytes() == first
+    assert len(said) == 1 and str(directory) in said[0]
+    assert len(list(directory.glob("*"))) == 1
+
+
+def test_the_file_is_a_numpy_array(directory: Path) -> None:
+    cached("key", SIZES, SHAPE, produce)
+    (path,) = directory.iterdir()
+    np.testing.assert_array_equal(np.load(path), expected())
+
+
+@pytest.mark.parametrize(
+    ("key", "sizes", "shape"),
+    [
+        ("other", SIZES, SHAPE),
+        ("key", SIZES[[1, 0, 2]], SHAPE),
+        ("key", SIZES, (5, 2)),
+    ],
+)
+def test_all_of_these_make_another_file(
+    directory: Path, key: str, sizes: np.ndarray, shape: tuple[int, int]
+) -> None:
+    first = cached("key", SIZES, SHAPE, produce)
+    blocks = [np.ones((size, *shape)) for size in sizes]
+    assert cached(key, sizes, shape, lambda: enumerate(blocks))[1:].all()
+    assert len(list(directory.iterdir())) == 2
+    np.testing.assert_array_equal(first, expected())
+
+
+def shorter(content: bytes) -> bytes:
+    return content[:-1]
+
+
+def longer(content: bytes) -> bytes:
+    return content + b"\0"
+
+
+def other_header(content: bytes) -> bytes:
+    return content.replace(b"<f2", b"<i2")
+
+
+@pytest.mark.parametrize("damage", [shorter, longer, other_header, lambda content: b""])
+def test_a_file_that_is_not_whole_is_made_anew(
+    directory: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    cached("key", SIZES, SHAPE, produce)
+    (path,) = directory.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    np.testing.assert_array_equal(cached("key", SIZES, SHAPE, produce), expected())
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt("^C"), SystemExit(143), OSError("a lost file")]
+)
+def test_an_interrupted_call_leaves_nothing(directory: Path, error: BaseException) -> None:
+    check_fails(directory, failing(error), type(error), f"^{re.escape(str(error))}$")
+
+
+@pytest.mark.parametrize(
+    ("number", "features", "message"),
+    [
+        (1, block(1, 2), "sentence 1, which is not there or came before"),
+        (3, block(2, 4), "sentence 3, which is not there"),
+        (-1, block(2, 4), "sentence -1, which is not there"),
+        (0, block(0, 1), r"sentence 0 are \(1, 2, 5\), not \(3, 2, 5\)"),
+        (0, block(0, 4), r"sentence 0 are \(4, 2, 5\), not \(3, 2, 5\)"),
+        (0, block(0, 3)[:, :1], r"sentence 0 are \(3, 1, 5\), not \(3, 2, 5\)"),
+        (0, block(0, 3).swapaxes(1, 2), r"sentence 0 are \(3, 5, 2\), not \(3, 2, 5\)"),
+        (0, block(0, 3) * -1000, "sentence 0 reach 129000; float16 ends at 65504"),
+        (0, block(0, 3) * np.inf, "sentence 0 reach inf"),
+        (0, block(0, 3) * np.nan, "sentence 0 reach nan"),
+    ],
+)
+def test_features_that_do_not_fit(
+    directory: Path, number: int, features: np.ndarray, message: str
+) -> None:
+    def produced() -> Produced:
+        yield 1, block(1, 2)
+        yield number, features
+        yield 2, block(2, 4)
+
+    check_fails(directory, produced, ValueError, message)
+
+
+def test_features_that_are_missing(directory: Path) -> None:
+    message = "features of 2 sentences are missing, the first is 0"
+    check_fails(directory, lambda: produce(order=(2,)), ValueError, message)
+
+
+def test_the_largest_half_precision_number_passes() -> None:
+    blocks = [np.full((size, *SHAPE), -65504.0) for size in SIZES]
+    assert (cached("key", SIZES, SHAPE, lambda: enumerate(blocks))[1:] == -65504).all()
+
+
+def test_too_small_a_disk_is_told_before_anything_is_produced(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage("/")._replace(free=300_000_000)
+    with monkeypatch.context() as context:
+        context.setattr(shutil, "disk_usage", lambda path: usage)
+        with pytest.raises(OSError) as caught:
+            cached("key", np.array([120_000_000]), SHAPE, refuse)
+    assert caught.value.errno == errno.ENOSPC
+    assert caught.value.filename == str(directory)
+    assert caught.value.strerror == (
+        "features need 2.4 GB here, 0.3 GB is free; set DEPKIT_CACHE to a larger disk"
+    )
+    assert not list(directory.iterdir())
+
+
+def full(*given: Any) -> Any:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+class SmallDisk(io.BufferedWriter):
+    """A file on a disk that the header fits on, and nothing else."""
+
+    def write(self, content: Any) -> int:
+        return super().write(content) if content[:6] == b"\x93NUMPY" else full()
+
+
+class NoDisk(io.BufferedWriter):
+    truncate = full
+
+
+@pytest.mark.parametrize("where", [SmallDisk, NoDisk, "fsync", "replace"])
+def test_a_disk_that_fills_up(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, where: str | type[io.BufferedWriter]
+) -> None:
+    def opened(path: Path, mode: str) -> Any:
+        if mode == "xb" and not isinstance(where, str):
+            return where(io.FileIO(path, mode))
+        return open(path, mode)
+
+    with monkeypatch.context() as context:
+        if isinstance(where, str):
+            context.setattr(os, where, full)
+        else:
+            context.setattr(feature_cache, "open", opened, raising=False)
+        with pytest.raises(OSError, match=r"features need 0.0 MB here, .* is free") as caught:
+            cached("key", SIZES, SHAPE, produce)
+    assert caught.value.filename == str(directory)
+    assert not list(directory.iterdir())
+    np.testing.assert_array_equal(cached("key", SIZES, SHAPE, produce), expected())
+
+
+def test_a_file_size_limit(directory: Path) -> None:
+    """The system's own refusal, which it repeats when the file is closed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(OSError, match="set DEPKIT_CACHE to a larger disk"):
+            cached("key", SIZES, SHAPE, produce)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not list(directory.iterdir())
+
+
+def test_a_directory_that_cannot_be_made(directory: Path) -> None:
+    directory.parent.write_text("a file in the way")
+    with pytest.raises(
+        OSError, match=r"features cannot be kept here \(.*\); set DEPKIT_CACHE"
+    ) as it:
+        cached("key", SIZES, SHAPE, refuse)
+    assert it.value.filename == str(directory)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes anywhere")
+def test_a_directory_that_cannot_be_written(directory: Path) -> None:
+    directory.mkdir(parents=True)
+    directory.chmod(0o500)
+    with pytest.raises(PermissionError, match="features cannot be kept here"):
+        cached("key", SIZES, SHAPE, refuse)
+
+
+def test_a_refused_file(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(path: Path, mode: str) -> Any:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(feature_cache, "open", refused, raising=False)
+    message = r"features cannot be kept here \(Permission denied\); set DEPKIT_CACHE"
+    with pytest.raises(PermissionError, match=message) as caught:
+        cached("key", SIZES, SHAPE, refuse)
+    assert caught.value.filename == str(directory)
+
+
+def test_two_at_once(directory: Path) -> None:
+    """Both produce, neither takes the other's file for abandoned, and both end well."""
+    barrier = threading.Barrier(2, timeout=10)
+    results: list[np.ndarray] = []
+
+    def together() -> Produced:
+        barrier.wait()
+        yield from produce()
+        barrier.wait()
+
+    def late() -> Produced:
+        feature_cache._remove_abandoned(directory)
+        yield from together()
+
+    def run(produced: Callable[[], Produced]) -> None:
+        results.append(cached("key", SIZES, SHAPE, produced))
+
+    threads = [threading.Thread(target=run, args=(each,)) for each in (together, late)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=20)
+    assert len(results) == 2
+    for features in results:
+        np.testing.assert_array_equal(features, expected())
+    assert len(list(directory.iterdir())) == 1
+
+
+def test_a_file_removed_before_it_was_locked(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed: list[Path] = []
+
+    def slow(file: Any, operation: int) -> None:
+        if not removed:  # another process is faster
+            removed.extend(directory.glob(".*.part"))
+            removed[0].unlink()
+
+    monkeypatch.setattr(fcntl, "flock", slow)
+    np.testing.assert_array_equal(cached("key", SIZES, SHAPE, produce), expected())
+    assert removed
+
+
+def test_without_locks(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsupported(*given: Any) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    directory.mkdir(parents=True)
+    (directory / ".other.part").touch()
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    np.testing.assert_array_equal(cached("key", SIZES, SHAPE, produce), expected())
+    assert (directory / ".other.part").exists()  # it may still be written
+
+
+KILLED = """
+import sys, numpy as np
+from depkit.corpus.feature_cache import cached
+
+def produce():
+    yield 2, np.ones((4, 2, 5))
+    print("half-way", flush=True)
+    sys.stdin.read()
+
+cached("key", np.array([3, 2, 4]), (2, 5), produce)
+"""
+
+
+def test_killed_half_way(directory: Path) -> None:
+    command = [sys.executable, "-c", KILLED]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout and process.stdout.readline() == b"half-way\n"
+        (half,) = directory.iterdir()
+        feature_cache._remove_abandoned(directory)
+        assert half.exists()  # it is being written
+        process.kill()
+    assert half.exists()
+    np.testing.assert_array_equal(cached("key", SIZES, SHAPE, produce), expected())
+    assert [path.suffix for path in directory.iterdir()] == [".npy"]
+
+
+def test_cache_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ann")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
+    monkeypatch.setenv("DEPKIT_CACHE", "~/large")
+    assert cache_directory() == Path("/home/ann/large")
+    monkeypatch.setenv("DEPKIT_CACHE", "")
+    assert cache_directory() == Path("/cache/depkit")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache_directory() == Path("/home/ann/.cache/depkit")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_directory() == Path("/home/ann/.cache/depkit")
+
+
+def test_nobody_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("DEPKIT_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", nowhere)
+    with pytest.raises(OSError, match="set DEPKIT_CACHE"):
+        cache_directory()
+
+
+def test_digest_of_forms() -> None:
+    corpora = [
+        [],
+        [["a", "b"]],
+        [["a"], ["b"]],
+        [["ab"]],
+        [["a b"]],
+        [["b", "a"]],
+        [["a", "b"], ["a"]],
+        [["1", "a"]],
+        [["1"], ["a"]],
+        [["\udcff"]],
+    ]
+    digests = [digest_of_forms(map(new_sentence, corpus)) for corpus in corpora]
+    assert len(set(digests)) == len(corpora)
+    assert all(re.fullmatch("[0-9a-f]{16}", digest) for digest in digests)
+    tagged = new_sentence(["a", "b"], {"upos": ["X", "Y"]})
+    assert digest_of_forms([tagged]) == digests[1] == "d1b15f66a216b16a"

@@ -1,0 +1,259 @@
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.features import Shape, describe_features, read_features
+from depkit.corpus.files import read
+from depkit.corpus.sentence import Sentence, new_sentence
+
+SIZES = (4, 1, 3)
+
+
+def sentences(*sizes: int) -> Iterator[Sentence]:
+    for size in sizes or SIZES:
+        yield new_sentence(["word"] * size)
+
+
+def arrays(*sizes: int, layers: int = 3, width: int = 5) -> list[Any]:
+    """[layers, words, width] for each sentence; the value tells layer, word and place apart."""
+    return [
+        100.0 * np.arange(1, layers + 1)[:, None, None]
+        + 10 * np.arange(size)[:, None]
+        + np.arange(width)
+        for size in sizes or SIZES
+    ]
+
+
+def store(path: Path, datasets: list[Any], **further: Any) -> Path:
+    h5py = pytest.importorskip("h5py", reason="features need the extra depkit[elmo]")
+    with h5py.File(path, "w") as file:
+        for number, dataset in enumerate(datasets):
+            file[str(number)] = dataset
+        for name, dataset in further.items():
+            file[name] = dataset
+    return path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return store(tmp_path / "elmo.hdf5", arrays())
+
+
+def complaint(path: Path, given: Iterator[Sentence] | None = None, count: int = 0) -> str:
+    """The one-line error after exactly `count` good sentences, without folders."""
+    found = 0
+    with pytest.raises(FormatError) as caught:
+        for _ in read_features(path, given or sentences(), "mix", 0):
+            found += 1
+    assert found == count
+    message = str(caught.value).replace(f"{path.parent}/", "")
+    assert "\n" not in message
+    return message
+
+
+def test_single_layer_is_counted_from_the_top(path: Path) -> None:
+    last = list(read_features(path, sentences(), "single", 1))
+    assert [each.shape for each in last] == [(4, 1, 5), (1, 1, 5), (3, 1, 5)]
+    assert all(each.dtype == np.float32 and each.flags.c_contiguous for each in last)
+    assert last[0][2, 0].tolist() == [320, 321, 322, 323, 324]
+    lowest = next(read_features(path, sentences(), "single", 3))
+    assert lowest.shape == (4, 1, 5)
+    assert lowest[1, 0].tolist() == [110, 111, 112, 113, 114]
+
+
+@pytest.mark.parametrize(("top", "layer"), [(0, 200), (1, 300), (2, 250), (3, 200)])
+def test_average_of_the_top_layers(path: Path, top: int, layer: int) -> None:
+    first = next(read_features(path, sentences(), "average", top))
+    assert first.shape == (4, 1, 5)
+    assert first[3, 0].tolist() == [layer + 30 + place for place in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("top", "kept"), [(0, [100, 200, 300]), (1, [300]), (2, [200, 300]), (3, [100, 200, 300])]
+)
+def test_mix_keeps_the_top_layers_in_order(path: Path, top: int, kept: list[int]) -> None:
+    first = next(read_features(path, sentences(), "mix", top))
+    assert first.shape == (4, len(kept), 5)
+    assert first.flags.c_contiguous
+    assert first[2, :, 1].tolist() == [layer + 21 for layer in kept]
+
+
+@pytest.mark.parametrize("layers", ["single", "average", "mix"])
+def test_no_layer_axis_is_one_layer(tmp_path: Path, layers: Any) -> None:
+    flat = [each[0].astype(np.float16) for each in arrays()]
+    path = store(tmp_path / "elmo.hdf5", flat)
+    assert describe_features(path) == Shape(layers=1, width=5, sentences=3)
+    found = list(read_features(path, sentences(), layers, 1))
+    for expected, each in zip(flat, found, strict=True):
+        assert each.dtype == np.float32
+        np.testing.assert_array_equal(each[:, 0], expected)
+
+
+def test_order_is_by_number_not_by_name(tmp_path: Path) -> None:
+    sizes = range(1, 13)  # "10" comes before "2" among the names
+    path = store(tmp_path / "elmo.hdf5", arrays(*sizes))
+    assert [len(each) for each in read_features(path, sentences(*sizes), "single", 1)] == [*sizes]
+
+
+def test_index_of_allennlp_is_ignored(tmp_path: Path) -> None:
+    path = store(tmp_path / "elmo.hdf5", arrays(), sentence_to_index='{"word": "1"}')
+    assert describe_features(path) == Shape(3, 5, 3)
+    assert len(list(read_features(path, sentences(), "mix", 0))) == 3
+
+
+def test_sentences_are_read_one_by_one(path: Path) -> None:
+    asked = []
+
+    def given() -> Iterator[Sentence]:
+        for sentence in sentences():
+            asked.append(len(sentence))
+            yield sentence
+
+    features = read_features(path, given(), "mix", 0)
+    for count in (1, 2, 3):
+        next(features)
+        assert len(asked) == count
+
+
+def test_only_the_layers_asked_for_are_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    h5py = pytest.importorskip("h5py")
+    read_shapes = []
+    plain = h5py.Dataset.__getitem__
+
+    def watched(self: Any, key: Any, *rest: Any, **options: Any) -> Any:
+        found = plain(self, key, *rest, **options)
+        read_shapes.append(found.shape)
+        return found
+
+    monkeypatch.setattr(h5py.Dataset, "__getitem__", watched)
+    list(read_features(path, sentences(), "average", 2))
+    assert read_shapes == [(2, 4, 5), (2, 1, 5), (2, 3, 5)]
+
+
+def test_describing_reads_no_numbers(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    h5py = pytest.importorskip("h5py")
+    monkeypatch.delattr(h5py.Dataset, "__getitem__")
+    assert describe_features(path) == Shape(layers=3, width=5, sentences=3)
+
+
+def test_other_number_of_words_is_told_at_the_sentence(path: Path, tmp_path: Path) -> None:
+    rows = [f"{i}\tword" + "\t_" * 8 + "\n" for i in range(1, 5)]
+    corpus = tmp_path / "a.conllu"
+    corpus.write_text("".join(rows) + "\n# sent_id = s2\n" + "".join(rows[:2]) + "\n")
+    message = "a.conllu:7: s2: 2 words here, 1 in elmo.hdf5:1"
+    assert complaint(path, read(corpus), count=1).replace(f"{tmp_path}/", "") == message
+
+
+def test_too_few_features(path: Path) -> None:
+    message = 'no dataset "3" in elmo.hdf5, which has 3 sentences'
+    assert complaint(path, sentences(*SIZES, 2), count=3) == message
+
+
+def test_a_gap_in_the_numbers(tmp_path: Path) -> None:
+    first, second, third = arrays()
+    path = store(tmp_path / "elmo.hdf5", [first, second], **{"3": third})
+    assert complaint(path, count=2) == 'no dataset "2" in elmo.hdf5, which has 3 sentences'
+
+
+def test_features_left_over(path: Path) -> None:
+    message = "elmo.hdf5: 3 sentences here, 2 in the data they are for"
+    assert complaint(path, sentences(4, 1), count=2) == message
+
+
+@pytest.mark.parametrize(
+    ("third", "message"),
+    [
+        (arrays(3, layers=2)[0], "2 layers of width 5 in elmo.hdf5:2, 3 of 5 in elmo.hdf5:0"),
+        (arrays(3, width=4)[0], "3 layers of width 4 in elmo.hdf5:2, 3 of 5 in elmo.hdf5:0"),
+        (np.zeros(3), "elmo.hdf5:2 is [3] of type float64"),
+        (np.zeros((3, 3, 5, 1)), "elmo.hdf5:2 is [3, 3, 5, 1] of type float64"),
+        (np.zeros((3, 3, 5), dtype=int), "elmo.hdf5:2 is [3, 3, 5] of type int64"),
+        ("text", "elmo.hdf5:2 is [] of type object"),
+    ],
+)
+def test_a_sentence_unlike_the_first(tmp_path: Path, third: Any, message: str) -> None:
+    path = store(tmp_path / "elmo.hdf5", [*arrays(4, 1), third])
+    assert complaint(path, count=2).startswith(message)
+
+
+def test_a_first_sentence_that_is_none(tmp_path: Path) -> None:
+    path = store(tmp_path / "elmo.hdf5", [np.zeros(3)])
+    assert complaint(path).startswith("elmo.hdf5: ") and "0 is [3] of type" in complaint(path)
+
+
+def test_a_group_is_no_sentence(tmp_path: Path) -> None:
+    path = store(tmp_path / "elmo.hdf5", arrays(4), **{"1/inner": np.zeros(2)})
+    assert complaint(path, count=1).startswith("elmo.hdf5:1 is no dataset; features are a dataset")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1e300])
+def test_numbers_that_are_none(tmp_path: Path, value: float) -> None:
+    broken = arrays()
+    broken[2][1, 2, 4] = value
+    path = store(tmp_path / "elmo.hdf5", broken)
+    message = "word 3 has a NaN or an infinite number in elmo.hdf5:2"
+    assert complaint(path, count=2) == message
+
+
+def test_no_sentences_in_the_file(tmp_path: Path) -> None:
+    path = store(tmp_path / "elmo.hdf5", [], other=np.zeros(3))
+    assert complaint(path).startswith('elmo.hdf5: no dataset "0" in it; features are a dataset a')
+
+
+def test_not_an_hdf5_file(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(b"word 0.1 0.2\n" * 100)
+    message = "elmo.hdf5: not an HDF5 file, or not whole: "
+    assert complaint(path) == f"{message}file signature not found"
+    path.write_bytes(content[: len(content) // 2])
+    assert complaint(path).startswith(f"{message}truncated file")
+    with pytest.raises(FormatError, match="truncated"):
+        describe_features(path)
+
+
+def test_a_damaged_sentence(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "elmo.hdf5"
+    with h5py.File(path, "w") as file:
+        for number, array in enumerate(arrays()):
+            file.create_dataset(str(number), data=array, compression="gzip")
+        place = file["1"].id.get_chunk_info(0).byte_offset
+    content = bytearray(path.read_bytes())
+    content[place : place + 8] = b"\xff" * 8
+    path.write_bytes(content)
+    assert complaint(path, count=1).startswith("elmo.hdf5:1 cannot be read: ")
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    for use in (describe_features, lambda path: next(read_features(path, [], "mix", 0))):
+        with pytest.raises(FileNotFoundError) as caught:
+            use(tmp_path / "none.hdf5")
+        assert caught.value.filename == str(tmp_path / "none.hdf5")
+
+
+@pytest.mark.parametrize(
+    ("layers", "top", "message"),
+    [
+        ("mix", 4, "top is 4, not 0 to 3, the layers of .*elmo.hdf5"),
+        ("average", -1, "top is -1, not 0 to 3"),
+        ("single", 0, "top is 0, not 1 to 3"),
+        ("single", 4, "top is 4, not 1 to 3"),
+        ("sum", 1, "layers is 'sum', not single, average or mix"),
+    ],
+)
+def test_layers_that_are_not_there(path: Path, layers: Any, top: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        next(read_features(path, sentences(), layers, top))
+
+
+def test_without_h5py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(ValueError, match=r"needs h5py: pip install 'depkit\[elmo\]'"):
+        describe_features(tmp_path / "elmo.hdf5")
