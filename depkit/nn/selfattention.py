@@ -6,7 +6,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from depkit.nn.attention_mask import attention_mask
 from depkit.nn.dropout import SharedDropout
+
+# fused kernels ask for head sizes that are a multiple of this
+_HEAD_MULTIPLE = {"cuda": 8}
 
 
 def sinusoids(length: int, features: int, device: torch.device | None = None) -> Tensor:
@@ -17,12 +21,40 @@ def sinusoids(length: int, features: int, device: torch.device | None = None) ->
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :features]
 
 
-class MultiHeadAttention(nn.Module):
-    """Eqs. 9 to 12, without biases. x: [batch, length, features] -> the same shape.
+def place_vectors(
+    table: nn.Embedding | None, length: int, features: int, device: torch.device
+) -> Tensor:
+    """[length, features]: rows of a learned table, its last one repeated; else sinusoids."""
+    if table is None:
+        return sinusoids(length, features, device)
+    place = torch.arange(length, device=device)
+    return table(place.clamp(max=table.num_embeddings - 1))
+
+
+def scaled_attention(packed: Tensor, mask: Tensor, dropout: float) -> Tensor:
+    """Eqs. 10 and 11 for all heads at once, softmax(q k / sqrt(size)) v.
+
+    packed: query, key and value, [batch, length, 3, heads, size]; mask: as `attention_mask`
+    gives it; dropout: on the attention weights. Returns [batch, length, heads, size].
 
     Heads whose size is no multiple of 8 are padded with zeros on a GPU, where fused kernels
     ask for it; as the scale is given, the result is the same.
     """
+    size = packed.shape[-1]
+    padding = -size % _HEAD_MULTIPLE.get(packed.device.type, 1)
+    if padding:
+        packed = functional.pad(packed, (0, padding))
+    query, key, value = packed.permute(2, 0, 3, 1, 4)  # each [batch, head, length, size]
+    attended = functional.scaled_dot_product_attention(
+        query, key, value, attn_mask=mask, scale=size**-0.5, dropout_p=dropout
+    )
+    if padding:
+        attended = attended[..., :size]
+    return attended.transpose(1, 2)
+
+
+class MultiHeadAttention(nn.Module):
+    """Eqs. 9 to 12, without biases. x: [batch, length, features] -> the same shape."""
 
     def __init__(self, features: int, heads: int, head_size: int, dropout: float) -> None:
         super().__init__()
@@ -35,51 +67,43 @@ class MultiHeadAttention(nn.Module):
         nn.init.orthogonal_(self.output.weight)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """mask: [batch, 1, 1, length], True at the keys that may be attended to."""
-        batch, length, _ = x.shape
-        packed = self.query_key_value(x).view(batch, length, 3, self.heads, self.head_size)
-        padding = -self.head_size % 8 if x.is_cuda else 0
-        if padding:
-            packed = functional.pad(packed, (0, padding))
-        query, key, value = packed.permute(2, 0, 3, 1, 4)  # each [batch, head, length, size]
-        attended = functional.scaled_dot_product_attention(
-            query, key, value, attn_mask=mask, scale=self.head_size**-0.5,
-            dropout_p=self.dropout if self.training else 0.0,
-        )  # fmt: skip
-        if padding:
-            attended = attended[..., : self.head_size]
-        return self.output(attended.transpose(1, 2).reshape(batch, length, -1))
+        """mask: as `attention_mask` gives it, True where a position may attend."""
+        packed = self.query_key_value(x).view(*x.shape[:2], 3, self.heads, self.head_size)
+        attended = scaled_attention(packed, mask, self.dropout if self.training else 0.0)
+        return self.output(attended.flatten(2))
 
 
-class SelfAttentionLayer(nn.Module):
+class ResidualLayer(nn.Module):
     """Attention, then feed-forward, each LayerNorm(x + dropout(sublayer(x))), Eqs. 13 to 15.
 
-    norm_first: x + dropout(sublayer(LayerNorm(x))) instead (Xiong et al. 2020).
+    width: of x; attention: (x, mask) -> the shape of x; up, down: the feed-forward network's
+    linear layers, initialised here; norm_first: x + dropout(sublayer(LayerNorm(x))) instead
+    (Xiong et al. 2020).
     """
 
     def __init__(
         self,
-        features: int,
-        heads: int,
-        head_size: int,
-        feedforward: int,
-        attention_dropout: float,
+        width: int,
+        attention: nn.Module,
+        up: nn.Module,
+        down: nn.Module,
         feedforward_dropout: float,
         residual_dropout: float,
-        norm_first: bool = False,
+        norm_first: bool,
     ) -> None:
         super().__init__()
         self.norm_first = norm_first
-        self.attention = MultiHeadAttention(features, heads, head_size, attention_dropout)
-        self.attention_norm = nn.LayerNorm(features, eps=1e-3)
-        self.up = nn.Linear(features, feedforward)
-        self.down = nn.Linear(feedforward, features)
-        self.feedforward_norm = nn.LayerNorm(features, eps=1e-3)
+        self.attention = attention
+        self.attention_norm = nn.LayerNorm(width, eps=1e-3)
+        self.up = up
+        self.down = down
+        self.feedforward_norm = nn.LayerNorm(width, eps=1e-3)
         self.feedforward_dropout = SharedDropout(feedforward_dropout)
         self.residual_dropout = SharedDropout(residual_dropout)
-        for linear in (self.up, self.down):
-            nn.init.orthogonal_(linear.weight)
-            nn.init.zeros_(linear.bias)
+        for part in (*up.modules(), *down.modules()):
+            if isinstance(part, nn.Linear):
+                nn.init.orthogonal_(part.weight)
+                nn.init.zeros_(part.bias)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         if self.norm_first:
@@ -93,11 +117,35 @@ class SelfAttentionLayer(nn.Module):
         return self.down(self.feedforward_dropout(self.up(x).relu()))
 
 
+class SelfAttentionLayer(ResidualLayer):
+    """The layer with the attention and the feed-forward network of the paper."""
+
+    def __init__(
+        self,
+        features: int,
+        heads: int,
+        head_size: int,
+        feedforward: int,
+        attention_dropout: float,
+        feedforward_dropout: float,
+        residual_dropout: float,
+        norm_first: bool = False,
+    ) -> None:
+        super().__init__(
+            features,
+            MultiHeadAttention(features, heads, head_size, attention_dropout),
+            nn.Linear(features, feedforward),
+            nn.Linear(feedforward, features),
+            feedforward_dropout, residual_dropout, norm_first,
+        )  # fmt: skip
+
+
 class SelfAttention(nn.Module):
     """Layers of self-attention over inputs with positions added, Eq. 7.
 
     positions: "sinusoidal" (fixed) or "learned" (a table of `longest` rows; later positions
-    share the last one).
+    share the last one). window, relaxed: as for `attention_mask`; they may be set at any
+    time, to see what a trained model does with them (Kitaev and Klein 2018, section 4.2).
     """
 
     def __init__(
@@ -114,9 +162,13 @@ class SelfAttention(nn.Module):
         positions: str = "sinusoidal",
         longest: int = 512,
         norm_first: bool = False,
+        window: int = 0,
+        relaxed: bool = False,
     ) -> None:
         super().__init__()
         self.features = features
+        self.window = window
+        self.relaxed = relaxed
         self.layers = nn.ModuleList(
             SelfAttentionLayer(
                 features, heads, head_size, feedforward,
@@ -131,13 +183,8 @@ class SelfAttention(nn.Module):
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         """x: [batch, length, features], lengths: [batch] -> the same shape as x."""
         length = x.shape[1]
-        if self.positions is None:
-            x = x + sinusoids(length, self.features, x.device)
-        else:
-            place = torch.arange(length, device=x.device)
-            x = x + self.positions(place.clamp(max=self.positions.num_embeddings - 1))
-        x = self.dropout(x)
-        mask = (torch.arange(length, device=x.device) < lengths[:, None])[:, None, None, :]
+        x = self.dropout(x + place_vectors(self.positions, length, self.features, x.device))
+        mask = attention_mask(lengths, length, self.window, self.relaxed)
         for layer in self.layers:
             x = layer(x, mask)
         return self.norm(x)

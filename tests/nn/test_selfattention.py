@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from depkit.nn import selfattention
 from depkit.nn.selfattention import MultiHeadAttention, SelfAttention, SelfAttentionLayer, sinusoids
 
 LENGTHS = torch.tensor([5, 2])
@@ -71,3 +72,49 @@ def test_padding_changes_nothing(positions):
     for row, length in enumerate(LENGTHS.tolist()):
         alone = encoder(x[row : row + 1, :length], LENGTHS[row : row + 1])
         torch.testing.assert_close(batch[row, :length], alone[0], atol=1e-5, rtol=1e-4)
+
+
+def test_padded_heads_equal_the_textbook(monkeypatch):
+    monkeypatch.setitem(selfattention._HEAD_MULTIPLE, "cpu", 8)
+    test_attention_equals_the_textbook()
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_a_layer_sees_its_window_and_nothing_else(relaxed):
+    torch.manual_seed(0)
+    length = 10
+    encoder = SelfAttention(12, 1, 3, 4, 20, 0.1, 0.1, 0.2, 0.33).eval()
+    encoder.window, encoder.relaxed = 2, relaxed
+    x = torch.randn(1, length, 12, requires_grad=True)
+    free = {0, 1, length - 1} if relaxed else set()
+    for i in range(length):
+        gradient = torch.autograd.grad(encoder(x, torch.tensor([length]))[0, i, 0], x)[0]
+        seen = {j for j in range(length) if gradient[0, j].abs().max() > 0}
+        assert seen == {j for j in range(length) if abs(i - j) <= 2 or i in free or j in free}
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_padding_changes_nothing_in_a_window(relaxed):
+    torch.manual_seed(0)
+    encoder = SelfAttention(
+        12, 2, 3, 4, 20, 0.1, 0.1, 0.2, 0.33, window=1, relaxed=relaxed
+    ).eval()  # fmt: skip
+    x = torch.randn(2, 5, 12)
+    batch = encoder(x, LENGTHS)
+    assert batch.isfinite().all()
+    for row, length in enumerate(LENGTHS.tolist()):
+        alone = encoder(x[row : row + 1, :length], LENGTHS[row : row + 1])
+        torch.testing.assert_close(batch[row, :length], alone[0], atol=1e-5, rtol=1e-4)
+
+
+def test_names_of_weights_stay_as_saved_models_have_them():
+    encoder = SelfAttention(
+        12, 1, 3, 4, 20, 0.0, 0.0, 0.0, 0.0, positions="learned", norm_first=True
+    )  # fmt: skip
+    assert list(encoder.state_dict()) == [
+        "layers.0.attention.query_key_value.weight", "layers.0.attention.output.weight",
+        "layers.0.attention_norm.weight", "layers.0.attention_norm.bias",
+        "layers.0.up.weight", "layers.0.up.bias", "layers.0.down.weight", "layers.0.down.bias",
+        "layers.0.feedforward_norm.weight", "layers.0.feedforward_norm.bias",
+        "norm.weight", "norm.bias", "positions.weight",
+    ]  # fmt: skip

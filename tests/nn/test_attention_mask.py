@@ -1,0 +1,58 @@
+"""Attention masks against their definition, position by position."""
+
+import itertools
+
+import pytest
+import torch
+
+from depkit.nn.attention_mask import attention_mask
+
+LONGEST = 7
+
+
+def may_attend(query: int, key: int, length: int, window: int, relaxed: bool) -> bool:
+    """The definition, for one pair of positions of a sentence of `length`, window > 0."""
+    if query == key:
+        return True
+    if key >= length:
+        return False
+    if abs(query - key) <= window:
+        return True
+    w0, first_word, last_word = 0, 1, length - 1
+    free = [place for place in (w0, first_word, last_word) if place < length]
+    return relaxed and (query in free or key in free)
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+@pytest.mark.parametrize("window", range(1, LONGEST + 2))
+def test_windows_are_their_definition(window, relaxed):
+    lengths = torch.arange(1, LONGEST + 1)
+    mask = attention_mask(lengths, LONGEST, window, relaxed)
+    assert mask.shape == (LONGEST, 1, LONGEST, LONGEST)
+    assert mask.dtype == torch.bool
+    for row, length in enumerate(lengths.tolist()):
+        for query, key in itertools.product(range(LONGEST), repeat=2):
+            expected = may_attend(query, key, length, window, relaxed)
+            assert mask[row, 0, query, key].item() == expected, (length, query, key)
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_no_window_is_all_real_positions(relaxed):
+    mask = attention_mask(torch.tensor([3, 1, 5]), 5, relaxed=relaxed)
+    assert mask.shape == (3, 1, 1, 5)
+    assert mask.dtype == torch.bool
+    assert mask[:, 0, 0].long().tolist() == [[1, 1, 1, 0, 0], [1, 0, 0, 0, 0], [1, 1, 1, 1, 1]]
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_real_positions_never_attend_to_padding_and_all_attend_somewhere(relaxed):
+    for window in range(1, 5):
+        for length in range(1, LONGEST + 1):
+            mask = attention_mask(torch.tensor([length]), LONGEST, window, relaxed)[0, 0]
+            assert not mask[:length, length:].any()
+            assert mask.any(dim=1).all()
+
+
+def test_a_negative_window_is_refused():
+    with pytest.raises(ValueError, match="-1"):
+        attention_mask(torch.tensor([3]), 3, window=-1)
