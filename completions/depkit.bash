@@ -11,9 +11,9 @@ _depkit_value() {
         "train")
             case $2 in
                 --output | -o) echo "directory" ;;
-                --dev | --config | [0-9]*) echo "file" ;;
+                --dev | --config | --features | --dev-features | [0-9]*) echo "file" ;;
                 --dev-split | --set | --seed | --seeds | --epochs | --patience | --max-time | --threads | --encoding) echo "free" ;;
-                --recipe) echo "words bilstm en-ewt li2019-bilstm li2019-selfatt selfatt" ;;
+                --recipe) echo "words bilstm en-ewt finetune kk2018-factored li2019-bert li2019-bilstm li2019-elmo li2019-selfatt selfatt tagger" ;;
                 --init) echo "model" ;;
                 --device) echo "words auto cpu cuda mps" ;;
             esac
@@ -26,10 +26,23 @@ _depkit_value() {
                 --decode) echo "words mst eisner argmax" ;;
                 --root) echo "words auto single multi" ;;
                 --format) echo "words conllu conllx conll09 json" ;;
-                --output | -o | [0-9]*) echo "file" ;;
+                --output | -o | --features | [0-9]*) echo "file" ;;
                 --output-dir) echo "directory" ;;
+                --set | --batch-tokens | --threads | --encoding) echo "free" ;;
                 --device) echo "words auto cpu cuda mps" ;;
-                --batch-tokens | --threads | --encoding) echo "free" ;;
+            esac
+            ;;
+        "tag")
+            case $2 in
+                --model) echo "model" ;;
+                --input) echo "words text lines tokens conllu conllx conll09" ;;
+                --tags) echo "words missing predict" ;;
+                --format) echo "words conllu conllx conll09 json" ;;
+                --output | -o | --features | --config | [0-9]*) echo "file" ;;
+                --output-dir | --work) echo "directory" ;;
+                --folds | --set | --epochs | --seed | --batch-tokens | --threads | --encoding) echo "free" ;;
+                --recipe) echo "words bilstm en-ewt finetune kk2018-factored li2019-bert li2019-bilstm li2019-elmo li2019-selfatt selfatt tagger" ;;
+                --device) echo "words auto cpu cuda mps" ;;
             esac
             ;;
         "eval")
@@ -99,8 +112,9 @@ _depkit_value() {
 _depkit_options() {
     case $1 in
         "") echo "--help --debug" ;;
-        "train") echo "--output --dev --dev-split --recipe --config --set --init --seed --seeds --epochs --patience --max-time --resume --device --threads --encoding --quiet --verbose --help --debug" ;;
-        "parse") echo "--model --input --tags --decode --root --format --output --output-dir --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
+        "train") echo "--output --dev --dev-split --recipe --config --set --features --dev-features --init --seed --seeds --epochs --patience --max-time --resume --device --threads --encoding --quiet --verbose --help --debug" ;;
+        "parse") echo "--model --input --tags --decode --root --format --output --output-dir --features --set --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
+        "tag") echo "--model --input --tags --format --output --output-dir --features --folds --recipe --config --set --epochs --seed --work --resume --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "eval") echo "--punct --subtypes --align --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
         "analyze") echo "--by --bins --preset --metric --confusion --worst --top --rer --confidence --test --seed --train --plot --measure --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;
         "convert") echo "--output --from --to --dependencies --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
@@ -146,7 +160,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$place")
     else
-        reply="words train parse eval analyze convert check stats show info"
+        reply="words train parse tag eval analyze convert check stats show info"
     fi
     COMPREPLY=()
     case $reply in

@@ -110,6 +110,7 @@ def _device(facts: dict[str, Any]) -> str:
 
 def _model(name: str) -> dict[str, Any]:
     """Raises ModelError for a model that is missing or damaged."""
+    from depkit.parsers.config import what_it_reads
     from depkit.parsers.model_directory import (
         CARD,
         CONFIG,
@@ -132,11 +133,13 @@ def _model(name: str) -> dict[str, Any]:
         ("words", config.inputs.word, vocabulary.words),
         ("characters", config.inputs.char, vocabulary.characters),
         (config.inputs.tag_column, config.inputs.tag, vocabulary.tags),
+        ("pretrained vectors", vocabulary.vectors is not None, vocabulary.vectors or ()),
     )
     return {
         "directory": str(directory),
         "bytes": sum(path.stat().st_size for path in parts if path.is_file()),
         "parameters": _parameters(directory / WEIGHTS),
+        "inputs": what_it_reads(config.inputs),
         "reads": {kind: len(table) - len(SPECIAL) for kind, size, table in inputs if size},
         "predicts": {column: len(table) for column, table in vocabulary.columns.items()},
         "tokenizer": {"parameters": _parameters(tokenizer)} if tokenizer.is_file() else None,
@@ -172,19 +175,21 @@ def _model_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     names = {"deprel": "relations", "lemma": "lemma rules"}
     predicts = [f"{count:,} {names.get(name, name)}" for name, count in facts["predicts"].items()]
     tokenizer = facts["tokenizer"]
-    decoder = facts["decoder"]
+    decoder = ", ".join([facts["decoder"]["algorithm"], f"{facts['decoder']['root']} root"])
+    decoding = [("decoder", decoder)] if "deprel" in facts["predicts"] else []
     return [
         ("directory", f"{facts['directory']}, {_size(facts['bytes'])}"),
         ("parameters", f"{facts['parameters']:,}"),
+        ("inputs", ", ".join(facts["inputs"])),
         ("reads", ", ".join(f"{count:,} {name}" for name, count in facts["reads"].items())),
-        ("predicts", ", ".join(["heads", *predicts])),
+        ("predicts", ", ".join(["heads"] * ("deprel" in facts["predicts"]) + predicts)),
         (
             "raw text",
             f"yes, by a tokenizer of {tokenizer['parameters']:,} parameters"
             if tokenizer
             else "no: it has no tokenizer",
         ),
-        ("decoder", ", ".join([decoder["algorithm"], f"{decoder['root']} root"])),
+        *decoding,
     ]
 
 

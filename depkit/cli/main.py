@@ -15,6 +15,7 @@ from depkit.cli.info import info_command
 from depkit.cli.parse import parse_command
 from depkit.cli.show import show_command
 from depkit.cli.stats import stats_command
+from depkit.cli.tag import tag_command
 from depkit.cli.train import train_command
 from depkit.parsers.config import ConfigError
 
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 app.command("train")(train_command)
 app.command("parse")(parse_command)
+app.command("tag")(tag_command)
 app.command("eval")(evaluate_command)
 app.command("analyze")(analyze_command)
 app.command("convert")(convert_command)

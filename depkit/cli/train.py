@@ -5,6 +5,7 @@ import re
 import shutil
 import statistics
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,6 +34,11 @@ def train_command(
         list[str] | None,
         typer.Option(help="One setting over both, e.g. encoder.layers=4; repeatable."),
     ] = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(help="ELMo vectors (HDF5) of a TRAIN file; once for each, in order."),
+    ] = None,
+    dev_features: Annotated[str, typer.Option(help="Those of the dev treebank.")] = "",
     init: Annotated[
         str, typer.Option(help="Start from this model: its parts, weights, words, tokenizer.")
     ] = "",
@@ -64,6 +70,12 @@ def train_command(
     """
     if bool(dev) == (dev_split is not None):
         raise typer.BadParameter("name either --dev FILE or --dev-split SHARE")
+    if features and len(features) != len(train):
+        raise typer.BadParameter(
+            f"--features names {len(features)} files for {len(train)} of TRAIN"
+        )
+    if features and bool(dev) != bool(dev_features):
+        raise typer.BadParameter("with --features, --dev and --dev-features go together")
     limit = _seconds(max_time)
     directory = Path(output)
     if directory.exists() and not directory.is_dir():
@@ -79,6 +91,7 @@ def train_command(
         CARD,
         CONFIG,
         TOKENIZER,
+        TRANSFORMER,
         VOCABULARY,
         WEIGHTS,
         find_model,
@@ -93,6 +106,7 @@ def train_command(
     from depkit.training.loop import train as run
     from depkit.training.progress import Progress
     from depkit.training.recipe import adopt, make_recipe, parts
+    from depkit.training.sources import Files, find_sources
     from depkit.training.tokenizer import provide_tokenizer
 
     settings = list(set or [])
@@ -107,20 +121,27 @@ def train_command(
         )
     if threads:
         torch.set_num_threads(threads)
-    train_sentences = read_treebanks(train, encoding)
+    files = [read_treebanks([path], encoding, chosen.scorer.tree) for path in train]
+    train_sentences = list(chain.from_iterable(files))
     if dev_split is not None:
         train_sentences, dev_sentences = split(train_sentences, dev_split)
     else:
-        dev_sentences = read_treebanks([dev], encoding)
+        dev_sentences = read_treebanks([dev], encoding, chosen.scorer.tree)
+    vectors = [Files(*pair) for pair in zip(features or [], files, strict=False)]
+    vectors += [Files(dev_features, dev_sentences)] if dev_features else []
     chosen = settle(chosen, train_sentences)
     if initial:
         chosen = adopt(chosen, initial.config)
     for sentence in (*train_sentences, *dev_sentences):
         check_tags(sentence, chosen.inputs)
+    chosen, sources = find_sources(
+        chosen, train_sentences, dev_sentences, place, vectors, initial,
+        Progress(directory, quiet).say,
+    )  # fmt: skip
     if verbose and not quiet:
         print(f"# on {place}\n{to_toml(chosen)}", file=sys.stderr)
 
-    for finding in findings(train_sentences, dev_sentences, chosen.decoder):
+    for finding in findings(train_sentences, dev_sentences, chosen.decoder, chosen.scorer.tree):
         if not quiet:
             print(f"depkit: note: {finding}", file=sys.stderr)
     directory.mkdir(parents=True, exist_ok=True)
@@ -143,7 +164,7 @@ def train_command(
                     shutil.copy(directory / TOKENIZER, beside)
             state = run(
                 chosen, train_sentences, dev_sentences, place_of_seed, place, number,
-                resume, limit, initial, Progress(place_of_seed, quiet),
+                resume, limit, initial, Progress(place_of_seed, quiet), sources,
             )  # fmt: skip
             write_card(place_of_seed, chosen, state, len(train_sentences), len(dev_sentences))
             states.append(state)
@@ -156,6 +177,11 @@ def train_command(
         raise
     if seeds > 1:
         best = max(states, key=lambda state: state.best)
+        if (directory / f"seed-{best.seed}" / TRANSFORMER).exists():
+            shutil.copytree(
+                directory / f"seed-{best.seed}" / TRANSFORMER, directory / TRANSFORMER,
+                dirs_exist_ok=True,
+            )  # fmt: skip
         for name in (CONFIG, VOCABULARY, WEIGHTS, CARD):
             with atomic(directory / name) as beside:
                 shutil.copy(directory / f"seed-{best.seed}" / name, beside)

@@ -4,7 +4,6 @@ A cache file is a NumPy .npy of half precision; its name says what the features 
 """
 
 import errno
-import fcntl
 import hashlib
 import io
 import os
@@ -197,17 +196,26 @@ def _locked(path: Path) -> tuple[Path, BinaryIO]:
         beside = path.with_name(f".{path.stem}.{secrets.token_hex(8)}.part")
         file = open(beside, "xb")
         with suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX)
+            _lock(file)
         if beside.exists():  # or another process took it for abandoned before it was locked
             return beside, file
         file.close()
+
+
+def _lock(file: BinaryIO) -> None:
+    """Locks a file; OSError where another process has, or where there are no locks."""
+    try:
+        import fcntl
+    except ModuleNotFoundError:
+        raise OSError(errno.ENOTSUP, "no locks") from None  # Windows
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _remove_abandoned(directory: Path) -> None:
     """Removes what killed processes left half-written: files that nobody locks."""
     for beside in directory.glob(".*.part"):
         with suppress(OSError), open(beside, "rb+") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(file)
             beside.unlink()
 
 

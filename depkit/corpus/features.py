@@ -93,7 +93,7 @@ def _shape(file: "File") -> Shape:
         raise FormatError(name, 0, "", f'no dataset "0" in it; features are {_SCHEME}')
     sizes = _sizes(first)
     if sizes is None:
-        raise FormatError(name, 0, "", _odd(first, f"{name}:0"))
+        raise FormatError(name, 0, "", _odd(first, "0"))
     layers, _, width = sizes
     # AllenNLP's sentence_to_index is a text and no sentence
     return Shape(layers, width, sum(key.isdecimal() for key in file))

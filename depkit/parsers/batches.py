@@ -1,19 +1,25 @@
 """Sentences as arrays, and padded batches of them, without a loop over tokens."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.config import ParserConfig
+from depkit.parsers.config import Context, ParserConfig
+from depkit.parsers.pieces import PieceBatch, cut, find_frame, piece_batch
+from depkit.parsers.transformer import Transformer
 from depkit.parsers.vocabulary import LONGEST_WORD, PAD, ROOT, Vocabulary, symbols_of
 
 IGNORED = -100  # a target that counts in no loss
 _WIDTHS = (4, 8, 16, LONGEST_WORD)  # distinct forms are read in groups of so many characters
 _FORMS = 32  # groups of forms are filled up to a multiple of it
+
+# starts and sizes of a batch's sentences in the dataset, and the length that they are padded to
+Cut = Callable[[np.ndarray, np.ndarray, int], PieceBatch]
 
 
 @dataclass(frozen=True)
@@ -21,21 +27,29 @@ class Dataset:
     """Sentences laid end to end: a padding entry, then for each w0 and its words.
 
     sizes, starts: [sentences], on the host: words and w0, and where w0 lies. form: [total],
-    on the host: the number of the distinct form. The tensors lie on the device:
-    word, tag, head, [total]; targets by column, [total]; characters: [forms, LONGEST_WORD];
-    form_sizes: [forms], also on the host as `form_widths`.
+    on the host: the number of the distinct form, of `forms`. The tensors lie on the device:
+    word, tag, head, vector (the row of pretrained vectors), [total]; targets by column, [total];
+    characters: [forms, LONGEST_WORD]; form_sizes: [forms], also on the host as `form_widths`.
+    form_vectors: [forms, features], if the characters have been read already. context: [total,
+    layers, width] on the host (it may be a file), and cut, what makes a batch's pieces for a
+    transformer: contextual vectors come by one of the two, or not at all.
     """
 
     sizes: np.ndarray
     starts: np.ndarray
     form: np.ndarray
+    forms: list[str]
     form_widths: np.ndarray
     word: Tensor
+    vector: Tensor
     tag: Tensor
     head: Tensor
     targets: dict[str, Tensor]
     characters: Tensor
     form_sizes: Tensor
+    form_vectors: Tensor | None = None
+    context: np.ndarray | None = None
+    cut: Cut | None = None
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -46,22 +60,28 @@ class Batch:
     """Padded sentences on a device, w0 first.
 
     sentences: [batch], on the host: their numbers; sizes likewise: their words and w0.
-    lengths: [batch], the same on the device. word, tag, form: [batch, length]; form numbers
-    rows of characters: [forms, longest], form_sizes: [forms], in groups of (end, width).
+    lengths: [batch], the same on the device. word, vector, tag, form: [batch, length]; form
+    numbers rows of form_vectors: [forms, features] or, where that is None, of characters:
+    [forms, longest], form_sizes: [forms], in groups of (end, width).
     head and the targets by column: [batch, length], gold, IGNORED where nothing counts.
+    context: [batch, length, layers, width], or pieces to read it from.
     """
 
     sentences: np.ndarray
     sizes: np.ndarray
     lengths: Tensor
     word: Tensor
+    vector: Tensor
     tag: Tensor
     form: Tensor
+    form_vectors: Tensor | None
     characters: Tensor
     form_sizes: Tensor
     groups: list[tuple[int, int]]
     head: Tensor
     targets: dict[str, Tensor]
+    context: Tensor | None
+    pieces: PieceBatch | None
 
 
 def encode(
@@ -70,23 +90,31 @@ def encode(
     config: ParserConfig,
     device: torch.device,
     targets: bool = True,
+    context: np.ndarray | Sequence[np.ndarray] | None = None,
+    transformer: Transformer | None = None,
 ) -> Dataset:
     """Sentences as a Dataset on a device. Words without a head count in no loss.
 
-    targets: whether gold columns go along; parsing has no use for them.
+    targets: whether gold columns go along; parsing has no use for them. context: contextual
+    vectors, [total, layers, width], or w0's and the words' of each sentence; without them, what
+    the transformer is to read is prepared, if there is one.
     """
-    sizes = np.array([len(sentence) + 1 for sentence in sentences], dtype=np.int64)
-    starts = np.concatenate(([1], 1 + np.cumsum(sizes)))[:-1]
+    sizes, starts = layout(sentences)
+    if isinstance(context, Sequence):
+        context = np.concatenate((np.zeros_like(context[0][:1]), *context))
     forms: dict[str, int] = {"": 0, "\n": 1}  # padding and w0; no form is either
     tag_column, lower = config.inputs.tag_column, config.inputs.lowercase
     word, form, tag, head = [PAD], [0], [PAD], [IGNORED]
     tables = vocabulary.columns if targets else {}
     columns: dict[str, list[int]] = {name: [IGNORED] for name in tables}
     words, tags = vocabulary.words.numbers, vocabulary.tags.numbers
+    vector = [PAD]
     for sentence in sentences:
         shown = map(str.lower, sentence.form) if lower else sentence.form
         word += [ROOT, *(words.get(each, 1) for each in shown)]
         form += [1, *(forms.setdefault(each, len(forms)) for each in sentence.form)]
+        if vocabulary.vectors:
+            vector += [ROOT, *map(vocabulary.vector_of, sentence.form)]
         if config.inputs.tag:
             tag += [ROOT, *(tags.get(each, 1) for each in getattr(sentence, tag_column))]
         head += [IGNORED, *(each if each >= 0 else IGNORED for each in sentence.head)]
@@ -100,10 +128,30 @@ def encode(
         return torch.as_tensor(np.asarray(numbers, dtype=np.int64), device=device)
 
     return Dataset(
-        sizes, starts, np.array(form, dtype=np.int64), form_sizes, put(word),
-        put(tag if config.inputs.tag else word), put(head),
+        sizes, starts, np.array(form, dtype=np.int64), list(forms), form_sizes, put(word),
+        put(vector if vocabulary.vectors else word), put(tag if config.inputs.tag else word),
+        put(head),
         {name: put(column) for name, column in columns.items()},
-        put(characters), put(form_sizes),
+        put(characters), put(form_sizes), context=context,
+        cut=make_cut(sentences, transformer, config.inputs.context, device)
+        if transformer and context is None else None,
+    )  # fmt: skip
+
+
+def layout(sentences: Sequence[Sentence]) -> tuple[np.ndarray, np.ndarray]:
+    """The sizes and starts of a Dataset."""
+    sizes = np.array([len(sentence) + 1 for sentence in sentences], dtype=np.int64)
+    return sizes, np.concatenate(([1], 1 + np.cumsum(sizes)))[:-1]
+
+
+def make_cut(
+    sentences: Sequence[Sentence], transformer: Transformer, config: Context, device: torch.device
+) -> Cut:
+    """What makes the pieces of a batch of these sentences."""
+    pieces = cut([sentence.form for sentence in sentences], transformer.tokenizer)
+    return partial(
+        piece_batch, pieces, frame=find_frame(transformer.tokenizer, transformer.longest),
+        pooling=config.pooling, overlap=config.overlap, device=device,
     )  # fmt: skip
 
 
@@ -125,27 +173,40 @@ def make_batch(data: Dataset, sentences: np.ndarray) -> Batch:
     built anew for every shape.
     """
     device = data.word.device
-    sizes = data.sizes[sentences]
+    sizes, starts = data.sizes[sentences], data.starts[sentences]
     length = rounded_length(int(sizes.max()))
     place = np.arange(length)
-    index = np.where(place < sizes[:, None], data.starts[sentences][:, None] + place, 0)
-    distinct, form = np.unique(data.form[index], return_inverse=True)
-    chosen, rank, groups = _grouped(distinct, data.form_widths)
-    parts = [index.ravel(), rank[form].ravel(), chosen, sizes]
-    sent = torch.as_tensor(np.concatenate(parts))
-    if device.type == "cuda":
-        sent = sent.pin_memory().to(device, non_blocking=True)
+    index = np.where(place < sizes[:, None], starts[:, None] + place, 0)
+    groups: list[tuple[int, int]] = []
+    form, chosen = data.form[index], np.zeros(0, dtype=np.int64)
+    if data.form_vectors is None:
+        distinct, inverse = np.unique(form, return_inverse=True)
+        chosen, rank, groups = grouped_forms(distinct, data.form_widths)
+        form = rank[inverse]
+    parts = [index.ravel(), form.ravel(), chosen, sizes]
+    sent = send(torch.as_tensor(np.concatenate(parts)), device)
     flat, form_place, forms, lengths = sent.split([len(part) for part in parts])
     shape = (len(sentences), length)
+    context = None
+    if data.context is not None:
+        context = send(torch.from_numpy(data.context[index]), device)
     return Batch(
-        sentences, sizes, lengths, data.word[flat].view(shape), data.tag[flat].view(shape),
-        form_place.view(shape), data.characters[forms], data.form_sizes[forms], groups,
-        data.head[flat].view(shape),
+        sentences, sizes, lengths, data.word[flat].view(shape), data.vector[flat].view(shape),
+        data.tag[flat].view(shape), form_place.view(shape), data.form_vectors,
+        data.characters[forms], data.form_sizes[forms], groups, data.head[flat].view(shape),
         {name: column[flat].view(shape) for name, column in data.targets.items()},
+        context, data.cut(starts, sizes, length) if data.cut else None,
     )  # fmt: skip
 
 
-def _grouped(
+def send(tensor: Tensor, device: torch.device) -> Tensor:
+    """A tensor of the host on the device; a GPU is not waited for."""
+    if device.type != "cuda":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
+
+
+def grouped_forms(
     distinct: np.ndarray, widths: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
     """Distinct forms in groups of similar width, each filled up with the padding form.

@@ -9,13 +9,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from depkit.nn.biaffine import MLP, ArcScorer, LabelScorer
-from depkit.nn.charlstm import CharLSTM
-from depkit.nn.dropout import InputDropout, SharedDropout
+from depkit.nn.dropout import SharedDropout
+from depkit.nn.factored import Factored
 from depkit.nn.lstm import BiLSTM
 from depkit.nn.selfattention import SelfAttention
 from depkit.parsers.batches import IGNORED, Batch
-from depkit.parsers.config import Encoder, Inputs, ParserConfig
-from depkit.parsers.vocabulary import UNKNOWN, Vocabulary
+from depkit.parsers.config import Encoder, ParserConfig
+from depkit.parsers.inputs import InputLayer
+from depkit.parsers.transformer import Transformer
+from depkit.parsers.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -32,64 +34,37 @@ class Scores:
     columns: dict[str, Tensor]
 
 
-class InputLayer(nn.Module):
-    """x_i = word, tag and characters of a token, concatenated (Eq. 2), with their dropout."""
-
-    def __init__(self, config: Inputs, vocabulary: Vocabulary) -> None:
-        super().__init__()
-        self.word = self.tag = self.char = None
-        weights = []
-        if config.word:
-            self.word = nn.Embedding(len(vocabulary.words), config.word, padding_idx=0)
-            weights.append(2.0)
-        if config.tag:
-            self.tag = nn.Embedding(len(vocabulary.tags), config.tag, padding_idx=0)
-            nn.init.zeros_(self.tag.weight.data[UNKNOWN])  # never trained: each tag is known
-            weights.append(1.0)
-        if config.char:
-            self.char = CharLSTM(
-                len(vocabulary.characters), config.char_embedding, config.char,
-                config.char_dropout,
-            )  # fmt: skip
-            nn.init.zeros_(self.char.embedding.weight.data[UNKNOWN])  # likewise
-            weights.append(1.0)
-        self.features = config.word + config.tag + config.char
-        self.part_dropout = InputDropout(config.part_dropout, weights)
-
-    def forward(self, batch: Batch) -> Tensor:
-        """-> [batch, length, features]."""
-        parts = []
-        if self.word is not None:
-            parts.append(self.word(batch.word))
-        if self.tag is not None:
-            parts.append(self.tag(batch.tag))
-        if self.char is not None:
-            forms = self.char(batch.characters, batch.form_sizes, batch.groups)
-            parts.append(functional.embedding(batch.form, forms))
-        return torch.cat(self.part_dropout(parts), dim=-1)
-
-
 class BiaffineNetwork(nn.Module):
-    """Inputs, encoder, arc and label scorers, and a classifier for each further column."""
+    """Inputs, encoder, arc and label scorers, and a classifier for each further column.
 
-    def __init__(self, config: ParserConfig, vocabulary: Vocabulary) -> None:
+    A tagger (scorer.tree is false) has no arc and label scorers. transformer: where
+    inputs.context.source asks for one.
+    """
+
+    def __init__(
+        self, config: ParserConfig, vocabulary: Vocabulary, transformer: Transformer | None = None
+    ) -> None:
         super().__init__()
-        self.inputs = InputLayer(config.inputs, vocabulary)
-        self.input_dropout = SharedDropout(config.inputs.dropout)
+        self.inputs = InputLayer(config.inputs, vocabulary, transformer)
         features = self.inputs.features
         self.projection: nn.Module = nn.Identity()
-        if config.encoder.kind == "selfatt" and features != config.encoder.size:
+        attends = config.encoder.kind in ("selfatt", "factored")
+        if attends and features != config.encoder.size:
             self.projection = nn.Linear(features, config.encoder.size)
             features = config.encoder.size
+        # an encoder that adds positions drops after that
+        self.input_dropout = SharedDropout(0.0 if attends else config.inputs.dropout)
         self.encoder = make_encoder(config.encoder, features, config.inputs.dropout)
         size, dropout = self.encoder.features, config.scorer.dropout
         self.encoder_dropout = SharedDropout(dropout)
-        self.arc_dependent = MLP(size, config.scorer.arc, dropout)
-        self.arc_head = MLP(size, config.scorer.arc, dropout)
-        self.arc = ArcScorer(config.scorer.arc)
-        self.label_dependent = MLP(size, config.scorer.label, dropout)
-        self.label_head = MLP(size, config.scorer.label, dropout)
-        self.label = LabelScorer(config.scorer.label, len(vocabulary.columns["deprel"]))
+        self.tree = config.scorer.tree
+        if self.tree:
+            self.arc_dependent = MLP(size, config.scorer.arc, dropout)
+            self.arc_head = MLP(size, config.scorer.arc, dropout)
+            self.arc = ArcScorer(config.scorer.arc)
+            self.label_dependent = MLP(size, config.scorer.label, dropout)
+            self.label_head = MLP(size, config.scorer.label, dropout)
+            self.label = LabelScorer(config.scorer.label, len(vocabulary.columns["deprel"]))
         self.columns = nn.ModuleDict(
             {
                 name: nn.Sequential(
@@ -102,15 +77,21 @@ class BiaffineNetwork(nn.Module):
 
     def mlps(self) -> list[nn.Module]:
         """The layers between the encoder and the scorers, and the columns' classifiers."""
+        if not self.tree:
+            return [self.columns]
         return [
             self.arc_dependent, self.arc_head, self.label_dependent, self.label_head, self.columns,
         ]  # fmt: skip
 
+    @property
+    def transformer(self) -> Transformer | None:
+        """What gives contextual vectors, frozen or trained, if anything does."""
+        context = self.inputs.context
+        return context.transformer if context is not None else None
+
     def encode(self, batch: Batch) -> Tensor:
         """-> [batch, length, encoder features]."""
-        x = self.projection(self.inputs(batch))
-        if not isinstance(self.encoder, SelfAttention):  # which drops after adding positions
-            x = self.input_dropout(x)
+        x = self.input_dropout(self.projection(self.inputs(batch)))
         return self.encoder_dropout(self.encoder(x, batch.lengths))
 
     def arc_scores(self, encoded: Tensor, batch: Batch) -> Tensor:
@@ -123,6 +104,12 @@ class BiaffineNetwork(nn.Module):
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy of gold heads (Eq. 5), of labels at gold heads, and of tags."""
         encoded = self.encode(batch)
+        loss = self._tree_loss(encoded, batch) if self.tree else encoded.new_zeros(())
+        for name, classifier in self.columns.items():
+            loss = loss + _cross_entropy(classifier(encoded), batch.targets[name])
+        return loss
+
+    def _tree_loss(self, encoded: Tensor, batch: Batch) -> Tensor:
         # a broken treebank can make a word its own head; there is no such arc to learn
         place = torch.arange(encoded.shape[1], device=encoded.device)
         head = batch.head.masked_fill(batch.head == place, IGNORED)
@@ -130,10 +117,12 @@ class BiaffineNetwork(nn.Module):
         dependent, at_head = self.label_dependent(encoded), self.label_head(encoded)
         label = self.label(dependent, _pick(at_head, head.clamp(min=0)))
         known = batch.targets["deprel"].masked_fill(head == IGNORED, IGNORED)
-        loss = loss + _cross_entropy(label, known)
-        for name, classifier in self.columns.items():
-            loss = loss + _cross_entropy(classifier(encoded), batch.targets[name])
-        return loss
+        return loss + _cross_entropy(label, known)
+
+    def tag_scores(self, batch: Batch) -> dict[str, Tensor]:
+        """The scores of the columns beside the tree, [batch, length, value] each."""
+        encoded = self.encode(batch)
+        return {name: each(encoded).float() for name, each in self.columns.items()}
 
     def score(self, batch: Batch) -> Scores:
         """The scores of a batch; labels are scored for the heads that `label_at` is given."""
@@ -147,15 +136,36 @@ class BiaffineNetwork(nn.Module):
         return Scores(self.arc_scores(encoded, batch), label_at, columns)
 
 
-def make_encoder(config: Encoder, features: int, dropout: float) -> BiLSTM | SelfAttention:
+class NoEncoder(nn.Module):
+    """Inputs that are contextual already go straight to the scorers."""
+
+    def __init__(self, features: int) -> None:
+        super().__init__()
+        self.features = features
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """x: [batch, length, features], as it is returned."""
+        return x
+
+
+def make_encoder(
+    config: Encoder, features: int, dropout: float
+) -> BiLSTM | SelfAttention | Factored | NoEncoder:
     """The encoder that the configuration names. A new one is a new line here."""
     if config.kind == "bilstm":
         return BiLSTM(features, config.size, config.layers, config.dropout)
-    return SelfAttention(
+    if config.kind == "none":
+        return NoEncoder(features)
+    make = Factored if config.kind == "factored" else SelfAttention
+    encoder = make(
         features, config.layers, config.heads, config.head_size, config.feedforward,
         config.attention_dropout, config.feedforward_dropout, config.residual_dropout,
         dropout, config.positions, norm_first=config.norm_first,
+        window=config.window, relaxed=config.relaxed,
     )  # fmt: skip
+    if isinstance(encoder, Factored):
+        encoder.attend = config.attend
+    return encoder
 
 
 def _pick(x: Tensor, places: Tensor) -> Tensor:

@@ -1,7 +1,9 @@
 """What a parser is made of, as data; every field is a key of a recipe's TOML."""
 
 import dataclasses
+import tomllib
 import typing
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
@@ -10,9 +12,51 @@ Column = Literal["lemma", "upos", "xpos", "feats"]
 
 # Settings of which nothing less makes sense; other numbers are 0 at least, dropouts under 1.
 _FROM_ONE = frozenset(
-    "layers size heads head_size feedforward arc label tag_hidden char_embedding word_min_count"
-    " epochs patience batch_tokens batch_characters accumulate decay_updates embedding".split()
+    "layers heads head_size feedforward arc label tag_hidden char_embedding word_min_count"
+    " epochs patience batch_tokens batch_characters accumulate decay_updates embedding"
+    " encoder.size tokenizer.size".split()
 )
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Pretrained word vectors. Their mean stands for an unknown word, or all are kept.
+
+    A word is looked up as it is, then in lower case. keep: "treebank" holds the vectors of
+    train's and dev's words, "all" every one, for words that come up in parsing.
+    """
+
+    file: str = ""  # GloVe, word2vec or fastText; "" for none
+    combine: Literal["sum", "concat"] = "sum"  # with the trainable word embedding
+    keep: Literal["treebank", "all"] = "treebank"
+    tune: bool = False  # train them, too
+    scale: bool = True  # divide them by the standard deviation of all their numbers
+    width: int = 0  # of a vector; found in training
+
+
+@dataclass(frozen=True)
+class Context:
+    """Contextual vectors of a word: a transformer's, or ones computed beforehand (ELMo).
+
+    To replace the word embedding, leave that out (inputs.word=0); else they stand beside it.
+    layers: "single" takes the top-th layer from the top (1 is the last), "average" the mean of
+    the `top` last ones, "mix" their learned weighted sum; 0 is all, the embeddings among them.
+    """
+
+    source: Literal["none", "transformer", "elmo"] = "none"
+    model: str = ""  # a Hugging Face encoder: a directory, or a name on the hub
+    revision: str = ""  # on the hub; found in training, as is what follows on digest
+    layers: Literal["single", "average", "mix"] = "average"
+    top: int = 4
+    pooling: Literal["first", "last", "mean"] = "mean"  # of a word's pieces
+    size: int = 100  # what they are projected to; 0: as they are
+    dropout: float = 0.0  # of single numbers, before the projection
+    tune: bool = False  # train the transformer, too
+    overlap: int = 64  # pieces that two windows share, where a sentence needs several
+    checkpointing: bool = False  # tune in less memory and more time
+    digest: str = ""  # of the transformer's files
+    available: int = 0  # layers there are
+    width: int = 0  # of a layer
 
 
 @dataclass(frozen=True)
@@ -21,21 +65,32 @@ class Inputs:
 
     word: int = 100
     word_min_count: int = 2  # rarer words are unknown
+    word_unknown: float = 0.0  # z: in training, one of c occurrences is unknown by z / (z + c)
     lowercase: bool = True
     tag: int = 0
     tag_column: Literal["upos", "xpos"] = "xpos"
-    char: int = 0  # the CharLSTM's output
-    char_embedding: int = 64
+    char: int = 0  # the vector made of the characters
+    char_kind: Literal["lstm", "concat"] = "lstm"
+    char_embedding: int = 64  # concat: 16 of them, projected to `char` unless as wide
     char_dropout: float = 0.0
+    combine: Literal["concat", "sum"] = "concat"  # of word, tag, characters, context
     part_dropout: float = 0.33  # of a token's word, tag, characters, each on its own
     dropout: float = 0.33  # of the features, one mask a sentence
+    vectors: Vectors = field(default_factory=Vectors)
+    context: Context = field(default_factory=Context)
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """BiLSTM (layers, size a direction) or self-attention (layers, size and the rest)."""
+    """BiLSTM (layers, size a direction), self-attention, plain or factored (layers, size and
+    the rest; factored: content and positions have `size` each), or none.
 
-    kind: Literal["bilstm", "selfatt"] = "bilstm"
+    window: how far a word attends (0: no bound); relaxed: w0, the first and the last word attend
+    and are attended to from everywhere; attend: by layer, or once for all, whether contents or
+    positions alone are compared (factored; Kitaev and Klein 2018, sections 3.2 and 3.3).
+    """
+
+    kind: Literal["bilstm", "selfatt", "factored", "none"] = "bilstm"
     layers: int = 3
     size: int = 400
     dropout: float = 0.33  # bilstm: between layers
@@ -47,12 +102,16 @@ class Encoder:
     residual_dropout: float = 0.2
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     norm_first: bool = False  # the paper normalises after each sublayer
+    window: int = 0
+    relaxed: bool = False
+    attend: list[Literal["both", "content", "position"]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """The MLPs' sizes, and the columns predicted beside the tree."""
+    """The MLPs' sizes, and the columns predicted beside the tree, or (a tagger) instead."""
 
+    tree: bool = True
     arc: int = 500
     label: int = 100
     dropout: float = 0.33
@@ -127,11 +186,94 @@ def _checked(hint: Any, value: Any, name: str) -> Any:
         raise ConfigError(f"{name} is {value!r}; it takes a value of type {hint.__name__}")
     if hint in (int, float):
         key = name.rpartition(".")[2]
-        least = 1 if key in _FROM_ONE else 0
+        least = 1 if key in _FROM_ONE or name in _FROM_ONE else 0
         if not value >= least or (key.endswith("dropout") and value >= 1):
             bounds = "from 0 to less than 1" if key.endswith("dropout") else f"{least} or more"
             raise ConfigError(f"{name} is {value!r}; it takes {bounds}")
     return value
+
+
+def overlay(tables: dict[str, Any], over: dict[str, Any]) -> None:
+    """Put values over those in nested tables."""
+    for key, value in over.items():
+        if isinstance(value, dict) and isinstance(tables.get(key), dict):
+            overlay(tables[key], value)
+        else:
+            tables[key] = value
+
+
+def nested(setting: str) -> dict[str, Any]:
+    """`a.b=VALUE` as tables; the value as TOML, else as a bare string."""
+    key, equals, text = setting.partition("=")
+    if not equals or not key.strip():
+        raise ConfigError(f"{setting!r} is not KEY=VALUE, for example training.epochs=10")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    nested: Any = value
+    for part in reversed(key.strip().split(".")):
+        nested = {part: nested}
+    return nested
+
+
+def at_test_time(config: ParserConfig, settings: Sequence[str]) -> ParserConfig:
+    """A trained parser's configuration with other settings of those that are not trained.
+
+    Raises ConfigError for any other.
+    """
+    known = ("encoder.window", "encoder.relaxed", "encoder.attend")
+    tables = dataclasses.asdict(config)
+    for setting in settings:
+        if setting.partition("=")[0].strip() not in known:
+            raise ConfigError(
+                f"{setting!r} cannot be set in parsing; what can is {', '.join(known)}"
+            )
+        overlay(tables, nested(setting))
+    changed = from_dict(ParserConfig, tables)
+    check_encoder(changed.encoder)
+    return changed
+
+
+def check_encoder(encoder: Encoder) -> None:
+    """Raises ConfigError for settings of an encoder that do not go together."""
+    if encoder.attend and encoder.kind != "factored":
+        raise ConfigError("encoder.attend is for encoder.kind=factored")
+    if len(encoder.attend) not in (0, 1, encoder.layers):
+        raise ConfigError(
+            f"encoder.attend has {len(encoder.attend)} entries for {encoder.layers} layers; it"
+            " takes one for all, or one a layer"
+        )
+    if encoder.window and encoder.kind not in ("selfatt", "factored"):
+        raise ConfigError("encoder.window is for encoder.kind=selfatt or factored")
+
+
+def what_it_reads(inputs: Inputs) -> list[str]:
+    """What a word is made of, in words."""
+    vectors, context = inputs.vectors, inputs.context
+    characters = {"lstm": "characters", "concat": "characters (CharConcat)"}[inputs.char_kind]
+    file = vectors.file.replace("\\", "/").rpartition("/")[2]
+    vector_kind = f"pretrained vectors ({file}, {'tuned' if vectors.tune else 'frozen'})"
+    chosen = {
+        "single": f"layer {context.available - context.top} of {context.available - 1}",
+        "average": f"average of the {context.top or context.available} last layers",
+        "mix": f"mix of the {context.top or context.available} last layers",
+    }[context.layers]
+    revision = f" at revision {context.revision}" if context.revision else f", {context.digest}"
+    contextual = {
+        "none": "",
+        "transformer": f"transformer {context.model}{revision}"
+        f" ({'tuned' if context.tune else 'frozen'}, {chosen})",
+        "elmo": f"ELMo vectors ({chosen})",
+    }[context.source]
+    parts = [
+        (inputs.word, "words"),
+        (vectors.file, vector_kind),
+        (inputs.char, characters),
+        (inputs.tag, f"tags ({inputs.tag_column})"),
+        (contextual, contextual),
+    ]
+    return [told for there, told in parts if there]
 
 
 def to_toml(config: Any) -> str:

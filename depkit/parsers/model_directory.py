@@ -1,9 +1,11 @@
-"""A model on disk: config.toml, vocab.json, model.safetensors, README.md and, where the
-treebank has a text, tokenizer.safetensors. Nothing is pickled."""
+"""A model on disk: config.toml, vocab.json, model.safetensors, README.md; where the treebank
+has a text, tokenizer.safetensors; where a transformer was trained, too, the description of it
+in transformer/. One that was not is named in config.toml. Nothing is pickled."""
 
 import dataclasses
 import json
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -14,15 +16,29 @@ from torch import nn
 from depkit.corpus.files import PathLike, atomic
 from depkit.nn.quantized import can_quantize, quantize
 from depkit.parsers.biaffine import BiaffineNetwork
-from depkit.parsers.config import ConfigError, ParserConfig, from_dict, to_toml
+from depkit.parsers.config import (
+    ConfigError,
+    Context,
+    ParserConfig,
+    at_test_time,
+    from_dict,
+    to_toml,
+)
 from depkit.parsers.multiword import MultiwordTable
 from depkit.parsers.parser import Parser, best_precision, find_device
 from depkit.parsers.tokenizer import SPACE, Tokenizer, TokenizerNetwork
+from depkit.parsers.transformer import (
+    Transformer,
+    from_description,
+    load_transformer,
+    save_description,
+)  # fmt: skip
 from depkit.parsers.vocabulary import Table, Vocabulary
 
 FORMAT_VERSION = 1
 CONFIG, VOCABULARY, WEIGHTS, CARD = "config.toml", "vocab.json", "model.safetensors", "README.md"
 TOKENIZER = "tokenizer.safetensors"
+TRANSFORMER = "transformer"
 BUNDLED = Path(__file__).parent.parent / "models"
 DEFAULT = "en-ewt"
 
@@ -55,18 +71,21 @@ def load(
     device: str = "auto",
     precision: str = "auto",
     threads: int | None = None,
+    settings: Sequence[str] | None = None,
 ) -> Parser:
     """The parser in a model directory, or the bundled one of that name, ready to parse.
 
     device: "auto", "cpu", "cuda", "cuda:1", "mps"; precision: "float32", "bfloat16", "int8" (a
     BiLSTM on a CPU), "auto" (bfloat16 where the device computes in it, else int8 where that
-    works); threads: on the CPU, None for torch's own.
+    works); threads: on the CPU, None for torch's own. settings: see
+    `config.at_test_time`.
     Raises ModelError saying what is missing or does not fit.
     """
     path = find_model(model)
     config, _ = read_config(path)
+    config = at_test_time(config, settings or [])
     vocabulary = read_vocabulary(path)
-    network = BiaffineNetwork(config, vocabulary)
+    network = BiaffineNetwork(config, vocabulary, find_transformer(path, config.inputs.context))
     put_weights(network, path / WEIGHTS)
     place = find_device(device)
     if threads:
@@ -87,6 +106,24 @@ def load(
         config, vocabulary, network, place, named_precision(precision, place),
         threads or torch.get_num_threads(), read_tokenizer(path, place),
     )  # fmt: skip
+
+
+def find_transformer(directory: Path, context: Context) -> Transformer | None:
+    """The transformer that a model reads, if it reads one.
+
+    Raises TransformerError if it cannot be had, ModelError if it is not the one it was.
+    """
+    if context.source != "transformer":
+        return None
+    if context.tune:  # its weights are the model's
+        return from_description(directory / TRANSFORMER)
+    transformer = load_transformer(context.model, context.revision)
+    if transformer.digest != context.digest:
+        raise ModelError(
+            f"{directory}: {context.model} is not the transformer that this model was trained with"
+            f" (digest {transformer.digest}, not {context.digest})"
+        )
+    return transformer
 
 
 def named_precision(name: str, device: torch.device) -> torch.dtype:
@@ -151,8 +188,16 @@ def write_text(directory: Path, name: str, text: str) -> None:
         beside.write_text(text, encoding="utf-8")
 
 
-def write_description(directory: Path, recipe: object, vocabulary: Vocabulary) -> None:
-    """config.toml and vocab.json; what `recipe` holds beyond the parser goes along."""
+def write_description(
+    directory: Path,
+    recipe: ParserConfig,
+    vocabulary: Vocabulary,
+    transformer: Transformer | None = None,
+) -> None:
+    """config.toml, vocab.json and, where one is trained, what the transformer is; what `recipe`
+    holds beyond the parser goes along."""
+    if transformer and recipe.inputs.context.tune:
+        save_description(transformer, directory / TRANSFORMER)
     version = f"format_version = {FORMAT_VERSION}\n"
     write_text(directory, CONFIG, version + to_toml(recipe))
     json_text = json.dumps(vocabulary.to_json(), ensure_ascii=False, indent=0)

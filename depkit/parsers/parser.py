@@ -1,21 +1,25 @@
 """A trained graph parser: vocabulary, network and decoder; sentences in, trees out."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import repeat, tee
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from depkit.corpus.errors import FormatError
+from depkit.corpus.features import describe_features, read_features
 from depkit.corpus.files import PathLike
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import Numbers, read_text
-from depkit.parsers.batches import Batch, encode, length_batches, make_batch
+from depkit.parsers.batches import Batch, Dataset, encode, length_batches, make_batch
 from depkit.parsers.biaffine import BiaffineNetwork, Scores
 from depkit.parsers.config import ConfigError, Inputs, ParserConfig
+from depkit.parsers.form_cache import FormCache
 from depkit.parsers.reading import find_segment, read_input
 from depkit.parsers.tokenizer import Tokenizer
 from depkit.parsers.vocabulary import Vocabulary, values_of
@@ -60,6 +64,28 @@ class Parser:
         """The sentences of a text. Raises ValueError if the parser has no tokenizer."""
         return read_text([text], find_segment("text", self.tokenizer, "text"))
 
+    def fit(
+        self, sentences: Iterable[Sentence], features: PathLike
+    ) -> Iterator[tuple[Sentence, np.ndarray]]:
+        """Sentences with their ELMo vectors of a file, as `parse` takes them, w0's zeros first.
+
+        Raises FormatError at the first sentence that does not fit; ValueError for a parser that
+        reads none, or others.
+        """
+        context = self.config.inputs.context
+        if context.source != "elmo":
+            raise ValueError("this model reads no ELMo vectors; leave --features out")
+        found = describe_features(features)
+        if (found.layers, found.width) != (context.available, context.width):
+            raise ValueError(
+                f"{os.fspath(features)} has {found.layers} layers of {found.width} numbers; this"
+                f" model reads {context.available} of {context.width}"
+            )
+        one, other = tee(sentences)
+        read = read_features(features, other, context.layers, context.top)
+        for sentence, vectors in zip(one, read, strict=True):
+            yield sentence, np.concatenate((np.zeros_like(vectors[:1]), vectors))
+
     def score(self, batch: Batch) -> Scores:
         """The scores of a batch; see `biaffine.Scores`."""
         with mixed(self.device, self.precision):
@@ -78,6 +104,7 @@ class Parser:
         batch_tokens: int | None = None,
         algorithm: str | None = None,
         root: str | None = None,
+        context: Iterable[np.ndarray] | None = None,
     ) -> Iterator[Sentence]:
         """The sentences with the parser's trees, in input order and bounded memory.
 
@@ -85,10 +112,14 @@ class Parser:
         which may well be empty, only where UPOS and XPOS are too), "keep" leaves all tags
         alone, "predict" overwrites them. batch_tokens: how many padded words are scored at
         once, by default what suits the device; a batch that does not fit in memory is split.
-        algorithm, root: instead of the model's own (see `config.Decoder`).
+        algorithm, root: instead of the model's own (see `config.Decoder`). context: the
+        contextual vectors of each sentence, w0's first, [1 + words, layers, width]; needed by a
+        parser that reads ELMo features.
         Raises ValueError for other choices, FormatError at a sentence without the tags that the
         model reads, MemoryError naming a sentence that does not fit in memory by itself.
         """
+        if not self.config.scorer.tree:
+            raise ValueError("this model is a tagger, it predicts no trees; use depkit tag")
         if tags not in ("missing", "keep", "predict"):
             raise ValueError(f"tags can be missing, keep or predict, not {tags!r}")
         if tags == "predict" and not self.config.scorer.predict:
@@ -100,36 +131,83 @@ class Parser:
                 f"no decoding with algorithm {algorithm!r}, root {root!r}: they can be"
                 f" {', '.join(ALGORITHMS)}; auto, single, multi"
             )
+        yield from self._run(sentences, tags, batch_tokens, (algorithm, root), context)
+
+    def tag(
+        self,
+        sentences: Iterable[Sentence],
+        tags: str = "predict",
+        batch_tokens: int | None = None,
+        context: Iterable[np.ndarray] | None = None,
+    ) -> Iterator[Sentence]:
+        """As `parse`, but tags, features and lemmas alone; trees stay as they are."""
+        if tags not in ("missing", "predict"):
+            raise ValueError(f"tags can be missing or predict, not {tags!r}")
+        if not self.config.scorer.predict:
+            raise ValueError("this model predicts no tags")
+        yield from self._run(sentences, tags, batch_tokens, None, context)
+
+    def _run(
+        self,
+        sentences: Iterable[Sentence],
+        tags: str,
+        batch_tokens: int | None,
+        decoding: tuple[str, str] | None,
+        context: Iterable[np.ndarray] | None,
+    ) -> Iterator[Sentence]:
+        """decoding: algorithm and root; None for no trees."""
+        if context is None and self.config.inputs.context.source == "elmo":
+            raise ValueError("this model reads ELMo vectors; name their file with --features")
         batch_tokens = batch_tokens or (CPU_TOKENS if self.device.type == "cpu" else GPU_TOKENS)
+        self.network.eval()
+        forms = FormCache(self.network.inputs) if self.config.inputs.char else None
+        pairs = (
+            zip(sentences, context, strict=True)
+            if context
+            else zip(sentences, repeat(None), strict=False)
+        )
         window: list[Sentence] = []
+        vectors: list[np.ndarray] = []
         words, limit = 0, FIRST_WINDOW
         with _workers(self.threads if self.device.type == "cpu" else 1) as each:
-            for sentence in sentences:
+
+            def parsed() -> list[Sentence]:
+                data = encode(
+                    window, self.vocabulary, self.config, self.device, targets=False,
+                    context=vectors or None, transformer=self.network.transformer,
+                )  # fmt: skip
+                if forms:
+                    with mixed(self.device, self.precision):
+                        data = replace(data, form_vectors=forms.vectors(data))
+                return self._parse_window(window, data, tags, batch_tokens, decoding, each)
+
+            for sentence, own in pairs:
                 check_tags(sentence, self.config.inputs)
                 window.append(sentence)
+                if own is not None:
+                    vectors.append(own)
                 words += len(sentence)
                 if words >= limit:
-                    yield from self._parse_window(window, tags, batch_tokens, algorithm, root, each)
-                    window, words, limit = [], 0, min(2 * limit, WINDOW)
+                    yield from parsed()
+                    window, vectors = [], []
+                    words, limit = 0, min(2 * limit, WINDOW)
             if window:
-                yield from self._parse_window(window, tags, batch_tokens, algorithm, root, each)
+                yield from parsed()
 
     def _parse_window(
         self,
         sentences: list[Sentence],
+        data: Dataset,
         tags: str,
         batch_tokens: int,
-        algorithm: str,
-        root: str,
+        decoding: tuple[str, str] | None,
         each: Each,
     ) -> list[Sentence]:
-        self.network.eval()
-        data = encode(sentences, self.vocabulary, self.config, self.device, targets=False)
         parsed: dict[int, Sentence] = {}
 
         def parse_batch(numbers: np.ndarray) -> None:
             try:
-                results = self._analyse(make_batch(data, numbers), algorithm, root)
+                results = self._analyse(make_batch(data, numbers), decoding)
             except (RuntimeError, MemoryError) as error:
                 if not out_of_memory(error):
                     raise
@@ -152,9 +230,14 @@ class Parser:
         return [parsed[number] for number in range(len(sentences))]
 
     @torch.inference_mode()
-    def _analyse(self, batch: Batch, algorithm: str, root: str) -> dict[str, np.ndarray]:
+    def _analyse(self, batch: Batch, decoding: tuple[str, str] | None) -> dict[str, np.ndarray]:
         """Heads and the numbers of the best labels and tags, [batch, length] each."""
+        if decoding is None:
+            with mixed(self.device, self.precision):
+                columns = self.network.tag_scores(batch)
+            return {name: column.argmax(-1).cpu().numpy() for name, column in columns.items()}
         scores = self.score(batch)
+        algorithm, root = decoding
         heads = decode(
             scores.arc.log_softmax(-1).cpu().numpy(),
             batch.sizes - 1,
@@ -183,6 +266,7 @@ class Parser:
         symbols = {
             name: [table.symbols[number] for number in results[name][row, words].tolist()]
             for name, table in self.vocabulary.columns.items()
+            if name in results
         }
         blank = {name for name in symbols if set(getattr(sentence, name)) == {"_"}}
         if not set(sentence.upos) | set(sentence.xpos) == {"_"}:
@@ -193,6 +277,8 @@ class Parser:
             for name, column in symbols.items()
             if name != "deprel" and name in wanted and name in sentence.format.columns
         }
+        if "head" not in results:
+            return sentence.with_columns(columns) if columns else sentence
         heads = results["head"][row, words].tolist()
         return sentence.with_tree(heads, symbols["deprel"], columns)
 

@@ -29,12 +29,22 @@ class Table:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The tables of a parser. `columns`: what is predicted (relations, tags), by column."""
+    """The tables of a parser.
+
+    columns: what is predicted (relations, tags), by column; vectors: the words with a
+    pretrained vector, None where the parser has none.
+    """
 
     words: Table
     characters: Table
     tags: Table
     columns: dict[str, Table]
+    vectors: Table | None = None
+
+    def vector_of(self, form: str) -> int:
+        """The row of a form's pretrained vector: its own, or that of its lower case."""
+        numbers = self.vectors.numbers if self.vectors else {}
+        return numbers.get(form) or numbers.get(form.lower(), UNKNOWN)
 
     def characters_of(self, form: str) -> list[int]:
         """A form's characters, the middle of a very long one left out; never empty."""
@@ -49,20 +59,22 @@ class Vocabulary:
             "characters": self.characters.symbols,
             "tags": self.tags.symbols,
             "columns": {name: table.symbols for name, table in self.columns.items()},
+            **({"vectors": self.vectors.symbols} if self.vectors else {}),
         }
 
     @staticmethod
     def from_json(data: dict) -> "Vocabulary":
         """The vocabulary that `to_json` described; KeyError, TypeError or ValueError if not."""
-        tables = [data["words"], data["characters"], data["tags"]]
+        tables = [data["words"], data["characters"], data["tags"], data.get("vectors", SPECIAL)]
         if not all(table[: len(SPECIAL)] == SPECIAL for table in tables):
             raise ValueError(f"its tables do not begin with {SPECIAL}")
-        if not data["columns"]["deprel"]:
-            raise ValueError("it has no relations")
+        if not data["columns"] or not all(data["columns"].values()):
+            raise ValueError("it has nothing to predict")
         columns = {name: Table(symbols) for name, symbols in data["columns"].items()}
         return Vocabulary(
-            Table(data["words"]), Table(data["characters"]), Table(data["tags"]), columns
-        )
+            Table(data["words"]), Table(data["characters"]), Table(data["tags"]), columns,
+            Table(data["vectors"]) if "vectors" in data else None,
+        )  # fmt: skip
 
 
 def extended(old: Vocabulary, new: Vocabulary) -> Vocabulary:
@@ -76,7 +88,7 @@ def extended(old: Vocabulary, new: Vocabulary) -> Vocabulary:
     }
     return Vocabulary(
         both(old.words, new.words), both(old.characters, new.characters),
-        both(old.tags, new.tags), columns,
+        both(old.tags, new.tags), columns, old.vectors,
     )  # fmt: skip
 
 
@@ -99,7 +111,7 @@ def build_vocabulary(sentences: Iterable[Sentence], config: ParserConfig) -> Voc
     characters: Counter[str] = Counter()
     tags: Counter[str] = Counter()
     columns: dict[str, Counter[str]] = {
-        name: Counter() for name in ["deprel", *config.scorer.predict]
+        name: Counter() for name in ["deprel"] * config.scorer.tree + config.scorer.predict
     }
     for sentence in sentences:
         words.update(map(str.lower, sentence.form) if config.inputs.lowercase else sentence.form)

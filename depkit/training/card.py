@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from depkit.parsers.config import what_it_reads
 from depkit.parsers.model_directory import CARD, TOKENIZER, tokenizer_notes, write_text
 from depkit.training.checkpoint import State
 from depkit.training.progress import clock
@@ -10,15 +11,6 @@ from depkit.training.recipe import Recipe
 
 def write_card(directory: Path, recipe: Recipe, state: State, train: int, dev: int) -> None:
     """README.md of a model directory; train, dev: numbers of sentences."""
-    reads = [
-        name
-        for name, size in (
-            ("words", recipe.inputs.word),
-            ("characters", recipe.inputs.char),
-            (f"tags ({recipe.inputs.tag_column})", recipe.inputs.tag),
-        )
-        if size
-    ]
     scores = tokenizer_notes(directory).get("scores")
     raw = "none: it reads lines, tokens and CoNLL files, no running text"
     if (directory / TOKENIZER).exists():
@@ -26,18 +18,26 @@ def write_card(directory: Path, recipe: Recipe, state: State, train: int, dev: i
     if scores:
         raw = ", ".join(f"{name} {score:.2f}" for name, score in scores.items()) + " (dev F1)"
     about = f"\n{recipe.about}\n" if recipe.about else ""
-    text = f"""# A depkit parser
+    text = f"""# A depkit {"parser" if recipe.scorer.tree else "tagger"}
 {about}
-- Encoder: {recipe.encoder.kind}, {recipe.encoder.layers} layers
-- Reads: {", ".join(reads)}
-- Predicts: heads, relations; columns: {", ".join(recipe.scorer.predict) or "none"}
+- Encoder: {_encoder(recipe)}
+- Reads: {", ".join(what_it_reads(recipe.inputs))}
+- Predicts: {"heads, relations; " * recipe.scorer.tree}columns: \
+{", ".join(recipe.scorer.predict) or "none"}
 - Tokenizer: {raw}
-- Root: {recipe.decoder.root}
+{f"- Root: {recipe.decoder.root}" if recipe.scorer.tree else "- A tagger: it predicts no trees"}
 - Trained on {train} sentences for {state.epoch} epochs ({state.update} updates, \
 {clock(state.seconds)}), seed {state.seed}
 - Chosen by dev {recipe.training.select}: {state.best:.2f} after epoch {state.best_epoch}, \
 on {dev} sentences, all words scored
 
-The recipe is config.toml. Parse with `depkit parse --model DIR`.
+The recipe is config.toml. \
+{"Parse with `depkit parse" if recipe.scorer.tree else "Tag with `depkit tag"} --model DIR`.
 """
     write_text(directory, CARD, text)
+
+
+def _encoder(recipe: Recipe) -> str:
+    if recipe.encoder.kind == "none":
+        return "none of its own"
+    return f"{recipe.encoder.kind}, {recipe.encoder.layers} layers"

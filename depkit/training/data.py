@@ -11,7 +11,7 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import ConfigError, Decoder
-from depkit.training.recipe import Recipe, TokenizerTraining
+from depkit.training.recipe import LEAST_TOKENS, Recipe, TokenizerTraining, Training
 from depkit.trees.shape import count_roots, has_cycle
 
 
@@ -19,15 +19,18 @@ class DataError(ValueError):
     """A treebank that cannot be trained or scored on."""
 
 
-def read_treebanks(paths: Sequence[str], encoding: str = "utf-8") -> list[Sentence]:
-    """All sentences of some files. Raises DataError for one without a sentence or a tree."""
+def read_treebanks(
+    paths: Sequence[str], encoding: str = "utf-8", trees: bool = True
+) -> list[Sentence]:
+    """All sentences of some files. Raises DataError for one without a sentence, FormatError at a
+    word without HEAD unless `trees` is false: a tagger needs none."""
     sentences: list[Sentence] = []
     for path in paths:
         found = list(read(path, encoding=encoding))
         if not found:
             raise DataError(f"{path}: no sentences")
         for sentence in found:
-            if -1 in sentence.head:
+            if trees and -1 in sentence.head:
                 place = sentence.place(sentence.head.index(-1))
                 raise FormatError(*place, "a word without HEAD; training and dev data need trees")
         sentences += found
@@ -49,7 +52,10 @@ def split(sentences: list[Sentence], share: float) -> tuple[list[Sentence], list
 
 
 def settle(recipe: Recipe, train: Sequence[Sentence]) -> Recipe:
-    """The recipe with what is "auto" decided by the training trees, absent columns left out."""
+    """The recipe with what is "auto" decided by the training trees, absent columns left out.
+
+    Raises DataError for a tagger that is left with nothing to learn.
+    """
     decoder = recipe.decoder
     if decoder.root == "auto":
         single = all(sentence.head.count(0) == 1 for sentence in train)
@@ -61,7 +67,21 @@ def settle(recipe: Recipe, train: Sequence[Sentence]) -> Recipe:
         for name in recipe.scorer.predict
         if any(set(getattr(sentence, name)) != {"_"} for sentence in train)
     ]
-    return replace(recipe, decoder=decoder, scorer=replace(recipe.scorer, predict=held))
+    if not recipe.scorer.tree and not held:
+        wanted = ", ".join(map(str.upper, recipe.scorer.predict))
+        raise DataError(f"{train[0].file or 'train'}: no tags to learn, {wanted} are all _")
+    scorer = replace(recipe.scorer, predict=held)
+    return replace(recipe, decoder=decoder, scorer=scorer, training=_fitted(recipe.training, train))
+
+
+def _fitted(training: Training, train: Sequence[Sentence]) -> Training:
+    """The training with smaller batches where the treebank is too small for its `updates`."""
+    if not training.updates:
+        return training
+    tokens = sum(len(sentence) + 1 for sentence in train) * training.epochs
+    fitting = tokens // (training.updates * training.accumulate)
+    size = min(training.batch_tokens, max(LEAST_TOKENS, fitting))
+    return replace(training, batch_tokens=size)
 
 
 def _root_label(train: Sequence[Sentence]) -> str:
@@ -74,12 +94,19 @@ def _root_label(train: Sequence[Sentence]) -> str:
     return at_root.pop() if len(at_root) == 1 and not at_root & elsewhere else ""
 
 
-def findings(train: Sequence[Sentence], dev: Sequence[Sentence], decoder: Decoder) -> list[str]:
-    """What is odd about the data, with counts, a line each; nothing here stops a training."""
+def findings(
+    train: Sequence[Sentence], dev: Sequence[Sentence], decoder: Decoder, trees: bool = True
+) -> list[str]:
+    """What is odd about the data, with counts, a line each; nothing here stops a training.
+
+    trees: whether they are learnt; what a tagger's look like does not matter.
+    """
     found = []
     for name, part in (("train", train), ("dev", dev)):
         if len(part) == 1:
             found.append(f"{name} has one sentence only")
+        if not trees:
+            continue
         heads = [np.array(sentence.head, dtype=np.int32) for sentence in part]
         cyclic = sum(map(has_cycle, heads))
         several = sum(count_roots(head) > 1 for head in heads)
@@ -94,7 +121,7 @@ def findings(train: Sequence[Sentence], dev: Sequence[Sentence], decoder: Decode
     if again:
         some = f"{again} of {len(dev)} sentences also stand"
         found.append(f"dev: {'every sentence also stands' if again == len(dev) else some} in train")
-    labels = Counter(label for sentence in dev for label in sentence.deprel)
+    labels = Counter(label for sentence in dev for label in sentence.deprel if trees)
     for label in {label for sentence in train for label in sentence.deprel}:
         labels.pop(label, None)
     if labels:

@@ -4,6 +4,8 @@ import hashlib
 import math
 import time
 from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +13,18 @@ import torch
 from torch import nn
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.batches import encode, length_batches, make_batch
+from depkit.parsers.batches import encode, layout, length_batches, make_batch
 from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.model_directory import named_precision, write_description, write_weights
 from depkit.parsers.parser import Parser, mixed, out_of_memory
-from depkit.parsers.vocabulary import build_vocabulary, extended
+from depkit.parsers.vocabulary import SPECIAL, Table, build_vocabulary, extended
 from depkit.score.attachment import evaluate
 from depkit.training.checkpoint import State, load_state, save_state, sweep
 from depkit.training.data import fingerprint
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe
-from depkit.training.schedule import rate
+from depkit.training.schedule import grouped, rate_factor
+from depkit.training.sources import Sources, scaled, sentence_vectors
 
 
 class TrainingError(ValueError):
@@ -39,30 +42,40 @@ def train(
     max_time: float = math.inf,
     initial: Parser | None = None,
     progress: Progress | None = None,
+    sources: Sources | None = None,
 ) -> State:
     """Train a parser; the model directory holds the best epoch's weights at any moment.
 
     recipe: as `data.settle` leaves it. max_time: seconds, over all resumptions; a linear
     schedule is then through when the time is. initial: a parser to start from; its vocabulary is
-    extended by the new treebank's.
+    extended by the new treebank's. sources: what the recipe reads beside the treebank, if anything.
     On the CPU a resumed run ends with the same weights as one never interrupted.
     Raises ResumeError, and TrainingError if the loss is no longer finite.
     """
     training = recipe.training
     progress = progress or Progress(directory, quiet=True)
+    sources = sources or Sources()
     torch.manual_seed(seed)
     vocabulary = build_vocabulary(train_sentences, recipe)
+    if sources.vectors:
+        vocabulary = replace(vocabulary, vectors=Table(SPECIAL + sources.vectors.words))
     if initial:
         vocabulary = extended(initial.vocabulary, vocabulary)
-    network = BiaffineNetwork(recipe, vocabulary)
-    key = fingerprint(recipe, train_sentences, dev_sentences)
+    transformer = sources.transformer
+    if transformer and recipe.inputs.context.tune:  # another seed is to start from the same
+        transformer = replace(transformer, body=deepcopy(transformer.body))
+    network = BiaffineNetwork(recipe, vocabulary, transformer)
+    if sources.vectors and network.inputs.pretrained is not None:
+        table = scaled(sources.vectors, recipe.inputs.vectors.scale)
+        network.inputs.pretrained.weight.data = torch.from_numpy(table)
+    key = fingerprint(recipe, train_sentences, dev_sentences) + sources.key
     if initial:
         key += put_smaller(network, initial.network)
     network.to(device)
     precision = named_precision(training.precision, device)
     parser = Parser(recipe, vocabulary, network, device, precision, torch.get_num_threads())
     optimizer = torch.optim.Adam(
-        network.parameters(), lr=training.rate, betas=(training.beta1, training.beta2),
+        grouped(network, training), betas=(training.beta1, training.beta2),
         eps=training.epsilon, weight_decay=training.weight_decay, fused=device.type != "mps",
     )  # fmt: skip
 
@@ -70,11 +83,15 @@ def train(
     state = load_state(directory, key, seed, network, optimizer) if resume else None
     if state is None:
         state = State(key, seed)
-        write_description(directory, recipe, vocabulary)
+        write_description(directory, recipe, vocabulary, network.transformer)
         save_state(directory, state, network, optimizer)  # so no model is ever without one
     progress.resume(state.epoch)
 
-    data = encode(train_sentences, vocabulary, recipe, device)
+    data = encode(
+        train_sentences, vocabulary, recipe, device,
+        context=sources.train, transformer=transformer,
+    )  # fmt: skip
+    network.inputs.counts = torch.bincount(data.word, minlength=len(vocabulary.words))
     per_epoch = len(length_batches(data.sizes, training.batch_tokens, np.random.default_rng()))
     updates = training.epochs * -(-per_epoch // training.accumulate)
     began = time.monotonic() - state.seconds  # as if the run had never stopped
@@ -94,7 +111,7 @@ def train(
             now = time.monotonic() - began
             done = max(state.update / updates, now / max_time)
             for group in optimizer.param_groups:
-                group["lr"] = rate(training, state.update, done)
+                group["lr"] = group["rate"] * rate_factor(training, state.update, done)
             group_of_batches = batches[state.batch : state.batch + training.accumulate]
             for sentences in group_of_batches:
                 batch = make_batch(data, sentences)
@@ -133,9 +150,8 @@ def train(
         state.loss = float(total)
         _check_finite(state.loss, network)
         speed = words / (time.monotonic() - epoch_began)
-        dev = evaluate(dev_sentences, parser.parse(dev_sentences, "predict"))
-        uas, las = dev.UAS, dev.LAS
-        score = las if training.select == "LAS" else uas
+        scores = dev_scores(parser, dev_sentences, sources.dev)
+        score = scores[training.select]
         better = score > state.best
         if better:
             write_weights(directory, network, training.storage)
@@ -148,7 +164,7 @@ def train(
         progress.epoch(
             {
                 "epoch": state.epoch, "update": state.update, "loss": mean,
-                "rate": optimizer.param_groups[0]["lr"], "UAS": uas, "LAS": las,
+                "rate": optimizer.param_groups[0]["lr"], **scores,
                 "words_per_second": speed, "seconds": state.seconds, "left": max(0.0, left),
                 "best": better,
             }
@@ -156,6 +172,28 @@ def train(
         save_state(directory, state, network, optimizer)
         saved = time.monotonic()
     return state
+
+
+def dev_scores(
+    parser: Parser, sentences: Sequence[Sentence], context: np.ndarray | None
+) -> dict[str, float]:
+    """UAS and LAS of a parser, or "tags" of a tagger, in percent.
+
+    context: the contextual vectors of the sentences, laid out as a Dataset.
+    """
+    vectors = None
+    if context is not None:
+        vectors = sentence_vectors(context, layout(sentences)[0])
+    if parser.config.scorer.tree:
+        tags = "predict" if parser.config.scorer.predict else "keep"
+        dev = evaluate(sentences, parser.parse(sentences, tags, context=vectors))
+        return {"UAS": dev.UAS, "LAS": dev.LAS}
+    right = words = 0
+    for gold, tagged in zip(sentences, parser.tag(sentences, context=vectors), strict=True):
+        for name in parser.config.scorer.predict:
+            right += sum(map(str.__eq__, getattr(gold, name), getattr(tagged, name)))
+            words += len(gold)
+    return {"tags": 100.0 * right / words}
 
 
 def put_smaller(network: nn.Module, smaller: nn.Module) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 LOG = "log.jsonl"
+SCORES = ("UAS", "LAS", "tags")
 
 
 class Progress:
@@ -56,9 +57,10 @@ class Progress:
         with self.path.open("a", encoding="utf-8") as log:
             log.write(json.dumps(record) + "\n")
         star = " *" if record["best"] else ""
+        scores = " ".join(f"{name} {record[name]:.2f}" for name in SCORES if name in record)
         self.say(
             f"epoch {record['epoch']:>3}  loss {record['loss']:.3f}"
-            f"  dev UAS {record['UAS']:.2f} LAS {record['LAS']:.2f}"
+            f"  dev {scores}"
             f"  {record['words_per_second']:,.0f} words/s"
             f"  {clock(record['seconds'])} gone, {clock(record['left'])} left{star}"
         )

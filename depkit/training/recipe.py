@@ -6,26 +6,41 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-from depkit.parsers.config import ConfigError, ParserConfig, from_dict
+from depkit.parsers.config import (
+    ConfigError,
+    ParserConfig,
+    check_encoder,
+    from_dict,
+    nested,
+    overlay,
+)
+
+LEAST_TOKENS = 150
 
 
 @dataclass(frozen=True)
 class Training:
     """The optimiser, its schedule and when to stop.
 
-    An update sees `accumulate` batches of at most `batch_tokens` padded tokens. The rate
+    An update sees `accumulate` batches of at most `batch_tokens` padded tokens; of fewer, down to
+    LEAST_TOKENS, where a small treebank would else not see `updates` in all `epochs`. The rate
     rises linearly over `warmup` updates; then "exponential" multiplies it by `decay` every
     `decay_updates`, "linear" takes it to nothing at the last of `epochs`, "constant" leaves
-    it. `patience`: epochs without a better dev score before stopping. `save_every`: seconds
-    between checkpoints inside an epoch; there is one after every epoch anyway. `storage`: of
-    the weights in the model directory.
+    it. `context_rate`: that of a transformer's last layer, where it is trained, too; `layer_decay`
+    multiplies it from each layer to the one below. `select`: the dev score that chooses the
+    epoch; "tags" is the mean accuracy of the predicted columns. `patience`: epochs without a
+    better dev score before stopping. `save_every`: seconds between checkpoints inside an epoch;
+    there is one after every epoch anyway. `storage`: of the weights in the model directory.
     """
 
     epochs: int = 60
     patience: int = 20
     batch_tokens: int = 1000
+    updates: int = 0
     accumulate: int = 1
     rate: float = 2e-3
+    context_rate: float = 5e-5
+    layer_decay: float = 1.0
     beta1: float = 0.9
     beta2: float = 0.9
     epsilon: float = 1e-12
@@ -35,7 +50,7 @@ class Training:
     schedule: Literal["exponential", "linear", "constant"] = "linear"
     decay: float = 0.75
     decay_updates: int = 5000
-    select: Literal["LAS", "UAS"] = "LAS"
+    select: Literal["LAS", "UAS", "tags"] = "LAS"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     save_every: float = 300.0
     storage: Literal["float32", "float16"] = "float32"
@@ -80,44 +95,52 @@ def make_recipe(
     """
     if name not in recipe_names():
         raise ConfigError(f"no recipe {name!r}; there are {', '.join(recipe_names())}")
-    shipped = resources.files("depkit.recipes").joinpath(f"{name}.toml").read_text("utf-8")
-    tables = tomllib.loads(shipped)
+    tables = _shipped(name)
     if file:
         try:
             given = tomllib.loads(Path(file).read_text("utf-8"))
             given.pop("format_version", None)  # a model's config.toml will do, too
-            _overlay(tables, given)
+            overlay(tables, given)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ConfigError(f"{file}: {error}") from None
     for setting in settings or []:
-        _overlay(tables, _nested(setting))
+        overlay(tables, nested(setting))
     recipe = from_dict(Recipe, tables)
-    if not (recipe.inputs.word or recipe.inputs.tag or recipe.inputs.char):
-        raise ConfigError("nothing to read: give inputs.word, inputs.tag or inputs.char a size")
+    check_parts(recipe)
     return recipe
 
 
-def _overlay(tables: dict[str, Any], over: dict[str, Any]) -> None:
-    for key, value in over.items():
-        if isinstance(value, dict) and isinstance(tables.get(key), dict):
-            _overlay(tables[key], value)
-        else:
-            tables[key] = value
+def _shipped(name: str) -> dict[str, Any]:
+    """A recipe of the package, over the one that it names as its base."""
+    text = resources.files("depkit.recipes").joinpath(f"{name}.toml").read_text("utf-8")
+    tables = tomllib.loads(text)
+    if "base" not in tables:
+        return tables
+    whole = _shipped(tables.pop("base"))
+    overlay(whole, tables)
+    return whole
 
 
-def _nested(setting: str) -> dict[str, Any]:
-    """`a.b=VALUE` as tables; the value as TOML, else as a bare string."""
-    key, equals, text = setting.partition("=")
-    if not equals or not key.strip():
-        raise ConfigError(f"{setting!r} is not KEY=VALUE, for example training.epochs=10")
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text
-    nested: Any = value
-    for part in reversed(key.strip().split(".")):
-        nested = {part: nested}
-    return nested
+def check_parts(recipe: Recipe) -> None:
+    """Raises ConfigError for settings that do not go together; widths may be still unknown."""
+    inputs, context = recipe.inputs, recipe.inputs.context
+    pretrained = inputs.vectors.file or context.source != "none"
+    if not (inputs.word or inputs.tag or inputs.char or pretrained):
+        raise ConfigError(
+            "nothing to read: give inputs.word, inputs.tag or inputs.char a size, or set"
+            " inputs.vectors.file or inputs.context.source"
+        )
+    if (context.source == "transformer") != bool(context.model):
+        raise ConfigError("inputs.context.source=transformer and inputs.context.model go together")
+    if context.tune and context.source != "transformer":
+        raise ConfigError("inputs.context.tune is for inputs.context.source=transformer")
+    if context.source != "none" and context.layers == "single" and not context.top:
+        raise ConfigError("inputs.context.top is 0; a single layer is 1 (the last) or more")
+    check_encoder(recipe.encoder)
+    if not recipe.scorer.tree and not recipe.scorer.predict:
+        raise ConfigError("nothing to predict: scorer.tree is false and scorer.predict empty")
+    if (recipe.training.select == "tags") != (not recipe.scorer.tree):
+        raise ConfigError("training.select=tags and scorer.tree=false go together")
 
 
 def adopt(recipe: Recipe, config: ParserConfig) -> Recipe:

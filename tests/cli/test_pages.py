@@ -147,7 +147,10 @@ DIRECTORIES = ["en.model", "train"]
         (["train", "--seed", ""], []),
         (["train", "--seed", "3", "d"], ["dev.conllu"]),
         (["train", "--recipe", ""], recipe_names()),
-        (["train", "--recipe", "=", "li"], ["li2019-bilstm", "li2019-selfatt"]),
+        (
+            ["train", "--recipe", "=", "li"],
+            ["li2019-bert", "li2019-bilstm", "li2019-elmo", "li2019-selfatt"],
+        ),
         (["train", "-o", ""], DIRECTORIES),
         (["train", "--init", "e"], ["en-made-up", "en.model"]),
         (["parse", "-o", "d"], ["dev.conllu"]),
@@ -270,7 +273,10 @@ def test_zsh_at_a_terminal(folder: Path, line: str, expected: str) -> None:
         ("depkit parse --decode=ei", ["--decode=eisner"]),
         ("depkit parse --model ", ["en-made-up", "en.model/", "train/"]),
         ("depkit parse --output-dir=en", ["--output-dir=en.model/"]),
-        ("depkit train --recipe li", ["li2019-bilstm", "li2019-selfatt"]),
+        (
+            "depkit train --recipe li",
+            ["li2019-bert", "li2019-bilstm", "li2019-elmo", "li2019-selfatt"],
+        ),
         ("depkit train --seed ", []),
         ("depkit parse de", ["dev.conllu"]),
         ("depkit parse my", ["my *.conllu", "my file.conllu"]),

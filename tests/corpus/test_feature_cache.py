@@ -247,10 +247,11 @@ def test_a_directory_that_cannot_be_made(directory: Path) -> None:
     assert it.value.filename == str(directory)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes anywhere")
 def test_a_directory_that_cannot_be_written(directory: Path) -> None:
     directory.mkdir(parents=True)
     directory.chmod(0o500)
+    if os.access(directory, os.W_OK):
+        pytest.skip("root writes anywhere")
     with pytest.raises(PermissionError, match="features cannot be kept here"):
         cached("key", SIZES, SHAPE, refuse)
 

@@ -4,7 +4,7 @@ import pytest
 
 from depkit.parsers.config import ConfigError
 from depkit.training.recipe import Training, make_recipe, recipe_names
-from depkit.training.schedule import rate
+from depkit.training.schedule import rate_factor
 
 
 @pytest.mark.parametrize("name", recipe_names())
@@ -55,7 +55,7 @@ def test_a_broken_file_is_named(tmp_path):
 
 def test_schedules():
     steps = Training(schedule="exponential", rate=1.0, decay=0.75, decay_updates=10, warmup=4)
-    assert [rate(steps, i, 0.0) for i in (0, 1, 3, 4, 14)] == [0.25, 0.5, 1.0, 1.0, 0.75]
+    assert [rate_factor(steps, i, 0.0) for i in (0, 1, 3, 4, 14)] == [0.25, 0.5, 1.0, 1.0, 0.75]
     line = Training(schedule="linear", rate=1.0, warmup=2)
-    assert [rate(line, i, i / 10) for i in (0, 1, 2, 5, 10)] == [0.5, 1.0, 0.8, 0.5, 0.0]
-    assert rate(Training(schedule="constant", rate=1.0), 99, 0.99) == 1.0
+    assert [rate_factor(line, i, i / 10) for i in (0, 1, 2, 5, 10)] == [0.5, 1.0, 0.8, 0.5, 0.0]
+    assert rate_factor(Training(schedule="constant", rate=1.0), 99, 0.99) == 1.0

@@ -66,6 +66,8 @@ VALUES = {
     "device": Value("DEVICE", "words", ("auto", "cpu", "cuda", "mps")),
     "diff": FILE,
     "encoding": Value("NAME"),
+    "dev_features": FILE,
+    "features": FILE,
     "file": FILE,
     "files": FILE,
     "gold": FILE,
@@ -84,10 +86,12 @@ VALUES = {
     "recipe": Value("NAME", "words", tuple(recipe_names())),
     "sentence": Value("ID"),
     "set": Value("KEY=VALUE"),
+    "settings": Value("KEY=VALUE"),
     "svg_file": FILE,
     "convert tags": FILE,
     "train": FILE,
     "train output": DIRECTORY,
+    "work": DIRECTORY,
 }
 
 # Not Typer's: `main.run` takes it out of the command line before Typer sees it.

@@ -1,0 +1,142 @@
+"""Jack-knifed tags: each part of a treebank tagged by a tagger that has never seen it.
+
+A parser that is to read predicted tags is trained on such ones, as gold tags are better than any
+that it will get later, and so are those of a tagger on its own training data.
+"""
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from depkit.corpus.sentence import Sentence
+from depkit.parsers.config import ConfigError
+from depkit.parsers.model_directory import load
+from depkit.training.data import DataError, split
+from depkit.training.loop import train
+from depkit.training.progress import Progress
+from depkit.training.recipe import Recipe
+from depkit.training.sources import Files, find_sources
+
+DEV_SHARE = 0.05  # of a fold's training part: what chooses the tagger's epoch
+
+
+def jackknife(
+    sentences: Sequence[Sentence],
+    recipe: Recipe,
+    folds: int,
+    directory: Path,
+    device: torch.device,
+    seed: int = 1,
+    resume: bool = False,
+    features: str = "",
+    quiet: bool = True,
+) -> list[Sentence]:
+    """The sentences, in order, with the tags of taggers that learnt from the other folds.
+
+    recipe: a tagger, or a parser that predicts tags, as `data.settle` leaves it for all the
+    sentences. directory: where the models of the folds stand, in fold-01 and so on; resume: go on
+    with those. features: a file of the sentences' ELMo vectors. What is predicted replaces all
+    that stood in its columns; the rest stays.
+    Raises DataError or ConfigError before anything is trained; else as `loop.train`.
+    """
+    _check(sentences, recipe, folds, features)
+    fold_of = assign_folds(len(sentences), folds, seed)
+    found: dict[int, Sentence] = {}
+    for number in range(folds):
+        place = directory / f"fold-{number + 1:02}"
+        place.mkdir(parents=True, exist_ok=True)
+        own = np.flatnonzero(fold_of == number).tolist()
+        others = [sentences[i] for i in np.flatnonzero(fold_of != number).tolist()]
+        progress = Progress(place, quiet)
+        progress.say(
+            f"fold {number + 1} of {folds}: {len(own)} sentences,"
+            f" by a tagger of the {len(others)} others"
+        )
+        files = [Files(features, sentences)] if features else []
+        _train_tagger(others, recipe, place, device, seed, resume, files, progress)
+        found |= zip(own, _tag(sentences, own, place, device, features), strict=True)
+    return [found[i] for i in range(len(sentences))]
+
+
+def assign_folds(count: int, folds: int, seed: int) -> np.ndarray:
+    """The fold of each of so many sentences, [count], 0 to folds - 1.
+
+    It depends on nothing but the numbers given: sentences are dealt out in the order of the
+    SHA-256 of "SEED INDEX", so that the folds' sizes differ by one at most.
+    """
+    order = sorted(range(count), key=lambda i: sha256(f"{seed} {i}".encode()).digest())
+    fold_of = np.empty(count, dtype=np.int64)
+    fold_of[order] = np.arange(count) % folds
+    return fold_of
+
+
+def accuracies(
+    gold: Sequence[Sentence], tagged: Sequence[Sentence], columns: Sequence[str]
+) -> dict[str, float]:
+    """The share of words, in percent, with the gold value, of each of some columns."""
+    words = sum(map(len, gold))
+    return {
+        name: 100.0 * sum(_right(*pair, name) for pair in zip(gold, tagged, strict=True)) / words
+        for name in columns
+    }
+
+
+def _right(gold: Sentence, tagged: Sentence, column: str) -> int:
+    return sum(map(str.__eq__, getattr(gold, column), getattr(tagged, column)))
+
+
+def _check(sentences: Sequence[Sentence], recipe: Recipe, folds: int, features: str) -> None:
+    """Raises DataError or ConfigError for what cannot be jack-knifed."""
+    least = max(folds, 4)  # with fewer, a fold's tagger has no sentence to choose its epoch by
+    if folds < 2:
+        raise ConfigError(f"{folds} folds; there are 2 or more")
+    if len(sentences) < least:
+        raise DataError(
+            f"{sentences[0].file if sentences else 'train'}: {len(sentences)} sentences are too"
+            f" few for {folds} folds, which need {least}"
+        )
+    if not recipe.scorer.predict:
+        raise ConfigError("nothing to jack-knife: scorer.predict is empty, or its columns are")
+    if recipe.inputs.tag:
+        raise ConfigError("inputs.tag is set: a tagger that reads gold tags tells nothing")
+    if features and recipe.inputs.context.source != "elmo":
+        raise ConfigError("--features is for inputs.context.source=elmo")
+
+
+def _train_tagger(
+    sentences: list[Sentence],
+    recipe: Recipe,
+    directory: Path,
+    device: torch.device,
+    seed: int,
+    resume: bool,
+    files: Sequence[Files],
+    progress: Progress,
+) -> None:
+    """Train on most of the sentences; the rest, one at least, chooses the epoch."""
+    share = max(DEV_SHARE, 1.5 / len(sentences))  # 1 / n of n can come out as 0.99...
+    learnt, dev = split(sentences, share)
+    recipe, sources = find_sources(recipe, learnt, dev, device, files, None, progress.say)
+    train(
+        recipe, learnt, dev, directory, device, seed, resume, progress=progress, sources=sources
+    )  # fmt: skip
+
+
+def _tag(
+    sentences: Sequence[Sentence],
+    chosen: Sequence[int],
+    directory: Path,
+    device: torch.device,
+    features: str,
+) -> Iterator[Sentence]:
+    """Some of the sentences as the model in the directory tags them."""
+    parser = load(directory, str(device), threads=torch.get_num_threads())
+    vectors = None
+    if features:
+        wanted = set(chosen)
+        fitted = enumerate(parser.fit(sentences, features))
+        vectors = (pair[1] for i, pair in fitted if i in wanted)
+    return parser.tag([sentences[i] for i in chosen], context=vectors)

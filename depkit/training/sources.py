@@ -1,0 +1,202 @@
+"""What a parser reads beside the treebank: pretrained vectors, a transformer, ELMo features."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from depkit.corpus.feature_cache import cached, digest_of_forms
+from depkit.corpus.features import describe_features, read_features
+from depkit.corpus.sentence import Sentence
+from depkit.corpus.vectors import Vectors, read_vectors
+from depkit.parsers.batches import layout, length_batches, make_cut, rounded_length
+from depkit.parsers.config import ConfigError, Context
+from depkit.parsers.inputs import context_layers, part_sizes
+from depkit.parsers.model_directory import named_precision
+from depkit.parsers.parser import Parser, mixed
+from depkit.parsers.transformer import Transformer, load_transformer
+from depkit.training.recipe import Recipe
+
+BATCH_TOKENS = 2_000
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files of ELMo features, each with the sentences that it is for, in order."""
+
+    features: str
+    sentences: Sequence[Sentence]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """vectors: those that are kept; transformer: frozen, or to be trained; train, dev: contextual
+    vectors laid out as a Dataset, [total, layers, width], where they are not trained; key:
+    a digest of what the recipe and the treebank don't tell."""
+
+    vectors: Vectors | None = None
+    transformer: Transformer | None = None
+    train: np.ndarray | None = None
+    dev: np.ndarray | None = None
+    key: str = ""
+
+
+def find_sources(
+    recipe: Recipe,
+    train: Sequence[Sentence],
+    dev: Sequence[Sentence],
+    device: torch.device,
+    files: Sequence[Files] = (),
+    initial: Parser | None = None,
+    say: Say = print,
+) -> tuple[Recipe, Sources]:
+    """What the recipe names, and the recipe with what is learnt of it: widths, a digest.
+
+    files: for inputs.context.source = "elmo", those of all sentences of train and dev.
+    initial: a parser that is gone on from, which brings its vectors and transformer. Frozen
+    vectors are computed once and kept on disk, see `feature_cache`.
+    Raises FormatError, ConfigError, TransformerError, OSError.
+    """
+    inputs, key = recipe.inputs, ""
+    vectors = None
+    transformer = initial.network.transformer if initial else None
+    if inputs.vectors.file and not initial:
+        wanted = None if inputs.vectors.keep == "all" else words_of([*train, *dev])
+        vectors = read_vectors(inputs.vectors.file, wanted)
+        for note in vectors.notes:
+            say(f"depkit: note: {inputs.vectors.file}: {note}")
+        say(f"vectors: {len(vectors.words):,} of {vectors.count:,} are kept")
+        key += _digest_of_vectors(vectors)
+        width = vectors.matrix.shape[1]
+        inputs = replace(inputs, vectors=replace(inputs.vectors, width=width))
+    context = inputs.context
+    if context.source == "transformer":
+        if transformer is None:
+            transformer = load_transformer(context.model, context.revision)
+        context = replace(
+            context, revision=transformer.revision, digest=transformer.digest,
+            available=transformer.layers, width=transformer.width,
+        )  # fmt: skip
+    if files and context.source != "elmo":
+        raise ConfigError("--features is for inputs.context.source=elmo; leave it out")
+    if context.source == "elmo":
+        if not files:
+            raise ConfigError("inputs.context.source is elmo; name the files with --features")
+        context, told = _describe(context, files)
+        key += told
+    if context.source != "none" and context.top > context.available:
+        raise ConfigError(
+            f"inputs.context.top is {context.top}, but there are {context.available} layers"
+        )
+    recipe = replace(recipe, inputs=replace(inputs, context=context))
+    part_sizes(recipe.inputs)  # says what does not fit
+    if context.source == "none" or context.tune:
+        return recipe, Sources(vectors, transformer, key=key)
+    precision = named_precision(recipe.training.precision, device)
+
+    def kept(part: Sequence[Sentence]) -> np.ndarray:
+        if transformer is None:
+            return _kept_features(context, files, part, key, say)
+        return _kept_vectors(context, transformer, part, device, precision, say)
+
+    return recipe, Sources(vectors, transformer, kept(train), kept(dev), key)
+
+
+def words_of(sentences: Sequence[Sentence]) -> set[str]:
+    """Every form, and every form in lower case."""
+    forms = {form for sentence in sentences for form in sentence.form}
+    return forms | set(map(str.lower, forms))
+
+
+def sentence_vectors(context: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
+    """The contextual vectors of each sentence, w0's first, of a Dataset's."""
+    end = 1
+    for size in sizes.tolist():
+        yield context[end : end + size]
+        end += size
+
+
+def scaled(vectors: Vectors, scale: bool) -> np.ndarray:
+    """The rows of `Vocabulary.vectors`: nothing for padding and w0, the mean of all for an
+    unknown word; scale: divided by the standard deviation of all numbers (Li et al.'s code)."""
+    nothing = np.zeros_like(vectors.mean)
+    table = np.concatenate((np.stack((nothing, vectors.mean, nothing)), vectors.matrix))
+    if scale and vectors.std > 0:
+        table /= vectors.std
+    return table
+
+
+def _digest_of_vectors(vectors: Vectors) -> str:
+    digest = hashlib.sha256("\n".join(vectors.words).encode("utf-8", "surrogatepass"))
+    for part in (vectors.matrix, vectors.mean):
+        digest.update(np.ascontiguousarray(part).data)
+    return digest.hexdigest()[:16]
+
+
+def _describe(context: Context, files: Sequence[Files]) -> tuple[Context, str]:
+    """The context with layers and width of the files, which agree; what tells the files apart."""
+    shapes = [describe_features(each.features) for each in files]
+    for each, shape in zip(files, shapes, strict=True):
+        if (shape.layers, shape.width) != (shapes[0].layers, shapes[0].width):
+            raise ConfigError(
+                f"{each.features} has {shape.layers} layers of {shape.width} numbers,"
+                f" {files[0].features} {shapes[0].layers} of {shapes[0].width}"
+            )
+    told = [(os.stat(each.features), os.path.realpath(each.features)) for each in files]
+    key = "".join(f"{path} {stat.st_size} {stat.st_mtime_ns}\n" for stat, path in told)
+    return replace(context, available=shapes[0].layers, width=shapes[0].width), key
+
+
+def _kept_features(
+    context: Context, files: Sequence[Files], part: Sequence[Sentence], key: str, say: Say
+) -> np.ndarray:
+    """ELMo features of some of the files' sentences."""
+    number = {id(sentence): i for i, sentence in enumerate(part)}
+
+    def produce() -> Iterator[tuple[int, np.ndarray]]:
+        for each in files:
+            found = read_features(each.features, each.sentences, context.layers, context.top)
+            for sentence, features in zip(each.sentences, found, strict=True):
+                if id(sentence) in number:
+                    yield number[id(sentence)], features
+
+    key = f"elmo {key} {context.layers} {context.top} {digest_of_forms(part)}"
+    return cached(key, layout(part)[0], _shape(context), produce, say)
+
+
+def _kept_vectors(
+    context: Context,
+    transformer: Transformer,
+    part: Sequence[Sentence],
+    device: torch.device,
+    precision: torch.dtype,
+    say: Say,
+) -> np.ndarray:
+    """The vectors that a frozen transformer gives to sentences."""
+    sizes, starts = layout(part)
+
+    def produce() -> Iterator[tuple[int, np.ndarray]]:
+        cut = make_cut(part, transformer, context, device)
+        for numbers in length_batches(sizes, BATCH_TOKENS):
+            length = rounded_length(int(sizes[numbers].max()))
+            pieces = cut(starts[numbers], sizes[numbers], length)
+            with mixed(device, precision), torch.inference_mode():
+                found = context_layers(transformer, context, pieces, (len(numbers), length))
+            for number, vectors in zip(numbers.tolist(), found.float().cpu().numpy(), strict=True):
+                yield number, vectors[: sizes[number]]
+
+    key = (
+        f"{transformer.digest} {context.layers} {context.top} {context.pooling} {context.overlap}"
+        f" {precision} {digest_of_forms(part)}"
+    )
+    return cached(key, sizes, _shape(context), produce, say)
+
+
+def _shape(context: Context) -> tuple[int, int]:
+    """Layers and width of what is kept of a word."""
+    layers = (context.top or context.available) if context.layers == "mix" else 1
+    return layers, context.width

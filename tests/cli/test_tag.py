@@ -1,0 +1,298 @@
+"""depkit tag: what a model tags, and jack-knifing a training file."""
+
+import io
+import json
+import os
+import re
+import tempfile
+from itertools import islice
+
+import pytest
+import torch
+
+import depkit
+from depkit.cli.main import run
+from depkit.corpus.sentence import new_sentence
+from depkit.training import jackknife
+from tests.conftest import TINY
+
+ON_CPU = ["--device", "cpu", "--threads", "1"]
+SMALL = [
+    "--set", "inputs.word=24", "--set", "inputs.char=24", "--set", "encoder.layers=1",
+    "--set", "encoder.size=24", "--set", "training.updates=0", "--set", "training.batch_tokens=60",
+]  # fmt: skip
+FOLDS = ["--folds", "3", "--epochs", "1", *SMALL, *ON_CPU]
+TAGS = (2, 3, 4, 5)  # LEMMA, UPOS, XPOS, FEATS
+
+# Everything that is not a tag, and is to stay: comments, a range, an empty node, MISC, CRLF.
+ODD = (
+    "# sent_id = odd-{i}\r\n# text = Don't  go.\r\n"
+    "1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\tSpacesAfter=\\s\\s\r\n"
+    "1\tDo\tdo\tAUX\tVB\tVerbForm=Fin\t3\taux\t3:aux|0:x\tA=1\r\n"
+    "2\tn't\tnot\tPART\tRB\t_\t3\tadvmod\t_\t_\r\n"
+    "2.1\tyou\tyou\tPRON\t_\t_\t_\t_\t3:nsubj\t_\r\n"
+    "3\tgo\tgo\tVERB\tVB\t_\t_\t_\t0:root\tSpaceAfter=No\r\n"
+    "4\t.\t.\tPUNCT\t.\t_\t3\tpunct\t_\t_ \r\n\r\n"
+)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A tagger that has learnt the small treebank."""
+    directory = tmp_path_factory.mktemp("model") / "tagger.model"
+    off = ["--set", "tokenizer.enabled=false", "--set", "inputs.part_dropout=0"]
+    fast = ["--set", "training.rate=1e-2", "--epochs", "20", "-q", *SMALL, *ON_CPU]
+    arguments = ["train", str(TINY), "--dev", str(TINY), "--recipe", "tagger", *off, *fast]
+    assert run([*arguments, "-o", str(directory)]) == 0
+    return directory
+
+
+@pytest.fixture
+def odd(tmp_path):
+    """A file of 9 sentences of more than words and trees."""
+    path = tmp_path / "odd.conllu"
+    path.write_text("".join(ODD.format(i=i) for i in range(9)), "utf-8", newline="")
+    return path
+
+
+def untagged(path):
+    """A file without what a tagger may change."""
+    lines = path.read_bytes().decode().split("\n")
+    rows = [line.split("\t") for line in lines]
+    return [
+        [cell for place, cell in enumerate(row) if place not in TAGS] if row[0].isdigit() else row
+        for row in rows
+    ]
+
+
+def failure(capfd, arguments):
+    """The status of a command and its one line on stderr."""
+    status = run(arguments)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith("depkit: error: ") and err.count("\n") == 1
+    return status, err
+
+
+def test_a_tagger_tags_and_leaves_the_rest(model, odd, tmp_path, capfd):
+    out = tmp_path / "out.conllu"
+    columns = ("upos", "xpos", "feats", "lemma")
+    wiped = [
+        sentence.with_columns({name: ["_"] * len(sentence) for name in columns})
+        for sentence in depkit.read(TINY)
+    ]
+    depkit.write(wiped, tmp_path / "wiped.conllu")
+    tag = ["tag", "--model", str(model), "-o", str(out), "-v", *ON_CPU]
+    assert run([*tag, str(tmp_path / "wiped.conllu")]) == 0
+    assert "24 sentences, 182 words" in capfd.readouterr().err
+    assert untagged(out) == untagged(TINY)
+    gold, tagged = list(depkit.read(TINY)), list(depkit.read(out))
+    assert min(jackknife.accuracies(gold, tagged, columns).values()) > 60
+    assert run([*tag, str(odd)]) == 0
+    assert untagged(out) == untagged(odd) and out.read_bytes() != odd.read_bytes()
+
+
+def test_tags_that_are_there_are_kept_if_asked(model, tmp_path):
+    file, out = tmp_path / "in.conllu", tmp_path / "out.conllu"
+    wrong = new_sentence(["the", "cat"], {"upos": ["X", "_"], "lemma": ["y", "_"]})
+    depkit.write([wrong, new_sentence(["The", "cat"])], file)
+    common = ["tag", str(file), "--model", str(model), "-o", str(out), *ON_CPU]
+    assert run([*common, "--tags", "missing"]) == 0
+    first, second = depkit.read(out)
+    assert (first.upos, first.lemma) == (["X", "_"], ["y", "_"])
+    assert "_" not in first.xpos + second.upos + second.lemma
+    assert run(common) == 0
+    assert "X" not in next(depkit.read(out)).upos
+
+
+def test_a_parser_tags_text_and_gives_no_tree(monkeypatch, capfd):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"The cat sleeps.\n")))
+    assert run(["tag", "--format", "json", *ON_CPU]) == 0
+    words = json.loads(capfd.readouterr().out)["words"]
+    assert [word["upos"] for word in words] == ["DET", "NOUN", "VERB", "PUNCT"]
+    assert {word["head"] for word in words} == {word["deprel"] for word in words} == {None}
+
+
+def test_several_files_go_into_a_directory(model, odd, tmp_path):
+    out = tmp_path / "out"
+    arguments = ["--model", str(model), "--output-dir", str(out), *ON_CPU]
+    assert run(["tag", str(odd), str(TINY), *arguments]) == 0
+    assert sorted(path.name for path in out.iterdir()) == ["odd.conllu", "tiny.conllu"]
+
+
+def test_a_tagger_does_not_parse(model, capfd):
+    status, error = failure(capfd, ["parse", str(TINY), "--model", str(model), *ON_CPU])
+    assert status == 1 and "this model is a tagger" in error
+
+
+def test_a_model_without_tags_does_not_tag(tmp_path, capfd):
+    model = str(tmp_path / "m")
+    arguments = ["train", str(TINY), "--dev", str(TINY), "-o", model, "--epochs", "1", "-q"]
+    off = ["--set", "scorer.predict=[]", "--set", "tokenizer.enabled=false"]
+    assert run([*arguments, *off, *SMALL, *ON_CPU]) == 0
+    status, error = failure(capfd, ["tag", str(TINY), "--model", model, *ON_CPU])
+    assert status == 1 and "predicts no tags" in error
+
+
+def test_jack_knifing_keeps_order_and_all_but_tags(odd, tmp_path, monkeypatch, capfd):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    out = tmp_path / "out.conllu"
+    assert run(["tag", str(odd), "-o", str(out), *FOLDS]) == 0
+    assert untagged(out) == untagged(odd)
+    err = capfd.readouterr().err
+    assert [line for line in err.splitlines() if line.startswith("fold ")] == [
+        f"fold {number} of 3: 3 sentences, by a tagger of the 6 others" for number in (1, 2, 3)
+    ]
+    assert not list(temporary.iterdir())
+    told = dict(re.findall(r"(UPOS|XPOS|FEATS|LEMMA) ([\d.]+)", err.splitlines()[-1]))
+    assert list(told) == ["UPOS", "XPOS", "FEATS", "LEMMA"] and "% of 36 words" in err
+    gold, tagged = list(depkit.read(odd)), list(depkit.read(out))
+    right = jackknife.accuracies(gold, tagged, ["upos"])["upos"]
+    assert told["UPOS"] == f"{right:.2f}" and right < 100
+
+
+def test_quiet_and_stdout_and_columns_that_are_not_there(tmp_path, capfd):
+    """Only what the file has is learnt and told; the standard output has sentences alone."""
+    file = tmp_path / "in.conllx"
+    bare = [
+        sentence.with_columns({name: ["_"] * len(sentence) for name in ("lemma", "feats", "xpos")})
+        for sentence in islice(depkit.read(TINY), 6)
+    ]
+    depkit.write(bare, file)
+    assert run(["tag", str(file), "-q", *FOLDS]) == 0
+    out, err = capfd.readouterr()
+    assert err == ""
+    tagged = list(depkit.read(io.StringIO(out, newline="\n"), "conllx"))
+    assert [sentence.form for sentence in tagged] == [sentence.form for sentence in bare]
+    assert {tag for s in tagged for tag in s.lemma + s.feats + s.xpos} == {"_"}
+    assert run(["tag", str(file), "-o", str(tmp_path / "out"), *FOLDS]) == 0
+    assert re.search(r"words: UPOS [\d.]+\n$", capfd.readouterr().err)
+
+
+def test_a_tagger_needs_no_trees(tmp_path):
+    file = tmp_path / "in.conllu"
+    depkit.write([new_sentence(s.form, {"upos": s.upos}) for s in depkit.read(TINY)], file)
+    assert run(["tag", str(file), "-o", str(tmp_path / "out"), "-q", *FOLDS]) == 0
+    assert all(set(s.head) == {-1} for s in depkit.read(tmp_path / "out", "conllu"))
+
+
+def test_an_interrupted_run_goes_on(tmp_path, monkeypatch, capfd):
+    whole, cut = tmp_path / "whole.conllu", tmp_path / "cut.conllu"
+    arguments = ["tag", str(TINY), *FOLDS]
+    assert run([*arguments, "-o", str(whole), "-q"]) == 0
+    step, steps = torch.optim.Adam.step, 0
+
+    def interrupted(self, *given, **keywords):
+        nonlocal steps
+        steps += 1
+        if steps == 5:  # in the second fold: there are two to four updates a fold
+            raise KeyboardInterrupt
+        return step(self, *given, **keywords)
+
+    work = tmp_path / "work"
+    monkeypatch.setattr(torch.optim.Adam, "step", interrupted)
+    assert run([*arguments, "--work", str(work), "-o", str(cut)]) == 130
+    assert "--resume goes on" in capfd.readouterr().err and not cut.exists()
+    done = sorted(work.iterdir())
+    assert 1 < len(done) < 3
+    first = (done[0] / "model.safetensors").stat().st_mtime_ns
+    monkeypatch.setattr(torch.optim.Adam, "step", step)
+    again = [*arguments, "--work", str(work), "-o", str(cut)]
+    status, error = failure(capfd, again)
+    assert status == 1 and "--resume" in error
+    assert run([*again, "--resume"]) == 0
+    assert cut.read_bytes() == whole.read_bytes()
+    assert (done[0] / "model.safetensors").stat().st_mtime_ns == first
+    assert depkit.load(work / "fold-03", device="cpu").config.scorer.tree is False
+    capfd.readouterr()
+    status, error = failure(capfd, [*again, "--resume", "--seed", "2", "-q"])
+    assert status == 1 and "other data, another recipe" in error
+
+
+def test_an_interrupt_leaves_no_temporary_files(tmp_path, monkeypatch):
+    temporary, begun = tmp_path / "temporary", []
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+
+    def interrupted(self, *given, **keywords):
+        begun.extend(temporary.rglob("fold-01"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(torch.optim.Adam, "step", interrupted)
+    assert run(["tag", str(TINY), *FOLDS, "-q", "-o", str(tmp_path / "out")]) == 130
+    assert begun and not list(temporary.iterdir()) and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--recipe", "tagger"], "--recipe"),
+        (["--set", "a=1"], "--set"),
+        (["--seed", "1"], "--seed"),  # the default, but said
+        (["--resume"], "--resume"),
+        (["--folds", "3", "--model", "en-ewt"], "--model"),
+        (["--folds", "3", "--tags", "predict"], "--tags"),
+        (["--folds", "3", "--output-dir", "x"], "--output-dir"),
+        (["--folds", "3", "--resume"], "--work"),
+        (["--folds", "1"], "greater than or equal to 2"),
+        (["--folds", "3", str(TINY)], "one file"),
+        (["--folds", "3", "--recipe", "best"], "no recipe 'best'"),
+        (["--folds", "3", "--recipe", "li2019-bilstm"], "nothing to jack-knife"),
+        (["--folds", "3", "--set", "inputs.tag=9"], "inputs.tag"),
+        (["--folds", "3", "--features", "x"], "elmo"),
+        (["--folds", "3", "--device", "meta"], "no device"),
+        (["--folds", "3", "-o", str(TINY)], "one of those to read"),
+        (["--tags", "keep"], "--tags"),
+    ],
+)
+def test_bad_usage_is_one_line_and_status_2(arguments, message, capfd):
+    status, error = failure(capfd, ["tag", str(TINY), *arguments])
+    assert status == 2 and message in error
+
+
+def test_the_environment_is_for_all_commands(odd, tmp_path, monkeypatch):
+    monkeypatch.setenv("DEPKIT_MODEL", "nowhere")
+    monkeypatch.setenv("DEPKIT_SEED", "3")
+    assert run(["tag", str(odd), "-q", "-o", str(tmp_path / "out"), *FOLDS]) == 0
+    assert run(["tag", str(odd), "-q", "-o", str(tmp_path / "out"), *ON_CPU]) == 1  # no such model
+
+
+def test_bad_data_and_places_are_one_line_and_status_1(tmp_path, capfd):
+    word = "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    contents = {
+        "no sentences": "",
+        "no tags to learn, UPOS, XPOS, FEATS, LEMMA are all _": word * 9,
+        ": 2 sentences are too few for 3 folds": word.replace("_\t_\t_\t_\t0", "a\tX\t_\t_\t0") * 2,
+        ":1: ": "Time flies.\n" * 9,
+    }
+    for message, content in contents.items():
+        (tmp_path / "in.conllu").write_text(content)
+        status, error = failure(capfd, ["tag", str(tmp_path / "in.conllu"), *FOLDS])
+        assert status == 1 and message in error and "in.conllu" in error
+    common = ["tag", str(TINY), *FOLDS]
+    for arguments, message in (
+        (["-o", str(tmp_path)], "is a directory"),
+        (["-o", str(tmp_path / "a" / "b")], "no such directory"),
+        (["--work", str(TINY)], "is a file"),
+        (["--work", str(tmp_path)], "is there already"),
+        (["--config", "nowhere.toml"], "nowhere.toml"),
+    ):
+        status, error = failure(capfd, [*common, *arguments])
+        assert status == 1 and message in error
+    status, error = failure(capfd, ["tag", "nowhere.conllu", *FOLDS])
+    assert (status, error) == (1, "depkit: error: nowhere.conllu: No such file or directory\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_a_full_disk_is_named(model, capfd):
+    status, error = failure(
+        capfd, ["tag", str(TINY), "--model", str(model), "-o", "/dev/full", *ON_CPU]
+    )
+    assert status == 1 and error == "depkit: error: /dev/full: No space left on device\n"
+
+
+def test_help_has_an_example(capfd):
+    assert run(["tag", "--help"]) == 0
+    assert "Example: depkit tag" in capfd.readouterr().out

