@@ -90,6 +90,20 @@ def test_fingerprint_leaves_out_when_to_stop(tiny):
     assert key(rate=0.1) != key(rate=0.2)
 
 
+def test_a_small_treebank_is_read_in_smaller_batches(tiny):
+    tokens = sum(len(sentence) + 1 for sentence in tiny)
+
+    def size(**training):
+        recipe = Recipe(training=Training(epochs=100, batch_tokens=1000, **training))
+        return settle(recipe, tiny).training.batch_tokens
+
+    assert size() == 1000
+    assert size(updates=50) == min(1000, tokens * 2)
+    assert size(updates=60) == tokens * 100 // 60
+    assert size(updates=20, accumulate=3) == tokens * 100 // 60
+    assert size(updates=10**6) == 150
+
+
 def test_fingerprint_tells_data_and_recipe_apart(tiny):
     first = fingerprint(Recipe(), tiny, tiny[:2])
     assert first == fingerprint(Recipe(), list(tiny), tiny[:2])

@@ -1,6 +1,7 @@
 """The loop learns, stops when told, and goes on after an interruption as if there was none."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -21,6 +22,10 @@ from depkit.training.recipe import Recipe, Training, adopt
 
 CPU = torch.device("cpu")
 ENCODERS = {
+    "factored": Encoder(
+        kind="factored", layers=2, size=24, heads=4, head_size=6, feedforward=48, window=20,
+        attention_dropout=0.0, feedforward_dropout=0.0, residual_dropout=0.0, positions="learned",
+    ),
     "bilstm": Encoder(kind="bilstm", layers=1, size=32, dropout=0.0),
     "selfatt": Encoder(
         kind="selfatt", layers=2, size=48, heads=4, head_size=12, feedforward=96,
@@ -64,9 +69,39 @@ def test_a_small_treebank_is_learnt_by_heart(kind, precision, tiny, tmp_path):
     assert right > 0.8 * len(gold)  # the first epoch with the right trees is kept; tags learn on
 
 
-@pytest.mark.parametrize("inputs", [Inputs(word=0, char=12), Inputs(word=12, tag=8)])
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        Inputs(word=0, char=12), Inputs(word=12, tag=8), Inputs(word=0, tag=8),
+        Inputs(word=8, char=8, combine="sum", word_unknown=1.0),
+        Inputs(word=0, char=12, char_kind="concat"), Inputs(char=32, char_embedding=2,
+        char_kind="concat"),
+    ],
+)  # fmt: skip
 def test_any_inputs_train(inputs, tiny, tmp_path):
     assert run(small(inputs=inputs, epochs=1), tiny, tmp_path).update > 0
+
+
+def test_a_parser_that_predicts_no_tags_trains(tiny, tmp_path):
+    recipe = small(epochs=1)
+    state = run(replace(recipe, scorer=replace(recipe.scorer, predict=[])), tiny, tmp_path)
+    assert state.best >= 0
+
+
+def test_a_tagger_trains_and_leaves_the_trees_alone(tiny, tmp_path):
+    recipe = small(epochs=30, select="tags")
+    scorer = replace(recipe.scorer, tree=False, predict=["upos", "lemma"])
+    state = run(replace(recipe, scorer=scorer), tiny, tmp_path)
+    tagger = depkit.load(tmp_path, device="cpu", precision="float32")
+    blank = [each.with_columns({"upos": ["_"] * len(each)}) for each in tiny]
+    tagged = list(tagger.tag(blank))
+    right = sum(map(str.__eq__, [t for s in tiny for t in s.upos + s.lemma],
+                    [t for s in tagged for t in s.upos + s.lemma]))  # fmt: skip
+    assert 100 * right / sum(2 * len(s) for s in tiny) == pytest.approx(state.best)
+    assert state.best > 80
+    assert [s.head for s in tagged] == [s.head for s in tiny]
+    with pytest.raises(ValueError, match="depkit tag"):
+        next(tagger.parse(blank))
 
 
 def weights(directory):

@@ -12,6 +12,15 @@ def test_shipped_recipes_load(name):
     make_recipe(name)
 
 
+def test_a_recipe_stands_on_its_base():
+    bert, plain = make_recipe("li2019-bert"), make_recipe("li2019-selfatt")
+    assert (bert.encoder, bert.training, bert.scorer) == (
+        plain.encoder, plain.training, plain.scorer,
+    )  # fmt: skip
+    assert (bert.inputs.word, bert.inputs.tag, bert.inputs.word_min_count) == (0, 100, 3)
+    assert (bert.inputs.context.layers, bert.inputs.context.top) == ("average", 4)
+
+
 def test_the_papers_values():
     recipe = make_recipe("li2019-selfatt")
     encoder, training = recipe.encoder, recipe.training
@@ -39,6 +48,16 @@ def test_settings_win_over_the_file_over_the_recipe(tmp_path):
         (("bilstm", None, ["layers=1"]), "no setting 'layers'"),
         (("bilstm", None, ["encoder.layers"]), "not KEY=VALUE"),
         (("bilstm", None, ["encoder.layers=many"]), "takes a value of type int"),
+        (("bilstm", None, ["inputs.word=0", "inputs.char=0"]), "nothing to read"),
+        (("bilstm", None, ["inputs.context.source=transformer"]), "go together"),
+        (("bilstm", None, ["inputs.context.model=x"]), "go together"),
+        (("bilstm", None, ["inputs.context.tune=true"]), "context.tune is for"),
+        (("li2019-elmo", None, ["inputs.context.layers=single"]), "top is 0"),
+        (("bilstm", None, ["encoder.window=5"]), "encoder.window is for"),
+        (("selfatt", None, ["encoder.attend=['content']"]), "attend is for"),
+        (("kk2018-factored", None, ["encoder.attend=['content', 'both']"]), "2 entries for 8"),
+        (("bilstm", None, ["scorer.tree=false"]), "training.select=tags and scorer.tree"),
+        (("tagger", None, ["scorer.predict=[]"]), "nothing to predict"),
     ],
 )
 def test_mistakes_are_named(arguments, message):
