@@ -31,6 +31,39 @@ Threads = Annotated[
     int | None,
     typer.Option(envvar="DEPKIT_THREADS", min=1, help="CPU threads; all cores if not given."),
 ]
+Model = Annotated[
+    str, typer.Option(envvar="DEPKIT_MODEL", help="A model directory, or a bundled model's name.")
+]
+Input = Annotated[
+    Literal["text", "lines", "tokens", "conllu", "conllx", "conll09"] | None,
+    typer.Option(
+        help="By default CoNLL formats are told by name or content, and all else is text;"
+        " lines: one sentence a line; tokens: likewise, with spaces between tokens."
+    ),
+]
+OutputFormat = Annotated[
+    Literal["conllu", "conllx", "conll09", "json"] | None,
+    typer.Option(
+        help="json: an object a line, with character offsets; by default CoNLL as the input,"
+        " CoNLL-U for text; another format is converted to as by depkit convert."
+    ),
+]
+Output = Annotated[str, typer.Option("--output", "-o", help="The file to write, - for stdout.")]
+OutputDir = Annotated[
+    str, typer.Option(help="Write each file under its own name into this directory.")
+]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(help="ELMo vectors (HDF5) of a FILE, for a model that reads them; once for each."),
+]
+BatchTokens = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Words, padding included, that are scored at once.",
+        show_default="1200 on a CPU, 4000 elsewhere",
+    ),
+]
 
 Subtypes = Literal["keep", "drop"]
 TableFormat = Literal["text", "json", "latex", "markdown", "csv"]

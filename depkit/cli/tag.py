@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from depkit.cli.options import Device, Encoding, Quiet, Threads, Verbose
-from depkit.cli.parse import (
+from depkit.cli.options import (
     BatchTokens,
+    Device,
+    Encoding,
     Features,
     Input,
-    Job,
     Model,
     Output,
     OutputDir,
     OutputFormat,
-    check_overwriting,
-    run_over,
+    Quiet,
+    Threads,
+    Verbose,
 )
+from depkit.cli.over_files import Job, check_overwriting, run_over
 from depkit.corpus.files import write
 from depkit.corpus.sentence import Sentence
 from depkit.training.recipe import Recipe, make_recipe
