@@ -63,7 +63,7 @@ complete -c depkit -n '__depkit_at "parse"' -l format -r -f -a 'conllu conllx co
 complete -c depkit -n '__depkit_at "parse"' -l output -s o -r -F -d 'The file to write, - for stdout.'
 complete -c depkit -n '__depkit_at "parse"' -l output-dir -r -f -a '(__depkit_directories)' -d 'Write each file under its own name into this directory.'
 complete -c depkit -n '__depkit_at "parse"' -l features -r -F -d 'ELMo vectors (HDF5) of a FILE, for a model that reads them; once for each.'
-complete -c depkit -n '__depkit_at "parse"' -l set -r -f -d 'Look at the model\'s attention in another way: encoder.window=10, encoder.relaxed=true, encoder.attend=[...]; repeatable.'
+complete -c depkit -n '__depkit_at "parse"' -l set -r -f -d 'Look at the model\'s attention in another way: encoder.window=10, encoder.relaxed=true, encoder.attend=[...]; or say where its transformer is: inputs.context.model=DIRECTORY; repeatable.'
 complete -c depkit -n '__depkit_at "parse"' -l device -r -f -a 'auto cpu cuda mps' -d 'auto, cpu, cuda, cuda:N or mps.'
 complete -c depkit -n '__depkit_at "parse"' -l batch-tokens -r -f -d 'Words, padding included, that are scored at once.'
 complete -c depkit -n '__depkit_at "parse"' -l threads -r -f -d 'CPU threads; all cores if not given.'

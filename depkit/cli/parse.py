@@ -56,7 +56,8 @@ def parse_command(
         typer.Option(
             "--set",
             help="Look at the model's attention in another way: encoder.window=10,"
-            " encoder.relaxed=true, encoder.attend=[...]; repeatable.",
+            " encoder.relaxed=true, encoder.attend=[...]; or say where its transformer is:"
+            " inputs.context.model=DIRECTORY; repeatable.",
         ),
     ] = None,
     device: Device = "auto",

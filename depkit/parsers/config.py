@@ -218,11 +218,12 @@ def nested(setting: str) -> dict[str, Any]:
 
 
 def at_test_time(config: ParserConfig, settings: Sequence[str]) -> ParserConfig:
-    """A trained parser's configuration with other settings of those that are not trained.
+    """A trained parser's configuration with other settings of those that are not trained: what is
+    attended to, and where a frozen transformer now is.
 
     Raises ConfigError for any other.
     """
-    known = ("encoder.window", "encoder.relaxed", "encoder.attend")
+    known = ("encoder.window", "encoder.relaxed", "encoder.attend", "inputs.context.model")
     tables = dataclasses.asdict(config)
     for setting in settings:
         if setting.partition("=")[0].strip() not in known:

@@ -29,6 +29,7 @@ from depkit.parsers.parser import Parser, best_precision, find_device
 from depkit.parsers.tokenizer import SPACE, Tokenizer, TokenizerNetwork
 from depkit.parsers.transformer import (
     Transformer,
+    TransformerError,
     from_description,
     load_transformer,
     save_description,
@@ -111,13 +112,20 @@ def load(
 def find_transformer(directory: Path, context: Context) -> Transformer | None:
     """The transformer that a model reads, if it reads one.
 
-    Raises TransformerError if it cannot be had, ModelError if it is not the one it was.
+    Raises ModelError if it cannot be had, or is not the one it was; TransformerError for a damaged
+    description.
     """
     if context.source != "transformer":
         return None
     if context.tune:  # its weights are the model's
         return from_description(directory / TRANSFORMER)
-    transformer = load_transformer(context.model, context.revision)
+    try:
+        transformer = load_transformer(context.model, context.revision)
+    except TransformerError as error:
+        raise ModelError(
+            f"{directory} reads a transformer: {error}; if it is elsewhere now,"
+            " --set inputs.context.model=DIRECTORY"
+        ) from None
     if transformer.digest != context.digest:
         raise ModelError(
             f"{directory}: {context.model} is not the transformer that this model was trained with"

@@ -77,6 +77,8 @@ def find_sources(
     if context.source == "transformer":
         if transformer is None:
             transformer = load_transformer(context.model, context.revision)
+        if os.path.isdir(context.model):  # parsing may be done from elsewhere
+            context = replace(context, model=os.path.abspath(context.model))
         context = replace(
             context, revision=transformer.revision, digest=transformer.digest,
             available=transformer.layers, width=transformer.width,

@@ -99,6 +99,20 @@ def test_a_frozen_transformer_is_named_in_the_model_and_not_in_its_weights(
     assert depkit.evaluate(tiny, parsed).LAS == pytest.approx(state.best, abs=2)
 
 
+def test_a_transformer_may_have_moved(tiny, tmp_path, monkeypatch):
+    save_bert(tmp_path / "bert")
+    monkeypatch.chdir(tmp_path)  # a relative path is good from elsewhere, too
+    run(recipe_with(Inputs(context=bert_context("bert")), epochs=1), tiny, tmp_path / "model")
+    monkeypatch.chdir(tmp_path.parent)
+    first = [s.head for s in depkit.load(tmp_path / "model", "cpu", "float32").parse(tiny)]
+    (tmp_path / "bert").rename(tmp_path / "new")
+    with pytest.raises(ModelError, match=r"--set inputs\.context\.model"):
+        depkit.load(tmp_path / "model", "cpu")
+    there = [f"inputs.context.model={tmp_path / 'new'}"]
+    parser = depkit.load(tmp_path / "model", "cpu", "float32", settings=there)
+    assert [sentence.head for sentence in parser.parse(tiny)] == first
+
+
 def test_another_transformer_of_the_same_name_is_refused(tiny, tmp_path):
     folder = save_bert(tmp_path / "bert")
     inputs = Inputs(context=bert_context(folder))
