@@ -21,6 +21,7 @@ _depkit_value() {
         "parse")
             case $2 in
                 --model) echo "model" ;;
+                --mean) echo "words arithmetic geometric" ;;
                 --input) echo "words text lines tokens conllu conllx conll09" ;;
                 --tags) echo "words keep predict" ;;
                 --decode) echo "words mst eisner argmax" ;;
@@ -35,6 +36,7 @@ _depkit_value() {
         "tag")
             case $2 in
                 --model) echo "model" ;;
+                --mean) echo "words arithmetic geometric" ;;
                 --input) echo "words text lines tokens conllu conllx conll09" ;;
                 --tags) echo "words missing predict" ;;
                 --format) echo "words conllu conllx conll09 json" ;;
@@ -113,8 +115,8 @@ _depkit_options() {
     case $1 in
         "") echo "--help --debug" ;;
         "train") echo "--output --dev --dev-split --recipe --config --set --features --dev-features --init --seed --seeds --epochs --patience --max-time --resume --device --threads --encoding --quiet --verbose --help --debug" ;;
-        "parse") echo "--model --input --tags --decode --root --format --output --output-dir --features --set --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
-        "tag") echo "--model --input --tags --format --output --output-dir --features --folds --recipe --config --set --epochs --seed --work --resume --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
+        "parse") echo "--model --mean --input --tags --decode --root --format --output --output-dir --features --set --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
+        "tag") echo "--model --mean --input --tags --format --output --output-dir --features --folds --recipe --config --set --epochs --seed --work --resume --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "eval") echo "--punct --subtypes --align --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
         "analyze") echo "--by --bins --preset --metric --confusion --worst --top --rer --confidence --test --seed --train --plot --measure --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;
         "convert") echo "--output --from --to --dependencies --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;

@@ -54,7 +54,8 @@ complete -c depkit -n '__depkit_at "train"' -l verbose -s v -d 'Say more on stde
 complete -c depkit -n '__depkit_at "train"' -l help -d 'Show this message and exit.'
 complete -c depkit -n '__depkit_at "train"' -l debug -d 'Show the traceback of an error.'
 complete -c depkit -n '__depkit_at "parse"' -F
-complete -c depkit -n '__depkit_at "parse"' -l model -r -f -a 'en-ewt (__depkit_directories)' -d 'A model directory, or a bundled model\'s name.'
+complete -c depkit -n '__depkit_at "parse"' -l model -r -f -a 'en-ewt (__depkit_directories)' -d 'A model directory, or a bundled model\'s name; of several, the mean.'
+complete -c depkit -n '__depkit_at "parse"' -l mean -r -f -a 'arithmetic geometric' -d 'Of the probabilities, where there are several models.'
 complete -c depkit -n '__depkit_at "parse"' -l input -r -f -a 'text lines tokens conllu conllx conll09' -d 'By default CoNLL formats are told by name or content, and all else is text; lines: one sentence a line; tokens: likewise, with spaces between tokens.'
 complete -c depkit -n '__depkit_at "parse"' -l tags -r -f -a 'keep predict' -d 'Keep or predict all tags; by default empty tag columns are filled in.'
 complete -c depkit -n '__depkit_at "parse"' -l decode -r -f -a 'mst eisner argmax' -d 'mst, eisner (projective) or argmax (maybe no tree); else the model\'s.'
@@ -73,7 +74,8 @@ complete -c depkit -n '__depkit_at "parse"' -l verbose -s v -d 'Say more on stde
 complete -c depkit -n '__depkit_at "parse"' -l help -d 'Show this message and exit.'
 complete -c depkit -n '__depkit_at "parse"' -l debug -d 'Show the traceback of an error.'
 complete -c depkit -n '__depkit_at "tag"' -F
-complete -c depkit -n '__depkit_at "tag"' -l model -r -f -a 'en-ewt (__depkit_directories)' -d 'A model directory, or a bundled model\'s name.'
+complete -c depkit -n '__depkit_at "tag"' -l model -r -f -a 'en-ewt (__depkit_directories)' -d 'A model directory, or a bundled model\'s name; of several, the mean.'
+complete -c depkit -n '__depkit_at "tag"' -l mean -r -f -a 'arithmetic geometric' -d 'Of the probabilities, where there are several models.'
 complete -c depkit -n '__depkit_at "tag"' -l input -r -f -a 'text lines tokens conllu conllx conll09' -d 'By default CoNLL formats are told by name or content, and all else is text; lines: one sentence a line; tokens: likewise, with spaces between tokens.'
 complete -c depkit -n '__depkit_at "tag"' -l tags -r -f -a 'missing predict' -d 'Fill in empty tag columns alone, or predict all tags.'
 complete -c depkit -n '__depkit_at "tag"' -l format -r -f -a 'conllu conllx conll09 json' -d 'json: an object a line, with character offsets; by default CoNLL as the input, CoNLL-U for text; another format is converted to as by depkit convert.'

@@ -31,8 +31,18 @@ Threads = Annotated[
     int | None,
     typer.Option(envvar="DEPKIT_THREADS", min=1, help="CPU threads; all cores if not given."),
 ]
-Model = Annotated[
-    str, typer.Option(envvar="DEPKIT_MODEL", help="A model directory, or a bundled model's name.")
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        envvar="DEPKIT_MODEL",
+        help="A model directory, or a bundled model's name; of several, the mean.",
+        show_default="en-ewt",
+    ),
+]
+MeanOption = Annotated[
+    Literal["arithmetic", "geometric"],
+    typer.Option("--mean", help="Of the probabilities, where there are several models."),
 ]
 Input = Annotated[
     Literal["text", "lines", "tokens", "conllu", "conllx", "conll09"] | None,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, product, tee
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from depkit.parsers.parser import Parser
 
+Mean = Literal["arithmetic", "geometric"]
+
 
 @dataclass(frozen=True)
 class Job:
@@ -29,7 +31,8 @@ class Job:
     `depkit parse` of the same names."""
 
     files: Sequence[str]
-    model: str
+    models: Sequence[str]
+    mean: Mean
     input: str | None
     format: str | None
     output: str
@@ -58,11 +61,18 @@ def run_over(job: Job, analyse: Analyse) -> None:
 
     from depkit.convert.formats import Account, convert
     from depkit.corpus.text import Numbers
+    from depkit.parsers.ensemble import combine
     from depkit.parsers.model_directory import load
 
     target_format = named_format(job.format) if job.format and job.format != "json" else None
     account = Account()
-    parser = load(job.model, job.device, threads=job.threads, settings=job.settings)
+    parser = combine(
+        [
+            load(model, job.device, threads=job.threads, settings=job.settings)
+            for model in job.models
+        ],
+        job.mean,
+    )
     words = count = 0
 
     def analysed(chosen: Sequence[int]) -> Iterator[Sentence]:

@@ -11,7 +11,8 @@ from depkit.cli.options import (
     Encoding,
     Features,
     Input,
-    Model,
+    MeanOption,
+    Models,
     Output,
     OutputDir,
     OutputFormat,
@@ -33,7 +34,8 @@ def parse_command(
         list[str] | None,
         typer.Argument(metavar="FILE", help="Files to parse, - for stdin (the default)."),
     ] = None,
-    model: Model = "en-ewt",
+    models: Models = None,
+    mean: MeanOption = "arithmetic",
     input: Input = None,
     tags: Annotated[
         Literal["keep", "predict"] | None,
@@ -90,7 +92,7 @@ def parse_command(
         )  # fmt: skip
 
     job = Job(
-        files or ["-"], model, input, format, output, output_dir, features or [], settings or [],
-        device, threads, encoding, quiet, verbose,
+        files or ["-"], models or ["en-ewt"], mean, input, format, output, output_dir,
+        features or [], settings or [], device, threads, encoding, quiet, verbose,
     )  # fmt: skip
     run_over(job, parsed)

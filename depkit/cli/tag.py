@@ -16,7 +16,8 @@ from depkit.cli.options import (
     Encoding,
     Features,
     Input,
-    Model,
+    MeanOption,
+    Models,
     Output,
     OutputDir,
     OutputFormat,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 # Parameters that go with --folds alone, and without it alone.
 _TRAINING = ("recipe", "config", "settings", "epochs", "seed", "work", "resume")
-_TAGGING = ("model", "input", "tags", "format", "output_dir", "batch_tokens")
+_TAGGING = ("models", "mean", "input", "tags", "format", "output_dir", "batch_tokens")
 
 
 def tag_command(
@@ -45,7 +46,8 @@ def tag_command(
         list[str] | None,
         typer.Argument(metavar="FILE", help="Files to tag, - for stdin (the default)."),
     ] = None,
-    model: Model = "en-ewt",
+    models: Models = None,
+    mean: MeanOption = "arithmetic",
     input: Input = None,
     tags: Annotated[
         Literal["missing", "predict"],
@@ -124,8 +126,8 @@ def tag_command(
         return parser.tag(sentences, tags, batch_tokens, vectors)
 
     job = Job(
-        sources, model, input, format, output, output_dir, features or [], [], device, threads,
-        encoding, quiet, verbose,
+        sources, models or ["en-ewt"], mean, input, format, output, output_dir, features or [], [],
+        device, threads, encoding, quiet, verbose,
     )  # fmt: skip
     run_over(job, tagged)
 
@@ -135,7 +137,7 @@ def _refuse(context: typer.Context, names: Sequence[str], why: str) -> None:
     for name in names:
         source = context.get_parameter_source(name)
         if source and source.name == "COMMANDLINE":
-            option = "set" if name == "settings" else name.replace("_", "-")
+            option = {"settings": "set", "models": "model"}.get(name, name).replace("_", "-")
             raise typer.BadParameter(why, param_hint=f"--{option}")
 
 

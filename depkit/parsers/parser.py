@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import repeat, tee
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from depkit.corpus.features import describe_features, read_features
 from depkit.corpus.files import PathLike
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import Numbers, read_text
-from depkit.parsers.batches import Batch, Dataset, encode, length_batches, make_batch
+from depkit.parsers.batches import Batch, Dataset, encode, layout, length_batches, make_batch
 from depkit.parsers.biaffine import BiaffineNetwork, Scores
 from depkit.parsers.config import ConfigError, Inputs, ParserConfig
 from depkit.parsers.form_cache import FormCache
@@ -30,6 +31,8 @@ WINDOW = 20_000
 CPU_TOKENS = 1_200  # so many fit the caches, and are a fifth faster than 4,000
 GPU_TOKENS = 4_000
 
+# sentences and their contextual vectors, if any, laid out for `Parser.scores_of`
+Prepare = Callable[[Sequence[Sentence], Sequence[np.ndarray]], Any]
 Call = Callable[[np.ndarray], None]
 Each = Callable[[Call, Sequence[np.ndarray]], None]
 
@@ -85,6 +88,39 @@ class Parser:
         read = read_features(features, other, context.layers, context.top)
         for sentence, vectors in zip(one, read, strict=True):
             yield sentence, np.concatenate((np.zeros_like(vectors[:1]), vectors))
+
+    def preparer(self) -> Prepare:
+        """What lays sentences out for `scores_of`, with the contextual vectors of each or none.
+
+        It remembers what characters make of words, so it is good until weights change.
+        """
+        self.network.eval()
+        forms = FormCache(self.network.inputs) if self.config.inputs.char else None
+
+        def prepare(sentences: Sequence[Sentence], context: Sequence[np.ndarray]) -> Dataset:
+            data = encode(
+                sentences, self.vocabulary, self.config, self.device, targets=False,
+                context=context or None, transformer=self.network.transformer,
+            )  # fmt: skip
+            if forms:
+                with mixed(self.device, self.precision):
+                    data = replace(data, form_vectors=forms.vectors(data))
+            return data
+
+        return prepare
+
+    def scores_of(self, prepared: Any, numbers: np.ndarray) -> Scores:
+        """The scores of some of the prepared sentences."""
+        return self.score(make_batch(prepared, numbers))
+
+    def tag_scores_of(self, prepared: Any, numbers: np.ndarray) -> dict[str, Tensor]:
+        """The scores of their other columns alone, [batch, length, value] each."""
+        with mixed(self.device, self.precision):
+            return self.network.tag_scores(make_batch(prepared, numbers))
+
+    def check(self, sentence: Sentence) -> None:
+        """Raises FormatError for a sentence without the tags that the parser reads."""
+        check_tags(sentence, self.config.inputs)
 
     def score(self, batch: Batch) -> Scores:
         """The scores of a batch; see `biaffine.Scores`."""
@@ -159,30 +195,23 @@ class Parser:
         if context is None and self.config.inputs.context.source == "elmo":
             raise ValueError("this model reads ELMo vectors; name their file with --features")
         batch_tokens = batch_tokens or (CPU_TOKENS if self.device.type == "cpu" else GPU_TOKENS)
-        self.network.eval()
-        forms = FormCache(self.network.inputs) if self.config.inputs.char else None
         pairs = (
             zip(sentences, context, strict=True)
             if context
             else zip(sentences, repeat(None), strict=False)
         )
+        prepare = self.preparer()
         window: list[Sentence] = []
         vectors: list[np.ndarray] = []
         words, limit = 0, FIRST_WINDOW
         with _workers(self.threads if self.device.type == "cpu" else 1) as each:
 
             def parsed() -> list[Sentence]:
-                data = encode(
-                    window, self.vocabulary, self.config, self.device, targets=False,
-                    context=vectors or None, transformer=self.network.transformer,
-                )  # fmt: skip
-                if forms:
-                    with mixed(self.device, self.precision):
-                        data = replace(data, form_vectors=forms.vectors(data))
-                return self._parse_window(window, data, tags, batch_tokens, decoding, each)
+                prepared = prepare(window, vectors)
+                return self._parse_window(window, prepared, tags, batch_tokens, decoding, each)
 
             for sentence, own in pairs:
-                check_tags(sentence, self.config.inputs)
+                self.check(sentence)
                 window.append(sentence)
                 if own is not None:
                     vectors.append(own)
@@ -197,17 +226,18 @@ class Parser:
     def _parse_window(
         self,
         sentences: list[Sentence],
-        data: Dataset,
+        prepared: Any,
         tags: str,
         batch_tokens: int,
         decoding: tuple[str, str] | None,
         each: Each,
     ) -> list[Sentence]:
         parsed: dict[int, Sentence] = {}
+        sizes, _ = layout(sentences)
 
         def parse_batch(numbers: np.ndarray) -> None:
             try:
-                results = self._analyse(make_batch(data, numbers), decoding)
+                results = self._analyse(prepared, numbers, sizes[numbers] - 1, decoding)
             except (RuntimeError, MemoryError) as error:
                 if not out_of_memory(error):
                     raise
@@ -226,24 +256,27 @@ class Parser:
                 parsed[number] = self._tree(sentences[number], i, results, tags)
 
         # the largest first, so that no worker is left with one at the end
-        each(parse_batch, length_batches(data.sizes, batch_tokens)[::-1])
+        each(parse_batch, length_batches(sizes, batch_tokens)[::-1])
         return [parsed[number] for number in range(len(sentences))]
 
     @torch.inference_mode()
-    def _analyse(self, batch: Batch, decoding: tuple[str, str] | None) -> dict[str, np.ndarray]:
-        """Heads and the numbers of the best labels and tags, [batch, length] each."""
+    def _analyse(
+        self,
+        prepared: Any,
+        sentences: np.ndarray,
+        words: np.ndarray,
+        decoding: tuple[str, str] | None,
+    ) -> dict[str, np.ndarray]:
+        """Heads and the numbers of the best labels and tags, [batch, length] each.
+
+        sentences, words: [batch], the numbers of sentences and of their words.
+        """
         if decoding is None:
-            with mixed(self.device, self.precision):
-                columns = self.network.tag_scores(batch)
+            columns = self.tag_scores_of(prepared, sentences)
             return {name: column.argmax(-1).cpu().numpy() for name, column in columns.items()}
-        scores = self.score(batch)
+        scores = self.scores_of(prepared, sentences)
         algorithm, root = decoding
-        heads = decode(
-            scores.arc.log_softmax(-1).cpu().numpy(),
-            batch.sizes - 1,
-            algorithm,
-            root == "single",
-        )
+        heads = decode(scores.arc.log_softmax(-1).cpu().numpy(), words, algorithm, root == "single")
         at_heads = torch.as_tensor(heads, device=self.device, dtype=torch.int64).clamp(min=0)
         labels = self._barred(scores.label_at(at_heads), at_heads).argmax(-1)
         best = {name: column.argmax(-1) for name, column in scores.columns.items()}

@@ -76,6 +76,7 @@ VALUES = {
     "metric": Value("METRIC", "words", tuple(METRICS)),
     "eval metric": Value("METRIC", "words", tuple(NAMES)),
     "model": Value("MODEL", "model"),
+    "models": Value("MODEL", "model"),
     "original": FILE,
     "output": FILE,
     "output_dir": DIRECTORY,
