@@ -115,8 +115,10 @@ def _model(name: str) -> dict[str, Any]:
         CARD,
         CONFIG,
         TOKENIZER,
+        TRANSFORMER,
         VOCABULARY,
         WEIGHTS,
+        ModelError,
         find_model,
         read_config,
         read_vocabulary,
@@ -129,6 +131,9 @@ def _model(name: str) -> dict[str, Any]:
     card, tokenizer = directory / CARD, directory / TOKENIZER
     # a training's checkpoint and log may stand beside, but are no part of the model
     parts = [directory / name for name in (CONFIG, VOCABULARY, WEIGHTS, CARD, TOKENIZER)]
+    parts += (directory / TRANSFORMER).glob("*")
+    if config.inputs.context.tune and not (directory / TRANSFORMER).is_dir():
+        raise ModelError(f"{directory} is not a model: it has no {TRANSFORMER}")
     inputs = (
         ("words", config.inputs.word, vocabulary.words),
         ("characters", config.inputs.char, vocabulary.characters),

@@ -74,8 +74,10 @@ def train_command(
         raise typer.BadParameter(
             f"--features names {len(features)} files for {len(train)} of TRAIN"
         )
-    if features and bool(dev) != bool(dev_features):
-        raise typer.BadParameter("with --features, --dev and --dev-features go together")
+    if (features or dev_features) and not (features and bool(dev) == bool(dev_features)):
+        raise typer.BadParameter(
+            "ELMo vectors are --features of each TRAIN file and, with --dev, --dev-features"
+        )
     limit = _seconds(max_time)
     directory = Path(output)
     if directory.exists() and not directory.is_dir():
@@ -85,7 +87,7 @@ def train_command(
 
     import torch
 
-    from depkit.corpus.files import atomic
+    from depkit.corpus.files import atomic, atomic_directory
     from depkit.parsers.config import to_toml
     from depkit.parsers.model_directory import (
         CARD,
@@ -178,10 +180,9 @@ def train_command(
     if seeds > 1:
         best = max(states, key=lambda state: state.best)
         if (directory / f"seed-{best.seed}" / TRANSFORMER).exists():
-            shutil.copytree(
-                directory / f"seed-{best.seed}" / TRANSFORMER, directory / TRANSFORMER,
-                dirs_exist_ok=True,
-            )  # fmt: skip
+            with atomic_directory(directory / TRANSFORMER) as folder:
+                of_best = directory / f"seed-{best.seed}" / TRANSFORMER
+                shutil.copytree(of_best, folder, dirs_exist_ok=True)
         for name in (CONFIG, VOCABULARY, WEIGHTS, CARD):
             with atomic(directory / name) as beside:
                 shutil.copy(directory / f"seed-{best.seed}" / name, beside)

@@ -229,3 +229,17 @@ def atomic(path: PathLike) -> Iterator[Path]:
         if isinstance(error, OSError) and error.filename == os.fspath(beside):
             error.filename = os.fspath(path)  # the name that the user knows
         raise
+
+
+@contextmanager
+def atomic_directory(path: PathLike) -> Iterator[Path]:
+    """As `atomic`, a directory to write into, empty; in the end it stands in place of `path`."""
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    beside.mkdir(parents=True)
+    try:
+        yield beside
+        shutil.rmtree(target, ignore_errors=True)
+        os.replace(beside, target)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)

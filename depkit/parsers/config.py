@@ -211,6 +211,8 @@ def nested(setting: str) -> dict[str, Any]:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text
+        if text[:1] == "[" and text[-1:] == "]":  # the shell took the quotes
+            value = [each.strip() for each in text[1:-1].split(",")]
     nested: Any = value
     for part in reversed(key.strip().split(".")):
         nested = {part: nested}
@@ -245,6 +247,8 @@ def check_encoder(encoder: Encoder) -> None:
             f"encoder.attend has {len(encoder.attend)} entries for {encoder.layers} layers; it"
             " takes one for all, or one a layer"
         )
+    if encoder.relaxed and not encoder.window:
+        raise ConfigError("encoder.relaxed is for an encoder.window; there is none")
     if encoder.window and encoder.kind not in ("selfatt", "factored"):
         raise ConfigError("encoder.window is for encoder.kind=selfatt or factored")
 

@@ -45,6 +45,11 @@ class Ensemble(Parser):
 
         return prepare
 
+    @property
+    def workers(self) -> int:
+        """See `Parser.workers`."""
+        return min(member.workers for member in self.members)
+
     def check(self, sentence: Sentence) -> None:
         """See `Parser.check`."""
         for member in self.members:

@@ -55,6 +55,7 @@ def context_layers(
 
     -> [batch, length, layers, width]; padding is zeros.
     """
+    transformer.body.to(pieces.ids.device)  # one that is frozen does not move with the network
     hidden = hidden_layers(transformer, pieces, config.layers, config.top)
     vectors = pool(hidden, pieces, prod(shape))
     return vectors.view(*shape, *vectors.shape[1:])
@@ -87,10 +88,7 @@ class ContextVectors(nn.Module):
             return batch.context
         if self.transformer is None or batch.pieces is None:
             raise ValueError("no contextual vectors: the parser reads ELMo features")
-        if self.body is not None:
-            return context_layers(self.transformer, self.config, batch.pieces, batch.word.shape)
-        with torch.no_grad():
-            self.transformer.body.to(batch.word.device)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and self.body is not None):
             return context_layers(self.transformer, self.config, batch.pieces, batch.word.shape)
 
     def forward(self, batch: Batch) -> Tensor:
@@ -114,6 +112,8 @@ class InputLayer(nn.Module):
         sizes = part_sizes(config)
         if config.word:
             self.word = nn.Embedding(len(vocabulary.words), config.word, padding_idx=PAD)
+            if config.word_min_count == 1 and not config.word_unknown:
+                nn.init.zeros_(self.word.weight.data[UNKNOWN])  # never trained: each is known
         if vocabulary.vectors:
             shape = len(vocabulary.vectors), config.vectors.width
             self.pretrained = nn.Embedding(*shape, padding_idx=PAD)

@@ -118,6 +118,16 @@ class Parser:
         with mixed(self.device, self.precision):
             return self.network.tag_scores(make_batch(prepared, numbers))
 
+    @property
+    def workers(self) -> int:
+        """How many batches are parsed at a time.
+
+        With a transformer one: it has all threads for itself, and those of some versions of the
+        library cannot be run by several at once.
+        """
+        alone = self.device.type != "cpu" or self.network.transformer is not None
+        return 1 if alone else self.threads
+
     def check(self, sentence: Sentence) -> None:
         """Raises FormatError for a sentence without the tags that the parser reads."""
         check_tags(sentence, self.config.inputs)
@@ -204,7 +214,7 @@ class Parser:
         window: list[Sentence] = []
         vectors: list[np.ndarray] = []
         words, limit = 0, FIRST_WINDOW
-        with _workers(self.threads if self.device.type == "cpu" else 1) as each:
+        with _workers(self.workers) as each:
 
             def parsed() -> list[Sentence]:
                 prepared = prepare(window, vectors)

@@ -144,7 +144,9 @@ def find_frame(tokenizer: Any, longest: int) -> Frame:
     word = backend.encode("a", add_special_tokens=False).ids
     framed = backend.encode("a", add_special_tokens=True).ids
     ends = range(len(word), len(framed) + 1)
-    end = next(end for end in ends if framed[end - len(word) : end] == word)
+    end = next((end for end in ends if framed[end - len(word) : end] == word), None)
+    if end is None:
+        raise ValueError("the tokenizer cuts words in another way beside its special pieces")
     prefix, suffix = framed[: end - len(word)], framed[end:]
     frame = Frame(
         np.array(prefix, dtype=np.int64), np.array(suffix, dtype=np.int64),

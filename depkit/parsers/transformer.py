@@ -18,7 +18,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from depkit.corpus.files import PathLike
+from depkit.corpus.files import PathLike, atomic_directory
 from depkit.parsers.pieces import PieceBatch
 
 _WEIGHTS = "model.safetensors"
@@ -71,15 +71,22 @@ def load_transformer(name: str, revision: str = "") -> Transformer:
         config = _read_config(folder, name)
         tokenizer = _read_tokenizer(folder, name, config)
         body = _read_body(folder, name, config)
-    files = [*weights, folder / "config.json", *(folder / each for each in _TOKENIZER)]
+    names = ["config.json", *_TOKENIZER, *_OTHERS]
+    files = [*weights, *(folder / each for each in names)]
     return _describe(body, tokenizer, name, commit, _digest(files))
 
 
 def save_description(transformer: Transformer, directory: PathLike) -> None:
-    """Everything but the weights: config.json and the tokenizer's files."""
-    with _quiet():
-        transformer.body.config.save_pretrained(directory)
-        transformer.tokenizer.save_pretrained(directory)
+    """Everything but the weights: config.json and the tokenizer's files, in a directory that
+    appears whole. Raises OSError."""
+    with _quiet(), atomic_directory(directory) as beside:
+        try:
+            transformer.body.config.save_pretrained(beside)
+            transformer.tokenizer.save_pretrained(beside)
+        except OSError:
+            raise
+        except Exception as error:  # the tokenizer's library has one kind for all
+            raise OSError(f"{directory}: cannot be written: {error}") from None
 
 
 def from_description(directory: PathLike) -> Transformer:
@@ -269,6 +276,7 @@ def _digest(files: list[Path]) -> str:
     whole = hashlib.sha256()
     for path in files:
         if path.is_file():
+            whole.update(f"{path.name}\n".encode())
             with path.open("rb") as file:
                 whole.update(hashlib.file_digest(file, "sha256").digest())
     return whole.hexdigest()[:16]

@@ -44,7 +44,8 @@ class Vocabulary:
     def vector_of(self, form: str) -> int:
         """The row of a form's pretrained vector: its own, or that of its lower case."""
         numbers = self.vectors.numbers if self.vectors else {}
-        return numbers.get(form) or numbers.get(form.lower(), UNKNOWN)
+        number = numbers.get(form, numbers.get(form.lower(), UNKNOWN))
+        return number if number >= len(SPECIAL) else UNKNOWN  # "<pad>" may be a word, too
 
     def characters_of(self, form: str) -> list[int]:
         """A form's characters, the middle of a very long one left out; never empty."""

@@ -41,13 +41,21 @@ class State:
 
 
 def save_state(directory: Path, state: State, network: nn.Module, optimizer: object) -> None:
-    """Write the checkpoint; a kill at any moment leaves the previous one or this one."""
-    tensors = {f"network.{name}": each for name, each in network.state_dict().items()}
+    """Write the checkpoint; a kill at any moment leaves the previous one or this one.
+
+    What is not trained is not in it. Raises OSError.
+    """
+    fixed = _fixed(network)
+    weights = {name: each for name, each in network.state_dict().items() if name not in fixed}
+    tensors = {f"network.{name}": each for name, each in weights.items()}
     for name, parts in _moments(network, optimizer).items():
         tensors |= {f"optimizer.{name}.{part}": each for part, each in parts.items()}
     metadata = {"state": json.dumps(asdict(state))}
     with atomic(directory / LAST) as beside:
-        save_file({k: v.detach().contiguous() for k, v in tensors.items()}, beside, metadata)
+        try:
+            save_file({k: v.detach().contiguous() for k, v in tensors.items()}, beside, metadata)
+        except SafetensorError as error:  # a full disk, say
+            raise OSError(f"{directory / LAST}: cannot be written: {error}") from None
 
 
 def load_state(
@@ -76,9 +84,11 @@ def load_state(
             " resume with the same ones, or train into another directory"
         )
     prefix = "network."
-    network.load_state_dict(
-        {name.removeprefix(prefix): each for name, each in tensors.items() if prefix in name[:8]}
-    )
+    weights = {
+        name.removeprefix(prefix): each for name, each in tensors.items() if prefix in name[:8]
+    }
+    now = network.state_dict()
+    network.load_state_dict({name: now[name] for name in _fixed(network)} | weights)
     parameters = dict(network.named_parameters())
     for name, each in tensors.items():
         if name.startswith("optimizer."):
@@ -92,6 +102,11 @@ def sweep(directory: Path) -> None:
     """Remove what killed runs left half-written."""
     for part in directory.glob(".*.part"):
         part.unlink()
+
+
+def _fixed(network: nn.Module) -> set[str]:
+    """The names of weights that are not trained, pretrained vectors say."""
+    return {name for name, each in network.named_parameters() if not each.requires_grad}
 
 
 def _moments(network: nn.Module, optimizer: object) -> dict[str, dict[str, Tensor]]:

@@ -94,6 +94,11 @@ def train(
     network.inputs.counts = torch.bincount(data.word, minlength=len(vocabulary.words))
     per_epoch = len(length_batches(data.sizes, training.batch_tokens, np.random.default_rng()))
     updates = training.epochs * -(-per_epoch // training.accumulate)
+    if training.warmup >= updates:
+        progress.say(
+            f"depkit: note: the warm-up of {training.warmup} updates is longer than the training"
+            f" of {updates}; lower training.warmup or training.batch_tokens"
+        )
     began = time.monotonic() - state.seconds  # as if the run had never stopped
     saved = time.monotonic()
     while not (
@@ -111,7 +116,7 @@ def train(
             now = time.monotonic() - began
             done = max(state.update / updates, now / max_time)
             for group in optimizer.param_groups:
-                group["lr"] = group["rate"] * rate_factor(training, state.update, done)
+                group["lr"] = group["rate"] * rate_factor(training, state.update, done, updates)
             group_of_batches = batches[state.batch : state.batch + training.accumulate]
             for sentences in group_of_batches:
                 batch = make_batch(data, sentences)

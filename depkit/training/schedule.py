@@ -8,9 +8,9 @@ from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.training.recipe import Training
 
 
-def rate_factor(training: Training, update: int, done: float) -> float:
-    """What the rates are multiplied by at update number `update`, 0-based; done: the share of the
-    run that is over.
+def rate_factor(training: Training, update: int, done: float, updates: int) -> float:
+    """What the rates are multiplied by at update number `update`, 0-based, of `updates`; done:
+    the share of the run that is over.
 
     Exponential decay is smooth, `decay` per `decay_updates`, as in Dozat and Manning (2017).
     """
@@ -19,7 +19,8 @@ def rate_factor(training: Training, update: int, done: float) -> float:
     if training.schedule == "exponential":
         return training.decay ** ((update - training.warmup) / training.decay_updates)
     if training.schedule == "linear":
-        return max(0.0, 1 - done)
+        # from 1 at the end of the warm-up to 0 at that of the run
+        return min(1.0, max(0.0, 1 - done) / max(1e-9, 1 - training.warmup / updates))
     return 1.0
 
 
@@ -35,8 +36,9 @@ def grouped(network: BiaffineNetwork, training: Training) -> list[dict]:
     inside = dict(body.named_parameters()) if body is not None else {}
     layers = {name: _layer(name) for name in inside}
     top = max(layers.values(), default=0)
+    depth = {name: top - layer if layer >= 0 else 0 for name, layer in layers.items()}
     of = {
-        id(weight): training.context_rate * training.layer_decay ** (top - layers[name])
+        id(weight): training.context_rate * training.layer_decay ** depth[name]
         for name, weight in inside.items()
     }
     groups: dict[float, list[nn.Parameter]] = {}
@@ -47,6 +49,9 @@ def grouped(network: BiaffineNetwork, training: Training) -> list[dict]:
 
 
 def _layer(name: str) -> int:
-    """A transformer's layer by the name of a weight of it, from 1 on; 0 is the embeddings."""
+    """A transformer's layer by the name of a weight of it, from 1 on; 0 is the embeddings, -1 what
+    comes after the last layer."""
     number = re.search(r"\.(\d+)\.", name)
-    return int(number[1]) + 1 if number else 0
+    if number:
+        return int(number[1]) + 1
+    return 0 if "embed" in name or re.match(r"w[tp]e\.", name) else -1

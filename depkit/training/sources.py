@@ -80,7 +80,8 @@ def find_sources(
         if os.path.isdir(context.model):  # parsing may be done from elsewhere
             context = replace(context, model=os.path.abspath(context.model))
         context = replace(
-            context, revision=transformer.revision, digest=transformer.digest,
+            context, revision=transformer.revision or context.revision,
+            digest=transformer.digest or context.digest,
             available=transformer.layers, width=transformer.width,
         )  # fmt: skip
     if files and context.source != "elmo":
@@ -102,7 +103,7 @@ def find_sources(
 
     def kept(part: Sequence[Sentence]) -> np.ndarray:
         if transformer is None:
-            return _kept_features(context, files, part, key, say)
+            return _kept_features(context, files, part, say)
         return _kept_vectors(context, transformer, part, device, precision, say)
 
     return recipe, Sources(vectors, transformer, kept(train), kept(dev), key)
@@ -136,11 +137,13 @@ def _digest_of_vectors(vectors: Vectors) -> str:
     digest = hashlib.sha256("\n".join(vectors.words).encode("utf-8", "surrogatepass"))
     for part in (vectors.matrix, vectors.mean):
         digest.update(np.ascontiguousarray(part).data)
+    digest.update(repr(vectors.std).encode())
     return digest.hexdigest()[:16]
 
 
 def _describe(context: Context, files: Sequence[Files]) -> tuple[Context, str]:
-    """The context with layers and width of the files, which agree; what tells the files apart."""
+    """The context with layers and width of the files, which agree; what tells the files apart,
+    wherever they lie."""
     shapes = [describe_features(each.features) for each in files]
     for each, shape in zip(files, shapes, strict=True):
         if (shape.layers, shape.width) != (shapes[0].layers, shapes[0].width):
@@ -148,16 +151,19 @@ def _describe(context: Context, files: Sequence[Files]) -> tuple[Context, str]:
                 f"{each.features} has {shape.layers} layers of {shape.width} numbers,"
                 f" {files[0].features} {shapes[0].layers} of {shapes[0].width}"
             )
-    told = [(os.stat(each.features), os.path.realpath(each.features)) for each in files]
-    key = "".join(f"{path} {stat.st_size} {stat.st_mtime_ns}\n" for stat, path in told)
+    key = "".join(f"{os.path.getsize(each.features)} {shape}\n" for each, shape in
+                  zip(files, shapes, strict=True))  # fmt: skip
     return replace(context, available=shapes[0].layers, width=shapes[0].width), key
 
 
 def _kept_features(
-    context: Context, files: Sequence[Files], part: Sequence[Sentence], key: str, say: Say
+    context: Context, files: Sequence[Files], part: Sequence[Sentence], say: Say
 ) -> np.ndarray:
     """ELMo features of some of the files' sentences."""
     number = {id(sentence): i for i, sentence in enumerate(part)}
+    files = [each for each in files if any(id(one) in number for one in each.sentences)]
+    told = [(os.stat(each.features), os.path.realpath(each.features)) for each in files]
+    key = "".join(f"{path} {stat.st_size} {stat.st_mtime_ns}\n" for stat, path in told)
 
     def produce() -> Iterator[tuple[int, np.ndarray]]:
         for each in files:

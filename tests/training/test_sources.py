@@ -147,6 +147,17 @@ def test_a_trained_transformer_is_part_of_the_model(bert_folder, tiny, tmp_path)
                        after[name])  # fmt: skip
 
 
+def test_an_initial_tuned_transformer_keeps_its_name(bert_folder, tiny, tmp_path):
+    context = bert_context(bert_folder, tune=True)
+    run(recipe_with(Inputs(word=4, context=context), epochs=1), tiny, tmp_path / "first")
+    initial = depkit.load(tmp_path / "first", "cpu", "float32")
+    recipe = recipe_with(initial.config.inputs, epochs=1)
+    recipe = replace(recipe, inputs=initial.config.inputs)
+    run(recipe, tiny, tmp_path / "second", initial=initial)
+    second = depkit.load(tmp_path / "second", "cpu", "float32").config.inputs.context
+    assert second == initial.config.inputs.context and second.digest
+
+
 def test_a_second_seed_starts_from_the_same_transformer(bert_folder, tiny, tmp_path):
     recipe = settle(recipe_with(Inputs(context=bert_context(bert_folder, tune=True))), tiny)
     recipe, sources = find_sources(recipe, tiny, tiny, CPU, say=str)
@@ -277,6 +288,28 @@ def test_what_does_not_fit_is_told(inputs, message, tiny, tmp_path, monkeypatch)
     vectors_file(tmp_path / "v.txt", ["a", "b"])
     with pytest.raises(ConfigError, match=message):
         find_sources(recipe_with(inputs), tiny, tiny, CPU, say=str)
+
+
+def test_checkpoints_leave_out_what_is_not_trained(tiny, tmp_path):
+    vectors_file(tmp_path / "v.txt", sorted(words_of(tiny))[::2])
+    for tune in (False, True):
+        settings = VectorSettings(file=str(tmp_path / "v.txt"), tune=tune)
+        recipe = recipe_with(Inputs(word=4, vectors=settings), epochs=1, schedule="constant")
+        directory = tmp_path / str(tune)
+        run(recipe, tiny, directory)
+        held = "network.inputs.pretrained.weight" in load_file(directory / "last.safetensors")
+        assert held == tune
+        on = replace(recipe, training=replace(recipe.training, epochs=2))
+        run(on, tiny, directory, resume=True)
+        run(on, tiny, tmp_path / f"whole-{tune}")
+        one, other = (load_file(each / WEIGHTS) for each in (directory, tmp_path / f"whole-{tune}"))
+        assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_features_are_for_elmo(tiny, tmp_path):
+    file = Files(features_file(tmp_path / "a.hdf5", tiny), tiny)
+    with pytest.raises(ConfigError, match="leave it out"):
+        find_sources(recipe_with(Inputs(word=4)), tiny, tiny, CPU, [file], say=str)
 
 
 def test_too_many_layers_are_told(bert_folder, tiny):
