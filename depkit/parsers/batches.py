@@ -23,6 +23,17 @@ Cut = Callable[[np.ndarray, np.ndarray, int], PieceBatch]
 
 
 @dataclass(frozen=True)
+class Gathered:
+    """Rows of an array in another order, or some of them, read when they are asked for."""
+
+    array: np.ndarray
+    rows: np.ndarray
+
+    def __getitem__(self, index: np.ndarray | slice) -> np.ndarray:
+        return self.array[self.rows[index]]
+
+
+@dataclass(frozen=True)
 class Dataset:
     """Sentences laid end to end: a padding entry, then for each w0 and its words.
 
@@ -48,7 +59,7 @@ class Dataset:
     characters: Tensor
     form_sizes: Tensor
     form_vectors: Tensor | None = None
-    context: np.ndarray | None = None
+    context: np.ndarray | Gathered | None = None
     cut: Cut | None = None
 
     def __len__(self) -> int:
@@ -90,7 +101,7 @@ def encode(
     config: ParserConfig,
     device: torch.device,
     targets: bool = True,
-    context: np.ndarray | Sequence[np.ndarray] | None = None,
+    context: np.ndarray | Gathered | Sequence[np.ndarray] | None = None,
     transformer: Transformer | None = None,
 ) -> Dataset:
     """Sentences as a Dataset on a device. Words without a head count in no loss.

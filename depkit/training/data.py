@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import ConfigError, Decoder
 from depkit.training.recipe import LEAST_TOKENS, Recipe, TokenizerTraining, Training
 from depkit.trees.shape import count_roots, has_cycle
+
+T = TypeVar("T")
 
 
 class DataError(ValueError):
@@ -37,7 +40,7 @@ def read_treebanks(
     return sentences
 
 
-def split(sentences: list[Sentence], share: float) -> tuple[list[Sentence], list[Sentence]]:
+def split(sentences: Sequence[T], share: float) -> tuple[list[T], list[T]]:
     """A training and a dev part; the dev part is a share of the sentences, evenly spread."""
     if not 0 < share < 1:
         raise ConfigError(f"--dev-split is {share}; it is a share between 0 and 1")

@@ -4,7 +4,7 @@ A parser that is to read predicted tags is trained on such ones, as gold tags ar
 that it will get later, and so are those of a tagger on its own training data.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,13 +12,14 @@ import numpy as np
 import torch
 
 from depkit.corpus.sentence import Sentence
+from depkit.parsers.batches import layout
 from depkit.parsers.config import ConfigError
 from depkit.parsers.model_directory import load
 from depkit.training.data import DataError, split
 from depkit.training.loop import train
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe
-from depkit.training.sources import Files, find_sources
+from depkit.training.sources import Files, find_sources, sentence_vectors
 
 DEV_SHARE = 0.05  # of a fold's training part: what chooses the tagger's epoch
 
@@ -44,20 +45,33 @@ def jackknife(
     """
     _check(sentences, recipe, folds, features)
     fold_of = assign_folds(len(sentences), folds, seed)
+    files = [Files(features, sentences)] if features else []
+    say = Progress(directory, quiet).say
+    recipe, sources = find_sources(recipe, sentences, [], device, files, None, say)
+    sizes, _ = layout(sentences)
     found: dict[int, Sentence] = {}
     for number in range(folds):
         place = directory / f"fold-{number + 1:02}"
         place.mkdir(parents=True, exist_ok=True)
         own = np.flatnonzero(fold_of == number).tolist()
-        others = [sentences[i] for i in np.flatnonzero(fold_of != number).tolist()]
-        progress = Progress(place, quiet)
-        progress.say(
+        others = np.flatnonzero(fold_of != number).tolist()
+        say(
             f"fold {number + 1} of {folds}: {len(own)} sentences,"
             f" by a tagger of the {len(others)} others"
         )
-        files = [Files(features, sentences)] if features else []
-        _train_tagger(others, recipe, place, device, seed, resume, files, progress)
-        found |= zip(own, _tag(sentences, own, place, device, features), strict=True)
+        # most of the others to learn from; the rest, one at least, chooses the epoch
+        share = max(DEV_SHARE, 1.5 / len(others))  # 1 / n of n can come out as 0.99...
+        learnt, dev = split(others, share)
+        train(
+            recipe, [sentences[i] for i in learnt], [sentences[i] for i in dev], place, device,
+            seed, resume, progress=Progress(place, quiet),
+            sources=sources.of_some(sizes, learnt, dev),
+        )  # fmt: skip
+        tagger = load(place, str(device), threads=torch.get_num_threads())
+        context = sources.of_some(sizes, own, []).train
+        vectors = None if context is None else sentence_vectors(context, sizes[own])
+        tagged = tagger.tag([sentences[i] for i in own], context=vectors)
+        found |= zip(own, tagged, strict=True)
     return [found[i] for i in range(len(sentences))]
 
 
@@ -104,39 +118,3 @@ def _check(sentences: Sequence[Sentence], recipe: Recipe, folds: int, features: 
         raise ConfigError("inputs.tag is set: a tagger that reads gold tags tells nothing")
     if features and recipe.inputs.context.source != "elmo":
         raise ConfigError("--features is for inputs.context.source=elmo")
-
-
-def _train_tagger(
-    sentences: list[Sentence],
-    recipe: Recipe,
-    directory: Path,
-    device: torch.device,
-    seed: int,
-    resume: bool,
-    files: Sequence[Files],
-    progress: Progress,
-) -> None:
-    """Train on most of the sentences; the rest, one at least, chooses the epoch."""
-    share = max(DEV_SHARE, 1.5 / len(sentences))  # 1 / n of n can come out as 0.99...
-    learnt, dev = split(sentences, share)
-    recipe, sources = find_sources(recipe, learnt, dev, device, files, None, progress.say)
-    train(
-        recipe, learnt, dev, directory, device, seed, resume, progress=progress, sources=sources
-    )  # fmt: skip
-
-
-def _tag(
-    sentences: Sequence[Sentence],
-    chosen: Sequence[int],
-    directory: Path,
-    device: torch.device,
-    features: str,
-) -> Iterator[Sentence]:
-    """Some of the sentences as the model in the directory tags them."""
-    parser = load(directory, str(device), threads=torch.get_num_threads())
-    vectors = None
-    if features:
-        wanted = set(chosen)
-        fitted = enumerate(parser.fit(sentences, features))
-        vectors = (pair[1] for i, pair in fitted if i in wanted)
-    return parser.tag([sentences[i] for i in chosen], context=vectors)

@@ -24,7 +24,7 @@ from depkit.training.data import fingerprint
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe
 from depkit.training.schedule import grouped, rate_factor
-from depkit.training.sources import Sources, scaled, sentence_vectors
+from depkit.training.sources import Laid, Sources, scaled, sentence_vectors
 
 
 class TrainingError(ValueError):
@@ -180,7 +180,7 @@ def train(
 
 
 def dev_scores(
-    parser: Parser, sentences: Sequence[Sentence], context: np.ndarray | None
+    parser: Parser, sentences: Sequence[Sentence], context: Laid | None
 ) -> dict[str, float]:
     """UAS and LAS of a parser, or "tags" of a tagger, in percent.
 

@@ -12,7 +12,7 @@ from depkit.corpus.feature_cache import cached, digest_of_forms
 from depkit.corpus.features import describe_features, read_features
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.vectors import Vectors, read_vectors
-from depkit.parsers.batches import layout, length_batches, make_cut, rounded_length
+from depkit.parsers.batches import Gathered, layout, length_batches, make_cut, rounded_length
 from depkit.parsers.config import ConfigError, Context
 from depkit.parsers.inputs import context_layers, part_sizes
 from depkit.parsers.model_directory import named_precision
@@ -21,6 +21,7 @@ from depkit.parsers.transformer import Transformer, load_transformer
 from depkit.training.recipe import Recipe
 
 BATCH_TOKENS = 2_000
+Laid = np.ndarray | Gathered
 Say = Callable[[str], None]
 
 
@@ -40,9 +41,21 @@ class Sources:
 
     vectors: Vectors | None = None
     transformer: Transformer | None = None
-    train: np.ndarray | None = None
-    dev: np.ndarray | None = None
+    train: Laid | None = None
+    dev: Laid | None = None
     key: str = ""
+
+    def of_some(self, sizes: np.ndarray, train: Sequence[int], dev: Sequence[int]) -> "Sources":
+        """Sources found for all sentences, of some of them to train on and some as dev.
+
+        sizes: of `batches.layout`, of the sentences of `self.train`; train, dev: their numbers.
+        """
+        if self.train is None:
+            return self
+        kept = self.train
+        assert isinstance(kept, np.ndarray)
+        parts = [Gathered(kept, _rows(sizes, part)) for part in (train, dev)]
+        return replace(self, train=parts[0], dev=parts[1])
 
 
 def find_sources(
@@ -106,7 +119,7 @@ def find_sources(
             return _kept_features(context, files, part, say)
         return _kept_vectors(context, transformer, part, device, precision, say)
 
-    return recipe, Sources(vectors, transformer, kept(train), kept(dev), key)
+    return recipe, Sources(vectors, transformer, kept(train), kept(dev) if dev else None, key)
 
 
 def words_of(sentences: Sequence[Sentence]) -> set[str]:
@@ -115,7 +128,14 @@ def words_of(sentences: Sequence[Sentence]) -> set[str]:
     return forms | set(map(str.lower, forms))
 
 
-def sentence_vectors(context: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
+def _rows(sizes: np.ndarray, chosen: Sequence[int]) -> np.ndarray:
+    """The rows of some sentences of a Dataset, the one of padding first."""
+    starts = 1 + np.cumsum(sizes) - sizes
+    spans = [np.arange(starts[i], starts[i] + sizes[i]) for i in chosen]
+    return np.concatenate(([0], *spans)).astype(np.int64)
+
+
+def sentence_vectors(context: Laid, sizes: np.ndarray) -> Iterator[np.ndarray]:
     """The contextual vectors of each sentence, w0's first, of a Dataset's."""
     end = 1
     for size in sizes.tolist():

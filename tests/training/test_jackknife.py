@@ -8,11 +8,13 @@ import torch
 
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import ConfigError, Context, Encoder, Inputs, Scorer
+from depkit.parsers.model_directory import load
 from depkit.parsers.parser import Parser
 from depkit.training import jackknife as module
 from depkit.training.data import DataError, settle
 from depkit.training.jackknife import accuracies, assign_folds, jackknife
 from depkit.training.recipe import Recipe, Training
+from tests.parsers.test_transformer import save_bert
 
 CPU = torch.device("cpu")
 SMALL = Recipe(
@@ -166,3 +168,19 @@ def test_each_sentence_is_tagged_with_its_own_vectors(tiny, tmp_path, monkeypatc
 def test_vectors_need_a_recipe_that_reads_them(tiny, tmp_path):
     with pytest.raises(ConfigError, match=r"inputs\.context\.source=elmo"):
         jackknife(tiny, SMALL, 2, tmp_path, CPU, features="x.hdf5")
+
+
+def test_frozen_vectors_are_computed_once_for_all_folds(tiny, tmp_path, monkeypatch):
+    monkeypatch.setenv("DEPKIT_CACHE", str(tmp_path / "cache"))
+    context = Context(
+        source="transformer", model=str(save_bert(tmp_path / "bert")), top=2, size=8
+    )  # fmt: skip
+    recipe = settle(replace(SMALL, inputs=Inputs(word=0, context=context)), tiny)
+    tagged = jackknife(tiny, recipe, 3, tmp_path / "work", CPU)
+    assert [sentence.form for sentence in tagged] == [sentence.form for sentence in tiny]
+    assert len(list((tmp_path / "cache").rglob("*.npy"))) == 1
+    # and they are those that the taggers would see by themselves
+    tagger = load(tmp_path / "work" / "fold-01", "cpu", "float32")
+    own = np.flatnonzero(assign_folds(len(tiny), 3, seed=1) == 0)
+    alone = tagger.tag([tiny[i] for i in own])
+    assert [sentence.upos for sentence in alone] == [tagged[i].upos for i in own]

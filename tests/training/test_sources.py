@@ -99,6 +99,21 @@ def test_a_frozen_transformer_is_named_in_the_model_and_not_in_its_weights(
     assert depkit.evaluate(tiny, parsed).LAS == pytest.approx(state.best, abs=2)
 
 
+def test_sources_of_some_sentences(bert_folder, tiny):
+    recipe = recipe_with(Inputs(word=0, context=bert_context(bert_folder)))
+    recipe, sources = find_sources(recipe, tiny, [], CPU, say=str)
+    sizes = layout(tiny)[0]
+    some = sources.of_some(sizes, [2, 0], [1])
+    vectors = list(sentence_vectors(sources.train, sizes))
+    for part, numbers in ((some.train, [2, 0]), (some.dev, [1])):
+        for found, number in zip(sentence_vectors(part, sizes[numbers]), numbers, strict=True):
+            np.testing.assert_array_equal(found, vectors[number])
+    chosen = [tiny[2], tiny[0]]
+    data = encode(chosen, build_vocabulary(tiny, recipe), recipe, CPU, context=some.train)
+    batch = make_batch(data, np.array([1]))
+    np.testing.assert_array_equal(batch.context[0, : sizes[0]].numpy(), vectors[0])
+
+
 def test_a_transformer_may_have_moved(tiny, tmp_path, monkeypatch):
     save_bert(tmp_path / "bert")
     monkeypatch.chdir(tmp_path)  # a relative path is good from elsewhere, too
