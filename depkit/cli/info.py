@@ -58,7 +58,20 @@ def _system() -> dict[str, Any]:
         "devices": _devices(),
         "recipes": recipe_names(),
         "models": bundled_models(),
+        "features": _kept_features(),
     }
+
+
+def _kept_features() -> dict[str, Any] | None:
+    """Where features are kept, and how many bytes of them; None without any."""
+    from depkit.corpus.feature_cache import cache_directory
+
+    try:
+        directory = cache_directory() / "features"
+    except OSError:
+        return None
+    size = sum(path.stat().st_size for path in directory.glob("*.npy"))
+    return {"directory": str(directory), "bytes": size} if size else None
 
 
 def _version(package: str) -> str | None:
@@ -95,7 +108,12 @@ def _system_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         *(("device", _device(device)) for device in facts["devices"]),
         ("recipes", ", ".join(facts["recipes"])),
         ("models", ", ".join(facts["models"]) or "none"),
+        *([("features", _features(facts["features"]))] if facts["features"] else []),
     ]
+
+
+def _features(facts: dict[str, Any]) -> str:
+    return f"{_size(facts['bytes'])} kept in {facts['directory']}; they can be removed"
 
 
 def _device(facts: dict[str, Any]) -> str:

@@ -47,6 +47,37 @@ def rows(text: str) -> dict[str, str]:
     return {line.split("  ")[0].strip(): line.split("  ", 1)[1].strip() for line in lines}
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """An empty cache, whatever there is on this machine."""
+    monkeypatch.setenv("DEPKIT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_kept_features_are_told(cache):
+    assert "features" not in rows(run())
+    (cache / "features").mkdir(parents=True)
+    (cache / "features" / "one.npy").write_bytes(b"x" * 2048)
+    assert rows(run())["features"].startswith("2 KiB kept in")
+    assert json.loads(run("--json"))["features"]["bytes"] == 2048
+
+
+def test_a_tuned_transformer_is_part_of_the_model(model):
+    before = json.loads(run(str(model), "--json"))["bytes"]
+    config = model / CONFIG
+    plain = config.read_text()
+    tuned = plain.replace('source = "none"\nmodel = ""', 'source = "transformer"\nmodel = "x"')
+    tuned = tuned.replace("tune = false\noverlap", "tune = true\noverlap")
+    config.write_text(tuned)
+    with pytest.raises(ModelError, match="has no transformer"):
+        run(str(model))
+    (model / "transformer").mkdir()
+    (model / "transformer" / "config.json").write_bytes(b"x" * 1000)
+    facts = json.loads(run(str(model), "--json"))
+    assert facts["bytes"] == before + len(tuned) - len(plain) + 1000
+    assert any("transformer x" in each and "tuned" in each for each in facts["inputs"])
+
+
 @pytest.fixture
 def model(tiny, tmp_path):
     """A parser as it stands after training, with a card and a checkpoint."""
