@@ -1,0 +1,338 @@
+"""Arc probabilities against all trees, rational arithmetic, and the textbook's determinants."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from all_trees import tree_scores, trees
+
+from depkit.trees import marginals as module
+from depkit.trees.marginals import batch_marginals, log_partition, marginals
+
+Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+
+
+def forbidding(part: float, scale: float) -> Draw:
+    return lambda rng, shape: np.where(
+        rng.random(shape) < part, -np.inf, scale * rng.normal(size=shape)
+    )
+
+
+DRAWS: dict[str, Draw] = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "sharp": lambda rng, shape: 100 * rng.normal(size=shape),
+    "beyond the range of exp": lambda rng, shape: 3000 * rng.normal(size=shape),
+    "tied": lambda rng, shape: 100 * rng.integers(-1, 2, size=shape),
+    "all equal": lambda rng, shape: np.zeros(shape),
+    "root preferred": lambda rng, shape: rng.normal(size=shape) + 90 * (np.arange(shape[-1]) == 0),
+    "root avoided": lambda rng, shape: rng.normal(size=shape) - 900 * (np.arange(shape[-1]) == 0),
+    "some forbidden": forbidding(0.25, 1),
+    "most forbidden": forbidding(0.6, 1),
+    "forbidden and sharp": forbidding(0.4, 500),
+}
+SMALLEST = 1e-290  # a probability below need only be small
+
+# The errors allowed for are relative, whatever the size: an algorithm that subtracts fails them.
+# Scores of size s are themselves only known to 1e-16 s.
+
+
+def log_sum(values: np.ndarray) -> float:
+    return float(np.logaddexp.reduce(values))
+
+
+def enumerated(score: np.ndarray, single_root: bool) -> tuple[np.ndarray, float]:
+    """The arc probabilities and the log partition function, from every tree."""
+    n = len(score) - 1
+    candidates = trees(n, single_root, False)
+    totals = tree_scores(score, candidates)
+    partition = log_sum(totals)
+    expected = np.zeros(score.shape)
+    for word in range(1, n + 1):
+        for head in range(n + 1):
+            with_arc = totals[candidates[:, word - 1] == head]
+            expected[word, head] = np.exp(log_sum(with_arc) - partition)
+    return expected, partition
+
+
+def assert_distributions(probability: np.ndarray) -> None:
+    """One over the heads of every word, exactly within bounds."""
+    assert probability.dtype == np.float64
+    assert probability.min() >= 0
+    assert probability.max() <= 1
+    assert not probability[0].any()
+    assert not probability.diagonal().any()
+    assert probability[1:].sum(axis=1) == pytest.approx(1, abs=1e-14)
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_brute_force(draw: Draw, single_root: bool) -> None:
+    rng = np.random.default_rng(11)
+    for n in range(1, 6):
+        for score in draw(rng, (20, n + 1, n + 1)).astype(np.float64):
+            # What is no arc must not matter.
+            score[0] = score[np.arange(n + 1), np.arange(n + 1)] = np.nan
+            if tree_scores(score, trees(n, single_root, False)).max() == -np.inf:
+                for function in (marginals, log_partition):
+                    with pytest.raises(ValueError, match="leave no tree"):
+                        function(score, single_root)
+                continue
+            expected, partition = enumerated(score, single_root)
+            found = marginals(score, single_root)
+            assert_distributions(found)
+            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=SMALLEST)
+            assert log_partition(score, single_root) == pytest.approx(
+                partition, rel=1e-13, abs=1e-13
+            )
+
+
+def rational_marginals(exponent: np.ndarray, single_root: bool) -> list[list[Fraction]]:
+    """The textbook's formulas (Koo et al. 2007, section 3), exact, for weights 2 ** exponent.
+
+    The Laplacian's row of a word holds its heads; for a single root, the first column gives way
+    to the root's weights.
+    """
+    n = len(exponent) - 1
+    weight = [[Fraction(2) ** int(exponent[d, h]) for h in range(n + 1)] for d in range(n + 1)]
+    laplacian = [[-weight[d][h] for h in range(1, n + 1)] for d in range(1, n + 1)]
+    for i in range(n):
+        others = [weight[i + 1][h] for h in range(n + 1) if h != i + 1]
+        laplacian[i][i] = sum(others[1:] if single_root else others)
+        if single_root:
+            laplacian[i][0] = weight[i + 1][0]
+    inverse = rational_inverse(laplacian)
+    found = [[Fraction(0)] * (n + 1) for _ in range(n + 1)]
+    for i in range(n):
+        found[i + 1][0] = weight[i + 1][0] * inverse[0 if single_root else i][i]
+        for j in range(n):
+            if i != j:
+                own = inverse[i][i] if i > 0 or not single_root else 0
+                others_own = inverse[j][i] if j > 0 or not single_root else 0
+                found[i + 1][j + 1] = weight[i + 1][j + 1] * (own - others_own)
+    return found
+
+
+def rational_inverse(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
+    n = len(matrix)
+    rows = [row + [Fraction(int(i == j)) for j in range(n)] for i, row in enumerate(matrix)]
+    for k in range(n):
+        pivot = next(i for i in range(k, n) if rows[i][k] != 0)
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [value / rows[k][k] for value in rows[k]]
+        for i in range(n):
+            if i != k:
+                factor = rows[i][k]
+                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return [row[n:] for row in rows]
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("range_", [3, 100, 400, 2000])
+def test_rational_arithmetic(range_: int, single_root: bool) -> None:
+    n = 9
+    exponent = np.random.default_rng(range_).integers(-range_, 1, size=(n + 1, n + 1))
+    expected = [[float(p) for p in row] for row in rational_marginals(exponent, single_root)]
+    found = marginals(exponent * np.log(2), single_root)
+    assert_distributions(found)
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=SMALLEST)
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+def test_long_sentence_as_the_textbook(single_root: bool) -> None:
+    n = 200
+    score = np.random.default_rng(4).normal(size=(n + 1, n + 1))
+    weight = np.exp(score[1:])
+    weight[np.arange(n), np.arange(1, n + 1)] = 0
+    heads = weight[:, 1:]
+    root = weight[:, 0]
+    laplacian = np.diag(heads.sum(axis=1) + (0 if single_root else root)) - heads
+    if single_root:
+        laplacian[:, 0] = root
+    inverse = np.linalg.inv(laplacian)
+    from_root = root * (inverse[0] if single_root else inverse.diagonal())
+    if single_root:
+        inverse[0] = 0
+    expected = heads * (inverse.diagonal()[:, None] - inverse.T)
+    found = marginals(score, single_root)
+    assert_distributions(found)
+    assert found[1:, 0] == pytest.approx(from_root, abs=1e-12)
+    assert found[1:, 1:] == pytest.approx(expected, abs=1e-12)
+    assert log_partition(score, single_root) == pytest.approx(np.linalg.slogdet(laplacian)[1])
+
+
+@pytest.mark.parametrize("n", [1, 2, 77, 200])
+def test_all_trees_alike_as_cayley_counts(n: int) -> None:
+    found = marginals(np.full((n + 1, n + 1), 7.0), single_root=True)
+    assert found[1:][found[1:] > 0] == pytest.approx(1 / n, rel=1e-12)
+    assert np.count_nonzero(found) == n * n
+    assert log_partition(np.zeros((n + 1, n + 1))) == pytest.approx((n - 1) * np.log(n))
+    found = marginals(np.full((n + 1, n + 1), 7.0), single_root=False)
+    assert found[1:, 0] == pytest.approx(2 / (n + 1), rel=1e-12)
+    assert found[1:, 1:][found[1:, 1:] > 0] == pytest.approx(1 / (n + 1), rel=1e-12)
+    assert log_partition(np.zeros((n + 1, n + 1)), False) == pytest.approx((n - 1) * np.log(n + 1))
+
+
+@pytest.mark.parametrize("backwards", [-np.inf, -50_000.0])
+@pytest.mark.parametrize("single_root", [True, False])
+def test_words_independent_of_each_other(single_root: bool, backwards: float) -> None:
+    """Where every head comes earlier there are no cycles: each word chooses on its own."""
+    n = 200
+    rng = np.random.default_rng(8)
+    score = np.tril(40 * rng.normal(size=(n + 1, n + 1)), -1)
+    score += np.triu(np.full((n + 1, n + 1), backwards))
+    order = np.append(0, 1 + rng.permutation(n))
+    shuffled = np.empty_like(score)
+    shuffled[np.ix_(order, order)] = score
+    free = score.copy()
+    if single_root:
+        free[2:, 0] = -np.inf
+        free[1, 1:] = -np.inf
+    free[np.triu_indices(n + 1)] = -np.inf
+    partition = np.logaddexp.reduce(free[1:], axis=1)
+    expected = np.exp(free[1:] - partition[:, None])
+    found = marginals(shuffled, single_root)
+    assert_distributions(found)
+    np.testing.assert_allclose(found[np.ix_(order, order)][1:], expected, rtol=1e-9, atol=SMALLEST)
+    assert log_partition(shuffled, single_root) == pytest.approx(partition.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+def test_gradient_of_the_log_partition_function(single_root: bool) -> None:
+    n, step = 12, 1e-4
+    score = 2 * np.random.default_rng(6).normal(size=(n + 1, n + 1))
+    score[3, 4] = score[5, 0] = -np.inf
+    found = marginals(score, single_root)
+    for dependent in range(n + 1):
+        for head in range(n + 1):
+            if score[dependent, head] == -np.inf:
+                assert found[dependent, head] == 0
+                continue
+            above, below = score.copy(), score.copy()
+            above[dependent, head] += step
+            below[dependent, head] -= step
+            slope = log_partition(above, single_root) - log_partition(below, single_root)
+            assert found[dependent, head] == pytest.approx(slope / (2 * step), abs=1e-8)
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("scale", [1, 20, 400])
+def test_a_row_may_be_shifted(scale: float, single_root: bool) -> None:
+    n = 30
+    rng = np.random.default_rng(2)
+    score = np.round(scale * rng.normal(size=(n + 1, n + 1)), 1)
+    shift = 1000 * rng.integers(-3, 4, size=(n + 1, 1))
+    found = marginals(score, single_root)
+    moved = marginals(score + shift, single_root)
+    np.testing.assert_allclose(moved, found, rtol=1e-8, atol=SMALLEST)
+    assert log_partition(score + shift, single_root) == pytest.approx(
+        log_partition(score, single_root) + shift[1:].sum(), rel=1e-12
+    )
+
+
+def test_a_large_constant_on_the_root_costs_no_precision() -> None:
+    score = np.random.default_rng(3).normal(size=(8, 8))
+    score[:, 0] = 0
+    expected = marginals(score)
+    for constant in (-1e30, 1e30):
+        score[:, 0] = constant
+        np.testing.assert_allclose(marginals(score), expected, rtol=1e-12)
+    assert marginals(score, single_root=False)[1:, 0].tolist() == [1] * 7
+
+
+def test_both_arithmetics_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain numbers serve as far as SAFE_RANGE says, where few and far exits are the worst."""
+    n = 40
+    rng = np.random.default_rng(9)
+    near = -np.abs(np.arange(n + 1)[:, None] - np.arange(n + 1)) * 299.0 / n
+    far = np.where(rng.random((n + 1, n + 1)) < 0.95, -299.0, 0.0)
+    pairs = np.full((n + 1, n + 1), -299.0)
+    pairs[np.arange(1, n + 1), np.arange(n) ^ 1] = 0
+    pairs[1:, 1:] = pairs[1:, :-1]
+    twos = np.full((n + 1, n + 1), -299.0)
+    for word in range(1, n + 1, 2):
+        twos[word, word + 1] = twos[word + 1, word] = 0
+    for score in (near, far, pairs, twos):
+        for single_root in (True, False):
+            plain = marginals(score, single_root), log_partition(score, single_root)
+            with monkeypatch.context() as patch:
+                patch.setattr(module, "SAFE_RANGE", -1.0)
+                logs = marginals(score, single_root), log_partition(score, single_root)
+            np.testing.assert_allclose(plain[0], logs[0], rtol=1e-9, atol=SMALLEST)
+            assert plain[1] == pytest.approx(logs[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("chunk", [1, 1 << 10, 1 << 16])
+@pytest.mark.parametrize("single_root", [True, False])
+def test_batch_is_its_sentences(
+    single_root: bool, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CHUNK", chunk)
+    rng = np.random.default_rng(5)
+    size = rng.integers(0, 15, size=90)
+    score = rng.normal(size=(90, 16, 16)).astype(np.float32)
+    score[::5] *= 300
+    score[::7, 2, 1] = score[::7, 1, 4] = -np.inf
+    for one, n in zip(score, size, strict=True):
+        one[n + 1 :] = one[:, n + 1 :] = np.nan
+    found = batch_marginals(score, size, single_root)
+    assert found.shape == score.shape
+    for one, n, probability in zip(score, size, found, strict=True):
+        alone = marginals(one[: n + 1, : n + 1], single_root)
+        assert_distributions(alone)
+        np.testing.assert_allclose(probability[: n + 1, : n + 1], alone, rtol=1e-12)
+        assert not probability[n + 1 :].any()
+        assert not probability[:, n + 1 :].any()
+
+
+def test_small_sentences_and_batches() -> None:
+    assert batch_marginals(np.zeros((0, 5, 5)), []).shape == (0, 5, 5)
+    for single_root in (True, False):
+        assert marginals(np.zeros((1, 1)), single_root).tolist() == [[0]]
+        assert log_partition(np.zeros((1, 1)), single_root) == 0
+        assert marginals(np.full((2, 2), -800), single_root).tolist() == [[0, 0], [1, 0]]
+        assert log_partition(np.full((2, 2), -800), single_root) == -800
+
+
+def test_scores_are_left_alone() -> None:
+    score = np.random.default_rng(1).normal(size=(3, 6, 6)) * 200
+    before = score.copy()
+    batch_marginals(score, [5, 5, 3])
+    log_partition(score[0])
+    assert np.array_equal(score, before)
+    integers = score.round().astype(int)
+    np.testing.assert_array_equal(
+        batch_marginals(integers.tolist(), (5, 5, 3)), batch_marginals(score.round(), [5, 5, 3])
+    )
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_no_score(bad: float) -> None:
+    score = np.zeros((5, 4, 4))
+    score[2, 3, 1] = score[4, 1, 2] = bad
+    with pytest.raises(ValueError, match=r"^sentence 2: .*NaN or \+inf"):
+        batch_marginals(score, [3] * 5)
+    for function in (marginals, log_partition):
+        with pytest.raises(ValueError, match=r"NaN or \+inf"):
+            function(score[2])
+    assert batch_marginals(score, [3, 3, 2, 3, 1]).sum() == 12  # only padding now
+
+
+def test_no_tree() -> None:
+    score = np.zeros((3, 3, 3))
+    score[1, 1, 2] = score[1, 2, 1] = -np.inf
+    assert batch_marginals(score, [2] * 3, False)[1, 1:, 0].tolist() == [1, 1]
+    with pytest.raises(ValueError, match=r"sentence 1: .* no tree with a single root"):
+        batch_marginals(score, [2] * 3)
+    score[2, :, 0] = -np.inf
+    with pytest.raises(ValueError, match=r"sentence 2: .* no tree$"):
+        batch_marginals(score, [2] * 3, False)
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(ValueError, match="scores have shape"):
+        marginals(np.zeros((3, 4)))
+    with pytest.raises(ValueError, match="scores have shape"):
+        log_partition(np.zeros(3))
+    with pytest.raises(ValueError, match="length 3 is not within"):
+        batch_marginals(np.zeros((1, 3, 3)), [3])
