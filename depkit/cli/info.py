@@ -86,7 +86,7 @@ def _devices() -> list[dict[str, Any]]:
     """What --device can name here, in its words; memory in bytes."""
     import torch
 
-    from depkit.parsers.parser import best_precision
+    from depkit.parsers.device import best_precision
 
     native = best_precision(torch.device("cpu")) == torch.bfloat16
     devices = [{"device": "cpu", "threads": torch.get_num_threads(), "bfloat16": native}]

@@ -176,7 +176,7 @@ def _jackknife(
     import torch
 
     from depkit.parsers.config import to_toml
-    from depkit.parsers.parser import find_device
+    from depkit.parsers.device import find_device
     from depkit.training.data import read_treebanks, settle
     from depkit.training.jackknife import accuracies, jackknife
 

@@ -89,6 +89,7 @@ def train_command(
 
     from depkit.corpus.files import atomic, atomic_directory
     from depkit.parsers.config import to_toml
+    from depkit.parsers.device import find_device
     from depkit.parsers.model_directory import (
         CARD,
         CONFIG,
@@ -101,7 +102,7 @@ def train_command(
         tokenizer_notes,
         write_tokenizer,
     )
-    from depkit.parsers.parser import check_tags, find_device
+    from depkit.parsers.parser import check_tags
     from depkit.training.card import write_card
     from depkit.training.checkpoint import sweep
     from depkit.training.data import findings, read_treebanks, settle, split

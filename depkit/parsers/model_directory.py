@@ -24,8 +24,9 @@ from depkit.parsers.config import (
     from_dict,
     to_toml,
 )
+from depkit.parsers.device import best_precision, find_device, named_precision
 from depkit.parsers.multiword import MultiwordTable
-from depkit.parsers.parser import Parser, best_precision, find_device
+from depkit.parsers.parser import Parser
 from depkit.parsers.tokenizer import SPACE, Tokenizer, TokenizerNetwork
 from depkit.parsers.transformer import (
     Transformer,
@@ -132,15 +133,6 @@ def find_transformer(directory: Path, context: Context) -> Transformer | None:
             f" (digest {transformer.digest}, not {context.digest})"
         )
     return transformer
-
-
-def named_precision(name: str, device: torch.device) -> torch.dtype:
-    """The dtype of "auto", "float32" or "bfloat16" on a device. Raises ValueError for others."""
-    if name == "auto":
-        return best_precision(device)
-    if name not in ("float32", "bfloat16"):
-        raise ValueError(f"no precision {name!r}; it can be auto, float32 or bfloat16")
-    return torch.float32 if name == "float32" else torch.bfloat16
 
 
 def read_config(directory: Path) -> tuple[ParserConfig, dict]:

@@ -19,7 +19,8 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import Numbers, read_text
 from depkit.parsers.batches import Batch, Dataset, encode, layout, length_batches, make_batch
 from depkit.parsers.biaffine import BiaffineNetwork, Scores
-from depkit.parsers.config import ConfigError, Inputs, ParserConfig
+from depkit.parsers.config import Inputs, ParserConfig
+from depkit.parsers.device import mixed, out_of_memory
 from depkit.parsers.form_cache import FormCache
 from depkit.parsers.reading import find_segment, read_input
 from depkit.parsers.tokenizer import Tokenizer
@@ -364,44 +365,3 @@ def check_tags(sentence: Sentence, inputs: Inputs) -> None:
             f"no {inputs.tag_column.upper()}, but the parser reads it; tag the file first, or train"
             " with another inputs.tag_column or inputs.tag=0",
         )
-
-
-def out_of_memory(error: BaseException) -> bool:
-    text = str(error)
-    return (
-        isinstance(error, MemoryError | torch.OutOfMemoryError)
-        or "out of memory" in text
-        or "can't allocate memory" in text
-    )
-
-
-def mixed(device: torch.device, precision: torch.dtype) -> torch.autocast:
-    """Inside it, what is safe in that precision is computed in it."""
-    return torch.autocast(device.type, precision, enabled=precision != torch.float32)
-
-
-def best_precision(device: torch.device) -> torch.dtype:
-    """bfloat16 where the device computes in it, else float32."""
-    if device.type == "cuda":
-        return torch.bfloat16 if torch.cuda.is_bf16_supported(False) else torch.float32
-    native = getattr(torch.cpu, "_is_avx512_bf16_supported", None)  # no public way to ask
-    return torch.bfloat16 if device.type == "cpu" and native and native() else torch.float32
-
-
-def find_device(name: str = "auto") -> torch.device:
-    """The device of that name; "auto" is the first GPU, else the CPU.
-
-    Raises ConfigError if there is no such device here.
-    """
-    if name != "auto" and name.partition(":")[0] not in ("cpu", "cuda", "mps"):
-        raise ConfigError(f"no device {name!r}; it can be auto, cpu, cuda, cuda:N or mps")
-    if name == "auto":
-        if torch.cuda.is_available():
-            return torch.device("cuda")
-        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"no device {name!r} here: {str(error).splitlines()[0]}") from None
-    return device

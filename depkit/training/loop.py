@@ -15,8 +15,9 @@ from torch import nn
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.batches import encode, layout, length_batches, make_batch
 from depkit.parsers.biaffine import BiaffineNetwork
-from depkit.parsers.model_directory import named_precision, write_description, write_weights
-from depkit.parsers.parser import Parser, mixed, out_of_memory
+from depkit.parsers.device import mixed, named_precision, out_of_memory
+from depkit.parsers.model_directory import write_description, write_weights
+from depkit.parsers.parser import Parser
 from depkit.parsers.vocabulary import SPECIAL, Table, build_vocabulary, extended
 from depkit.score.attachment import evaluate
 from depkit.training.checkpoint import State, load_state, save_state, sweep

@@ -14,9 +14,9 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.vectors import Vectors, read_vectors
 from depkit.parsers.batches import Gathered, layout, length_batches, make_cut, rounded_length
 from depkit.parsers.config import ConfigError, Context
+from depkit.parsers.device import mixed, named_precision
 from depkit.parsers.inputs import context_layers, part_sizes
-from depkit.parsers.model_directory import named_precision
-from depkit.parsers.parser import Parser, mixed
+from depkit.parsers.parser import Parser
 from depkit.parsers.transformer import Transformer, load_transformer
 from depkit.training.recipe import Recipe
 

@@ -11,7 +11,8 @@ from depkit.parsers import parser as parser_module
 from depkit.parsers.batches import encode, make_batch
 from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.config import Decoder, Encoder, Inputs, ParserConfig, Scorer
-from depkit.parsers.parser import Parser, find_device
+from depkit.parsers.device import find_device
+from depkit.parsers.parser import Parser
 from depkit.parsers.vocabulary import build_vocabulary
 from depkit.trees.shape import is_tree
 
