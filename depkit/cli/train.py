@@ -124,12 +124,13 @@ def train_command(
         )
     if threads:
         torch.set_num_threads(threads)
-    files = [read_treebanks([path], encoding, chosen.scorer.tree) for path in train]
+    tree = (initial.config if initial else chosen).scorer.tree
+    files = [read_treebanks([path], encoding, tree) for path in train]
     train_sentences = list(chain.from_iterable(files))
     if dev_split is not None:
         train_sentences, dev_sentences = split(train_sentences, dev_split)
     else:
-        dev_sentences = read_treebanks([dev], encoding, chosen.scorer.tree)
+        dev_sentences = read_treebanks([dev], encoding, tree)
     vectors = [Files(*pair) for pair in zip(features or [], files, strict=False)]
     vectors += [Files(dev_features, dev_sentences)] if dev_features else []
     chosen = settle(chosen, train_sentences)

@@ -87,7 +87,7 @@ class Encoder:
 
     window: how far a word attends (0: no bound); relaxed: w0, the first and the last word attend
     and are attended to from everywhere; attend: by layer, or once for all, whether contents or
-    positions alone are compared (factored; Kitaev and Klein 2018, sections 3.2 and 3.3).
+    positions alone are compared (factored; Kitaev and Klein 2018, sections 4.1 and 4.2).
     """
 
     kind: Literal["bilstm", "selfatt", "factored", "none"] = "bilstm"

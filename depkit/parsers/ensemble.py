@@ -1,7 +1,8 @@
-"""Graph parsers combined: the tree of their mean probabilities (Li et al. 2019, section 4.3).
+"""Graph parsers combined: the tree of their mean probabilities (Li et al. 2019, section 3.2).
 
 The members may differ in all they read and in their encoders; labels and tags are matched by
-name. All weights are in memory, the activations of one member at a time.
+name. All weights are in memory; of the activations, one member's at a time, but for arc scores and
+what labels are scored from.
 """
 
 from collections.abc import Iterable, Sequence
@@ -138,6 +139,13 @@ def combine(members: Sequence[Parser], mean: Mean = "arithmetic") -> Parser:
     contexts = {each.config.inputs.context.source for each in members}
     if "elmo" in contexts and len(contexts - {"none"}) > 1:
         raise EnsembleError("a parser of ELMo vectors cannot be combined with one of a transformer")
+    features = {
+        (context.layers, context.top, context.available, context.width)
+        for context in (each.config.inputs.context for each in members)
+        if context.source == "elmo"
+    }
+    if len(features) > 1:
+        raise EnsembleError("parsers of different layers of ELMo vectors cannot be combined")
     names = dict.fromkeys(name for each in members for name in each.config.scorer.predict)
     columns = {
         name: Table(_union([each.vocabulary.columns.get(name) for each in members]))

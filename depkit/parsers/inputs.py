@@ -1,4 +1,4 @@
-"""What a word is to the encoder (Li et al. 2019, Eq. 2; Kitaev and Klein 2018, section 4): word,
+"""What a word is to the encoder (Li et al. 2019, Eq. 2; Kitaev and Klein 2018, section 5): word,
 tag, characters and contextual vectors, concatenated or summed."""
 
 from math import prod

@@ -144,8 +144,17 @@ def check_parts(recipe: Recipe) -> None:
 
 
 def adopt(recipe: Recipe, config: ParserConfig) -> Recipe:
-    """The recipe's training and decoder with another parser's parts, to go on from its weights."""
-    return replace(recipe, inputs=config.inputs, encoder=config.encoder, scorer=config.scorer)
+    """The recipe's training and decoder with another parser's parts, to go on from its weights.
+
+    What chooses the epoch is what that parser predicts: a tree, or tags alone.
+    """
+    training = recipe.training
+    if config.scorer.tree == (training.select == "tags"):
+        training = replace(training, select="LAS" if config.scorer.tree else "tags")
+    return replace(
+        recipe, inputs=config.inputs, encoder=config.encoder, scorer=config.scorer,
+        training=training,
+    )  # fmt: skip
 
 
 def parts(recipe: Recipe) -> ParserConfig:

@@ -65,7 +65,7 @@ def find_sources(
     device: torch.device,
     files: Sequence[Files] = (),
     initial: Parser | None = None,
-    say: Say = print,
+    say: Say = lambda text: None,
 ) -> tuple[Recipe, Sources]:
     """What the recipe names, and the recipe with what is learnt of it: widths, a digest.
 

@@ -11,7 +11,7 @@ from depkit.cli.main import run
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read, write
 from depkit.corpus.sentence import new_sentence
-from depkit.parsers.config import Inputs, Scorer
+from depkit.parsers.config import Context, Inputs, Scorer
 from depkit.parsers.ensemble import LEAST, EnsembleError, combine, log_mean, spread_out
 from depkit.parsers.model_directory import write_description, write_weights
 from tests.parsers.test_parser import make
@@ -117,6 +117,13 @@ def test_what_cannot_be_combined(tiny):
         combine([one, tagger])
     with pytest.raises(EnsembleError, match="multi root, any label; single root, root"):
         combine([one, make(tiny, root="multi", root_label="")])
+    elmo = [make(tiny), make(tiny)]
+    for member, layers in zip(elmo, ("average", "mix"), strict=True):
+        context = Context(source="elmo", layers=layers, top=0, available=3, width=4)
+        inputs = replace(member.config.inputs, context=context)
+        member.config = replace(member.config, inputs=inputs)
+    with pytest.raises(EnsembleError, match="different layers of ELMo"):
+        combine(elmo)
     reads_tags = make(tiny, inputs=Inputs(word=4, tag=4, tag_column="upos"))
     with pytest.raises(FormatError, match="no UPOS"):
         list(combine([one, reads_tags]).parse([new_sentence(["a", "b"])]))

@@ -1,5 +1,5 @@
 """A trained parser looked at in another way: windows, and content or positions alone (Kitaev and
-Klein 2018, sections 3.2 and 3.3)."""
+Klein 2018, sections 4.1 and 4.2)."""
 
 from dataclasses import replace
 

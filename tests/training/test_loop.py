@@ -102,6 +102,10 @@ def test_a_tagger_trains_and_leaves_the_trees_alone(tiny, tmp_path):
     assert [s.head for s in tagged] == [s.head for s in tiny]
     with pytest.raises(ValueError, match="depkit tag"):
         next(tagger.parse(blank))
+    on = adopt(small(epochs=1), tagger.config)  # a parser's recipe goes on with a tagger
+    (tmp_path / "on").mkdir()
+    assert train(on, tiny, tiny, tmp_path / "on", CPU, initial=tagger).best > 80
+    assert adopt(on, Recipe()).training.select == "LAS"
 
 
 def weights(directory):
