@@ -1,6 +1,7 @@
 """Options that several commands share, so that they read the same everywhere."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -32,7 +33,7 @@ Threads = Annotated[
     typer.Option(envvar="DEPKIT_THREADS", min=1, help="CPU threads; all cores if not given."),
 ]
 Models = Annotated[
-    list[str] | None,
+    list[Path] | None,  # so that DEPKIT_MODEL is split as PATH is, not at spaces
     typer.Option(
         "--model",
         envvar="DEPKIT_MODEL",

@@ -31,7 +31,7 @@ class Job:
     `depkit parse` of the same names."""
 
     files: Sequence[str]
-    models: Sequence[str]
+    models: Sequence[PathLike]
     mean: Mean
     input: str | None
     format: str | None

@@ -1,5 +1,6 @@
 """Parsers combined: means by hand, labels matched by name, and nothing gained from oneself."""
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -152,3 +153,21 @@ def test_the_command_line_combines(tiny, tmp_path, capsys):
     found = [(s.head, s.deprel, s.upos) for s in read(tmp_path / "out.conllu")]
     expected = combine(members, "geometric").parse(tiny, "predict")
     assert found == [(s.head, s.deprel, s.upos) for s in expected]
+
+
+def test_the_environment_names_models(tiny, tmp_path, monkeypatch):
+    write(tiny, tmp_path / "in.conllu")
+    places = [tmp_path / "a model", tmp_path / "other"]
+    for seed, place in enumerate(places):
+        place.mkdir()
+        member = other(tiny, seed)
+        write_description(place, member.config, member.vocabulary)
+        write_weights(place, member.network)
+    output = tmp_path / "out.conllu"
+    command = ["parse", str(tmp_path / "in.conllu"), "-o", str(output), "--device", "cpu", "-q"]
+    members = [depkit.load(place, "cpu") for place in places]
+    for count in (1, 2):
+        monkeypatch.setenv("DEPKIT_MODEL", os.pathsep.join(map(str, places[:count])))
+        assert run(command) == 0
+        expected = combine(members[:count]).parse(tiny)
+        assert [s.head for s in read(output)] == [s.head for s in expected]
