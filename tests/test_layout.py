@@ -7,7 +7,8 @@ import depkit
 
 PACKAGE = Path(depkit.__file__).parent
 FLOORS = (
-    "cli", "training", "parsers", "nn", "score", "treebank", "convert", "trees", "corpus",
+    "cli", "ensemble", "training", "parsers", "nn", "score", "treebank", "convert", "trees",
+    "corpus",
 )  # fmt: skip
 
 

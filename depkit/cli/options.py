@@ -42,8 +42,12 @@ Models = Annotated[
     ),
 ]
 MeanOption = Annotated[
-    Literal["arithmetic", "geometric"],
-    typer.Option("--mean", help="Of the probabilities, where there are several models."),
+    Literal["arithmetic", "geometric"] | None,
+    typer.Option(
+        "--mean",
+        help="Of the probabilities, where there are several models.",
+        show_default="arithmetic, or an ensemble's own",
+    ),
 ]
 Input = Annotated[
     Literal["text", "lines", "tokens", "conllu", "conllx", "conll09"] | None,

@@ -32,7 +32,7 @@ class Job:
 
     files: Sequence[str]
     models: Sequence[PathLike]
-    mean: Mean
+    mean: Mean | None
     input: str | None
     format: str | None
     output: str

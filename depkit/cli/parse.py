@@ -35,7 +35,7 @@ def parse_command(
         typer.Argument(metavar="FILE", help="Files to parse, - for stdin (the default)."),
     ] = None,
     models: Models = None,
-    mean: MeanOption = "arithmetic",
+    mean: MeanOption = None,
     input: Input = None,
     tags: Annotated[
         Literal["keep", "predict"] | None,

@@ -47,7 +47,7 @@ def tag_command(
         typer.Argument(metavar="FILE", help="Files to tag, - for stdin (the default)."),
     ] = None,
     models: Models = None,
-    mean: MeanOption = "arithmetic",
+    mean: MeanOption = None,
     input: Input = None,
     tags: Annotated[
         Literal["missing", "predict"],
@@ -175,10 +175,10 @@ def _jackknife(
     """Write the file with jack-knifed tags, and say how many of them are its own."""
     import torch
 
+    from depkit.ensemble.jackknife import accuracies, jackknife
     from depkit.parsers.config import to_toml
     from depkit.parsers.device import find_device
     from depkit.training.data import read_treebanks, settle
-    from depkit.training.jackknife import accuracies, jackknife
 
     place = find_device(device)
     if threads:

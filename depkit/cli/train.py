@@ -5,6 +5,7 @@ import re
 import shutil
 import statistics
 import sys
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -68,17 +69,8 @@ def train_command(
 
     Example: depkit train train.conllu --dev dev.conllu -o en.model --max-time 90m
     """
-    if bool(dev) == (dev_split is not None):
-        raise typer.BadParameter("name either --dev FILE or --dev-split SHARE")
-    if features and len(features) != len(train):
-        raise typer.BadParameter(
-            f"--features names {len(features)} files for {len(train)} of TRAIN"
-        )
-    if (features or dev_features) and not (features and bool(dev) == bool(dev_features)):
-        raise typer.BadParameter(
-            "ELMo vectors are --features of each TRAIN file and, with --dev, --dev-features"
-        )
-    limit = _seconds(max_time)
+    check_training(train, dev, dev_split, features, dev_features)
+    limit = seconds_of(max_time)
     directory = Path(output)
     if directory.exists() and not directory.is_dir():
         raise ValueError(f"{output} is a file; name a directory")
@@ -198,7 +190,28 @@ def train_command(
             print(told, file=sys.stderr)
 
 
-def _seconds(text: str) -> float:
+def check_training(
+    train: Sequence[str],
+    dev: str,
+    dev_split: float | None,
+    features: Sequence[str] | None,
+    dev_features: str,
+) -> None:
+    """Raises BadParameter for files to train on that do not go together."""
+    if bool(dev) == (dev_split is not None):
+        raise typer.BadParameter("name either --dev FILE or --dev-split SHARE")
+    if features and len(features) != len(train):
+        raise typer.BadParameter(
+            f"--features names {len(features)} files for {len(train)} of TRAIN"
+        )
+    if (features or dev_features) and not (features and bool(dev) == bool(dev_features)):
+        raise typer.BadParameter(
+            "ELMo vectors are --features of each TRAIN file and, with --dev, --dev-features"
+        )
+
+
+def seconds_of(text: str) -> float:
+    """A time like 90s, 10m or 2h, in seconds; "" is no limit. Raises BadParameter for others."""
     if not text:
         return math.inf
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())

@@ -36,6 +36,16 @@ def named_precision(name: str, device: torch.device) -> torch.dtype:
     return torch.float32 if name == "float32" else torch.bfloat16
 
 
+def find_devices(names: str = "auto") -> list[torch.device]:
+    """The devices of a list like "cuda:0,cuda:1"; "auto" is all GPUs, else the CPU.
+
+    Raises ConfigError as `find_device`.
+    """
+    if names == "auto" and torch.cuda.device_count() > 1:
+        return [torch.device("cuda", number) for number in range(torch.cuda.device_count())]
+    return [find_device(name.strip()) for name in names.split(",")]
+
+
 def find_device(name: str = "auto") -> torch.device:
     """The device of that name; "auto" is the first GPU, else the CPU.
 

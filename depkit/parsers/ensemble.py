@@ -26,6 +26,14 @@ class EnsembleError(ValueError):
     """Parsers that cannot be combined."""
 
 
+@dataclass(frozen=True)
+class EnsembleConfig:
+    """ensemble.toml: the members' directories, in the ensemble's own, and how they are combined."""
+
+    members: list[str]
+    mean: Mean = "arithmetic"
+
+
 @dataclass
 class Ensemble(Parser):
     """A parser made of parsers on one device. Decoder and tokenizer are the first one's.
@@ -121,15 +129,16 @@ def spread_out(scores: Tensor, places: list[int], size: int) -> Tensor:
     return out
 
 
-def combine(members: Sequence[Parser], mean: Mean = "arithmetic") -> Parser:
+def combine(members: Sequence[Parser], mean: Mean | None = None) -> Parser:
     """One parser made of parsers; of one alone, that one.
 
-    Raises EnsembleError for taggers among parsers, and for members with different rules of what
-    the root's children are called.
+    mean: by default arithmetic, or what a lone ensemble's own is; an ensemble among several is
+    one member. Raises EnsembleError for taggers among parsers, and for members with different
+    rules of what the root's children are called.
     """
     first = members[0]
     if len(members) == 1:
-        return first
+        return replace(first, mean=mean) if mean and isinstance(first, Ensemble) else first
     if len({member.config.scorer.tree for member in members}) > 1:
         raise EnsembleError("a tagger cannot be combined with a parser")
     rules = {(each.config.decoder.root, each.config.decoder.root_label) for each in members}
@@ -157,7 +166,7 @@ def combine(members: Sequence[Parser], mean: Mean = "arithmetic") -> Parser:
     config = replace(first.config, scorer=scorer, inputs=reader.config.inputs)
     return Ensemble(
         config, replace(first.vocabulary, columns=columns), first.network, first.device,
-        first.precision, first.threads, first.tokenizer, list(members), mean,
+        first.precision, first.threads, first.tokenizer, list(members), mean or "arithmetic",
     )  # fmt: skip
 
 

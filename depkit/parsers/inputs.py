@@ -11,11 +11,11 @@ from depkit.nn.charconcat import CharConcat
 from depkit.nn.charlstm import CharLSTM
 from depkit.nn.dropout import InputDropout
 from depkit.nn.layermix import LayerMix
-from depkit.parsers.batches import Batch
+from depkit.parsers.batches import Batch, Dataset
 from depkit.parsers.config import ConfigError, Context, Inputs
 from depkit.parsers.pieces import PieceBatch, pool
 from depkit.parsers.transformer import Transformer, checkpoint_layers, hidden_layers
-from depkit.parsers.vocabulary import PAD, ROOT, UNKNOWN, Vocabulary
+from depkit.parsers.vocabulary import PAD, ROOT, SPECIAL, UNKNOWN, Vocabulary
 
 
 def part_sizes(config: Inputs) -> dict[str, int]:
@@ -143,6 +143,21 @@ class InputLayer(nn.Module):
             if self.char.features != config.char:
                 self.char_projection = nn.Linear(self.char.features, config.char)
         nn.init.zeros_(self.char.embedding.weight.data[UNKNOWN])  # never trained, either
+
+    @torch.no_grad()
+    def leave_unknown(self, data: Dataset) -> None:
+        """Give the words, tags and characters that training data lack the unknown one's vector.
+
+        Theirs were never trained; they are of a vocabulary that other data share.
+        """
+        characters = self.char.embedding if self.char else None
+        for table, numbers in (
+            (self.word, data.word), (self.tag, data.tag), (characters, data.characters)
+        ):  # fmt: skip
+            if table is not None:
+                seen = torch.bincount(numbers.flatten(), minlength=table.num_embeddings)
+                seen[: len(SPECIAL)] = 1
+                table.weight[seen == 0] = table.weight[UNKNOWN].clone()
 
     def _words(self, batch: Batch) -> Tensor | None:
         """Trainable word embeddings, pretrained vectors, or both, summed or side by side."""

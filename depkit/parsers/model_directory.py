@@ -1,12 +1,16 @@
 """A model on disk: config.toml, vocab.json, model.safetensors, README.md; where the treebank
 has a text, tokenizer.safetensors; where a transformer was trained, too, the description of it
-in transformer/. One that was not is named in config.toml. Nothing is pickled."""
+in transformer/. One that was not is named in config.toml. Nothing is pickled.
+
+An ensemble's directory has ensemble.toml, its members' directories, and the tokenizer of all."""
 
 import dataclasses
 import json
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -25,6 +29,7 @@ from depkit.parsers.config import (
     to_toml,
 )
 from depkit.parsers.device import best_precision, find_device, named_precision
+from depkit.parsers.ensemble import EnsembleConfig, EnsembleError, combine
 from depkit.parsers.multiword import MultiwordTable
 from depkit.parsers.parser import Parser
 from depkit.parsers.tokenizer import SPACE, Tokenizer, TokenizerNetwork
@@ -41,6 +46,7 @@ FORMAT_VERSION = 1
 CONFIG, VOCABULARY, WEIGHTS, CARD = "config.toml", "vocab.json", "model.safetensors", "README.md"
 TOKENIZER = "tokenizer.safetensors"
 TRANSFORMER = "transformer"
+ENSEMBLE = "ensemble.toml"
 BUNDLED = Path(__file__).parent.parent / "models"
 DEFAULT = "en-ewt"
 
@@ -84,6 +90,8 @@ def load(
     Raises ModelError saying what is missing or does not fit.
     """
     path = find_model(model)
+    if (path / ENSEMBLE).is_file():
+        return _load_ensemble(path, device, precision, threads, settings)
     config, _ = read_config(path)
     config = at_test_time(config, settings or [])
     vocabulary = read_vocabulary(path)
@@ -108,6 +116,46 @@ def load(
         config, vocabulary, network, place, named_precision(precision, place),
         threads or torch.get_num_threads(), read_tokenizer(path, place),
     )  # fmt: skip
+
+
+def _load_ensemble(
+    path: Path,
+    device: str,
+    precision: str,
+    threads: int | None,
+    settings: Sequence[str] | None,
+) -> Parser:
+    """As `load`, the parser that an ensemble's directory describes."""
+    config = read_ensemble(path)
+    members = [load(path / name, device, precision, threads, settings) for name in config.members]
+    try:
+        parser = combine(members, config.mean)
+    except EnsembleError as error:
+        raise ModelError(f"{path}: {error}") from None
+    return replace(parser, tokenizer=read_tokenizer(path, parser.device) or parser.tokenizer)
+
+
+def read_ensemble(directory: Path) -> EnsembleConfig:
+    """What ensemble.toml says. Raises ModelError if it is damaged or of another version."""
+    path = directory / ENSEMBLE
+    try:
+        tables = tomllib.loads(_text(directory, ENSEMBLE))
+        _check_version(path, tables)
+        config = from_dict(EnsembleConfig, tables)
+    except (tomllib.TOMLDecodeError, ConfigError, TypeError) as error:
+        raise ModelError(f"{path}: {error}") from None
+    if not config.members:
+        raise ModelError(f"{path}: it names no members")
+    for name in config.members:
+        if Path(name).name != name or not (directory / name / CONFIG).is_file():
+            raise ModelError(f"{path}: there is no model {name!r} beside it")
+    return config
+
+
+def write_ensemble(directory: Path, config: EnsembleConfig) -> None:
+    """ensemble.toml, atomically; the members stand in their directories already."""
+    version = f"format_version = {FORMAT_VERSION}\n"
+    write_text(directory, ENSEMBLE, version + to_toml(config))
 
 
 def find_transformer(directory: Path, context: Context) -> Transformer | None:
@@ -140,16 +188,20 @@ def read_config(directory: Path) -> tuple[ParserConfig, dict]:
     text = _text(directory, CONFIG)
     try:
         tables = tomllib.loads(text)
-        version = tables.get("format_version")
-        if version != FORMAT_VERSION:
-            raise ModelError(
-                f"{directory / CONFIG}: format_version is {version}, this depkit reads"
-                f" {FORMAT_VERSION}; use the depkit that wrote it"
-            )
+        _check_version(directory / CONFIG, tables)
         known = [field.name for field in dataclasses.fields(ParserConfig)]
         return from_dict(ParserConfig, {k: v for k, v in tables.items() if k in known}), tables
     except (tomllib.TOMLDecodeError, ConfigError) as error:
         raise ModelError(f"{directory / CONFIG}: {error}") from None
+
+
+def _check_version(path: Path, tables: dict[str, Any]) -> None:
+    version = tables.pop("format_version", None)
+    if version != FORMAT_VERSION:
+        raise ModelError(
+            f"{path}: format_version is {version}, this depkit reads {FORMAT_VERSION}; use the"
+            " depkit that wrote it"
+        )
 
 
 def read_vocabulary(directory: Path) -> Vocabulary:

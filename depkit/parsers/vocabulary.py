@@ -1,5 +1,7 @@
 """Words, characters, tags and relations as numbers."""
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -62,6 +64,11 @@ class Vocabulary:
             "columns": {name: table.symbols for name, table in self.columns.items()},
             **({"vectors": self.vectors.symbols} if self.vectors else {}),
         }
+
+    def digest(self) -> str:
+        """16 hexadecimal digits that tell its symbols."""
+        text = json.dumps(self.to_json())
+        return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
 
     @staticmethod
     def from_json(data: dict) -> "Vocabulary":

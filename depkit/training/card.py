@@ -37,6 +37,36 @@ The recipe is config.toml. \
     write_text(directory, CARD, text)
 
 
+def write_ensemble_card(
+    directory: Path,
+    recipe: Recipe,
+    members: dict[str, State],
+    mean: str,
+    scores: dict[str, float],
+    train: int,
+    dev: int,
+) -> None:
+    """README.md of an ensemble's directory; members: by name; scores: of all, on dev; train,
+    dev: numbers of sentences."""
+    select = recipe.training.select
+    about = f"\n{recipe.about}\n" if recipe.about else ""
+    rows = "\n".join(f"| {name} | {state.best:.2f} |" for name, state in members.items())
+    told = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
+    text = f"""# A depkit ensemble
+{about}
+- {len(members)} members, each trained on all of {train} sentences but a fold of its own; the \
+{mean} mean of their probabilities
+- Together, on {dev} dev sentences, all words scored: {told}
+
+| member | dev {select} (which chose its epoch) |
+|---|---|
+{rows}
+
+`depkit parse --model DIR` loads all of them, and each member is a model, too.
+"""
+    write_text(directory, CARD, text)
+
+
 def _encoder(recipe: Recipe) -> str:
     if recipe.encoder.kind == "none":
         return "none of its own"

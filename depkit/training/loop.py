@@ -18,7 +18,7 @@ from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.device import mixed, named_precision, out_of_memory
 from depkit.parsers.model_directory import write_description, write_weights
 from depkit.parsers.parser import Parser
-from depkit.parsers.vocabulary import SPECIAL, Table, build_vocabulary, extended
+from depkit.parsers.vocabulary import SPECIAL, Table, Vocabulary, build_vocabulary, extended
 from depkit.score.attachment import evaluate
 from depkit.training.checkpoint import State, load_state, save_state, sweep
 from depkit.training.data import fingerprint
@@ -44,12 +44,14 @@ def train(
     initial: Parser | None = None,
     progress: Progress | None = None,
     sources: Sources | None = None,
+    shared: Vocabulary | None = None,
 ) -> State:
     """Train a parser; the model directory holds the best epoch's weights at any moment.
 
     recipe: as `data.settle` leaves it. max_time: seconds, over all resumptions; a linear
     schedule is then through when the time is. initial: a parser to start from; its vocabulary is
     extended by the new treebank's. sources: what the recipe reads beside the treebank, if anything.
+    shared: the vocabulary, of a larger treebank; what these sentences lack of it stays unknown.
     On the CPU a resumed run ends with the same weights as one never interrupted.
     Raises ResumeError, and TrainingError if the loss is no longer finite.
     """
@@ -57,7 +59,7 @@ def train(
     progress = progress or Progress(directory, quiet=True)
     sources = sources or Sources()
     torch.manual_seed(seed)
-    vocabulary = build_vocabulary(train_sentences, recipe)
+    vocabulary = shared or build_vocabulary(train_sentences, recipe)
     if sources.vectors:
         vocabulary = replace(vocabulary, vectors=Table(SPECIAL + sources.vectors.words))
     if initial:
@@ -70,6 +72,8 @@ def train(
         table = scaled(sources.vectors, recipe.inputs.vectors.scale)
         network.inputs.pretrained.weight.data = torch.from_numpy(table)
     key = fingerprint(recipe, train_sentences, dev_sentences) + sources.key
+    if shared:
+        key += shared.digest()
     if initial:
         key += put_smaller(network, initial.network)
     network.to(device)
@@ -156,6 +160,8 @@ def train(
         state.loss = float(total)
         _check_finite(state.loss, network)
         speed = words / (time.monotonic() - epoch_began)
+        if shared:
+            network.inputs.leave_unknown(data)
         scores = dev_scores(parser, dev_sentences, sources.dev)
         score = scores[training.select]
         better = score > state.best

@@ -11,13 +11,24 @@ SCORES = ("UAS", "LAS", "tags")
 
 
 class Progress:
-    """A status line that is rewritten on a terminal, a line an epoch everywhere."""
+    """A status line that is rewritten on a terminal, a line an epoch everywhere.
 
-    def __init__(self, directory: Path, quiet: bool = False, stream: TextIO | None = None) -> None:
+    label: before each epoch's line, where several runs go on side by side; then there is no
+    status line.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        quiet: bool = False,
+        stream: TextIO | None = None,
+        label: str = "",
+    ) -> None:
         self.path = directory / LOG
         self.quiet = quiet
         self.stream = stream or sys.stderr
-        self.live = self.stream.isatty() and not quiet
+        self.label = label
+        self.live = self.stream.isatty() and not quiet and not label
         self.shown = 0.0
 
     def resume(self, epochs: int) -> None:
@@ -59,7 +70,7 @@ class Progress:
         star = " *" if record["best"] else ""
         scores = " ".join(f"{name} {record[name]:.2f}" for name in SCORES if name in record)
         self.say(
-            f"epoch {record['epoch']:>3}  loss {record['loss']:.3f}"
+            f"{self.label}epoch {record['epoch']:>3}  loss {record['loss']:.3f}"
             f"  dev {scores}"
             f"  {record['words_per_second']:,.0f} words/s"
             f"  {clock(record['seconds'])} gone, {clock(record['left'])} left{star}"

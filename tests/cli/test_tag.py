@@ -13,7 +13,7 @@ import torch
 import depkit
 from depkit.cli.main import run
 from depkit.corpus.sentence import new_sentence
-from depkit.training import jackknife
+from depkit.ensemble import jackknife
 from tests.conftest import TINY
 
 ON_CPU = ["--device", "cpu", "--threads", "1"]

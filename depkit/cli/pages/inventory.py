@@ -85,6 +85,8 @@ VALUES = {
     "preset": Value("NAME", "words", tuple(PRESETS)),
     "punct": Value("POLICY", "words", tuple(POLICIES)),
     "recipe": Value("NAME", "words", tuple(recipe_names())),
+    "recipes": Value("NAME,..."),
+    "reuse": DIRECTORY,
     "sentence": Value("ID"),
     "set": Value("KEY=VALUE"),
     "settings": Value("KEY=VALUE"),
@@ -92,6 +94,7 @@ VALUES = {
     "convert tags": FILE,
     "train": FILE,
     "train output": DIRECTORY,
+    "ensemble output": DIRECTORY,
     "work": DIRECTORY,
 }
 

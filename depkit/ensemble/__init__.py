@@ -1,0 +1,1 @@
+"""Parsers made of parsers: jack-knifing and ensembles."""
