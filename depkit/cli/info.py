@@ -132,6 +132,7 @@ def _model(name: str) -> dict[str, Any]:
     from depkit.parsers.model_directory import (
         CARD,
         CONFIG,
+        ENSEMBLE,
         TOKENIZER,
         TRANSFORMER,
         VOCABULARY,
@@ -144,6 +145,8 @@ def _model(name: str) -> dict[str, Any]:
     from depkit.parsers.vocabulary import SPECIAL
 
     directory = find_model(name)
+    if (directory / ENSEMBLE).is_file():
+        return _ensemble(directory)
     config, recipe = read_config(directory)
     vocabulary = read_vocabulary(directory)
     card, tokenizer = directory / CARD, directory / TOKENIZER
@@ -172,6 +175,24 @@ def _model(name: str) -> dict[str, Any]:
     }
 
 
+def _ensemble(directory: Path) -> dict[str, Any]:
+    """As `_model`, of an ensemble: sums over the members, and their names."""
+    from depkit.parsers.model_directory import CARD, TOKENIZER, read_ensemble
+
+    config = read_ensemble(directory)
+    members = {name: _model(str(directory / name)) for name in config.members}
+    card, tokenizer = directory / CARD, directory / TOKENIZER
+    return {
+        "directory": str(directory),
+        "bytes": sum(member["bytes"] for member in members.values()),
+        "parameters": sum(member["parameters"] for member in members.values()),
+        "mean": config.mean,
+        "members": members,
+        "tokenizer": {"parameters": _parameters(tokenizer)} if tokenizer.is_file() else None,
+        "card": card.read_text("utf-8", errors="replace") if card.is_file() else None,
+    }
+
+
 def _parameters(path: Path) -> int:
     """How many numbers a weights file holds, by its header alone."""
     from safetensors import SafetensorError, safe_open
@@ -189,15 +210,31 @@ def _parameters(path: Path) -> int:
 
 def _recipe(directory: Path) -> str:
     """As it stands in the model, which may hold more than this depkit knows."""
-    from depkit.parsers.model_directory import CONFIG
+    from depkit.parsers.model_directory import CONFIG, ENSEMBLE
 
+    if (directory / ENSEMBLE).is_file():
+        return (directory / ENSEMBLE).read_text("utf-8")
     return (directory / CONFIG).read_text("utf-8")
 
 
 def _model_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    tokenizer = facts["tokenizer"]
+    text = (
+        "raw text",
+        f"yes, by a tokenizer of {tokenizer['parameters']:,} parameters"
+        if tokenizer
+        else "no: it has no tokenizer",
+    )
+    if "members" in facts:
+        return [
+            ("directory", f"{facts['directory']}, {_size(facts['bytes'])}"),
+            ("parameters", f"{facts['parameters']:,}"),
+            ("members", ", ".join(facts["members"])),
+            ("mean", facts["mean"]),
+            text,
+        ]
     names = {"deprel": "relations", "lemma": "lemma rules"}
     predicts = [f"{count:,} {names.get(name, name)}" for name, count in facts["predicts"].items()]
-    tokenizer = facts["tokenizer"]
     decoder = ", ".join([facts["decoder"]["algorithm"], f"{facts['decoder']['root']} root"])
     decoding = [("decoder", decoder)] if "deprel" in facts["predicts"] else []
     return [
@@ -206,12 +243,7 @@ def _model_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("inputs", ", ".join(facts["inputs"])),
         ("reads", ", ".join(f"{count:,} {name}" for name, count in facts["reads"].items())),
         ("predicts", ", ".join(["heads"] * ("deprel" in facts["predicts"]) + predicts)),
-        (
-            "raw text",
-            f"yes, by a tokenizer of {tokenizer['parameters']:,} parameters"
-            if tokenizer
-            else "no: it has no tokenizer",
-        ),
+        text,
         *decoding,
     ]
 

@@ -82,6 +82,7 @@ def train_command(
     from depkit.corpus.files import atomic, atomic_directory
     from depkit.parsers.config import to_toml
     from depkit.parsers.device import find_device
+    from depkit.parsers.ensemble import Ensemble
     from depkit.parsers.model_directory import (
         CARD,
         CONFIG,
@@ -110,6 +111,8 @@ def train_command(
     chosen = make_recipe(recipe, config or None, settings)
     place = find_device(device)
     initial = load(init, "cpu", "float32") if init else None
+    if isinstance(initial, Ensemble):
+        raise ValueError(f"{init} is an ensemble; name one of its members")
     if initial and parts(chosen) != parts(make_recipe(recipe)):
         raise typer.BadParameter(
             "with --init the parser's parts are that model's; training.* and decoder.* can be set"

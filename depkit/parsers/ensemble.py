@@ -15,7 +15,9 @@ from torch import Tensor
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.biaffine import Scores
+from depkit.parsers.inputs import LastLayers
 from depkit.parsers.parser import Parser, Prepare
+from depkit.parsers.transformer import Transformer
 from depkit.parsers.vocabulary import Table
 
 Mean = Literal["arithmetic", "geometric"]
@@ -155,6 +157,7 @@ def combine(members: Sequence[Parser], mean: Mean | None = None) -> Parser:
     }
     if len(features) > 1:
         raise EnsembleError("parsers of different layers of ELMo vectors cannot be combined")
+    _share_transformers(members)
     names = dict.fromkeys(name for each in members for name in each.config.scorer.predict)
     columns = {
         name: Table(_union([each.vocabulary.columns.get(name) for each in members]))
@@ -168,6 +171,20 @@ def combine(members: Sequence[Parser], mean: Mean | None = None) -> Parser:
         config, replace(first.vocabulary, columns=columns), first.network, first.device,
         first.precision, first.threads, first.tokenizer, list(members), mean or "arithmetic",
     )  # fmt: skip
+
+
+def _share_transformers(members: Sequence[Parser]) -> None:
+    """Members that read the same of a frozen transformer have one, which reads each batch once."""
+    bodies: dict[object, Transformer | None] = {}
+    readings: dict[object, LastLayers] = {}
+    for member in members:
+        vectors = member.network.inputs.context
+        if vectors is None or vectors.body is not None or vectors.transformer is None:
+            continue
+        of = vectors.config
+        vectors.transformer = bodies.setdefault(of.digest, vectors.transformer)
+        read = (of.digest, of.layers, of.top, of.pooling, of.overlap)
+        vectors.last = readings.setdefault(read, LastLayers())
 
 
 def _union(tables: Sequence[Table | None]) -> list[str]:

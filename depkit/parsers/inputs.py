@@ -1,6 +1,7 @@
 """What a word is to the encoder (Li et al. 2019, Eq. 2; Kitaev and Klein 2018, section 5): word,
 tag, characters and contextual vectors, concatenated or summed."""
 
+from dataclasses import dataclass
 from math import prod
 
 import torch
@@ -61,6 +62,20 @@ def context_layers(
     return vectors.view(*shape, *vectors.shape[1:])
 
 
+@dataclass
+class LastLayers:
+    """What a frozen transformer gave last, kept for other parsers that read the same of it."""
+
+    pieces: PieceBatch | None = None
+    layers: Tensor | None = None
+
+    def of(self, pieces: PieceBatch) -> Tensor | None:
+        """The layers, if they are of the same pieces."""
+        kept = vars(self.pieces) if self.pieces else {}
+        same = kept and all(torch.equal(each, kept[name]) for name, each in vars(pieces).items())
+        return self.layers if same else None
+
+
 class ContextVectors(nn.Module):
     """A word's contextual vector: layers chosen or mixed, then projected.
 
@@ -72,6 +87,7 @@ class ContextVectors(nn.Module):
         super().__init__()
         self.config = config
         self.transformer = transformer
+        self.last: LastLayers | None = None  # where several parsers share the transformer
         self.body = transformer.body if transformer and config.tune else None
         if self.body is not None and config.checkpointing:
             checkpoint_layers(self.body)
@@ -88,8 +104,15 @@ class ContextVectors(nn.Module):
             return batch.context
         if self.transformer is None or batch.pieces is None:
             raise ValueError("no contextual vectors: the parser reads ELMo features")
-        with torch.set_grad_enabled(torch.is_grad_enabled() and self.body is not None):
-            return context_layers(self.transformer, self.config, batch.pieces, batch.word.shape)
+        found = self.last.of(batch.pieces) if self.last else None
+        if found is None:
+            with torch.set_grad_enabled(torch.is_grad_enabled() and self.body is not None):
+                found = context_layers(
+                    self.transformer, self.config, batch.pieces, batch.word.shape
+                )
+        if self.last:
+            self.last.pieces, self.last.layers = batch.pieces, found
+        return found
 
     def forward(self, batch: Batch) -> Tensor:
         """-> [batch, length, features]."""

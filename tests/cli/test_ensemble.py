@@ -1,0 +1,90 @@
+"""depkit ensemble from the command line: what it makes, and what it refuses."""
+
+import json
+
+import pytest
+
+import depkit
+from depkit.cli.main import run
+from tests.conftest import TINY
+
+SMALL = [
+    *("--set", "inputs.word=8", "--set", "encoder.layers=1", "--set", "encoder.size=8"),
+    *("--set", "training.updates=0", "--set", "tokenizer.enabled=false", "--epochs", "1"),
+    *("--device", "cpu", "--threads", "1"),
+]
+COMMAND = ["ensemble", str(TINY), "--dev", str(TINY), "--folds", "2", *SMALL]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("made") / "en"
+    assert run([*COMMAND, "--recipes", "bilstm", "-o", str(directory), "-q"]) == 0
+    return directory
+
+
+def test_it_parses_and_says_what_it_is(made, tmp_path, capsys):
+    out = tmp_path / "out.conllu"
+    parse = ["parse", str(TINY), "--model", str(made), "--device", "cpu", "-q"]
+    assert run([*parse, "-o", str(out)]) == 0
+    arithmetic = [str(sentence) for sentence in depkit.read(out)]
+    assert len(arithmetic) == 24
+    assert run(["info", str(made), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert list(facts["members"]) == ["fold-1-bilstm", "fold-2-bilstm"]
+    assert facts["parameters"] == sum(each["parameters"] for each in facts["members"].values())
+    assert run(["info", str(made), "-v"]) == 0
+    told = capsys.readouterr().out
+    assert "fold-1-bilstm, fold-2-bilstm" in told and 'mean = "arithmetic"' in told
+    assert depkit.load(made, "cpu").mean == "arithmetic"
+
+
+def test_a_mean_can_be_chosen_in_parsing(made, monkeypatch):
+    from depkit.parsers.parser import Parser
+
+    means = []
+    monkeypatch.setattr(Parser, "parse", lambda self, *rest: means.append(self.mean) or iter(()))
+    for chosen in ([], ["--mean", "geometric"]):
+        run(["parse", str(TINY), "--model", str(made), "--device", "cpu", *chosen])
+    assert means == ["arithmetic", "geometric"]
+
+
+def test_run_again_it_says_the_same(made, capfd):
+    assert run([*COMMAND, "--recipes", "bilstm", "-o", str(made)]) == 0
+    out, err = capfd.readouterr()
+    assert out == "" and "epoch" not in err  # nothing is trained
+    assert err.splitlines()[-1].startswith("the ensemble: dev UAS ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["-o", "{made}/fold-1-bilstm"], 1, "is a model of its own"),
+        (["-o", "{here}"], 1, "holds other things"),
+        (["-o", "{here}/file"], 1, "is a file"),
+        (["-o", "{here}/new", "--recipes", "nosuch"], 2, "no recipe 'nosuch'"),
+        (["-o", "{here}/new", "--recipes", ","], 2, "names no recipe"),
+        (["-o", "{here}/new", "--recipes", "a/x.toml,b/x.toml"], 2, "the same name"),
+        (["-o", "{here}/new", "--recipes", "{here}/none.toml"], 1, "No such file"),
+        (["-o", "{here}/new", "--folds", "1"], 2, "--folds"),
+        (["-o", "{here}/new", "--folds", "25"], 1, "24 sentences are too few for 25 folds"),
+        (["-o", "{here}/new", "--dev-split", "0.1"], 2, "either --dev FILE or --dev-split"),
+        (["-o", "{here}/new", "--device", "cpu,tpu"], 2, "no device 'tpu'"),
+        (["-o", "{here}/new", "--reuse", "{here}"], 1, "there is no ensemble"),
+        (["-o", "{here}/new", "--max-time", "soon"], 2, "is no time"),
+        (["-o", "{made}", "--recipes", "bilstm", "--set", "encoder.size=9"], 1, "another recipe"),
+    ],
+)
+def test_mistakes_are_one_line(arguments, status, message, made, tmp_path, capfd):
+    (tmp_path / "file").write_text("x")
+    given = [each.format(made=made, here=tmp_path) for each in arguments]
+    assert run([*COMMAND, *given]) == status
+    errors = [line for line in capfd.readouterr().err.splitlines() if "error" in line]
+    assert len(errors) == 1 and message in errors[0]
+    assert not (tmp_path / "new").exists()
+
+
+def test_nothing_is_trained_from_an_ensemble(made, tmp_path, capfd):
+    train = ["train", str(TINY), "--dev", str(TINY), "-o", str(tmp_path / "m"), "--device", "cpu"]
+    assert run([*train, "--init", str(made)]) == 1
+    assert "is an ensemble; name one of its members" in capfd.readouterr().err
