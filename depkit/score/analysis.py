@@ -113,16 +113,20 @@ def read_data(
     subtypes: str = "keep",
     encoding: str = "utf-8",
     train: PathLike | None = None,
+    probabilities: bool = False,
 ) -> Data:
     """Read a gold file and systems' files over the same words; see `attachment.evaluate`.
 
-    columns: those that the groupings read; train: a file whose forms are counted.
-    Raises as that, and FormatError if there are no forms to count.
+    columns: those that the groupings read; train: a file whose forms are counted;
+    probabilities: whether to read those of the systems' arcs and labels.
+    Raises as that, and FormatError if there are no forms to count or as `probabilities_of`.
     """
     leave_out = policy(punct)
     needed = {"deprel", "lemma", "upos", "xpos", "feats", leave_out.column, *columns}
     systems = [source(pred, encoding) for pred in preds]
-    words = compare(source(gold, encoding), systems, needed, subtypes, places=True)
+    words = compare(
+        source(gold, encoding), systems, needed, subtypes, places=True, probabilities=probabilities
+    )
     if train is not None:
         counted = Counter(form for each in read(train, encoding=encoding) for form in each.form)
         if not counted:

@@ -10,6 +10,7 @@ import numpy as np
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.pairing import Source, pairs
+from depkit.corpus.probabilities import probabilities_of
 from depkit.corpus.sentence import Sentence
 from depkit.score.relations import base
 
@@ -62,23 +63,35 @@ class Words:
     """The words of a file, sentence after sentence.
 
     name: the file's; head: [word] int32, the head's number in its sentence, 0 the root's and -1
-    where there is none; code: by column, [word] int32, its values as numbers of `Codes`.
+    where there is none; code: by column, [word] int32, its values as numbers of `Codes`;
+    probability: as in `probabilities_of`, if they were read.
     """
 
     name: str
     head: np.ndarray
     code: dict[str, np.ndarray]
+    probability: np.ndarray | None = None
 
 
 class WordsBuilder:
-    """Collects the words of a file, sentence by sentence; columns: which to keep."""
+    """Collects the words of a file, sentence by sentence.
 
-    def __init__(self, name: str, columns: Iterable[str], codes: dict[str, Codes]) -> None:
+    columns: which to keep; probabilities: whether to keep those, too.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        columns: Iterable[str],
+        codes: dict[str, Codes],
+        probabilities: bool = False,
+    ) -> None:
         self.name = name
         self.sizes = array("q")
         self._head = array("i")
         self._code = {column: array("i") for column in columns}
         self._codes = codes
+        self._probability: list[np.ndarray] | None = [] if probabilities else None
 
     def add(self, sentence: Sentence) -> None:
         """The sentence's words, at the end."""
@@ -86,12 +99,15 @@ class WordsBuilder:
         self._head.extend(sentence.head)
         for column, code in self._code.items():
             code.extend(map(self._codes[column].__getitem__, getattr(sentence, column)))
+        if self._probability is not None:
+            self._probability.append(probabilities_of(sentence))
 
     @property
     def words(self) -> Words:
         """All the words so far."""
         code = {name: np.frombuffer(column, np.int32) for name, column in self._code.items()}
-        return Words(self.name, np.frombuffer(self._head, np.int32), code)
+        probability = np.concatenate(self._probability) if self._probability else None
+        return Words(self.name, np.frombuffer(self._head, np.int32), code, probability)
 
     @property
     def starts(self) -> np.ndarray:
@@ -159,18 +175,20 @@ def compare(
     columns: Iterable[str],
     subtypes: str = "keep",
     places: bool = False,
+    probabilities: bool = False,
 ) -> Comparison:
     """The words of all files side by side, read in parallel; see `pairing.pairs`.
 
     columns: which to keep, of `COLUMNS`; subtypes: as in `column_codes`; places: whether to
-    keep where the sentences stand. Raises FormatError where the words differ, where a gold word
-    has no head and where there is no sentence; ValueError as `column_codes`.
+    keep where the sentences stand; probabilities: whether to keep the systems'. Raises
+    FormatError where the words differ, where a gold word has no head, where there is no sentence
+    and as `probabilities_of`; ValueError as `column_codes`.
     """
     codes = column_codes(subtypes)
     builders = [WordsBuilder(gold.name, columns, codes)]
     kept = [column for column in columns if column != "form"]  # the same in every system
     names = distinct([system.name for system in systems])
-    builders += [WordsBuilder(name, kept, codes) for name in names]
+    builders += [WordsBuilder(name, kept, codes, probabilities) for name in names]
     found = []
     for number, (reference, predictions) in enumerate(pairs(gold, systems), start=1):
         if -1 in reference.head:
