@@ -1,0 +1,99 @@
+from itertools import permutations
+
+import pytest
+from random_parses import Parse, Word, answer, random_parses, sentences
+
+from depkit.score.agreement import agreement_rows
+from depkit.score.analysis import Data, View, analyze, read_data
+
+GOLD = [[Word(2, "a"), Word(0, "b"), Word(2, "c"), Word(3, "d")]]
+FIRST = [[Word(2, "a"), Word(0, "x"), Word(1, "c"), Word(1, "d")]]  # a; heads: a, b
+SECOND = [[Word(2, "a"), Word(0, "b"), Word(1, "x"), Word(3, "x")]]  # a, b; heads: a, b, d
+
+
+def read(gold: Parse, *systems: Parse, **options: str) -> Data:
+    return read_data(sentences(gold), [sentences(system) for system in systems], **options)  # type: ignore[arg-type]
+
+
+def test_two_systems_by_hand() -> None:
+    one, other = agreement_rows(read(GOLD, FIRST, SECOND))
+    assert one == {
+        "by": None, "metric": "LAS", "bin": "all", "system": "", "other": "", "words": 4,
+        "correct": 1, "agreed": 1, "common_errors": 2, "score": 25.0, "agreement": 25.0,
+        "complementarity": pytest.approx(100 / 3), "oracle": 50.0, "all_right": 25.0,
+    }  # fmt: skip
+    assert (other["correct"], other["score"], other["complementarity"]) == (2, 50.0, 0.0)
+
+
+def test_heads_alone() -> None:
+    one, other = agreement_rows(read(GOLD, FIRST, SECOND), "UAS")
+    assert (one["correct"], one["agreed"], one["common_errors"]) == (2, 3, 1)
+    assert (one["oracle"], one["all_right"], one["complementarity"]) == (75.0, 50.0, 50.0)
+    assert (other["score"], other["complementarity"]) == (75.0, 0.0)
+
+
+def test_a_system_without_errors_has_none_that_another_could_have_right() -> None:
+    one, other = agreement_rows(read(GOLD, GOLD, SECOND))
+    assert (one["complementarity"], other["complementarity"]) == (None, 100.0)
+
+
+def test_bins_are_those_of_the_gold_words() -> None:
+    # As parsed, the last word is three and one away; in the gold, one. The third: two and one.
+    data = read(GOLD, FIRST, SECOND)
+    groups = analyze(data, View(("distance",), ("1,2",), "UAS")).gold
+    rows = agreement_rows(data, "UAS", groups, "distance")[::2]
+    assert [(row["bin"], row["words"], row["score"], row["oracle"]) for row in rows] == [
+        ("root", 1, 100.0, 100.0), ("1", 3, pytest.approx(100 / 3), pytest.approx(200 / 3)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_parses(seed: int) -> None:
+    gold, systems = random_parses(seed, 2 + seed % 3)
+    metric, drop = ("UAS", "LAS")[seed % 2], ("keep", "drop")[seed % 5 == 0]
+    punct = seed % 3 == 0 and any(word.deprel != "punct" for tree in gold for word in tree)
+    data = read(gold, *systems, punct="deprel" if punct else "keep", subtypes=drop)
+    groups = analyze(data, View(("position",), ("each",), metric)).gold
+    binned = agreement_rows(data, metric, groups, "position")
+    total = agreement_rows(data, metric)
+
+    of: dict[str, list[list[tuple[int, str]]]] = {"all": []}  # by bin: gold's and systems' answers
+    for trees in zip(gold, *systems, strict=True):
+        for number, words in enumerate(zip(*trees, strict=True), start=1):
+            if not (punct and words[0].deprel == "punct"):
+                answers = [answer(word, metric, drop) for word in words]
+                of["all"].append(answers)
+                of.setdefault(str(number), []).append(answers)
+
+    expected = {}
+    for label, words in of.items():
+        for i, j in permutations(range(1, len(systems) + 1), 2):
+            wrong = [answers for answers in words if answers[i] != answers[0]]
+            expected[label, i, j] = {
+                "words": len(words),
+                "correct": sum(answers[i] == answers[0] for answers in words),
+                "agreed": sum(answers[i] == answers[j] for answers in words),
+                "common_errors": sum(answers[j] != answers[0] for answers in wrong),
+                "score": share([answers[i] == answers[0] for answers in words]),
+                "agreement": share([answers[i] == answers[j] for answers in words]),
+                "complementarity": share([answers[j] == answers[0] for answers in wrong]),
+                "oracle": share([answers[0] in answers[1:] for answers in words]),
+                "all_right": share([len(set(answers)) == 1 for answers in words]),
+            }
+    labels = sorted(set(of) - {"all"}, key=int)
+    pairs = list(permutations(range(1, len(systems) + 1), 2))
+    places = [(label, *pair) for label in [*labels, "all"] for pair in pairs]
+    for row, place in zip([*binned, *total], places, strict=True):
+        assert row["bin"] == place[0]
+        assert {key: row[key] for key in expected[place]} == pytest.approx(expected[place])
+
+
+def share(true: list[bool]) -> float | None:
+    return 100 * sum(true) / len(true) if true else None
+
+
+def test_what_cannot_be_compared() -> None:
+    with pytest.raises(ValueError, match="agreement is of UAS or LAS, not UPOS"):
+        agreement_rows(read(GOLD, FIRST, SECOND), "UPOS")
+    with pytest.raises(ValueError, match="two systems or more"):
+        agreement_rows(read(GOLD, FIRST))
