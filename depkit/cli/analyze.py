@@ -1,12 +1,14 @@
 """`depkit analyze`: where systems are right and wrong, bin by bin."""
 
 import json
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import typer
 
+from depkit.cli.comparison_tables import Table, of_agreement, of_calibration
 from depkit.cli.evaluate import tell
 from depkit.cli.options import (
     Encoding,
@@ -20,7 +22,10 @@ from depkit.cli.options import (
     check_inputs,
     chosen_format,
 )
+from depkit.score.agreement import METRICS as COMPARED
+from depkit.score.agreement import agreement_rows
 from depkit.score.analysis import METRICS, PRESETS, Analysis, View, analyze, read_data
+from depkit.score.calibration import BINS, EVENTS, calibrate, calibration_rows
 from depkit.score.groupings import GROUPINGS, NEED_TRAIN
 from depkit.score.mistakes import CONFUSION, CONFUSIONS, WORST, confusion, worst
 from depkit.score.report import Options, rows, total_rows
@@ -31,16 +36,6 @@ Test = Literal["ar", "bootstrap"]
 Record = dict[str, Any]
 TOP = 20  # confusions
 _WIDEST = 80  # characters of a sentence in a table
-
-
-@dataclass
-class Table:
-    """A table as it is printed."""
-
-    title: str
-    columns: Sequence[str]
-    rows: list[list[str]]
-    note: str = ""
 
 
 def analyze_command(
@@ -66,7 +61,8 @@ def analyze_command(
             metavar="BINS",
             help="Bins of a --by of numbers, in their order: 1,2,3-6,7- or, of negative numbers,"
             " ..-3,-2..2; each for every number. Beside them are root (arcs of roots), other"
-            " (numbers in no bin) and none (words without a head or below a cycle).",
+            " (numbers in no bin) and none (words without a head or below a cycle). With"
+            f" --calibration, how many of equal width ({BINS}).",
         ),
     ] = None,
     preset: Annotated[
@@ -102,6 +98,24 @@ def analyze_command(
             "--worst", metavar="N", min=1, help="The N sentences with most errors in the metric."
         ),
     ] = None,
+    calibration: Annotated[
+        bool,
+        typer.Option(
+            "--calibration",
+            help="Whether the probabilities of depkit parse --prob can be trusted: accuracy in bins"
+            " of confidence, that of the head (--metric UAS) or of head and relation (LAS). The gap"
+            " is accuracy - confidence, ECE the mean absolute gap, MCE the largest.",
+        ),
+    ] = False,
+    agreement: Annotated[
+        bool,
+        typer.Option(
+            "--agreement",
+            help="How two PREDs or more complement one another in --metric UAS or LAS: where some"
+            " is right (the oracle) or all are, where two say the same, and which errors of one"
+            " another has right; with --by or --preset, in bins of gold words.",
+        ),
+    ] = False,
     top: Annotated[
         int | None, typer.Option(min=1, help="How many confusions.", show_default=str(TOP))
     ] = None,
@@ -130,7 +144,7 @@ def analyze_command(
         typer.Option(
             metavar="FILE",
             help="Also draw the tables of bins, .svg, .png or .pdf (needs depkit[plot]): curves"
-            " over numbers, bars for the rest.",
+            " over numbers, bars for the rest; with --calibration, a reliability diagram.",
         ),
     ] = None,
     measure: Annotated[
@@ -160,41 +174,59 @@ def analyze_command(
     """
     layout = chosen_format(format, as_json)
     check_inputs([gold, *preds, *([train] if train else [])], punct)
+    metric = _metric(metric)
+    width = BINS
+    if calibration:
+        width, bins = _calibration_bins(bins, by, preset), None
+    split = bool(by or bins is not None or preset)
     others = [*(confused or []), *(["worst"] if worst_sentences else [])]
-    grouped = bool(by or bins is not None or preset or plot or not others)
+    others += [*(["calibration"] if calibration else []), *(["agreement"] if agreement else [])]
+    grouped = bool((split and not agreement) or (plot and not calibration) or not others)
     if grouped + len(others) > 1 and layout in ("json", "csv"):
         raise typer.BadParameter(
-            "holds one table: of --by or --preset, --confusion, or --worst",
+            "holds one table: of --by or --preset, --confusion, --worst, --calibration or"
+            " --agreement",
             param_hint=f"--format {layout}",
         )
-    metric = _metric(metric)
     views = _views(by or [], bins or [], preset, metric) if grouped else []
+    compared = [View((), (), metric or "LAS")] if agreement else []
+    if agreement and split:
+        compared = _views(by or [], bins or [], preset, metric)
+    if calibration:
+        _check_compared("--calibration", [metric or "LAS"], tuple(EVENTS))
+    _check_compared("--agreement", [view.metric for view in compared], COMPARED)
     _check_needs(
         {
-            "--train": (train, any(set(NEED_TRAIN) & set(view.by) for view in views),
+            "--train": (train, any(set(NEED_TRAIN) & set(view.by) for view in views + compared),
                         "--by frequency or --by oov"),
             "--top": (top, confused, "--confusion"),
-            "--measure": (measure, plot, "--plot"),
-            "--confidence": (confidence, views, "a table of bins"),
+            "--bins": (bins is not None and agreement, by, "--by or --calibration"),
+            "--agreement": (agreement, len(preds) > 1, "two PREDs or more"),
+            "--plot": (plot and agreement, calibration, "a table of bins or --calibration"),
+            "--measure": (measure, plot and views, "--plot of a table of bins"),
+            "--confidence": (confidence, views or calibration, "a table of bins or --calibration"),
             "--rer": (error_reduction, views and len(preds) > 1, "two PREDs and a table of bins"),
             "--test": (test, views and len(preds) > 1, "two PREDs and a table of bins"),
         }
     )  # fmt: skip
-    _check_names(views, confused or [], train)
+    _check_names(views + compared, confused or [], train)
     if plot:
         _check_plot(plot)
-    columns = {column for view in views for name in view.by for column in GROUPINGS[name].columns}
+    named = {name for view in views + compared for name in view.by}
+    columns = {column for name in named for column in GROUPINGS[name].columns}
     if worst_sentences:
         columns.add("form")
-    data = read_data(gold, preds, columns, punct, subtypes, encoding, train)
+    data = read_data(gold, preds, columns, punct, subtypes, encoding, train, calibration)
     tell(data.evaluations, quiet, verbose)
     analyses = [analyze(data, view) for view in views]
+    calibrated = [calibrate(data, metric or "LAS", width)] if calibration else []
     if plot:
         from depkit.cli.drawing.plot import plot as draw
 
-        draw(analyses, plot, measure, seed)
+        draw([*analyses, *calibrated], plot, measure, seed)
     options = Options(confidence, test, error_reduction, seed)
     more = choices(confidence, test, seed)
+    more += (("bins", str(width)),) if calibration else ()
     found = [rows(analysis, options) for analysis in analyses]
     tables = [_of_bins(*pair, options) for pair in zip(analyses, found, strict=True)]
     for what in confused or []:
@@ -203,6 +235,16 @@ def analyze_command(
     if worst_sentences:
         found.append(worst(data, metric or "LAS", worst_sentences))
         tables.append(_listed(f"most errors in {metric or 'LAS'}", WORST, found[-1]))
+    for each in calibrated:
+        found.append(calibration_rows(each, confidence, seed))
+        tables.append(of_calibration(found[-1]))
+    for view in compared:
+        total, binned = agreement_rows(data, view.metric), []
+        if view.by:
+            groups, by_what = analyze(data, view).gold, " × ".join(view.by)
+            binned = agreement_rows(data, view.metric, groups, by_what)
+        found.append(binned or total)
+        tables += of_agreement(binned, total)
     if layout in ("json", "csv"):
         typer.echo(_records(found, layout, data.signature(*more), tables))
     else:
@@ -217,6 +259,30 @@ def _metric(name: str | None) -> str | None:
             f"no metric '{name}'; there are {', '.join(METRICS)}", param_hint="--metric"
         )
     return known[0] if known else None
+
+
+def _calibration_bins(bins: list[str] | None, by: Any, preset: str | None) -> int:
+    """What --bins says to --calibration, which is of all words."""
+    if by or preset:
+        raise typer.BadParameter(
+            "is of all words; leave out --by and --preset", param_hint="--calibration"
+        )
+    if bins is None:
+        return BINS
+    if len(bins) > 1 or not re.fullmatch("[1-9][0-9]?|100", bins[0]):
+        raise typer.BadParameter(
+            f"with --calibration a number of bins, 1 to 100, not '{' '.join(bins)}'",
+            param_hint="--bins",
+        )
+    return int(bins[0])
+
+
+def _check_compared(option: str, metrics: Sequence[str], known: tuple[str, ...]) -> None:
+    for metric in metrics:
+        if metric not in known:
+            raise typer.BadParameter(
+                f"{option} is of {' or '.join(known)}, not {metric}", param_hint="--metric"
+            )
 
 
 def _views(by: list[str], bins: list[str], preset: str | None, metric: str | None) -> list[View]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from depkit.score.analysis import Analysis, precision_recall_f1
+from depkit.score.calibration import Calibration, accuracy_band, reliability
 from depkit.score.groupings import GROUPINGS
 from depkit.score.report import bootstrap
 from depkit.score.significance import DEFAULT_SEED, interval_of
@@ -39,6 +40,36 @@ class Panel:
     def drawn(self) -> range:
         """The systems whose values are drawn."""
         return range(len(self.names) - len(self.values), len(self.names))
+
+
+@dataclass(frozen=True, eq=False)
+class Diagram(Panel):
+    """A reliability diagram: accuracies as values, over confidences; sizes: [system, bin].
+
+    confidence: [system, bin] mean, in percent; NaN, as the values, where a system has no words.
+    """
+
+    confidence: np.ndarray
+
+
+def diagram_of(calibration: Calibration, seed: int = DEFAULT_SEED) -> Diagram:
+    """What is drawn of a calibration."""
+    totals = calibration.totals
+    scores = reliability(totals)
+    bands = [accuracy_band(calibration, i, seed=seed)[:, :-1] for i in range(len(totals))]
+    low, high = np.stack(bands, axis=1)
+    return Diagram(
+        curves=True,
+        axis=f"{calibration.metric}, %",
+        by="confidence, %",
+        bins=calibration.labels,
+        sizes=totals[:, :, 0].astype(np.int64),
+        names=short_names(calibration.names),
+        values=scores[:, :, 1],
+        low=low,
+        high=high,
+        confidence=scores[:, :, 0],
+    )
 
 
 def panel_of(analysis: Analysis, measure: str | None = None, seed: int = DEFAULT_SEED) -> Panel:

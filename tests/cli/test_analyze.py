@@ -24,9 +24,9 @@ GOOD = [("2", "nsubj"), ("0", "root"), ("4", "amod"), ("2", "nmod")]
 POOR = [("3", "nsubj"), ("0", "root"), ("4", "amod"), ("1", "obj")]
 
 
-def write(path: Path, tree: list[tuple[str, str]]) -> str:
+def write(path: Path, tree: list[tuple[str, str]], misc: str = "_") -> str:
     rows = [
-        f"{i}\t{form}\t_\t{upos}\t_\t_\t{head}\t{deprel}\t_\t_\n"
+        f"{i}\t{form}\t_\t{upos}\t_\t_\t{head}\t{deprel}\t_\t{misc}\n"
         for i, ((form, upos), (head, deprel)) in enumerate(zip(WORDS, tree, strict=True), start=1)
     ]
     path.write_text("# sent_id = s1\n" + "".join(rows) + "\n")
@@ -215,6 +215,110 @@ def test_a_picture_beside_the_table(files: tuple[str, str, str], tmp_path: Path)
     assert "LAS precision, %" in picture.read_text()
 
 
+@pytest.fixture
+def sure(tmp_path: Path) -> tuple[str, str]:
+    """The two systems, with probabilities."""
+    return (
+        write(tmp_path / "sure.conllu", GOOD, "ArcProb=0.9|LabelProb=0.5"),
+        write(tmp_path / "surer.conllu", POOR, "LabelProb=1.0000|ArcProb=0.9500"),
+    )
+
+
+def test_calibration(files: tuple[str, str, str], sure: tuple[str, str]) -> None:
+    out = run(files[0], sure[0], "--calibration")[0]
+    assert cells(out)[:4] == [
+        ["calibration", "of", "LAS:", "sure"],
+        ["bin", "words", "confidence", "accuracy", "gap", "ECE", "MCE", "Brier"],
+        ["40-50", "4", "45.00", "75.00", "+30.00", "-", "-", "0.2775"],
+        ["all", "4", "45.00", "75.00", "+30.00", "30.00", "30.00", "0.2775"],
+    ]
+    assert "|subtypes:keep|bins:10|sentences:1|" in out.splitlines()[4]
+    arguments = ["--calibration", "--metric", "uas", "--bins", "2", "--confidence"]
+    out = run(files[0], *sure, *arguments)[0]
+    assert cells(out)[:4] == [
+        ["calibration", "of", "UAS"],
+        ["bin", "system", "words", "confidence", "accuracy", "95%", "from", "to", "gap", "ECE",
+         "MCE", "Brier"],
+        ["50-100", "sure", "4", "90.00", "100.00", "100.00", "100.00", "+10.00", "-", "-",
+         "0.0100"],
+        ["50-100", "surer", "4", "95.00", "50.00", "50.00", "50.00", "-45.00", "-", "-",
+         "0.4525"],
+    ]  # fmt: skip
+    rows = json.loads(run(files[0], *sure, *arguments, "--json")[0])
+    assert [(row["system"], row["bin"], row["ece"]) for row in rows] == [
+        (sure[0], "50-100", None), (sure[1], "50-100", None),
+        (sure[0], "all", pytest.approx(10)), (sure[1], "all", pytest.approx(45)),
+    ]  # fmt: skip
+    assert "|bootstrap:1000|seed:1|bins:2|" in rows[0]["signature"]
+    table = csv.DictReader(io.StringIO(run(files[0], *sure, *arguments, "--format", "csv")[0]))
+    assert [row["mce"] for row in table][:2] == ["", ""]
+
+
+def test_calibration_needs_probabilities(files: tuple[str, str, str]) -> None:
+    result = runner.invoke(app, [*files, "--calibration"])
+    assert str(result.exception) == (
+        f"{files[1]}:2: s1: no ArcProb in MISC; parse with depkit parse --prob"
+    )
+
+
+def test_a_reliability_diagram(
+    files: tuple[str, str, str], sure: tuple[str, str], tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "a.svg"
+    out = run(files[0], *sure, "--calibration", "--plot", str(picture))[0]
+    assert out.startswith("calibration of LAS\n")
+    assert " by " not in out
+    assert all(text in picture.read_text() for text in ("confidence, %", "LAS, %", ">surer<"))
+
+
+def test_agreement(files: tuple[str, str, str]) -> None:
+    out = run(*files, "--agreement")[0]
+    # The good one has a wrong relation, the poor one two wrong heads, one at the same word.
+    assert cells(out)[:7] == [
+        ["LAS;", "oracle:", "some", "is", "right"],
+        ["bin", "words", "good", "poor", "oracle", "all", "right"],
+        ["all", "4", "75.00", "50.00", "75.00", "50.00"],
+        [],
+        ["pairs;", "agreement:", "the", "same", "head", "and", "relation"],
+        ["A", "B", "agreement", *"A's errors right in B B's errors right in A".split()],
+        ["good", "poor", "50.00", "0.00", "50.00"],
+    ]
+    rows = json.loads(run(*files, files[0], "--agreement", "--json")[0])
+    assert [(row["system"], row["other"]) for row in rows[:2]] == [files[1:], (files[1], files[0])]
+    assert [row["complementarity"] for row in rows] == [0.0, 100.0, 50.0, 100.0, None, None]
+    assert {row["oracle"] for row in rows} == {100.0}
+
+
+def test_agreement_in_bins_of_gold_words(files: tuple[str, str, str]) -> None:
+    arguments = ["--agreement", "--by", "distance", "--bins", "1,2-", "--metric", "UAS"]
+    out = run(*files, *arguments)[0]
+    assert cells(out)[1:6] == [
+        ["bin", "words", "good", "poor", "oracle", "all", "right"],
+        ["root", "1", "100.00", "100.00", "100.00", "100.00"],
+        ["1", "2", "100.00", "50.00", "100.00", "50.00"],
+        ["2-", "1", "100.00", "0.00", "100.00", "0.00"],
+        ["all", "4", "100.00", "50.00", "100.00", "50.00"],
+    ]
+    assert cells(out)[10] == ["1", "good", "poor", "50.00", "-", "100.00"]
+    rows = list(csv.DictReader(io.StringIO(run(*files, *arguments, "--format", "csv")[0])))
+    assert [(row["by"], row["bin"]) for row in rows[::2]] == [
+        ("distance", "root"), ("distance", "1"), ("distance", "2-"),
+    ]  # fmt: skip
+    assert [row["complementarity"] for row in rows] == ["", "", "", "100.0", "", "100.0"]
+    presets = run(*files, "--agreement", "--preset", "mcdonald-nivre")[0]
+    assert [line for line in presets.splitlines() if "oracle:" in line] == [
+        f"LAS by {name}; oracle: some is right" for name in ("length", "distance", "depth")
+    ]
+
+
+def test_several_tables_of_words(files: tuple[str, str, str], sure: tuple[str, str]) -> None:
+    out = run(files[0], *sure, "--agreement", "--calibration", "--worst", "1")[0]
+    titles = ["most errors in LAS", "calibration of LAS", "LAS; oracle: some is right"]
+    assert [line for line in out.splitlines() if line in titles] == titles
+    assert "|bins:10|" in out.splitlines()[-1]
+
+
 def test_frequency_and_unknown_words(files: tuple[str, str, str], tmp_path: Path) -> None:
     gold, good, _ = files
     train = tmp_path / "train.conllu"
@@ -261,10 +365,42 @@ def test_punctuation_subtypes_and_markup(files: tuple[str, str, str]) -> None:
         (["--train", "x"], "goes with --by frequency"),
         (["--plot", "a.gif"], "not .gif"),
         (["--bins", ""], "is no bin"),
+        (["--calibration", "--by", "distance"], "--calibration: is of all words; leave out --by"),
+        (["--calibration", "--preset", "li2019"], "--calibration: is of all words"),
+        (["--calibration", "--bins", "1,2"], "a number of bins, 1 to 100, not '1,2'"),
+        (["--calibration", "--bins", "0"], "a number of bins, 1 to 100, not '0'"),
+        (["--calibration", "--metric", "UPOS"], "--calibration is of UAS or LAS, not UPOS"),
+        (["--calibration", "--worst", "3", "--json"], "holds one table"),
+        (["--calibration", "--agreement", "--format", "csv"], "holds one table"),
+        (["--calibration", "--plot", "a.svg", "--measure", "f1"], "goes with --plot of a table"),
+        (["--calibration", "--test", "ar"], "goes with two PREDs and a table of bins"),
+        (["--agreement"], "--agreement: goes with two PREDs or more"),
+        (["--agreement", "--metric", "UPOS"], "--agreement is of UAS or LAS, not UPOS"),
+        (["--agreement", "--preset", "conllx"], "--agreement is of UAS or LAS, not LA"),
+        (["--agreement", "--bins", "1,2"], "--bins: goes with --by or --calibration"),
     ],
 )
 def test_bad_usage(files: tuple[str, str, str], arguments: list[str], complaint: str) -> None:
     out, err = run(files[0], files[1], *arguments, code=2)
+    assert out == ""
+    assert complaint in " ".join(err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--plot", "a.svg"], "--plot: goes with a table of bins or --calibration"),
+        (["--confidence"], "--confidence: goes with a table of bins or --calibration"),
+        (["--by", "upos", "--test", "ar"], "--test: goes with two PREDs and a table of bins"),
+        (["--by", "upos", "--worst", "1", "--json"], "holds one table"),
+        (["--by", "oov"], "--train FILE"),
+        (["--by", "colour"], "no grouping 'colour'"),
+    ],
+)
+def test_bad_usage_of_agreement(
+    files: tuple[str, str, str], arguments: list[str], complaint: str
+) -> None:
+    out, err = run(*files, "--agreement", *arguments, code=2)
     assert out == ""
     assert complaint in " ".join(err.replace("│", " ").split())
 

@@ -10,7 +10,8 @@ import pytest
 
 from depkit.cli.drawing.plot import _limits, picture_format, plot
 from depkit.score.analysis import PRESETS, Analysis, View, analyze, read_data
-from depkit.score.panels import Panel, panel_of
+from depkit.score.calibration import Calibration, calibrate
+from depkit.score.panels import Panel, diagram_of, panel_of
 from depkit.score.report import Options, rows
 from depkit.score.significance import DEFAULT_SEED
 from depkit.score.table import short_names
@@ -265,6 +266,46 @@ def test_many_bins_have_room(tmp_path: Path) -> None:
     assert "words, log" in written
     shown = [int(text) for text in written if text.isdigit() and written[text] == written["root"]]
     assert shown == list(range(3, 46, 3))
+
+
+def calibration_of(folder: Path, *probabilities: tuple[str, str]) -> Calibration:
+    """GOLD, as systems that are right in all but the first word and so sure of it and the rest."""
+    gold = write(folder, "gold", GOLD)
+    text = Path(gold).read_text().replace("\t_\n", "\t%s\n")
+    parsed = []
+    for number, (first, rest) in enumerate(probabilities):
+        sure = [f"ArcProb={arc}|LabelProb=1" for arc in (first, *[rest] * 5)]
+        system = folder / f"system{number}"
+        system.write_text(text.replace("nsubj", "obj") % tuple(sure))
+        parsed.append(str(system))
+    return calibrate(read_data(gold, parsed, probabilities=True), bins=4)
+
+
+def test_accuracy_over_confidence(tmp_path: Path) -> None:
+    calibration = calibration_of(tmp_path, ("0.3", "0.9"), ("0.6", "0.7"))
+    diagram = diagram_of(calibration)
+    assert diagram.bins == ["0-25", "25-50", "50-75", "75-100"]
+    assert diagram.sizes.tolist() == [[0, 1, 0, 5], [0, 0, 6, 0]]
+    nan = np.nan
+    expected = [[nan, 30, nan, 90], [nan, nan, 410 / 6, nan]]
+    np.testing.assert_allclose(diagram.confidence, expected)
+    accuracy = [[nan, 0, nan, 100], [nan, nan, 500 / 6, nan]]
+    np.testing.assert_allclose(diagram.values, accuracy)
+    # The first sentence's accuracy is 75, the second's 100.
+    np.testing.assert_allclose(diagram.low, [[nan, 0, nan, 100], [nan, nan, 75, nan]])
+    np.testing.assert_allclose(diagram.high, [[nan, 0, nan, 100], [nan, nan, 100, nan]])
+
+
+def test_a_diagram_is_a_picture_with_the_same_bytes(tmp_path: Path) -> None:
+    calibration = calibration_of(tmp_path, ("0.3", "0.9"), ("0.6", "0.7"))
+    pictures = []
+    for name in ("a.svg", "b.svg"):
+        plot([calibration], str(tmp_path / name))
+        pictures.append((tmp_path / name).read_text())
+    assert pictures[0] == pictures[1]
+    written = [text for text, _ in texts(pictures[0])]
+    for text in ("LAS, %", "confidence, %", "words, log", "25", "75", "system0", "system1"):
+        assert text in written
 
 
 def test_a_png_of_that_size(two: list[str], tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Pictures for `depkit analyze --plot`: curves over bins of numbers, bars for other bins.
+"""Pictures for `depkit analyze --plot`: curves or bars over bins, and reliability diagrams.
 
 Drawn by matplotlib, an optional extra, without a display and without pyplot's global state.
 """
@@ -13,7 +13,8 @@ import numpy as np
 
 from depkit.corpus.files import open_output
 from depkit.score.analysis import Analysis
-from depkit.score.panels import Panel, panel_of
+from depkit.score.calibration import Calibration
+from depkit.score.panels import Diagram, Panel, diagram_of, panel_of
 from depkit.score.significance import DEFAULT_SEED
 
 if TYPE_CHECKING:
@@ -52,20 +53,28 @@ LOOKS: list[tuple[str, Any, str, str]] = [  # colour, line, marker, hatch
 
 
 def plot(
-    analyses: Sequence[Analysis], path: str, measure: str | None = None, seed: int = DEFAULT_SEED
+    analyses: Sequence[Analysis | Calibration],
+    path: str,
+    measure: str | None = None,
+    seed: int = DEFAULT_SEED,
 ) -> None:
     """Draw every analysis into one file, with 95% bootstrap intervals; the same input, same bytes.
 
     A grouping of numbers becomes curves, of recall if no measure is chosen (the share of each
     bin's gold words that are right, as in Figure 4 of Li et al. 2019), over the sizes of the
     bins. Another grouping becomes bars: of F1, or, for several systems, of the differences from
-    the first. path: ends in .svg, .png or .pdf; written beside and renamed. measure: of MEASURES.
+    the first. A calibration becomes a reliability diagram (Guo et al. 2017, Figure 1): accuracy
+    over mean confidence, beside the diagonal where they are equal. path: ends in .svg, .png or
+    .pdf; written beside and renamed. measure: of MEASURES.
     Raises ValueError for another suffix or measure and where there is no matplotlib; OSError.
     """
     suffix = picture_format(path)
     import matplotlib
 
-    panels = [panel_of(analysis, measure, seed) for analysis in analyses]
+    panels = [
+        diagram_of(each, seed) if isinstance(each, Calibration) else panel_of(each, measure, seed)
+        for each in analyses
+    ]
     choices = (*analyses[0].data.choices, ("seed", str(seed)))
     note = NOTE + ", ".join(f"{name}: {choice}" for name, choice in choices)
     picture = io.BytesIO()
@@ -100,7 +109,10 @@ def _figure(panels: Sequence[Panel], note: str) -> "Figure":
     figure = Figure(figsize=(WIDTH * columns, sum(heights) + 0.8), layout="constrained")
     grid = figure.subfigures(len(rows), columns, squeeze=False, height_ratios=heights)
     for panel, part in zip(panels, grid.flat, strict=False):
-        (_draw_curves if panel.curves else _draw_bars)(panel, part)
+        if isinstance(panel, Diagram):
+            _draw_reliability(panel, part)
+        else:
+            (_draw_curves if panel.curves else _draw_bars)(panel, part)
     _legend(figure, panels)
     figure.supxlabel(
         textwrap.fill(note, 72 * columns), x=0.99, ha="right", fontsize=11, color="#444444"
@@ -184,6 +196,33 @@ def _draw_sizes(panel: Panel, axes: "Axes", x: np.ndarray) -> None:
     axes.set_xticks(x[::every], panel.bins[::every])
     if sum(len(name) + 1 for name in panel.bins[::every]) > LINE:
         axes.tick_params(axis="x", rotation=90)
+
+
+def _draw_reliability(panel: Diagram, figure: "SubFigure") -> None:
+    """Accuracy over confidence and the diagonal; below, on a log scale, the words of each bin."""
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3.2, 1])
+    upper.plot([0, 100], [0, 100], color="#888888", linewidth=1.2)
+    ends = np.linspace(0, 100, len(panel.bins) + 1)
+    width = 0.8 * ends[1] / len(panel.names)
+    for i in panel.drawn:
+        x, line = panel.confidence[i], _line(i)
+        upper.vlines(x, panel.low[i], panel.high[i], colors=line["color"], linewidth=1.4)
+        some = panel.sizes[i] > 0
+        upper.plot(x[some], panel.values[i][some], **line)
+        place = (ends[:-1] + ends[1:]) / 2 + width * (i - (len(panel.names) - 1) / 2)
+        lower.bar(place, panel.sizes[i], width, **_filled(i, 0.35))
+    upper.set_ylim(-3, 103)
+    upper.set_ylabel(panel.axis)
+    upper.grid(axis="y", color="#dddddd")
+    lower.set_yscale("log")
+    lower.set_ylim(bottom=0.7)
+    lower.yaxis.set_major_formatter("{x:,.0f}")
+    lower.set_ylabel("words, log")
+    lower.set_xlabel(panel.by)
+    lower.set_xlim(-1, 101)
+    shown = ends[:: -(-len(panel.bins) // 20)]
+    lower.set_xticks(shown, [f"{end:.3g}" for end in shown])
+    figure.align_ylabels()
 
 
 def _draw_bars(panel: Panel, figure: "SubFigure") -> None:

@@ -1,0 +1,78 @@
+"""A table as `depkit analyze` prints it; those of probabilities and of several systems' errors."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from depkit.score.table import percent, short_names
+
+Record = dict[str, Any]
+
+
+@dataclass
+class Table:
+    """A table as it is printed."""
+
+    title: str
+    columns: Sequence[str]
+    rows: list[list[str]]
+    note: str = ""
+
+
+def of_calibration(records: list[Record]) -> Table:
+    """The rows of `calibration_rows`; what is of all bins is in the last rows alone."""
+    short = _short(records)
+    several, confidence = len(short) > 1, "accuracy_low" in records[0]
+    columns = ["bin", *(["system"] if several else []), "words", "confidence", "accuracy"]
+    columns += ["95% from", "to"] if confidence else []
+    body = []
+    for record in records:
+        row = [record["bin"], *([short[record["system"]]] if several else [])]
+        row += [str(record["words"]), percent(record["confidence"]), percent(record["accuracy"])]
+        if confidence:
+            row += [percent(record["accuracy_low"]), percent(record["accuracy_high"])]
+        row += [f"{record['gap']:+.2f}", percent(record["ece"]), percent(record["mce"])]
+        body.append([*row, percent(record["brier"], 4)])
+    title = f"calibration of {records[0]['metric']}"
+    title = title if several else f"{title}: {next(iter(short.values()))}"
+    return Table(title, [*columns, "gap", "ECE", "MCE", "Brier"], body)
+
+
+def of_agreement(binned: list[Record], total: list[Record]) -> list[Table]:
+    """Rows of `agreement_rows`, of bins (there may be none) and of all words: bins, then pairs."""
+    short = _short(total)
+    metric, by = total[0]["metric"], f" by {binned[0]['by']}" if binned else ""
+    bins, pairs = [], []
+    for records in (*_bin_by_bin(binned), total):
+        first = records[0]
+        scores = {record["system"]: record["score"] for record in records}
+        shares = [*scores.values(), first["oracle"], first["all_right"]]
+        bins.append([first["bin"], str(first["words"]), *map(percent, shares)])
+        found = {(record["system"], record["other"]): record for record in records}
+        for one, other in found:
+            if list(short).index(one) < list(short).index(other):
+                row = [first["bin"]] if binned else []
+                row += [short[one], short[other], percent(found[one, other]["agreement"])]
+                corrected = [
+                    found[pair]["complementarity"] for pair in ((one, other), (other, one))
+                ]
+                pairs.append(row + [percent(share) for share in corrected])
+    names = ["A", "B", "agreement", "A's errors right in B", "B's errors right in A"]
+    same = {"UAS": "head", "LAS": "head and relation"}[metric]
+    columns = ["bin", "words", *short.values(), "oracle", "all right"]
+    return [
+        Table(f"{metric}{by}; oracle: some is right", columns, bins),
+        Table(f"pairs{by}; agreement: the same {same}", ["bin"] * bool(binned) + names, pairs),
+    ]
+
+
+def _short(records: list[Record]) -> dict[str, str]:
+    """What the systems are called in a table."""
+    names = list(dict.fromkeys(record["system"] for record in records))
+    return dict(zip(names, short_names(names), strict=True))
+
+
+def _bin_by_bin(records: list[Record]) -> Iterator[list[Record]]:
+    for _, found in groupby(records, lambda record: record["bin"]):
+        yield list(found)
