@@ -111,7 +111,7 @@ def accuracy_band(
 ) -> np.ndarray:
     """[2, bin + 1] percent, the 95% bootstrap interval of accuracy in each bin and, last, in all.
 
-    There is none of ECE, which grows with noise: that of every sample is above the file's.
+    There is none of ECE, which grows with noise: the samples' tend to lie above the file's own.
     """
 
     def statistic(sums: np.ndarray) -> np.ndarray:
