@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from depkit.corpus.files import PathLike, named_format, open_output, write
-from depkit.corpus.formats import Format, by_name
+from depkit.corpus.formats import CONLLU, Format, by_name
 from depkit.corpus.json_lines import json_lines
 from depkit.corpus.sentence import Sentence
 
@@ -44,6 +44,7 @@ class Job:
     encoding: str
     quiet: bool
     verbose: bool
+    prob: bool = False
 
 
 Analyse = Callable[
@@ -87,6 +88,8 @@ def run_over(job: Job, analyse: Analyse) -> None:
             fitted = (parser.fit(each, job.features[i]) for each, i in pairs)
             one, other = tee(chain.from_iterable(fitted))
             sentences, vectors = (pair[0] for pair in one), (pair[1] for pair in other)
+        if job.prob and job.format:  # the probabilities stand in MISC, which CoNLL-U alone has
+            sentences = (convert(each, CONLLU, account=account) for each in sentences)
         for sentence in analyse(parser, sentences, vectors):
             if target_format:
                 sentence = convert(sentence, target_format, account=account)
@@ -104,7 +107,7 @@ def run_over(job: Job, analyse: Analyse) -> None:
         sentences = analysed(chosen)
         if job.format == "json":
             with open_output(target) as stream:
-                stream.writelines(json_lines(sentences))
+                stream.writelines(json_lines(sentences, job.prob))
             return
         some = list(islice(sentences, 1))
         read_as_is = some and some[0].line  # made of text, a sentence has no line, and is UTF-8

@@ -4,24 +4,30 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from depkit.corpus.probabilities import ARC, LABEL
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import surface_tokens
 
 
-def json_lines(sentences: Iterable[Sentence]) -> Iterator[str]:
+def json_lines(sentences: Iterable[Sentence], prob: bool = False) -> Iterator[str]:
     """A line of JSON for each sentence.
 
     Keys: sent_id, text, start, end, newdoc and newpar where one begins, and words: id, form,
     lemma, upos, xpos, feats, head, deprel (`_` is null, HEAD a number, 0 the root's), start,
     end; multiword tokens: first, last (ids), form, start, end. Places count characters (Unicode
     code points) from the beginning of the document, which is the input text where it was raw
-    text, else the sentences' texts one behind the other.
+    text, else the sentences' texts one behind the other. prob: words have arc_prob and label_prob,
+    too, as `with_probabilities` wrote them into MISC.
     """
     place = 0
     for sentence in sentences:
         if any(line.startswith("# newdoc") for line in sentence.lines):
             place = 0
         record, place = _record(sentence, place)
+        if prob:
+            for word, misc in zip(record["words"], sentence.column("misc"), strict=True):
+                given = dict(part.partition("=")[::2] for part in misc.split("|"))
+                word |= {"arc_prob": float(given[ARC]), "label_prob": float(given[LABEL])}
         yield json.dumps(record, ensure_ascii=False) + "\n"
 
 

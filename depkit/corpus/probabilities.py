@@ -1,12 +1,40 @@
-"""The probabilities of predicted arcs and labels, which `depkit parse --prob` writes into MISC."""
+"""Probabilities of a parse in MISC: of a word's head, and of its label given that head.
+
+`depkit parse --prob` writes them.
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence
 
-ARC, LABEL = "ArcProb", "LabelProb"  # of the word's head, and of its label given that head
+ARC, LABEL = "ArcProb", "LabelProb"
 _ADVICE = "parse with depkit parse --prob"
+
+
+def with_probabilities(
+    misc: Sequence[str], arc: Sequence[float], label: Sequence[float]
+) -> list[str]:
+    """A sentence's MISC with `ArcProb=0.9731|LabelProb=0.8812` behind what else stands there.
+
+    arc, label: a probability a word, written with four decimals; those of an older parse go.
+    """
+    return [
+        f"{_others(cell)}{ARC}={of_arc:.4f}|{LABEL}={of_label:.4f}"
+        for cell, of_arc, of_label in zip(misc, arc, label, strict=True)
+    ]
+
+
+def _others(cell: str) -> str:
+    """What else stands in a MISC, with a bar behind it; "" if nothing does."""
+    if cell == "_":
+        return ""
+    if "Prob=" in cell:
+        parts = cell.split("|")
+        cell = "|".join(part for part in parts if part.partition("=")[0] not in (ARC, LABEL))
+    return f"{cell}|" if cell else ""
 
 
 def probabilities_of(sentence: Sentence) -> np.ndarray:

@@ -1,6 +1,7 @@
 """What a parser is made of, as data; every field is a key of a recipe's TOML."""
 
 import dataclasses
+import math
 import tomllib
 import typing
 from collections.abc import Sequence
@@ -12,9 +13,9 @@ Column = Literal["lemma", "upos", "xpos", "feats"]
 
 # Settings of which nothing less makes sense; other numbers are 0 at least, dropouts under 1.
 _FROM_ONE = frozenset(
-    "layers heads head_size feedforward arc label tag_hidden char_embedding word_min_count"
+    "layers heads head_size feedforward tag_hidden char_embedding word_min_count"
     " epochs patience batch_tokens batch_characters accumulate decay_updates embedding"
-    " encoder.size tokenizer.size".split()
+    " encoder.size tokenizer.size scorer.arc scorer.label".split()
 )
 
 
@@ -134,6 +135,20 @@ class Decoder:
 
 
 @dataclass(frozen=True)
+class Calibration:
+    """Temperatures that scores are divided by where probabilities are asked for, as measured on dev
+    when a training is through (Guo et al. 2017, section 4.2); 1 leaves them as they are.
+
+    arc, label: of a word's heads, and of its labels; marginal: of arcs, for probabilities over
+    all trees.
+    """
+
+    arc: float = 1.0
+    label: float = 1.0
+    marginal: float = 1.0
+
+
+@dataclass(frozen=True)
 class ParserConfig:
     """A parser of the biaffine family."""
 
@@ -141,6 +156,8 @@ class ParserConfig:
     encoder: Encoder = field(default_factory=Encoder)
     scorer: Scorer = field(default_factory=Scorer)
     decoder: Decoder = field(default_factory=Decoder)
+    # not in the repr, which a run's fingerprint is made of: it comes after the run
+    calibration: Calibration = field(default_factory=Calibration, repr=False)
 
 
 class ConfigError(ValueError):
@@ -187,6 +204,8 @@ def _checked(hint: Any, value: Any, name: str) -> Any:
     if hint in (int, float):
         key = name.rpartition(".")[2]
         least = 1 if key in _FROM_ONE or name in _FROM_ONE else 0
+        if name.startswith("calibration.") and not 0 < value < math.inf:
+            raise ConfigError(f"{name} is {value!r}; a temperature is above 0")
         if not value >= least or (key.endswith("dropout") and value >= 1):
             bounds = "from 0 to less than 1" if key.endswith("dropout") else f"{least} or more"
             raise ConfigError(f"{name} is {value!r}; it takes {bounds}")

@@ -15,12 +15,14 @@ from torch import Tensor
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.biaffine import Scores
+from depkit.parsers.config import Calibration
 from depkit.parsers.inputs import LastLayers
 from depkit.parsers.parser import Parser, Prepare
 from depkit.parsers.transformer import Transformer
 from depkit.parsers.vocabulary import Table
 
 Mean = Literal["arithmetic", "geometric"]
+NOT_CALIBRATED = Calibration()
 LEAST = 1e-10  # the probability of a value that a member does not know
 
 
@@ -131,12 +133,17 @@ def spread_out(scores: Tensor, places: list[int], size: int) -> Tensor:
     return out
 
 
-def combine(members: Sequence[Parser], mean: Mean | None = None) -> Parser:
+def combine(
+    members: Sequence[Parser],
+    mean: Mean | None = None,
+    calibration: Calibration = NOT_CALIBRATED,
+) -> Parser:
     """One parser made of parsers; of one alone, that one.
 
     mean: by default arithmetic, or what a lone ensemble's own is; an ensemble among several is
-    one member. Raises EnsembleError for taggers among parsers, and for members with different
-    rules of what the root's children are called.
+    one member. calibration: the ensemble's own; the members' are of other probabilities.
+    Raises EnsembleError for taggers among parsers, and for members with different rules of what
+    the root's children are called.
     """
     first = members[0]
     if len(members) == 1:
@@ -166,7 +173,9 @@ def combine(members: Sequence[Parser], mean: Mean | None = None) -> Parser:
     readers = [each for each in members if each.config.inputs.context.source != "none"]
     reader = (readers or [first])[0]
     scorer = replace(first.config.scorer, predict=list(names))
-    config = replace(first.config, scorer=scorer, inputs=reader.config.inputs)
+    config = replace(
+        first.config, scorer=scorer, inputs=reader.config.inputs, calibration=calibration
+    )
     return Ensemble(
         config, replace(first.vocabulary, columns=columns), first.network, first.device,
         first.precision, first.threads, first.tokenizer, list(members), mean or "arithmetic",

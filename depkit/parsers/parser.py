@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import repeat, tee
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch import Tensor
 from depkit.corpus.errors import FormatError
 from depkit.corpus.features import describe_features, read_features
 from depkit.corpus.files import PathLike
+from depkit.corpus.probabilities import with_probabilities
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import Numbers, read_text
 from depkit.parsers.batches import Batch, Dataset, encode, layout, length_batches, make_batch
@@ -22,6 +23,12 @@ from depkit.parsers.biaffine import BiaffineNetwork, Scores
 from depkit.parsers.config import Inputs, ParserConfig
 from depkit.parsers.device import mixed, out_of_memory
 from depkit.parsers.form_cache import FormCache
+from depkit.parsers.probabilities import (
+    KINDS,
+    admitted,
+    chosen_probabilities,
+    head_marginals,
+)  # fmt: skip
 from depkit.parsers.reading import find_segment, read_input
 from depkit.parsers.tokenizer import Tokenizer
 from depkit.parsers.vocabulary import Vocabulary, values_of
@@ -34,8 +41,19 @@ GPU_TOKENS = 4_000
 
 # sentences and their contextual vectors, if any, laid out for `Parser.scores_of`
 Prepare = Callable[[Sequence[Sentence], Sequence[np.ndarray]], Any]
+T = TypeVar("T")
+# what is prepared, the numbers of a batch's sentences, and these -> a result for each
+Analyse = Callable[[Any, np.ndarray, Sequence[Sentence]], Sequence[T]]
 Call = Callable[[np.ndarray], None]
 Each = Callable[[Call, Sequence[np.ndarray]], None]
+
+
+class Decoding(NamedTuple):
+    """How trees are made of scores, and how sure the parser says it is of them."""
+
+    algorithm: str
+    single_root: bool
+    probabilities: str = ""
 
 
 @dataclass
@@ -152,6 +170,7 @@ class Parser:
         algorithm: str | None = None,
         root: str | None = None,
         context: Iterable[np.ndarray] | None = None,
+        probabilities: str = "",
     ) -> Iterator[Sentence]:
         """The sentences with the parser's trees, in input order and bounded memory.
 
@@ -161,9 +180,12 @@ class Parser:
         once, by default what suits the device; a batch that does not fit in memory is split.
         algorithm, root: instead of the model's own (see `config.Decoder`). context: the
         contextual vectors of each sentence, w0's first, [1 + words, layers, width]; needed by a
-        parser that reads ELMo features.
+        parser that reads ELMo features. probabilities: "local" writes those of each word's head
+        and label into MISC, calibrated as far as the model is; "marginal" takes heads' over all
+        trees, in cubic time.
         Raises ValueError for other choices, FormatError at a sentence without the tags that the
-        model reads, MemoryError naming a sentence that does not fit in memory by itself.
+        model reads, without MISC or too long for what is asked, MemoryError naming a sentence that
+        does not fit in memory by itself.
         """
         if not self.config.scorer.tree:
             raise ValueError("this model is a tagger, it predicts no trees; use depkit tag")
@@ -178,7 +200,12 @@ class Parser:
                 f"no decoding with algorithm {algorithm!r}, root {root!r}: they can be"
                 f" {', '.join(ALGORITHMS)}; auto, single, multi"
             )
-        yield from self._run(sentences, tags, batch_tokens, (algorithm, root), context)
+        if probabilities not in KINDS:
+            raise ValueError(f"probabilities can be local or marginal, not {probabilities!r}")
+        if probabilities:
+            sentences = admitted(sentences, probabilities)
+        decoding = Decoding(algorithm, root == "single", probabilities)
+        yield from self._run(sentences, tags, batch_tokens, decoding, context)
 
     def tag(
         self,
@@ -199,10 +226,33 @@ class Parser:
         sentences: Iterable[Sentence],
         tags: str,
         batch_tokens: int | None,
-        decoding: tuple[str, str] | None,
+        decoding: Decoding | None,
         context: Iterable[np.ndarray] | None,
     ) -> Iterator[Sentence]:
-        """decoding: algorithm and root; None for no trees."""
+        """decoding: None for no trees."""
+
+        def analyse(
+            prepared: Any, numbers: np.ndarray, batch: Sequence[Sentence]
+        ) -> list[Sentence]:
+            words = np.array([len(sentence) for sentence in batch])
+            results = self._analyse(prepared, numbers, words, decoding)
+            return [self._tree(each, row, results, tags) for row, each in enumerate(batch)]
+
+        yield from self.over(sentences, analyse, batch_tokens, context)
+
+    def over(
+        self,
+        sentences: Iterable[Sentence],
+        analyse: Analyse[T],
+        batch_tokens: int | None = None,
+        context: Iterable[np.ndarray] | None = None,
+    ) -> Iterator[T]:
+        """What a function makes of batches of sentences, for each, in input order.
+
+        analyse: what `preparer` prepared, as `scores_of` takes it; the numbers of a batch's
+        sentences in it; these. It is called on several threads, as `workers` says. The rest is
+        as for `parse`.
+        """
         if context is None and self.config.inputs.context.source == "elmo":
             raise ValueError("this model reads ELMo vectors; name their file with --features")
         batch_tokens = batch_tokens or (CPU_TOKENS if self.device.type == "cpu" else GPU_TOKENS)
@@ -217,9 +267,9 @@ class Parser:
         words, limit = 0, FIRST_WINDOW
         with _workers(self.workers) as each:
 
-            def parsed() -> list[Sentence]:
+            def analysed() -> list[T]:
                 prepared = prepare(window, vectors)
-                return self._parse_window(window, prepared, tags, batch_tokens, decoding, each)
+                return _over_window(window, prepared, analyse, batch_tokens, each)
 
             for sentence, own in pairs:
                 self.check(sentence)
@@ -228,47 +278,11 @@ class Parser:
                     vectors.append(own)
                 words += len(sentence)
                 if words >= limit:
-                    yield from parsed()
+                    yield from analysed()
                     window, vectors = [], []
                     words, limit = 0, min(2 * limit, WINDOW)
             if window:
-                yield from parsed()
-
-    def _parse_window(
-        self,
-        sentences: list[Sentence],
-        prepared: Any,
-        tags: str,
-        batch_tokens: int,
-        decoding: tuple[str, str] | None,
-        each: Each,
-    ) -> list[Sentence]:
-        parsed: dict[int, Sentence] = {}
-        sizes, _ = layout(sentences)
-
-        def parse_batch(numbers: np.ndarray) -> None:
-            try:
-                results = self._analyse(prepared, numbers, sizes[numbers] - 1, decoding)
-            except (RuntimeError, MemoryError) as error:
-                if not out_of_memory(error):
-                    raise
-                if len(numbers) == 1:
-                    sentence = sentences[numbers[0]]
-                    file, line, sent_id = sentence.place()
-                    raise MemoryError(
-                        f"{file}:{line}: {sent_id}: a sentence of {len(sentence)} words does"
-                        " not fit in memory; split it or leave it out"
-                    ) from error
-                middle = len(numbers) // 2
-                parse_batch(numbers[:middle])
-                parse_batch(numbers[middle:])
-                return
-            for i, number in enumerate(numbers.tolist()):
-                parsed[number] = self._tree(sentences[number], i, results, tags)
-
-        # the largest first, so that no worker is left with one at the end
-        each(parse_batch, length_batches(sizes, batch_tokens)[::-1])
-        return [parsed[number] for number in range(len(sentences))]
+                yield from analysed()
 
     @torch.inference_mode()
     def _analyse(
@@ -276,9 +290,10 @@ class Parser:
         prepared: Any,
         sentences: np.ndarray,
         words: np.ndarray,
-        decoding: tuple[str, str] | None,
+        decoding: Decoding | None,
     ) -> dict[str, np.ndarray]:
-        """Heads and the numbers of the best labels and tags, [batch, length] each.
+        """Heads and the numbers of the best labels and tags, [batch, length] each; the
+        probabilities of heads and labels, "arc" and "label", where asked for.
 
         sentences, words: [batch], the numbers of sentences and of their words.
         """
@@ -286,16 +301,38 @@ class Parser:
             columns = self.tag_scores_of(prepared, sentences)
             return {name: column.argmax(-1).cpu().numpy() for name, column in columns.items()}
         scores = self.scores_of(prepared, sentences)
-        algorithm, root = decoding
-        heads = decode(scores.arc.log_softmax(-1).cpu().numpy(), words, algorithm, root == "single")
+        heads = self.decoded(scores.arc, words, decoding)
         at_heads = torch.as_tensor(heads, device=self.device, dtype=torch.int64).clamp(min=0)
-        labels = self._barred(scores.label_at(at_heads), at_heads).argmax(-1)
+        label = self.barred(scores.label_at(at_heads), at_heads)
+        labels = label.argmax(-1)
         best = {name: column.argmax(-1) for name, column in scores.columns.items()}
         numbers = {name: each.cpu().numpy() for name, each in (best | {"deprel": labels}).items()}
+        if decoding.probabilities:
+            temperatures = self.config.calibration
+            if decoding.probabilities == "marginal":
+                arc = head_marginals(
+                    scores.arc, heads, words, decoding.single_root, temperatures.marginal
+                )
+            else:
+                arc = chosen_probabilities(scores.arc, at_heads, temperatures.arc).cpu().numpy()
+            sure = chosen_probabilities(label, labels, temperatures.label).cpu().numpy()
+            numbers |= {"arc": arc, "label": sure}
         return numbers | {"head": heads}
 
-    def _barred(self, label: Tensor, heads: Tensor) -> Tensor:
-        """The root's relation at the root's children and nowhere else, where that is the rule."""
+    def decoded(self, arc: Tensor, words: np.ndarray, decoding: Decoding) -> np.ndarray:
+        """The heads of a batch, [batch, length], 0 for padding.
+
+        arc: [batch, dependent, head]; words: [batch], how many.
+        """
+        scores = arc.log_softmax(-1).cpu().numpy()
+        return decode(scores, words, decoding.algorithm, decoding.single_root)
+
+    def barred(self, label: Tensor, heads: Tensor) -> Tensor:
+        """Label scores, -inf but for the root's relation at the root's children and nowhere else,
+        where that is the rule.
+
+        label: [batch, length, label]; heads: [batch, length].
+        """
         table = self.vocabulary.columns["deprel"]
         root = table.numbers.get(self.config.decoder.root_label)
         if root is None or len(table) < 2:
@@ -323,8 +360,46 @@ class Parser:
         }
         if "head" not in results:
             return sentence.with_columns(columns) if columns else sentence
+        if "arc" in results:
+            sure = (results[name][row, words].tolist() for name in ("arc", "label"))
+            columns["misc"] = with_probabilities(sentence.column("misc"), *sure)
         heads = results["head"][row, words].tolist()
         return sentence.with_tree(heads, symbols["deprel"], columns)
+
+
+def _over_window(
+    sentences: Sequence[Sentence],
+    prepared: Any,
+    analyse: Analyse[T],
+    batch_tokens: int,
+    each: Each,
+) -> list[T]:
+    """A result for each sentence of a window; a batch that does not fit in memory is split."""
+    found: dict[int, T] = {}
+    sizes, _ = layout(sentences)
+
+    def analyse_batch(numbers: np.ndarray) -> None:
+        batch = [sentences[number] for number in numbers.tolist()]
+        try:
+            results = analyse(prepared, numbers, batch)
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+            if len(batch) == 1:
+                file, line, sent_id = batch[0].place()
+                raise MemoryError(
+                    f"{file}:{line}: {sent_id}: a sentence of {len(batch[0])} words does"
+                    " not fit in memory; split it or leave it out"
+                ) from error
+            middle = len(numbers) // 2
+            analyse_batch(numbers[:middle])
+            analyse_batch(numbers[middle:])
+            return
+        found.update(zip(numbers.tolist(), results, strict=True))
+
+    # the largest first, so that no worker is left with one at the end
+    each(analyse_batch, length_batches(sizes, batch_tokens)[::-1])
+    return [found[number] for number in range(len(sentences))]
 
 
 @contextmanager

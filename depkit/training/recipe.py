@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from depkit.parsers.config import (
+    Calibration,
     ConfigError,
     ParserConfig,
     check_encoder,
@@ -99,7 +100,8 @@ def make_recipe(
     if file:
         try:
             given = tomllib.loads(Path(file).read_text("utf-8"))
-            given.pop("format_version", None)  # a model's config.toml will do, too
+            for name in ("format_version", "calibration"):  # a model's config.toml will do, too
+                given.pop(name, None)
             overlay(tables, given)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ConfigError(f"{file}: {error}") from None
@@ -139,6 +141,8 @@ def check_parts(recipe: Recipe) -> None:
     check_encoder(recipe.encoder)
     if not recipe.scorer.tree and not recipe.scorer.predict:
         raise ConfigError("nothing to predict: scorer.tree is false and scorer.predict empty")
+    if recipe.calibration != Calibration():
+        raise ConfigError("calibration is measured when a training is through, and cannot be set")
     if (recipe.training.select == "tags") != (not recipe.scorer.tree):
         raise ConfigError("training.select=tags and scorer.tree=false go together")
 
