@@ -96,6 +96,7 @@ def train_command(
         write_tokenizer,
     )
     from depkit.parsers.parser import check_tags
+    from depkit.training.calibration import calibrate_model
     from depkit.training.card import write_card
     from depkit.training.checkpoint import sweep
     from depkit.training.data import findings, read_treebanks, settle, split
@@ -165,7 +166,13 @@ def train_command(
                 chosen, train_sentences, dev_sentences, place_of_seed, place, number,
                 resume, limit, initial, Progress(place_of_seed, quiet), sources,
             )  # fmt: skip
-            write_card(place_of_seed, chosen, state, len(train_sentences), len(dev_sentences))
+            calibrated = ""
+            if chosen.scorer.tree and state.best_epoch:
+                calibrated = calibrate_model(place_of_seed, place, dev_sentences, sources.dev)
+                Progress(place_of_seed, quiet).say(calibrated)
+            write_card(
+                place_of_seed, chosen, state, len(train_sentences), len(dev_sentences), calibrated
+            )
             states.append(state)
     except KeyboardInterrupt:
         if not quiet:

@@ -301,8 +301,9 @@ def what_it_reads(inputs: Inputs) -> list[str]:
 
 
 def to_toml(config: Any) -> str:
-    """A configuration dataclass as TOML that `from_dict` reads back to an equal one."""
-    return "".join(_tables(dataclasses.asdict(config), ""))
+    """A configuration dataclass, or its tables, as TOML that `from_dict` reads back to the same."""
+    tables = config if isinstance(config, dict) else dataclasses.asdict(config)
+    return "".join(_tables(tables, ""))
 
 
 def _tables(values: dict[str, Any], path: str) -> list[str]:

@@ -21,6 +21,7 @@ from depkit.corpus.files import PathLike, atomic
 from depkit.nn.quantized import can_quantize, quantize
 from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.config import (
+    Calibration,
     ConfigError,
     Context,
     ParserConfig,
@@ -254,6 +255,13 @@ def write_description(
     write_text(directory, CONFIG, version + to_toml(recipe))
     json_text = json.dumps(vocabulary.to_json(), ensure_ascii=False, indent=0)
     write_text(directory, VOCABULARY, json_text)
+
+
+def write_calibration(directory: Path, calibration: Calibration) -> None:
+    """Put temperatures into a model's config.toml; all else in it stays."""
+    _, tables = read_config(directory)
+    tables["calibration"] = dataclasses.asdict(calibration)
+    write_text(directory, CONFIG, to_toml(tables))
 
 
 def write_weights(directory: Path, network: nn.Module, storage: str = "float32") -> None:

@@ -9,8 +9,11 @@ from depkit.training.progress import clock
 from depkit.training.recipe import Recipe
 
 
-def write_card(directory: Path, recipe: Recipe, state: State, train: int, dev: int) -> None:
-    """README.md of a model directory; train, dev: numbers of sentences."""
+def write_card(
+    directory: Path, recipe: Recipe, state: State, train: int, dev: int, calibrated: str = ""
+) -> None:
+    """README.md of a model directory; train, dev: numbers of sentences; calibrated: what came of
+    it, for a parser."""
     scores = tokenizer_notes(directory).get("scores")
     raw = "none: it reads lines, tokens and CoNLL files, no running text"
     if (directory / TOKENIZER).exists():
@@ -30,7 +33,7 @@ def write_card(directory: Path, recipe: Recipe, state: State, train: int, dev: i
 {clock(state.seconds)}), seed {state.seed}
 - Chosen by dev {recipe.training.select}: {state.best:.2f} after epoch {state.best_epoch}, \
 on {dev} sentences, all words scored
-
+{f"- {calibrated[0].upper()}{calibrated[1:]}{chr(10)}" if calibrated else ""}
 The recipe is config.toml. \
 {"Parse with `depkit parse" if recipe.scorer.tree else "Tag with `depkit tag"} --model DIR`.
 """
