@@ -65,7 +65,8 @@ def train_command(
 ) -> None:
     """Train a parser. The directory holds the best epoch's model at any moment.
 
-    It also keeps the last state (for --resume), a log (log.jsonl) and a model card.
+    It also keeps the last state (for --resume), a log (log.jsonl) and a model card. At the end the
+    parser is calibrated on dev, so that the probabilities of depkit parse --prob come true.
 
     Example: depkit train train.conllu --dev dev.conllu -o en.model --max-time 90m
     """

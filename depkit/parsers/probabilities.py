@@ -38,7 +38,7 @@ def head_marginals(
     probability is proportional to exp(sum of its arcs' scores / temperature); see
     `trees.marginals`. Returns [batch, length].
     """
-    marginals = batch_marginals(arc.double().cpu().numpy() / temperature, words, single_root)
+    marginals = batch_marginals(arc.cpu().double().numpy() / temperature, words, single_root)
     return np.take_along_axis(marginals, heads[..., None], -1)[..., 0]
 
 
