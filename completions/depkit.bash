@@ -18,6 +18,15 @@ _depkit_value() {
                 --device) echo "words auto cpu cuda mps" ;;
             esac
             ;;
+        "ensemble")
+            case $2 in
+                --output | -o | --reuse) echo "directory" ;;
+                --dev | --config | --features | --dev-features | [0-9]*) echo "file" ;;
+                --dev-split | --folds | --recipes | --set | --seed | --epochs | --patience | --max-time | --threads | --encoding) echo "free" ;;
+                --mean) echo "words arithmetic geometric" ;;
+                --device) echo "words auto cpu cuda mps" ;;
+            esac
+            ;;
         "parse")
             case $2 in
                 --model) echo "model" ;;
@@ -115,10 +124,11 @@ _depkit_options() {
     case $1 in
         "") echo "--help --debug" ;;
         "train") echo "--output --dev --dev-split --recipe --config --set --features --dev-features --init --seed --seeds --epochs --patience --max-time --resume --device --threads --encoding --quiet --verbose --help --debug" ;;
+        "ensemble") echo "--output --dev --dev-split --folds --recipes --mean --reuse --config --set --features --dev-features --seed --epochs --patience --max-time --device --threads --encoding --quiet --verbose --help --debug" ;;
         "parse") echo "--model --mean --input --tags --decode --root --format --output --output-dir --prob --marginals --features --set --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "tag") echo "--model --mean --input --tags --format --output --output-dir --features --folds --recipe --config --set --epochs --seed --work --resume --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "eval") echo "--punct --subtypes --align --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
-        "analyze") echo "--by --bins --preset --metric --confusion --worst --top --rer --confidence --test --seed --train --plot --measure --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;
+        "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --plot --measure --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;
         "convert") echo "--output --from --to --dependencies --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
         "check") echo "--ud --train --max --all --json --encoding --quiet --verbose --help --debug" ;;
         "stats") echo "--json --encoding --quiet --verbose --help --debug" ;;
@@ -162,7 +172,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$place")
     else
-        reply="words train parse tag eval analyze convert check stats show info"
+        reply="words train ensemble parse tag eval analyze convert check stats show info"
     fi
     COMPREPLY=()
     case $reply in
