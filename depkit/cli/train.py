@@ -169,7 +169,12 @@ def train_command(
             )  # fmt: skip
             calibrated = ""
             if chosen.scorer.tree and state.best_epoch:
-                calibrated = calibrate_model(place_of_seed, place, dev_sentences, sources.dev)
+                calibrated = calibrate_model(
+                    place_of_seed,
+                    load(place_of_seed, str(place), threads=torch.get_num_threads()),
+                    dev_sentences,
+                    sources.dev,
+                )
                 Progress(place_of_seed, quiet).say(calibrated)
             write_card(
                 place_of_seed, chosen, state, len(train_sentences), len(dev_sentences), calibrated

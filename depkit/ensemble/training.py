@@ -12,6 +12,7 @@ import torch
 from depkit.ensemble.members import Plan, Prepared, prepare, train_member
 from depkit.parsers.ensemble import EnsembleConfig, Mean
 from depkit.parsers.model_directory import load, write_ensemble
+from depkit.training.calibration import calibrate_model
 from depkit.training.card import write_ensemble_card
 from depkit.training.checkpoint import State
 from depkit.training.loop import TrainingError, dev_scores
@@ -46,9 +47,13 @@ def train_ensemble(
     contexts = (kind.sources for kind in prepared.kinds.values() if not kind.sources.transformer)
     context = next((sources.dev for sources in contexts if sources.dev is not None), None)
     scores = dev_scores(parser, prepared.dev, context)
+    calibrated = ""
+    if parser.config.scorer.tree:
+        calibrated = calibrate_model(plan.directory, parser, prepared.dev, context)
+        say(calibrated)
     write_ensemble_card(
         plan.directory, first, dict(zip(plan.names, states, strict=True)), mean, scores,
-        len(prepared.train), len(prepared.dev),
+        len(prepared.train), len(prepared.dev), calibrated,
     )  # fmt: skip
     return scores
 

@@ -36,6 +36,7 @@ class EnsembleConfig:
 
     members: list[str]
     mean: Mean = "arithmetic"
+    calibration: Calibration = NOT_CALIBRATED
 
 
 @dataclass
@@ -147,7 +148,9 @@ def combine(
     """
     first = members[0]
     if len(members) == 1:
-        return replace(first, mean=mean) if mean and isinstance(first, Ensemble) else first
+        if not isinstance(first, Ensemble) or mean in (None, first.mean):
+            return first
+        return replace(first, mean=mean, config=replace(first.config, calibration=calibration))
     if len({member.config.scorer.tree for member in members}) > 1:
         raise EnsembleError("a tagger cannot be combined with a parser")
     rules = {(each.config.decoder.root, each.config.decoder.root_label) for each in members}

@@ -130,7 +130,7 @@ def _load_ensemble(
     config = read_ensemble(path)
     members = [load(path / name, device, precision, threads, settings) for name in config.members]
     try:
-        parser = combine(members, config.mean)
+        parser = combine(members, config.mean, config.calibration)
     except EnsembleError as error:
         raise ModelError(f"{path}: {error}") from None
     return replace(parser, tokenizer=read_tokenizer(path, parser.device) or parser.tokenizer)
@@ -142,6 +142,7 @@ def read_ensemble(directory: Path) -> EnsembleConfig:
     try:
         tables = tomllib.loads(_text(directory, ENSEMBLE))
         _check_version(path, tables)
+        tables.pop("format_version")
         config = from_dict(EnsembleConfig, tables)
     except (tomllib.TOMLDecodeError, ConfigError, TypeError) as error:
         raise ModelError(f"{path}: {error}") from None
@@ -197,7 +198,7 @@ def read_config(directory: Path) -> tuple[ParserConfig, dict]:
 
 
 def _check_version(path: Path, tables: dict[str, Any]) -> None:
-    version = tables.pop("format_version", None)
+    version = tables.get("format_version")
     if version != FORMAT_VERSION:
         raise ModelError(
             f"{path}: format_version is {version}, this depkit reads {FORMAT_VERSION}; use the"
@@ -258,7 +259,10 @@ def write_description(
 
 
 def write_calibration(directory: Path, calibration: Calibration) -> None:
-    """Put temperatures into a model's config.toml; all else in it stays."""
+    """Put temperatures into a model's config.toml, or ensemble.toml; all else in it stays."""
+    if (directory / ENSEMBLE).is_file():
+        write_ensemble(directory, replace(read_ensemble(directory), calibration=calibration))
+        return
     _, tables = read_config(directory)
     tables["calibration"] = dataclasses.asdict(calibration)
     write_text(directory, CONFIG, to_toml(tables))

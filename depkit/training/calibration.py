@@ -10,7 +10,7 @@ import torch
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.batches import layout
 from depkit.parsers.config import Calibration
-from depkit.parsers.model_directory import load, write_calibration
+from depkit.parsers.model_directory import write_calibration
 from depkit.parsers.parser import Decoding, Parser
 from depkit.training.sources import Laid, sentence_vectors
 from depkit.training.temperatures import Report, Scored, measure, spread
@@ -19,11 +19,10 @@ SENTENCES, LONGEST = 10_000, 500  # at most so many, of so many words at most, a
 
 
 def calibrate_model(
-    directory: Path, device: torch.device, sentences: Sequence[Sentence], context: Laid | None
+    directory: Path, parser: Parser, sentences: Sequence[Sentence], context: Laid | None
 ) -> str:
-    """Calibrate the model in a directory and write it into its config.toml; what came of it, in a
+    """Calibrate the parser that a directory holds and write that into it; what came of it, in a
     line. context: the contextual vectors of the sentences, laid out as a Dataset."""
-    parser = load(directory, str(device), threads=torch.get_num_threads())
     vectors = None if context is None else sentence_vectors(context, layout(sentences)[0])
     calibration, report = calibrate(parser, sentences, vectors)
     write_calibration(directory, calibration)

@@ -33,7 +33,7 @@ def write_card(
 {clock(state.seconds)}), seed {state.seed}
 - Chosen by dev {recipe.training.select}: {state.best:.2f} after epoch {state.best_epoch}, \
 on {dev} sentences, all words scored
-{f"- {calibrated[0].upper()}{calibrated[1:]}{chr(10)}" if calibrated else ""}
+{_as_item(calibrated)}
 The recipe is config.toml. \
 {"Parse with `depkit parse" if recipe.scorer.tree else "Tag with `depkit tag"} --model DIR`.
 """
@@ -48,9 +48,10 @@ def write_ensemble_card(
     scores: dict[str, float],
     train: int,
     dev: int,
+    calibrated: str,
 ) -> None:
     """README.md of an ensemble's directory; members: by name; scores: of all, on dev; train,
-    dev: numbers of sentences."""
+    dev: numbers of sentences; calibrated: what came of it, for parsers."""
     select = recipe.training.select
     about = f"\n{recipe.about}\n" if recipe.about else ""
     rows = "\n".join(f"| {name} | {state.best:.2f} |" for name, state in members.items())
@@ -60,7 +61,7 @@ def write_ensemble_card(
 - {len(members)} members, each trained on all of {train} sentences but a fold of its own; the \
 {mean} mean of their probabilities
 - Together, on {dev} dev sentences, all words scored: {told}
-
+{_as_item(calibrated)}
 | member | dev {select} (which chose its epoch) |
 |---|---|
 {rows}
@@ -68,6 +69,11 @@ def write_ensemble_card(
 `depkit parse --model DIR` loads all of them, and each member is a model, too.
 """
     write_text(directory, CARD, text)
+
+
+def _as_item(text: str) -> str:
+    """A line of a list, if there is something to say."""
+    return f"- {text[0].upper()}{text[1:]}\n" if text else ""
 
 
 def _encoder(recipe: Recipe) -> str:

@@ -13,7 +13,7 @@ from depkit.ensemble import members as module
 from depkit.ensemble import training
 from depkit.ensemble.members import Plan, prepare, train_member
 from depkit.ensemble.training import train_ensemble
-from depkit.parsers.config import ConfigError
+from depkit.parsers.config import Calibration, ConfigError
 from depkit.parsers.ensemble import combine, log_mean
 from depkit.parsers.model_directory import (
     ENSEMBLE,
@@ -272,3 +272,17 @@ def test_a_frozen_transformer_reads_a_batch_once(tiny, tmp_path, monkeypatch):
         scores = together.scores_of(prepared, some)
     assert len(calls) == 3
     torch.testing.assert_close(scores.arc, log_mean(expected, "arithmetic"))
+
+
+def test_an_ensemble_is_calibrated_and_its_first_member_is_not(tmp_path):
+    plan = plan_of(tmp_path, folds=2)
+    train_ensemble(plan, ["cpu"], 1)
+    calibration = read_ensemble(tmp_path).calibration
+    assert calibration != Calibration()
+    parser = load(tmp_path, "cpu")
+    assert parser.config.calibration == calibration
+    assert combine([parser], "geometric").config.calibration == Calibration()
+    assert combine([parser], "arithmetic") is combine([parser]) is parser
+    assert load(tmp_path / plan.names[0], "cpu").config.calibration == Calibration()
+    told = (tmp_path / "README.md").read_text("utf-8")
+    assert f"- Calibrated on dev: arc T {calibration.arc:.2f}" in told
