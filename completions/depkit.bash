@@ -13,7 +13,7 @@ _depkit_value() {
                 --output | -o) echo "directory" ;;
                 --dev | --config | --features | --dev-features | [0-9]*) echo "file" ;;
                 --dev-split | --set | --seed | --seeds | --epochs | --patience | --max-time | --threads | --encoding) echo "free" ;;
-                --recipe) echo "words bilstm en-ewt finetune kk2018-factored li2019-bert li2019-bilstm li2019-elmo li2019-selfatt selfatt tagger" ;;
+                --recipe) echo "words bilstm en-ewt finetune kk2018-factored li2019-bert li2019-bilstm li2019-elmo li2019-selfatt selfatt small tagger" ;;
                 --init) echo "model" ;;
                 --device) echo "words auto cpu cuda mps" ;;
             esac
@@ -25,6 +25,17 @@ _depkit_value() {
                 --dev-split | --folds | --recipes | --set | --seed | --epochs | --patience | --max-time | --threads | --encoding) echo "free" ;;
                 --mean) echo "words arithmetic geometric" ;;
                 --device) echo "words auto cpu cuda mps" ;;
+            esac
+            ;;
+        "distill")
+            case $2 in
+                --train | --dev | --config | [1-9]*) echo "file" ;;
+                --output | -o) echo "directory" ;;
+                --dev-split | --set | --seed | --epochs | --patience | --max-time | --batch-tokens | --threads | --encoding) echo "free" ;;
+                --recipe) echo "words bilstm en-ewt finetune kk2018-factored li2019-bert li2019-bilstm li2019-elmo li2019-selfatt selfatt small tagger" ;;
+                --input) echo "words text lines tokens conllu conllx conll09" ;;
+                --device) echo "words auto cpu cuda mps" ;;
+                0) echo "model" ;;
             esac
             ;;
         "parse")
@@ -52,7 +63,7 @@ _depkit_value() {
                 --output | -o | --features | --config | [0-9]*) echo "file" ;;
                 --output-dir | --work) echo "directory" ;;
                 --folds | --set | --epochs | --seed | --batch-tokens | --threads | --encoding) echo "free" ;;
-                --recipe) echo "words bilstm en-ewt finetune kk2018-factored li2019-bert li2019-bilstm li2019-elmo li2019-selfatt selfatt tagger" ;;
+                --recipe) echo "words bilstm en-ewt finetune kk2018-factored li2019-bert li2019-bilstm li2019-elmo li2019-selfatt selfatt small tagger" ;;
                 --device) echo "words auto cpu cuda mps" ;;
             esac
             ;;
@@ -125,6 +136,7 @@ _depkit_options() {
         "") echo "--help --debug" ;;
         "train") echo "--output --dev --dev-split --recipe --config --set --features --dev-features --init --seed --seeds --epochs --patience --max-time --resume --device --threads --encoding --quiet --verbose --help --debug" ;;
         "ensemble") echo "--output --dev --dev-split --folds --recipes --mean --reuse --config --set --features --dev-features --seed --epochs --patience --max-time --device --threads --encoding --quiet --verbose --help --debug" ;;
+        "distill") echo "--train --output --dev --dev-split --recipe --config --set --input --seed --epochs --patience --max-time --resume --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "parse") echo "--model --mean --input --tags --decode --root --format --output --output-dir --prob --marginals --features --set --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "tag") echo "--model --mean --input --tags --format --output --output-dir --features --folds --recipe --config --set --epochs --seed --work --resume --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "eval") echo "--punct --subtypes --align --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
@@ -172,7 +184,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$place")
     else
-        reply="words train ensemble parse tag eval analyze convert check stats show info"
+        reply="words train ensemble distill parse tag eval analyze convert check stats show info"
     fi
     COMPREPLY=()
     case $reply in

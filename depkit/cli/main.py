@@ -10,6 +10,7 @@ import typer
 from depkit.cli.analyze import analyze_command
 from depkit.cli.check import check_command
 from depkit.cli.convert import convert_command
+from depkit.cli.distill import distill_command
 from depkit.cli.ensemble import ensemble_command
 from depkit.cli.evaluate import evaluate_command
 from depkit.cli.info import info_command
@@ -35,6 +36,7 @@ app = typer.Typer(
 )
 app.command("train")(train_command)
 app.command("ensemble")(ensemble_command)
+app.command("distill")(distill_command)
 app.command("parse")(parse_command)
 app.command("tag")(tag_command)
 app.command("eval")(evaluate_command)

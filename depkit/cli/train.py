@@ -72,11 +72,7 @@ def train_command(
     """
     check_training(train, dev, dev_split, features, dev_features)
     limit = seconds_of(max_time)
-    directory = Path(output)
-    if directory.exists() and not directory.is_dir():
-        raise ValueError(f"{output} is a file; name a directory")
-    if not resume and directory.exists() and any(directory.iterdir()):
-        raise ValueError(f"{output} is there already; --resume goes on with it, or name another")
+    directory = new_directory(output, resume)
 
     import torch
 
@@ -224,6 +220,16 @@ def check_training(
         raise typer.BadParameter(
             "ELMo vectors are --features of each TRAIN file and, with --dev, --dev-features"
         )
+
+
+def new_directory(output: str, resume: bool) -> Path:
+    """The directory to train into. Raises ValueError if something stands there already."""
+    directory = Path(output)
+    if directory.exists() and not directory.is_dir():
+        raise ValueError(f"{output} is a file; name a directory")
+    if not resume and directory.exists() and any(directory.iterdir()):
+        raise ValueError(f"{output} is there already; --resume goes on with it, or name another")
+    return directory
 
 
 def seconds_of(text: str) -> float:

@@ -1,1 +1,1 @@
-"""Parsers made of parsers: jack-knifing and ensembles."""
+"""Parsers made of parsers: jack-knifing, ensembles, distillation."""

@@ -11,6 +11,7 @@ from torch import Tensor
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import Context, ParserConfig
 from depkit.parsers.pieces import PieceBatch, cut, find_frame, piece_batch
+from depkit.parsers.soft_targets import SoftBatch, SoftTargets, unpack
 from depkit.parsers.transformer import Transformer
 from depkit.parsers.vocabulary import LONGEST_WORD, PAD, ROOT, Vocabulary, symbols_of
 
@@ -43,7 +44,8 @@ class Dataset:
     characters: [forms, LONGEST_WORD]; form_sizes: [forms], also on the host as `form_widths`.
     form_vectors: [forms, features], if the characters have been read already. context: [total,
     layers, width] on the host (it may be a file), and cut, what makes a batch's pieces for a
-    transformer: contextual vectors come by one of the two, or not at all.
+    transformer: contextual vectors come by one of the two, or not at all. soft: what a teacher
+    thinks of the words, on the host, if there is one.
     """
 
     sizes: np.ndarray
@@ -61,6 +63,7 @@ class Dataset:
     form_vectors: Tensor | None = None
     context: np.ndarray | Gathered | None = None
     cut: Cut | None = None
+    soft: SoftTargets | None = None
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -93,6 +96,7 @@ class Batch:
     targets: dict[str, Tensor]
     context: Tensor | None
     pieces: PieceBatch | None
+    soft: SoftBatch | None = None
 
 
 def encode(
@@ -201,12 +205,16 @@ def make_batch(data: Dataset, sentences: np.ndarray) -> Batch:
     context = None
     if data.context is not None:
         context = send(torch.from_numpy(data.context[index]), device)
+    soft = None
+    if data.soft is not None:
+        rows = send(torch.from_numpy(data.soft.rows[index].astype(np.int32)), device)
+        soft = unpack(rows, data.soft.columns, data.soft.weight)
     return Batch(
         sentences, sizes, lengths, data.word[flat].view(shape), data.vector[flat].view(shape),
         data.tag[flat].view(shape), form_place.view(shape), data.form_vectors,
         data.characters[forms], data.form_sizes[forms], groups, data.head[flat].view(shape),
         {name: column[flat].view(shape) for name, column in data.targets.items()},
-        context, data.cut(starts, sizes, length) if data.cut else None,
+        context, data.cut(starts, sizes, length) if data.cut else None, soft,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from depkit.nn.selfattention import SelfAttention
 from depkit.parsers.batches import IGNORED, Batch
 from depkit.parsers.config import Encoder, ParserConfig
 from depkit.parsers.inputs import InputLayer
+from depkit.parsers.soft_targets import Soft, soft_cross_entropy
 from depkit.parsers.transformer import Transformer
 from depkit.parsers.vocabulary import Vocabulary
 
@@ -102,22 +103,31 @@ class BiaffineNetwork(nn.Module):
         return scores.masked_fill(barred, float("-inf"))
 
     def loss(self, batch: Batch) -> Tensor:
-        """Mean cross-entropy of gold heads (Eq. 5), of labels at gold heads, and of tags."""
+        """Mean cross-entropy of gold heads (Eq. 5), of labels at gold heads, and of tags; of a
+        teacher's heads, labels and tags, where the batch has them."""
         encoded = self.encode(batch)
         loss = self._tree_loss(encoded, batch) if self.tree else encoded.new_zeros(())
         for name, classifier in self.columns.items():
-            loss = loss + _cross_entropy(classifier(encoded), batch.targets[name])
+            loss = loss + _cross_entropy(
+                classifier(encoded), batch.targets[name], _soft_of(batch, name)
+            )
         return loss
 
     def _tree_loss(self, encoded: Tensor, batch: Batch) -> Tensor:
         # a broken treebank can make a word its own head; there is no such arc to learn
         place = torch.arange(encoded.shape[1], device=encoded.device)
         head = batch.head.masked_fill(batch.head == place, IGNORED)
-        loss = _cross_entropy(self.arc_scores(encoded, batch), head)
+        soft = _soft_of(batch, "deprel")
+        loss = _cross_entropy(self.arc_scores(encoded, batch), head, _soft_of(batch, "head"))
         dependent, at_head = self.label_dependent(encoded), self.label_head(encoded)
-        label = self.label(dependent, _pick(at_head, head.clamp(min=0)))
-        known = batch.targets["deprel"].masked_fill(head == IGNORED, IGNORED)
-        return loss + _cross_entropy(label, known)
+        labelled = head.clamp(min=0)
+        unknown = head == IGNORED
+        if batch.soft and soft:
+            labelled = torch.where(soft.known, batch.soft.label_head, labelled)
+            unknown = head != labelled  # a gold relation is that of the gold head alone
+        label = self.label(dependent, _pick(at_head, labelled))
+        known = batch.targets["deprel"].masked_fill(unknown, IGNORED)
+        return loss + _cross_entropy(label, known, soft)
 
     def tag_scores(self, batch: Batch) -> dict[str, Tensor]:
         """The scores of the columns beside the tree, [batch, length, value] each."""
@@ -173,8 +183,14 @@ def _pick(x: Tensor, places: Tensor) -> Tensor:
     return x.gather(1, places.unsqueeze(-1).expand(-1, -1, x.shape[-1]))
 
 
-def _cross_entropy(scores: Tensor, target: Tensor) -> Tensor:
+def _soft_of(batch: Batch, column: str) -> Soft | None:
+    return batch.soft.columns.get(column) if batch.soft else None
+
+
+def _cross_entropy(scores: Tensor, target: Tensor, soft: Soft | None = None) -> Tensor:
     """Mean over the targets that count; 0 if none does (a batch without trees)."""
+    if soft:
+        return soft_cross_entropy(scores, target, soft, IGNORED)
     total = functional.cross_entropy(
         scores.flatten(0, 1).float(), target.flatten(), ignore_index=IGNORED, reduction="sum"
     )

@@ -10,10 +10,16 @@ from depkit.training.recipe import Recipe
 
 
 def write_card(
-    directory: Path, recipe: Recipe, state: State, train: int, dev: int, calibrated: str = ""
+    directory: Path,
+    recipe: Recipe,
+    state: State,
+    train: int,
+    dev: int,
+    calibrated: str = "",
+    teacher: str = "",
 ) -> None:
     """README.md of a model directory; train, dev: numbers of sentences; calibrated: what came of
-    it, for a parser."""
+    it, for a parser; teacher: what a student learnt from beside the treebank, in words."""
     scores = tokenizer_notes(directory).get("scores")
     raw = "none: it reads lines, tokens and CoNLL files, no running text"
     if (directory / TOKENIZER).exists():
@@ -33,7 +39,7 @@ def write_card(
 {clock(state.seconds)}), seed {state.seed}
 - Chosen by dev {recipe.training.select}: {state.best:.2f} after epoch {state.best_epoch}, \
 on {dev} sentences, all words scored
-{_as_item(calibrated)}
+{_as_item(teacher)}{_as_item(calibrated)}
 The recipe is config.toml. \
 {"Parse with `depkit parse" if recipe.scorer.tree else "Tag with `depkit tag"} --model DIR`.
 """

@@ -3,9 +3,9 @@
 import hashlib
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +13,18 @@ import torch
 from torch import nn
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.batches import encode, layout, length_batches, make_batch
+from depkit.parsers.batches import Dataset, encode, layout, length_batches, make_batch
 from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.device import mixed, named_precision, out_of_memory
 from depkit.parsers.model_directory import write_description, write_weights
 from depkit.parsers.parser import Parser
-from depkit.parsers.vocabulary import SPECIAL, Table, Vocabulary, build_vocabulary, extended
+from depkit.parsers.vocabulary import (
+    SPECIAL,
+    Table,
+    Vocabulary,
+    build_vocabulary,
+    extended,
+)  # fmt: skip
 from depkit.score.attachment import evaluate
 from depkit.training.checkpoint import State, load_state, save_state, sweep
 from depkit.training.data import fingerprint
@@ -30,6 +36,19 @@ from depkit.training.sources import Laid, Sources, scaled, sentence_vectors
 
 class TrainingError(ValueError):
     """A training that cannot go on."""
+
+
+@dataclass(frozen=True)
+class Feed:
+    """What each epoch is trained on, by its number from 0, where that is not the treebank as it is.
+
+    sizes: [sentences] of an epoch, as in a Dataset; data: the epoch's, always the same for the
+    same number; key: a digest of what the recipe and the treebank don't tell.
+    """
+
+    sizes: Callable[[int], np.ndarray]
+    data: Callable[[int], Dataset]
+    key: str = ""
 
 
 def train(
@@ -44,14 +63,16 @@ def train(
     initial: Parser | None = None,
     progress: Progress | None = None,
     sources: Sources | None = None,
-    shared: Vocabulary | None = None,
+    vocabulary: Vocabulary | None = None,
+    feed: Feed | None = None,
 ) -> State:
     """Train a parser; the model directory holds the best epoch's weights at any moment.
 
     recipe: as `data.settle` leaves it. max_time: seconds, over all resumptions; a linear
     schedule is then through when the time is. initial: a parser to start from; its vocabulary is
     extended by the new treebank's. sources: what the recipe reads beside the treebank, if anything.
-    shared: the vocabulary, of a larger treebank; what these sentences lack of it stays unknown.
+    vocabulary: instead of that of the sentences; what these lack of it stays unknown, unless it is
+    fed. feed: what to train on instead of the sentences alone.
     On the CPU a resumed run ends with the same weights as one never interrupted.
     Raises ResumeError, and TrainingError if the loss is no longer finite.
     """
@@ -59,7 +80,8 @@ def train(
     progress = progress or Progress(directory, quiet=True)
     sources = sources or Sources()
     torch.manual_seed(seed)
-    vocabulary = shared or build_vocabulary(train_sentences, recipe)
+    shared = vocabulary is not None and feed is None
+    vocabulary = vocabulary or build_vocabulary(train_sentences, recipe)
     if sources.vectors:
         vocabulary = replace(vocabulary, vectors=Table(SPECIAL + sources.vectors.words))
     if initial:
@@ -72,8 +94,8 @@ def train(
         table = scaled(sources.vectors, recipe.inputs.vectors.scale)
         network.inputs.pretrained.weight.data = torch.from_numpy(table)
     key = fingerprint(recipe, train_sentences, dev_sentences) + sources.key
-    if shared:
-        key += shared.digest()
+    key += vocabulary.digest() if shared else ""
+    key += feed.key if feed else ""
     if initial:
         key += put_smaller(network, initial.network)
     network.to(device)
@@ -92,13 +114,13 @@ def train(
         save_state(directory, state, network, optimizer)  # so no model is ever without one
     progress.resume(state.epoch)
 
-    data = encode(
-        train_sentences, vocabulary, recipe, device,
-        context=sources.train, transformer=transformer,
-    )  # fmt: skip
-    network.inputs.counts = torch.bincount(data.word, minlength=len(vocabulary.words))
-    per_epoch = len(length_batches(data.sizes, training.batch_tokens, np.random.default_rng()))
-    updates = training.epochs * -(-per_epoch // training.accumulate)
+    if feed is None:
+        treebank = encode(
+            train_sentences, vocabulary, recipe, device,
+            context=sources.train, transformer=transformer,
+        )  # fmt: skip
+        feed = Feed(lambda epoch: treebank.sizes, lambda epoch: treebank)
+    updates = updates_of(feed, recipe)
     if training.warmup >= updates:
         progress.say(
             f"depkit: note: the warm-up of {training.warmup} updates is longer than the training"
@@ -112,6 +134,8 @@ def train(
         or state.seconds > max_time
     ):
         random = np.random.default_rng([seed, state.epoch])
+        data = feed.data(state.epoch)
+        network.inputs.counts = torch.bincount(data.word, minlength=len(vocabulary.words))
         batches = length_batches(data.sizes, training.batch_tokens, random)
         network.train()
         total = torch.tensor(state.loss, device=device)
@@ -184,6 +208,22 @@ def train(
         save_state(directory, state, network, optimizer)
         saved = time.monotonic()
     return state
+
+
+def updates_of(feed: Feed, recipe: Recipe) -> int:
+    """How many updates all epochs have."""
+    training = recipe.training
+    random = np.random.default_rng()
+    counts: dict[bytes, int] = {}  # most epochs are of the same sentences
+    updates = 0
+    for epoch in range(training.epochs):
+        sizes = feed.sizes(epoch)
+        key = sizes.tobytes()
+        if key not in counts:
+            batches = len(length_batches(sizes, training.batch_tokens, random))
+            counts[key] = -(-batches // training.accumulate)
+        updates += counts[key]
+    return updates
 
 
 def dev_scores(

@@ -71,12 +71,25 @@ class TokenizerTraining:
 
 
 @dataclass(frozen=True)
+class Distillation:
+    """What a student learns from (depkit distill); no other training looks at it.
+
+    weight: of the teacher's distributions over treebank words, gold has the rest; text: words of
+    text in an epoch, for one of the treebank; the next epoch has the following ones.
+    """
+
+    weight: float = 0.5
+    text: float = 1.0
+
+
+@dataclass(frozen=True)
 class Recipe(ParserConfig):
     """A parser's parts and how they are trained; `about` goes into the model card."""
 
     about: str = ""
     training: Training = field(default_factory=Training)
     tokenizer: TokenizerTraining = field(default_factory=TokenizerTraining)
+    distillation: Distillation = field(default_factory=Distillation)
 
 
 def recipe_names() -> list[str]:
@@ -143,6 +156,8 @@ def check_parts(recipe: Recipe) -> None:
         raise ConfigError("nothing to predict: scorer.tree is false and scorer.predict empty")
     if recipe.calibration != Calibration():
         raise ConfigError("calibration is measured when a training is through, and cannot be set")
+    if recipe.distillation.weight > 1:
+        raise ConfigError("distillation.weight is a share, from 0 to 1")
     if (recipe.training.select == "tags") != (not recipe.scorer.tree):
         raise ConfigError("training.select=tags and scorer.tree=false go together")
 

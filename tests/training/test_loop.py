@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -10,13 +11,15 @@ from safetensors.torch import load_file
 import depkit
 from depkit.corpus.sentence import new_sentence
 from depkit.nn.quantized import can_quantize
+from depkit.parsers.batches import encode, length_batches
 from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.config import Encoder, Inputs, Scorer
 from depkit.parsers.model_directory import WEIGHTS
+from depkit.parsers.vocabulary import build_vocabulary
 from depkit.training import loop
 from depkit.training.checkpoint import LAST, ResumeError, save_state
 from depkit.training.data import settle
-from depkit.training.loop import TrainingError, train
+from depkit.training.loop import Feed, TrainingError, train, updates_of
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, Training, adopt
 
@@ -318,3 +321,22 @@ def test_int8_parses_but_is_not_trained_on(tiny, tmp_path):
     assert depkit.evaluate(tiny, parser.parse(tiny)).LAS > 95
     with pytest.raises(ValueError, match="precision='float32'"):
         fine_tune(parser, tiny, tmp_path / "second", epochs=1)
+
+
+def test_a_feed_of_the_treebank_alone_is_training_without(tiny, tmp_path):
+    recipe = settle(small(inputs=Inputs(word=12, char=12, word_unknown=0.5)), tiny)
+    data = encode(tiny, build_vocabulary(tiny, recipe), recipe, CPU)
+    feed = Feed(lambda epoch: data.sizes, lambda epoch: data)
+    run(recipe, tiny, tmp_path / "without")
+    run(recipe, tiny, tmp_path / "fed", feed=feed)
+    assert same(weights(tmp_path / "without"), weights(tmp_path / "fed"))
+
+
+def test_updates_are_those_of_each_epochs_batches(tiny):
+    recipe = small(epochs=4, accumulate=2)
+    sizes = [np.array([len(each) + 1 for each in tiny[: 4 + 5 * i]]) for i in range(4)]
+    feed = Feed(lambda epoch: sizes[epoch], lambda epoch: None)
+    random = np.random.default_rng(1)
+    batches = [len(length_batches(each, recipe.training.batch_tokens, random)) for each in sizes]
+    assert len(set(batches)) == 4
+    assert updates_of(feed, recipe) == sum((each + 1) // 2 for each in batches)
