@@ -1,5 +1,6 @@
 """depkit distill: a teacher, a treebank and text in, a small student out."""
 
+import os
 import sys
 from itertools import chain
 from pathlib import Path
@@ -77,7 +78,7 @@ def distill_command(
     if bool(dev) == (dev_split is not None):
         raise typer.BadParameter("name either --dev FILE or --dev-split SHARE")
     files = text or []
-    if "-" in files:
+    if any(os.path.exists(file) and not os.path.isfile(file) for file in files) or "-" in files:
         raise typer.BadParameter("text is read again when a run goes on; name files, not stdin")
     limit = seconds_of(max_time)
     directory = new_directory(output, resume)

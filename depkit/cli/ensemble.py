@@ -99,7 +99,8 @@ def ensemble_command(
     if (directory / CONFIG).exists():
         raise ValueError(f"{output} is a model of its own; name another directory")
     begun = [*directory.glob("fold-*"), *directory.glob(ENSEMBLE), *directory.glob(TOKENIZER)]
-    if directory.exists() and any(directory.iterdir()) and not begun:
+    there = list(directory.iterdir()) if directory.exists() else []
+    if not begun and any(not path.name.endswith(".part") for path in there):
         raise ValueError(f"{output} holds other things; name another directory")
     for other in reuse or []:
         if not (Path(other) / ENSEMBLE).exists() and not list(Path(other).glob("fold-*")):

@@ -62,6 +62,7 @@ def run_over(job: Job, analyse: Analyse) -> None:
 
     from depkit.convert.formats import Account, convert
     from depkit.corpus.text import Numbers
+    from depkit.parsers.config import Calibration
     from depkit.parsers.ensemble import combine
     from depkit.parsers.model_directory import load
 
@@ -74,6 +75,11 @@ def run_over(job: Job, analyse: Analyse) -> None:
         ],
         job.mean,
     )
+    if job.prob and not job.quiet and parser.config.calibration == Calibration():
+        which = "these models together are" if len(job.models) > 1 else "this model is"
+        typer.echo(
+            f"depkit: note: {which} not calibrated; probabilities are as they come", err=True
+        )
     words = count = 0
 
     def analysed(chosen: Sequence[int]) -> Iterator[Sentence]:

@@ -92,10 +92,10 @@ def parse_command(
 
     --prob adds ArcProb=0.9731|LabelProb=0.8812 to MISC, in JSON arc_prob and label_prob: the
     probability of the word's head among all words, and that of its label given that head. They
-    are calibrated on the model's dev treebank: of the arcs with 0.9, about 90% are right on text
-    of that kind. --marginals counts all trees instead, those with this arc against the others; the
-    time grows with the cube of a sentence's length (400 words: 0.1 s, 1,600: 10 s), and more than
-    2,000 words are refused.
+    are calibrated, where the model is: of the arcs with 0.9, about 90% are right on text like the
+    model's dev treebank. --marginals counts all trees instead, those with this arc against the
+    others; the time grows with the cube of a sentence's length (400 words: 0.1 s, 1,600: 10 s),
+    and more than 2,000 words are refused.
 
     Example: depkit parse < in.txt > out.conllu
     """

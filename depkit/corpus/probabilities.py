@@ -31,7 +31,7 @@ def _others(cell: str) -> str:
     """What else stands in a MISC, with a bar behind it; "" if nothing does."""
     if cell == "_":
         return ""
-    if "Prob=" in cell:
+    if "Prob" in cell:
         parts = cell.split("|")
         cell = "|".join(part for part in parts if part.partition("=")[0] not in (ARC, LABEL))
     return f"{cell}|" if cell else ""

@@ -164,6 +164,9 @@ def make_feed(
     lesson: Lesson, key: str, device: torch.device, transformer: Transformer | None = None
 ) -> Feed:
     """What `loop.train` is to be fed with. key: a digest of the teacher and the text."""
+    if not lesson.shards:
+        treebank = lesson.data(0, device, transformer)
+        return Feed(lambda epoch: treebank.sizes, lambda epoch: treebank, key)
     return Feed(lesson.epoch_sizes, lambda epoch: lesson.data(epoch, device, transformer), key)
 
 

@@ -15,12 +15,14 @@ from depkit.corpus.files import atomic, atomic_directory
 from depkit.corpus.sentence import Sentence
 from depkit.ensemble.jackknife import assign_folds
 from depkit.parsers.batches import layout
-from depkit.parsers.config import ConfigError
-from depkit.parsers.model_directory import TOKENIZER
+from depkit.parsers.config import Calibration, ConfigError
+from depkit.parsers.ensemble import check_combination
+from depkit.parsers.model_directory import TOKENIZER, load, read_config
 from depkit.parsers.parser import check_tags
 from depkit.parsers.vocabulary import Vocabulary, build_vocabulary
+from depkit.training.calibration import calibrate_model
 from depkit.training.card import write_card
-from depkit.training.checkpoint import LAST, State
+from depkit.training.checkpoint import LAST, ResumeError, State
 from depkit.training.data import DataError, findings, read_treebanks, settle, split
 from depkit.training.loop import train
 from depkit.training.progress import Progress
@@ -83,20 +85,18 @@ def prepare(plan: Plan, device: torch.device, say: Say = lambda text: None) -> P
     """Read what the members learn from.
 
     say: is told what is odd about the data, and what is computed. Raises ConfigError, DataError,
-    FormatError or OSError for what cannot be trained.
+    EnsembleError, FormatError or OSError for what cannot be trained, or not combined then.
     """
     if plan.folds < 2:
         raise ConfigError(f"{plan.folds} folds; there are 2 or more")
     recipes = {name: _recipe(plan, name) for name in plan.recipes[: plan.folds]}
-    trees = {recipe.scorer.tree for recipe in recipes.values()}
-    if len(trees) > 1:
-        raise ConfigError("taggers and parsers cannot be members of one ensemble")
-    files = [read_treebanks([path], plan.encoding, all(trees)) for path in plan.train]
+    tree = all(recipe.scorer.tree for recipe in recipes.values())
+    files = [read_treebanks([path], plan.encoding, tree) for path in plan.train]
     sentences = list(chain.from_iterable(files))
     if plan.dev_split is not None:
         sentences, dev = split(sentences, plan.dev_split)
     else:
-        dev = read_treebanks([plan.dev], plan.encoding, all(trees))
+        dev = read_treebanks([plan.dev], plan.encoding, tree)
     if len(sentences) < plan.folds:
         raise DataError(f"{len(sentences)} sentences are too few for {plan.folds} folds")
     features = [Files(*pair) for pair in zip(plan.features, files, strict=False)]
@@ -108,6 +108,7 @@ def prepare(plan: Plan, device: torch.device, say: Say = lambda text: None) -> P
             check_tags(sentence, recipe.inputs)
         recipe, sources = find_sources(recipe, sentences, dev, device, features, None, say)
         kinds[name] = Kind(recipe, build_vocabulary(sentences, recipe), sources)
+    check_combination([kind.recipe for kind in kinds.values()])
     for finding in findings(sentences, dev, recipe.decoder, recipe.scorer.tree):
         say(f"depkit: note: {finding}")
     return Prepared(sentences, dev, kinds)
@@ -134,10 +135,10 @@ def train_member(
     kind = prepared.kinds[plan.recipe(number)]
     directory = plan.directory / name
     progress = Progress(directory, plan.quiet, label=f"{name}: " if labelled else "")
-    if not (directory / LAST).exists() and (found := _elsewhere(plan.reuse, name)):
+    found = None if (directory / LAST).exists() else _elsewhere(plan.reuse, name)
+    if found:
         progress.say(f"{name}: taken from {found.parent}")
-        with atomic_directory(directory) as beside:
-            shutil.copytree(found, beside, dirs_exist_ok=True)
+        _copy(found, directory)
     directory.mkdir(parents=True, exist_ok=True)
     if (plan.directory / TOKENIZER).exists():
         with atomic(directory / TOKENIZER) as beside:
@@ -146,12 +147,34 @@ def train_member(
     chosen = np.flatnonzero(fold_of != number).tolist()
     sizes, _ = layout(prepared.train)
     sources = replace(kind.sources.of_some(sizes, chosen, []), dev=kind.sources.dev)
-    state = train(
-        kind.recipe, [prepared.train[i] for i in chosen], prepared.dev, directory, device,
-        plan.seed + number, True, plan.max_time, None, progress, sources, kind.vocabulary,
-    )  # fmt: skip
-    write_card(directory, kind.recipe, state, len(chosen), len(prepared.dev))
+    try:
+        state = train(
+            kind.recipe, [prepared.train[i] for i in chosen], prepared.dev, directory, device,
+            plan.seed + number, True, plan.max_time, None, progress, sources, kind.vocabulary,
+        )  # fmt: skip
+    except ResumeError:
+        if not found:
+            raise
+        shutil.rmtree(directory)  # else it would stand in the way without --reuse, too
+        raise ResumeError(
+            f"--reuse {found.parent}: its {name} was trained with other data, another recipe, seed"
+            " or number of folds; leave it out, or train with the same"
+        ) from None
+    calibrated = ""
+    if kind.recipe.scorer.tree and read_config(directory)[0].calibration == Calibration():
+        parser = load(directory, str(device), threads=torch.get_num_threads())
+        calibrated = calibrate_model(directory, parser, prepared.dev, sources.dev)
+    write_card(directory, kind.recipe, state, len(chosen), len(prepared.dev), calibrated)
     return state
+
+
+def _copy(directory: Path, target: Path) -> None:
+    """Copy a model's directory; it appears whole or not at all."""
+    with atomic_directory(target) as beside:
+        try:
+            shutil.copytree(directory, beside, dirs_exist_ok=True)
+        except shutil.Error as error:  # it gathers the reasons; the first one will do
+            raise OSError(f"{target}: cannot be copied: {error.args[0][0][2]}") from None
 
 
 def _elsewhere(directories: Sequence[str], name: str) -> Path | None:

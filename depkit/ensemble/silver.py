@@ -1,6 +1,7 @@
 """Text as a teacher parses it, in shards: each a silver treebank and the packed rows of its words.
 
-A shard appears whole, its rows last; a run that was killed goes on behind those that are there.
+A shard appears whole, its rows last; a run that was killed goes on behind those that are there, and
+what was damaged since is made anew.
 """
 
 import json
@@ -71,15 +72,15 @@ class Silver:
 
 
 def write_rows(shard: Shard, sizes: Sequence[int], rows: np.ndarray, key: str) -> None:
-    """A shard's rows, atomically; key: see `is_there`."""
+    """A shard's rows, atomically, when its sentences are written; key: see `is_there`."""
     tensors = {"sizes": np.array(sizes, dtype=np.int32), "rows": rows}
     path = shard.path.with_suffix(".safetensors")
     with atomic(path) as beside, _named(path):
-        beside.write_bytes(save(tensors, {"key": key}))
+        beside.write_bytes(save(tensors, {"key": f"{key} {_digest_of_sentences(shard)}"}))
 
 
 def is_there(shard: Shard, key: str) -> bool:
-    """Whether a shard's rows are there. Raises DataError if they are damaged or have another key.
+    """Whether a shard is there, whole and as it was written. Raises DataError for another key.
 
     key: a digest of all that the rows depend on.
     """
@@ -88,12 +89,12 @@ def is_there(shard: Shard, key: str) -> bool:
         return False
     try:
         with safe_open(path, framework="np") as file:
-            found = (file.metadata() or {}).get("key")
-    except SafetensorError as error:
-        raise DataError(f"{path}: damaged: {error}; delete it") from None
+            found, _, sentences = (file.metadata() or {}).get("key", "").partition(" ")
+    except SafetensorError:
+        return False
     if found != key:
         raise _other(path)
-    return True
+    return bool(sentences == _digest_of_sentences(shard))
 
 
 def annotate(
@@ -117,19 +118,17 @@ def annotate(
     key = sha256(f"{key} {input} {encoding} {_digest_of_files(files)}".encode()).hexdigest()[:16]
     manifest = directory / MANIFEST
     if manifest.exists():
-        told = json.loads(manifest.read_text("utf-8"))
-        if told.pop("key") != key:
+        found = _read_manifest(manifest)
+        if found and found.key != key:
             raise _other(manifest)
-        shards = [_shard(directory, number) for number in range(told.pop("shards"))]
-        for shard in shards:
-            if not is_there(shard, key):
-                raise DataError(f"{shard.path}.safetensors is gone; delete {manifest}")
-        return Silver(key, shards, **told)
+        if found and all(is_there(shard, key) for shard in found.shards):
+            return found
 
     left_out: Counter[str] = Counter()
     numbers = Numbers()
     sentences = chain.from_iterable(teacher.read(f, input, encoding, numbers) for f in files)
-    shards, count, words, new = [], 0, 0, 0
+    shards: list[Shard] = []
+    count = words = new = 0
     began = time.monotonic()
     for part in windows(_chosen(sentences, left_out), SHARD_WORDS):
         shard = _shard(directory, len(shards))
@@ -142,10 +141,10 @@ def annotate(
             write_rows(shard, [len(sentence) for sentence in part], rows, key)
             new += size
             speed = new / (time.monotonic() - began)
-            told = f"teacher: {words + size:,} words of text, {speed:,.0f} words/s"
-            progress.status(told)
+            line = f"teacher: {words + size:,} words of text, {speed:,.0f} words/s"
+            progress.status(line)
             if len(shards) % SAID == SAID - 1:
-                progress.say(told)
+                progress.say(line)
         shards.append(shard)
         count, words = count + len(part), words + size
     if not shards:
@@ -154,6 +153,16 @@ def annotate(
     with atomic(manifest) as beside, _named(manifest):
         beside.write_text(json.dumps({"key": key, "shards": len(shards), **told}), "utf-8")
     return Silver(key, shards, count, words, dict(left_out))
+
+
+def _read_manifest(path: Path) -> Silver | None:
+    """What `annotate` wrote; None if it is damaged."""
+    try:
+        told = json.loads(path.read_text("utf-8"))
+        shards = [_shard(path.parent, number) for number in range(told["shards"])]
+        return Silver(told["key"], shards, told["sentences"], told["words"], told["left_out"])
+    except (ValueError, LookupError, TypeError):
+        return None
 
 
 @contextmanager
@@ -203,6 +212,12 @@ def windows(sentences: Iterable[Sentence], words: int) -> Iterator[list[Sentence
             window, size = [], 0
     if window:
         yield window
+
+
+def _digest_of_sentences(shard: Shard) -> str:
+    """Of a text's shard; a treebank's has its sentences elsewhere."""
+    path = shard.path.with_suffix(".conllu")
+    return sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else ""
 
 
 def _digest_of_files(files: Sequence[str]) -> str:

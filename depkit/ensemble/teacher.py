@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,18 @@ import numpy as np
 import torch
 
 from depkit.corpus.sentence import Sentence
+from depkit.parsers.model_directory import (
+    CONFIG,
+    ENSEMBLE,
+    TOKENIZER,
+    TRANSFORMER,
+    VOCABULARY,
+    WEIGHTS,
+    read_ensemble,
+)
 from depkit.parsers.parser import Decoding, Parser
 from depkit.parsers.soft_targets import LARGEST, pack, places
 from depkit.parsers.vocabulary import values_of
-from depkit.training.checkpoint import LAST
 
 # Sentences -> packed rows of their words, [words, width] uint16; their gold heads are kept or not.
 Teach = Callable[[Sequence[Sentence], bool], np.ndarray]
@@ -106,10 +115,20 @@ def as_parsed(sentence: Sentence, rows: np.ndarray, parser: Parser) -> Sentence:
 def digest_of_model(directory: Path) -> str:
     """A digest of what a model is: its configuration, vocabulary and weights, or its members'."""
     digest = sha256()
-    for path in sorted(directory.rglob("*")):
-        if path.suffix in (".toml", ".json", ".safetensors") and path.name != LAST:
-            digest.update(str(path.relative_to(directory)).encode("utf-8", "surrogateescape"))
-            with open(path, "rb") as file:
-                for chunk in iter(lambda: file.read(1 << 20), b""):
-                    digest.update(chunk)
+    for path in _parts_of(directory):
+        digest.update(str(path.relative_to(directory)).encode("utf-8", "surrogateescape"))
+        with open(path, "rb") as file:
+            for chunk in iter(lambda: file.read(1 << 20), b""):
+                digest.update(chunk)
     return digest.hexdigest()[:16]
+
+
+def _parts_of(directory: Path) -> list[Path]:
+    """The files that a model is loaded from; others may stand beside them."""
+    names = [CONFIG, VOCABULARY, WEIGHTS, TOKENIZER]
+    parts = [directory / name for name in names] + sorted((directory / TRANSFORMER).glob("*"))
+    if (directory / ENSEMBLE).is_file():
+        members = [directory / name for name in read_ensemble(directory).members]
+        parts = [directory / ENSEMBLE, directory / TOKENIZER]
+        parts += chain.from_iterable(map(_parts_of, members))
+    return [path for path in parts if path.is_file()]

@@ -1,20 +1,22 @@
 """An ensemble trained: a tokenizer for all, the members, one model directory."""
 
 import multiprocessing
+import os
 import signal
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
+from threading import Thread
 from typing import Any
 
 import torch
 
 from depkit.ensemble.members import Plan, Prepared, prepare, train_member
 from depkit.parsers.ensemble import EnsembleConfig, Mean
-from depkit.parsers.model_directory import load, write_ensemble
+from depkit.parsers.model_directory import TOKENIZER, load, write_ensemble
 from depkit.training.calibration import calibrate_model
 from depkit.training.card import write_ensemble_card
-from depkit.training.checkpoint import State
+from depkit.training.checkpoint import State, sweep
 from depkit.training.loop import TrainingError, dev_scores
 from depkit.training.progress import Progress
 from depkit.training.tokenizer import provide_tokenizer
@@ -35,9 +37,12 @@ def train_ensemble(
     prepared = prepare(plan, place, say)
     plan.directory.mkdir(parents=True, exist_ok=True)
     first = prepared.kinds[plan.recipe(0)].recipe
-    provide_tokenizer(
-        plan.directory, first, prepared.train, prepared.dev, place, plan.seed, plan.max_time, say
-    )
+    sweep(plan.directory)
+    if not (plan.directory / TOKENIZER).exists():  # that of another list of recipes will do
+        provide_tokenizer(
+            plan.directory, first, prepared.train, prepared.dev, place, plan.seed, plan.max_time,
+            say,
+        )  # fmt: skip
     if len(devices) > 1:
         _side_by_side(plan, devices, threads)
     # one that is through is only looked at
@@ -74,8 +79,11 @@ def _side_by_side(plan: Plan, devices: Sequence[str], threads: int) -> None:
         for device in devices[: plan.folds]
     ]
     try:
+        # what a terminal's Ctrl-C sends is for the parent alone, from the children's first moment
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         for process in processes:
             process.start()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         _wait_for(processes)
         if not failures.empty():
             raise TrainingError(failures.get())
@@ -104,12 +112,20 @@ def _wait_for(processes: Sequence[SpawnProcess]) -> None:
                 return
 
 
+def _end_with_parent() -> None:
+    """End this process when its parent was killed; what it wrote is whole at any moment."""
+    parent = multiprocessing.parent_process()
+    if parent:
+        parent.join()
+        os._exit(1)
+
+
 def _work(plan: Plan, device: str, threads: int, following: Any, failures: Any) -> None:
     """Train the members that no other process has begun, until there is none.
 
     following: the number of the next one, shared among processes.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+    Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     try:
         place = torch.device(device)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.biaffine import Scores
-from depkit.parsers.config import Calibration
+from depkit.parsers.config import Calibration, ParserConfig
 from depkit.parsers.inputs import LastLayers
 from depkit.parsers.parser import Parser, Prepare
 from depkit.parsers.transformer import Transformer
@@ -147,26 +147,11 @@ def combine(
     the root's children are called.
     """
     first = members[0]
+    check_combination([member.config for member in members])
     if len(members) == 1:
         if not isinstance(first, Ensemble) or mean in (None, first.mean):
             return first
         return replace(first, mean=mean, config=replace(first.config, calibration=calibration))
-    if len({member.config.scorer.tree for member in members}) > 1:
-        raise EnsembleError("a tagger cannot be combined with a parser")
-    rules = {(each.config.decoder.root, each.config.decoder.root_label) for each in members}
-    if len(rules) > 1:
-        told = "; ".join(sorted(f"{root} root, {label or 'any label'}" for root, label in rules))
-        raise EnsembleError(f"the models were trained on trees of different kinds: {told}")
-    contexts = {each.config.inputs.context.source for each in members}
-    if "elmo" in contexts and len(contexts - {"none"}) > 1:
-        raise EnsembleError("a parser of ELMo vectors cannot be combined with one of a transformer")
-    features = {
-        (context.layers, context.top, context.available, context.width)
-        for context in (each.config.inputs.context for each in members)
-        if context.source == "elmo"
-    }
-    if len(features) > 1:
-        raise EnsembleError("parsers of different layers of ELMo vectors cannot be combined")
     _share_transformers(members)
     names = dict.fromkeys(name for each in members for name in each.config.scorer.predict)
     columns = {
@@ -183,6 +168,26 @@ def combine(
         config, replace(first.vocabulary, columns=columns), first.network, first.device,
         first.precision, first.threads, first.tokenizer, list(members), mean or "arithmetic",
     )  # fmt: skip
+
+
+def check_combination(configs: Sequence[ParserConfig]) -> None:
+    """Raises EnsembleError for parsers that cannot be combined, by what they are made of."""
+    if len({config.scorer.tree for config in configs}) > 1:
+        raise EnsembleError("a tagger cannot be combined with a parser")
+    rules = {(config.decoder.root, config.decoder.root_label) for config in configs}
+    if len(rules) > 1:
+        told = "; ".join(sorted(f"{root} root, {label or 'any label'}" for root, label in rules))
+        raise EnsembleError(f"the models were trained on trees of different kinds: {told}")
+    contexts = {config.inputs.context.source for config in configs}
+    if "elmo" in contexts and len(contexts - {"none"}) > 1:
+        raise EnsembleError("a parser of ELMo vectors cannot be combined with one of a transformer")
+    features = {
+        (context.layers, context.top, context.available, context.width)
+        for context in (config.inputs.context for config in configs)
+        if context.source == "elmo"
+    }
+    if len(features) > 1:
+        raise EnsembleError("parsers of different layers of ELMo vectors cannot be combined")
 
 
 def _share_transformers(members: Sequence[Parser]) -> None:

@@ -149,7 +149,7 @@ def read_ensemble(directory: Path) -> EnsembleConfig:
     if not config.members:
         raise ModelError(f"{path}: it names no members")
     for name in config.members:
-        if Path(name).name != name or not (directory / name / CONFIG).is_file():
+        if Path(name).name != name or name == ".." or not (directory / name / CONFIG).is_file():
             raise ModelError(f"{path}: there is no model {name!r} beside it")
     return config
 
@@ -220,7 +220,13 @@ def _text(directory: Path, name: str) -> str:
     try:
         return (directory / name).read_text(encoding="utf-8")
     except FileNotFoundError:
+        if any(directory.glob("fold-*")):
+            raise ModelError(
+                f"{directory} is an ensemble that is not through; the command that began it goes on"
+            ) from None
         raise ModelError(f"{directory} is not a model: it has no {name}") from None
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{directory / name}: damaged: {error}") from None
 
 
 def put_weights(network: BiaffineNetwork, path: Path) -> None:

@@ -15,6 +15,7 @@ from depkit.parsers.parser import Decoding, Parser
 from depkit.training.sources import Laid, sentence_vectors
 from depkit.training.temperatures import Report, Scored, measure, spread
 
+FEWEST = 100  # words that a parser is calibrated on
 SENTENCES, LONGEST = 10_000, 500  # at most so many, of so many words at most, are kept in memory
 
 
@@ -25,6 +26,8 @@ def calibrate_model(
     line. context: the contextual vectors of the sentences, laid out as a Dataset."""
     vectors = None if context is None else sentence_vectors(context, layout(sentences)[0])
     calibration, report = calibrate(parser, sentences, vectors)
+    if report.words < FEWEST:
+        return f"not calibrated: {report.words} words of dev are too few for that"
     write_calibration(directory, calibration)
     return (
         f"calibrated on dev: arc T {calibration.arc:.2f}, label T {calibration.label:.2f},"

@@ -72,7 +72,7 @@ def write_ensemble_card(
 |---|---|
 {rows}
 
-`depkit parse --model DIR` loads all of them, and each member is a model, too.
+`depkit {"parse" if recipe.scorer.tree else "tag"} --model DIR` loads all; each is a model, too.
 """
     write_text(directory, CARD, text)
 

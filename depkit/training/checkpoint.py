@@ -1,6 +1,7 @@
 """A training run's state in one file, so that it is replaced whole: weights, optimiser, place."""
 
 import json
+import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -101,7 +102,10 @@ def load_state(
 def sweep(directory: Path) -> None:
     """Remove what killed runs left half-written."""
     for part in directory.glob(".*.part"):
-        part.unlink()
+        if part.is_dir():
+            shutil.rmtree(part)
+        else:
+            part.unlink()
 
 
 def _fixed(network: nn.Module) -> set[str]:

@@ -15,8 +15,9 @@ from torch import nn
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.batches import Dataset, encode, layout, length_batches, make_batch
 from depkit.parsers.biaffine import BiaffineNetwork
+from depkit.parsers.config import Calibration
 from depkit.parsers.device import mixed, named_precision, out_of_memory
-from depkit.parsers.model_directory import write_description, write_weights
+from depkit.parsers.model_directory import write_calibration, write_description, write_weights
 from depkit.parsers.parser import Parser
 from depkit.parsers.vocabulary import (
     SPECIAL,
@@ -134,6 +135,7 @@ def train(
         or state.seconds > max_time
     ):
         random = np.random.default_rng([seed, state.epoch])
+        data = None  # so that two are never in memory
         data = feed.data(state.epoch)
         network.inputs.counts = torch.bincount(data.word, minlength=len(vocabulary.words))
         batches = length_batches(data.sizes, training.batch_tokens, random)
@@ -191,6 +193,7 @@ def train(
         better = score > state.best
         if better:
             write_weights(directory, network, training.storage)
+            write_calibration(directory, Calibration())  # what was measured was of other weights
             state.best, state.best_epoch = score, state.epoch + 1
         state.seconds = time.monotonic() - began
         mean = state.loss / -(-state.batch // training.accumulate)

@@ -1,5 +1,6 @@
 """A recipe: everything a training run is made of, as data read from TOML."""
 
+import math
 import tomllib
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -156,6 +157,8 @@ def check_parts(recipe: Recipe) -> None:
         raise ConfigError("nothing to predict: scorer.tree is false and scorer.predict empty")
     if recipe.calibration != Calibration():
         raise ConfigError("calibration is measured when a training is through, and cannot be set")
+    if not math.isfinite(recipe.distillation.text):
+        raise ConfigError("distillation.text is a number: words of text for one of the treebank")
     if recipe.distillation.weight > 1:
         raise ConfigError("distillation.weight is a share, from 0 to 1")
     if (recipe.training.select == "tags") != (not recipe.scorer.tree):

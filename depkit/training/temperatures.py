@@ -16,7 +16,7 @@ from depkit.parsers.config import Calibration
 from depkit.trees.marginals import batch_marginals
 
 BINS = 15
-BOUNDS = (0.05, 20.0)  # of a temperature
+BOUNDS = (0.2, 20.0)  # of a temperature
 PRECISION = 2e-3  # of its logarithm
 SAMPLE, SHORT = 600, 60  # marginals take cubic time: of so many sentences, of so many words at most
 LEAST = np.finfo(np.float64).tiny  # of a probability, before its logarithm is taken

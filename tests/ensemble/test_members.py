@@ -14,7 +14,7 @@ from depkit.ensemble import training
 from depkit.ensemble.members import Plan, prepare, train_member
 from depkit.ensemble.training import train_ensemble
 from depkit.parsers.config import Calibration, ConfigError
-from depkit.parsers.ensemble import combine, log_mean
+from depkit.parsers.ensemble import EnsembleError, combine, log_mean
 from depkit.parsers.model_directory import (
     ENSEMBLE,
     TOKENIZER,
@@ -162,8 +162,9 @@ def test_members_are_reused(tmp_path, monkeypatch):
     for name, place in zip(plan_of(tmp_path).names, "aba", strict=True):
         assert weights(tmp_path / "both" / name) == weights(tmp_path / place / name)
     other = [*SMALL, "training.rate=1e-3"]
-    with pytest.raises(ResumeError, match="other data, another recipe"):
+    with pytest.raises(ResumeError, match=r"--reuse .*a: its fold-1-selfatt was trained"):
         train_ensemble(plan_of(tmp_path / "c", reuse=reuse, settings=other), ["cpu"], 1)
+    assert not (tmp_path / "c" / "fold-1-selfatt").exists()
 
 
 def test_side_by_side_is_as_one_by_one(tmp_path):
@@ -184,7 +185,6 @@ def test_a_failure_in_another_process_is_told(tmp_path):
 
 def test_what_cannot_be_an_ensemble(tiny, tmp_path):
     for wrong, message in (
-        ({"recipes": ["bilstm", "tagger"]}, "taggers and parsers"),
         ({"recipes": ["x.toml"], "config": "y.toml"}, "name one file"),
         ({"recipes": ["nosuch"]}, "no recipe 'nosuch'"),
         ({"folds": 1}, "2 or more"),
@@ -274,7 +274,18 @@ def test_a_frozen_transformer_reads_a_batch_once(tiny, tmp_path, monkeypatch):
     torch.testing.assert_close(scores.arc, log_mean(expected, "arithmetic"))
 
 
-def test_an_ensemble_is_calibrated_and_its_first_member_is_not(tmp_path):
+@pytest.mark.parametrize("settings", ["scorer.tree=false", 'decoder.root="multi"'])
+def test_what_cannot_be_combined_is_not_trained(settings, tmp_path):
+    table, _, setting = settings.partition(".")
+    select = '[training]\nselect = "tags"\n' if table == "scorer" else ""
+    (tmp_path / "other.toml").write_text(f"[{table}]\n{setting}\n{select}", "utf-8")
+    plan = plan_of(tmp_path / "m", ["bilstm", str(tmp_path / "other.toml")])
+    with pytest.raises(EnsembleError, match=r"tagger|of different kinds"):
+        train_ensemble(plan, ["cpu"], 1)
+    assert not (tmp_path / "m").exists()
+
+
+def test_an_ensemble_and_its_members_are_calibrated_each(tmp_path):
     plan = plan_of(tmp_path, folds=2)
     train_ensemble(plan, ["cpu"], 1)
     calibration = read_ensemble(tmp_path).calibration
@@ -283,6 +294,7 @@ def test_an_ensemble_is_calibrated_and_its_first_member_is_not(tmp_path):
     assert parser.config.calibration == calibration
     assert combine([parser], "geometric").config.calibration == Calibration()
     assert combine([parser], "arithmetic") is combine([parser]) is parser
-    assert load(tmp_path / plan.names[0], "cpu").config.calibration == Calibration()
+    members = [load(tmp_path / name, "cpu").config.calibration for name in plan.names]
+    assert Calibration() not in members
     told = (tmp_path / "README.md").read_text("utf-8")
     assert f"- Calibrated on dev: arc T {calibration.arc:.2f}" in told

@@ -107,16 +107,27 @@ def test_another_text_or_teacher_is_refused(teacher, text, tmp_path):
         annotate(*arguments, "key", "tokens")
 
 
-def test_a_damaged_shard_is_told(teacher, text, tmp_path):
-    arguments = (teacher, make_teach(teacher), [text], tmp_path / "out", "key", "tokens")
-    annotate(*arguments)
-    shard = tmp_path / "out" / "shard-0002.safetensors"
-    shard.write_bytes(b"nonsense")
-    with pytest.raises(DataError, match=r"shard-0002\.safetensors: damaged"):
-        annotate(*arguments)
-    shard.unlink()
-    with pytest.raises(DataError, match=r"shard-0002\.safetensors is gone; delete .*text\.json"):
-        annotate(*arguments)
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("shard-0002.safetensors", b"nonsense"),
+        ("shard-0002.safetensors", None),
+        ("shard-0002.conllu", b"\n"),
+        ("shard-0001.conllu", None),
+        (silver.MANIFEST, b"{}"),
+        (silver.MANIFEST, b"{bad"),
+    ],
+)
+def test_what_is_damaged_is_made_anew(name, content, teacher, text, tmp_path):
+    directory = tmp_path / "out"
+    arguments = (teacher, make_teach(teacher), [text], directory, "key", "tokens")
+    first = annotate(*arguments)
+    whole = {path.name: path.read_bytes() for path in directory.iterdir()}
+    (directory / name).unlink()
+    if content is not None:
+        (directory / name).write_bytes(content)
+    assert annotate(*arguments) == first
+    assert {path.name: path.read_bytes() for path in directory.iterdir()} == whole
 
 
 def test_a_text_without_sentences_to_learn_from(teacher, tmp_path):

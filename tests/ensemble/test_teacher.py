@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from depkit.corpus.sentence import new_sentence
-from depkit.ensemble import teacher as module
 from depkit.ensemble.teacher import (
     TeacherError,
     as_parsed,
@@ -17,7 +16,8 @@ from depkit.ensemble.teacher import (
     make_teach,
 )
 from depkit.parsers.config import Context, Inputs
-from depkit.parsers.ensemble import combine
+from depkit.parsers.ensemble import EnsembleConfig, combine
+from depkit.parsers.model_directory import write_ensemble
 from depkit.parsers.parser import Parser
 from depkit.parsers.soft_targets import LARGEST, MOST, places
 from tests.parsers.test_ensemble import other
@@ -124,11 +124,15 @@ def test_a_batch_that_does_not_fit_is_told(tiny, monkeypatch):
 
 
 def test_a_model_is_told_by_what_it_computes(tmp_path):
-    (tmp_path / "member").mkdir()
-    (tmp_path / "member" / "model.safetensors").write_bytes(b"weights")
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.toml").write_text("format_version = 1")
+        (tmp_path / name / "model.safetensors").write_bytes(b"weights")
+    write_ensemble(tmp_path, EnsembleConfig(["one"]))
     digest = digest_of_model(tmp_path)
-    (tmp_path / "log.jsonl").write_text("{}")
-    (tmp_path / "member" / module.LAST).write_bytes(b"a checkpoint")
+    assert digest != digest_of_model(tmp_path / "one")
+    for elsewhere in ("log.jsonl", "one/last.safetensors", "other/model.safetensors"):
+        (tmp_path / elsewhere).write_text("another")
     assert digest_of_model(tmp_path) == digest
-    (tmp_path / "member" / "model.safetensors").write_bytes(b"others")
+    (tmp_path / "one" / "model.safetensors").write_bytes(b"others")
     assert digest_of_model(tmp_path) != digest
