@@ -22,14 +22,15 @@ from depkit.ensemble.distillation import (
 from depkit.ensemble.silver import annotate
 from depkit.ensemble.teacher import make_teach
 from depkit.parsers.batches import IGNORED
-from depkit.parsers.config import ConfigError, Context, Inputs
+from depkit.parsers.config import ConfigError, Context, Inputs, ParserConfig
+from depkit.parsers.model_directory import find_model, read_config
 from depkit.parsers.soft_targets import LARGEST, MOST, places
 from depkit.parsers.vocabulary import SPECIAL, Table, Vocabulary
 from depkit.training.checkpoint import LAST, ResumeError
 from depkit.training.data import settle
 from depkit.training.loop import train, updates_of
 from depkit.training.progress import Progress
-from depkit.training.recipe import Distillation, make_recipe
+from depkit.training.recipe import Distillation, make_recipe, parts
 from tests.training.test_loop import CPU, Killed, same, small, weights
 
 
@@ -257,6 +258,8 @@ def test_which_students_there_can_be():
         make_recipe("small", settings=["distillation.weight=1.5"])
 
 
-def test_the_bundled_models_recipe_is_small():
-    assert make_recipe("en-ewt") == make_recipe("small")
-    assert make_recipe("small").encoder.size == 320
+def test_the_bundled_model_is_of_its_recipe():
+    config, _ = read_config(find_model("en-ewt"))
+    recipe = make_recipe("en-ewt")
+    assert parts(recipe) == ParserConfig(config.inputs, config.encoder, config.scorer)
+    assert recipe.encoder == make_recipe("small").encoder
