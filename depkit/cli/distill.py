@@ -157,8 +157,8 @@ def distill_command(
                 f"text: {read}" + (f"; left out: {', '.join(left_out)}" if left_out else "")
             )
             names = ", ".join(Path(file).name for file in files)
-            told += f" and on {read} of {names}, {chosen.distillation.text:g} words an epoch for"
-            told += " one of the treebank"
+            told += f" and on {read} of {names}, in an epoch {chosen.distillation.text:g} times as"
+            told += " many words as of the treebank"
             shards, key = silver.shards, key + silver.key
         lesson = make_lesson(chosen, treebank, own, shards, parser)
         del parser, teach  # their memory is the student's now

@@ -66,21 +66,24 @@ def calibrate(data: Data, metric: str = "LAS", bins: int = BINS) -> Calibration:
         raise ValueError(f"calibration is of {' or '.join(EVENTS)}, not {metric}")
     if bins < 1:
         raise ValueError(f"there is one bin at least, not {bins}")
-    ends = np.arange(1, bins) / bins
     words, scored = data.words, data.scored
     counts = []
     for system, correct in zip(words.systems, data.correct, strict=True):
         if system.probability is None:
             raise ValueError("calibration needs data that is read with probabilities")
-        product = system.probability[scored, : EVENTS[metric]].prod(axis=1)
-        confidence = product.round(_DIGITS)
+        confidence = system.probability[scored, : EVENTS[metric]].prod(axis=1)
         right = correct[metric][scored].astype(float)
-        cell = words.sentence[scored] * bins + np.searchsorted(ends, confidence)
+        cell = words.sentence[scored] * bins + bin_of(confidence, bins)
         size = len(words.lengths) * bins
         values = (np.ones(len(right)), right, confidence, (confidence - right) ** 2)
         sums = [np.bincount(cell, value, minlength=size) for value in values]
         counts.append(np.stack(sums, axis=1).reshape(-1, bins * len(COUNTS)))
     return Calibration(data, metric, bins, counts)
+
+
+def bin_of(confidence: np.ndarray, bins: int) -> np.ndarray:
+    """The numbers of confidences' bins of equal width; one between two bins is in the lower one."""
+    return np.searchsorted(np.arange(1, bins) / bins, confidence.round(_DIGITS))
 
 
 def reliability(totals: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from depkit.parsers.config import Calibration
+from depkit.score.calibration import bin_of
 from depkit.trees.marginals import batch_marginals
 
 BINS = 15
@@ -221,8 +222,9 @@ def calibration_error(confidence: np.ndarray, right: np.ndarray, bins: int = BIN
     """
     if not len(confidence):
         return 0.0
-    numbers = np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
-    gaps = np.bincount(numbers, right - confidence, bins)  # a bin's size is in numerator and factor
+    gaps = np.bincount(
+        bin_of(confidence, bins), right - confidence, bins
+    )  # a bin's size is in numerator and factor
     return float(100.0 * np.abs(gaps).sum() / len(confidence))
 
 
