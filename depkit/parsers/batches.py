@@ -180,16 +180,16 @@ def _characters(forms: Iterable[str], vocabulary: Vocabulary) -> tuple[np.ndarra
     return characters, sizes
 
 
-def make_batch(data: Dataset, sentences: np.ndarray) -> Batch:
+def make_batch(data: Dataset, sentences: np.ndarray, exact: bool = False) -> Batch:
     """The batch of some of a dataset's sentences, given by number.
 
     What the host knows (sizes, distinct forms) is worked out there and sent once, so that
-    a GPU is never waited for. Lengths and numbers of forms are rounded up, as kernels are
-    built anew for every shape.
+    a GPU is never waited for. Numbers of forms are rounded up and, unless it is to be exact, the
+    length, as kernels are built anew for every shape.
     """
     device = data.word.device
     sizes, starts = data.sizes[sentences], data.starts[sentences]
-    length = rounded_length(int(sizes.max()))
+    length = int(sizes.max()) if exact else rounded_length(int(sizes.max()))
     place = np.arange(length)
     index = np.where(place < sizes[:, None], starts[:, None] + place, 0)
     groups: list[tuple[int, int]] = []
@@ -253,6 +253,20 @@ def rounded_length(length: int) -> int:
     """The length that sentences of this length are padded to: less than a quarter more."""
     step = max(2, 1 << max(0, (length - 1).bit_length() - 3))
     return -(-length // step) * step
+
+
+def sorted_batches(sizes: np.ndarray, tokens: int) -> list[np.ndarray]:
+    """Sentence numbers in batches of at most `tokens` padded tokens, shortest first.
+
+    sizes: [sentences]. With as little padding as there can be: each batch has the next longer
+    sentences, whatever their lengths. A sentence longer than `tokens` is a batch of its own.
+    """
+    order = np.argsort(sizes, kind="stable")
+    starts = [0]
+    for place, size in enumerate(sizes[order].tolist()):
+        if place > starts[-1] and (place + 1 - starts[-1]) * size > tokens:
+            starts.append(place)
+    return np.split(order, starts[1:]) if len(order) else []
 
 
 def length_batches(

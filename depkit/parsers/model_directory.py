@@ -113,10 +113,25 @@ def load(
         for part in (network.encoder, *network.mlps()):
             quantize(part)
         precision = "float32"  # of all the rest
+    dtype = named_precision(precision, place)
+    if place.type == "cpu":
+        keep_products_in(dtype, network)
     return Parser(
-        config, vocabulary, network, place, named_precision(precision, place),
+        config, vocabulary, network, place, dtype,
         threads or torch.get_num_threads(), read_tokenizer(path, place),
     )  # fmt: skip
+
+
+def keep_products_in(dtype: torch.dtype, network: BiaffineNetwork) -> None:
+    """Keep the weights of matrix products in the precision that they are computed in, rather than
+    have them converted for every batch; for prediction only."""
+    for part in (network.encoder, *network.mlps()):
+        for module in part.modules():
+            if isinstance(module, nn.Linear | nn.LSTM):
+                module.to(dtype)
+    if network.tree:
+        network.arc.to(dtype)
+        network.label.to(dtype)
 
 
 def _load_ensemble(

@@ -1,11 +1,9 @@
 """A trained graph parser: vocabulary, network and decoder; sentences in, trees out."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import repeat, tee
+from itertools import tee
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,10 +16,10 @@ from depkit.corpus.files import PathLike
 from depkit.corpus.probabilities import with_probabilities
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import Numbers, read_text
-from depkit.parsers.batches import Batch, Dataset, encode, layout, length_batches, make_batch
+from depkit.parsers.batches import Batch, Dataset, encode, make_batch
 from depkit.parsers.biaffine import BiaffineNetwork, Scores
 from depkit.parsers.config import Inputs, ParserConfig
-from depkit.parsers.device import mixed, out_of_memory
+from depkit.parsers.device import mixed
 from depkit.parsers.form_cache import FormCache
 from depkit.parsers.probabilities import (
     KINDS,
@@ -32,20 +30,13 @@ from depkit.parsers.probabilities import (
 from depkit.parsers.reading import find_segment, read_input
 from depkit.parsers.tokenizer import Tokenizer
 from depkit.parsers.vocabulary import Vocabulary, values_of
+from depkit.parsers.windows import Analyse, Prepare, over_windows
 from depkit.trees.decode import ALGORITHMS, decode
 
-FIRST_WINDOW = 1_000  # words read before the first batch is parsed; later windows are larger
-WINDOW = 20_000
 CPU_TOKENS = 1_200  # so many fit the caches, and are a fifth faster than 4,000
 GPU_TOKENS = 4_000
 
-# sentences and their contextual vectors, if any, laid out for `Parser.scores_of`
-Prepare = Callable[[Sequence[Sentence], Sequence[np.ndarray]], Any]
 T = TypeVar("T")
-# what is prepared, the numbers of a batch's sentences, and these -> a result for each
-Analyse = Callable[[Any, np.ndarray, Sequence[Sentence]], Sequence[T]]
-Call = Callable[[np.ndarray], None]
-Each = Callable[[Call, Sequence[np.ndarray]], None]
 
 
 class Decoding(NamedTuple):
@@ -130,12 +121,12 @@ class Parser:
 
     def scores_of(self, prepared: Any, numbers: np.ndarray) -> Scores:
         """The scores of some of the prepared sentences."""
-        return self.score(make_batch(prepared, numbers))
+        return self.score(make_batch(prepared, numbers, exact=True))
 
     def tag_scores_of(self, prepared: Any, numbers: np.ndarray) -> dict[str, Tensor]:
         """The scores of their other columns alone, [batch, length, value] each."""
         with mixed(self.device, self.precision):
-            return self.network.tag_scores(make_batch(prepared, numbers))
+            return self.network.tag_scores(make_batch(prepared, numbers, exact=True))
 
     @property
     def workers(self) -> int:
@@ -256,33 +247,14 @@ class Parser:
         if context is None and self.config.inputs.context.source == "elmo":
             raise ValueError("this model reads ELMo vectors; name their file with --features")
         batch_tokens = batch_tokens or (CPU_TOKENS if self.device.type == "cpu" else GPU_TOKENS)
-        pairs = (
-            zip(sentences, context, strict=True)
-            if context
-            else zip(sentences, repeat(None), strict=False)
+        yield from over_windows(
+            self._checked(sentences), context, self.preparer(), analyse, batch_tokens, self.workers
         )
-        prepare = self.preparer()
-        window: list[Sentence] = []
-        vectors: list[np.ndarray] = []
-        words, limit = 0, FIRST_WINDOW
-        with _workers(self.workers) as each:
 
-            def analysed() -> list[T]:
-                prepared = prepare(window, vectors)
-                return _over_window(window, prepared, analyse, batch_tokens, each)
-
-            for sentence, own in pairs:
-                self.check(sentence)
-                window.append(sentence)
-                if own is not None:
-                    vectors.append(own)
-                words += len(sentence)
-                if words >= limit:
-                    yield from analysed()
-                    window, vectors = [], []
-                    words, limit = 0, min(2 * limit, WINDOW)
-            if window:
-                yield from analysed()
+    def _checked(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        for sentence in sentences:
+            self.check(sentence)
+            yield sentence
 
     @torch.inference_mode()
     def _analyse(
@@ -299,14 +271,13 @@ class Parser:
         """
         if decoding is None:
             columns = self.tag_scores_of(prepared, sentences)
-            return {name: column.argmax(-1).cpu().numpy() for name, column in columns.items()}
+            return {name: best_values(column) for name, column in columns.items()}
         scores = self.scores_of(prepared, sentences)
         heads = self.decoded(scores.arc, words, decoding)
         at_heads = torch.as_tensor(heads, device=self.device, dtype=torch.int64).clamp(min=0)
         label = self.barred(scores.label_at(at_heads), at_heads)
-        labels = label.argmax(-1)
-        best = {name: column.argmax(-1) for name, column in scores.columns.items()}
-        numbers = {name: each.cpu().numpy() for name, each in (best | {"deprel": labels}).items()}
+        columns = scores.columns | {"deprel": label}
+        numbers = {name: best_values(column) for name, column in columns.items()}
         if decoding.probabilities:
             temperatures = self.config.calibration
             if decoding.probabilities == "marginal":
@@ -315,6 +286,7 @@ class Parser:
                 )
             else:
                 arc = chosen_probabilities(scores.arc, at_heads, temperatures.arc).cpu().numpy()
+            labels = torch.as_tensor(numbers["deprel"], device=self.device)
             sure = chosen_probabilities(label, labels, temperatures.label).cpu().numpy()
             numbers |= {"arc": arc, "label": sure}
         return numbers | {"head": heads}
@@ -367,69 +339,16 @@ class Parser:
         return sentence.with_tree(heads, symbols["deprel"], columns)
 
 
-def _over_window(
-    sentences: Sequence[Sentence],
-    prepared: Any,
-    analyse: Analyse[T],
-    batch_tokens: int,
-    each: Each,
-) -> list[T]:
-    """A result for each sentence of a window; a batch that does not fit in memory is split."""
-    found: dict[int, T] = {}
-    sizes, _ = layout(sentences)
+def best_values(scores: Tensor) -> np.ndarray:
+    """The number of the best value, the first of equals: [..., value] -> [...].
 
-    def analyse_batch(numbers: np.ndarray) -> None:
-        batch = [sentences[number] for number in numbers.tolist()]
-        try:
-            results = analyse(prepared, numbers, batch)
-        except (RuntimeError, MemoryError) as error:
-            if not out_of_memory(error):
-                raise
-            if len(batch) == 1:
-                file, line, sent_id = batch[0].place()
-                raise MemoryError(
-                    f"{file}:{line}: {sent_id}: a sentence of {len(batch[0])} words does"
-                    " not fit in memory; split it or leave it out"
-                ) from error
-            middle = len(numbers) // 2
-            analyse_batch(numbers[:middle])
-            analyse_batch(numbers[middle:])
-            return
-        found.update(zip(numbers.tolist(), results, strict=True))
-
-    # the largest first, so that no worker is left with one at the end
-    each(analyse_batch, length_batches(sizes, batch_tokens)[::-1])
-    return [found[number] for number in range(len(sentences))]
-
-
-@contextmanager
-def _workers(threads: int) -> Iterator[Each]:
-    """What calls a function on each of some batches, on several threads at a time.
-
-    A batch is too small to be shared out well among threads; a thread a batch wastes nothing.
+    On a CPU torch's own argmax takes several times as long as numpy's.
     """
-    if threads == 1:
-        yield _one_by_one
-        return
-    pool = ThreadPoolExecutor(threads, "parser", torch.set_num_threads, (1,))
-
-    def side_by_side(call: Call, batches: Sequence[np.ndarray]) -> None:
-        before = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
-            list(pool.map(call, batches))
-        finally:
-            torch.set_num_threads(before)
-
-    try:
-        yield side_by_side
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _one_by_one(call: Call, batches: Sequence[np.ndarray]) -> None:
-    for batch in batches:
-        call(batch)
+    return (
+        scores.numpy().argmax(-1)
+        if scores.device.type == "cpu"
+        else scores.argmax(-1).cpu().numpy()
+    )
 
 
 def check_tags(sentence: Sentence, inputs: Inputs) -> None:

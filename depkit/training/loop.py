@@ -255,12 +255,14 @@ def put_smaller(network: nn.Module, smaller: nn.Module) -> str:
     """Weights of a network whose tables are shorter, into one whose tables go on behind.
 
     Returns a digest of the weights. What has no weight yet keeps its first one. Raises
-    ValueError for a network that is quantised.
+    ValueError for a network that has been made ready for prediction in another precision.
     """
     digest = hashlib.sha256()
     old, new = smaller.state_dict(), network.state_dict()
-    if old.keys() != new.keys():
-        raise ValueError("the initial parser computes in int8; load it with precision='float32'")
+    if old.keys() != new.keys() or any(old[name].dtype != new[name].dtype for name in new):
+        raise ValueError(
+            "the initial parser is kept in int8 or bfloat16; load it with precision='float32'"
+        )
     for name, weight in new.items():
         part = old[name].float().cpu()
         weight[tuple(slice(size) for size in part.shape)] = part

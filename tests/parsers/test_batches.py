@@ -1,6 +1,9 @@
 """Batches hold every sentence once, in few shapes, and say what the sentences say."""
 
+from itertools import pairwise
+
 import numpy as np
+import pytest
 import torch
 
 from depkit.corpus.sentence import new_sentence
@@ -10,6 +13,7 @@ from depkit.parsers.batches import (
     length_batches,
     make_batch,
     rounded_length,
+    sorted_batches,
 )
 from depkit.parsers.config import Inputs, ParserConfig
 from depkit.parsers.vocabulary import LONGEST_WORD, ROOT, UNKNOWN, build_vocabulary
@@ -40,8 +44,20 @@ def test_batches_hold_each_sentence_once_within_the_limit():
         assert len(shapes) < 40
 
 
-def test_a_long_sentence_is_a_batch_of_its_own():
-    batches = length_batches(np.array([5, 1000, 5]), 100)
+def test_sorted_batches_are_the_fewest_in_order():
+    sizes = np.random.default_rng(0).integers(2, 90, 500)
+    batches = sorted_batches(sizes, 300)
+    order = np.concatenate(batches)
+    assert sorted(order.tolist()) == list(range(500))
+    assert (np.diff(sizes[order]) >= 0).all()
+    for batch, following in pairwise(batches):
+        assert sizes[batch].max() * len(batch) <= 300 < sizes[following[0]] * (len(batch) + 1)
+    assert sorted_batches(sizes[:0], 300) == []
+
+
+@pytest.mark.parametrize("batches_of", [length_batches, sorted_batches])
+def test_a_long_sentence_is_a_batch_of_its_own(batches_of):
+    batches = batches_of(np.array([5, 1000, 5]), 100)
     assert [1] in [batch.tolist() for batch in batches]
 
 

@@ -7,7 +7,7 @@ import torch
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLL09, CONLLX
 from depkit.corpus.sentence import new_sentence
-from depkit.parsers import parser as parser_module
+from depkit.parsers import windows
 from depkit.parsers.batches import encode, make_batch
 from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.config import Decoder, Encoder, Inputs, ParserConfig, Scorer
@@ -51,14 +51,14 @@ def test_sentences_come_in_order_with_all_else_kept(tiny):
 
 def test_windows_and_batches_change_nothing(tiny, monkeypatch):
     expected = [str(sentence) for sentence in make(tiny).parse(tiny)]
-    monkeypatch.setattr(parser_module, "FIRST_WINDOW", 10)
-    monkeypatch.setattr(parser_module, "WINDOW", 30)
+    monkeypatch.setattr(windows, "FIRST_WINDOW", 10)
+    monkeypatch.setattr(windows, "WINDOW", 30)
     assert [str(sentence) for sentence in make(tiny).parse(tiny, batch_tokens=16)] == expected
 
 
 def test_memory_is_bounded_by_the_window(tiny, monkeypatch):
-    monkeypatch.setattr(parser_module, "FIRST_WINDOW", 10)
-    monkeypatch.setattr(parser_module, "WINDOW", 30)
+    monkeypatch.setattr(windows, "FIRST_WINDOW", 10)
+    monkeypatch.setattr(windows, "WINDOW", 30)
     read = 0
 
     def endless():

@@ -1,0 +1,151 @@
+"""Sentences through a network: windows of them are read while batches of others are computed."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import repeat
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import torch
+
+from depkit.corpus.sentence import Sentence
+from depkit.parsers.batches import layout, sorted_batches
+from depkit.parsers.device import out_of_memory
+
+FIRST_WINDOW = 1_000  # words read before the first batch is computed; later windows are larger
+WINDOW = 20_000
+
+# sentences and their contextual vectors, if any, laid out for the network
+Prepare = Callable[[Sequence[Sentence], Sequence[np.ndarray]], Any]
+T = TypeVar("T")
+# what is prepared, the numbers of a batch's sentences, and these -> a result for each
+Analyse = Callable[[Any, np.ndarray, Sequence[Sentence]], Sequence[T]]
+
+
+def over_windows(
+    sentences: Iterable[Sentence],
+    context: Iterable[np.ndarray] | None,
+    prepare: Prepare,
+    analyse: Analyse[T],
+    batch_tokens: int,
+    workers: int,
+) -> Iterator[T]:
+    """A result for each sentence, in order.
+
+    One window is read and prepared, and the results of another are used, while threads (with more
+    than one worker) compute the batches of a third; no more are ever in memory. context: the
+    contextual vectors of each sentence. The first window waits for no other, so that what comes
+    slowly is not held up.
+    Raises MemoryError naming a sentence that does not fit in memory by itself.
+    """
+    pairs: Iterable[tuple[Sentence, np.ndarray | None]] = (
+        zip(sentences, context, strict=True) if context else zip(sentences, repeat(None))
+    )
+    read: list[Sentence] = []
+    vectors: list[np.ndarray] = []
+    words, limit = 0, FIRST_WINDOW
+    begun: deque[_Window[T]] = deque()
+    with _executor(workers) as executor:
+
+        def begin() -> None:
+            prepared = prepare(read, vectors)
+            begun.append(_Window(read, prepared, analyse, batch_tokens, executor))
+
+        for sentence, own in pairs:
+            read.append(sentence)
+            if own is not None:
+                vectors.append(own)
+            words += len(sentence)
+            if begun and begun[0].done():
+                yield from begun.popleft().results()
+            if words >= limit:
+                begin()
+                while len(begun) > (limit > FIRST_WINDOW):
+                    yield from begun.popleft().results()
+                read, vectors = [], []
+                words, limit = 0, min(2 * limit, WINDOW)
+        if read:
+            begin()
+        while begun:
+            yield from begun.popleft().results()
+
+
+class _Window(Generic[T]):
+    """Sentences whose batches are computed, or wait to be."""
+
+    def __init__(
+        self,
+        sentences: Sequence[Sentence],
+        prepared: Any,
+        analyse: Analyse[T],
+        batch_tokens: int,
+        executor: Executor,
+    ) -> None:
+        self.sentences = sentences
+        self.found: dict[int, T] = {}
+        sizes, _ = layout(sentences)
+        # the largest first, so that no worker is left with one at the end
+        self.batches = [
+            executor.submit(self._compute, prepared, analyse, numbers)
+            for numbers in sorted_batches(sizes, batch_tokens)[::-1]
+        ]
+
+    def done(self) -> bool:
+        return all(batch.done() for batch in self.batches)
+
+    def results(self) -> Iterator[T]:
+        """A result for each sentence, once there are all."""
+        for batch in self.batches:
+            batch.result()
+        return (self.found[number] for number in range(len(self.sentences)))
+
+    def _compute(self, prepared: Any, analyse: Analyse[T], numbers: np.ndarray) -> None:
+        """One batch; if it does not fit in memory, its halves."""
+        batch = [self.sentences[number] for number in numbers.tolist()]
+        try:
+            results = analyse(prepared, numbers, batch)
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+            if len(batch) == 1:
+                file, line, sent_id = batch[0].place()
+                raise MemoryError(
+                    f"{file}:{line}: {sent_id}: a sentence of {len(batch[0])} words does"
+                    " not fit in memory; split it or leave it out"
+                ) from error
+            middle = len(numbers) // 2
+            self._compute(prepared, analyse, numbers[:middle])
+            self._compute(prepared, analyse, numbers[middle:])
+            return
+        self.found.update(zip(numbers.tolist(), results, strict=True))
+
+
+@contextmanager
+def _executor(workers: int) -> Iterator[Executor]:
+    """What computes batches: at once or, with several workers, on threads of their own.
+
+    A batch is too small to be shared out well among threads; a thread a batch wastes nothing.
+    Meanwhile there is one thread for everything else.
+    """
+    if workers == 1:
+        yield _AtOnce()
+        return
+    before = torch.get_num_threads()
+    pool = ThreadPoolExecutor(workers, "parser", torch.set_num_threads, (1,))
+    torch.set_num_threads(1)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(before)
+
+
+class _AtOnce(Executor):
+    """Calls on the calling thread."""
+
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(call(*arguments, **named))
+        return future
