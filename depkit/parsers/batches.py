@@ -140,7 +140,7 @@ def encode(
     characters, form_sizes = _characters(forms, vocabulary)
 
     def put(numbers: Iterable[int] | np.ndarray) -> Tensor:
-        return torch.as_tensor(np.asarray(numbers, dtype=np.int64), device=device)
+        return send(torch.as_tensor(np.asarray(numbers, dtype=np.int64)), device)
 
     return Dataset(
         sizes, starts, np.array(form, dtype=np.int64), list(forms), form_sizes, put(word),

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from depkit.corpus.sentence import Sentence
+from depkit.parsers.batches import send
 from depkit.parsers.biaffine import Scores
 from depkit.parsers.config import Calibration, ParserConfig
 from depkit.parsers.inputs import LastLayers
@@ -130,7 +131,7 @@ def spread_out(scores: Tensor, places: list[int], size: int) -> Tensor:
     """Log-probabilities of some values at their places among `size`; the others have LEAST."""
     logs = scores.log_softmax(-1)
     out = torch.full((*logs.shape[:-1], size), float(np.log(LEAST)), device=logs.device)
-    out[..., torch.as_tensor(places, device=logs.device)] = logs
+    out[..., send(torch.as_tensor(places), logs.device)] = logs
     return out
 
 

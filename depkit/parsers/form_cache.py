@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from depkit.parsers.batches import Dataset, grouped_forms
+from depkit.parsers.batches import Dataset, grouped_forms, send
 from depkit.parsers.inputs import InputLayer
 
 KEPT = 50_000  # distinct words; beyond them the cache begins anew
@@ -29,13 +29,13 @@ class FormCache:
         for start in range(0, len(new), AT_ONCE):
             numbers = np.array(new[start : start + AT_ONCE], dtype=np.int64)
             chosen, rank, groups = grouped_forms(numbers, data.form_widths)
-            forms = torch.as_tensor(chosen, device=data.characters.device)
+            forms = send(torch.as_tensor(chosen), data.characters.device)
             read = self.inputs.read_characters(
                 data.characters[forms], data.form_sizes[forms], groups
             )
-            parts.append(read[torch.as_tensor(rank, device=read.device)])
+            parts.append(read[send(torch.as_tensor(rank), read.device)])
         for i in new:
             self.rows[data.forms[i]] = len(self.rows)
         self.table = torch.cat(parts)
         rows = [self.rows[form] for form in data.forms]
-        return self.table[torch.as_tensor(rows, device=self.table.device)]
+        return self.table[send(torch.as_tensor(rows), self.table.device)]

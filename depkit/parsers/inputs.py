@@ -56,7 +56,9 @@ def context_layers(
 
     -> [batch, length, layers, width]; padding is zeros.
     """
-    transformer.body.to(pieces.ids.device)  # one that is frozen does not move with the network
+    body, device = transformer.body, pieces.ids.device
+    if next(body.parameters()).device != device:  # to() looks at every weight, which takes time
+        body.to(device)  # one that is frozen does not move with the network
     hidden = hidden_layers(transformer, pieces, config.layers, config.top)
     vectors = pool(hidden, pieces, prod(shape))
     return vectors.view(*shape, *vectors.shape[1:])
@@ -71,9 +73,7 @@ class LastLayers:
 
     def of(self, pieces: PieceBatch) -> Tensor | None:
         """The layers, if they are of the same pieces."""
-        kept = vars(self.pieces) if self.pieces else {}
-        same = kept and all(torch.equal(each, kept[name]) for name, each in vars(pieces).items())
-        return self.layers if same else None
+        return self.layers if self.pieces is not None and self.pieces.same(pieces) else None
 
 
 class ContextVectors(nn.Module):

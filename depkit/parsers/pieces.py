@@ -57,13 +57,20 @@ class PieceBatch:
 
     ids, mask: [windows, width], mask 1 at pieces and 0 at padding. member: [members], places
     in the flattened [windows * width] whose mean is a word's vector; owner: [members], in
-    rising order, that word's place in the flattened [batch * length], w0 included.
+    rising order, that word's place in the flattened [batch * length], w0 included. numbers: all
+    four one after the other, on the host.
     """
 
     ids: Tensor
     mask: Tensor
     member: Tensor
     owner: Tensor
+    numbers: np.ndarray
+
+    def same(self, other: "PieceBatch") -> bool:
+        """Whether the windows and the words are those of another batch; no device is asked."""
+        shape = self.ids.shape == other.ids.shape and self.member.shape == other.member.shape
+        return shape and np.array_equal(self.numbers, other.numbers)
 
 
 @dataclass(frozen=True)
@@ -188,11 +195,12 @@ def piece_batch(
     owner = np.repeat(np.flatnonzero(real), kept)
     member[~np.repeat(is_word, kept)] = windows.initial * width
     parts = [ids.ravel(), mask.ravel(), member, owner]
-    sent = torch.as_tensor(np.concatenate(parts))
+    numbers = np.concatenate(parts)
+    sent = torch.as_tensor(numbers)
     if device.type == "cuda":
         sent = sent.pin_memory()
     flat = sent.to(device, non_blocking=True).split([len(part) for part in parts])
-    return PieceBatch(flat[0].view(ids.shape), flat[1].view(ids.shape), flat[2], flat[3])
+    return PieceBatch(flat[0].view(ids.shape), flat[1].view(ids.shape), flat[2], flat[3], numbers)
 
 
 def _fill(

@@ -1,5 +1,6 @@
 """Pieces belong to the words they were cut from, and windows give each its best context."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -284,6 +285,24 @@ def test_the_order_and_choice_of_sentences_is_free():
         start = pieces.first[starts[number]]
         expected = vectors[10 + start : 10 + start + counts[number]]
         torch.testing.assert_close(pooled[i, 1 : sizes[number]], expected)
+
+
+def test_batches_of_the_same_pieces_are_told_from_others():
+    pieces, starts, sizes = one_each([3, 2, 0, 4])
+
+    def batch(chosen, pooling="mean", longest=20, length=5):
+        return piece_batch(
+            pieces, starts[chosen], sizes[chosen], length, frame(longest=longest), pooling, 0, CPU
+        )
+
+    one = batch([0, 3])
+    assert one.same(batch([0, 3])) and one.same(batch([0, 3], "first"))  # of a piece a word
+    others = [batch([3, 0]), batch([0]), batch([0, 2]), batch([0, 3], longest=5)]
+    assert not any(one.same(other) or other.same(one) for other in others)
+    assert not one.same(batch([0, 3], length=6))
+    # as many numbers, and the same ones, but two windows of one piece rather than one of two
+    narrow, wide = (replace(one, ids=torch.zeros(shape)) for shape in ((2, 1), (1, 2)))
+    assert not narrow.same(wide)
 
 
 def test_a_sentence_of_nothing_at_all_can_be_attended_to():
