@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from depkit.corpus.text import Token
 from depkit.nn.lstm import BiLSTM
-from depkit.parsers.batches import length_batches, rounded_length
+from depkit.parsers.batches import length_batches, rounded_length, send
 from depkit.parsers.multiword import MultiwordTable
 from depkit.parsers.vocabulary import SPECIAL, Table
 
@@ -85,7 +85,7 @@ class Tokenizer:
         for rows in length_batches(sizes, BATCH_CHARACTERS):
             chosen = [windows[row] for row in rows.tolist()]
             numbers = [encoded[each.text][0][each.begin : each.end] for each in chosen]
-            scores = self.network(*(each.to(self.device) for each in pad(numbers)))
+            scores = self.network(*(send(each, self.device) for each in pad(numbers)))
             best = torch.stack([each.argmax(-1) for each in scores]).to(torch.int8).cpu().numpy()
             for row, each in enumerate(chosen):
                 kept = best[:, row, each.low - each.begin : each.high - each.begin]

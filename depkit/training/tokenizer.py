@@ -13,7 +13,7 @@ from torch.nn import functional
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import surface_tokens
 from depkit.corpus.text import Token
-from depkit.parsers.batches import IGNORED, length_batches
+from depkit.parsers.batches import IGNORED, length_batches, send
 from depkit.parsers.model_directory import TOKENIZER, tokenizer_notes, write_tokenizer
 from depkit.parsers.multiword import build_multiword_table
 from depkit.parsers.tokenizer import (
@@ -165,7 +165,7 @@ def train_tokenizer(
     for epoch in range(epochs):
         random = np.random.default_rng([seed, epoch])
         network.train()
-        total = 0.0
+        total = torch.zeros((), device=device)
         for rows in length_batches(sizes, settings.batch_characters, random):
             done = max(update / (epochs * per_epoch), (time.monotonic() - began) / max_time)
             for group in optimizer.param_groups:
@@ -175,7 +175,7 @@ def train_tokenizer(
             torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0)
             optimizer.step()
             optimizer.zero_grad()
-            total += float(loss.detach())
+            total += loss.detach()
             update += 1
             if time.monotonic() - began > max_time:
                 break
@@ -187,7 +187,9 @@ def train_tokenizer(
         over = epoch + 1 == epochs or time.monotonic() - began > max_time
         if over or (epoch + 1) % max(1, epochs // 10) == 0:
             told = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
-            report(f"tokenizer epoch {epoch + 1}  loss {total / per_epoch:.4f}  dev F1: {told}")
+            report(
+                f"tokenizer epoch {epoch + 1}  loss {float(total) / per_epoch:.4f}  dev F1: {told}"
+            )
         if over:
             break
     network.load_state_dict(best_weights)
@@ -249,13 +251,13 @@ def _loss(
     ]
     characters, sizes = pad(numbers)
     loss = torch.zeros((), device=device)
-    for row, scores in enumerate(network(characters.to(device), sizes.to(device)), start=1):
+    for row, scores in enumerate(network(send(characters, device), send(sizes, device)), start=1):
         target = np.full(characters.shape, IGNORED)
         target[np.arange(target.shape[1]) < sizes.numpy()[:, None]] = np.concatenate(
             [window[row] for window in windows]
         )
         loss = loss + functional.cross_entropy(
-            scores.flatten(0, 1), torch.as_tensor(target, device=device).flatten(),
+            scores.flatten(0, 1), send(torch.as_tensor(target), device).flatten(),
             ignore_index=IGNORED,
         )  # fmt: skip
     return loss
