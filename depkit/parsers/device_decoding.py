@@ -143,13 +143,13 @@ class Pending:
             results["label"] = chosen_probabilities(label, labels, temperatures.label)
         if decoding.probabilities == "local":
             results["arc"] = chosen_probabilities(scores.arc, at_heads, temperatures.arc)
-        self.scores, self.found = None, found | {"head": heads}
-        self.arriving = fetch(results)
+        arriving = fetch(results)
         if decoding.probabilities == "marginal":  # while the labels are on their way
-            self.found["arc"] = head_marginals(
+            found["arc"] = head_marginals(
                 torch.from_numpy(found["arc"]), heads, self.words, decoding.single_root,
                 temperatures.marginal,
             )  # fmt: skip
+        self.scores, self.arriving, self.found = None, arriving, found | {"head": heads}
 
     def finish(self) -> dict[str, np.ndarray]:
         """The results, as `Parser._analyse` gives them; waits for what is queued."""
