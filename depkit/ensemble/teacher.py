@@ -19,7 +19,8 @@ from depkit.parsers.model_directory import (
     WEIGHTS,
     read_ensemble,
 )
-from depkit.parsers.parser import Decoding, Parser
+from depkit.parsers.parser import Parser
+from depkit.parsers.pending import Decoding
 from depkit.parsers.soft_targets import LARGEST, pack, places
 from depkit.parsers.vocabulary import values_of
 

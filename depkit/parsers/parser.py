@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import tee
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -21,12 +21,8 @@ from depkit.parsers.biaffine import BiaffineNetwork, Scores
 from depkit.parsers.config import Inputs, ParserConfig
 from depkit.parsers.device import mixed
 from depkit.parsers.form_cache import FormCache
-from depkit.parsers.probabilities import (
-    KINDS,
-    admitted,
-    chosen_probabilities,
-    head_marginals,
-)  # fmt: skip
+from depkit.parsers.pending import Decoding, launch
+from depkit.parsers.probabilities import KINDS, admitted
 from depkit.parsers.reading import find_segment, read_input
 from depkit.parsers.tokenizer import Tokenizer
 from depkit.parsers.vocabulary import Vocabulary, values_of
@@ -37,14 +33,6 @@ CPU_TOKENS = 1_200  # so many fit the caches, and are a fifth faster than 4,000
 GPU_TOKENS = 4_000
 
 T = TypeVar("T")
-
-
-class Decoding(NamedTuple):
-    """How trees are made of scores, and how sure the parser says it is of them."""
-
-    algorithm: str
-    single_root: bool
-    probabilities: str = ""
 
 
 @dataclass
@@ -132,11 +120,13 @@ class Parser:
     def workers(self) -> int:
         """How many batches are parsed at a time.
 
-        With a transformer one: it has all threads for itself, and those of some versions of the
-        library cannot be run by several at once.
+        On a GPU three: one computes, of another the host makes trees, a third is laid out or
+        written. With a transformer one: it has all threads for itself, and those of some versions
+        of the library cannot be run by several at once.
         """
-        alone = self.device.type != "cpu" or self.network.transformer is not None
-        return 1 if alone else self.threads
+        if self.network.transformer is not None:
+            return 1
+        return {"cpu": self.threads, "cuda": 3}.get(self.device.type, 1)
 
     def check(self, sentence: Sentence) -> None:
         """Raises FormatError for a sentence without the tags that the parser reads."""
@@ -226,7 +216,7 @@ class Parser:
             prepared: Any, numbers: np.ndarray, batch: Sequence[Sentence]
         ) -> list[Sentence]:
             words = np.array([len(sentence) for sentence in batch])
-            results = self._analyse(prepared, numbers, words, decoding)
+            results = launch(self, prepared, numbers, words, decoding).finish()
             return [self._tree(each, row, results, tags) for row, each in enumerate(batch)]
 
         yield from self.over(sentences, analyse, batch_tokens, context)
@@ -255,41 +245,6 @@ class Parser:
         for sentence in sentences:
             self.check(sentence)
             yield sentence
-
-    @torch.inference_mode()
-    def _analyse(
-        self,
-        prepared: Any,
-        sentences: np.ndarray,
-        words: np.ndarray,
-        decoding: Decoding | None,
-    ) -> dict[str, np.ndarray]:
-        """Heads and the numbers of the best labels and tags, [batch, length] each; the
-        probabilities of heads and labels, "arc" and "label", where asked for.
-
-        sentences, words: [batch], the numbers of sentences and of their words.
-        """
-        if decoding is None:
-            columns = self.tag_scores_of(prepared, sentences)
-            return {name: best_values(column) for name, column in columns.items()}
-        scores = self.scores_of(prepared, sentences)
-        heads = self.decoded(scores.arc, words, decoding)
-        at_heads = torch.as_tensor(heads, device=self.device, dtype=torch.int64).clamp(min=0)
-        label = self.barred(scores.label_at(at_heads), at_heads)
-        columns = scores.columns | {"deprel": label}
-        numbers = {name: best_values(column) for name, column in columns.items()}
-        if decoding.probabilities:
-            temperatures = self.config.calibration
-            if decoding.probabilities == "marginal":
-                arc = head_marginals(
-                    scores.arc, heads, words, decoding.single_root, temperatures.marginal
-                )
-            else:
-                arc = chosen_probabilities(scores.arc, at_heads, temperatures.arc).cpu().numpy()
-            labels = torch.as_tensor(numbers["deprel"], device=self.device)
-            sure = chosen_probabilities(label, labels, temperatures.label).cpu().numpy()
-            numbers |= {"arc": arc, "label": sure}
-        return numbers | {"head": heads}
 
     def decoded(self, arc: Tensor, words: np.ndarray, decoding: Decoding) -> np.ndarray:
         """The heads of a batch, [batch, length], 0 for padding.
@@ -337,18 +292,6 @@ class Parser:
             columns["misc"] = with_probabilities(sentence.column("misc"), *sure)
         heads = results["head"][row, words].tolist()
         return sentence.with_tree(heads, symbols["deprel"], columns)
-
-
-def best_values(scores: Tensor) -> np.ndarray:
-    """The number of the best value, the first of equals: [..., value] -> [...].
-
-    On a CPU torch's own argmax takes several times as long as numpy's.
-    """
-    return (
-        scores.numpy().argmax(-1)
-        if scores.device.type == "cpu"
-        else scores.argmax(-1).cpu().numpy()
-    )
 
 
 def check_tags(sentence: Sentence, inputs: Inputs) -> None:

@@ -11,7 +11,8 @@ from depkit.corpus.sentence import Sentence
 from depkit.parsers.batches import layout
 from depkit.parsers.config import Calibration
 from depkit.parsers.model_directory import write_calibration
-from depkit.parsers.parser import Decoding, Parser
+from depkit.parsers.parser import Parser
+from depkit.parsers.pending import Decoding
 from depkit.training.sources import Laid, sentence_vectors
 from depkit.training.temperatures import Report, Scored, measure, spread
 

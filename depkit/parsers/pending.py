@@ -1,12 +1,12 @@
-"""A batch is parsed on a GPU without waiting for it: its work is queued, its results come later.
+"""What a batch's scores come to: heads, labels, tags, probabilities.
 
-Three steps, so that the GPU has the next batch to do while the host makes trees of this one:
-`launch`, `Pending.settle`, `Pending.finish`.
+In three steps, `launch`, `Pending.settle`, `Pending.finish`, none of which waits for more of a GPU
+than it has to know, so that the GPU has other batches to do while the host makes trees of this one.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,7 +18,15 @@ from depkit.parsers.probabilities import chosen_probabilities, head_marginals
 from depkit.trees.decode import decode
 
 if TYPE_CHECKING:
-    from depkit.parsers.parser import Decoding, Parser
+    from depkit.parsers.parser import Parser
+
+
+class Decoding(NamedTuple):
+    """How trees are made of scores, and how sure the parser says it is of them."""
+
+    algorithm: str
+    single_root: bool
+    probabilities: str = ""
 
 
 def best_heads(
@@ -117,7 +125,7 @@ class Pending:
 
     parser: "Parser"
     words: np.ndarray
-    decoding: "Decoding | None"
+    decoding: Decoding | None
     scores: Scores | None
     arriving: Arriving
     found: dict[str, np.ndarray]
@@ -136,7 +144,7 @@ class Pending:
         heads = _completed(found["head"], settled, logs, self.words, decoding)
         at_heads = send(torch.from_numpy(heads.astype(np.int64)), scores.arc.device)
         label = self.parser.barred(scores.label_at(at_heads), at_heads)
-        labels = label.argmax(-1)
+        labels = best_values(label)
         results = {"deprel": labels}
         temperatures = self.parser.config.calibration
         if decoding.probabilities:
@@ -152,7 +160,11 @@ class Pending:
         self.scores, self.arriving, self.found = None, arriving, found | {"head": heads}
 
     def finish(self) -> dict[str, np.ndarray]:
-        """The results, as `Parser._analyse` gives them; waits for what is queued."""
+        """Heads and the numbers of the best labels and tags, [batch, length] each, and the
+        probabilities of heads and labels, "arc" and "label", where asked for.
+
+        Waits for what is queued; raises as `settle`.
+        """
         self.settle()
         return self.found | self.arriving.arrays()
 
@@ -163,13 +175,14 @@ def launch(
     prepared: Any,
     sentences: np.ndarray,
     words: np.ndarray,
-    decoding: "Decoding | None",
+    decoding: Decoding | None,
 ) -> Pending:
     """Queue a batch's scores, best heads and tags on the parser's device, and wait for nothing.
 
-    Takes what `Parser._analyse` takes. All batches are in one queue: behind the next batch's
-    scores come the labels of this one's trees. So nothing waits long where the order is
-    launch(3), settle(2), finish(1), launch(4), settle(3), finish(2), ...
+    sentences, words: [batch], the numbers of sentences in what is prepared, and of their words;
+    decoding: None for no trees. All batches are in one queue: behind the next batch's scores come
+    the labels of this one's trees. So nothing waits long where the order is launch(3), settle(2),
+    finish(1), launch(4), settle(3), finish(2), ...
     """
     if decoding is None:
         columns = parser.tag_scores_of(prepared, sentences)
@@ -188,7 +201,17 @@ def launch(
 
 
 def _best(columns: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name: column.argmax(-1) for name, column in columns.items()}
+    return {name: best_values(column) for name, column in columns.items()}
+
+
+def best_values(scores: Tensor) -> Tensor:
+    """The number of the best value, the first of equals: [..., value] -> [...].
+
+    On a CPU torch's own argmax takes several times as long as numpy's.
+    """
+    if scores.device.type == "cpu":
+        return torch.from_numpy(scores.numpy().argmax(-1))
+    return scores.argmax(-1)
 
 
 def _completed(
@@ -196,7 +219,7 @@ def _completed(
     settled: np.ndarray,
     logs: np.ndarray,
     words: np.ndarray,
-    decoding: "Decoding",
+    decoding: Decoding,
 ) -> np.ndarray:
     """The best heads, and the decoded ones of the sentences that these do not settle."""
     rest = np.flatnonzero(~settled)
