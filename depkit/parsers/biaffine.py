@@ -163,7 +163,9 @@ def make_encoder(
 ) -> BiLSTM | SelfAttention | Factored | NoEncoder:
     """The encoder that the configuration names. A new one is a new line here."""
     if config.kind == "bilstm":
-        return BiLSTM(features, config.size, config.layers, config.dropout)
+        return BiLSTM(
+            features, config.size, config.layers, config.dropout, config.recurrent_dropout
+        )
     if config.kind == "none":
         return NoEncoder(features)
     make = Factored if config.kind == "factored" else SelfAttention

@@ -95,6 +95,7 @@ class Encoder:
     layers: int = 3
     size: int = 400
     dropout: float = 0.33  # bilstm: between layers
+    recurrent_dropout: float = 0.0  # bilstm: of the state from one step to the next
     heads: int = 8
     head_size: int = 25
     feedforward: int = 800
@@ -259,6 +260,8 @@ def at_test_time(config: ParserConfig, settings: Sequence[str]) -> ParserConfig:
 
 def check_encoder(encoder: Encoder) -> None:
     """Raises ConfigError for settings of an encoder that do not go together."""
+    if encoder.recurrent_dropout and encoder.kind != "bilstm":
+        raise ConfigError("encoder.recurrent_dropout is for encoder.kind=bilstm")
     if encoder.attend and encoder.kind != "factored":
         raise ConfigError("encoder.attend is for encoder.kind=factored")
     if len(encoder.attend) not in (0, 1, encoder.layers):

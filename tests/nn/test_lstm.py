@@ -1,10 +1,11 @@
-"""Turning sequences round instead of packing them is exact."""
+"""Turning sequences round instead of packing them is exact, and so is recurrent dropout."""
 
+import pytest
 import torch
 from torch import nn
 
 from depkit.nn.charlstm import CharLSTM
-from depkit.nn.lstm import BiLSTM, BiLSTMLayer, reversal, turn
+from depkit.nn.lstm import BiLSTM, BiLSTMLayer, reversal, run_lstm, turn
 
 LENGTHS = torch.tensor([5, 1, 3])
 
@@ -54,3 +55,96 @@ def test_characters_in_groups_equal_words_one_by_one():
     for word, length in enumerate(lengths.tolist()):
         alone = layer(characters[word : word + 1, :length], lengths[word : word + 1], [(1, length)])
         torch.testing.assert_close(got[word], alone[0])
+
+
+def recurrent_weights_of(encoder, monkeypatch):
+    """What `run_lstm` is given in one pass over a batch, for each layer and direction."""
+    given = []
+
+    def spied(lstm, x, recurrent=None):
+        given.append((lstm, recurrent))
+        return run_lstm(lstm, x, recurrent)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("depkit.nn.lstm.run_lstm", spied)
+        encoder(torch.ones(3, 5, 4), LENGTHS)
+    return given
+
+
+def test_recurrent_dropout_equals_a_loop_over_steps_that_drops_the_state():
+    torch.manual_seed(0)
+    layer = BiLSTMLayer(4, 6, 0.5)
+    x = torch.randn(3, 5, 4, requires_grad=True)
+    torch.manual_seed(1)
+    got = layer(x, reversal(LENGTHS, 5))
+
+    torch.manual_seed(1)  # the same masks, each direction's in its turn
+    ahead = torch.empty(6).bernoulli_(0.5) / 0.5
+    back = torch.empty(6).bernoulli_(0.5) / 0.5
+    assert 0 < ahead.count_nonzero() < 6 and 0 < back.count_nonzero() < 6
+    expected = torch.zeros(3, 5, 12)
+    for lstm, mask, half in (
+        (layer.forward_lstm, ahead, slice(0, 6)), (layer.backward_lstm, back, slice(6, 12)),
+    ):  # fmt: skip
+        for row, length in enumerate(LENGTHS.tolist()):
+            state, cell = torch.zeros(6), torch.zeros(6)
+            steps = range(length) if half.start == 0 else reversed(range(length))
+            for step in steps:
+                gates = (
+                    lstm.weight_ih_l0 @ x[row, step] + lstm.bias_ih_l0
+                    + lstm.weight_hh_l0 @ (mask * state) + lstm.bias_hh_l0
+                )  # fmt: skip
+                into, forget, new, out = gates.chunk(4)
+                cell = forget.sigmoid() * cell + into.sigmoid() * new.tanh()
+                state = out.sigmoid() * cell.tanh()
+                expected[row, step, half] = state
+    real = torch.arange(5) < LENGTHS[:, None]
+    torch.testing.assert_close(got[real], expected[real])
+
+    wanted = [x, *layer.parameters()]
+    weight = torch.randn(int(real.sum()), 12)
+    found = torch.autograd.grad((got[real] * weight).sum(), wanted)
+    by_hand = torch.autograd.grad((expected[real] * weight).sum(), wanted)
+    for one, other in zip(found, by_hand, strict=True):
+        torch.testing.assert_close(one, other)
+    recurrent = found[2]  # of the forward LSTM's weight_hh: none for a state that is dropped
+    assert recurrent[:, ahead == 0].count_nonzero() == 0
+    assert recurrent[:, ahead != 0].count_nonzero() > 0
+
+
+def test_recurrent_dropout_differs_by_layer_direction_and_batch(monkeypatch):
+    torch.manual_seed(0)
+    encoder = BiLSTM(4, 64, 2, 0.0, 0.4)
+    given = recurrent_weights_of(encoder, monkeypatch) + recurrent_weights_of(encoder, monkeypatch)
+    masks = [recurrent / lstm.weight_hh_l0 for lstm, recurrent in given]
+    assert len(masks) == 8
+    for i, mask in enumerate(masks):
+        assert set(mask[0].mul(0.6).round(decimals=4).tolist()) == {0.0, 1.0}
+        torch.testing.assert_close(mask, mask[:1].expand_as(mask))  # the same for every gate
+        assert all(not torch.equal(mask[0] > 0, other[0] > 0) for other in masks[:i])
+
+
+@pytest.mark.parametrize("mode", ["a rate of 0", "evaluation"])
+def test_without_recurrent_dropout_nothing_is_drawn_or_replaced(mode, monkeypatch):
+    torch.manual_seed(0)
+    encoder = BiLSTM(4, 6, 2, 0.33, 0.0 if mode == "a rate of 0" else 0.5)
+    encoder.train(mode == "a rate of 0")
+    plain = BiLSTM(4, 6, 2, 0.33).train(encoder.training)
+    plain.load_state_dict(encoder.state_dict())
+    assert all(recurrent is None for _, recurrent in recurrent_weights_of(encoder, monkeypatch))
+    x = torch.randn(3, 5, 4)
+    results, states = [], []
+    for each in (plain, encoder):
+        torch.manual_seed(1)
+        results.append(each(x, LENGTHS))
+        states.append(torch.get_rng_state())
+    assert torch.equal(*results) and torch.equal(*states)
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+def test_given_recurrent_weights_run_as_those_of_the_module(precision):
+    torch.manual_seed(0)
+    lstm = nn.LSTM(4, 6, batch_first=True)
+    x = torch.randn(3, 5, 4)
+    with torch.autocast("cpu", precision, enabled=precision != torch.float32):
+        assert torch.equal(run_lstm(lstm, x, lstm.weight_hh_l0 * 1.0), run_lstm(lstm, x))

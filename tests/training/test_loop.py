@@ -281,6 +281,27 @@ def test_more_epochs_can_be_added_to_a_run(tiny, tmp_path):
     assert same(weights(tmp_path / "three"), weights(tmp_path / "one"))
 
 
+def test_recurrent_dropout_changes_a_run_and_stays_the_same_in_its_second_half(tiny, tmp_path):
+    encoder = replace(ENCODERS["bilstm"], recurrent_dropout=0.3)
+
+    def go(name, encoder, epochs, resume=False):
+        recipe = replace(small(epochs=epochs, schedule="constant"), encoder=encoder)
+        run(recipe, tiny, tmp_path / name, resume=resume)
+
+    go("without", ENCODERS["bilstm"], 2)
+    go("whole", encoder, 2)
+    go("cut", encoder, 1)
+    with pytest.raises(ResumeError, match="another recipe"):
+        go("cut", ENCODERS["bilstm"], 2, resume=True)
+    go("cut", encoder, 2, resume=True)
+    states = {name: load_file(tmp_path / name / LAST) for name in ("without", "whole", "cut")}
+    assert same(states["whole"], states["cut"])
+    assert not same(states["whole"], states["without"])
+    loaded = depkit.load(tmp_path / "whole", device="cpu")  # in int8, where there are kernels
+    assert loaded.config.encoder == encoder
+    assert [len(each) for each in loaded.parse(tiny)] == [len(each) for each in tiny]
+
+
 def test_what_killed_runs_left_is_swept_up(tiny, tmp_path):
     (tmp_path / ".last.safetensors.1.part").write_bytes(b"half")
     run(small(epochs=1), tiny, tmp_path)

@@ -53,6 +53,8 @@ def test_settings_win_over_the_file_over_the_recipe(tmp_path):
         (("bilstm", None, ["inputs.context.model=x"]), "go together"),
         (("bilstm", None, ["inputs.context.tune=true"]), "context.tune is for"),
         (("li2019-elmo", None, ["inputs.context.layers=single"]), "top is 0"),
+        (("bilstm", None, ["encoder.recurrent_dropout=1"]), "from 0 to less than 1"),
+        (("selfatt", None, ["encoder.recurrent_dropout=0.3"]), "for encoder.kind=bilstm"),
         (("bilstm", None, ["encoder.window=5"]), "encoder.window is for"),
         (("selfatt", None, ["encoder.relaxed=true"]), "relaxed is for an encoder.window"),
         (("selfatt", None, ["encoder.attend=[content]"]), "attend is for"),
