@@ -250,8 +250,8 @@ def grouped_forms(
 
 
 def rounded_length(length: int) -> int:
-    """The length that sentences of this length are padded to: less than a quarter more."""
-    step = max(2, 1 << max(0, (length - 1).bit_length() - 3))
+    """The length that sentences of this length are padded to: less than an eighth more."""
+    step = 1 << max(0, (length - 1).bit_length() - 4)
     return -(-length // step) * step
 
 

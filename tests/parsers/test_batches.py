@@ -70,10 +70,10 @@ def test_order_is_random_and_repeatable():
     assert any(a.tolist() != b.tolist() for a, b in zip(first, other, strict=True))
 
 
-def test_rounding_pads_by_less_than_a_quarter():
+def test_rounding_pads_by_less_than_an_eighth():
     for length in range(1, 6000):
         rounded = rounded_length(length)
-        assert length <= rounded <= max(length + 1, length * 5 / 4)
+        assert length <= rounded < length * 9 / 8
 
 
 def test_a_batch_says_what_the_sentences_say():
