@@ -1,39 +1,20 @@
-"""How fast treebanks are read and written: python -m tests.bench.corpus [FILE]
+"""How fast treebanks are read and written.
 
-One thread, processor time, the median of five; the conllu package reads the same file's first
-sentences in the same run, so that its ratio holds on a busy machine too. Sentences that are
-collected in a list take longer to read than a stream of them: memory is new, and Python's
-garbage collector looks at every list again and again.
+One thread; the conllu package reads the same file's first sentences in turn with depkit.
+Sentences that are collected in a list take longer to read than a stream of them: memory is new,
+and Python's garbage collector looks at every list again and again.
 """
 
-import gc
 import io
-import statistics
-import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from pathlib import Path
 
 import conllu
 
 from depkit.corpus.files import read, write
+from tests.bench.measure import Bench, Row, in_turn, timed
 
-EWT = Path(__file__).parents[3] / "shared/data/ud-english-ewt/en_ewt-ud-train.conllu"
 SAMPLE = 2000  # sentences that the conllu package reads
-
-
-def rate(tokens: int, action: Callable[[], object], runs: int = 5) -> float:
-    """Tokens a second of processor time, the median of some runs."""
-    gc.collect()
-    gc.freeze()  # what the benchmark itself holds is not the collector's work
-    seconds = []
-    for _ in range(runs):
-        start = time.process_time()
-        action()
-        seconds.append(time.process_time() - start)
-    return tokens / statistics.median(seconds)
 
 
 def exhaust(sentences: Iterable[object]) -> None:
@@ -41,32 +22,41 @@ def exhaust(sentences: Iterable[object]) -> None:
         pass
 
 
-def bench(path: Path) -> None:
-    tokens = sum(map(len, read(path)))
-    sample = list(islice(read(path), SAMPLE))
-    sample_tokens = sum(map(len, sample))
+def reading(bench: Bench) -> Iterator[Row]:
+    """CoNLL-U to sentences, and the conllu package beside it."""
+    sample = list(islice(bench.sentences, SAMPLE))
     text = "".join(map(str, sample))
-    figures = {
-        "reading, streaming": rate(tokens, lambda: exhaust(read(path))),
-        "reading into a list": rate(tokens, lambda: list(read(path))),
-    }
-    sentences = [(sentence, sentence.head, sentence.deprel) for sentence in read(path)]
-    with tempfile.TemporaryDirectory() as directory:
-        target = Path(directory) / "copy.conllu"
-        figures |= {
-            "writing": rate(tokens, lambda: write((s for s, _, _ in sentences), target)),
-            "with_tree and writing": rate(
-                tokens, lambda: write((s.with_tree(h, d) for s, h, d in sentences), target)
+    found = in_turn(
+        bench.runs,
+        {
+            "streaming": timed(lambda: exhaust(read(bench.file))),
+            "into a list": timed(lambda: list(read(bench.file))),
+            "depkit": timed(lambda: exhaust(read(io.StringIO(text, newline="\n"), "conllu"))),
+            "package": timed(lambda: exhaust(conllu.parse_incr(io.StringIO(text)))),
+        },
+    )
+    size = bench.file.stat().st_size
+    for name in ("streaming", "into a list"):
+        yield Row("reading", name, found[name], bench.words, moved=size)
+    yield Row(
+        "reading", "the conllu package", found["package"], sum(map(len, sample)),
+        moved=len(text.encode()), base="depkit", base_runs=found["depkit"],
+    )  # fmt: skip
+
+
+def writing(bench: Bench) -> Iterator[Row]:
+    """Sentences to CoNLL-U, as they are and with a new tree."""
+    sentences = [(sentence, sentence.head, sentence.deprel) for sentence in bench.sentences]
+    target = bench.folder / "copy.conllu"
+    found = in_turn(
+        bench.runs,
+        {
+            "as read": timed(lambda: write((s for s, _, _ in sentences), target)),
+            "with_tree and writing": timed(
+                lambda: write((s.with_tree(h, d) for s, h, d in sentences), target)
             ),
-        }
-    package = rate(sample_tokens, lambda: exhaust(conllu.parse_incr(io.StringIO(text))))
-    ours = rate(sample_tokens, lambda: exhaust(read(io.StringIO(text, newline="\n"), "conllu")))
-    figures |= {"the conllu package, reading": package, "depkit, reading the same": ours}
-    print(f"{path.name}: {len(sentences)} sentences, {tokens} words")
-    for name, figure in figures.items():
-        print(f"{name:28} {figure:>12,.0f} tokens/s")
-    print(f"{'depkit over conllu':28} {ours / package:>12.1f} times")
-
-
-if __name__ == "__main__":
-    bench(Path(sys.argv[1]) if len(sys.argv) > 1 else EWT)
+        },
+    )
+    size = target.stat().st_size
+    for name, runs in found.items():
+        yield Row("writing", name, runs, bench.words, moved=size)

@@ -1,33 +1,41 @@
-"""Decoding speed: python -m tests.bench.decode [SENTENCES [WORDS]]
+"""Decoding speed: on one core, compiled code warm; each algorithm's time beside plain argmax's.
 
-Random score matrices on one core, compiled code warm; a ratio to plain argmax beside each time.
+On the model's scores, which after training are mostly trees already, and on random ones, which
+are not.
 """
 
-import sys
-import time
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 from depkit.trees.decode import ALGORITHMS, decode
+from tests.bench.measure import Bench, Row, in_turn, timed
+
+SENTENCES, WORDS = 2000, 40  # of random scores
 
 
-def main(sentences: int = 2000, words: int = 40) -> None:
-    """Print a line an algorithm."""
+def decoding(bench: Bench) -> Iterator[Row]:
+    """Arc scores to heads: argmax, mst, eisner."""
+    from tests.bench.stages import arc_scores
+
     random = np.random.default_rng(0)
-    scores = random.normal(size=(sentences, words + 1, words + 1)).astype(np.float32)
-    lengths = np.full(sentences, words)
-    base = 0.0
-    for algorithm in ALGORITHMS:
-        decode(scores[:2], lengths[:2], algorithm)
-        times = []
-        for _ in range(5):
-            began = time.process_time()
-            decode(scores, lengths, algorithm)
-            times.append(time.process_time() - began)
-        median = sorted(times)[2]
-        base = base or median
-        print(f"{algorithm:>7}  {median:.3f} s  {median / base:.1f} x argmax")
+    scores = random.normal(size=(SENTENCES, WORDS + 1, WORDS + 1)).astype(np.float32)
+    given = {
+        "the model's scores": arc_scores(bench),
+        f"random scores, {WORDS} words": [(scores, np.full(SENTENCES, WORDS))],
+    }
+    for told, batches in given.items():
+        words = sum(int(lengths.sum()) for _, lengths in batches)
+        measures = {name: timed(partial(decode_all, batches, name)) for name in ALGORITHMS}
+        found = in_turn(bench.runs, measures)
+        for name, runs in found.items():
+            yield Row(
+                "decoding", f"{name}, {told}", runs, words, base="argmax", base_runs=found["argmax"]
+            )
 
 
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+def decode_all(batches: list[tuple[np.ndarray, np.ndarray]], algorithm: str) -> None:
+    """batches: scores [batch, length, length], and words [batch]."""
+    for scores, lengths in batches:
+        decode(scores, lengths, algorithm)
