@@ -146,6 +146,18 @@ def table(rows: Sequence[Row]) -> Table:
     return result
 
 
+def shares(rows: Sequence[Row]) -> str:
+    """What the steps of parsing raw text take of its processor time, the slowest first."""
+    costs = {
+        f"{row.entry} ({row.name})": row.figures()["processor_us_per_word"]
+        for row in rows
+        if row.step
+    }
+    total = sum(costs.values())
+    slowest = sorted(costs, key=lambda name: -costs[name])
+    return ", ".join(f"{name} {costs[name] / total:.0%}" for name in slowest)
+
+
 def machine() -> dict[str, str]:
     """Where the figures come from."""
     import torch
@@ -197,6 +209,8 @@ def main(given: Sequence[str] | None = None) -> None:
         f" {bench.threads} threads, {bench.device}"
     )
     Console(width=None if sys.stdout.isatty() else 200).print(table(rows))
+    if sum(row.step for row in rows) > 1:
+        print(f"\nprocessor time of the steps of parsing raw text: {shares(rows)}")
     if arguments.json:
         found = {
             "machine": machine(),

@@ -33,7 +33,8 @@ def supar_train(bench: Bench) -> Iterator[Row]:
     def theirs() -> Run:
         arguments = bench.folder / "supar", bench.file, bench.few, 1, bench.threads
         run = script(bench, bench.supar, "supar_run.py", "train", *arguments)()
-        return run._replace(inside=json.loads(run.output.splitlines()[0])["seconds"])
+        epoch = next(line for line in run.output.splitlines() if line.startswith("{"))
+        return run._replace(inside=json.loads(epoch)["seconds"])
 
     measures: dict[str, Measure] = {"depkit": training(bench, *SAME), "SuPar": theirs}
     found = {name: inside(runs) for name, runs in in_turn(bench.runs, measures).items()}

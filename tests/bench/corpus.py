@@ -59,4 +59,5 @@ def writing(bench: Bench) -> Iterator[Row]:
     )
     size = target.stat().st_size
     for name, runs in found.items():
-        yield Row("writing", name, runs, bench.words, moved=size)
+        step = name == "with_tree and writing"
+        yield Row("writing", name, runs, bench.words, moved=size, step=step)

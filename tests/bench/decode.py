@@ -21,9 +21,10 @@ def decoding(bench: Bench) -> Iterator[Row]:
 
     random = np.random.default_rng(0)
     scores = random.normal(size=(SENTENCES, WORDS + 1, WORDS + 1)).astype(np.float32)
+    on_random = [(scores, np.full(SENTENCES, WORDS))]
     given = {
         "the model's scores": arc_scores(bench),
-        f"random scores, {WORDS} words": [(scores, np.full(SENTENCES, WORDS))],
+        f"random scores, {WORDS} words": on_random,
     }
     for told, batches in given.items():
         words = sum(int(lengths.sum()) for _, lengths in batches)
@@ -31,8 +32,10 @@ def decoding(bench: Bench) -> Iterator[Row]:
         found = in_turn(bench.runs, measures)
         for name, runs in found.items():
             yield Row(
-                "decoding", f"{name}, {told}", runs, words, base="argmax", base_runs=found["argmax"]
-            )
+                "decoding", f"{name}, {told}", runs, words,
+                base="argmax", base_runs=found["argmax"],
+                step=name == "mst" and batches is not on_random,
+            )  # fmt: skip
 
 
 def decode_all(batches: list[tuple[np.ndarray, np.ndarray]], algorithm: str) -> None:

@@ -81,7 +81,7 @@ class Run(NamedTuple):
 class Row:
     """A row of the table. flops, moved (bytes): of a run; limit: runs of a matrix product, taken
     in turn with the row's own, and how many flops they have; base: what the row is compared to,
-    and the runs of that, likewise taken in turn."""
+    and the runs of that, likewise taken in turn; step: whether parsing raw text passes here."""
 
     entry: str
     name: str
@@ -94,6 +94,7 @@ class Row:
     base: str = ""
     base_runs: Sequence[Run] = ()
     note: str = ""
+    step: bool = False
 
     def figures(self) -> dict[str, float | list[float]]:
         """What the runs say, those figures that there are; medians.

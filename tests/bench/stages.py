@@ -91,7 +91,14 @@ def precision_of(parser: Parser) -> str:
 
 
 def held_against(
-    bench: Bench, entry: str, name: str, precision: str, action: Action, flops: int, note: str = ""
+    bench: Bench,
+    entry: str,
+    name: str,
+    precision: str,
+    action: Action,
+    flops: int,
+    note: str = "",
+    step: bool = True,
 ) -> Row:
     """The row of an action that reads all words, beside the matrix rate of a precision."""
     torch.set_num_threads(bench.threads)
@@ -100,7 +107,7 @@ def held_against(
     told = ", ".join(filter(None, (precision, note)))
     return Row(
         entry, name, found["stage"], bench.words, flops,
-        limit=found["limit"], limit_flops=limit_flops, note=told,
+        limit=found["limit"], limit_flops=limit_flops, note=told, step=step,
     )  # fmt: skip
 
 
@@ -123,11 +130,15 @@ def tokenizing(bench: Bench) -> Iterator[Row]:
 
     flops = flops_of(segment(stage_of(bench, True).parser.tokenizer))
     action = segment(parser.tokenizer)
-    yield held_against(bench, "tokenizing", "tokens and sentences", "float32", action, flops)
+    yield held_against(
+        bench, "tokenizing", "tokens and sentences", "float32", action, flops, step=False
+    )
     read = timed(lambda: exhaust(parser.read(bench.text, "text")), bench.device)
     found = in_turn(bench.runs, {"read": read})
     size = bench.text.stat().st_size
-    yield Row("tokenizing", "raw text to sentences", found["read"], bench.words, moved=size)
+    yield Row(
+        "tokenizing", "raw text to sentences", found["read"], bench.words, moved=size, step=True
+    )
 
 
 def batching(bench: Bench) -> Iterator[Row]:
@@ -141,7 +152,7 @@ def batching(bench: Bench) -> Iterator[Row]:
         ),
     }
     for name, runs in in_turn(bench.runs, measures).items():
-        yield Row("batching", name, runs, bench.words)
+        yield Row("batching", name, runs, bench.words, step=True)
 
 
 def encoder(bench: Bench) -> Iterator[Row]:
@@ -225,7 +236,7 @@ def backward(bench: Bench) -> Iterator[Row]:
         yield held_against(
             bench, "backward", f"{name}, forward and backward",
             str(precision).removeprefix("torch."), learn(trained, batches, loss), flops,
-            f"batches of {tokens}, {padding(batches)}",
+            f"batches of {tokens}, {padding(batches)}", step=False,
         )  # fmt: skip
 
 
