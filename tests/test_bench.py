@@ -73,7 +73,8 @@ def test_runs_are_taken_in_turn_after_a_warm_up():
 
 def test_start_up_is_taken_off():
     one = [Run(1.0, 1.0), Run(9.0, 1.5), Run(2.0, 9.0)]
-    assert less([Run(5.0, 4.0, 77), Run(1.0, 1.0)], one) == [Run(3.0, 2.5, 77), Run(1e-3, 0.0)]
+    assert less([Run(5.0, 4.0, 77), Run(2.5, 1.0)], one) == [Run(3.0, 2.5, 77), Run(0.5, 0.0)]
+    assert less([Run(5.0), Run(2.0)], one) == []
 
 
 def test_a_program_is_measured_from_outside(tmp_path):

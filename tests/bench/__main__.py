@@ -11,9 +11,9 @@ import platform
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -111,7 +111,7 @@ def bench_of(arguments: argparse.Namespace, folder: Path) -> Bench:
     )  # fmt: skip
 
 
-def shown(figures: dict, name: str, form: str) -> str:
+def shown(figures: dict[str, Any], name: str, form: str) -> str:
     return format(figures[name], form) if name in figures else ""
 
 
@@ -146,9 +146,18 @@ def table(rows: Sequence[Row]) -> Table:
     return result
 
 
+def told(row: Row) -> dict[str, Any]:
+    """A row for JSON: all its runs and what follows from them."""
+    runs = [
+        {"seconds": run.seconds, "processor": run.processor, "peak": run.peak} for run in row.runs
+    ]
+    names = {name: getattr(row, name) for name in ("entry", "name", "base", "note", "words")}
+    return names | {"runs": runs, "figures": row.figures()}
+
+
 def shares(rows: Sequence[Row]) -> str:
     """What the steps of parsing raw text take of its processor time, the slowest first."""
-    costs = {
+    costs: dict[str, float] = {
         f"{row.entry} ({row.name})": row.figures()["processor_us_per_word"]
         for row in rows
         if row.step
@@ -187,8 +196,7 @@ def main(given: Sequence[str] | None = None) -> None:
     arguments = arguments_of(given)
     if arguments.list:
         for name in ENTRIES:
-            told = (entry_of(name).__doc__ or "").partition("\n")[0]
-            print(f"{name:12} {told}")
+            print(f"{name:12} {(entry_of(name).__doc__ or '').splitlines()[0]}")
         return
     chosen = arguments.entries or [
         name for name in ENTRIES if all(getattr(arguments, need) for need in NEEDS.get(name, ()))
@@ -216,7 +224,7 @@ def main(given: Sequence[str] | None = None) -> None:
             "machine": machine(),
             "arguments": vars(arguments) | {"data": str(arguments.data)},
             "words": bench.words,
-            "rows": [asdict(row) | {"figures": row.figures()} for row in rows],
+            "rows": [told(row) for row in rows],
         }
         with atomic(arguments.json) as beside:
             beside.write_text(json.dumps(found, indent=1) + "\n", "utf-8")

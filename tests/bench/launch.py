@@ -14,8 +14,8 @@ import sys
 import time
 
 
-def launch(source: str, command: list[str]) -> dict[str, object]:
-    """What the command took, as told above; its exit code as "code"."""
+def launch(source: str, command: list[str]) -> tuple[int, dict[str, float | str]]:
+    """The exit code of the command, and what it took, as told above."""
     with open(source, "rb") as stdin:
         began = time.perf_counter()
         process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, bufsize=0)
@@ -28,8 +28,7 @@ def launch(source: str, command: list[str]) -> dict[str, object]:
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     unit = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
-    return {
-        "code": process.returncode,
+    return process.returncode, {
         "seconds": time.perf_counter() - began,
         "processor": usage.ru_utime + usage.ru_stime,
         "peak": usage.ru_maxrss * unit,
@@ -39,8 +38,7 @@ def launch(source: str, command: list[str]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    told = launch(sys.argv[1], sys.argv[2:])
-    code = told.pop("code")
+    code, took = launch(sys.argv[1], sys.argv[2:])
     if code:
         sys.exit(code)
-    print(json.dumps(told))
+    print(json.dumps(took))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from depkit.corpus.sentence import Sentence
 
@@ -96,7 +96,7 @@ class Row:
     note: str = ""
     step: bool = False
 
-    def figures(self) -> dict[str, float | list[float]]:
+    def figures(self) -> dict[str, Any]:
         """What the runs say, those figures that there are; medians.
 
         roofline: the share of the machine's matrix rate; times: how many times as long as the
@@ -104,7 +104,7 @@ class Row:
         """
         seconds = median(run.seconds for run in self.runs)
         processor = median(run.processor for run in self.runs)
-        found: dict[str, float | list[float]] = {"seconds": seconds}
+        found: dict[str, Any] = {"seconds": seconds}
         if self.words:
             found["words_per_second"] = self.words / seconds
         if self.words and processor:
@@ -175,7 +175,7 @@ class Program:
     command: Sequence[str | Path]
     source: Path | None = None
     threads: int = 1
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
 
     def __call__(self) -> Run:
         """Start it and wait for its end. Raises BenchError with the last line that it said."""
@@ -205,5 +205,5 @@ def depkit(bench: Bench, *arguments: str | Path, source: Path | None = None) -> 
 def script(bench: Bench, peer: Peer, name: str, *arguments: str | Path | int) -> Program:
     """A script of peers/, run by the peer's Python; depkit is not to be found there."""
     path = Path(__file__).parent / "peers" / name
-    command = [peer.python, path, *map(str, arguments)]
+    command: list[str | Path] = [peer.python, path, *map(str, arguments)]
     return Program(command, None, bench.threads, {"PYTHONPATH": ""})

@@ -9,7 +9,7 @@ batch.
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from unittest.mock import patch
 
 import numpy as np
@@ -160,14 +160,13 @@ def encoder(bench: Bench) -> Iterator[Row]:
     stage, counted = stage_of(bench), stage_of(bench, True)
     precision = precision_of(stage.parser)
     if stage.parser.config.inputs.char:
-        flops = flops_of(lambda: form_vectors(counted.parser, counted.data))
-        action = lambda: form_vectors(stage.parser, stage.data)  # noqa: E731
+        flops = flops_of(partial(form_vectors, counted.parser, counted.data))
+        action: Action = partial(form_vectors, stage.parser, stage.data)
         least = "float32" if precision == "int8" else precision  # that of the rest is int8 alone
         note = f"{len(stage.data.forms) - 2:,} distinct words"
         yield held_against(bench, "encoder", "characters", least, action, flops, note)
-    flops = flops_of(lambda: encode_all(counted))
+    flops, action = flops_of(partial(encode_all, counted)), partial(encode_all, stage)
     note = padding(stage.batches)
-    action = lambda: encode_all(stage)  # noqa: E731
     yield held_against(bench, "encoder", "forward", precision, action, flops, note)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from depkit.training.progress import LOG
 from tests.bench.measure import Bench, Measure, Program, Row, Run, depkit, in_turn
@@ -47,21 +48,27 @@ def contest(bench: Bench, entry: str, parsers: Mapping[str, Parsing]) -> Iterato
     first = next(iter(parsers))
     apart = {name: less(found[name], found[f"{name}, one sentence"]) for name in parsers}
     for name in parsers:
-        for told, runs in (("", found), (", start-up apart", apart)):
-            base = {"base": first + told, "base_runs": runs[first]} if name != first else {}
-            start = median(run.seconds for run in found[f"{name}, one sentence"])
-            note = "" if told else f"start-up {start:.2f} s"
-            yield Row(entry, name + told, runs[name], bench.words, note=note, **base)
+        start = median(run.seconds for run in found[f"{name}, one sentence"])
+        base: dict[str, Any] = {}
+        if name != first:
+            base = {"base": first, "base_runs": found[first]}
+        note = f"start-up {start:.2f} s"
+        yield Row(entry, name, found[name], bench.words, note=note, **base)
+        if base:
+            base = {"base": f"{first}, start-up apart", "base_runs": apart[first]}
+        if apart[name] and (apart[first] or not base):
+            yield Row(entry, f"{name}, start-up apart", apart[name], bench.words, **base)
 
 
-def less(whole: list[Run], one: list[Run]) -> list[Run]:
-    """Runs without the median start-up. Never nothing: of tiny files it may take as long."""
+def less(whole: Sequence[Run], one: Sequence[Run]) -> list[Run]:
+    """Runs without the median start-up; none, if the file is so small that some run was over
+    sooner."""
     seconds = median(run.seconds for run in one)
     processor = median(run.processor for run in one)
+    if min(run.seconds for run in whole) <= seconds:
+        return []
     return [
-        run._replace(
-            seconds=max(run.seconds - seconds, 1e-3), processor=max(run.processor - processor, 0.0)
-        )
+        run._replace(seconds=run.seconds - seconds, processor=max(0.0, run.processor - processor))
         for run in whole
     ]
 
