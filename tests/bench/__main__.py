@@ -2,7 +2,8 @@
 
 python -m tests.bench [ENTRY...] [--json FILE]; --list names the entries. Everything is measured
 several times, in turn with what it is compared to; figures are medians. A busy machine makes rates
-worthless, but leaves ratios and processor time nearly as they are.
+worthless, and with several threads, which wait for one another, shares and processor time, too;
+--threads 1 leaves these nearly as they are.
 """
 
 import argparse
@@ -122,7 +123,7 @@ def table(rows: Sequence[Row]) -> Table:
     result.add_column("what", max_width=44)
     for name in ("words/s", "CPU µs/word", "MFLOP/word", "GFLOP/s", "of limit", "GB/s", "peak MB"):
         result.add_column(name, justify="right")
-    result.add_column("time (least-most of runs)")
+    result.add_column("time, or times (least-most)")
     result.add_column("note")
     for row in rows:
         figures = row.figures()
@@ -179,6 +180,7 @@ def machine() -> dict[str, str]:
         "python": platform.python_version(),
         "torch": torch.__version__,
         "depkit": depkit.__version__,
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else "",
     }
 
 

@@ -31,11 +31,9 @@ def decoding(bench: Bench) -> Iterator[Row]:
         measures = {name: timed(partial(decode_all, batches, name)) for name in ALGORITHMS}
         found = in_turn(bench.runs, measures)
         for name, runs in found.items():
-            yield Row(
-                "decoding", f"{name}, {told}", runs, words,
-                base="argmax", base_runs=found["argmax"],
-                step=name == "mst" and batches is not on_random,
-            )  # fmt: skip
+            step = name == "mst" and batches is not on_random
+            base = {} if name == "argmax" else {"base": "argmax", "base_runs": found["argmax"]}
+            yield Row("decoding", f"{name}, {told}", runs, words, step=step, **base)
 
 
 def decode_all(batches: list[tuple[np.ndarray, np.ndarray]], algorithm: str) -> None:
