@@ -16,12 +16,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from depkit.parsers.batches import Batch, Dataset, encode, length_batches, make_batch
+from depkit.parsers.batches import (
+    Batch,
+    Dataset,
+    encode,
+    length_batches,
+    make_batch,
+    sorted_batches,
+)
 from depkit.parsers.device import best_precision, mixed
 from depkit.parsers.ensemble import Ensemble
 from depkit.parsers.form_cache import FormCache
 from depkit.parsers.model_directory import find_model, load, read_config
 from depkit.parsers.parser import CPU_TOKENS, GPU_TOKENS, Parser
+from depkit.parsers.pending import best_values
 from depkit.parsers.tokenizer import Tokenizer
 from depkit.training.recipe import Training
 from depkit.training.tokenizer import passages
@@ -66,7 +74,7 @@ def stage_of(bench: Bench, counted: bool = False) -> Stage:
     if parser.config.inputs.char:
         data = replace(data, form_vectors=form_vectors(parser, data))
     tokens = CPU_TOKENS if parser.device.type == "cpu" else GPU_TOKENS
-    batches = [make_batch(data, numbers) for numbers in length_batches(data.sizes, tokens)]
+    batches = [make_batch(data, each, exact=True) for each in sorted_batches(data.sizes, tokens)]
     return Stage(parser, data, batches)
 
 
@@ -148,7 +156,7 @@ def batching(bench: Bench) -> Iterator[Row]:
     measures = {
         "numbers": timed(lambda: laid_out(bench, stage.parser), bench.device),
         "padded batches": timed(
-            lambda: [make_batch(stage.data, each) for each in numbers], bench.device
+            lambda: [make_batch(stage.data, each, exact=True) for each in numbers], bench.device
         ),
     }
     for name, runs in in_turn(bench.runs, measures).items():
@@ -200,9 +208,9 @@ def score_all(stage: Stage) -> Action:
     @torch.inference_mode()
     def call(batch: Batch) -> None:
         scores = parser.score(batch)
-        scores.label_at(batch.head.clamp(min=0)).argmax(-1)
+        best_values(scores.label_at(batch.head.clamp(min=0)))
         for column in scores.columns.values():
-            column.argmax(-1)
+            best_values(column)
 
     def action() -> None:
         with patch.object(parser.network, "encode", lambda batch: encoded[id(batch)]):
