@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from depkit.nn.dropout import SharedDropout
+from depkit.nn.initial import orthogonal_
 
 
 class MLP(nn.Module):
@@ -12,7 +13,7 @@ class MLP(nn.Module):
     def __init__(self, features: int, size: int, dropout: float) -> None:
         super().__init__()
         self.linear = nn.Linear(features, size)
-        nn.init.orthogonal_(self.linear.weight)
+        orthogonal_(self.linear.weight)
         nn.init.zeros_(self.linear.bias)
         self.dropout = SharedDropout(dropout)
 

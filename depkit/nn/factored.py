@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from depkit.nn.attention_mask import attention_mask
 from depkit.nn.dropout import SharedDropout
+from depkit.nn.initial import orthogonal_
 from depkit.nn.selfattention import ResidualLayer, place_vectors, scaled_attention
 
 ATTEND = ("both", "content", "position")
@@ -50,7 +51,7 @@ class FactoredAttention(nn.Module):
         self.output = FactoredLinear(heads * head_size, features, bias=False)
         for name in ("content", "position"):
             nn.init.xavier_uniform_(getattr(self.query_key_value, name).weight)
-            nn.init.orthogonal_(getattr(self.output, name).weight)
+            orthogonal_(getattr(self.output, name).weight)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """mask: as `attention_mask` gives it, True where a position may attend."""

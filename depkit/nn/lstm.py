@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from depkit.nn.dropout import SharedDropout
+from depkit.nn.initial import orthogonal_
 
 
 def reversal(lengths: Tensor, longest: int) -> Tensor:
@@ -70,7 +71,7 @@ class BiLSTMLayer(nn.Module):
                     nn.init.zeros_(weights)
                 else:
                     for gate in weights.chunk(4):
-                        nn.init.orthogonal_(gate)
+                        orthogonal_(gate)
 
     def forward(self, x: Tensor, order: Tensor) -> Tensor:
         ahead = self._run(self.forward_lstm, x)

@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from depkit.nn.attention_mask import attention_mask
 from depkit.nn.dropout import SharedDropout
+from depkit.nn.initial import orthogonal_
 
 # fused kernels ask for head sizes that are a multiple of this
 _HEAD_MULTIPLE = {"cuda": 8}
@@ -64,7 +65,7 @@ class MultiHeadAttention(nn.Module):
         self.query_key_value = nn.Linear(features, 3 * heads * head_size, bias=False)
         self.output = nn.Linear(heads * head_size, features, bias=False)
         nn.init.xavier_uniform_(self.query_key_value.weight)
-        nn.init.orthogonal_(self.output.weight)
+        orthogonal_(self.output.weight)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """mask: as `attention_mask` gives it, True where a position may attend."""
@@ -102,7 +103,7 @@ class ResidualLayer(nn.Module):
         self.residual_dropout = SharedDropout(residual_dropout)
         for part in (*up.modules(), *down.modules()):
             if isinstance(part, nn.Linear):
-                nn.init.orthogonal_(part.weight)
+                orthogonal_(part.weight)
                 nn.init.zeros_(part.bias)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save
 from torch import nn
 
 from depkit.corpus.files import PathLike, atomic
+from depkit.nn.initial import no_initial_weights
 from depkit.nn.quantized import can_quantize, quantize
 from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.config import (
@@ -96,7 +97,9 @@ def load(
     config, _ = read_config(path)
     config = at_test_time(config, settings or [])
     vocabulary = read_vocabulary(path)
-    network = BiaffineNetwork(config, vocabulary, find_transformer(path, config.inputs.context))
+    transformer = find_transformer(path, config.inputs.context)
+    with no_initial_weights():
+        network = BiaffineNetwork(config, vocabulary, transformer)
     put_weights(network, path / WEIGHTS)
     place = find_device(device)
     if threads:
@@ -329,7 +332,10 @@ def read_tokenizer(directory: Path, device: torch.device) -> Tokenizer | None:
         if description["format_version"] != FORMAT_VERSION:
             raise ModelError(f"{path}: format_version is not {FORMAT_VERSION}")
         characters = Table(description["characters"])
-        network = TokenizerNetwork(len(characters), description["embedding"], description["size"])
+        with no_initial_weights():
+            network = TokenizerNetwork(
+                len(characters), description["embedding"], description["size"]
+            )
         network.load_state_dict(load_file(path))
         table = MultiwordTable(
             *({key: tuple(words) for key, words in description[name].items()}
