@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 
 T = TypeVar("T")
 Column = Literal["lemma", "upos", "xpos", "feats"]
+Algorithm = Literal["mst", "eisner", "argmax"]
 
 # Settings of which nothing less makes sense; other numbers are 0 at least, dropouts under 1.
 _FROM_ONE = frozenset(
@@ -130,7 +131,7 @@ class Decoder:
     from the training trees; "" for no such rule.
     """
 
-    algorithm: Literal["mst", "eisner", "argmax"] = "mst"
+    algorithm: Algorithm = "mst"
     root: Literal["auto", "single", "multi"] = "auto"
     root_label: str = "auto"
 

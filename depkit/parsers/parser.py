@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import tee
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import Numbers, read_text
 from depkit.parsers.batches import Batch, Dataset, encode, make_batch
 from depkit.parsers.biaffine import BiaffineNetwork, Scores
-from depkit.parsers.config import Inputs, ParserConfig
+from depkit.parsers.config import Algorithm, Inputs, ParserConfig
 from depkit.parsers.device import mixed
 from depkit.parsers.form_cache import FormCache
 from depkit.parsers.pending import Decoding, launch
@@ -27,7 +27,6 @@ from depkit.parsers.reading import find_segment, read_input
 from depkit.parsers.tokenizer import Tokenizer
 from depkit.parsers.vocabulary import Vocabulary, values_of
 from depkit.parsers.windows import Analyse, Prepare, over_windows
-from depkit.trees.decode import ALGORITHMS, decode
 
 CPU_TOKENS = 1_200  # so many fit the caches, and are a fifth faster than 4,000
 GPU_TOKENS = 4_000
@@ -176,10 +175,10 @@ class Parser:
             raise ValueError("this model predicts no tags")
         algorithm = algorithm or self.config.decoder.algorithm
         root = self.config.decoder.root if root in (None, "auto") else root
-        if algorithm not in ALGORITHMS or root not in ("single", "multi"):
+        if algorithm not in get_args(Algorithm) or root not in ("single", "multi"):
             raise ValueError(
                 f"no decoding with algorithm {algorithm!r}, root {root!r}: they can be"
-                f" {', '.join(ALGORITHMS)}; auto, single, multi"
+                f" {', '.join(get_args(Algorithm))}; auto, single, multi"
             )
         if probabilities not in KINDS:
             raise ValueError(f"probabilities can be local or marginal, not {probabilities!r}")
@@ -251,6 +250,8 @@ class Parser:
 
         arc: [batch, dependent, head]; words: [batch], how many.
         """
+        from depkit.trees.decode import decode  # brings numba in
+
         scores = arc.log_softmax(-1).cpu().numpy()
         return decode(scores, words, decoding.algorithm, decoding.single_root)
 

@@ -15,7 +15,6 @@ from torch import Tensor
 from depkit.parsers.batches import send
 from depkit.parsers.biaffine import Scores
 from depkit.parsers.probabilities import chosen_probabilities, head_marginals
-from depkit.trees.decode import decode
 
 if TYPE_CHECKING:
     from depkit.parsers.parser import Parser
@@ -223,6 +222,10 @@ def _completed(
 ) -> np.ndarray:
     """The best heads, and the decoded ones of the sentences that these do not settle."""
     rest = np.flatnonzero(~settled)
+    if not rest.size:
+        return heads
+    from depkit.trees.decode import decode  # brings numba in
+
     choice = decoding.algorithm, decoding.single_root
     try:
         decoded = decode(logs[rest], words[rest], *choice)
