@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from depkit.corpus.text import Token
 from depkit.nn.lstm import BiLSTM
 from depkit.parsers.batches import length_batches, rounded_length, send
-from depkit.parsers.multiword import MultiwordTable
+from depkit.parsers.multiword import MultiwordTable, Words
 from depkit.parsers.vocabulary import SPECIAL, Table
 
 INSIDE, TOKEN, SENTENCE = 0, 1, 2  # what ends after a character
@@ -58,87 +58,93 @@ class Tokenizer:
 
     def segment(self, texts: list[str]) -> list[list[list[Token]]]:
         """The sentences of each text, which begins and ends with something else than space."""
-        return [
-            list(self.decode(text, *labels))
-            for text, labels in zip(texts, self._labels(texts), strict=True)
-        ]
+        return self.decode(texts, *self._labels(texts)) if texts else []
 
     def segment_lines(self, texts: list[str]) -> list[list[list[Token]]]:
         """The same, each text being one sentence."""
         return [[list(chain.from_iterable(sentences))] for sentences in self.segment(texts)]
 
     @torch.inference_mode()
-    def _labels(self, texts: list[str]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """For each text what ends after its characters, and the characters' places.
+    def _labels(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As `decode` takes them: what ends after the characters, and their places.
 
         White space counts as one character.
         """
         self.network.eval()
-        encoded = [encode_text(text, self.characters) for text in texts]
-        labels = [np.zeros((2, len(numbers)), dtype=np.int8) for numbers, _ in encoded]
-        windows = [
-            Window(number, *places)
-            for number, (numbers, _) in enumerate(encoded)
-            for places in cut_windows(len(numbers))
-        ]
-        sizes = np.array([window.end - window.begin for window in windows], dtype=np.int64)
-        for rows in length_batches(sizes, BATCH_CHARACTERS):
-            chosen = [windows[row] for row in rows.tolist()]
-            numbers = [encoded[each.text][0][each.begin : each.end] for each in chosen]
-            scores = self.network(*(send(each, self.device) for each in pad(numbers)))
+        numbers, places = encode_text("".join(texts), self.characters)
+        stops = np.searchsorted(places, _stops(texts)).tolist()
+        windows = np.array(
+            [
+                [start + place for place in window]
+                for start, stop in pairwise([0, *stops])
+                for window in cut_windows(stop - start)
+            ]
+        )
+        labels = np.zeros((2, len(numbers)), dtype=np.int8)
+        for rows in length_batches(windows[:, 1] - windows[:, 0], BATCH_CHARACTERS):
+            begin, end, low, high = windows[rows].T
+            characters, sizes = pad(
+                [numbers[slice(*each)] for each in zip(begin, end, strict=True)]
+            )
+            scores = self.network(send(characters, self.device), send(sizes, self.device))
             best = torch.stack([each.argmax(-1) for each in scores]).to(torch.int8).cpu().numpy()
-            for row, each in enumerate(chosen):
-                kept = best[:, row, each.low - each.begin : each.high - each.begin]
-                labels[each.text][:, each.low : each.high] = kept
-        return [(*both, places) for both, (_, places) in zip(labels, encoded, strict=True)]
+            place = begin[:, None] + np.arange(characters.shape[1])
+            kept = (low[:, None] <= place) & (place < high[:, None])
+            labels[:, place[kept]] = best[:, kept]
+        return labels[0], labels[1], places
 
     def decode(
-        self, text: str, ends: np.ndarray, multiword: np.ndarray, places: np.ndarray
-    ) -> Iterator[list[Token]]:
-        """The tokens of each sentence that the labels of a text's characters tell.
+        self, texts: list[str], ends: np.ndarray, multiword: np.ndarray, places: np.ndarray
+    ) -> list[list[list[Token]]]:
+        """The tokens of each sentence of each text that the labels of their characters tell.
 
-        ends, multiword: [n]; places: [n], where the characters stand in the text. White space
-        and the text's end have the last word.
+        ends, multiword: [n], of all texts laid end to end; places: [n], where the characters
+        stand there. White space and the texts' ends have the last word.
         """
+        text, stops = "".join(texts), _stops(texts)
+        blank = np.fromiter(map(str.isspace, text), dtype=bool, count=len(text))[places]
         ends = ends.copy()
-        blank = np.array([text[place].isspace() for place in places.tolist()])
-        ends[-1] = SENTENCE
+        ends[np.searchsorted(places, stops) - 1] = SENTENCE
         if not self.spaces:
             ends[:-1][blank[1:]] = np.maximum(ends[:-1][blank[1:]], TOKEN)
         ends[blank] = INSIDE
         last = np.flatnonzero(ends)
         first = np.concatenate(([0], last[:-1] + 1))
         first += blank[first]
-        tokens: list[Token] = list(
-            zip(places[first].tolist(), (places[last] + 1).tolist(), repeat(None))
-        )
+        owner = np.searchsorted(stops, places[last], side="right")  # each token's text
+        origin = np.concatenate(([0], stops))[owner]
+        begins, after = places[first] - origin, places[last] + 1 - origin
+        tokens: list[Token] = list(zip(begins.tolist(), after.tolist(), repeat(None)))
         cut = np.concatenate(([0], np.cumsum(multiword != SINGLE)))
         for number in np.flatnonzero(cut[last + 1] > cut[first]).tolist():
-            begin, end, _ = tokens[number]
-            if multiword[last[number]] == LOOKUP:
-                words = self.multiwords.words(text[begin:end])
-            else:
-                inside = np.flatnonzero(multiword[first[number] : last[number]] == SPLIT)
-                bounds = [begin, *(places[first[number] + inside] + 1).tolist(), end]
-                pieces = (text[low:high].split() for low, high in pairwise(bounds))
-                words = tuple(" ".join(piece) for piece in pieces if piece)
-            tokens[number] = (begin, end, words if words and len(words) > 1 else None)
+            span = slice(first[number], last[number] + 1)
+            words = self._words(text, multiword[span], places[span])
+            tokens[number] = (*tokens[number][:2], words)
+        found: list[list[list[Token]]] = [[] for _ in texts]
+        final = np.flatnonzero(ends[last] == SENTENCE)
         start = 0
-        for stop in (np.flatnonzero(ends[last] == SENTENCE) + 1).tolist():
+        for number, stop in zip(owner[final].tolist(), (final + 1).tolist(), strict=True):
             while start < stop:
-                yield tokens[start : min(stop, start + LONGEST_SENTENCE)]
+                found[number].append(tokens[start : min(stop, start + LONGEST_SENTENCE)])
                 start = min(stop, start + LONGEST_SENTENCE)
+        return found
+
+    def _words(self, text: str, multiword: np.ndarray, places: np.ndarray) -> Words | None:
+        """The words of a token of a text, if they are several; multiword, places: its own."""
+        begin, end = int(places[0]), int(places[-1]) + 1
+        if multiword[-1] == LOOKUP:
+            words = self.multiwords.words(text[begin:end])
+        else:
+            splits = places[:-1][multiword[:-1] == SPLIT] + 1
+            bounds = [begin, *splits.tolist(), end]
+            pieces = (text[low:high].split() for low, high in pairwise(bounds))
+            words = tuple(" ".join(piece) for piece in pieces if piece)
+        return words if words and len(words) > 1 else None
 
 
-@dataclass(frozen=True)
-class Window:
-    """A piece of a text, begin to end, of which low to high is labelled."""
-
-    text: int
-    begin: int
-    end: int
-    low: int
-    high: int
+def _stops(texts: list[str]) -> np.ndarray:
+    """Where the texts end, laid end to end: [texts]."""
+    return np.cumsum([len(text) for text in texts])
 
 
 def cut_windows(size: int) -> Iterator[tuple[int, int, int, int]]:

@@ -266,11 +266,11 @@ def _loss(
 def segmentation_scores(tokenizer: Tokenizer, sentences: Sequence[Sentence]) -> dict[str, float]:
     """F1 of the tokens, with how they are cut into words, and of the sentences, in percent."""
     paragraphs = passages(sentences)
-    found = tokenizer.segment([paragraph.text for paragraph in paragraphs])
-    gold = [
-        list(tokenizer.decode(each.text, each.ends, each.multiword, np.arange(len(each.text))))
-        for each in paragraphs
-    ]
+    texts = [paragraph.text for paragraph in paragraphs]
+    found = tokenizer.segment(texts)
+    ends = np.concatenate([paragraph.ends for paragraph in paragraphs])
+    multiword = np.concatenate([paragraph.multiword for paragraph in paragraphs])
+    gold = tokenizer.decode(texts, ends, multiword, np.arange(len(ends)))
     parts = [(_tokens(found), _tokens(gold)), (_bounds(found), _bounds(gold))]
     return {
         name: 200 * len(one & other) / (len(one) + len(other))

@@ -34,7 +34,7 @@ def decode(text, ends, multiword=None, **options):
     labels = [
         np.array([int(label) for label in row]) for row in (ends, multiword or "0" * len(text))
     ]
-    sentences = tokenizer(**options).decode(text, *labels, np.arange(len(text)))
+    (sentences,) = tokenizer(**options).decode([text], *labels, np.arange(len(text)))
     return [["+".join(words or (text[a:b],)) for a, b, words in tokens] for tokens in sentences]
 
 
