@@ -120,8 +120,8 @@ def load(
     if place.type == "cpu":
         keep_products_in(dtype, network)
     return Parser(
-        config, vocabulary, network, place, dtype,
-        threads or torch.get_num_threads(), read_tokenizer(path, place),
+        config, vocabulary, network, place, dtype, threads or torch.get_num_threads(),
+        read_tokenizer(path, place, dtype),
     )  # fmt: skip
 
 
@@ -151,7 +151,8 @@ def _load_ensemble(
         parser = combine(members, config.mean, config.calibration)
     except EnsembleError as error:
         raise ModelError(f"{path}: {error}") from None
-    return replace(parser, tokenizer=read_tokenizer(path, parser.device) or parser.tokenizer)
+    tokenizer = read_tokenizer(path, parser.device, parser.precision)
+    return replace(parser, tokenizer=tokenizer or parser.tokenizer)
 
 
 def read_ensemble(directory: Path) -> EnsembleConfig:
@@ -322,7 +323,9 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, obje
     _save(directory / TOKENIZER, network, {"tokenizer": text}, torch.float16)
 
 
-def read_tokenizer(directory: Path, device: torch.device) -> Tokenizer | None:
+def read_tokenizer(
+    directory: Path, device: torch.device, precision: torch.dtype = torch.float32
+) -> Tokenizer | None:
     """A model's tokenizer; None if it has none. Raises ModelError if it is damaged."""
     path = directory / TOKENIZER
     if not path.is_file():
@@ -347,7 +350,9 @@ def read_tokenizer(directory: Path, device: torch.device) -> Tokenizer | None:
         raise
     except (SafetensorError, LookupError, TypeError, AttributeError, RuntimeError, ValueError) as e:
         raise ModelError(f"{path}: damaged: {str(e).splitlines()[0]}") from None
-    return Tokenizer(characters, table, description["spaces"], network.to(device).eval(), device)
+    return Tokenizer(
+        characters, table, description["spaces"], network.to(device).eval(), device, precision
+    )
 
 
 def tokenizer_notes(directory: Path) -> dict:

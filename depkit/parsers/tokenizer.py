@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from depkit.corpus.text import Token
 from depkit.nn.lstm import BiLSTM
 from depkit.parsers.batches import length_batches, rounded_length, send
+from depkit.parsers.device import mixed
 from depkit.parsers.multiword import MultiwordTable, Words
 from depkit.parsers.vocabulary import SPECIAL, Table
 
@@ -48,13 +49,18 @@ class TokenizerNetwork(nn.Module):
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """A trained tokenizer. spaces: whether a token can contain white space (Vietnamese)."""
+    """A trained tokenizer.
+
+    spaces: whether a token can contain white space (Vietnamese). precision: what the network is
+    computed in.
+    """
 
     characters: Table
     multiwords: MultiwordTable
     spaces: bool
     network: TokenizerNetwork
     device: torch.device
+    precision: torch.dtype = torch.float32
 
     def segment(self, texts: list[str]) -> list[list[list[Token]]]:
         """The sentences of each text, which begins and ends with something else than space."""
@@ -86,7 +92,8 @@ class Tokenizer:
             characters, sizes = pad(
                 [numbers[slice(*each)] for each in zip(begin, end, strict=True)]
             )
-            scores = self.network(send(characters, self.device), send(sizes, self.device))
+            with mixed(self.device, self.precision):
+                scores = self.network(send(characters, self.device), send(sizes, self.device))
             best = torch.stack([each.argmax(-1) for each in scores]).to(torch.int8).cpu().numpy()
             place = begin[:, None] + np.arange(characters.shape[1])
             kept = (low[:, None] <= place) & (place < high[:, None])
@@ -172,9 +179,10 @@ def encode_text(text: str, characters: Table) -> tuple[np.ndarray, np.ndarray]:
     White space of any length is one SPACE.
     """
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    distinct, inverse = np.unique(codes, return_inverse=True)
-    known = np.array([_number(chr(code), characters) for code in distinct.tolist()])
-    numbers = known[inverse]
+    known = np.zeros(int(codes.max()) + 1, dtype=np.int64)
+    for character in set(text):
+        known[ord(character)] = _number(character, characters)
+    numbers = known[codes]
     blank = numbers == characters.numbers[SPACE]
     kept = np.flatnonzero(~blank | np.concatenate(([True], ~blank[:-1])))
     return numbers[kept], kept

@@ -16,8 +16,12 @@ from depkit.parsers.model_directory import (
     ModelError,
     load,
     write_description,
+    write_tokenizer,
     write_weights,
 )
+from depkit.parsers.multiword import MultiwordTable
+from depkit.parsers.tokenizer import SPACE, Tokenizer, TokenizerNetwork
+from depkit.parsers.vocabulary import SPECIAL, Table
 from tests.parsers.test_parser import make
 
 
@@ -35,6 +39,17 @@ def test_a_loaded_parser_parses_the_same(saved, tiny):
     loaded = depkit.load(directory, device="cpu", precision="float32")
     assert loaded.config == parser.config
     assert [str(sentence) for sentence in loaded.parse(tiny)] == expected
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+def test_the_tokenizer_computes_as_its_parser_does(saved, precision):
+    _, directory = saved
+    table = Table([*SPECIAL, SPACE])
+    network = TokenizerNetwork(len(table), 2, 2)
+    tokenizer = Tokenizer(table, MultiwordTable(), False, network, torch.device("cpu"))
+    write_tokenizer(directory, tokenizer, {})
+    loaded = load(directory, "cpu", str(precision).removeprefix("torch."))
+    assert loaded.tokenizer.precision == loaded.precision == precision
 
 
 def test_nothing_is_pickled(saved):

@@ -1,5 +1,7 @@
 """Labels of characters become tokens and sentences; no character is lost on the way."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -100,6 +102,26 @@ def test_all_characters_but_white_space_stand_in_one_token(texts, spaces):
             assert words is None or "".join(words) == text[start:end]
         assert one.segment([text]) == [sentences]  # whatever it is batched with
         assert one.segment_lines([text]) == [[tokens]]
+
+
+def test_the_network_is_computed_in_the_precision_that_is_asked_for():
+    one, seen = tokenizer(), []
+    one.network.ends.register_forward_hook(lambda *given: seen.append(given[-1].dtype))
+    for precision in (torch.bfloat16, torch.float32):
+        replace(one, precision=precision).segment(["ab c"])
+    assert seen == [torch.bfloat16, torch.float32]
+
+
+def test_labels_of_several_texts_are_decoded_together():
+    texts, ends = ["ab. c", "a", "b c\u3000a"], "01200000200"
+    labels = np.array([int(label) for label in ends])
+    places = np.arange(len(ends))
+    found = tokenizer().decode(texts, labels, np.zeros_like(labels), places)
+    assert found == [
+        [[(0, 2, None), (2, 3, None)], [(4, 5, None)]],
+        [[(0, 1, None)]],
+        [[(0, 1, None), (2, 3, None)], [(4, 5, None)]],
+    ]
 
 
 def test_no_text_no_sentence():
