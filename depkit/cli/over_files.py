@@ -1,5 +1,6 @@
 """A model over files: what depkit parse and depkit tag have in common."""
 
+import gc
 import os
 import re
 import sys
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from depkit.parsers.parser import Parser
+
+SELDOM = 10_000  # new objects until Python looks for garbage that refers to itself
 
 Mean = Literal["arithmetic", "geometric"]
 
@@ -59,6 +62,9 @@ def run_over(job: Job, analyse: Analyse) -> None:
     Raises typer.BadParameter for files that cannot be so read and written.
     """
     targets = _targets(job)
+    # Sentences come and go by the thousand; looking for circles in them so often as Python does
+    # by itself takes as long as making them.
+    gc.set_threshold(SELDOM)
 
     from depkit.convert.formats import Account, convert
     from depkit.corpus.text import Numbers
