@@ -1,8 +1,10 @@
 """Sentences as arrays, and padded batches of them, without a loop over tokens."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 
 import numpy as np
 import torch
@@ -117,35 +119,38 @@ def encode(
     sizes, starts = layout(sentences)
     if isinstance(context, Sequence):
         context = np.concatenate((np.zeros_like(context[0][:1]), *context))
-    forms: dict[str, int] = {"": 0, "\n": 1}  # padding and w0; no form is either
-    tag_column, lower = config.inputs.tag_column, config.inputs.lowercase
-    word, form, tag, head = [PAD], [0], [PAD], [IGNORED]
+    forms: dict[str, int] = defaultdict(count(2).__next__)
+    forms |= {"": 0, "\n": 1}  # padding and w0; no form is either
+    tag_column = config.inputs.tag_column
+    form, tag, head = [0], [PAD], [IGNORED]
     tables = vocabulary.columns if targets else {}
     columns: dict[str, list[int]] = {name: [IGNORED] for name in tables}
-    words, tags = vocabulary.words.numbers, vocabulary.tags.numbers
-    vector = [PAD]
+    tags = vocabulary.tags.numbers
     for sentence in sentences:
-        shown = map(str.lower, sentence.form) if lower else sentence.form
-        word += [ROOT, *(words.get(each, 1) for each in shown)]
-        form += [1, *(forms.setdefault(each, len(forms)) for each in sentence.form)]
-        if vocabulary.vectors:
-            vector += [ROOT, *map(vocabulary.vector_of, sentence.form)]
+        form += [1, *map(forms.__getitem__, sentence.form)]
         if config.inputs.tag:
             tag += [ROOT, *(tags.get(each, 1) for each in getattr(sentence, tag_column))]
-        head += [IGNORED, *(each if each >= 0 else IGNORED for each in sentence.head)]
+        if targets:
+            head += [IGNORED, *(each if each >= 0 else IGNORED for each in sentence.head)]
         for name, table in tables.items():
             numbers = table.numbers
             column = symbols_of(sentence, name)
             columns[name] += [IGNORED, *(numbers.get(each, IGNORED) for each in column)]
-    characters, form_sizes = _characters(forms, vocabulary)
+    known = list(forms)
+    form_numbers = np.array(form, dtype=np.int64)
+    shown = map(str.lower, known[2:]) if config.inputs.lowercase else known[2:]
+    word = np.array([PAD, ROOT, *map(vocabulary.words.get, shown)])[form_numbers]
+    vector = word
+    if vocabulary.vectors:
+        vector = np.array([PAD, ROOT, *map(vocabulary.vector_of, known[2:])])[form_numbers]
+    characters, form_sizes = _characters(known, vocabulary)
 
     def put(numbers: Iterable[int] | np.ndarray) -> Tensor:
         return send(torch.as_tensor(np.asarray(numbers, dtype=np.int64)), device)
 
     return Dataset(
-        sizes, starts, np.array(form, dtype=np.int64), list(forms), form_sizes, put(word),
-        put(vector if vocabulary.vectors else word), put(tag if config.inputs.tag else word),
-        put(head),
+        sizes, starts, form_numbers, known, form_sizes, put(word), put(vector),
+        put(tag if config.inputs.tag else word), put(head if targets else word),
         {name: put(column) for name, column in columns.items()},
         put(characters), put(form_sizes), context=context,
         cut=make_cut(sentences, transformer, config.inputs.context, device)

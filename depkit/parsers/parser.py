@@ -272,27 +272,31 @@ class Parser:
         self, sentence: Sentence, row: int, results: dict[str, np.ndarray], tags: str
     ) -> Sentence:
         words = slice(1, len(sentence) + 1)
-        symbols = {
-            name: [table.symbols[number] for number in results[name][row, words].tolist()]
-            for name, table in self.vocabulary.columns.items()
-            if name in results
-        }
-        blank = {name for name in symbols if set(getattr(sentence, name)) == {"_"}}
-        if not set(sentence.upos) | set(sentence.xpos) == {"_"}:
-            blank -= {"feats", "lemma"}
-        wanted = {"missing": blank, "keep": set(), "predict": set(symbols)}[tags]
-        columns = {
-            name: values_of(sentence, name, column)
-            for name, column in symbols.items()
-            if name != "deprel" and name in wanted and name in sentence.format.columns
-        }
+
+        def symbols(name: str) -> list[str]:
+            table = self.vocabulary.columns[name]
+            return list(map(table.symbols.__getitem__, results[name][row, words].tolist()))
+
+        wanted = {name for name in self.vocabulary.columns if name in results} - {"deprel"}
+        wanted &= set(sentence.format.columns)
+        if tags == "keep":
+            wanted = set()
+        elif tags == "missing":
+            if not (_is_blank(sentence.upos) and _is_blank(sentence.xpos)):
+                wanted -= {"feats", "lemma"}
+            wanted = {name for name in wanted if _is_blank(getattr(sentence, name))}
+        columns = {name: values_of(sentence, name, symbols(name)) for name in sorted(wanted)}
         if "head" not in results:
             return sentence.with_columns(columns) if columns else sentence
         if "arc" in results:
             sure = (results[name][row, words].tolist() for name in ("arc", "label"))
             columns["misc"] = with_probabilities(sentence.column("misc"), *sure)
         heads = results["head"][row, words].tolist()
-        return sentence.with_tree(heads, symbols["deprel"], columns)
+        return sentence.with_tree(heads, symbols("deprel"), columns)
+
+
+def _is_blank(column: list[str]) -> bool:
+    return column.count("_") == len(column)
 
 
 def check_tags(sentence: Sentence, inputs: Inputs) -> None:

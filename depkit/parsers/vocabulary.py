@@ -53,7 +53,7 @@ class Vocabulary:
         """A form's characters, the middle of a very long one left out; never empty."""
         if len(form) > LONGEST_WORD:
             form = form[: LONGEST_WORD // 2] + form[-LONGEST_WORD // 2 :]
-        return [self.characters.get(character) for character in form] or [UNKNOWN]
+        return list(map(self.characters.get, form)) or [UNKNOWN]
 
     def to_json(self) -> dict[str, object]:
         """Plain data for `from_json`."""
