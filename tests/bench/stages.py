@@ -138,8 +138,9 @@ def tokenizing(bench: Bench) -> Iterator[Row]:
 
     flops = flops_of(segment(stage_of(bench, True).parser.tokenizer))
     action = segment(parser.tokenizer)
+    precision = str(parser.tokenizer.precision).removeprefix("torch.")
     yield held_against(
-        bench, "tokenizing", "tokens and sentences", "float32", action, flops, step=False
+        bench, "tokenizing", "tokens and sentences", precision, action, flops, step=False
     )
     read = timed(lambda: exhaust(parser.read(bench.text, "text")), bench.device)
     found = in_turn(bench.runs, {"read": read})
@@ -208,7 +209,7 @@ def score_all(stage: Stage) -> Action:
     @torch.inference_mode()
     def call(batch: Batch) -> None:
         scores = parser.score(batch)
-        best_values(scores.label_at(batch.head.clamp(min=0)))
+        best_values(scores.label_at(torch.zeros_like(batch.word)))
         for column in scores.columns.values():
             best_values(column)
 
