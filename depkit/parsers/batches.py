@@ -185,16 +185,16 @@ def _characters(forms: Iterable[str], vocabulary: Vocabulary) -> tuple[np.ndarra
     return characters, sizes
 
 
-def make_batch(data: Dataset, sentences: np.ndarray, exact: bool = False) -> Batch:
+def make_batch(data: Dataset, sentences: np.ndarray) -> Batch:
     """The batch of some of a dataset's sentences, given by number.
 
     What the host knows (sizes, distinct forms) is worked out there and sent once, so that
-    a GPU is never waited for. Numbers of forms are rounded up and, unless it is to be exact, the
-    length, as kernels are built anew for every shape.
+    a GPU is never waited for. Lengths and numbers of forms are rounded up, as kernels are
+    built anew for every shape.
     """
     device = data.word.device
     sizes, starts = data.sizes[sentences], data.starts[sentences]
-    length = int(sizes.max()) if exact else rounded_length(int(sizes.max()))
+    length = rounded_length(int(sizes.max()))
     place = np.arange(length)
     index = np.where(place < sizes[:, None], starts[:, None] + place, 0)
     groups: list[tuple[int, int]] = []
@@ -260,40 +260,36 @@ def rounded_length(length: int) -> int:
     return -(-length // step) * step
 
 
-def sorted_batches(sizes: np.ndarray, tokens: int) -> list[np.ndarray]:
-    """Sentence numbers in batches of at most `tokens` padded tokens, shortest first.
-
-    sizes: [sentences]. With as little padding as there can be: each batch has the next longer
-    sentences, whatever their lengths. A sentence longer than `tokens` is a batch of its own.
-    """
-    order = np.argsort(sizes, kind="stable")
-    starts = [0]
-    for place, size in enumerate(sizes[order].tolist()):
-        if place > starts[-1] and (place + 1 - starts[-1]) * size > tokens:
-            starts.append(place)
-    return np.split(order, starts[1:]) if len(order) else []
-
-
 def length_batches(
-    sizes: np.ndarray, tokens: int, random: np.random.Generator | None = None
+    sizes: np.ndarray,
+    tokens: int,
+    random: np.random.Generator | None = None,
+    filled: bool = False,
 ) -> list[np.ndarray]:
     """Sentence numbers in batches of similar length, of at most `tokens` padded tokens.
 
     sizes: [sentences]. Batches of a length are equally large, and what is left over joins
-    the next length, so that few shapes occur. A sentence longer than `tokens` is a batch of
-    its own. With `random`, sentences are mixed and the batches come in random order;
-    without, shortest first.
+    the next length, so that few shapes occur: kernels are kept for each. A sentence longer than
+    `tokens` is a batch of its own. With `random`, sentences are mixed and the batches come in
+    random order; without, shortest first. filled: the last batch has no shape of its own, either,
+    for it holds some of its sentences twice or more.
     """
     order = np.arange(len(sizes)) if random is None else random.permutation(len(sizes))
     rounded = np.array([rounded_length(size) for size in sizes.tolist()], dtype=np.int64)
     batches: list[np.ndarray] = []
-    rest = order[:0]
+    rest, size = order[:0], 0
     for length in np.unique(rounded).tolist():
-        rest = np.concatenate((rest, order[rounded[order] == length]))
+        longest = order[rounded[order] == length]
+        # one of them comes first, so that no batch has only shorter ones, and another shape
+        rest = np.concatenate((longest[:1], rest, longest[1:]))
         size = max(1, tokens // length)
         full = len(rest) // size * size
         batches += list(rest[:full].reshape(-1, size))
         rest = rest[full:]
+    if filled and batches and len(rest):
+        while size // 2 >= len(rest):
+            size //= 2
+        rest = np.resize(rest, size)
     if len(rest):
         batches.append(rest)
     if random is not None:

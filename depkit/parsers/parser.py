@@ -108,12 +108,12 @@ class Parser:
 
     def scores_of(self, prepared: Any, numbers: np.ndarray) -> Scores:
         """The scores of some of the prepared sentences."""
-        return self.score(make_batch(prepared, numbers, exact=True))
+        return self.score(make_batch(prepared, numbers))
 
     def tag_scores_of(self, prepared: Any, numbers: np.ndarray) -> dict[str, Tensor]:
         """The scores of their other columns alone, [batch, length, value] each."""
         with mixed(self.device, self.precision):
-            return self.network.tag_scores(make_batch(prepared, numbers, exact=True))
+            return self.network.tag_scores(make_batch(prepared, numbers))
 
     @property
     def workers(self) -> int:

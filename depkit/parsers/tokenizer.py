@@ -87,7 +87,7 @@ class Tokenizer:
             ]
         )
         labels = np.zeros((2, len(numbers)), dtype=np.int8)
-        for rows in length_batches(windows[:, 1] - windows[:, 0], BATCH_CHARACTERS):
+        for rows in length_batches(windows[:, 1] - windows[:, 0], BATCH_CHARACTERS, filled=True):
             begin, end, low, high = windows[rows].T
             characters, sizes = pad(
                 [numbers[slice(*each)] for each in zip(begin, end, strict=True)]

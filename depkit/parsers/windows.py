@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.batches import layout, sorted_batches
+from depkit.parsers.batches import layout, length_batches
 from depkit.parsers.device import out_of_memory
 
 FIRST_WINDOW = 1_000  # words read before the first batch is computed; later windows are larger
@@ -89,7 +89,7 @@ class _Window(Generic[T]):
         # the largest first, so that no worker is left with one at the end
         self.batches = [
             executor.submit(self._compute, prepared, analyse, numbers)
-            for numbers in sorted_batches(sizes, batch_tokens)[::-1]
+            for numbers in length_batches(sizes, batch_tokens, filled=True)[::-1]
         ]
 
     def done(self) -> bool:

@@ -22,7 +22,6 @@ from depkit.parsers.batches import (
     encode,
     length_batches,
     make_batch,
-    sorted_batches,
 )
 from depkit.parsers.device import best_precision, mixed
 from depkit.parsers.ensemble import Ensemble
@@ -74,7 +73,7 @@ def stage_of(bench: Bench, counted: bool = False) -> Stage:
     if parser.config.inputs.char:
         data = replace(data, form_vectors=form_vectors(parser, data))
     tokens = CPU_TOKENS if parser.device.type == "cpu" else GPU_TOKENS
-    batches = [make_batch(data, each, exact=True) for each in sorted_batches(data.sizes, tokens)]
+    batches = [make_batch(data, each) for each in length_batches(data.sizes, tokens, filled=True)]
     return Stage(parser, data, batches)
 
 
@@ -157,7 +156,7 @@ def batching(bench: Bench) -> Iterator[Row]:
     measures = {
         "numbers": timed(lambda: laid_out(bench, stage.parser), bench.device),
         "padded batches": timed(
-            lambda: [make_batch(stage.data, each, exact=True) for each in numbers], bench.device
+            lambda: [make_batch(stage.data, each) for each in numbers], bench.device
         ),
     }
     for name, runs in in_turn(bench.runs, measures).items():

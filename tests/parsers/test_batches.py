@@ -1,9 +1,6 @@
 """Batches hold every sentence once, in few shapes, and say what the sentences say."""
 
-from itertools import pairwise
-
 import numpy as np
-import pytest
 import torch
 
 from depkit.corpus.sentence import new_sentence
@@ -13,7 +10,6 @@ from depkit.parsers.batches import (
     length_batches,
     make_batch,
     rounded_length,
-    sorted_batches,
 )
 from depkit.parsers.config import Inputs, ParserConfig
 from depkit.parsers.vocabulary import LONGEST_WORD, ROOT, UNKNOWN, build_vocabulary
@@ -32,32 +28,46 @@ SENTENCES = [
 ]
 
 
+def shapes_of(sizes, batches):
+    return [(len(batch), rounded_length(int(sizes[batch].max()))) for batch in batches]
+
+
 def test_batches_hold_each_sentence_once_within_the_limit():
     sizes = np.random.default_rng(0).integers(2, 90, 500)
     for random in (None, np.random.default_rng(1)):
         batches = length_batches(sizes, 300, random)
         assert sorted(np.concatenate(batches).tolist()) == list(range(500))
-        for batch in batches:
-            padded = rounded_length(int(sizes[batch].max())) * len(batch)
-            assert padded <= 300
-        shapes = {(len(b), rounded_length(int(sizes[b].max()))) for b in batches}
-        assert len(shapes) < 40
+        assert all(number * length <= 300 for number, length in shapes_of(sizes, batches))
+        assert len(set(shapes_of(sizes, batches))) < 40
 
 
-def test_sorted_batches_are_the_fewest_in_order():
-    sizes = np.random.default_rng(0).integers(2, 90, 500)
-    batches = sorted_batches(sizes, 300)
-    order = np.concatenate(batches)
-    assert sorted(order.tolist()) == list(range(500))
-    assert (np.diff(sizes[order]) >= 0).all()
-    for batch, following in pairwise(batches):
-        assert sizes[batch].max() * len(batch) <= 300 < sizes[following[0]] * (len(batch) + 1)
-    assert sorted_batches(sizes[:0], 300) == []
+def test_all_windows_of_a_text_have_batches_of_the_same_few_shapes():
+    random = np.random.default_rng(0)
+    shapes, filling = set(), 0
+    for _ in range(40):
+        sizes = 2 + random.geometric(1 / 14, 400)
+        batches = length_batches(sizes, 300, filled=True)
+        *whole, last = shapes_of(sizes, batches)
+        assert all(number == 300 // length for number, length in whole)
+        assert last[0] * last[1] <= 300
+        shapes |= {*whole, last}
+        numbers = np.concatenate(batches)
+        assert set(numbers.tolist()) == set(range(400))
+        filling += len(numbers) - 400
+        order = [length for _, length in whole]
+        assert order == sorted(order)
+    assert len(shapes) < 60
+    assert filling / 40 < 5
 
 
-@pytest.mark.parametrize("batches_of", [length_batches, sorted_batches])
-def test_a_long_sentence_is_a_batch_of_its_own(batches_of):
-    batches = batches_of(np.array([5, 1000, 5]), 100)
+def test_few_sentences_are_not_filled_up():
+    assert [batch.tolist() for batch in length_batches(np.array([5, 9, 5]), 1000, filled=True)] == [
+        [1, 0, 2]
+    ]
+
+
+def test_a_long_sentence_is_a_batch_of_its_own():
+    batches = length_batches(np.array([5, 1000, 5]), 100)
     assert [1] in [batch.tolist() for batch in batches]
 
 
