@@ -1,6 +1,7 @@
 """Windows of sentences: order, how far ahead is read, errors on whichever thread they occur."""
 
 import threading
+from concurrent.futures import wait
 
 import numpy as np
 import pytest
@@ -77,35 +78,50 @@ def test_the_first_window_waits_for_no_other(workers):
     assert sum(map(len, read)) < 20 + 11
 
 
-def test_what_is_computed_is_not_held_up_by_what_is_yet_to_be_read():
-    computed = threading.Semaphore(0)
+def window_ends():
+    """How many sentences there are up to the end of each window."""
+    ends, words, limit = [0], 0, 20
+    for number, sentence in enumerate(SENTENCES, 1):
+        words += len(sentence)
+        if words >= limit:
+            ends.append(number)
+            words, limit = 0, min(2 * limit, 100)
+    return ends
+
+
+def test_what_is_computed_is_not_held_up_by_what_is_yet_to_be_read(monkeypatch):
+    made = []
+    make = windows._Window.__init__
+    monkeypatch.setattr(
+        windows._Window, "__init__", lambda self, *given: made.append(self) or make(self, *given)
+    )
+    before, end, following = window_ends()[9:12]
+    middle = (end + following) // 2
+    gate = threading.Event()
     used = 0
 
-    def announced(prepared, numbers, batch):
-        try:
-            return forms(prepared, numbers, batch)
-        finally:
-            computed.release()
+    def held(prepared, numbers, batch):
+        if SENTENCES.index(batch[0]) >= before:
+            assert gate.wait(10)
+        return forms(prepared, numbers, batch)
 
     def slow():
-        """Waits, in the middle of a window, until the windows before are computed."""
-        batches = 0
         for number, sentence in enumerate(SENTENCES):
-            if number == 150:
-                while computed.acquire(timeout=0.5):
-                    batches += 1
-                assert batches > 4
+            if number == middle:
+                assert used == before
+                gate.set()
+                wait(made[-1].batches)
+            if number == middle + 1:  # one sentence later what is computed has been used
+                assert used == end
             yield sentence
-            if number == 151:  # one sentence later all of these have been used
-                assert used > 100
 
-    for _ in run(slow(), analyse=announced, workers=2):
+    for _ in run(slow(), analyse=held, workers=2):
         used += 1
     assert used == len(SENTENCES)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_error_in_a_batch_is_raised_here(workers):
+def test_an_error_in_a_batch_comes_after_the_windows_before(workers):
     def broken(prepared, numbers, batch):
         if any(sentence.form[0] == "w100" for sentence in batch):
             raise KeyError("w100")
@@ -113,15 +129,33 @@ def test_an_error_in_a_batch_is_raised_here(workers):
 
     found = []
     with pytest.raises(KeyError, match="w100"):
-        found += run(analyse=broken, workers=workers)
-    assert ("w0",) in found or not found
+        for each in run(analyse=broken, workers=workers):
+            found.append(each)
+    last = max(end for end in window_ends() if end <= 100)
+    assert found == [(sentence.form[0],) for sentence in SENTENCES[:last]] != []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_in_reading_comes_after_all_that_was_read(workers):
+    def broken():
+        yield from SENTENCES[:100]
+        raise KeyError("the next line")
+
+    found = []
+    with pytest.raises(KeyError, match="the next line"):
+        for each in run(broken(), workers=workers):
+            found.append(each)
+    assert found == [(sentence.form[0],) for sentence in SENTENCES[:100]]
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_what_was_set_is_set_back(workers):
+def test_torch_has_its_threads_while_results_are_used(workers):
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
+        one, other = run(workers=workers), run(workers=workers)
+        for _ in zip(one, other, strict=True):
+            assert torch.get_num_threads() == 2
         results = run(workers=workers)
         next(results)
         results.close()  # as a reader that has seen enough
@@ -148,3 +182,26 @@ def test_a_batch_that_does_not_fit_is_split():
 
     with pytest.raises(MemoryError, match=r"a sentence of \d+ words does not fit in memory"):
         list(run(analyse=no_memory))
+
+
+@pytest.mark.parametrize("workers", [2, 5])
+def test_a_sentence_that_fits_alone_is_computed_alone(workers):
+    computing, most = 0, 0
+    lock = threading.Lock()
+
+    def room_for_one(prepared, numbers, batch):
+        nonlocal computing, most
+        with lock:
+            computing += 1
+            most = max(most, computing)
+            alone = computing == 1
+        try:
+            if not alone or len(batch) > 1:
+                raise MemoryError
+            return forms(prepared, numbers, batch)
+        finally:
+            with lock:
+                computing -= 1
+
+    found = list(run(SENTENCES[:60], analyse=room_for_one, workers=workers))
+    assert found == [(sentence.form[0],) for sentence in SENTENCES[:60]]
