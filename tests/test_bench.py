@@ -1,4 +1,4 @@
-"""The benchmarks' own arithmetic, and that each entry is there; no test looks at a clock."""
+"""The benchmarks' own arithmetic, and that each entry is there; how long it takes is not asked."""
 
 import json
 import sys
@@ -144,7 +144,7 @@ def test_every_stage_has_its_rows(bench):
     assert {row.entry for row in rows} == set(names)
     assert {row.name for row in rows if row.step} == {
         "with_tree and writing", "raw text to sentences", "numbers", "padded batches",
-        "arcs, labels, tags", "mst, the model's scores",
+        "arcs, labels, tags", "trees as in parsing, the model's scores",
     }  # fmt: skip
     assert all(row.flops and row.limit for row in rows if row.entry in ("scoring", "backward"))
     assert json.loads(json.dumps([row.figures() for row in rows]))

@@ -1,5 +1,7 @@
 """BiLSTM encoder (Dozat and Manning 2017): layers of `nn.LSTM`, dropout between and inside them."""
 
+import warnings
+
 import torch
 from torch import Tensor, nn
 
@@ -44,8 +46,10 @@ def _outputs(lstm: nn.LSTM, x: Tensor, recurrent: Tensor | None) -> Tensor:
     first = x.new_zeros(1, len(x), lstm.hidden_size)
     weights: list[Tensor] = [*lstm.all_weights[0]]
     weights[1] = recurrent
-    # biases, one layer, no dropout between layers, training, one direction, batch first
-    return torch.lstm(x, (first, first), weights, True, 1, 0.0, True, False, True)[0]
+    with warnings.catch_warnings():  # cuDNN's, that it copies the weights together for each call
+        warnings.filterwarnings("ignore", "RNN module weights are not part of")
+        # biases, one layer, no dropout between layers, training, one direction, batch first
+        return torch.lstm(x, (first, first), weights, True, 1, 0.0, True, False, True)[0]
 
 
 class BiLSTMLayer(nn.Module):

@@ -280,7 +280,7 @@ def length_batches(
     rest, size = order[:0], 0
     for length in np.unique(rounded).tolist():
         longest = order[rounded[order] == length]
-        # one of them comes first, so that no batch has only shorter ones, and another shape
+        # one of them comes first: the first batch has not only shorter ones, and another shape
         rest = np.concatenate((longest[:1], rest, longest[1:]))
         size = max(1, tokens // length)
         full = len(rest) // size * size

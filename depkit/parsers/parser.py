@@ -38,8 +38,10 @@ T = TypeVar("T")
 class Parser:
     """A graph parser on a device.
 
-    network: in evaluation mode when it parses. threads: how many batches are parsed at a time
-    on a CPU. tokenizer: None if the parser's treebank had no text to learn it from.
+    network: in evaluation mode when it parses. precision: of its matrix products; on a CPU `load`
+    keeps their weights in it, so load the model again for another. threads: how many batches are
+    parsed at a time on a CPU. tokenizer: None if the parser's treebank had no text to learn it
+    from.
     """
 
     config: ParserConfig
@@ -154,10 +156,11 @@ class Parser:
     ) -> Iterator[Sentence]:
         """The sentences with the parser's trees, in input order and bounded memory.
 
-        tags: "missing" fills in a sentence's tag columns that are all `_` (FEATS and LEMMA,
-        which may well be empty, only where UPOS and XPOS are too), "keep" leaves all tags
-        alone, "predict" overwrites them. batch_tokens: how many padded words are scored at
-        once, by default what suits the device; a batch that does not fit in memory is split.
+        They are read ahead, two windows of some 20,000 words at most. tags: "missing" fills in
+        a sentence's tag columns that are all `_` (FEATS and LEMMA, which may well be empty, only
+        where UPOS and XPOS are too), "keep" leaves all tags alone, "predict" overwrites them.
+        batch_tokens: how many padded words are scored at once, by default what suits the device; a
+        batch that does not fit in memory is split.
         algorithm, root: instead of the model's own (see `config.Decoder`). context: the
         contextual vectors of each sentence, w0's first, [1 + words, layers, width]; needed by a
         parser that reads ELMo features. probabilities: "local" writes those of each word's head

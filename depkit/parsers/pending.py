@@ -1,7 +1,8 @@
 """What a batch's scores come to: heads, labels, tags, probabilities.
 
 In three steps, `launch`, `Pending.settle`, `Pending.finish`, none of which waits for more of a GPU
-than it has to know, so that the GPU has other batches to do while the host makes trees of this one.
+than it has to know: where several threads have a batch each, the GPU has others to do while the
+host makes trees of this one.
 """
 
 from collections.abc import Mapping
@@ -140,7 +141,7 @@ class Pending:
         scores, decoding = self.scores, self.decoding
         found = self.arriving.arrays()
         settled, logs = found.pop("settled"), found.pop("logs")
-        heads = _completed(found["head"], settled, logs, self.words, decoding)
+        heads = completed(found["head"], settled, logs, self.words, decoding)
         at_heads = send(torch.from_numpy(heads.astype(np.int64)), scores.arc.device)
         label = self.parser.barred(scores.label_at(at_heads), at_heads)
         labels = best_values(label)
@@ -179,9 +180,8 @@ def launch(
     """Queue a batch's scores, best heads and tags on the parser's device, and wait for nothing.
 
     sentences, words: [batch], the numbers of sentences in what is prepared, and of their words;
-    decoding: None for no trees. All batches are in one queue: behind the next batch's scores come
-    the labels of this one's trees. So nothing waits long where the order is launch(3), settle(2),
-    finish(1), launch(4), settle(3), finish(2), ...
+    decoding: None for no trees. All batches are in one queue: a batch's labels come behind the
+    scores of those that were launched before it was settled.
     """
     if decoding is None:
         columns = parser.tag_scores_of(prepared, sentences)
@@ -213,14 +213,17 @@ def best_values(scores: Tensor) -> Tensor:
     return scores.argmax(-1)
 
 
-def _completed(
+def completed(
     heads: np.ndarray,
     settled: np.ndarray,
     logs: np.ndarray,
     words: np.ndarray,
     decoding: Decoding,
 ) -> np.ndarray:
-    """The best heads, and the decoded ones of the sentences that these do not settle."""
+    """The best heads, and the decoded ones of the sentences that these do not settle.
+
+    As `best_heads` gives them, on the host; logs: the scores, words: [batch]. Raises as decode().
+    """
     rest = np.flatnonzero(~settled)
     if not rest.size:
         return heads

@@ -97,7 +97,7 @@ class Row:
     step: bool = False
 
     def figures(self) -> dict[str, Any]:
-        """What the runs say, those figures that there are; medians.
+        """What the runs say, those figures that there are; medians, but of memory the most.
 
         roofline: the share of the machine's matrix rate; times: how many times as long as the
         base it takes, with the least and the most of all pairs of runs.

@@ -72,7 +72,7 @@ def stage_of(bench: Bench, counted: bool = False) -> Stage:
     data = laid_out(bench, parser)
     if parser.config.inputs.char:
         data = replace(data, form_vectors=form_vectors(parser, data))
-    tokens = CPU_TOKENS if parser.device.type == "cpu" else GPU_TOKENS
+    tokens = CPU_TOKENS if bench.device == "cpu" else GPU_TOKENS
     batches = [make_batch(data, each) for each in length_batches(data.sizes, tokens, filled=True)]
     return Stage(parser, data, batches)
 

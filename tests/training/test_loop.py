@@ -344,6 +344,13 @@ def test_int8_parses_but_is_not_trained_on(tiny, tmp_path):
         fine_tune(parser, tiny, tmp_path / "second", epochs=1)
 
 
+def test_weights_kept_in_bfloat16_are_not_trained_on(tiny, tmp_path):
+    run(small(epochs=1), tiny, tmp_path / "first")
+    parser = depkit.load(tmp_path / "first", device="cpu", precision="bfloat16")
+    with pytest.raises(ValueError, match="precision='float32'"):
+        fine_tune(parser, tiny, tmp_path / "second", epochs=1)
+
+
 def test_a_feed_of_the_treebank_alone_is_training_without(tiny, tmp_path):
     recipe = settle(small(inputs=Inputs(word=12, char=12, word_unknown=0.5)), tiny)
     data = encode(tiny, build_vocabulary(tiny, recipe), recipe, CPU)

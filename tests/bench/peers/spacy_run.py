@@ -45,7 +45,7 @@ def rows(doc: Doc) -> Iterator[str]:
 
 def parse(model: str, file: str, output: str, processes: str) -> None:
     began, words = time.perf_counter(), 0
-    parser = spacy.load(model)
+    parser = spacy.load(model, exclude=["ner"])
     with open(output, "w", encoding="utf-8") as target:
         for doc in parser.pipe(paragraphs(file), n_process=int(processes)):
             lines = list(rows(doc))
