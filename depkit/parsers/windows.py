@@ -69,6 +69,7 @@ def _in_order(
     batch_tokens: int,
     workers: int,
 ) -> Generator[T, None, None]:
+    """As `over_windows`, on as many of torch's own threads as there are."""
     read: list[Sentence] = []
     vectors: list[np.ndarray] = []
     words, limit = 0, FIRST_WINDOW
