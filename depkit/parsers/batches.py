@@ -19,7 +19,7 @@ from depkit.parsers.vocabulary import LONGEST_WORD, PAD, ROOT, Vocabulary, symbo
 
 IGNORED = -100  # a target that counts in no loss
 _WIDTHS = (4, 8, 16, LONGEST_WORD)  # distinct forms are read in groups of so many characters
-_FORMS = 32  # groups of forms are filled up to a multiple of it
+FORMS = 32  # groups of forms are filled up to a multiple of it
 
 # starts and sizes of a batch's sentences in the dataset, and the length that they are padded to
 Cut = Callable[[np.ndarray, np.ndarray, int], PieceBatch]
@@ -247,7 +247,7 @@ def grouped_forms(
         narrow = width
         if len(members):
             rank[members] = np.arange(end, end + len(members))
-            padding = np.zeros(-len(members) % _FORMS, dtype=distinct.dtype)
+            padding = np.zeros(-len(members) % FORMS, dtype=distinct.dtype)
             chosen += [distinct[members], padding]
             end += len(members) + len(padding)
             groups.append((end, width))
@@ -271,8 +271,9 @@ def length_batches(
     sizes: [sentences]. Batches of a length are equally large, and what is left over joins
     the next length, so that few shapes occur: kernels are kept for each. A sentence longer than
     `tokens` is a batch of its own. With `random`, sentences are mixed and the batches come in
-    random order; without, shortest first. filled: the last batch has no shape of its own, either,
-    for it holds some of its sentences twice or more.
+    random order; without, shortest first. filled: what is left over at last, or is too much for
+    one batch of the next length, holds some of its sentences twice or more, so that a length has
+    no more than three shapes where there are several batches, whatever the sizes are.
     """
     order = np.arange(len(sizes)) if random is None else random.permutation(len(sizes))
     rounded = np.array([rounded_length(size) for size in sizes.tolist()], dtype=np.int64)
@@ -280,18 +281,30 @@ def length_batches(
     rest, size = order[:0], 0
     for length in np.unique(rounded).tolist():
         longest = order[rounded[order] == length]
+        shorter, size = size, max(1, tokens // length)
+        if filled and len(rest) >= size:
+            batches.append(_filled(rest, shorter, alone=not batches))
+            rest = rest[:0]
         # one of them comes first: the first batch has not only shorter ones, and another shape
         rest = np.concatenate((longest[:1], rest, longest[1:]))
-        size = max(1, tokens // length)
         full = len(rest) // size * size
         batches += list(rest[:full].reshape(-1, size))
         rest = rest[full:]
-    if filled and batches and len(rest):
-        while size // 2 >= len(rest):
-            size //= 2
-        rest = np.resize(rest, size)
+    if filled and len(rest):
+        rest = _filled(rest, size, alone=not batches)
     if len(rest):
         batches.append(rest)
     if random is not None:
         batches = [batches[i] for i in random.permutation(len(batches))]
     return batches
+
+
+def _filled(sentences: np.ndarray, size: int, alone: bool) -> np.ndarray:
+    """As many as make a batch of this size, or of its half or quarter, if that is enough.
+
+    alone: there are no other batches, so that the least that makes few shapes is the better.
+    """
+    least = 1 if alone else size // 4
+    while size // 2 >= max(least, len(sentences)):
+        size //= 2
+    return np.resize(sentences, size)

@@ -49,15 +49,28 @@ def test_all_windows_of_a_text_have_batches_of_the_same_few_shapes():
         batches = length_batches(sizes, 300, filled=True)
         *whole, last = shapes_of(sizes, batches)
         assert all(number == 300 // length for number, length in whole)
-        assert last[0] * last[1] <= 300
+        assert last[0] in parts_of(300 // last[1])
         shapes |= {*whole, last}
         numbers = np.concatenate(batches)
         assert set(numbers.tolist()) == set(range(400))
         filling += len(numbers) - 400
         order = [length for _, length in whole]
         assert order == sorted(order)
-    assert len(shapes) < 60
-    assert filling / 40 < 5
+    assert len(shapes) < 50
+    assert filling / 40 < 6
+
+
+def parts_of(size: int) -> set[int]:
+    return {size, size // 2, size // 2 // 2}
+
+
+def test_a_jump_in_lengths_makes_no_other_shapes():
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        sizes = random.choice([3, 4, 30, 31, 100, 290, 400], size=random.integers(20, 200))
+        batches = length_batches(sizes, 300, filled=True)
+        assert set(np.concatenate(batches).tolist()) == set(range(len(sizes)))
+        assert all(n in parts_of(max(1, 300 // m)) for n, m in shapes_of(sizes, batches))
 
 
 def test_few_sentences_are_not_filled_up():

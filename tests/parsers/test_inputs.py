@@ -11,7 +11,7 @@ from depkit.parsers.batches import encode, make_batch
 from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.config import ConfigError, Context, Encoder, Inputs, ParserConfig, Scorer
 from depkit.parsers.config import Vectors as VectorSettings
-from depkit.parsers.form_cache import FormCache
+from depkit.parsers.form_cache import FormCache, _pieces
 from depkit.parsers.inputs import part_sizes
 from depkit.parsers.vocabulary import PAD, ROOT, SPECIAL, UNKNOWN, Table, build_vocabulary
 
@@ -137,3 +137,15 @@ def test_the_cache_of_words_begins_anew_when_it_is_full(tiny, monkeypatch):
     torch.testing.assert_close(
         vectors_of(network, replace(data, form_vectors=first))[0], vectors_of(network, data)[0]
     )
+
+
+def test_characters_are_read_in_pieces_of_few_sizes():
+    random = np.random.default_rng(0)
+    for _ in range(50):
+        ends = (32 * random.integers(1, 40, 4)).cumsum().tolist()
+        groups = list(zip(ends, (4, 8, 16, 32), strict=True))
+        pieces = list(_pieces(groups))
+        assert {end - start for start, end, _ in pieces} <= {32, 64, 128, 256}
+        assert [start for start, _, _ in pieces] == [0, *(end for _, end, _ in pieces[:-1])]
+        assert [(end, width) for _, end, width in pieces if end in ends] == groups
+        assert pieces[-1][1] == ends[-1]
