@@ -27,6 +27,7 @@ from depkit.parsers.reading import find_segment, read_input
 from depkit.parsers.tokenizer import Tokenizer
 from depkit.parsers.vocabulary import Vocabulary, values_of
 from depkit.parsers.windows import Analyse, Prepare, over_windows
+from depkit.trees.decode import decode
 
 CPU_TOKENS = 1_200  # so many fit the caches, and are a fifth faster than 4,000
 GPU_TOKENS = 4_000
@@ -253,8 +254,6 @@ class Parser:
 
         arc: [batch, dependent, head]; words: [batch], how many.
         """
-        from depkit.trees.decode import decode  # brings numba in
-
         scores = arc.log_softmax(-1).cpu().numpy()
         return decode(scores, words, decoding.algorithm, decoding.single_root)
 

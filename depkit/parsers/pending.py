@@ -16,6 +16,7 @@ from torch import Tensor
 from depkit.parsers.batches import send
 from depkit.parsers.biaffine import Scores
 from depkit.parsers.probabilities import chosen_probabilities, head_marginals
+from depkit.trees.decode import decode
 
 if TYPE_CHECKING:
     from depkit.parsers.parser import Parser
@@ -227,8 +228,6 @@ def completed(
     rest = np.flatnonzero(~settled)
     if not rest.size:
         return heads
-    from depkit.trees.decode import decode  # brings numba in
-
     choice = decoding.algorithm, decoding.single_root
     try:
         decoded = decode(logs[rest], words[rest], *choice)

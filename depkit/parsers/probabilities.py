@@ -11,6 +11,7 @@ from torch import Tensor
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence
+from depkit.trees.marginals import batch_marginals
 
 KINDS = ("", "local", "marginal")
 # Words that marginals are computed for. Of 1,600 words they take 10 s (80 s where scores are very
@@ -37,8 +38,6 @@ def head_marginals(
     probability is proportional to exp(sum of its arcs' scores / temperature); see
     `trees.marginals`. Returns [batch, length].
     """
-    from depkit.trees.marginals import batch_marginals  # brings numba in
-
     marginals = batch_marginals(arc.cpu().double().numpy() / temperature, words, single_root)
     return np.take_along_axis(marginals, heads[..., None], -1)[..., 0]
 

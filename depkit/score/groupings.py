@@ -14,6 +14,7 @@ from depkit.score import structure
 from depkit.score.bins import EACH, NONE, ROOT, each, parse_bins
 from depkit.score.relations import base
 from depkit.score.words import Comparison, Words
+from depkit.trees.shape import nonprojective_arcs
 
 
 class Groups(NamedTuple):
@@ -100,8 +101,6 @@ def _direction(words: Comparison, which: Words) -> Groups:
 
 
 def _projectivity(words: Comparison, which: Words) -> Groups:
-    from depkit.trees.shape import nonprojective_arcs  # brings numba in
-
     head = np.maximum(which.head, 0)
     ends = zip(words.starts[:-1].tolist(), words.starts[1:].tolist(), strict=True)
     crossing = np.concatenate([nonprojective_arcs(head[start:end]) for start, end in ends])

@@ -72,13 +72,11 @@ def maximum_arborescence(score: np.ndarray, single_root: bool, head: np.ndarray)
 def arc_rows(score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The rows of the single words: [word, source] arc scores, and the word each arc enters."""
     size = len(score)
-    row = np.empty((size, size), np.float64)
+    row = score.astype(np.float64)
     target = np.empty((size, size), np.int32)
-    for word in range(1, size):
-        for source in range(size):
-            row[word, source] = score[word, source]
-            target[word, source] = word
+    for word in range(size):
         row[word, word] = -np.inf
+        target[word] = word
     return row, target
 
 
@@ -93,13 +91,11 @@ def best_source(row: np.ndarray, single_root: bool) -> int:
     the root is chosen only where there is no other, and the tree found has the fewest possible:
     one, or no tree with a single root exists. No large constant takes part.
     """
-    best, best_score = NONE, -np.inf
-    for source in range(1, row.size):
-        if row[source] > best_score:
-            best, best_score = source, row[source]
-    if (best == NONE or not single_root) and row[0] > best_score:
-        best = 0
-    return best
+    if row.size > 1:
+        best = 1 + int(row[1:].argmax())
+        if row[best] > -np.inf and (single_root or row[best] >= row[0]):
+            return best
+    return 0 if row[0] > -np.inf else NONE
 
 
 @compiled
@@ -119,24 +115,41 @@ def contract(
     the difference of the two. O(n len(cycle)).
     """
     kept = row_of[cycle[0]]
-    chosen_score = row[kept, source[cycle[0]]]
-    for node in range(component.size):
-        row[kept, node] -= chosen_score
+    best = row[kept]
+    best -= best[source[cycle[0]]]
     for i in range(1, cycle.size):
         merged = row_of[cycle[i]]
         chosen_score = row[merged, source[cycle[i]]]
-        for node in range(component.size):
-            value = row[merged, node] - chosen_score
-            if value > row[kept, node]:
-                row[kept, node] = value
-                target[kept, node] = target[merged, node]
+        take_better(best, target[kept], row[merged], target[merged], chosen_score)
     row_of[name] = kept
     for i in range(cycle.size):
         parent[cycle[i]] = name
-    for node in range(component.size):
-        if parent[component[node]] == name:
-            component[node] = name
-            row[kept, node] = -np.inf
+    within = parent[component] == name
+    component[within] = name
+    best[within] = -np.inf
+
+
+@compiled
+def take_better(
+    best: np.ndarray, word: np.ndarray, row: np.ndarray, target: np.ndarray, less: float
+) -> None:
+    """Where an arc of a row, worth so much less, is better than the best, let it take its place."""
+    for node in range(best.size):
+        value = row[node] - less
+        if value > best[node]:
+            best[node] = value
+            word[node] = target[node]
+
+
+@take_better.as_arrays
+def take_better_at_once(
+    best: np.ndarray, word: np.ndarray, row: np.ndarray, target: np.ndarray, less: float
+) -> None:
+    """The same, for the interpreter."""
+    value = row - less
+    better = value > best
+    best[better] = value[better]
+    word[better] = target[better]
 
 
 @compiled

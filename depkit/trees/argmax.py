@@ -12,10 +12,10 @@ def are_scores(score: np.ndarray) -> bool:
     score: [n + 1, n + 1] (dependent, head).
     """
     for dependent in range(1, len(score)):
-        for head in range(len(score)):
-            # Put this way round, NaN fails it too.
-            if not score[dependent, head] < np.inf and head != dependent:
-                return False
+        before, after = score[dependent, :dependent], score[dependent, dependent + 1 :]
+        # Put this way round, NaN fails it too.
+        if not before.max() < np.inf or (after.size and not after.max() < np.inf):
+            return False
     return True
 
 
@@ -27,12 +27,13 @@ def best_heads(score: np.ndarray, head: np.ndarray) -> bool:
     a head that is not forbidden (-inf).
     """
     for dependent in range(1, len(score)):
-        best, best_score = -1, -np.inf
-        for candidate in range(len(score)):
-            value = score[dependent, candidate]
-            if value > best_score and candidate != dependent:
-                best, best_score = candidate, value
-        if best < 0:
+        row = score[dependent]
+        best = row[:dependent].argmax()
+        if dependent + 1 < row.size:
+            after = dependent + 1 + row[dependent + 1 :].argmax()
+            if row[after] > row[best]:
+                best = after
+        if row[best] == -np.inf:
             return False
         head[dependent - 1] = best
     return True

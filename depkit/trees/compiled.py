@@ -1,71 +1,56 @@
-"""One decorator for every kernel: compiled, nogil, and cached where a cache can be kept.
+"""One decorator for every kernel: compiled at its first call, or run as the Python that it is."""
 
-A kernel is never compiled with parallel=True: threads over sentences come from the caller, so
-no numba threading layer is loaded, and nothing here clashes with torch's own threads.
-"""
-
-import hashlib
-from collections.abc import Callable
-from contextlib import suppress
-from functools import cache
-from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
-
-import numba
-from numba.core.caching import FunctionCache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property, update_wrapper
+from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_interpreting = ContextVar("interpreting", default=False)
 
-def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """numba.njit(cache=True, nogil=True), except that a cache out of reach is no error.
 
-    numba raises RuntimeError on decoration when no cache directory can be written, and OSError
-    or an unpickling error on the first call when a cache file cannot be read, written or
-    trusted. The kernel is then compiled for this process only.
+class Kernel(Generic[P, R]):
+    """A function that numba compiles when it is first called.
+
+    Loading numba takes longer than loading all else that a parser needs, so it is loaded by
+    nothing but such a call. Kernels call each other, compiled or not.
     """
-    dispatcher: Any = numba.njit(nogil=True)(function)
-    # Without a cache the dispatcher keeps the null cache it was born with.
-    with suppress(RuntimeError, OSError):
-        dispatcher._cache = ForgivingCache(function)
-    return cast(Callable[P, R], dispatcher)
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        self.function = self.interpreted = function
+        update_wrapper(self, function)
+
+    def as_arrays(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Decorates what the interpreter is to run in place of a kernel that is one long loop."""
+        self.interpreted = function
+        return function
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """The compiled function."""
+        from depkit.trees.jit import make_dispatcher
+
+        return make_dispatcher(self.function)
+
+    def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
+        if _interpreting.get():
+            return self.interpreted(*arguments, **named)
+        result: R = self.dispatcher(*arguments, **named)
+        return result
 
 
-class ForgivingCache(FunctionCache):
-    """numba's cache of one function: a failure is a miss, and what made it fail is dropped."""
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled function for a signature, None when not cached or not readable."""
-        # A damaged pickle may raise anything at all.
-        with suppress(Exception):
-            return super().load_overload(sig, target_context)
-        self.forget()
-        return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Save the compiled function for a signature, if possible."""
-        # numba writes the index before the code: after a failure the two may disagree.
-        with suppress(Exception):
-            super().save_overload(sig, data)
-            return
-        self.forget()
-
-    def forget(self) -> None:
-        """Empty the index, so that the next save starts from a sound one."""
-        with suppress(Exception):
-            self.flush()
-
-    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        # numba looks only at the file of the function itself, and would run old code of a
-        # kernel it calls after that kernel's file was edited or upgraded.
-        return (*super()._index_key(sig, codegen), source_digest())
+compiled = Kernel
 
 
-@cache
-def source_digest() -> str:
-    """A digest of the sources of all kernels, which call each other across files."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+@contextmanager
+def interpreted() -> Iterator[None]:
+    """Inside it the kernels that this thread calls run as Python, a hundred times slower at loops
+    over numbers, and not so much slower at operations on whole arrays."""
+    token = _interpreting.set(True)
+    try:
+        yield
+    finally:
+        _interpreting.reset(token)

@@ -1,18 +1,21 @@
 """From arc scores to heads, a padded batch at a time."""
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from depkit.trees.arborescence import maximum_arborescence
 from depkit.trees.argmax import are_scores, best_heads
-from depkit.trees.compiled import compiled
+from depkit.trees.compiled import compiled, interpreted
 from depkit.trees.projective import maximum_projective_tree
 from depkit.trees.shape import crossing, is_tree
 
 ALGORITHMS = ("argmax", "mst", "eisner")
 DECODED, NOT_SCORES, NO_TREE = 0, 1, 2
+FEW = 1_000_000  # arcs; so many take the interpreter less time than loading numba
 
 
 def decode(
@@ -32,7 +35,8 @@ def decode(
     single_root: exactly one child of the root; "argmax" does not look at it.
 
     Returns [batch, n_max + 1] int32, 0 for the root itself and for padding, so that the heads
-    can index any array over the same positions. threads changes the time, never the result.
+    can index any array over the same positions. threads changes the time, never the result; so
+    does whether numba has been loaded, which happens when there is much to do.
     Raises ValueError for wrong shapes, an unknown algorithm, a score of NaN or +inf, or where
     the forbidden arcs leave no tree; the last two name the sentence's index in the batch.
     """
@@ -42,6 +46,7 @@ def decode(
         raise ValueError(f"threads is {threads}, not 1 or more")
     score = score_array(scores)
     length = length_array(lengths, score)
+    few = algorithm != "eisner" and int(((length + 1) ** 2).sum()) < FEW
     heads = np.zeros(score.shape[:2], np.int32)
     outcome = np.zeros(len(score), np.int8)  # [batch]
 
@@ -55,7 +60,8 @@ def decode(
 
     starts, stops = even_parts(length, threads)
     if threads == 1:
-        decode_part(starts[0], stops[0])
+        with interpreted() if few and "numba" not in sys.modules else nullcontext():
+            decode_part(starts[0], stops[0])
     else:
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(decode_part, starts, stops))

@@ -1,14 +1,19 @@
 """Decoding against brute force over all trees, and against a textbook decoder further up."""
 
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import pytest
 from all_trees import tree_scores, trees
 
-from depkit.trees.decode import decode
+from depkit.trees.compiled import interpreted
+from depkit.trees.decode import FEW, decode
 from depkit.trees.shape import is_projective, is_tree
 
+Run = Callable[[], AbstractContextManager[None]]
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 DRAWS: dict[str, Draw] = {
     "normal": lambda rng, shape: rng.normal(size=shape),
@@ -38,7 +43,13 @@ def score_of(score: np.ndarray, heads: np.ndarray) -> float:
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("algorithm", ["mst", "eisner"])
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
-def test_brute_force(draw: Draw, algorithm: str, single_root: bool) -> None:
+@pytest.mark.parametrize("run", [nullcontext, interpreted], ids=["compiled", "interpreted"])
+def test_brute_force(run: Run, draw: Draw, algorithm: str, single_root: bool) -> None:
+    with run():
+        compare_with_all_trees(draw, algorithm, single_root)
+
+
+def compare_with_all_trees(draw: Draw, algorithm: str, single_root: bool) -> None:
     rng = np.random.default_rng(7)
     for n in range(1, 6):
         for score in draw(rng, (150, n + 1, n + 1)).astype(np.float32):
@@ -297,3 +308,30 @@ def test_wrong_arguments() -> None:
     for wrong in (3, -1):
         with pytest.raises(ValueError, match=f"sentence 1: length {wrong} is not within 0..2"):
             decode(score, [2, wrong])
+
+
+@pytest.mark.parametrize("algorithm", ["mst", "argmax"])
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_the_interpreter_finds_the_same(draw: Draw, algorithm: str) -> None:
+    rng = np.random.default_rng(11)
+    for n in (1, 2, 9, 40):
+        for score in draw(rng, (20, n + 1, n + 1)).astype(np.float32):
+            outcomes = []
+            for run in (nullcontext, interpreted):
+                with run():
+                    try:
+                        outcomes.append(decode(score[None], [n], algorithm).tolist())
+                    except ValueError as error:
+                        outcomes.append(str(error))
+            assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize(("sentences", "loaded"), [(1, "False"), (1 + FEW // 101**2, "True")])
+def test_numba_is_loaded_for_many_arcs_alone(sentences: int, loaded: str) -> None:
+    program = (
+        "import sys, numpy as np; from depkit.trees.decode import decode;"
+        "scores = np.random.default_rng(0).normal(size=(1, 101, 101)).repeat("
+        f"{sentences}, 0); decode(scores, [100] * {sentences}); print('numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == (loaded, "")
