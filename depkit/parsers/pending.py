@@ -142,7 +142,9 @@ class Pending:
         scores, decoding = self.scores, self.decoding
         found = self.arriving.arrays()
         settled, logs = found.pop("settled"), found.pop("logs")
-        heads = completed(found["head"], settled, logs, self.words, decoding)
+        heads = completed(
+            found["head"], settled, logs, self.words, decoding, compile=scores.arc.is_cuda
+        )
         at_heads = send(torch.from_numpy(heads.astype(np.int64)), scores.arc.device)
         label = self.parser.barred(scores.label_at(at_heads), at_heads)
         labels = best_values(label)
@@ -220,17 +222,19 @@ def completed(
     logs: np.ndarray,
     words: np.ndarray,
     decoding: Decoding,
+    compile: bool = False,
 ) -> np.ndarray:
     """The best heads, and the decoded ones of the sentences that these do not settle.
 
-    As `best_heads` gives them, on the host; logs: the scores, words: [batch]. Raises as decode().
+    As `best_heads` gives them, on the host; logs: the scores, words: [batch]; compile: as for
+    decode(), where a GPU is so fast that the interpreter would hold it up. Raises as decode().
     """
     rest = np.flatnonzero(~settled)
     if not rest.size:
         return heads
     choice = decoding.algorithm, decoding.single_root
     try:
-        decoded = decode(logs[rest], words[rest], *choice)
+        decoded = decode(logs[rest], words[rest], *choice, compile=compile)
     except ValueError:
         decode(logs, words, *choice)  # the same error, with the sentence's number in the batch
         raise

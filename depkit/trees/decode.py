@@ -24,6 +24,7 @@ def decode(
     algorithm: str = "mst",
     single_root: bool = True,
     threads: int = 1,
+    compile: bool = False,
 ) -> np.ndarray:
     """The best heads of each sentence in a batch, exactly.
 
@@ -32,11 +33,12 @@ def decode(
     ignored, -inf forbids an arc. lengths: [batch] int, the words of each sentence.
     algorithm: "mst", the best tree; "eisner", the best projective tree; "argmax", each word's
     best head on its own, the lowest of equals, whether or not that makes a tree.
-    single_root: exactly one child of the root; "argmax" does not look at it.
+    single_root: exactly one child of the root; "argmax" does not look at it. compile: load numba,
+    if it is not, even for so few sentences that the interpreter decodes them in less time.
 
     Returns [batch, n_max + 1] int32, 0 for the root itself and for padding, so that the heads
-    can index any array over the same positions. threads changes the time, never the result; so
-    does whether numba has been loaded, which happens when there is much to do.
+    can index any array over the same positions. threads and compile change the time, never the
+    result.
     Raises ValueError for wrong shapes, an unknown algorithm, a score of NaN or +inf, or where
     the forbidden arcs leave no tree; the last two name the sentence's index in the batch.
     """
@@ -46,7 +48,8 @@ def decode(
         raise ValueError(f"threads is {threads}, not 1 or more")
     score = score_array(scores)
     length = length_array(lengths, score)
-    few = algorithm != "eisner" and int(((length + 1) ** 2).sum()) < FEW
+    few = algorithm != "eisner" and threads == 1 and int(((length + 1) ** 2).sum()) < FEW
+    interpret = few and not compile and "numba" not in sys.modules
     heads = np.zeros(score.shape[:2], np.int32)
     outcome = np.zeros(len(score), np.int8)  # [batch]
 
@@ -60,7 +63,7 @@ def decode(
 
     starts, stops = even_parts(length, threads)
     if threads == 1:
-        with interpreted() if few and "numba" not in sys.modules else nullcontext():
+        with interpreted() if interpret else nullcontext():
             decode_part(starts[0], stops[0])
     else:
         with ThreadPoolExecutor(threads) as pool:

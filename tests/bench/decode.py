@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from depkit.parsers.pending import Decoding, best_heads, completed
+from depkit.trees.compiled import interpreted
 from depkit.trees.decode import ALGORITHMS, decode
 from tests.bench.measure import Bench, Row, in_turn, timed
 
@@ -41,11 +42,13 @@ def decoding(bench: Bench) -> Iterator[Row]:
 
 
 def settle_all(batches: list[tuple[np.ndarray, np.ndarray]]) -> None:
-    """Best heads, and decoding where they are no tree."""
+    """Best heads, and decoding where they are no tree, by the interpreter: on a CPU numba is not
+    loaded for it."""
     for scores, words in batches:
         lengths = torch.from_numpy(words + 1)
         heads, settled = best_heads(torch.from_numpy(scores), lengths)
-        completed(heads.numpy(), settled.numpy(), scores, words, Decoding("mst", True))
+        with interpreted():
+            completed(heads.numpy(), settled.numpy(), scores, words, Decoding("mst", True))
 
 
 def decode_all(batches: list[tuple[np.ndarray, np.ndarray]], algorithm: str) -> None:

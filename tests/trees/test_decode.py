@@ -326,12 +326,18 @@ def test_the_interpreter_finds_the_same(draw: Draw, algorithm: str) -> None:
             assert outcomes[0] == outcomes[1]
 
 
-@pytest.mark.parametrize(("sentences", "loaded"), [(1, "False"), (1 + FEW // 101**2, "True")])
-def test_numba_is_loaded_for_many_arcs_alone(sentences: int, loaded: str) -> None:
+@pytest.mark.parametrize(
+    ("sentences", "options", "loaded"),
+    [(1, "", "False"), (1, ", compile=True", "True"), (1 + FEW // 101**2, "", "True")],
+)
+def test_numba_is_loaded_for_many_arcs_or_when_asked_for(
+    sentences: int, options: str, loaded: str
+) -> None:
     program = (
         "import sys, numpy as np; from depkit.trees.decode import decode;"
         "scores = np.random.default_rng(0).normal(size=(1, 101, 101)).repeat("
-        f"{sentences}, 0); decode(scores, [100] * {sentences}); print('numba' in sys.modules)"
+        f"{sentences}, 0); decode(scores, [100] * {sentences}{options});"
+        "print('numba' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.stdout.strip(), done.stderr) == (loaded, "")
