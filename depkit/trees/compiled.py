@@ -15,8 +15,8 @@ _interpreting = ContextVar("interpreting", default=False)
 class Kernel(Generic[P, R]):
     """A function that numba compiles when it is first called.
 
-    Loading numba takes longer than loading all else that a parser needs, so it is loaded by
-    nothing but such a call. Kernels call each other, compiled or not.
+    Loading numba and compiled kernels takes a second or more, as long as loading torch, so it is
+    left until such a call. Kernels call each other, compiled or not.
     """
 
     def __init__(self, function: Callable[P, R]) -> None:
