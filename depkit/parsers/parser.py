@@ -157,7 +157,7 @@ class Parser:
     ) -> Iterator[Sentence]:
         """The sentences with the parser's trees, in input order and bounded memory.
 
-        They are read ahead, two windows of some 20,000 words at most. tags: "missing" fills in
+        They are read ahead, two windows of some 40,000 words at most. tags: "missing" fills in
         a sentence's tag columns that are all `_` (FEATS and LEMMA, which may well be empty, only
         where UPOS and XPOS are too), "keep" leaves all tags alone, "predict" overwrites them.
         batch_tokens: how many padded words are scored at once, by default what suits the device; a

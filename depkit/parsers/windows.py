@@ -15,8 +15,9 @@ from depkit.corpus.sentence import Sentence
 from depkit.parsers.batches import layout, length_batches
 from depkit.parsers.device import out_of_memory
 
-FIRST_WINDOW = 1_000  # words read before the first batch is computed; later windows are larger
-WINDOW = 20_000
+FIRST_WINDOW = 1_000  # words read before the first batch is computed
+GROWTH = 8  # the larger a window is, the more alike the lengths in a batch are
+WINDOW = 40_000  # the largest
 
 # sentences and their contextual vectors, if any, laid out for the network
 Prepare = Callable[[Sequence[Sentence], Sequence[np.ndarray]], Any]
@@ -101,7 +102,7 @@ def _in_order(
                 while len(begun) > (workers > 1 and limit > FIRST_WINDOW):
                     yield from begun.popleft().results()
                 read, vectors = [], []
-                words, limit = 0, min(2 * limit, WINDOW)
+                words, limit = 0, min(GROWTH * limit, WINDOW)
         if read:
             begin()
         while begun:

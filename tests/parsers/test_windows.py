@@ -85,7 +85,7 @@ def window_ends():
         words += len(sentence)
         if words >= limit:
             ends.append(number)
-            words, limit = 0, min(2 * limit, 100)
+            words, limit = 0, min(windows.GROWTH * limit, 100)
     return ends
 
 
