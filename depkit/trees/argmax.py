@@ -19,6 +19,15 @@ def are_scores(score: np.ndarray) -> bool:
     return True
 
 
+@are_scores.as_arrays
+def are_scores_at_once(score: np.ndarray) -> bool:
+    """The same, for the interpreter."""
+    good = score[1:] < np.inf
+    words = np.arange(len(good))
+    good[words, words + 1] = True
+    return bool(good.all())
+
+
 @compiled
 def best_heads(score: np.ndarray, head: np.ndarray) -> bool:
     """Write each word's best head, the lowest of equals, never the word itself. O(n^2).
@@ -37,3 +46,13 @@ def best_heads(score: np.ndarray, head: np.ndarray) -> bool:
             return False
         head[dependent - 1] = best
     return True
+
+
+@best_heads.as_arrays
+def best_heads_at_once(score: np.ndarray, head: np.ndarray) -> bool:
+    """The same, for the interpreter."""
+    arcs = score[1:].copy()
+    words = np.arange(len(arcs))
+    arcs[words, words + 1] = -np.inf
+    head[:] = arcs.argmax(1)
+    return bool((arcs[words, head] > -np.inf).all())

@@ -11,7 +11,7 @@ from depkit.trees.arborescence import maximum_arborescence
 from depkit.trees.argmax import are_scores, best_heads
 from depkit.trees.compiled import compiled, interpreted
 from depkit.trees.projective import maximum_projective_tree
-from depkit.trees.shape import crossing, is_tree
+from depkit.trees.shape import count_roots, crossing, is_tree
 
 ALGORITHMS = ("argmax", "mst", "eisner")
 DECODED, NOT_SCORES, NO_TREE = 0, 1, 2
@@ -149,7 +149,13 @@ def arborescence_each(
         head = heads[index, 1:size]
         if outcome[index] != DECODED or is_tree(head, single_root):
             continue
-        if not maximum_arborescence(scores[index, :size, :size], single_root, head):
+        score = scores[index, :size, :size]
+        if single_root and count_roots(head) < 2:
+            # A cycle, mostly. Opening it takes far less than looking for a tree with a single root,
+            # and leaves one that has.
+            if maximum_arborescence(score, False, head) and count_roots(head) == 1:
+                continue
+        if not maximum_arborescence(score, single_root, head):
             outcome[index] = NO_TREE
 
 
