@@ -151,8 +151,8 @@ def arborescence_each(
             continue
         score = scores[index, :size, :size]
         if single_root and count_roots(head) < 2:
-            # A cycle, mostly. Opening it takes far less than looking for a tree with a single root,
-            # and leaves one that has.
+            # There is a cycle then. To open it takes far less than to look for a single root, and
+            # mostly leaves one.
             if maximum_arborescence(score, False, head) and count_roots(head) == 1:
                 continue
         if not maximum_arborescence(score, single_root, head):
