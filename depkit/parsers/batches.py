@@ -283,7 +283,7 @@ def length_batches(
         longest = order[rounded[order] == length]
         shorter, size = size, max(1, tokens // length)
         if filled and len(rest) >= size:
-            batches.append(_filled(rest, shorter, alone=not batches))
+            batches.append(_filled(rest, shorter))
             rest = rest[:0]
         # one of them comes first: the first batch has not only shorter ones, and another shape
         rest = np.concatenate((longest[:1], rest, longest[1:]))
@@ -299,7 +299,7 @@ def length_batches(
     return batches
 
 
-def _filled(sentences: np.ndarray, size: int, alone: bool) -> np.ndarray:
+def _filled(sentences: np.ndarray, size: int, alone: bool = False) -> np.ndarray:
     """As many as make a batch of this size, or of its half or quarter, if that is enough.
 
     alone: there are no other batches, so that the least that makes few shapes is the better.

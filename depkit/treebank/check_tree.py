@@ -7,6 +7,7 @@ import numpy as np
 
 from depkit.treebank.findings import Problem, quoted
 from depkit.treebank.table import Table
+from depkit.trees.shape import crossing, nonprojective_arcs
 
 _NUMBER = re.compile(r"0|[1-9][0-9]*")
 
@@ -130,8 +131,6 @@ def _roots(table: Table) -> Iterator[Problem]:
 
 
 def _crossing(table: Table) -> Iterator[Problem]:
-    from depkit.trees.shape import crossing, nonprojective_arcs
-
     head = np.array(table.head, np.int32)
     if crossing(head):
         arcs = np.flatnonzero(nonprojective_arcs(head)).tolist()

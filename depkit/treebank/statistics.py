@@ -11,6 +11,7 @@ import numpy as np
 from depkit.corpus.files import PathLike, read
 from depkit.corpus.sentence import Sentence
 from depkit.treebank.table import Table
+from depkit.trees.shape import crossing, depths, nonprojective_arcs
 
 LABELS = ("upos", "xpos", "deprel")
 JSON_NAMES = {  # of figures whose name in the tables is too short by itself
@@ -85,8 +86,6 @@ class Statistics:
             self.tokens += len(table.ranges) - len(inside)
 
     def _add_tree(self, sentence: Sentence) -> None:
-        from depkit.trees.shape import crossing, depths, nonprojective_arcs
-
         if -1 in sentence.head:
             self.unannotated += 1
             return

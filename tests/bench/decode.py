@@ -54,4 +54,4 @@ def settle_all(batches: list[tuple[np.ndarray, np.ndarray]]) -> None:
 def decode_all(batches: list[tuple[np.ndarray, np.ndarray]], algorithm: str) -> None:
     """batches: scores [batch, length, length], and words [batch]."""
     for scores, lengths in batches:
-        decode(scores, lengths, algorithm)
+        decode(scores, lengths, algorithm, compile=True)

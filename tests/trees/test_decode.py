@@ -58,9 +58,9 @@ def compare_with_all_trees(draw: Draw, algorithm: str, single_root: bool) -> Non
             best = best_tree_score(score, single_root, algorithm)
             if best == -np.inf:
                 with pytest.raises(ValueError, match="leave no"):
-                    decode(score[None], [n], algorithm, single_root)
+                    decode(score[None], [n], algorithm, single_root, compile=True)
                 continue
-            heads = decode(score[None], [n], algorithm, single_root)[0]
+            heads = decode(score[None], [n], algorithm, single_root, compile=True)[0]
             assert heads[0] == 0
             assert is_tree(heads[1:], single_root)
             assert algorithm == "mst" or is_projective(heads[1:])
@@ -320,7 +320,8 @@ def test_the_interpreter_finds_the_same(draw: Draw, algorithm: str) -> None:
             for run in (nullcontext, interpreted):
                 with run():
                     try:
-                        outcomes.append(decode(score[None], [n], algorithm).tolist())
+                        heads = decode(score[None], [n], algorithm, compile=True)
+                        outcomes.append(heads.tolist())
                     except ValueError as error:
                         outcomes.append(str(error))
             assert outcomes[0] == outcomes[1]
