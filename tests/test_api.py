@@ -7,7 +7,7 @@ import pytest
 
 import depkit
 from tests.conftest import TINY
-from tests.parsers.test_parser import make
+from tests.parsers.test_base import make
 
 
 def test_read_parse_write_evaluate(tiny, tmp_path):

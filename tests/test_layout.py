@@ -7,8 +7,8 @@ import depkit
 
 PACKAGE = Path(depkit.__file__).parent
 FLOORS = (
-    "cli", "ensemble", "training", "parsers", "nn", "score", "treebank", "convert", "trees",
-    "corpus",
+    "cli", "serving", "ensemble", "training", "parsers", "drawing", "nn", "score", "convert",
+    "treebank", "trees", "corpus",
 )  # fmt: skip
 
 

@@ -221,7 +221,7 @@ def analyze_command(
     analyses = [analyze(data, view) for view in views]
     calibrated = [calibrate(data, metric or "LAS", width)] if calibration else []
     if plot:
-        from depkit.cli.drawing.plot import plot as draw
+        from depkit.drawing.plot import plot as draw
 
         draw([*analyses, *calibrated], plot, measure, seed)
     options = Options(confidence, test, error_reduction, seed)
@@ -328,7 +328,7 @@ def _check_names(views: Sequence[View], confused: Sequence[str], train: str | No
 
 
 def _check_plot(path: str) -> None:
-    from depkit.cli.drawing.plot import picture_format
+    from depkit.drawing.plot import picture_format
 
     try:
         picture_format(path)

@@ -204,7 +204,7 @@ def _penn(
 ) -> Iterator[Sentence]:
     """Penn trees, of a path or of lines: Stanford in CoNLL-X, or UD in CoNLL-U."""
     from depkit.convert import stanford, universal
-    from depkit.convert.brackets import read_trees
+    from depkit.corpus.brackets import read_trees
 
     trees = read_trees(source, encoding, problems.strict, problems.report)
     yield from (universal if penn == "conllu" else stanford).convert(trees)

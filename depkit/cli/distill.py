@@ -95,8 +95,8 @@ def distill_command(
     from depkit.ensemble.teacher import check_teacher, digest_of_model, make_teach
     from depkit.parsers.config import to_toml
     from depkit.parsers.device import find_device
+    from depkit.parsers.graph.calibration import calibrate_model
     from depkit.parsers.model_directory import find_model, load, tokenizer_notes, write_tokenizer
-    from depkit.training.calibration import calibrate_model
     from depkit.training.card import write_card
     from depkit.training.checkpoint import sweep
     from depkit.training.data import DataError, findings, read_treebanks, settle, split

@@ -129,6 +129,7 @@ def _device(facts: dict[str, Any]) -> str:
 def _model(name: str) -> dict[str, Any]:
     """Raises ModelError for a model that is missing or damaged."""
     from depkit.parsers.config import what_it_reads
+    from depkit.parsers.inputs.vocabulary import SPECIAL
     from depkit.parsers.model_directory import (
         CARD,
         CONFIG,
@@ -142,7 +143,6 @@ def _model(name: str) -> dict[str, Any]:
         read_config,
         read_vocabulary,
     )
-    from depkit.parsers.vocabulary import SPECIAL
 
     directory = find_model(name)
     if (directory / ENSEMBLE).is_file():

@@ -21,7 +21,7 @@ from depkit.corpus.sentence import Sentence
 if TYPE_CHECKING:
     import numpy as np
 
-    from depkit.parsers.parser import Parser
+    from depkit.parsers.base import Parser
 
 SELDOM = 10_000  # new objects until Python looks for garbage that refers to itself
 
@@ -69,7 +69,7 @@ def run_over(job: Job, analyse: Analyse) -> None:
     from depkit.convert.formats import Account, convert
     from depkit.corpus.text import Numbers
     from depkit.parsers.config import Calibration
-    from depkit.parsers.ensemble import combine
+    from depkit.parsers.graph.ensemble import combine
     from depkit.parsers.model_directory import load
 
     target_format = named_format(job.format) if job.format and job.format != "json" else None

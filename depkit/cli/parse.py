@@ -26,7 +26,7 @@ from depkit.corpus.sentence import Sentence
 if TYPE_CHECKING:
     import numpy as np
 
-    from depkit.parsers.parser import Parser
+    from depkit.parsers.base import Parser
 
 
 def parse_command(

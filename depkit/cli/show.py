@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from depkit.cli.drawing import arcs, indented, svg
-from depkit.cli.drawing.shown import Shown
 from depkit.cli.options import Encoding, Quiet, Verbose
 from depkit.corpus.files import open_output, read
 from depkit.corpus.pairing import pairs, source
+from depkit.drawing.trees import arcs, indented, svg
+from depkit.drawing.trees.shown import Shown
 
 Style = Literal["arcs", "tree"]
 Color = Literal["auto", "always", "never"]

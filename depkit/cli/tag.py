@@ -33,7 +33,7 @@ from depkit.training.recipe import Recipe, make_recipe
 if TYPE_CHECKING:
     import numpy as np
 
-    from depkit.parsers.parser import Parser
+    from depkit.parsers.base import Parser
 
 # Parameters that go with --folds alone, and without it alone.
 _TRAINING = ("recipe", "config", "settings", "epochs", "seed", "work", "resume")

@@ -77,9 +77,11 @@ def train_command(
     import torch
 
     from depkit.corpus.files import atomic, atomic_directory
+    from depkit.parsers.base import check_tags
     from depkit.parsers.config import to_toml
     from depkit.parsers.device import find_device
-    from depkit.parsers.ensemble import Ensemble
+    from depkit.parsers.graph.calibration import calibrate_model
+    from depkit.parsers.graph.ensemble import Ensemble
     from depkit.parsers.model_directory import (
         CARD,
         CONFIG,
@@ -92,8 +94,6 @@ def train_command(
         tokenizer_notes,
         write_tokenizer,
     )
-    from depkit.parsers.parser import check_tags
-    from depkit.training.calibration import calibrate_model
     from depkit.training.card import write_card
     from depkit.training.checkpoint import sweep
     from depkit.training.data import findings, read_treebanks, settle, split

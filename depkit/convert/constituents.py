@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from functools import lru_cache
 
-from depkit.convert.brackets import Tree
 from depkit.convert.lexicon import closed
+from depkit.corpus.brackets import Tree
 
 # The only function tags that bear on the dependencies: times, and adverbial phrases.
 TOLD = {"TMP": "T", "ADV": "A"}

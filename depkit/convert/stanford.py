@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from depkit.convert.brackets import Tree
 from depkit.convert.constituents import Node, constituents
 from depkit.convert.coordination import attachments
 from depkit.convert.head_features import BESIDE, HEAD, HeadView, head_observed, head_view
 from depkit.convert.linear import Model, Observed, load
 from depkit.convert.relation_features import RELATION, relations_observed
+from depkit.corpus.brackets import Tree
 from depkit.corpus.formats import CONLLX
 from depkit.corpus.sentence import Sentence, new_sentence
 

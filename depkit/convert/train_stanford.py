@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from depkit.convert.brackets import Tree, read_trees
 from depkit.convert.constituents import Node, constituents
 from depkit.convert.coordination import attachments
 from depkit.convert.head_features import BESIDE, HEAD, head_features, head_view
@@ -23,6 +22,7 @@ from depkit.convert.relation_features import RELATION, relations_observed
 from depkit.convert.stanford import ROOT, WEIGHTS, Attach, Converter, governors
 from depkit.convert.universal import BRACKETS, tags_of, universal_attachments
 from depkit.convert.universal import WEIGHTS as UNIVERSAL
+from depkit.corpus.brackets import Tree, read_trees
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import atomic, read
 from depkit.corpus.formats import CONLLU

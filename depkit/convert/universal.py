@@ -10,11 +10,11 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from depkit.convert.brackets import Tree
 from depkit.convert.constituents import IDLE, Node
 from depkit.convert.coordination import attachments
 from depkit.convert.linear import load, load_text
 from depkit.convert.stanford import Converter
+from depkit.corpus.brackets import Tree
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence, new_sentence
 

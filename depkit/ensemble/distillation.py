@@ -13,12 +13,12 @@ import torch
 from depkit.corpus.sentence import Sentence
 from depkit.ensemble.silver import SHARD_WORDS, Shard, is_there, windows, write_rows
 from depkit.ensemble.teacher import Teach, columns_of
-from depkit.parsers.batches import IGNORED, Dataset, encode, layout
+from depkit.parsers.base import Parser
 from depkit.parsers.config import ConfigError
-from depkit.parsers.parser import Parser
-from depkit.parsers.soft_targets import SoftTargets, places
-from depkit.parsers.transformer import Transformer
-from depkit.parsers.vocabulary import Table, Vocabulary, build_vocabulary
+from depkit.parsers.inputs.batches import IGNORED, Dataset, encode, layout
+from depkit.parsers.inputs.soft_targets import SoftTargets, places
+from depkit.parsers.inputs.transformer import Transformer
+from depkit.parsers.inputs.vocabulary import Table, Vocabulary, build_vocabulary
 from depkit.training.data import digest_of
 from depkit.training.loop import Feed
 from depkit.training.progress import Progress

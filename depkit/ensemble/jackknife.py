@@ -12,14 +12,14 @@ import numpy as np
 import torch
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.batches import layout
 from depkit.parsers.config import ConfigError
+from depkit.parsers.inputs.batches import layout, sentence_vectors
 from depkit.parsers.model_directory import load
 from depkit.training.data import DataError, split
 from depkit.training.loop import train
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe
-from depkit.training.sources import Files, find_sources, sentence_vectors
+from depkit.training.sources import Files, find_sources
 
 DEV_SHARE = 0.05  # of a fold's training part: what chooses the tagger's epoch
 

@@ -14,13 +14,13 @@ import torch
 from depkit.corpus.files import atomic, atomic_directory
 from depkit.corpus.sentence import Sentence
 from depkit.ensemble.jackknife import assign_folds
-from depkit.parsers.batches import layout
+from depkit.parsers.base import check_tags
 from depkit.parsers.config import Calibration, ConfigError
-from depkit.parsers.ensemble import check_combination
+from depkit.parsers.graph.calibration import calibrate_model
+from depkit.parsers.graph.ensemble import check_combination
+from depkit.parsers.inputs.batches import layout
+from depkit.parsers.inputs.vocabulary import Vocabulary, build_vocabulary
 from depkit.parsers.model_directory import TOKENIZER, load, read_config
-from depkit.parsers.parser import check_tags
-from depkit.parsers.vocabulary import Vocabulary, build_vocabulary
-from depkit.training.calibration import calibrate_model
 from depkit.training.card import write_card
 from depkit.training.checkpoint import LAST, ResumeError, State
 from depkit.training.data import DataError, findings, read_treebanks, settle, split

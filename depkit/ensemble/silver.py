@@ -23,7 +23,7 @@ from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.text import Numbers
 from depkit.ensemble.teacher import Teach, as_parsed
-from depkit.parsers.parser import Parser
+from depkit.parsers.base import Parser
 from depkit.training.data import DataError
 from depkit.training.progress import Progress
 

@@ -10,6 +10,10 @@ import numpy as np
 import torch
 
 from depkit.corpus.sentence import Sentence
+from depkit.parsers.base import Parser
+from depkit.parsers.graph.decoding import Decoding
+from depkit.parsers.inputs.soft_targets import LARGEST, pack, places
+from depkit.parsers.inputs.vocabulary import values_of
 from depkit.parsers.model_directory import (
     CONFIG,
     ENSEMBLE,
@@ -19,10 +23,6 @@ from depkit.parsers.model_directory import (
     WEIGHTS,
     read_ensemble,
 )
-from depkit.parsers.parser import Parser
-from depkit.parsers.pending import Decoding
-from depkit.parsers.soft_targets import LARGEST, pack, places
-from depkit.parsers.vocabulary import values_of
 
 # Sentences -> packed rows of their words, [words, width] uint16; their gold heads are kept or not.
 Teach = Callable[[Sequence[Sentence], bool], np.ndarray]

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 
 from depkit.ensemble.members import Plan, Prepared, prepare, train_member
-from depkit.parsers.ensemble import EnsembleConfig, Mean
+from depkit.parsers.graph.calibration import calibrate_model
+from depkit.parsers.graph.ensemble import EnsembleConfig, Mean
 from depkit.parsers.model_directory import TOKENIZER, load, write_ensemble
-from depkit.training.calibration import calibrate_model
 from depkit.training.card import write_ensemble_card
 from depkit.training.checkpoint import State, sweep
 from depkit.training.loop import TrainingError, dev_scores

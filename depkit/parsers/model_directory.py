@@ -20,7 +20,7 @@ from torch import nn
 from depkit.corpus.files import PathLike, atomic
 from depkit.nn.initial import no_initial_weights
 from depkit.nn.quantized import can_quantize, quantize
-from depkit.parsers.biaffine import BiaffineNetwork
+from depkit.parsers.base import Parser
 from depkit.parsers.config import (
     Calibration,
     ConfigError,
@@ -31,18 +31,18 @@ from depkit.parsers.config import (
     to_toml,
 )
 from depkit.parsers.device import best_precision, find_device, named_precision
-from depkit.parsers.ensemble import EnsembleConfig, EnsembleError, combine
-from depkit.parsers.multiword import MultiwordTable
-from depkit.parsers.parser import Parser
-from depkit.parsers.tokenizer import SPACE, Tokenizer, TokenizerNetwork
-from depkit.parsers.transformer import (
+from depkit.parsers.graph.ensemble import EnsembleConfig, EnsembleError, combine
+from depkit.parsers.graph.network import BiaffineNetwork
+from depkit.parsers.inputs.transformer import (
     Transformer,
     TransformerError,
     from_description,
     load_transformer,
     save_description,
 )  # fmt: skip
-from depkit.parsers.vocabulary import Table, Vocabulary
+from depkit.parsers.inputs.vocabulary import Table, Vocabulary
+from depkit.parsers.text.multiword import MultiwordTable
+from depkit.parsers.text.tokenizer import SPACE, Tokenizer, TokenizerNetwork
 
 FORMAT_VERSION = 1
 CONFIG, VOCABULARY, WEIGHTS, CARD = "config.toml", "vocab.json", "model.safetensors", "README.md"

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.batches import layout, length_batches
 from depkit.parsers.device import out_of_memory
+from depkit.parsers.inputs.batches import layout, length_batches
 
 FIRST_WINDOW = 1_000  # words read before the first batch is computed
 GROWTH = 8  # the larger a window is, the more alike the lengths in a batch are

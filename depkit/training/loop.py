@@ -13,26 +13,34 @@ import torch
 from torch import nn
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.batches import Dataset, encode, layout, length_batches, make_batch
-from depkit.parsers.biaffine import BiaffineNetwork
+from depkit.parsers.base import Parser
 from depkit.parsers.config import Calibration
 from depkit.parsers.device import mixed, named_precision, out_of_memory
-from depkit.parsers.model_directory import write_calibration, write_description, write_weights
-from depkit.parsers.parser import Parser
-from depkit.parsers.vocabulary import (
+from depkit.parsers.graph.network import BiaffineNetwork
+from depkit.parsers.inputs.batches import (
+    Dataset,
+    Laid,
+    encode,
+    layout,
+    length_batches,
+    make_batch,
+    sentence_vectors,
+)
+from depkit.parsers.inputs.vocabulary import (
     SPECIAL,
     Table,
     Vocabulary,
     build_vocabulary,
     extended,
 )  # fmt: skip
+from depkit.parsers.model_directory import write_calibration, write_description, write_weights
 from depkit.score.attachment import evaluate
 from depkit.training.checkpoint import State, load_state, save_state, sweep
 from depkit.training.data import fingerprint
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe
 from depkit.training.schedule import grouped, rate_factor
-from depkit.training.sources import Laid, Sources, scaled, sentence_vectors
+from depkit.training.sources import Sources, scaled
 
 
 class TrainingError(ValueError):

@@ -4,7 +4,7 @@ import re
 
 from torch import nn
 
-from depkit.parsers.biaffine import BiaffineNetwork
+from depkit.parsers.graph.network import BiaffineNetwork
 from depkit.training.recipe import Training
 
 

@@ -12,16 +12,22 @@ from depkit.corpus.feature_cache import cached, digest_of_forms
 from depkit.corpus.features import describe_features, read_features
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.vectors import Vectors, read_vectors
-from depkit.parsers.batches import Gathered, layout, length_batches, make_cut, rounded_length
+from depkit.parsers.base import Parser
 from depkit.parsers.config import ConfigError, Context
 from depkit.parsers.device import mixed, named_precision
-from depkit.parsers.inputs import context_layers, part_sizes
-from depkit.parsers.parser import Parser
-from depkit.parsers.transformer import Transformer, load_transformer
+from depkit.parsers.inputs.batches import (
+    Gathered,
+    Laid,
+    layout,
+    length_batches,
+    make_cut,
+    rounded_length,
+)
+from depkit.parsers.inputs.layer import context_layers, part_sizes
+from depkit.parsers.inputs.transformer import Transformer, load_transformer
 from depkit.training.recipe import Recipe
 
 BATCH_TOKENS = 2_000
-Laid = np.ndarray | Gathered
 Say = Callable[[str], None]
 
 
@@ -133,14 +139,6 @@ def _rows(sizes: np.ndarray, chosen: Sequence[int]) -> np.ndarray:
     starts = 1 + np.cumsum(sizes) - sizes
     spans = [np.arange(starts[i], starts[i] + sizes[i]) for i in chosen]
     return np.concatenate(([0], *spans)).astype(np.int64)
-
-
-def sentence_vectors(context: Laid, sizes: np.ndarray) -> Iterator[np.ndarray]:
-    """The contextual vectors of each sentence, w0's first, of a Dataset's."""
-    end = 1
-    for size in sizes.tolist():
-        yield context[end : end + size]
-        end += size
 
 
 def scaled(vectors: Vectors, scale: bool) -> np.ndarray:

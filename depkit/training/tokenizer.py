@@ -13,10 +13,11 @@ from torch.nn import functional
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import surface_tokens
 from depkit.corpus.text import Token
-from depkit.parsers.batches import IGNORED, length_batches, send
+from depkit.parsers.inputs.batches import IGNORED, length_batches, send
+from depkit.parsers.inputs.vocabulary import Table
 from depkit.parsers.model_directory import TOKENIZER, tokenizer_notes, write_tokenizer
-from depkit.parsers.multiword import build_multiword_table
-from depkit.parsers.tokenizer import (
+from depkit.parsers.text.multiword import build_multiword_table
+from depkit.parsers.text.tokenizer import (
     INSIDE,
     LOOKUP,
     SENTENCE,
@@ -31,7 +32,6 @@ from depkit.parsers.tokenizer import (
     encode_text,
     pad,
 )  # fmt: skip
-from depkit.parsers.vocabulary import Table
 from depkit.training.data import digest_of
 from depkit.training.recipe import Recipe, TokenizerTraining
 

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import torch
 
-from depkit.parsers.pending import Decoding, best_heads, completed
+from depkit.parsers.graph.decoding import Decoding, best_heads, completed
 from depkit.trees.compiled import interpreted
 from depkit.trees.decode import ALGORITHMS, decode
 from tests.bench.measure import Bench, Row, in_turn, timed

@@ -16,20 +16,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from depkit.parsers.batches import (
+from depkit.parsers.base import CPU_TOKENS, GPU_TOKENS, Parser
+from depkit.parsers.device import best_precision, mixed
+from depkit.parsers.graph.decoding import best_values
+from depkit.parsers.graph.ensemble import Ensemble
+from depkit.parsers.inputs.batches import (
     Batch,
     Dataset,
     encode,
     length_batches,
     make_batch,
 )
-from depkit.parsers.device import best_precision, mixed
-from depkit.parsers.ensemble import Ensemble
-from depkit.parsers.form_cache import FormCache
+from depkit.parsers.inputs.form_cache import FormCache
 from depkit.parsers.model_directory import find_model, load, read_config
-from depkit.parsers.parser import CPU_TOKENS, GPU_TOKENS, Parser
-from depkit.parsers.pending import best_values
-from depkit.parsers.tokenizer import Tokenizer
+from depkit.parsers.text.tokenizer import Tokenizer
 from depkit.training.recipe import Training
 from depkit.training.tokenizer import passages
 from tests.bench.corpus import exhaust

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from depkit.convert import universal
-from depkit.convert.brackets import Tree, read_trees
 from depkit.convert.coordination import attachments
 from depkit.convert.stanford import Attach, Converter, converter
 from depkit.convert.train_stanford import paired, train, without_functions
+from depkit.corpus.brackets import Tree, read_trees
 from depkit.corpus.sentence import Sentence
 from depkit.score.attachment import evaluate
 from depkit.score.significance import intervals

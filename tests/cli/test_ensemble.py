@@ -40,7 +40,7 @@ def test_it_parses_and_says_what_it_is(made, tmp_path, capsys):
 
 
 def test_a_mean_can_be_chosen_in_parsing(made, monkeypatch):
-    from depkit.parsers.parser import Parser
+    from depkit.parsers.base import Parser
 
     means = []
     monkeypatch.setattr(Parser, "parse", lambda self, *rest: means.append(self.mean) or iter(()))

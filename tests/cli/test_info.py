@@ -27,7 +27,7 @@ from depkit.parsers.model_directory import (
     write_weights,
 )
 from depkit.training.recipe import recipe_names
-from tests.parsers.test_parser import make
+from tests.parsers.test_base import make
 
 app = typer.Typer()
 app.command("info")(info_command)

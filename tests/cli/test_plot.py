@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from depkit.cli.drawing.plot import _limits, picture_format, plot
+from depkit.drawing.plot import _limits, picture_format, plot
 from depkit.score.analysis import PRESETS, Analysis, View, analyze, read_data
 from depkit.score.calibration import Calibration, calibrate
 from depkit.score.panels import Panel, diagram_of, panel_of

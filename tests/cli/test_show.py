@@ -11,13 +11,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from depkit.cli.drawing import arcs
-from depkit.cli.drawing.shown import Shown
 from depkit.cli.show import Color, coloured, show_command, usual_width
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
 from depkit.corpus.sentence import Sentence, new_sentence
-from tests.cli.drawing.read_drawing import read_drawing
+from depkit.drawing.trees import arcs
+from depkit.drawing.trees.shown import Shown
+from tests.drawing.trees.read_drawing import read_drawing
 
 app = typer.Typer()
 app.command("show")(show_command)

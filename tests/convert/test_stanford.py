@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depkit.convert.brackets import Tree, read_trees
 from depkit.convert.coordination import joined
 from depkit.convert.lexicon import ITSELF, NUMBERS, TIMES, VERBS, closed
 from depkit.convert.linear import Model, Templates, load
 from depkit.convert.stanford import WEIGHTS, convert, dependencies, with_tags
 from depkit.convert.train_stanford import paired, save, train, without_functions
+from depkit.corpus.brackets import Tree, read_trees
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
 from depkit.score.attachment import evaluate

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from depkit.convert.brackets import read_trees
 from depkit.convert.universal import convert
+from depkit.corpus.brackets import read_trees
 from depkit.corpus.files import read
 from depkit.score.attachment import evaluate
 from depkit.treebank.inventory import RELATIONS, UPOS

@@ -21,11 +21,11 @@ from depkit.ensemble.distillation import (
 )
 from depkit.ensemble.silver import annotate
 from depkit.ensemble.teacher import make_teach
-from depkit.parsers.batches import IGNORED
 from depkit.parsers.config import ConfigError, Context, Inputs, ParserConfig
+from depkit.parsers.inputs.batches import IGNORED
+from depkit.parsers.inputs.soft_targets import LARGEST, MOST, places
+from depkit.parsers.inputs.vocabulary import SPECIAL, Table, Vocabulary
 from depkit.parsers.model_directory import find_model, read_config
-from depkit.parsers.soft_targets import LARGEST, MOST, places
-from depkit.parsers.vocabulary import SPECIAL, Table, Vocabulary
 from depkit.training.checkpoint import LAST, ResumeError
 from depkit.training.data import settle
 from depkit.training.loop import train, updates_of

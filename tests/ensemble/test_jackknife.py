@@ -9,12 +9,12 @@ import torch
 from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import jackknife as module
 from depkit.ensemble.jackknife import accuracies, assign_folds, jackknife
+from depkit.parsers.base import Parser
 from depkit.parsers.config import ConfigError, Context, Encoder, Inputs, Scorer
 from depkit.parsers.model_directory import load
-from depkit.parsers.parser import Parser
 from depkit.training.data import DataError, settle
 from depkit.training.recipe import Recipe, Training
-from tests.parsers.test_transformer import save_bert
+from tests.parsers.inputs.test_transformer import save_bert
 
 CPU = torch.device("cpu")
 SMALL = Recipe(

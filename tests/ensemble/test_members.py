@@ -14,7 +14,8 @@ from depkit.ensemble import training
 from depkit.ensemble.members import Plan, prepare, train_member
 from depkit.ensemble.training import train_ensemble
 from depkit.parsers.config import Calibration, ConfigError
-from depkit.parsers.ensemble import EnsembleError, combine, log_mean
+from depkit.parsers.graph.ensemble import EnsembleError, combine, log_mean
+from depkit.parsers.inputs.vocabulary import UNKNOWN
 from depkit.parsers.model_directory import (
     ENSEMBLE,
     TOKENIZER,
@@ -23,11 +24,10 @@ from depkit.parsers.model_directory import (
     read_ensemble,
     read_vocabulary,
 )
-from depkit.parsers.vocabulary import UNKNOWN
 from depkit.training.checkpoint import ResumeError
 from depkit.training.data import DataError
 from tests.conftest import TINY
-from tests.parsers.test_transformer import save_bert
+from tests.parsers.inputs.test_transformer import save_bert
 
 CPU = torch.device("cpu")
 SMALL = (
@@ -247,7 +247,7 @@ def test_elmo_vectors_go_with_their_sentences(tiny, tmp_path):
 
 
 def test_a_frozen_transformer_reads_a_batch_once(tiny, tmp_path, monkeypatch):
-    from depkit.parsers import inputs
+    from depkit.parsers.inputs import layer as inputs
 
     model = f"inputs.context.model={save_bert(tmp_path / 'bert')}"
     settings = [*SMALL, "inputs.context.source=transformer", model, "inputs.context.top=2"]

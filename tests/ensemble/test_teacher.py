@@ -15,12 +15,12 @@ from depkit.ensemble.teacher import (
     digest_of_model,
     make_teach,
 )
+from depkit.parsers.base import Parser
 from depkit.parsers.config import Context, Inputs
-from depkit.parsers.ensemble import EnsembleConfig, combine
+from depkit.parsers.graph.ensemble import EnsembleConfig, combine
+from depkit.parsers.inputs.soft_targets import LARGEST, MOST, places
 from depkit.parsers.model_directory import write_ensemble
-from depkit.parsers.parser import Parser
-from depkit.parsers.soft_targets import LARGEST, MOST, places
-from tests.parsers.test_ensemble import other
+from tests.parsers.graph.test_ensemble import other
 
 
 def split(rows, sentences):

@@ -8,6 +8,7 @@ from safetensors.torch import load_file, save_file
 
 import depkit
 from depkit.parsers.config import ConfigError, Decoder, Inputs, ParserConfig, from_dict, to_toml
+from depkit.parsers.inputs.vocabulary import SPECIAL, Table
 from depkit.parsers.model_directory import (
     CONFIG,
     FORMAT_VERSION,
@@ -19,10 +20,9 @@ from depkit.parsers.model_directory import (
     write_tokenizer,
     write_weights,
 )
-from depkit.parsers.multiword import MultiwordTable
-from depkit.parsers.tokenizer import SPACE, Tokenizer, TokenizerNetwork
-from depkit.parsers.vocabulary import SPECIAL, Table
-from tests.parsers.test_parser import make
+from depkit.parsers.text.multiword import MultiwordTable
+from depkit.parsers.text.tokenizer import SPACE, Tokenizer, TokenizerNetwork
+from tests.parsers.test_base import make
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from depkit.cli.main import run
 from depkit.corpus.files import write
 from depkit.parsers.config import ConfigError, Encoder, ParserConfig, at_test_time
 from depkit.parsers.model_directory import write_description, write_weights
-from tests.parsers.test_parser import make
+from tests.parsers.test_base import make
 
 
 @pytest.fixture

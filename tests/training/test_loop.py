@@ -11,11 +11,11 @@ from safetensors.torch import load_file
 import depkit
 from depkit.corpus.sentence import new_sentence
 from depkit.nn.quantized import can_quantize
-from depkit.parsers.batches import encode, length_batches
-from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.config import Encoder, Inputs, Scorer
+from depkit.parsers.graph.network import BiaffineNetwork
+from depkit.parsers.inputs.batches import encode, length_batches
+from depkit.parsers.inputs.vocabulary import build_vocabulary
 from depkit.parsers.model_directory import WEIGHTS
-from depkit.parsers.vocabulary import build_vocabulary
 from depkit.training import loop
 from depkit.training.checkpoint import LAST, ResumeError, save_state
 from depkit.training.data import settle

@@ -10,17 +10,17 @@ from safetensors.torch import load_file
 import depkit
 from depkit.cli.main import run as depkit_command
 from depkit.corpus.files import write
-from depkit.parsers.batches import encode, layout, make_batch
-from depkit.parsers.biaffine import BiaffineNetwork
 from depkit.parsers.config import ConfigError, Context, Encoder, Inputs
 from depkit.parsers.config import Vectors as VectorSettings
+from depkit.parsers.graph.network import BiaffineNetwork
+from depkit.parsers.inputs.batches import encode, layout, make_batch, sentence_vectors
+from depkit.parsers.inputs.vocabulary import build_vocabulary
 from depkit.parsers.model_directory import WEIGHTS, ModelError
-from depkit.parsers.vocabulary import build_vocabulary
 from depkit.training.data import settle
 from depkit.training.loop import train
 from depkit.training.schedule import grouped
-from depkit.training.sources import Files, find_sources, sentence_vectors, words_of
-from tests.parsers.test_transformer import edit_weights, save_bert
+from depkit.training.sources import Files, find_sources, words_of
+from tests.parsers.inputs.test_transformer import edit_weights, save_bert
 from tests.training.test_loop import CPU, small
 
 

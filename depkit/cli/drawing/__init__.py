@@ -1,1 +1,0 @@
-"""Trees as drawings: arcs above words or indented text in the terminal, or an SVG picture."""

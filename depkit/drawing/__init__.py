@@ -1,0 +1,1 @@
+"""Trees and charts, drawn for terminals and as files."""

@@ -1,0 +1,1 @@
+"""Graph-based parsers: arcs and labels are scored, then decoded."""

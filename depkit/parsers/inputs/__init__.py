@@ -1,0 +1,1 @@
+"""From sentences to tensors."""

@@ -1,0 +1,1 @@
+"""Raw text: reading it, cutting it into sentences and words."""

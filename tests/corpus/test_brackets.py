@@ -1,0 +1,229 @@
+"""Bracketed trees: every style of writing them, every way of getting them wrong."""
+
+import gzip
+import io
+import lzma
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from depkit.corpus.brackets import Tree, read_trees, split_label, write_tree
+from depkit.corpus.errors import FormatError
+
+RAIN = "(S (NP-SBJ (NN rain)) (VP (VBZ falls)) (. .))"
+SUN = "(S (NP-SBJ (DT the) (NN sun)) (VP (VBZ shines)))"
+INDENTED = """
+( (S
+    (NP-SBJ (NN rain) )
+    (VP (VBZ falls) )
+    (. .) ))
+
+( (S
+    (NP-SBJ (DT the) (NN sun) )
+    (VP (VBZ shines) )))
+"""
+
+
+def read(text: str, strict: bool = True) -> list[str]:
+    return [str(tree) for tree in read_trees(io.StringIO(text), strict=strict)]
+
+
+def tolerant(text: str) -> tuple[list[str], list[int]]:
+    errors: list[FormatError] = []
+    lines = io.StringIO(text, newline="\n")
+    trees = [str(tree) for tree in read_trees(lines, strict=False, report=errors.append)]
+    return trees, [error.line for error in errors]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        RAIN + "\n" + SUN,
+        RAIN + SUN + "\n",
+        INDENTED,
+        INDENTED.replace("\n", "\r\n"),
+        "\ufeff" + INDENTED,
+        f"(TOP {RAIN})\n(ROOT {SUN})\n",
+        f"(S1 {RAIN}) ( (TOP {SUN}))",
+        (RAIN + SUN).replace(" ", "\n"),
+        (RAIN + SUN).replace(" ", "\n\n \t"),
+        (RAIN + "\n" + SUN).replace("(", "\n("),
+    ],
+)
+def test_styles(text: str) -> None:
+    assert read(text) == [RAIN, SUN]
+
+
+def test_labels_and_lines() -> None:
+    tree = next(read_trees(io.StringIO("\n( (S-TPC-1\n   (NP=2 (-LRB- -LRB-) (PRP$ my))))")))
+    assert (tree.name, tree.label, tree.functions, tree.line) == ("S-TPC-1", "S", ("TPC",), 2)
+    phrase = tree.children[0]
+    assert (phrase.label, phrase.functions, phrase.line) == ("NP", (), 3)
+    assert [leaf.label for leaf in tree.leaves()] == ["-LRB-", "PRP$"]
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "functions"),
+    [
+        ("NP", "NP", ()),
+        ("NP-LOC-PRD-3", "NP", ("LOC", "PRD")),
+        ("ADVP|PRT", "ADVP|PRT", ()),
+        ("NP-SBJ=2", "NP", ("SBJ",)),
+        ("-NONE-", "-NONE-", ()),
+        ("-RRB-", "-RRB-", ()),
+        ("-", "-", ()),
+        (":", ":", ()),
+        ("NP-", "NP-", ()),
+    ],
+)
+def test_split_label(name: str, label: str, functions: tuple[str, ...]) -> None:
+    assert split_label(name) == (label, functions)
+
+
+def test_empty_elements_take_what_they_leave_empty_with_them() -> None:
+    text = "( (S (NP-SBJ-1 (-NONE- *)) (VP (VB go) (S (NP (-NONE- *-1)) (VP (-NONE- *?*))))))"
+    assert read(text) == ["(S (VP (VB go)))"]
+
+
+def test_escapes() -> None:
+    (tree,) = read_trees([r"(NP (CD 1\/2) (SYM \*) (-LRB- -LRB-) (NN a\b))"])
+    assert [leaf.word for leaf in tree.leaves()] == ["1/2", "*", "-LRB-", r"a\b"]
+    assert str(tree) == r"(NP (CD 1\/2) (SYM \*) (-LRB- -LRB-) (NN a\b))"
+
+
+def test_a_tree_of_one_word() -> None:
+    assert read("(TOP (UH yes))(UH no)") == ["(UH yes)", "(UH no)"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("(S\n (NP (NN a))\n", 1, "1 closing brackets are missing"),
+        (RAIN + "\n(S (NP (NN a))\n", 2, "not finished"),
+        (RAIN + ")\n", 1, "a closing bracket too many"),
+        (RAIN + "\n\n)" + SUN, 3, "a closing bracket too many"),
+        ("(NP\n the (NN dog))", 2, "'the'; a word stands as"),
+        ("(NP the dog)", 1, "without a bracket"),
+        ("(S (NP (NN a)) and)", 1, "'and'"),
+        ("(S ())", 1, "without a label"),
+        ("(S\n(NP))", 2, "nothing in it"),
+        ("()", 1, "nothing in it"),
+        ("( )", 1, "nothing in it"),
+        ("( (S (NP (-NONE- *))))", 1, "without words"),
+        ("(-NONE- *)", 1, "without words"),
+        ("rain falls\n", 1, "no tree: 'rain'"),
+        (RAIN + "\n# comment", 2, "no tree: '#'"),
+        ("( (S (NN a))\n( (S (NN b)))", 1, "not finished"),
+    ],
+)
+def test_mistakes(text: str, line: int, message: str) -> None:
+    with pytest.raises(FormatError, match=message) as caught:
+        read(text)
+    assert (caught.value.file, caught.value.line, caught.value.sent_id) == ("-", line, "")
+
+
+@pytest.mark.parametrize("wrong", ["(S (NP (NN a))", "(S (NN a)))", "(NP the dog)", "text", "()"])
+@pytest.mark.parametrize("outer", ["{}", "( {})", "(TOP {})"])
+def test_a_tolerant_reader_loses_no_other_tree(wrong: str, outer: str) -> None:
+    rain, sun = outer.format(RAIN), outer.format(SUN)
+    for place in range(4):
+        lines = [rain, sun, rain]
+        lines.insert(place, outer.format(wrong) if wrong != "text" else wrong)
+        trees, errors = tolerant("\n".join(lines) + "\n")
+        assert [tree for tree in trees if tree in (RAIN, SUN)] == [RAIN, SUN, RAIN]
+        assert set(errors) == {place + 1}
+
+
+def test_a_tolerant_reader_in_an_indented_file() -> None:
+    broken = INDENTED.replace("falls) )", "falls) ")
+    assert tolerant(broken + INDENTED) == ([SUN, RAIN, SUN], [2])
+
+
+def test_bytes_that_cannot_be_decoded(tmp_path: Path) -> None:
+    path = tmp_path / "a.mrg"
+    path.write_bytes((RAIN + "\n(S\n (NN caf\xe9))\n" + SUN).encode("latin-1"))
+    with pytest.raises(FormatError, match=r"byte 0xE9 .*--encoding latin-1") as caught:
+        list(read_trees(path))
+    assert (caught.value.file, caught.value.line) == (str(path), 3)
+    assert len(list(read_trees(path, strict=False))) == 2
+    assert [leaf.word for tree in read_trees(path, "latin-1") for leaf in tree.leaves()][
+        3
+    ] == "café"
+    with pytest.raises(FormatError, match="encoding"):
+        list(read_trees(path, "utf-16"))
+    with pytest.raises(ValueError, match="no text encoding"):
+        list(read_trees(path, "nonsense"))
+
+
+def test_packed_files_and_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(INDENTED.encode()))
+    (tmp_path / "a.xz").write_bytes(lzma.compress(INDENTED.encode()))
+    for name in ("a.gz", "a.xz"):
+        assert [str(tree) for tree in read_trees(tmp_path / name)] == [RAIN, SUN]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(INDENTED.encode())))
+    assert [str(tree) for tree in read_trees("-")] == [RAIN, SUN]
+
+
+def test_a_stream_is_read_as_it_comes() -> None:
+    trees = read_trees(iter([RAIN + "\n", "(S (NN x)\n"]))
+    assert str(next(trees)) == RAIN
+
+
+def test_deep_trees() -> None:
+    depth = 10_000
+    text = "(NP " * depth + "(NN a)" + ")" * depth
+    (tree,) = read_trees([text])
+    assert write_tree(tree) == text
+    assert [leaf.word for leaf in tree.leaves()] == ["a"]
+    with pytest.raises(FormatError):
+        read("(NP " * depth)
+
+
+names = st.sampled_from(["S", "NP-SBJ-1", "VP", "PP=2", "X", "ADVP|PRT"])
+words = st.text(st.characters(exclude_characters="() \t\r\n\f\v", codec="utf-8"), min_size=1)
+leaves = st.builds(lambda tag, word: Tree(tag, (), word), st.sampled_from(["NN", ".", "-LRB-"]),
+                   words.filter(lambda word: "\\" not in word))  # fmt: skip
+trees = st.recursive(
+    st.builds(lambda leaf: Tree("FRAG", [leaf]), leaves),
+    lambda kids: st.builds(Tree, names, st.lists(kids | leaves, min_size=1, max_size=4)),
+    max_leaves=20,
+)
+
+
+@given(st.lists(trees, max_size=4), st.sampled_from(["\n", " ", "\n\n"]))
+def test_written_trees_are_read_again(made: list[Tree], between: str) -> None:
+    assert read(between.join(map(str, made))) == list(map(str, made))
+
+
+@settings(max_examples=300)
+@given(st.text(st.sampled_from("()S \nx-*\\\t\r\ufeff\udcff"), max_size=60))
+def test_nothing_but_format_errors(text: str) -> None:
+    lines = list(io.StringIO(text, newline="\n"))
+    errors: list[FormatError] = []
+    found = list(map(str, read_trees(lines, strict=False, report=errors.append)))
+    assert all(1 <= error.line <= len(lines) for error in errors)
+    try:
+        strict = list(map(str, read_trees(lines)))
+    except FormatError as error:
+        assert 1 <= error.line <= len(lines)
+    else:
+        assert errors or found == strict
+
+
+@given(st.lists(trees, min_size=1, max_size=5), st.integers(0, 4), st.data())
+def test_a_lost_bracket_costs_its_tree_alone(
+    made: list[Tree], which: int, data: st.DataObject
+) -> None:
+    lines = [f"( {tree})" for tree in made]
+    damaged = which % len(lines)
+    brackets = [place for place, sign in enumerate(lines[damaged]) if sign in "()" and place]
+    place = data.draw(st.sampled_from(brackets))
+    lines[damaged] = lines[damaged][:place] + lines[damaged][place + 1 :]
+    found, errors = tolerant("\n".join(lines))
+    others = [str(tree) for i, tree in enumerate(made) if i != damaged]
+    assert found[:damaged] == others[:damaged]
+    assert found[len(found) - len(others) + damaged :] == others[damaged:]
+    assert set(errors) == {damaged + 1}

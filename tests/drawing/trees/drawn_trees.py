@@ -1,0 +1,70 @@
+"""Small sentences to draw, and random ones: any heads, any text."""
+
+from hypothesis import strategies as st
+
+from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.drawing.trees.shown import Shown
+
+RELATIONS = ("_", "det", "nsubj:pass", "x", "主語")
+
+
+def sentence(*rows: str) -> Sentence:
+    """A sentence from rows of form, UPOS, head and relation: "Dogs NOUN 2 nsubj"."""
+    form, upos, head, deprel = zip(*map(str.split, rows), strict=True)
+    return new_sentence(form, {"upos": upos, "head": head, "deprel": deprel})
+
+
+def shown(*rows: str) -> Shown:
+    """The first sentence of a file, to be drawn."""
+    return Shown(1, sentence(*rows))
+
+
+DOGS = ("Dogs NOUN 2 nsubj", "bark VERB 0 root", ". PUNCT 2 punct")
+STORY = (
+    "From ADP 3 case",
+    "the DET 3 det",
+    "AP PROPN 4 obl",
+    "comes VERB 0 root",
+    "this DET 6 det",
+    "story NOUN 4 nsubj",
+    ": PUNCT 4 punct",
+)
+
+
+@st.composite
+def numbered(draw: st.DrawFn, longest: int = 25) -> Sentence:
+    """Words w1w, w2w, ... with any heads at all: none, the root, themselves, in cycles."""
+    size = draw(st.integers(1, longest))
+    heads = draw(st.lists(st.integers(-1, size), min_size=size, max_size=size))
+    relations = draw(st.lists(st.sampled_from(RELATIONS), min_size=size, max_size=size))
+    form = [f"w{number}w" for number in range(1, size + 1)]
+    head = ["_" if above < 0 else str(above) for above in heads]
+    return new_sentence(form, {"head": head, "deprel": relations})
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> Shown:
+    """Two such trees over the same words."""
+    gold = draw(numbered())
+    size = len(gold)
+    heads = draw(st.lists(st.integers(-1, size), min_size=size, max_size=size))
+    relations = draw(st.lists(st.sampled_from(RELATIONS), min_size=size, max_size=size))
+    return Shown(1, gold, gold.with_tree(heads, relations))
+
+
+@st.composite
+def messy(draw: st.DrawFn) -> Shown:
+    """Sentences with any characters that a file can hold: controls, accents, emoji, Chinese."""
+    text = st.text(
+        st.characters(exclude_categories=["Cs"], exclude_characters="\t\r\n"), min_size=1
+    )
+    texts = text | st.sampled_from(
+        ["\x1b[31m", "שלום", "同樣", "e\u0301", "👨‍👩‍👧", "\u202e", "\u0301"]
+    )
+    size = draw(st.integers(1, 12))
+    columns = {
+        name: draw(st.lists(texts, min_size=size, max_size=size)) for name in ("upos", "deprel")
+    }
+    form = draw(st.lists(texts, min_size=size, max_size=size))
+    heads = draw(st.lists(st.integers(0, size), min_size=size, max_size=size))
+    return Shown(1, new_sentence(form, columns | {"head": list(map(str, heads))}))

@@ -1,0 +1,114 @@
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.drawing.trees.cells import cell_width, visible
+from depkit.drawing.trees.indented import LOST, draw
+from depkit.drawing.trees.shown import Shown
+from tests.drawing.trees.drawn_trees import DOGS, STORY, messy, numbered, pairs, sentence, shown
+
+
+def test_heads_first() -> None:
+    assert list(draw(shown(*STORY), 100, False)) == [
+        "4  comes       VERB   root",
+        "3  ├─ AP       PROPN  obl",
+        "1  │  ├─ From  ADP    case",
+        "2  │  └─ the   DET    det",
+        "6  ├─ story    NOUN   nsubj",
+        "5  │  └─ this  DET    det",
+        "7  └─ :        PUNCT  punct",
+    ]
+
+
+def test_no_word_is_lost() -> None:
+    rows = ("a X 2 x", "b X 3 y", "c X 2 z", "d X 0 root", "e X _ _", "f X 5 v", "g X 7 w")
+    assert list(draw(shown(*rows), 100, False)) == [
+        "4  d     X  root",
+        LOST,
+        "2  b     X  y ← 3 c",
+        "1  ├─ a  X  x",
+        "3  └─ c  X  z",
+        "5  e     X  _",
+        "6  └─ f  X  v",
+        "7  g     X  w ← 7 g",
+    ]
+
+
+def test_differences() -> None:
+    gold = sentence(*STORY)
+    relations = [*gold.deprel[:5], "obj", "punct"]
+    predicted = gold.with_tree([3, 6, 4, 4, 0, 4, -1], relations)
+    assert list(draw(Shown(1, gold, predicted), 100, False)) == [
+        "4  comes       VERB   root   ✗ root ← 4 comes",
+        "3  ├─ AP       PROPN  obl",
+        "1  │  ├─ From  ADP    case",
+        "2  │  └─ the   DET    det    ✗ det ← 6 story",
+        "6  ├─ story    NOUN   nsubj  ✗ obj",
+        "5  │  └─ this  DET    det    ✗ det ← 0",
+        "7  └─ :        PUNCT  punct  ✗ headless",
+    ]
+
+
+def test_colours() -> None:
+    gold = sentence(*DOGS)
+    lines = list(draw(Shown(1, gold, gold.with_tree([2, 0, 1], gold.deprel)), 100, True))
+    assert lines == [
+        "2  bark     VERB   root",
+        "1  ├─ Dogs  NOUN   nsubj",
+        "3  └─ .     PUNCT  \x1b[32mpunct\x1b[0m  \x1b[31m✗ punct ← 1 Dogs\x1b[0m",
+    ]
+
+
+def test_deep_trees_lose_the_lines_far_on_the_left() -> None:
+    size = 10_000
+    chain = new_sentence(["w"] * size, {"head": [str(number) for number in range(size)]})
+    lines = list(draw(Shown(1, chain), 40, False))
+    assert lines[6:9] == [
+        "    7                 └─ w   _",
+        "    8  …                └─ w  _ ← 7 w",
+        "    9  …                └─ w  _ ← 8 w",
+    ]
+    assert len(lines) == size and len(lines[-1]) <= 40
+
+
+def read_tree(lines: list[str]) -> dict[int, tuple[int, str]]:
+    """Head (-1 for none) and relation of each word, by its indentation."""
+    tree: dict[int, tuple[int, str]] = {}
+    path: list[int] = []
+    lost = False
+    for line in lines:
+        if line == LOST:
+            lost = True
+            continue
+        match = re.fullmatch(r" *([0-9]+)  ([│├└─ ]*)w\1w +(\S+)(?: ← ([0-9]+) w\4w)?", line)
+        assert match
+        word, depth = int(match[1]), len(match[2]) // 3
+        path[depth:] = [word]
+        top = (int(match[4]) if match[4] else -1) if lost else 0
+        assert word not in tree
+        tree[word] = path[-2] if depth else top, match[3]
+    return tree
+
+
+@given(numbered())
+def test_any_tree_can_be_read_back(sentence: Sentence) -> None:
+    lines = list(draw(Shown(1, sentence), 1000, False))
+    rows = enumerate(zip(sentence.head, sentence.deprel, strict=True), start=1)
+    assert read_tree(lines) == dict(rows)
+
+
+@given(pairs())
+def test_every_difference_is_told_once(shown: Shown) -> None:
+    marked = [line for line in draw(shown, 100, False) if "✗" in line]
+    assert {int(line.split()[0]) for line in marked} == shown.wrong
+    assert len(marked) == len(shown.wrong)
+
+
+@given(messy(), st.integers(40, 100))
+def test_any_text_drives_nothing(shown: Shown, width: int) -> None:
+    lines = list(draw(shown, width, False))
+    assert all(visible(line) == line for line in lines)
+    assert all(any(form.rstrip() in line for line in lines) for form in shown.forms)
+    assert cell_width(lines[0]) >= 1

@@ -1,0 +1,220 @@
+"""A parser's temperatures: as its own scores have them, in its directory, and not in its way."""
+
+import tomllib
+from dataclasses import asdict, astuple, replace
+
+import numpy as np
+import pytest
+import torch
+
+import depkit
+from depkit.cli.main import run
+from depkit.parsers.base import Parser
+from depkit.parsers.config import Calibration, ConfigError, ParserConfig, from_dict
+from depkit.parsers.graph import calibration as module
+from depkit.parsers.graph.calibration import calibrate
+from depkit.parsers.graph.ensemble import combine
+from depkit.parsers.model_directory import (
+    CONFIG,
+    ModelError,
+    bundled_models,
+    find_model,
+    read_config,
+    write_calibration,
+    write_description,
+)
+from depkit.score.attachment import evaluate
+from depkit.training.data import fingerprint
+from depkit.training.recipe import make_recipe
+from depkit.trees.marginals import marginals
+from tests.conftest import TINY
+from tests.parsers.graph.test_ensemble import other
+from tests.parsers.graph.test_probabilities import WARM, calibrated, scores_of
+from tests.parsers.test_base import make
+
+GRID = np.exp(np.linspace(np.log(0.05), np.log(20), 25))
+SMALL = [
+    "--set", "inputs.word=8", "--set", "inputs.char=0", "--set", "encoder.layers=1",
+    "--set", "encoder.size=8", "--set", "scorer.arc=8", "--set", "scorer.label=8",
+    "--set", "scorer.predict=[\"upos\"]", "--set", "tokenizer.enabled=false", "--device", "cpu",
+    "--threads", "1", "--epochs", "6", "--set", "training.rate=0.01",
+]  # fmt: skip
+
+
+def losses(parser, sentences, scores, temperature):
+    """Of heads, labels and heads over all trees, by the parser's scores, word by word."""
+    arcs, labels, over_trees = [], [], []
+    table = parser.vocabulary.columns["deprel"].numbers
+    for sentence, (arc, label) in zip(sentences, scores, strict=True):
+        of_arc = (arc / temperature).log_softmax(-1)
+        of_label = (label / temperature).log_softmax(-1)
+        of_tree = marginals(arc.numpy() / temperature, parser.config.decoder.root == "single")
+        for word, (head, deprel) in enumerate(zip(sentence.head, sentence.deprel, strict=True), 1):
+            if head == word:
+                continue
+            arcs.append(-float(of_arc[word, head]))
+            over_trees.append(-np.log(of_tree[word, head]))
+            if deprel in table and of_label[word, table[deprel]] > -np.inf:
+                labels.append(-float(of_label[word, table[deprel]]))
+    return [np.mean(each) for each in (arcs, labels, over_trees)]
+
+
+def odd(sentences):
+    """Sentences with a label that no parser knows, a word that is its own head, a second root."""
+    first, second, third, *rest = sentences
+    first = first.with_tree(first.head, ["unheard"] + first.deprel[1:])
+    second = second.with_tree([1, *second.head[1:]], second.deprel)
+    third = third.with_tree([0] * 2 + third.head[2:], third.deprel)
+    return [first, second, third, *rest]
+
+
+@pytest.mark.parametrize("kind", ["parser", "multi", "ensemble"])
+def test_temperatures_are_the_best_for_the_parsers_scores(tiny, kind):
+    root = {"root": "multi", "root_label": ""} if kind == "multi" else {}
+    parser = other(tiny, 1, **root)
+    if kind == "ensemble":
+        parser = combine([calibrated(parser), other(tiny, 2)])
+    dev = odd(tiny[:3] + list(parser.parse(tiny[3:9])))  # it is mostly right
+    found, report = calibrate(parser, dev)
+    scores = [scores_of(parser, sentence) for sentence in dev]
+    least = np.min([losses(parser, dev, scores, temperature) for temperature in GRID], axis=0)
+    for which, temperature in enumerate(astuple(found)):
+        assert losses(parser, dev, scores, temperature)[which] <= least[which] + 1e-4
+        assert losses(parser, dev, scores, 1.0)[which] > least[which] + 1e-3  # it says something
+        assert 0.06 < temperature < 19
+    assert report.words == sum(map(len, dev)) - 1  # its own head
+    assert calibrate(calibrated(parser), dev) == (found, report)  # whatever it was before
+
+
+def test_confidence_is_of_what_is_parsed(tiny, monkeypatch):
+    """The report, with one bin: the mean probability against UAS and LAS."""
+    parser = other(tiny, 1)
+    monkeypatch.setattr("depkit.parsers.graph.temperatures.calibration_error.__defaults__", (1,))
+    _, report = calibrate(parser, tiny)
+    parsed = list(parser.parse(tiny, probabilities="local"))
+    scores = evaluate(tiny, parsed)
+    cells = [cell.split("|")[-2:] for each in parsed for cell in each.column("misc")]
+    arc, label = np.array([[float(p.partition("=")[2]) for p in pair] for pair in cells]).T
+    assert report.before.arc == pytest.approx(abs(100 * arc.mean() - scores.UAS), abs=0.01)
+    both = 100 * (arc * label).mean()
+    assert report.before.labelled == pytest.approx(abs(both - scores.LAS), abs=0.01)
+
+
+def test_long_sentences_are_left_out_with_their_vectors(tiny, monkeypatch):
+    parser = make(tiny)
+    monkeypatch.setattr(module, "LONGEST", 7)
+    short = [sentence for sentence in tiny if len(sentence) <= 7]
+    assert 0 < len(short) < len(tiny)
+    found, report = calibrate(parser, tiny)
+    assert (found, report) == calibrate(parser, short)
+    taken = []
+    over = Parser.over
+
+    def noting(self, sentences, analyse, batch_tokens=None, context=None):
+        taken.extend(context)
+        return over(self, sentences, analyse, batch_tokens)
+
+    monkeypatch.setattr(Parser, "over", noting)
+    calibrate(parser, tiny, context=iter([np.array([len(sentence)]) for sentence in tiny]))
+    assert [int(each[0]) for each in taken] == [len(sentence) for sentence in short]
+
+
+def test_an_old_model_and_a_calibrated_one(tiny, tmp_path):
+    parser = make(tiny)
+    write_description(tmp_path, parser.config, parser.vocabulary)
+    text = (tmp_path / CONFIG).read_text("utf-8")
+    old = text[: text.index("\n[calibration]")]
+    (tmp_path / CONFIG).write_text(old, "utf-8")
+    assert read_config(tmp_path)[0].calibration == Calibration()
+    write_calibration(tmp_path, WARM)
+    config, tables = read_config(tmp_path)
+    assert config == replace(parser.config, calibration=WARM)
+    del tables["calibration"]
+    assert tables == tomllib.loads(old)
+    write_calibration(tmp_path, Calibration())
+    assert (tmp_path / CONFIG).read_text("utf-8").count("[calibration]") == 1
+
+
+@pytest.mark.parametrize("value", ["0", "-1.0", "inf", "nan", '"hot"'])
+def test_temperatures_that_are_none(tiny, tmp_path, value):
+    parser = make(tiny)
+    write_description(tmp_path, parser.config, parser.vocabulary)
+    text = (tmp_path / CONFIG).read_text("utf-8")
+    head, _, _ = text.partition("\n[calibration]")
+    (tmp_path / CONFIG).write_text(f"{head}\n[calibration]\nlabel = {value}\n", "utf-8")
+    with pytest.raises(ModelError, match=r"calibration\.label"):
+        read_config(tmp_path)
+
+
+def test_a_run_does_not_depend_on_it(tiny):
+    recipe = make_recipe()
+    assert fingerprint(recipe, tiny, tiny) == fingerprint(
+        replace(recipe, calibration=WARM), tiny, tiny
+    )
+    assert "calibration" not in repr(recipe)  # runs of before there was one are found again
+
+
+def test_a_recipe_cannot_have_one(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be set"):
+        make_recipe("bilstm", None, ["calibration.arc=2"])
+    with pytest.raises(ConfigError, match=r"calibration\.heads"):
+        make_recipe("bilstm", None, ["calibration.heads=2"])
+    file = tmp_path / CONFIG  # that of a model is fine: it is of other weights
+    file.write_text("format_version = 1\n[calibration]\narc = 3.0\n")
+    assert make_recipe("bilstm", str(file)) == make_recipe("bilstm")
+    assert from_dict(ParserConfig, {"calibration": asdict(WARM)}).calibration == WARM
+
+
+def train(directory, *arguments):
+    command = ["train", str(TINY), "--dev", str(TINY), "-o", str(directory), *SMALL]
+    return run([*command, *arguments])
+
+
+def test_a_training_ends_with_it(tmp_path, capfd, monkeypatch):
+    whole = tmp_path / "whole"
+    assert train(whole) == 0
+    err = capfd.readouterr().err
+    told = next(line for line in err.splitlines() if line.startswith("calibrated on dev: arc T "))
+    config = read_config(whole)[0]
+    assert config.calibration != Calibration()
+    assert f"arc T {config.calibration.arc:.2f}, label T {config.calibration.label:.2f}" in told
+    assert f"- C{told[1:]}\n" in (whole / "README.md").read_text("utf-8")
+    expected, _ = calibrate(depkit.load(whole, device="cpu", threads=1), list(depkit.read(TINY)))
+    assert config.calibration == expected
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    # cut off before it, a run goes on to the same end; and once more, as if nothing had been
+    monkeypatch.setattr(module, "calibrate", interrupted)
+    assert train(tmp_path / "cut") == 130
+    assert read_config(tmp_path / "cut")[0].calibration == Calibration()
+    monkeypatch.undo()
+    for _ in range(2):
+        assert train(tmp_path / "cut", "--resume", "-q") == 0
+        assert read_config(tmp_path / "cut")[0] == config
+
+
+def test_every_seed_has_its_own_and_a_tagger_none(tmp_path, capfd):
+    assert train(tmp_path / "m", "--seeds", "2") == 0
+    one, two, best = (read_config(tmp_path / "m" / name)[0] for name in ("seed-1", "seed-2", "."))
+    assert one.calibration != two.calibration
+    assert best.calibration in (one.calibration, two.calibration)
+    assert capfd.readouterr().err.count("calibrated on dev") == 2
+    settings = ["--set", "scorer.tree=false", "--set", "training.select=tags"]
+    assert train(tmp_path / "tagger", *settings) == 0
+    assert "calibrated" not in capfd.readouterr().err
+    assert "alibrated" not in (tmp_path / "tagger" / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", bundled_models())
+def test_a_bundled_model_is_calibrated(name):
+    temperatures = astuple(read_config(find_model(name))[0].calibration)
+    assert all(0.5 < temperature < 3 and temperature != 1 for temperature in temperatures)
+
+
+def test_scores_keep_no_gradients(tiny):
+    parser = make(tiny)
+    with torch.enable_grad():
+        calibrate(parser, tiny)
+    assert all(weight.grad is None for weight in parser.network.parameters())

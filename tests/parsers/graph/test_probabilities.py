@@ -1,0 +1,200 @@
+"""How sure a parser is: by hand, as in its own scores, over all trees, and where it can be said."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from depkit.cli.main import run
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import write
+from depkit.corpus.formats import CONLLX
+from depkit.corpus.probabilities import ARC, LABEL
+from depkit.corpus.sentence import new_sentence
+from depkit.parsers.config import Calibration
+from depkit.parsers.graph import probabilities
+from depkit.parsers.graph.ensemble import combine
+from depkit.parsers.graph.probabilities import chosen_probabilities, head_marginals
+from depkit.parsers.model_directory import write_description, write_weights
+from depkit.trees.marginals import marginals
+from tests.conftest import TINY
+from tests.parsers.graph.test_ensemble import other
+from tests.parsers.test_base import make
+
+WARM = Calibration(arc=2.5, label=0.4, marginal=1.7)
+
+
+def calibrated(parser, calibration=WARM):
+    return replace(parser, config=replace(parser.config, calibration=calibration))
+
+
+def written(sentence):
+    """[words, 2], the probabilities in MISC."""
+    cells = [dict(p.partition("=")[::2] for p in c.split("|")) for c in sentence.column("misc")]
+    return np.array([[float(cell[ARC]), float(cell[LABEL])] for cell in cells])
+
+
+def scores_of(parser, sentence):
+    """Arc scores of one sentence, and label scores at its heads."""
+    scores = parser.scores_of(parser.preparer()([sentence], []), np.array([0]))
+    heads = torch.zeros(scores.arc.shape[:2], dtype=torch.int64)
+    heads[0, 1 : len(sentence) + 1] = torch.tensor(sentence.head)
+    label = parser.barred(scores.label_at(heads), heads)
+    size = len(sentence) + 1
+    return scores.arc[0, :size, :size].double().detach(), label[0, :size].double().detach()
+
+
+def test_chosen_by_hand():
+    scores = torch.tensor([[[0.0, np.log(2.0), -np.inf], [5.0, 5.0, 5.0]]], dtype=torch.float32)
+    found = chosen_probabilities(scores, torch.tensor([[1, 2]]), 1.0)
+    torch.testing.assert_close(found, torch.tensor([[2 / 3, 1 / 3]]))
+    # divided by 1/2, a ratio of 2 is one of 4
+    found = chosen_probabilities(scores, torch.tensor([[1, 0]]), 0.5)
+    torch.testing.assert_close(found, torch.tensor([[4 / 5, 1 / 3]]))
+    found = [chosen_probabilities(scores, torch.full((1, 2), i), 3.0) for i in range(3)]
+    torch.testing.assert_close(sum(found), torch.ones(1, 2))
+
+
+@pytest.mark.parametrize("root", ["single", "multi"])
+def test_marginals_by_hand(root):
+    # two words; trees 1 <- 0 <- 2 (multi), 0 -> 1 -> 2, 0 -> 2 -> 1
+    scores = np.full((1, 4, 4), -np.inf)  # with a word of padding
+    scores[0, 1, 0], scores[0, 2, 0], scores[0, 1, 2], scores[0, 2, 1] = np.log([2, 3, 5, 7])
+    trees = {(0, 1): 2 * 7, (2, 0): 5 * 3} | ({(0, 0): 2 * 3} if root == "multi" else {})
+    heads = np.array([[0, 2, 0, 0]])
+    found = head_marginals(torch.tensor(scores), heads, np.array([2]), root == "single", 1.0)
+    total = sum(trees.values())
+    of_one = sum(weight for tree, weight in trees.items() if tree[0] == 2) / total
+    of_two = sum(weight for tree, weight in trees.items() if tree[1] == 0) / total
+    np.testing.assert_allclose(found[0, 1:3], [of_one, of_two])
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["parser", "ensemble"])
+@pytest.mark.parametrize("root", ["single", "multi"])
+def test_what_is_written(tiny, root, many):
+    label = "root" if root == "single" else ""
+    parser = other(tiny, 1, root=root, root_label=label)
+    if many:
+        parser = combine([parser, other(tiny, 2, root=root, root_label=label)])
+    parser = calibrated(parser)
+    plain = list(parser.parse(tiny))
+    for kind in ("local", "marginal"):
+        for before, sentence in zip(plain, parser.parse(tiny, probabilities=kind), strict=True):
+            assert (sentence.head, sentence.deprel) == (before.head, before.deprel)
+            arc, label = scores_of(parser, sentence)
+            if kind == "local":
+                of_arc = (arc / WARM.arc).softmax(-1).numpy()
+            else:
+                of_arc = marginals(arc.numpy() / WARM.marginal, root == "single")
+            of_label = (label / WARM.label).softmax(-1).numpy()
+            numbers = parser.vocabulary.columns["deprel"].numbers
+            words = np.arange(1, len(sentence) + 1)
+            expected = [
+                of_arc[words, sentence.head],
+                of_label[words, [numbers[deprel] for deprel in sentence.deprel]],
+            ]
+            np.testing.assert_allclose(written(sentence).T, expected, atol=6e-5)
+            if root == "single":
+                at_root = sentence.head.index(0)
+                assert written(sentence)[at_root, 1] == 1  # no other label can be there
+
+
+def test_nothing_but_misc_changes(tiny):
+    parser = make(tiny)
+    for with_them, without in zip(
+        parser.parse(tiny, probabilities="local"), parser.parse(tiny), strict=True
+    ):
+        for row, (line, plain) in enumerate(zip(with_them.lines, without.lines, strict=True)):
+            if row in set(with_them.rows):
+                line, plain = (each.rsplit("\t", 1)[0] for each in (line, plain))
+            assert line == plain
+
+
+def test_windows_batches_and_threads_change_nothing(tiny):
+    parser = other(tiny, 1)
+    expected = [str(sentence) for sentence in parser.parse(tiny, probabilities="marginal")]
+    side_by_side = replace(parser, threads=2)
+    found = side_by_side.parse(tiny, batch_tokens=40, probabilities="marginal")
+    assert [str(sentence) for sentence in found] == expected
+
+
+def test_an_ensemble_has_a_calibration_of_its_own(tiny):
+    members = [calibrated(make(tiny)), calibrated(other(tiny, 2))]
+    assert combine(members).config.calibration == Calibration()
+    assert combine(members, calibration=WARM).config.calibration == WARM
+    assert combine(members[:1]).config.calibration == WARM
+
+
+def test_what_cannot_be_had(tiny, monkeypatch):
+    parser = make(tiny)
+    with pytest.raises(ValueError, match="local or marginal, not 'global'"):
+        list(parser.parse(tiny, probabilities="global"))
+    with pytest.raises(FormatError, match="conllx has no MISC"):
+        list(parser.parse([new_sentence(["a"], format=CONLLX)], probabilities="local"))
+    monkeypatch.setattr(probabilities, "LONGEST", 3)
+    long = new_sentence(list("abcd"))
+    with pytest.raises(FormatError, match="4 words is too long for marginals, which take 3"):
+        list(parser.parse([long], probabilities="marginal"))
+    assert len(list(parser.parse([long], probabilities="local"))) == 1
+
+
+@pytest.fixture(scope="module")
+def model(tiny, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("model")
+    parser = calibrated(other(tiny, 1))
+    write_description(directory, parser.config, parser.vocabulary)
+    write_weights(directory, parser.network)
+    return str(directory)
+
+
+@pytest.fixture
+def parse(model, capfd):
+    """Parse a file; the status, what is written and what is on stderr."""
+
+    def parse_file(*arguments):
+        status = run(["parse", "--model", model, "--device", "cpu", *map(str, arguments)])
+        return status, *capfd.readouterr()
+
+    return parse_file
+
+
+def test_the_command(parse, tiny, tmp_path):
+    status, out, err = parse(TINY, "--prob")
+    assert (status, err) == (0, "")
+    assert out.count(f"{ARC}=") == out.count(f"{LABEL}=") == sum(map(len, tiny))
+    _, again, _ = parse(TINY, "--prob", "--marginals")
+    assert again.count(f"{ARC}=") == sum(map(len, tiny)) and again != out
+    _, plain, _ = parse(TINY)
+    assert "Prob" not in plain
+
+
+def test_json_from_any_format(parse, tiny, tmp_path):
+    write(tiny, tmp_path / "tiny.conllu")
+    assert run(["convert", str(TINY), "-o", str(tmp_path / "tiny.conllx"), "-q"]) == 0
+    results = []
+    for name in ("tiny.conllu", "tiny.conllx"):
+        status, out, _ = parse(tmp_path / name, "--prob", "--format", "json")
+        assert status == 0
+        records = [json.loads(line)["words"] for line in out.splitlines()]
+        results.append([(w["arc_prob"], w["label_prob"]) for words in records for w in words])
+    assert results[0] == results[1] and len(results[0]) == sum(map(len, tiny))
+    status, out, err = parse(tmp_path / "tiny.conllx", "--prob", "--format", "conllu")
+    assert status == 0 and out.count(ARC) == len(results[0])
+    status, out, err = parse(tmp_path / "tiny.conllx", "--prob")
+    assert (status, out) == (1, "")
+    assert "tiny.conllx:1: conllx has no MISC to hold probabilities" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--marginals"], "--marginals: is for --prob"),
+        (["--prob", "--format", "conllx"], "--prob: conllx has no MISC"),
+        (["--prob", "--format", "conll09"], "--prob: conll09 has no MISC"),
+    ],
+)
+def test_wrong_use(parse, arguments, message):
+    status, out, err = parse(TINY, *arguments)
+    assert (status, out) == (2, "") and message in err and err.count("\n") == 1

@@ -1,0 +1,137 @@
+"""Batches hold every sentence once, in few shapes, and say what the sentences say."""
+
+import numpy as np
+import torch
+
+from depkit.corpus.sentence import new_sentence
+from depkit.parsers.config import Inputs, ParserConfig
+from depkit.parsers.inputs.batches import (
+    IGNORED,
+    encode,
+    length_batches,
+    make_batch,
+    rounded_length,
+)
+from depkit.parsers.inputs.vocabulary import LONGEST_WORD, ROOT, UNKNOWN, build_vocabulary
+
+CONFIG = ParserConfig(inputs=Inputs(tag=4, tag_column="upos", char=4, word_min_count=2))
+
+
+def tree(words: str, heads: list[int], upos: str, deprels: str):
+    columns = {"head": [str(h) for h in heads], "upos": upos.split(), "deprel": deprels.split()}
+    return new_sentence(words.split(), columns)
+
+
+SENTENCES = [
+    tree("The dog barks", [2, 3, 0], "DET NOUN VERB", "det nsubj root"),
+    tree("the DOG", [2, 0], "DET NOUN", "det root"),
+]
+
+
+def shapes_of(sizes, batches):
+    return [(len(batch), rounded_length(int(sizes[batch].max()))) for batch in batches]
+
+
+def test_batches_hold_each_sentence_once_within_the_limit():
+    sizes = np.random.default_rng(0).integers(2, 90, 500)
+    for random in (None, np.random.default_rng(1)):
+        batches = length_batches(sizes, 300, random)
+        assert sorted(np.concatenate(batches).tolist()) == list(range(500))
+        assert all(number * length <= 300 for number, length in shapes_of(sizes, batches))
+        assert len(set(shapes_of(sizes, batches))) < 40
+
+
+def test_all_windows_of_a_text_have_batches_of_the_same_few_shapes():
+    random = np.random.default_rng(0)
+    shapes, filling = set(), 0
+    for _ in range(40):
+        sizes = 2 + random.geometric(1 / 14, 400)
+        batches = length_batches(sizes, 300, filled=True)
+        *whole, last = shapes_of(sizes, batches)
+        assert all(number == 300 // length for number, length in whole)
+        assert last[0] in parts_of(300 // last[1])
+        shapes |= {*whole, last}
+        numbers = np.concatenate(batches)
+        assert set(numbers.tolist()) == set(range(400))
+        filling += len(numbers) - 400
+        order = [length for _, length in whole]
+        assert order == sorted(order)
+    assert len(shapes) < 50
+    assert filling / 40 < 6
+
+
+def parts_of(size: int) -> set[int]:
+    return {size, size // 2, size // 2 // 2}
+
+
+def test_a_jump_in_lengths_makes_no_other_shapes():
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        sizes = random.choice([3, 4, 30, 31, 100, 290, 400], size=random.integers(1, 200))
+        sizes = np.append(sizes, [4, 290, 290])  # so that there are several batches
+        batches = length_batches(sizes, 300, filled=True)
+        assert set(np.concatenate(batches).tolist()) == set(range(len(sizes)))
+        assert all(n in parts_of(max(1, 300 // m)) for n, m in shapes_of(sizes, batches))
+
+
+def test_few_sentences_are_not_filled_up():
+    assert [batch.tolist() for batch in length_batches(np.array([5, 9, 5]), 1000, filled=True)] == [
+        [1, 0, 2]
+    ]
+
+
+def test_a_long_sentence_is_a_batch_of_its_own():
+    batches = length_batches(np.array([5, 1000, 5]), 100)
+    assert [1] in [batch.tolist() for batch in batches]
+
+
+def test_order_is_random_and_repeatable():
+    sizes = np.random.default_rng(0).integers(2, 30, 200)
+    first = length_batches(sizes, 100, np.random.default_rng([1, 7]))
+    again = length_batches(sizes, 100, np.random.default_rng([1, 7]))
+    other = length_batches(sizes, 100, np.random.default_rng([1, 8]))
+    assert all((a == b).all() for a, b in zip(first, again, strict=True))
+    assert any(a.tolist() != b.tolist() for a, b in zip(first, other, strict=True))
+
+
+def test_rounding_pads_by_less_than_an_eighth():
+    for length in range(1, 6000):
+        rounded = rounded_length(length)
+        assert length <= rounded < length * 9 / 8
+
+
+def test_a_batch_says_what_the_sentences_say():
+    vocabulary = build_vocabulary(SENTENCES, CONFIG)
+    assert vocabulary.words.symbols[3:] == ["dog", "the"]  # "barks" is too rare
+    data = encode(SENTENCES, vocabulary, CONFIG, torch.device("cpu"))
+    batch = make_batch(data, np.array([1, 0]))
+    the, dog = vocabulary.words.get("the"), vocabulary.words.get("dog")
+    assert batch.word.tolist() == [[ROOT, the, dog, 0], [ROOT, the, dog, UNKNOWN]]
+    assert batch.lengths.tolist() == [3, 4]
+    assert batch.head.tolist() == [[IGNORED, 2, 0, IGNORED], [IGNORED, 2, 3, 0]]
+    deprels = vocabulary.columns["deprel"].symbols
+    labels = [[deprels[i] for i in row if i != IGNORED] for row in batch.targets["deprel"].tolist()]
+    assert labels == [["det", "root"], ["det", "nsubj", "root"]]
+    tags = [[vocabulary.tags.symbols[i] for i in row] for row in batch.tag.tolist()]
+    assert tags == [["<root>", "DET", "NOUN", "<pad>"], ["<root>", "DET", "NOUN", "VERB"]]
+
+
+def test_characters_of_a_batch_belong_to_its_forms():
+    long_form = "x" * 20 + "y" * 50
+    sentences = [*SENTENCES, new_sentence(["a", long_form, "a"])]
+    vocabulary = build_vocabulary(sentences, CONFIG)
+    data = encode(sentences, vocabulary, CONFIG, torch.device("cpu"))
+    batch = make_batch(data, np.array([0, 1, 2]))
+    end_before = 0
+    for end, width in batch.groups:
+        assert (batch.form_sizes[end_before:end] <= width).all()
+        end_before = end
+    assert end_before == len(batch.characters)
+    symbols = vocabulary.characters.symbols
+    for row, sentence in enumerate(sentences):
+        for place, form in enumerate(sentence.form, start=1):
+            number = batch.form[row, place]
+            size = int(batch.form_sizes[number])
+            shown = "".join(symbols[i] for i in batch.characters[number, :size].tolist())
+            half = LONGEST_WORD // 2
+            assert shown == (form if len(form) <= LONGEST_WORD else form[:half] + form[-half:])

@@ -1,0 +1,151 @@
+"""What a word is made of: every choice of parts, their widths, and what is read once a word."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from depkit.corpus.sentence import new_sentence
+from depkit.parsers.config import ConfigError, Context, Encoder, Inputs, ParserConfig, Scorer
+from depkit.parsers.config import Vectors as VectorSettings
+from depkit.parsers.graph.network import BiaffineNetwork
+from depkit.parsers.inputs.batches import encode, make_batch
+from depkit.parsers.inputs.form_cache import FormCache, _pieces
+from depkit.parsers.inputs.layer import part_sizes
+from depkit.parsers.inputs.vocabulary import PAD, ROOT, SPECIAL, UNKNOWN, Table, build_vocabulary
+
+CPU = torch.device("cpu")
+FILE = VectorSettings(file="vectors.txt", width=6)
+
+
+def network_of(inputs, sentences, vectors=None):
+    config = ParserConfig(inputs, Encoder(layers=1, size=8), Scorer(arc=8, label=4, predict=[]))
+    vocabulary = build_vocabulary(sentences, config)
+    if vectors:
+        vocabulary = replace(vocabulary, vectors=Table(SPECIAL + vectors))
+    torch.manual_seed(1)
+    network = BiaffineNetwork(config, vocabulary).eval()
+    return network, encode(sentences, vocabulary, config, CPU)
+
+
+def vectors_of(network, data):
+    """Each sentence's input vectors, w0's first."""
+    batch = make_batch(data, np.arange(len(data)))
+    rows = network.inputs(batch).detach()
+    return [row[:size] for row, size in zip(rows, data.sizes, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "sizes"),
+    [
+        (Inputs(word=10, tag=5, char=7), {"word": 10, "tag": 5, "characters": 7}),
+        (Inputs(word=6, vectors=FILE), {"word": 6}),
+        (Inputs(word=0, vectors=FILE), {"word": 6}),
+        (Inputs(word=10, vectors=replace(FILE, combine="concat")), {"word": 16}),
+        (Inputs(word=0, context=Context(source="elmo", width=12, size=0)), {"context": 12}),
+        (Inputs(word=4, context=Context(source="elmo", size=3)), {"word": 4, "context": 3}),
+    ],
+)  # fmt: skip
+def test_the_widths_of_parts(inputs, sizes):
+    assert part_sizes(inputs) == sizes
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (Inputs(word=0), "nothing to read"),
+        (Inputs(word=10, vectors=FILE), "vectors.txt has vectors of 6 numbers.*inputs.word=6"),
+        (Inputs(word=10, char=5, combine="sum"), "word 10, characters 5"),
+    ],
+)
+def test_widths_that_do_not_fit_are_told(inputs, message):
+    with pytest.raises(ConfigError, match=message):
+        part_sizes(inputs)
+
+
+@pytest.mark.parametrize("kind", ["lstm", "concat"])
+def test_parts_are_side_by_side_or_summed(kind, tiny):
+    inputs = Inputs(word=8, char=8, char_kind=kind, char_embedding=4, part_dropout=0.0)
+    network, data = network_of(inputs, tiny)
+    summed, _ = network_of(replace(inputs, combine="sum"), tiny)
+    summed.inputs.load_state_dict(network.inputs.state_dict())
+    for both, sum in zip(vectors_of(network, data), vectors_of(summed, data), strict=True):
+        assert both.shape[1] == 16
+        assert torch.equal(both[:, :8] + both[:, 8:], sum)
+
+
+def test_a_pretrained_vector_is_of_the_form_its_lower_case_or_unknown():
+    sentences = [new_sentence(["The", "dog", "BARKS", "x"], {"deprel": list("abcd")})]
+    inputs = Inputs(word=0, vectors=FILE)
+    network, data = network_of(inputs, sentences, ["The", "barks", "the"])
+    table = network.inputs.pretrained.weight
+    assert data.vector.tolist() == [PAD, ROOT, 3, UNKNOWN, 4, UNKNOWN]
+    assert torch.equal(vectors_of(network, data)[0], table[[ROOT, 3, UNKNOWN, 4, UNKNOWN]])
+
+
+def test_pretrained_vectors_are_added_or_put_behind(tiny):
+    words = sorted({form for sentence in tiny for form in sentence.form})[::2]
+    inputs = Inputs(word=6, vectors=FILE)
+    network, data = network_of(inputs, tiny, words)
+    behind, _ = network_of(
+        replace(inputs, vectors=replace(FILE, combine="concat")), tiny, words
+    )  # fmt: skip
+    behind.inputs.load_state_dict(network.inputs.state_dict())
+    for added, both in zip(vectors_of(network, data), vectors_of(behind, data), strict=True):
+        assert torch.equal(both[:, :6] + both[:, 6:], added)
+    assert not network.inputs.pretrained.weight.requires_grad
+    tuned, _ = network_of(replace(inputs, vectors=replace(FILE, tune=True)), tiny, words)
+    assert tuned.inputs.pretrained.weight.requires_grad
+
+
+def test_rare_words_are_unknown_more_often_in_training():
+    sentences = [new_sentence(["rare", *["often"] * 9], {"deprel": ["x"] * 10})] * 400
+    inputs = Inputs(word=4, word_min_count=1, word_unknown=1.0, part_dropout=0.0)
+    network, data = network_of(inputs, sentences)
+    counts = torch.bincount(data.word, minlength=5)
+    network.inputs.counts = counts // 400  # as if the sentence stood there once
+    batch = make_batch(data, np.arange(400))
+    read = network.inputs._some_unknown(batch.word)
+    assert torch.equal(read, batch.word)  # not in prediction
+    torch.manual_seed(0)
+    read = network.train().inputs._some_unknown(batch.word)
+    assert torch.equal(read[:, 0], batch.word[:, 0])  # w0 never is
+    assert 0.42 < (read[:, 1] == UNKNOWN).float().mean() < 0.58  # 1 / (1 + 1)
+    assert 0.07 < (read[:, 2:11] == UNKNOWN).float().mean() < 0.13  # 1 / (1 + 9)
+    assert ((read == UNKNOWN) | (read == batch.word)).all()
+
+
+@pytest.mark.parametrize("kind", ["lstm", "concat"])
+def test_characters_are_read_once_a_word(kind, tiny, monkeypatch):
+    network, data = network_of(Inputs(word=0, char=8, char_kind=kind, char_embedding=4), tiny)
+    cache = FormCache(network.inputs)
+    cached = replace(data, form_vectors=cache.vectors(data))
+    for one, other in zip(vectors_of(network, cached), vectors_of(network, data), strict=True):
+        torch.testing.assert_close(one, other)
+    monkeypatch.setattr(network.inputs, "read_characters", None)  # nothing is read again
+    assert torch.equal(cache.vectors(data), cached.form_vectors)
+
+
+def test_the_cache_of_words_begins_anew_when_it_is_full(tiny, monkeypatch):
+    monkeypatch.setattr("depkit.parsers.inputs.form_cache.KEPT", 5)
+    monkeypatch.setattr("depkit.parsers.inputs.form_cache.AT_ONCE", 7)
+    network, data = network_of(Inputs(word=0, char=8), tiny)
+    cache = FormCache(network.inputs)
+    first, again = cache.vectors(data), cache.vectors(data)
+    torch.testing.assert_close(first, again)
+    torch.testing.assert_close(
+        vectors_of(network, replace(data, form_vectors=first))[0], vectors_of(network, data)[0]
+    )
+
+
+def test_characters_are_read_in_pieces_of_few_sizes():
+    random = np.random.default_rng(0)
+    for _ in range(50):
+        ends = (32 * random.integers(1, 40, 4)).cumsum().tolist()
+        groups = list(zip(ends, (4, 8, 16, 32), strict=True))
+        pieces = list(_pieces(groups))
+        assert {end - start for start, end, _ in pieces} <= {32, 64, 128, 256}
+        assert [start for start, _, _ in pieces] == [0, *(end for _, end, _ in pieces[:-1])]
+        assert [(end, width) for _, end, width in pieces if end in ends] == groups
+        assert pieces[-1][1] == ends[-1]

