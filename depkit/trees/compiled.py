@@ -35,6 +35,11 @@ class Kernel(Generic[P, R]):
 
         return make_dispatcher(self.function)
 
+    @property
+    def _numba_type_(self) -> Any:
+        """A kernel that another one calls is, to numba, what it is compiled to."""
+        return self.dispatcher._numba_type_
+
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
         if _interpreting.get():
             return self.interpreted(*arguments, **named)

@@ -1,7 +1,6 @@
 """From arc scores to heads, a padded batch at a time."""
 
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
 import numpy as np
@@ -23,7 +22,6 @@ def decode(
     lengths: ArrayLike,
     algorithm: str = "mst",
     single_root: bool = True,
-    threads: int = 1,
     compile: bool = False,
 ) -> np.ndarray:
     """The best heads of each sentence in a batch, exactly.
@@ -37,37 +35,24 @@ def decode(
     if it is not, even for so few sentences that the interpreter decodes them in less time.
 
     Returns [batch, n_max + 1] int32, 0 for the root itself and for padding, so that the heads
-    can index any array over the same positions. threads and compile change the time, never the
-    result.
+    can index any array over the same positions. compile changes the time, never the result.
     Raises ValueError for wrong shapes, an unknown algorithm, a score of NaN or +inf, or where
     the forbidden arcs leave no tree; the last two name the sentence's index in the batch.
     """
     if algorithm not in ALGORITHMS:
         raise ValueError(f"unknown algorithm {algorithm!r}, not one of {', '.join(ALGORITHMS)}")
-    if threads < 1:
-        raise ValueError(f"threads is {threads}, not 1 or more")
     score = score_array(scores)
     length = length_array(lengths, score)
-    few = algorithm != "eisner" and threads == 1 and int(((length + 1) ** 2).sum()) < FEW
+    few = algorithm != "eisner" and int(((length + 1) ** 2).sum()) < FEW
     interpret = few and not compile and "numba" not in sys.modules
     heads = np.zeros(score.shape[:2], np.int32)
     outcome = np.zeros(len(score), np.int8)  # [batch]
-
-    def decode_part(start: int, stop: int) -> None:
-        part = score[start:stop], length[start:stop], heads[start:stop], outcome[start:stop]
-        best_heads_each(*part)
+    with interpreted() if interpret else nullcontext():
+        best_heads_each(score, length, heads, outcome)
         if algorithm == "mst":
-            arborescence_each(*part, bool(single_root))
+            arborescence_each(score, length, heads, outcome, bool(single_root))
         elif algorithm == "eisner":
-            projective_tree_each(*part, bool(single_root))
-
-    starts, stops = even_parts(length, threads)
-    if threads == 1:
-        with interpreted() if interpret else nullcontext():
-            decode_part(starts[0], stops[0])
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(decode_part, starts, stops))
+            projective_tree_each(score, length, heads, outcome, bool(single_root))
     complain(outcome, algorithm, single_root)
     return heads
 
@@ -95,14 +80,6 @@ def length_array(lengths: ArrayLike, score: np.ndarray) -> np.ndarray:
             f"sentence {index}: length {length[index]} is not within 0..{score.shape[1] - 1}"
         )
     return np.ascontiguousarray(length, np.int64)
-
-
-def even_parts(length: np.ndarray, parts: int) -> tuple[list[int], list[int]]:
-    """Starts and stops of contiguous parts of a batch with about equal numbers of arcs."""
-    arcs = np.cumsum((length + 1) ** 2)
-    total = arcs[-1] if arcs.size else 0
-    inner = np.searchsorted(arcs, total * np.arange(1, parts) / parts)
-    return [0, *inner.tolist()], [*inner.tolist(), len(length)]
 
 
 def complain(outcome: np.ndarray, algorithm: str, single_root: bool) -> None:

@@ -13,15 +13,6 @@ from typing import Any
 
 import numba
 from numba.core.caching import FunctionCache
-from numba.extending import typeof_impl
-
-from depkit.trees.compiled import Kernel
-
-
-@typeof_impl.register(Kernel)
-def type_of_kernel(kernel: Kernel[..., Any], context: Any) -> Any:
-    """A kernel that another one calls is, to numba, what it is compiled to."""
-    return typeof_impl(kernel.dispatcher, context)
 
 
 def make_dispatcher(function: Callable[..., Any]) -> Any:

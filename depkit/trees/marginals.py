@@ -50,16 +50,6 @@ LINEAR = Arithmetic(np.add, np.multiply, np.divide, 0.0)
 LOGARITHMIC = Arithmetic(np.logaddexp, np.add, np.subtract, -np.inf)  # slower, never out of range
 
 
-def marginals(scores: ArrayLike, single_root: bool = True) -> np.ndarray:
-    """The probability of every arc of one sentence: batch_marginals() of a batch of one.
-
-    scores: [n + 1, n + 1] (dependent, head). Returns the same shape, float64: at [i, j],
-    P(head of i is j).
-    """
-    score = np.asarray(scores)[None]
-    return batch_marginals(score, [score.shape[-1] - 1], single_root)[0]
-
-
 def batch_marginals(scores: ArrayLike, sizes: ArrayLike, single_root: bool = True) -> np.ndarray:
     """The probability of every arc under P(tree) ~ exp(sum of its arcs' scores), exactly.
 
@@ -74,7 +64,7 @@ def batch_marginals(scores: ArrayLike, sizes: ArrayLike, single_root: bool = Tru
     """
     score = score_array(scores)
     size = length_array(sizes, score)
-    arcs = [log_weights(one, n, single_root)[0] for one, n in zip(score, size, strict=True)]
+    arcs = [log_weights(one, n, single_root) for one, n in zip(score, size, strict=True)]
     check(arcs, single_root)
     probability = np.zeros(score.shape)
     plain = np.array([is_plain(one) for one in arcs], np.bool_)
@@ -93,30 +83,11 @@ def batch_marginals(scores: ArrayLike, sizes: ArrayLike, single_root: bool = Tru
     return probability
 
 
-def log_partition(scores: ArrayLike, single_root: bool = True) -> float:
-    """The log of the sum over all trees of exp(sum of the arcs' scores).
-
-    scores: [n + 1, n + 1] (dependent, head), as for marginals(), with the same errors. 0 for an
-    empty sentence, which has one tree.
-    """
-    score = score_array(np.asarray(scores)[None])[0]
-    arcs, shift = log_weights(score, len(score) - 1, single_root)
-    check([arcs], single_root)
-    if len(arcs) == 0:
-        return 0.0
-    if is_plain(arcs):
-        return shift + log_total(np.exp(arcs), single_root, LINEAR)
-    core = core_words(arcs, single_root)
-    inner, outer = split(arcs, core)
-    total = shift + log_total(inner, single_root, LOGARITHMIC)
-    return total if core.all() else total + log_total(outer, False, LOGARITHMIC)
-
-
-def log_weights(score: np.ndarray, n: int, single_root: bool) -> tuple[np.ndarray, float]:
+def log_weights(score: np.ndarray, n: int, single_root: bool) -> np.ndarray:
     """Arc scores, shifted to be at most 0 without a change of the distribution.
 
     score: [>= n + 1, >= n + 1] (dependent, head). Returns [n, n + 1] float64 (dependent, head),
-    the root's column last and the diagonal -inf, and what was subtracted from every tree's score.
+    the root's column last and the diagonal -inf.
 
     A row may be shifted as a whole. With a single root so may the root's column; it comes first,
     so that a large constant in it costs no precision.
@@ -126,17 +97,18 @@ def log_weights(score: np.ndarray, n: int, single_root: bool) -> tuple[np.ndarra
     arcs[:, n] = score[1 : n + 1, 0]
     np.fill_diagonal(arcs, -np.inf)
     if n == 0 or not (arcs < np.inf).all():
-        return arcs, 0.0
-    shift = lower(arcs[None, :, n]) if single_root else 0.0
-    return arcs, shift + lower(arcs)
+        return arcs
+    if single_root:
+        lower(arcs[None, :, n])
+    lower(arcs)
+    return arcs
 
 
-def lower(rows: np.ndarray) -> float:
-    """Subtract each row's maximum from it, in place, unless -inf; returns their sum."""
+def lower(rows: np.ndarray) -> None:
+    """Subtract each row's maximum from it, in place, unless -inf."""
     best = rows.max(axis=1, keepdims=True)
     best[best == -np.inf] = 0.0
     rows -= best
-    return float(best.sum())
 
 
 def is_plain(arcs: np.ndarray) -> bool:
@@ -245,33 +217,20 @@ def escapes(weight: np.ndarray, single_root: bool, arithmetic: Arithmetic) -> np
     return escape
 
 
-def leave_out(
-    weight: np.ndarray, count: int, single_root: bool, arithmetic: Arithmetic
-) -> np.ndarray:
+def leave_out(weight: np.ndarray, count: int, single_root: bool, arithmetic: Arithmetic) -> None:
     """Take the first words out of the walk, in place: arcs through them become arcs past them.
 
     weight: [batch, n, n + 1] as in escapes(), count < n. From column count on, the first count
     rows become the chances of where a walk goes from there, and the others the weights without
-    those words. Returns [batch, count], the weight of all arcs from each as it was left out;
-    their product is the quotient of the partition functions before and after. With a single root
-    the root's column, infinitely small, does not add to them. O(n^3).
+    those words. With a single root the root's column, infinitely small, adds nothing to the weight
+    of all arcs from a word. O(n^3).
     """
     add, multiply, divide, zero = arithmetic
-    totals = np.empty((len(weight), count))
     for word in range(count):
         rest = weight[:, :, word + 1 :]
         going = rest[:, word]  # [batch, head]
-        totals[:, word] = add.reduce(going[:, :-1] if single_root else going, axis=1)
-        divide(going, totals[:, word, None], out=going)
+        total = add.reduce(going[:, :-1] if single_root else going, axis=1, keepdims=True)
+        divide(going, total, out=going)
         into = weight[:, :, word].copy()  # [batch, dependent]
         into[:, word] = zero
         add(rest, multiply(into[:, :, None], going[:, None]), out=rest)
-    return totals
-
-
-def log_total(weight: np.ndarray, single_root: bool, arithmetic: Arithmetic) -> float:
-    """The log partition function; weight: [n, n + 1], n >= 1, as in escapes(), overwritten."""
-    weight = weight[None]
-    totals = leave_out(weight, weight.shape[1] - 1, single_root, arithmetic)
-    factors = np.append(totals, weight[0, -1, -1])
-    return float(np.sum(np.log(factors) if arithmetic is LINEAR else factors))

@@ -131,9 +131,3 @@ def nonprojective_arcs(head: np.ndarray) -> np.ndarray:
             if low < word < high and dominates[head[i]] != word:
                 nonprojective[i] = True
     return nonprojective
-
-
-@compiled
-def is_projective(head: np.ndarray) -> bool:
-    """Whether no arc is non-projective, as nonprojective_arcs defines it. O(n^2)."""
-    return not nonprojective_arcs(head).any()

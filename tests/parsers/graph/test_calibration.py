@@ -26,11 +26,11 @@ from depkit.parsers.model_directory import (
 from depkit.score.attachment import evaluate
 from depkit.training.data import fingerprint
 from depkit.training.recipe import make_recipe
-from depkit.trees.marginals import marginals
 from tests.conftest import TINY
 from tests.parsers.graph.test_ensemble import other
 from tests.parsers.graph.test_probabilities import WARM, calibrated, scores_of
 from tests.parsers.test_base import make
+from tests.trees.test_marginals import marginals
 
 GRID = np.exp(np.linspace(np.log(0.05), np.log(20), 25))
 SMALL = [

@@ -18,10 +18,10 @@ from depkit.parsers.graph import probabilities
 from depkit.parsers.graph.ensemble import combine
 from depkit.parsers.graph.probabilities import chosen_probabilities, head_marginals
 from depkit.parsers.model_directory import write_description, write_weights
-from depkit.trees.marginals import marginals
 from tests.conftest import TINY
 from tests.parsers.graph.test_ensemble import other
 from tests.parsers.test_base import make
+from tests.trees.test_marginals import marginals
 
 WARM = Calibration(arc=2.5, label=0.4, marginal=1.7)
 

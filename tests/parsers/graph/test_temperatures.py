@@ -18,7 +18,7 @@ from depkit.parsers.graph.temperatures import (
     minimum,
     spread,
 )
-from depkit.trees.marginals import marginals
+from tests.trees.test_marginals import marginals
 
 GRID = np.exp(np.linspace(*np.log(BOUNDS), 1200))
 
