@@ -14,8 +14,9 @@ when it is first used, so that `import depkit` costs nothing and only `load` nee
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
-__all__ = ["FormatError", "Sentence", "evaluate", "load", "read", "write"]
+from depkit.version import __version__
+
+__all__ = ["FormatError", "Sentence", "__version__", "evaluate", "load", "read", "write"]
 
 if TYPE_CHECKING:
     from depkit.corpus.errors import FormatError

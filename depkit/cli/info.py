@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from depkit import __version__
 from depkit.cli.options import Quiet
+from depkit.version import __version__
 
 _PACKAGES = ("torch", "transformers", "numpy", "numba")
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import depkit
+from depkit.version import __version__
 
 
 class Metric(NamedTuple):
@@ -158,4 +158,4 @@ def signature(choices: Iterable[tuple[str, str]]) -> str:
     A `|` or `%` in a value, a list of tags say, is percent-encoded.
     """
     escaped = (f"{key}:{x.replace('%', '%25').replace('|', '%7C')}" for key, x in choices)
-    return "|".join([f"depkit:{depkit.__version__}", *escaped])
+    return "|".join([f"depkit:{__version__}", *escaped])
