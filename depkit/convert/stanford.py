@@ -120,28 +120,3 @@ def convert(trees: Iterable[Tree]) -> Iterator[Sentence]:
             "upos": tags, "xpos": tags, "head": list(map(str, heads)), "deprel": relations,
         }  # fmt: skip
         yield new_sentence(forms, columns, CONLLX)
-
-
-def with_tags(tree: Tree, tags: Sequence[str]) -> Tree:
-    """The same tree with other tags, one a word. Raises ValueError for too few or too many."""
-    order = []
-    agenda = [tree]
-    while agenda:
-        node = agenda.pop()
-        order.append(node)
-        agenda.extend(node.children)
-    # From the last word to the first, children after their parents: backwards, all is at hand.
-    made: list[Tree] = []
-    rest = list(tags)
-    words = sum(not node.children for node in order)
-    if words != len(rest):
-        raise ValueError(f"{len(rest)} tags for {words} words")
-    rest.reverse()
-    for node in reversed(order):
-        if node.children:
-            size = len(node.children)
-            children, made = made[-size:], made[:-size]
-            made.append(Tree(node.name, children, "", node.line))
-        else:
-            made.append(Tree(rest.pop(), (), node.word, node.line))
-    return made[0]

@@ -237,7 +237,7 @@ def main() -> None:
     parser.add_argument("-o", "--output")
     arguments = parser.parse_args()
     trees, gold = paired(arguments.trees, arguments.dependencies)
-    if gold[0].format is CONLLU:
+    if gold[0].format == CONLLU:
         model = train(trees, gold, universal_attachments)
         save(model, arguments.output or str(UNIVERSAL), tags_of(trees, gold))
     else:

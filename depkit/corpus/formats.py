@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from depkit.corpus.universal import UPOS
+
 # The columns that a `Sentence` holds as attributes, HEAD apart: that one becomes numbers.
 HELD = ("form", "lemma", "upos", "xpos", "feats", "deprel")
 
@@ -83,9 +85,7 @@ _SUFFIXES = {
     ".conll09": CONLL09,
     ".conll2009": CONLL09,
 }
-UPOS = frozenset(
-    "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X CONJ _".split()
-)
+_COARSE_TAGS = UPOS | {"CONJ", "_"}  # those of version 1, too
 
 
 def by_name(path: str) -> Format | None:
@@ -116,6 +116,6 @@ def sniff(lines: Sequence[str]) -> Format | None:
         len(words) < len(rows)
         or any("-" in row[0] or "." in row[0] for row in words)
         or any("=" in row[5] for row in words if len(row) > 5)
-        or all(row[3] in UPOS for row in words if len(row) > 3)
+        or all(row[3] in _COARSE_TAGS for row in words if len(row) > 3)
     )
     return CONLLU if universal else CONLLX

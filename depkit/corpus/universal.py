@@ -1,18 +1,37 @@
-"""Universal Dependencies' relations: what is a content word, what a function word.
+"""The tags and relations of UD, version 2 (universaldependencies.org/guidelines.html).
 
-As the CoNLL 2018 evaluation has it (Zeman et al. 2018, section 5); relations outside these
-lists, and punctuation, are neither.
+What is a content word and what a function word is as the CoNLL 2018 evaluation has it (Zeman et
+al. 2018, section 5); relations outside these lists, and punctuation, are neither.
 """
+
+UPOS = frozenset(
+    """
+    ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X
+    """.split()
+)
 
 FUNCTIONAL = frozenset(("aux", "case", "cc", "clf", "cop", "det", "mark"))
 CONTENT = frozenset(
-    (
-        "acl", "advcl", "advmod", "amod", "appos", "ccomp", "compound", "conj", "csubj", "dep",
-        "discourse", "dislocated", "expl", "fixed", "flat", "goeswith", "iobj", "list", "nmod",
-        "nsubj", "nummod", "obj", "obl", "orphan", "parataxis", "reparandum", "root", "vocative",
-        "xcomp",
-    )
-)  # fmt: skip
+    """
+    acl advcl advmod amod appos ccomp compound conj csubj dep discourse dislocated expl fixed flat
+    goeswith iobj list nmod nsubj nummod obj obl orphan parataxis reparandum root vocative xcomp
+    """.split()
+)
+RELATIONS = FUNCTIONAL | CONTENT | {"punct"}
+
+# What came of the tags and relations of version 1.
+RENAMED = {
+    "CONJ": "CCONJ",
+    "auxpass": "aux:pass",
+    "csubjpass": "csubj:pass",
+    "dobj": "obj",
+    "foreign": "flat:foreign",
+    "mwe": "fixed",
+    "name": "flat:name",
+    "neg": "advmod, or det",
+    "nsubjpass": "nsubj:pass",
+    "remnant": "orphan",
+}
 
 
 def base(deprel: str) -> str:
@@ -32,4 +51,4 @@ def is_functional(deprel: str) -> bool:
 
 def is_universal(deprel: str) -> bool:
     """Whether the base relation is one of UD's."""
-    return is_content(deprel) or is_functional(deprel) or base(deprel) == "punct"
+    return base(deprel) in RELATIONS

@@ -13,7 +13,8 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike
 from depkit.corpus.pairing import source
 from depkit.corpus.sentence import Sentence
-from depkit.score import relations, structure
+from depkit.corpus.universal import is_content, is_universal
+from depkit.score import structure
 from depkit.score.evaluation import Evaluation, Metric
 from depkit.score.punctuation import Policy, policy
 from depkit.score.words import Comparison, Words, compare
@@ -149,8 +150,8 @@ def _counts(
 ) -> np.ndarray:
     """[sentence, count] int64, columns as in COUNTS."""
     gold = words.gold
-    content_gold = scored & words.of_values(gold, "deprel", relations.is_content)
-    content_predicted = scored & words.of_values(system, "deprel", relations.is_content)
+    content_gold = scored & words.of_values(gold, "deprel", is_content)
+    content_predicted = scored & words.of_values(system, "deprel", is_content)
     by_word = {
         "words": np.ones(words.size, bool),
         "scored": scored,
@@ -186,7 +187,7 @@ def _undefined(words: Comparison, system: Words, counts: np.ndarray) -> frozense
     or no content word.
     """
     missing = [name for name, column in TAGS.items() if words.lacks(system, column)]
-    universal = words.of_values(words.gold, "deprel", relations.is_universal).all()
+    universal = words.of_values(words.gold, "deprel", is_universal).all()
     if not universal or not counts[:, COUNTS.index("content_gold")].any():
         missing.append("CLAS")
     return frozenset(missing)

@@ -16,10 +16,10 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike
 from depkit.corpus.pairing import Source, around, source
 from depkit.corpus.sentence import Sentence
+from depkit.corpus.universal import is_content, is_functional
 from depkit.score import structure
 from depkit.score.alignment import Spans, align, equal_spans
 from depkit.score.evaluation import Evaluation, Metric
-from depkit.score.relations import is_content, is_functional
 from depkit.score.words import (
     COLUMNS,
     Codes,

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from depkit.corpus.universal import base
 from depkit.score import structure
 from depkit.score.bins import EACH, NONE, ROOT, each, parse_bins
-from depkit.score.relations import base
 from depkit.score.words import Comparison, Words
 from depkit.trees.shape import nonprojective_arcs
 

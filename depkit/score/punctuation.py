@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from depkit.corpus.universal import base
+
 PTB_TAGS = ("``", "''", ":", ",", ".")
 
 
@@ -31,7 +33,7 @@ def is_unicode_punctuation(form: str) -> bool:
 
 def is_punct_relation(deprel: str) -> bool:
     """Whether the base relation is `punct`, in any case (`punct`, `PUNCT`, `punct:sent`)."""
-    return deprel.partition(":")[0].lower() == "punct"
+    return base(deprel).lower() == "punct"
 
 
 def _nothing(deprel: str) -> bool:

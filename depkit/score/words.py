@@ -12,7 +12,7 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.pairing import Source, pairs
 from depkit.corpus.probabilities import probabilities_of
 from depkit.corpus.sentence import Sentence
-from depkit.score.relations import base
+from depkit.corpus.universal import base
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "deprel")
 SUBTYPES = ("keep", "drop")

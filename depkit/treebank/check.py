@@ -61,7 +61,7 @@ class Checker:
                 last = sentence
                 self.sentences += 1
                 self.words += len(sentence)
-                if self.ud and sentence.format is not CONLLU:
+                if self.ud and sentence.format != CONLLU:
                     if not foreign:
                         yield self._foreign(sentence)
                     foreign = True
@@ -116,7 +116,7 @@ class Checker:
             return
         yield from row_problems(table)
         yield from tree_problems(table)
-        if sentence.format is CONLLU and len(table.ragged) < len(table.places):
+        if sentence.format == CONLLU and len(table.ragged) < len(table.places):
             self._tagged = self._tagged or not {*table.column("upos")} <= {"_", ""}
             yield from label_problems(table, self.ud, self._tagged)
             yield from comment_problems(table, joined)

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from depkit.corpus.universal import RELATIONS, RENAMED, UPOS, base
 from depkit.treebank.findings import Problem, quoted
-from depkit.treebank.inventory import RELATIONS, RENAMED, UPOS
 from depkit.treebank.table import EMPTY, WORD, Table
 
 Fault = tuple[str, str]  # a code and a message
@@ -128,9 +128,9 @@ def _enhanced_faults(relation: str) -> tuple[Fault, ...]:
 
 def _base_faults(relation: str) -> tuple[Fault, ...]:
     """Of a relation that must be one of UD's."""
-    base = relation.partition(":")[0]
-    if base not in RELATIONS and relation not in ("_", "ref"):
-        hint = f"; in UD version 2 it is {RENAMED[base]}" if base in RENAMED else ""
+    name = base(relation)
+    if name not in RELATIONS and relation not in ("_", "ref"):
+        hint = f"; in UD version 2 it is {RENAMED[name]}" if name in RENAMED else ""
         return (("deprel", f"{quoted(relation)} is none of the 37 relations of UD{hint}"),)
     return ()
 
@@ -201,7 +201,7 @@ def deps_faults(deps: str, ud: bool = False) -> tuple[tuple[str, ...], tuple[Fau
         match = EMPTY.fullmatch(head)
         if not colon or not relation or not (match or WORD.fullmatch(head) or head == "0"):
             return (), (("deps", f"DEPS has {quoted(part)}, not head:relation"),)
-        if (head == "0") != (relation.partition(":")[0] == "root"):
+        if (head == "0") != (base(relation) == "root"):
             faults.append(("deps", f"DEPS has {quoted(part)}; head 0 and root go together"))
         unknown = _base_faults(relation) if ud else ()
         faults += [(code, f"DEPS: {what}") for code, what in unknown]

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from depkit.corpus.universal import base
 from depkit.treebank.findings import Problem, quoted
 from depkit.treebank.table import Table
 from depkit.trees.shape import crossing, nonprojective_arcs
@@ -67,7 +68,7 @@ def _relations(table: Table) -> Iterator[Problem]:
             if head != -1 and row not in table.ragged:
                 what = "a HEAD, but no DEPREL; label the arc"
                 yield Problem(table.places[row], "no-deprel", what)
-        elif universal and head != -1 and (head == 0) != (relation.partition(":")[0] == "root"):
+        elif universal and head != -1 and (head == 0) != (base(relation) == "root"):
             what = f"HEAD is {'0' if head == 0 else 'not 0'}, but DEPREL is {quoted(relation)}"
             yield Problem(table.places[row], "root-label", f"{what}; they go together: 0 and root")
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from depkit.convert.coordination import joined
 from depkit.convert.lexicon import ITSELF, NUMBERS, TIMES, VERBS, closed
 from depkit.convert.linear import Model, Templates, load
-from depkit.convert.stanford import WEIGHTS, convert, dependencies, with_tags
+from depkit.convert.stanford import WEIGHTS, convert, dependencies
 from depkit.convert.train_stanford import paired, save, train, without_functions
 from depkit.corpus.brackets import Tree, read_trees
 from depkit.corpus.errors import FormatError
@@ -187,17 +187,6 @@ def test_sentences() -> None:
     assert str(sentence).split("\n")[0].split("\t")[:8] == [
         "1", "1/2", "_", "CD", "CD", "_", "2", "num",
     ]  # fmt: skip
-
-
-def test_tags_can_be_replaced() -> None:
-    tree = tree_of("(S (NP-SBJ (NN time)) (VP (VBZ flies)) (. .))")
-    assert str(with_tags(tree, ["VB", "NNS", ":"])) == (
-        "(S (NP-SBJ (VB time)) (VP (NNS flies)) (: .))"
-    )
-    assert str(with_tags(tree_of("(UH yes)"), ["RB"])) == "(RB yes)"
-    for tags in (["NN"], ["NN"] * 4):
-        with pytest.raises(ValueError, match="tags for 3 words"):
-            with_tags(tree, tags)
 
 
 def test_function_tags_can_be_left_out() -> None:

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
+from depkit.corpus.universal import RELATIONS, UPOS
 from depkit.treebank.check import Checker
 from depkit.treebank.check_training import Training
 from depkit.treebank.check_tree import cycles
 from depkit.treebank.findings import CODES, ERRORS, NOTES, Finding, severity
-from depkit.treebank.inventory import RELATIONS, UPOS
 from tests.conftest import TINY
 
 GOOD = """\
