@@ -108,7 +108,10 @@ def convert(
     held = {name: given.get(name, blank) for name in format.held}
     head = sentence.head if "head" in given else [-1] * size
     lines = [*comments, *rows, end]
-    return Sentence(format, lines, places, held, head, sentence.file, sentence.line)
+    return Sentence(
+        format, lines, places, held, head, sentence.file, sentence.line,
+        constituents=sentence.constituents,
+    )  # fmt: skip
 
 
 def with_predicted(sentence: Sentence, rewrite: bool = True) -> Sentence:
@@ -134,7 +137,7 @@ def with_predicted(sentence: Sentence, rewrite: bool = True) -> Sentence:
         problem = FormatError(*sentence.place(error.word), f"P{error}")
     return Sentence(
         sentence.format, sentence.lines, sentence.rows, held, head, sentence.file, sentence.line,
-        problem,
+        problem, sentence.constituents,
     )  # fmt: skip
 
 

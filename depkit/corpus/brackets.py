@@ -5,11 +5,11 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, open_lines
-from depkit.corpus.sentence import BOM
+from depkit.corpus.sentence import BOM, Sentence, new_sentence
 
 WRAPPERS = ("", "TOP", "ROOT", "S1")  # labels of the bracket around a whole tree
 EMPTY = "-NONE-"  # the tag of traces and other empty elements
@@ -49,6 +49,16 @@ class Tree:
     def __str__(self) -> str:
         return write_tree(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as a flat list: a tree can be deeper than pickle can go."""
+        rows = []  # parents before their children, from right to left
+        agenda = [self]
+        while agenda:
+            tree = agenda.pop()
+            rows.append((tree.name, len(tree.children), tree.word, tree.line))
+            agenda.extend(tree.children)
+        return _tree_of_rows, (rows,)
+
     def leaves(self) -> list["Tree"]:
         """The words, in order."""
         leaves = []
@@ -60,6 +70,15 @@ class Tree:
             else:
                 leaves.append(tree)
         return leaves
+
+
+def _tree_of_rows(rows: list[tuple[str, int, str, int]]) -> Tree:
+    """A tree of its nodes (name, number of children, word, line) in `Tree.__reduce__`'s order."""
+    made: list[Tree] = []
+    for name, size, word, line in reversed(rows):
+        first = len(made) - size
+        made[first:] = [Tree(name, made[first:], word, line)]
+    return made[0]
 
 
 @lru_cache(maxsize=1 << 14)
@@ -96,6 +115,20 @@ def read_trees(
             yield from _trees(lines, path, strict, report)
     except UnicodeError as error:  # of encodings whose bytes cannot become surrogates
         raise FormatError(path, 0, "", f"{error}; name its own encoding, --encoding") from None
+
+
+def read_bracketed(source: PathLike | Iterable[str], encoding: str = "utf-8") -> Iterator[Sentence]:
+    """The trees of a file as CoNLL-U sentences: their words, tags (XPOS) and `constituents`.
+
+    source, encoding and errors: as for `read_trees`. `Sentence.place()` is where the tree begins.
+    """
+    file = os.fspath(source) if isinstance(source, str | os.PathLike) else "-"
+    for tree in read_trees(source, encoding):
+        leaves = tree.leaves()
+        tags = {"xpos": [leaf.name for leaf in leaves]}
+        sentence = new_sentence([leaf.word for leaf in leaves], tags, constituents=tree)
+        sentence.file, sentence.line = file, tree.line
+        yield sentence
 
 
 def write_tree(tree: Tree) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.formats import FORMATS, Format, by_name
+from depkit.corpus.formats import Format, by_name, named_format
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import BOM, Sentence
 
@@ -56,13 +56,6 @@ def read_stream(
             yield from read_lines(lines, format, file, strict)
     except UnicodeError as error:  # of encodings whose bytes cannot become surrogates
         raise FormatError(file, 0, "", f"{error}; name its own encoding, --encoding") from None
-
-
-def named_format(name: str) -> Format:
-    """The format of that name. Raises ValueError, listing the names, if there is none."""
-    if name not in FORMATS:
-        raise ValueError(f"no format {name!r}; the formats are {', '.join(FORMATS)}")
-    return FORMATS[name]
 
 
 @contextmanager

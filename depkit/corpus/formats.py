@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from depkit.corpus.universal import UPOS
 
@@ -25,6 +26,10 @@ class Format:
     repeats: bool = False
     spans: bool = False
     stale: tuple[str, ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by its name: what is loaded is the very format in FORMATS."""
+        return named_format, (self.name,)
 
     def index(self, column: str) -> int:
         """The 0-based place of a column; KeyError if the format has none of that name."""
@@ -86,6 +91,13 @@ _SUFFIXES = {
     ".conll2009": CONLL09,
 }
 _COARSE_TAGS = UPOS | {"CONJ", "_"}  # those of version 1, too
+
+
+def named_format(name: str) -> Format:
+    """The format of that name. Raises ValueError, listing the names, if there is none."""
+    if name not in FORMATS:
+        raise ValueError(f"no format {name!r}; the formats are {', '.join(FORMATS)}")
+    return FORMATS[name]
 
 
 def by_name(path: str) -> Format | None:

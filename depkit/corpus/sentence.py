@@ -2,9 +2,15 @@
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLLU, HELD, Format
+
+if TYPE_CHECKING:
+    from conllu import TokenList
+
+    from depkit.corpus.brackets import Tree
 
 BOM = "\ufeff"
 
@@ -18,11 +24,11 @@ class Sentence:
     line of its own), so that comments, multiword ranges, empty nodes and untouched columns
     come out byte for byte; rows[i] is the index in `lines` of word i. Immutable by habit:
     `with_tree` and `with_columns` return new sentences. `problem`: what a tolerant reader
-    found wrong, else None.
+    found wrong, else None. `constituents`: the tree of phrases over the words, if one is known.
     """
 
     __slots__ = (
-        "format", "lines", "rows", "file", "line", "problem",
+        "format", "lines", "rows", "file", "line", "problem", "constituents",
         "form", "lemma", "upos", "xpos", "feats", "head", "deprel",
     )  # fmt: skip
 
@@ -36,6 +42,7 @@ class Sentence:
         file: str = "",
         line: int = 0,
         problem: FormatError | None = None,
+        constituents: "Tree | None" = None,
     ) -> None:
         self.format = format
         self.lines = lines
@@ -43,6 +50,7 @@ class Sentence:
         self.file = file
         self.line = line
         self.problem = problem
+        self.constituents = constituents
         blank = ["_"] * len(rows)
         self.form = columns["form"]
         self.lemma = columns.get("lemma", blank)
@@ -142,8 +150,22 @@ class Sentence:
         held = {name: getattr(self, name) for name in HELD} | changed
         head = parse_heads(changed["head"]) if "head" in changed else self.head
         return Sentence(
-            self.format, lines, self.rows, held, head, self.file, self.line, self.problem
-        )
+            self.format, lines, self.rows, held, head, self.file, self.line, self.problem,
+            self.constituents,
+        )  # fmt: skip
+
+    def to_token_list(self) -> "TokenList":
+        """The sentence for the `conllu` package; see `token_list.to_token_list`."""
+        from depkit.corpus.token_list import to_token_list
+
+        return to_token_list(self)
+
+    @staticmethod
+    def from_token_list(token_list: "TokenList", format: str = "conllu") -> "Sentence":
+        """The sentence of the `conllu` package's tokens; see `token_list.from_token_list`."""
+        from depkit.corpus.token_list import from_token_list
+
+        return from_token_list(token_list, format)
 
 
 def find_comment(lines: Iterable[str], key: str) -> str:
@@ -197,11 +219,15 @@ def parse_heads(column: Sequence[str]) -> list[int]:
 
 
 def new_sentence(
-    form: Sequence[str], columns: Mapping[str, Sequence[str]] | None = None, format: Format = CONLLU
+    form: Sequence[str],
+    columns: Mapping[str, Sequence[str]] | None = None,
+    format: Format = CONLLU,
+    constituents: "Tree | None" = None,
 ) -> Sentence:
     """A sentence made from words rather than from a file; what is not given is `_`.
 
-    form: the words, one at least; columns: further columns by name, a value a word.
+    form: the words, one at least; columns: further columns by name, a value a word;
+    constituents: the tree of phrases over them.
     Raises as `Sentence.with_columns`.
     """
     if not form:
@@ -211,7 +237,8 @@ def new_sentence(
     blank = ["_"] * len(form)
     filled = {name: given.get(name, blank) for name in format.columns} | {"id": ids}
     lines = ["\t".join(row) + "\n" for row in zip(*filled.values(), strict=True)] + ["\n"]
-    return Sentence(format, lines, range(len(form)), filled, parse_heads(filled["head"]))
+    head = parse_heads(filled["head"])
+    return Sentence(format, lines, range(len(form)), filled, head, constituents=constituents)
 
 
 def _checked(

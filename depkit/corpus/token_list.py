@@ -8,7 +8,7 @@ from conllu.models import Metadata, Token
 from conllu.parser import DEFAULT_FIELD_PARSERS
 from conllu.serializer import serialize_field
 
-from depkit.corpus.files import named_format
+from depkit.corpus.formats import named_format
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import Sentence
 

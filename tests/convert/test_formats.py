@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from depkit.convert.formats import AUTOMATIC, Account, convert, with_predicted
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read, read_stream, write
-from depkit.corpus.formats import CONLL09, CONLLU, CONLLX, FORMATS
+from depkit.corpus.formats import CONLL09, CONLLU, CONLLX, FORMATS, HELD
 from depkit.corpus.reader import read_lines
-from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.corpus.sentence import new_sentence
 from tests.corpus.rows import PREDICATES, RICH
 from tests.corpus.test_fuzz import fixed as fuzzed
 from tests.corpus.test_fuzz import mutated
@@ -51,7 +51,7 @@ def assert_as_read(sentences, text):
     if sentences:
         again = read_lines(io.StringIO(text, newline="\n"), sentences[0].format)
         for ours, theirs in zip(sentences, again, strict=True):
-            for name in Sentence.__slots__[6:]:
+            for name in ("head", *HELD):
                 assert list(getattr(ours, name)) == getattr(theirs, name), name
             assert [ours.lines[row] for row in ours.rows] == [
                 theirs.lines[row] for row in theirs.rows

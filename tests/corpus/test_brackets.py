@@ -3,6 +3,7 @@
 import gzip
 import io
 import lzma
+import pickle
 import sys
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depkit.corpus.brackets import Tree, read_trees, split_label, write_tree
+from depkit.corpus.brackets import Tree, read_bracketed, read_trees, split_label, write_tree
 from depkit.corpus.errors import FormatError
+from depkit.corpus.formats import CONLLU
 
 RAIN = "(S (NP-SBJ (NN rain)) (VP (VBZ falls)) (. .))"
 SUN = "(S (NP-SBJ (DT the) (NN sun)) (VP (VBZ shines)))"
@@ -172,12 +174,26 @@ def test_a_stream_is_read_as_it_comes() -> None:
     assert str(next(trees)) == RAIN
 
 
+def test_trees_as_sentences(tmp_path: Path) -> None:
+    (tmp_path / "a.mrg").write_text(INDENTED.replace("falls", "f\xe4llt"), "latin-1")
+    rain, sun = read_bracketed(tmp_path / "a.mrg", "latin-1")
+    assert (rain.form, rain.xpos) == (["rain", "f\xe4llt", "."], ["NN", "VBZ", "."])
+    assert (str(sun.constituents), sun.format) == (SUN, CONLLU)
+    assert sun.place() == (str(tmp_path / "a.mrg"), 7, "")
+    assert [sentence.place() for sentence in read_bracketed([RAIN, SUN])] == [
+        ("-", 1, ""), ("-", 2, ""),
+    ]  # fmt: skip
+    with pytest.raises(FormatError, match=r"^-:2: a closing bracket too many"):
+        list(read_bracketed([RAIN, ")"]))
+
+
 def test_deep_trees() -> None:
     depth = 10_000
     text = "(NP " * depth + "(NN a)" + ")" * depth
     (tree,) = read_trees([text])
     assert write_tree(tree) == text
     assert [leaf.word for leaf in tree.leaves()] == ["a"]
+    assert write_tree(pickle.loads(pickle.dumps(tree))) == text
     with pytest.raises(FormatError):
         read("(NP " * depth)
 
@@ -195,6 +211,7 @@ trees = st.recursive(
 
 @given(st.lists(trees, max_size=4), st.sampled_from(["\n", " ", "\n\n"]))
 def test_written_trees_are_read_again(made: list[Tree], between: str) -> None:
+    assert list(map(str, pickle.loads(pickle.dumps(made)))) == list(map(str, made))
     assert read(between.join(map(str, made))) == list(map(str, made))
 
 

@@ -2,14 +2,19 @@
 
 import io
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+from conllu import TokenList
 
+from depkit.convert.formats import convert, with_predicted
+from depkit.corpus.brackets import Tree
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
 from depkit.corpus.formats import CONLL09, CONLLX, FORMATS
-from depkit.corpus.sentence import new_sentence
+from depkit.corpus.sentence import Sentence, new_sentence
 from tests.corpus.rows import PREDICATES, RICH, row
 
 
@@ -194,10 +199,46 @@ def test_a_tree_fits_every_format(format):
     assert reread(made.with_tree([2, 0, 2], ["x", "y", "z"])).head == [2, 0, 2]
 
 
-def test_sentences_travel_between_processes():
-    for sentence in parse(RICH):
-        twin = pickle.loads(pickle.dumps(sentence))
-        assert str(twin) == str(sentence) and twin.head == sentence.head
+EVERY_FORMAT = [(RICH, "conllu"), (row(1, "a", 0) + "\n", "conllx"), (PREDICATES, "conll09")]
+
+
+@pytest.mark.parametrize(("text", "format"), EVERY_FORMAT)
+def test_sentences_travel_between_processes(text, format):
+    sentences = parse(text, format)
+    twins = pickle.loads(pickle.dumps(sentences))
+    assert "".join(map(str, twins)) == text
+    for twin, sentence in zip(twins, sentences, strict=True):
+        assert twin.format is sentence.format
+        assert str(reread(twin)) == str(reread(sentence))
         assert str(twin.with_tree(twin.head, twin.deprel)) == str(
             sentence.with_tree(sentence.head, sentence.deprel)
         )
+
+
+def test_a_broken_sentence_takes_its_problem_along():
+    (sentence,) = parse("1\ta\n\n", strict=False)
+    assert str(pickle.loads(pickle.dumps(sentence)).problem) == str(sentence.problem)
+
+
+def test_token_lists():
+    tokens = parse(RICH)[1].to_token_list()
+    assert tokens[1]["form"] == "pan y"
+    assert str(Sentence.from_token_list(tokens)) == str(parse(RICH)[1])
+    assert Sentence.from_token_list(TokenList([{"id": 1, "form": "a"}]), "conllx").format == CONLLX
+    code = "import sys, depkit.corpus.sentence; sys.exit('conllu' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_constituents_are_kept():
+    tree = Tree("NP", [Tree("DT", (), "the"), Tree("NN", (), "sun")])
+    sentence = new_sentence(["the", "sun"], constituents=tree)
+    assert new_sentence(["a"]).constituents is parse(RICH)[0].constituents is None
+    for other in (
+        sentence.with_tree([2, 0], ["det", "root"]),
+        sentence.with_columns({"xpos": ["DT", "NN"]}),
+        convert(convert(sentence, CONLL09), CONLLX),
+        with_predicted(convert(sentence, CONLL09)),
+        with_predicted(convert(sentence, CONLL09), rewrite=False),
+    ):
+        assert other.constituents is tree
+    assert str(pickle.loads(pickle.dumps(sentence)).constituents) == str(tree)
