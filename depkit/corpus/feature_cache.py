@@ -5,20 +5,17 @@ A cache file is a NumPy .npy of half precision; its name says what the features 
 
 import errno
 import hashlib
-import io
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-
-from depkit.corpus.sentence import Sentence
+from numpy.lib.format import open_memmap
 
 Produce = Callable[[], Iterator[tuple[int, np.ndarray]]]
 
@@ -48,19 +45,17 @@ def cached(
     there or of another size, and for numbers that float16 cannot hold; OSError, naming the
     directory, where it cannot be written or is full, before anything is produced if possible.
     """
-    layout = _Layout(sizes, shape)
-    path = cache_directory() / "features" / f"{_digest(key, layout)}.npy"
-    if not _is_whole(path, layout):
-        with _complaints(path.parent, layout):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _remove_abandoned(path.parent)
-            if shutil.disk_usage(path.parent).free < layout.file_bytes:
-                raise OSError(errno.ENOSPC, "")
-        if say:
-            say(f"features: {_readable(layout.file_bytes)} are computed and kept in {path.parent}")
-        with _appearing(path, layout) as file:
-            _fill(file, layout, produce, path.parent)
-    return np.memmap(path, _HALF, "r", len(layout.header), (layout.rows, *shape))
+    whole = (1 + int(sizes.sum()), *shape)
+    path = cache_directory() / "features" / f"{_digest(key, sizes, shape)}.npy"
+    features = _mapped(path, whole)
+    if features is None:
+        with _appearing(path, whole) as rows:
+            if say:
+                size = _readable(rows.nbytes)
+                say(f"features: {size} are computed and kept in {path.parent}")
+            _fill(rows, sizes, produce)
+        features = open_memmap(path, "r")
+    return features
 
 
 def cache_directory() -> Path:
@@ -79,113 +74,73 @@ def cache_directory() -> Path:
         raise OSError("no home directory to keep features in; set DEPKIT_CACHE") from None
 
 
-def digest_of_forms(sentences: Iterable[Sentence]) -> str:
-    """16 hexadecimal digits that tell the words of a corpus, and where sentences end."""
-    digest = hashlib.sha256()
-    for sentence in sentences:  # forms hold no line ends, and the number tells where they stop
-        lines = "\n".join([str(len(sentence)), *sentence.form, ""])
-        digest.update(lines.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:16]
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """Where the rows of a corpus lie in a file."""
-
-    sizes: np.ndarray
-    shape: tuple[int, int]
-
-    @cached_property
-    def rows(self) -> int:
-        return 1 + int(self.sizes.sum())
-
-    @cached_property
-    def row_bytes(self) -> int:
-        return self.shape[0] * self.shape[1] * _HALF.itemsize
-
-    @cached_property
-    def header(self) -> bytes:
-        """What a .npy file of these sizes begins with."""
-        header = io.BytesIO()
-        described = {"descr": _HALF.str, "fortran_order": False, "shape": (self.rows, *self.shape)}
-        np.lib.format.write_array_header_1_0(header, described)
-        return header.getvalue()
-
-    @cached_property
-    def file_bytes(self) -> int:
-        return len(self.header) + self.rows * self.row_bytes
-
-
-def _digest(key: str, layout: _Layout) -> str:
-    layers, width = layout.shape
-    digest = hashlib.sha256(f"{_VERSION}\n{layers} {width}\n{len(layout.sizes)}\n".encode())
-    digest.update(layout.sizes.astype("<i8").tobytes())
+def _digest(key: str, sizes: np.ndarray, shape: tuple[int, int]) -> str:
+    layers, width = shape
+    digest = hashlib.sha256(f"{_VERSION}\n{layers} {width}\n{len(sizes)}\n".encode())
+    digest.update(sizes.astype("<i8").tobytes())
     digest.update(key.encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
-def _is_whole(path: Path, layout: _Layout) -> bool:
-    """Whether there is a file with that header and as many bytes as it promises."""
+def _mapped(path: Path, shape: tuple[int, int, int]) -> np.ndarray | None:
+    """A file's array; None if there is no such file, or it is not whole, or it is another."""
     try:
-        with open(path, "rb") as file:
-            right_size = os.fstat(file.fileno()).st_size == layout.file_bytes
-            return right_size and file.read(len(layout.header)) == layout.header
-    except OSError:
-        return False
+        features = open_memmap(path, "r")
+        whole = path.stat().st_size == features.offset + features.nbytes
+    except (OSError, ValueError):
+        return None
+    return features if whole and (features.shape, features.dtype) == (shape, _HALF) else None
 
 
-def _fill(file: BinaryIO, layout: _Layout, produce: Produce, directory: Path) -> None:
+def _fill(features: np.ndarray, sizes: np.ndarray, produce: Produce) -> None:
     """Write what is produced at its place; what is not written is zeros."""
-    sizes = layout.sizes
     starts = 1 + np.cumsum(sizes) - sizes
     missing = np.ones(len(sizes), dtype=bool)
-    with _complaints(directory, layout):
-        file.write(layout.header)
-        file.truncate(layout.file_bytes)
-    for number, features in produce():
+    for number, block in produce():
         if not 0 <= number < len(sizes) or not missing[number]:
             raise ValueError(f"features of sentence {number}, which is not there or came before")
         missing[number] = False
-        without = int(sizes[number]) - len(features)  # 1 if w0 has no row
-        if without not in (0, 1) or features.shape[1:] != layout.shape:
-            expected = (int(sizes[number]), *layout.shape)
-            raise ValueError(f"features of sentence {number} are {features.shape}, not {expected}")
-        half = _halved(number, features)
-        with _complaints(directory, layout):
-            file.seek(len(layout.header) + (int(starts[number]) + without) * layout.row_bytes)
-            file.write(half.tobytes())
+        size, start = int(sizes[number]), int(starts[number])
+        without = size - len(block)  # 1 if w0 has no row
+        if without not in (0, 1) or block.shape[1:] != features.shape[1:]:
+            expected = (size, *features.shape[1:])
+            raise ValueError(f"features of sentence {number} are {block.shape}, not {expected}")
+        largest = np.abs(block).max(initial=0)
+        if not largest <= _LARGEST:  # put this way round, NaN fails it too
+            reach = f"{largest:g}; float16 ends at {_LARGEST:.0f}"
+            raise ValueError(f"features of sentence {number} reach {reach}")
+        features[start + without : start + size] = block
     if missing.any():
         first = int(missing.argmax())
         raise ValueError(f"features of {missing.sum()} sentences are missing, the first is {first}")
 
 
-def _halved(number: int, features: np.ndarray) -> np.ndarray:
-    """In half precision. Raises ValueError for a NaN and what it cannot hold."""
-    largest = np.abs(features).max(initial=0)
-    if not largest <= _LARGEST:
-        message = f"features of sentence {number} reach {largest:g}; float16 ends at {_LARGEST:.0f}"
-        raise ValueError(message)
-    return features.astype(_HALF)
-
-
 @contextmanager
-def _appearing(path: Path, layout: _Layout) -> Iterator[BinaryIO]:
-    """A file beside `path`, renamed to it on success and removed on any failure.
+def _appearing(path: Path, shape: tuple[int, int, int]) -> Iterator[np.ndarray]:
+    """The array of a file beside `path`, renamed to it on success and removed on any failure.
 
     Its name is random, as processes in containers can have the same id; it is locked, so that
-    one left by a killed process can be told from one that is being written.
+    one left by a killed process can be told from one that is being written. All its space is
+    taken first: to write to a map on a full disk would kill the process.
     """
-    with _complaints(path.parent, layout):
+    size = prod(shape) * _HALF.itemsize
+    with _complaints(path.parent, size):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(path.parent)
         beside, file = _locked(path)
     try:
-        yield file
-        with _complaints(path.parent, layout):
-            file.flush()
-            os.fsync(file.fileno())
+        with _complaints(path.parent, size):
+            if shutil.disk_usage(path.parent).free < size:
+                raise OSError(errno.ENOSPC, "")
+            features = open_memmap(beside, "w+", _HALF, shape)
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, features.offset + features.nbytes)
+        yield features
+        with _complaints(path.parent, size):
+            features.flush()
             os.replace(beside, path)
     finally:
-        with suppress(OSError):
-            file.close()  # what a full disk left in the buffer is not written
+        file.close()
         with suppress(OSError):
             beside.unlink()
 
@@ -220,7 +175,7 @@ def _remove_abandoned(directory: Path) -> None:
 
 
 @contextmanager
-def _complaints(directory: Path, layout: _Layout) -> Iterator[None]:
+def _complaints(directory: Path, size: int) -> Iterator[None]:
     """Every OSError as one that names the directory and says what to do."""
     try:
         yield
@@ -229,7 +184,7 @@ def _complaints(directory: Path, layout: _Layout) -> Iterator[None]:
             free = "too little"
             with suppress(OSError):
                 free = _readable(shutil.disk_usage(directory).free)
-            why = f"features need {_readable(layout.file_bytes)} here, {free} is free"
+            why = f"features need {_readable(size)} here, {free} is free"
             why += "; set DEPKIT_CACHE to a larger disk"
         else:
             why = f"features cannot be kept here ({error.strerror or error}); set DEPKIT_CACHE"

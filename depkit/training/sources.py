@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from depkit.corpus.feature_cache import cached, digest_of_forms
+from depkit.corpus.digest import digest_of_forms
+from depkit.corpus.feature_cache import cached
 from depkit.corpus.features import describe_features, read_features
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.vectors import Vectors, read_vectors

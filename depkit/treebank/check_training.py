@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Iterator
-from hashlib import blake2b
 
+from depkit.corpus.digest import digest
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, read
 from depkit.corpus.sentence import Sentence
@@ -22,7 +22,7 @@ class Training:
 
     def __init__(self, path: PathLike, encoding: str = "utf-8") -> None:
         self.name = printable(os.fspath(path))
-        self.lines: dict[bytes, int] = {}
+        self.lines: dict[str, int] = {}
         self.labels: dict[str, set[str]] = {name: {"_"} for name in LABELS}
         self.sentences = self.broken = 0
         for sentence in read(path, encoding=encoding, strict=False):
@@ -30,7 +30,7 @@ class Training:
             if sentence.problem or not len(sentence):
                 self.broken += 1
                 continue
-            self.lines.setdefault(digest(sentence), sentence.place()[1])
+            self.lines.setdefault(digest("\t".join(sentence.form)), sentence.place()[1])
             for name, known in self.labels.items():
                 known.update(getattr(sentence, name))
         if not self.lines:
@@ -38,7 +38,7 @@ class Training:
 
     def problems(self, sentence: Sentence) -> Iterator[Problem]:
         """A sentence that is there, too, and labels that are not; a label is told once."""
-        if line := self.lines.get(digest(sentence)):
+        if line := self.lines.get(digest("\t".join(sentence.form))):
             what = f"the same words as in {self.name}, line {line}; leave one of the two out"
             place = sentence.rows[0] if sentence.rows else 0
             yield Problem(place, "train-overlap", what)
@@ -51,9 +51,3 @@ class Training:
                         known.add(label)
                         what = f"{name.upper()} {quoted(label)} is nowhere in {self.name}"
                         yield Problem(place, code, f"{what}; no parser can learn it there")
-
-
-def digest(sentence: Sentence) -> bytes:
-    """A number, 8 bytes, of a sentence's forms."""
-    forms = "\t".join(sentence.form)
-    return blake2b(forms.encode(errors="surrogatepass"), digest_size=8).digest()

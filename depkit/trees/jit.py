@@ -4,7 +4,6 @@ A kernel is never compiled with parallel=True: threads over sentences come from 
 no numba threading layer is loaded, and nothing here clashes with torch's own threads.
 """
 
-import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -13,6 +12,8 @@ from typing import Any
 
 import numba
 from numba.core.caching import FunctionCache
+
+from depkit.corpus.digest import digest_of_files
 
 
 def make_dispatcher(function: Callable[..., Any]) -> Any:
@@ -62,7 +63,4 @@ class ForgivingCache(FunctionCache):
 @cache
 def source_digest() -> str:
     """A digest of the sources of all kernels, which call each other across files."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    return digest_of_files(sorted(Path(__file__).parent.glob("*.py")))

@@ -1,0 +1,48 @@
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from depkit.corpus.digest import digest, digest_of_files, digest_of_forms
+from depkit.corpus.sentence import new_sentence
+
+
+def test_parts_their_order_and_ends_tell() -> None:
+    some = [(), ("",), ("ab",), ("a", "b"), ("b", "a"), ("a\0b",), ("", "ab"), ("\udcff",)]
+    digests = [digest(*parts) for parts in some]
+    assert len(set(digests)) == len(some)
+    assert all(re.fullmatch("[0-9a-f]{16}", one) for one in digests)
+    numbers = np.arange(6).reshape(2, 3)
+    assert digest("a", numbers.data) == digest(b"a", numbers.tobytes())
+
+
+def test_files(tmp_path: Path) -> None:
+    first, second, same = (tmp_path / name for name in "abc")
+    first.write_bytes(b"x")
+    second.write_bytes(b"yz")
+    same.write_bytes(b"x")
+    assert digest_of_files([first, second]) == digest_of_files([str(same), second])
+    assert digest_of_files([first, second]) != digest_of_files([second, first])
+    with pytest.raises(FileNotFoundError):
+        digest_of_files([tmp_path / "d"])
+
+
+def test_digest_of_forms() -> None:
+    corpora = [
+        [],
+        [["a", "b"]],
+        [["a"], ["b"]],
+        [["ab"]],
+        [["a b"]],
+        [["b", "a"]],
+        [["a", "b"], ["a"]],
+        [["1", "a"]],
+        [["1"], ["a"]],
+        [["\udcff"]],
+    ]
+    digests = [digest_of_forms(map(new_sentence, corpus)) for corpus in corpora]
+    assert len(set(digests)) == len(corpora)
+    assert all(re.fullmatch("[0-9a-f]{16}", digest) for digest in digests)
+    tagged = new_sentence(["a", "b"], {"upos": ["X", "Y"]})
+    assert digest_of_forms([tagged]) == digests[1] == "d1b15f66a216b16a"
