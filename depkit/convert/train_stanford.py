@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from depkit.convert.constituents import Node, constituents
 from depkit.convert.coordination import attachments
@@ -27,6 +26,7 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.files import atomic, read
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
+from depkit.trees.compiled import compiled
 
 OFFSET = 0.1  # added to the root of the squared gradients, so that first steps are not too long
 
@@ -152,7 +152,7 @@ def fit(examples: Examples, labels: Sequence[str], tables: int, settings: Settin
     return Model(labels, found, np.concatenate([nothing, weights]).astype(np.float32))
 
 
-@njit(cache=True)
+@compiled
 def _weight(total: float, square: float, threshold: float, rate: float) -> float:
     size = abs(total) - threshold
     if size <= 0:
@@ -161,7 +161,7 @@ def _weight(total: float, square: float, threshold: float, rate: float) -> float
     return weight if total > 0 else -weight
 
 
-@njit(cache=True)
+@compiled
 def _descend(
     rows: np.ndarray, features: np.ndarray, groups: np.ndarray, gold: np.ndarray,
     orders: np.ndarray, size: int, columns: int, rate: float, penalty: float,
