@@ -21,7 +21,7 @@ from depkit.convert.relation_features import RELATION, relations_observed
 from depkit.convert.stanford import ROOT, WEIGHTS, Attach, Converter, governors
 from depkit.convert.universal import BRACKETS, tags_of, universal_attachments
 from depkit.convert.universal import WEIGHTS as UNIVERSAL
-from depkit.corpus.brackets import Tree, read_trees
+from depkit.corpus.brackets import Tree, read_trees, tree_of_nodes
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import atomic, read
 from depkit.corpus.formats import CONLLU
@@ -100,16 +100,7 @@ def train(
 
 def without_functions(tree: Tree) -> Tree:
     """The tree without function tags and co-indices."""
-    order, agenda = [], [tree]
-    while agenda:
-        order.append(agenda.pop())
-        agenda.extend(order[-1].children)
-    made: list[Tree] = []
-    for node in reversed(order):
-        size = len(node.children)
-        children, made = made[len(made) - size :], made[: len(made) - size]
-        made.append(Tree(node.label, children, node.word, node.line))
-    return made[0]
+    return tree_of_nodes([(x.label, len(x.children), x.word, x.line) for x in tree.nodes()])
 
 
 def learn_heads(order: Sequence[Node], heads: Sequence[int]) -> None:

@@ -51,31 +51,25 @@ class Tree:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as a flat list: a tree can be deeper than pickle can go."""
-        rows = []  # parents before their children, from right to left
-        agenda = [self]
+        return tree_of_nodes, ([(x.name, len(x.children), x.word, x.line) for x in self.nodes()],)
+
+    def nodes(self) -> list["Tree"]:
+        """The tree and all below it: parents before their children, from right to left."""
+        nodes, agenda = [], [self]
         while agenda:
-            tree = agenda.pop()
-            rows.append((tree.name, len(tree.children), tree.word, tree.line))
-            agenda.extend(tree.children)
-        return _tree_of_rows, (rows,)
+            nodes.append(agenda.pop())
+            agenda.extend(nodes[-1].children)
+        return nodes
 
     def leaves(self) -> list["Tree"]:
         """The words, in order."""
-        leaves = []
-        agenda = [self]
-        while agenda:
-            tree = agenda.pop()
-            if tree.children:
-                agenda.extend(reversed(tree.children))
-            else:
-                leaves.append(tree)
-        return leaves
+        return [node for node in reversed(self.nodes()) if not node.children]
 
 
-def _tree_of_rows(rows: list[tuple[str, int, str, int]]) -> Tree:
-    """A tree of its nodes (name, number of children, word, line) in `Tree.__reduce__`'s order."""
+def tree_of_nodes(nodes: Sequence[tuple[str, int, str, int]]) -> Tree:
+    """The tree of nodes in the order of `Tree.nodes`: name, number of children, word, line."""
     made: list[Tree] = []
-    for name, size, word, line in reversed(rows):
+    for name, size, word, line in reversed(nodes):
         first = len(made) - size
         made[first:] = [Tree(name, made[first:], word, line)]
     return made[0]

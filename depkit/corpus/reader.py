@@ -11,6 +11,7 @@ from depkit.corpus.sentence import BOM, HEADS, HeadError, Sentence, find_comment
 
 _SPAN = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _EMPTY = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
+SURROGATE = re.compile("[\ud800-\udfff]")
 _NUMBERS = tuple(str(number) for number in range(1, 1001))
 
 
@@ -106,19 +107,22 @@ def _check_characters(text: str, block: list[str]) -> None:
         text.encode()
     except UnicodeEncodeError:
         for place, line in enumerate(block):
-            if found := re.search("[\ud800-\udfff]", line):
-                _report_character(place, line, found.start())
+            if found := SURROGATE.search(line):
+                raise _Problem(place, undecoded(line, found.start())) from None
 
 
-def _report_character(place: int, line: str, index: int) -> NoReturn:
-    number = ord(line[index])
-    where = f"in column {line.count(chr(9), 0, index) + 1}, character {index + 1} of the line,"
+def undecoded(line: str, index: int) -> str:
+    """What to say of a surrogate in a line."""
+    number, where = ord(line[index]), position(line, index)
     if 0xDC80 <= number <= 0xDCFF:  # what Python's surrogateescape makes of a byte
-        raise _Problem(
-            place, f"byte 0x{number - 0xDC00:02X} {where} cannot be decoded; name the file's"
-            " encoding, for example --encoding latin-1",
-        )  # fmt: skip
-    raise _Problem(place, f"U+{number:04X} {where} is half a surrogate pair, not a character")
+        advice = "name the file's encoding, for example --encoding latin-1"
+        return f"byte 0x{number - 0xDC00:02X} {where} cannot be decoded; {advice}"
+    return f"U+{number:04X} {where} is half a surrogate pair, not a character"
+
+
+def position(line: str, index: int) -> str:
+    """Where a character stands in a line, in words."""
+    return f"in column {line.count(chr(9), 0, index) + 1}, character {index + 1} of the line,"
 
 
 def _find_line_end(block: list[str], begin: int) -> NoReturn:

@@ -4,11 +4,11 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from depkit.corpus.reader import SURROGATE, position, undecoded
 from depkit.corpus.sentence import BOM
 from depkit.treebank.findings import Problem, quoted
 from depkit.treebank.table import Table
 
-_UNDECODED = re.compile("[\ud800-\udfff]")
 # Some of these end a line for other programs; a carriage return belongs before a line feed.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]|\r(?!\n)")
 
@@ -30,7 +30,7 @@ def line_problems(table: Table) -> Iterator[Problem]:
 def _control_characters(lines: list[str]) -> Iterator[Problem]:
     for place, line in enumerate(lines):
         if found := _CONTROL.search(line):
-            what = f"U+{ord(found[0]):04X} {_where(line, found.start())} is no text; remove it"
+            what = f"U+{ord(found[0]):04X} {position(line, found.start())} is no text; remove it"
             advice = ", or name the file's encoding" * ("\x80" <= found[0] <= "\x9f")
             yield Problem(place, "control-character", what + advice)
 
@@ -42,22 +42,14 @@ def _characters(text: str, lines: list[str]) -> Iterator[Problem]:
             if line.startswith(BOM):
                 what = "a byte order mark; save the file as UTF-8 without one"
                 yield Problem(place, "byte-order-mark", what)
-    if _UNDECODED.search(text):
+    if SURROGATE.search(text):
         for place, line in enumerate(lines):
-            if found := _UNDECODED.search(line):
-                yield Problem(place, "encoding", _undecoded(line, found.start()))
+            if found := SURROGATE.search(line):
+                yield Problem(place, "encoding", undecoded(line, found.start()))
     if not unicodedata.is_normalized("NFC", text):
         for place, line in enumerate(lines):
             if not unicodedata.is_normalized("NFC", line):
                 yield Problem(place, "unicode-nfc", _decomposed(line))
-
-
-def _undecoded(line: str, index: int) -> str:
-    number, where = ord(line[index]), _where(line, index)
-    if 0xDC80 <= number <= 0xDCFF:  # what Python's surrogateescape makes of a byte
-        advice = "name the file's encoding, for example --encoding latin-1"
-        return f"byte 0x{number - 0xDC00:02X} {where} cannot be decoded; {advice}"
-    return f"U+{number:04X} {where} is half a surrogate pair, not a character"
 
 
 def _decomposed(line: str) -> str:
@@ -71,10 +63,6 @@ def _decomposed(line: str) -> str:
             where = f"column {column}, character {first + 1}"
             return f"not composed (Unicode NFC) in {where}: {old} where {new} should stand"
     return "not composed (Unicode NFC)"
-
-
-def _where(line: str, index: int) -> str:
-    return f"in column {line.count(chr(9), 0, index) + 1}, character {index + 1} of the line,"
 
 
 def _blank_lines(table: Table) -> Iterator[Problem]:

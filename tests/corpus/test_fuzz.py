@@ -8,12 +8,14 @@ import io
 import lzma
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read, read_stream
+from depkit.corpus.files import read, read_stream, write
 from depkit.corpus.formats import FORMATS
+from depkit.corpus.reader import read_lines
+from depkit.corpus.token_list import from_token_list, to_token_list
 from tests.corpus.rows import PREDICATES, RICH, row
 
 CONLLX = row(1, "ab", 2, "x") + row(2, "café", 0, "y") + "\n" + row(1, "c d", 0, "z") + "\n"
@@ -80,14 +82,54 @@ MUTATIONS = [flipped, inserted, cut, line_moved, column_changed, line_ends_chang
 
 
 @st.composite
-def mutated(draw):
+def mutated(draw, good=GOOD):
     """A good file after one to four mutations."""
-    data = draw(st.sampled_from(GOOD))
+    data = draw(st.sampled_from(good))
     for mutation in draw(st.lists(st.sampled_from(MUTATIONS), min_size=1, max_size=4)):
         data = mutation(draw, data)
     return data
 
 
+# Cells that matter to a reader, in rows that are nearly right, among lines that are not.
+CELLS = ["_", "0", "1", "2", "3", "01", "-1", "1-2", "2-3", "0.1", "1.1", "2.1", "٣", "9" * 9, ""]
+FORMS = st.sampled_from(["a", "b c", "#", "", "\u2028", "\x85", "\x0c", "\r", "\x00", "\udce9"])
+ENDS = st.sampled_from(["\n", "\n", "\n", "\r\n", "\r\r\n", "\r", ""])
+WIDTHS = st.sampled_from([10, 10, 10, 10, 14, 14, 15, 9, 11, 1])
+
+
+@st.composite
+def rows(draw):
+    id, head = draw(st.sampled_from(CELLS)), draw(st.sampled_from(CELLS))
+    cells = [id, draw(FORMS), *["_"] * draw(WIDTHS)]
+    cells[min(len(cells) - 1, draw(st.sampled_from([6, 6, 6, 8])))] = head
+    return "\t".join(cells[: draw(WIDTHS)])
+
+
+@st.composite
+def tables(draw):
+    """A sentence, valid but for what chance has changed."""
+    size, width = draw(st.integers(1, 4)), draw(st.sampled_from([10, 14]))
+    column = {10: 6, 14: 8}[width]
+    table = []
+    for number in range(1, size + 1):
+        cells = [str(number), draw(FORMS.filter(bool)), *["_"] * (width - 2)]
+        cells[column] = draw(st.sampled_from(["_", "0", "1", str(size)]))
+        table.append("\t".join(cells))
+    for line in draw(st.lists(rows(), max_size=1)):
+        table.insert(draw(st.integers(0, size)), line)
+    return "\n".join(table) + "\n"
+
+
+COMMENTS = st.sampled_from(["# sent_id = s1", "#", "# a = b", "#\t\t", "\ufeff# c", "#caf\udce9"])
+BLANKS = st.sampled_from(["", "", "", " ", "\t", "\x0c", "\ufeff"])
+LINES = st.one_of(
+    st.one_of(rows(), COMMENTS, BLANKS, st.text(max_size=8)).flatmap(
+        lambda line: ENDS.map(lambda end: line + end)
+    ),
+    tables(),
+    st.just("\n"),
+)
+TEXTS = st.lists(LINES, max_size=12).map("".join)
 KNOWN = st.sampled_from([None, *FORMATS.values()])
 
 
@@ -132,9 +174,42 @@ def test_random_text(text, format):
 
 
 @fixed
+@given(TEXTS, KNOWN)
+@example("\ufeff\n# c\n", None)
+@example("\ufeff\ufeff1\ta\n", None)
+@example("\n\ufeff", None)
+@example("1\ta\n\n\ufeff", None)
+@example("\r", None)
+@example("# \udcff\n\t", None)
+def test_rows_that_are_nearly_right(text, format):
+    data = text.encode(errors="surrogateescape")
+    assert_whole(data, check(data, format))
+
+
+@settings(fixed, max_examples=120)
+@given(st.lists(tables(), min_size=1, max_size=3).map("\n".join), KNOWN)
+def test_what_strict_reading_accepts_can_be_changed_and_read_again(text, format):
+    for sentence in read_lines(io.StringIO(text, newline="\n"), format, strict=False):
+        if sentence.problem:
+            continue
+        size = len(sentence)
+        changed = sentence.with_tree([(i + 1) % (size + 1) for i in range(size)], ["x y"] * size)
+        target = io.StringIO(newline="")
+        write([changed, changed], target)
+        for again in read_lines(io.StringIO(target.getvalue(), newline="\n"), sentence.format):
+            assert (again.form, again.head, again.deprel) == (
+                sentence.form,
+                changed.head,
+                ["x y"] * size,
+            )
+        back = from_token_list(to_token_list(sentence), sentence.format.name)
+        assert (back.form, back.head, back.feats) == (sentence.form, sentence.head, sentence.feats)
+
+
+@fixed
 @given(st.binary(max_size=100), KNOWN)
 def test_random_bytes(data, format):
-    check(data, format)
+    assert_whole(data, check(data, format))
 
 
 @fixed
