@@ -35,84 +35,71 @@ def test_same_words_pass(tmp_path: Path) -> None:
     assert [(len(gold), len(predicted)) for gold, predicted in found] == [(2, 2), (1, 2)]
 
 
-def test_other_word(tmp_path: Path) -> None:
-    assert complaint(
-        tmp_path,
+FIVE = "a b c d e f g h i j k l m n"  # five words on either side are quoted
+DIFFERENCES = {  # gold and predicted sentences, and what is said
+    "other word": (
         text("we go", "we cannot go home now"),
         "\n" + text("we go", "we can not go home", ids=False),
-    ) == (
         "pred.conllu:6: s2: sentence 2, word 2 is another: 'we [can] not go home',"
-        " but gold.conllu:7 has 'we [cannot] go home now'"
-    )
-
-
-def test_five_words_on_either_side_are_quoted(tmp_path: Path) -> None:
-    gold = "a b c d e f g h i j k l m n"
-    assert complaint(tmp_path, text(gold), text(gold.replace("g", "x"))) == (
+        " but gold.conllu:7 has 'we [cannot] go home now'",
+    ),
+    "long sentence": (
+        text(FIVE), text(FIVE.replace("g", "x")),
         "pred.conllu:8: s1: sentence 1, word 7 is another: '... b c d e f [x] h i j k l ...',"
-        " but gold.conllu:8 has '... b c d e f [g] h i j k l ...'"
-    )
-
-
-def test_prediction_too_short(tmp_path: Path) -> None:
-    assert complaint(tmp_path, text("we go home now"), text("we go")) == (
+        " but gold.conllu:8 has '... b c d e f [g] h i j k l ...'",
+    ),
+    "too short": (
+        text("we go home now"), text("we go"),
         "pred.conllu:3: s1: sentence 1, word 3 is another: 'we go [end]',"
-        " but gold.conllu:4 has 'we go [home] now'"
-    )
-
-
-def test_prediction_too_long(tmp_path: Path) -> None:
-    assert complaint(tmp_path, text("we go"), text("we go home")) == (
+        " but gold.conllu:4 has 'we go [home] now'",
+    ),
+    "too long": (
+        text("we go"), text("we go home"),
         "pred.conllu:4: s1: sentence 1, word 3 is another: 'we go [home]',"
-        " but gold.conllu:3 has 'we go [end]'"
-    )
+        " but gold.conllu:3 has 'we go [end]'",
+    ),
+    "ends early": (
+        text("we go", "so what"), text("we go"),
+        "pred.conllu:3: s2: ends after sentence 1, but gold.conllu:6 goes on with '[so] what'",
+    ),
+    "has more": (
+        text("we go"), text("we go", "so what"),
+        "pred.conllu:6: s2: sentence 2 is one too many: '[so] what'; gold.conllu:3 ends before it",
+    ),
+    "differs before it ends": (
+        text("a b", "c d", "e"), text("a b", "c x"),
+        "pred.conllu:7: s2: sentence 2, word 2 is another: 'c [x]', but gold.conllu:7 has 'c [d]'",
+    ),
+    "look-alikes": (
+        text("caf\u00e9"), text("cafe\u0301"),
+        "pred.conllu:2: s1: sentence 1, word 1 is another: '[cafe\\u0301]',"
+        " but gold.conllu:2 has '[caf\\xe9]' (equal but for Unicode normalisation)",
+    ),
+}  # fmt: skip
 
 
-def test_prediction_ends_early(tmp_path: Path) -> None:
-    assert complaint(tmp_path, text("we go", "so what"), text("we go")) == (
-        "pred.conllu:3: s2: ends after sentence 1, but gold.conllu:6 goes on with '[so] what'"
-    )
+@pytest.mark.parametrize(("gold", "predicted", "message"), DIFFERENCES.values(), ids=DIFFERENCES)
+def test_differences(tmp_path: Path, gold: str, predicted: str, message: str) -> None:
+    assert complaint(tmp_path, gold, predicted) == message
 
 
-def test_prediction_empty(tmp_path: Path) -> None:
+def test_empty_files(tmp_path: Path) -> None:
     assert complaint(tmp_path, text("we go"), "", "") == "pred.conllu: no sentences in it"
-
-
-def test_prediction_has_more(tmp_path: Path) -> None:
-    assert complaint(tmp_path, text("we go"), text("we go", "so what")) == (
-        "pred.conllu:6: s2: sentence 2 is one too many: '[so] what'; gold.conllu:3 ends before it"
-    )
     assert complaint(tmp_path, "", text("we go"), "") == "gold.conllu: no sentences in it"
 
 
-def test_first_difference_comes_before_the_number_of_sentences(tmp_path: Path) -> None:
-    assert complaint(tmp_path, text("a b", "c d", "e"), text("a b", "c x")).startswith(
-        "pred.conllu:7: s2: sentence 2, word 2 is another: 'c [x]', but"
-    )
-
-
-def test_look_alikes_are_told_apart(tmp_path: Path) -> None:
-    assert complaint(tmp_path, text("caf\u00e9"), text("cafe\u0301")) == (
-        "pred.conllu:2: s1: sentence 1, word 1 is another: '[cafe\\u0301]',"
-        " but gold.conllu:2 has '[caf\\xe9]' (equal but for Unicode normalisation)"
-    )
-
-
-def test_second_system_is_the_one_named(tmp_path: Path) -> None:
-    for name, words in {"gold": "a b", "one": "a b", "two": "a c"}.items():
-        (tmp_path / f"{name}.conllu").write_text(text(words))
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("c", r"two\.conllu:2: s1"),
+        ("a b", r"two\.conllu:5: s2: sentence 2 is one too many: '\[b\]'"),
+    ],
+)
+def test_second_system_is_the_one_named(tmp_path: Path, words: str, message: str) -> None:
+    for name, one_by_one in {"gold": "a", "one": "a", "two": words}.items():
+        (tmp_path / f"{name}.conllu").write_text(text(*one_by_one.split()))
     gold, *systems = (source(tmp_path / f"{name}.conllu") for name in ("gold", "one", "two"))
-    with pytest.raises(FormatError, match=r"two\.conllu:3: s1"):
-        list(pairs(gold, systems))
-
-
-def test_only_the_second_system_has_more(tmp_path: Path) -> None:
-    for name, words in {"gold": ["a"], "one": ["a"], "two": ["a", "b"]}.items():
-        (tmp_path / f"{name}.conllu").write_text(text(*words))
-    gold, *systems = (source(tmp_path / f"{name}.conllu") for name in ("gold", "one", "two"))
-    with pytest.raises(
-        FormatError, match=r"two\.conllu:5: s2: sentence 2 is one too many: '\[b\]'"
-    ):
+    with pytest.raises(FormatError, match=message):
         list(pairs(gold, systems))
 
 
