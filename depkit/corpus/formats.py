@@ -64,23 +64,11 @@ CONLLX = Format(
 CONLL09 = Format(
     "conll09",
     (
-        "id",
-        "form",
-        "lemma",
-        "plemma",
-        "xpos",
-        "pxpos",
-        "feats",
-        "pfeats",
-        "head",
-        "phead",
-        "deprel",
-        "pdeprel",
-        "fillpred",
-        "pred",
+        "id", "form", "lemma", "plemma", "xpos", "pxpos", "feats", "pfeats", "head", "phead",
+        "deprel", "pdeprel", "fillpred", "pred",
     ),
     repeats=True,
-)
+)  # fmt: skip
 
 FORMATS = {format.name: format for format in (CONLLU, CONLLX, CONLL09)}
 

@@ -187,15 +187,19 @@ def _draw_sizes(panel: Panel, axes: "Axes", x: np.ndarray) -> None:
         axes.spines.left.set_visible(False)
         axes.set_ylabel("gold words")
     else:
-        axes.set_yscale("log")
-        axes.set_ylim(bottom=0.7)
-        axes.yaxis.set_major_formatter("{x:,.0f}")
-        axes.set_ylabel("words, log")
+        _count_on_log_scale(axes)
     axes.set_xlabel(textwrap.fill(panel.by, LINE))
     every = -(-len(x) // 20)
     axes.set_xticks(x[::every], panel.bins[::every])
     if sum(len(name) + 1 for name in panel.bins[::every]) > LINE:
         axes.tick_params(axis="x", rotation=90)
+
+
+def _count_on_log_scale(axes: "Axes") -> None:
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=0.7)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_ylabel("words, log")
 
 
 def _draw_reliability(panel: Diagram, figure: "SubFigure") -> None:
@@ -214,10 +218,7 @@ def _draw_reliability(panel: Diagram, figure: "SubFigure") -> None:
     upper.set_ylim(-3, 103)
     upper.set_ylabel(panel.axis)
     upper.grid(axis="y", color="#dddddd")
-    lower.set_yscale("log")
-    lower.set_ylim(bottom=0.7)
-    lower.yaxis.set_major_formatter("{x:,.0f}")
-    lower.set_ylabel("words, log")
+    _count_on_log_scale(lower)
     lower.set_xlabel(panel.by)
     lower.set_xlim(-1, 101)
     shown = ends[:: -(-len(panel.bins) // 20)]

@@ -12,7 +12,7 @@ from depkit.corpus.files import read, read_stream, write
 from depkit.corpus.formats import CONLL09, CONLLU, CONLLX, FORMATS, HELD
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
-from tests.corpus.rows import PREDICATES, RICH
+from tests.corpus.rows import PREDICATES, RICH, lines
 from tests.corpus.test_fuzz import fixed as fuzzed
 from tests.corpus.test_fuzz import mutated
 
@@ -39,7 +39,7 @@ def converted(text, source, *targets, predicted=False):
     """The text by way of some formats; and what the last step dropped."""
     for target in targets:
         account = Account()
-        sentences = read_lines(io.StringIO(text, newline="\n"), FORMATS[source])
+        sentences = read_lines(lines(text), FORMATS[source])
         done = [convert(each, FORMATS[target], predicted, account) for each in sentences]
         text, source = "".join(map(str, done)), target
         assert_as_read(done, text)
@@ -49,7 +49,7 @@ def converted(text, source, *targets, predicted=False):
 def assert_as_read(sentences, text):
     """The columns of sentences are those that a reader finds in their lines."""
     if sentences:
-        again = read_lines(io.StringIO(text, newline="\n"), sentences[0].format)
+        again = read_lines(lines(text), sentences[0].format)
         for ours, theirs in zip(sentences, again, strict=True):
             for name in ("head", *HELD):
                 assert list(getattr(ours, name)) == getattr(theirs, name), name
@@ -102,7 +102,7 @@ def test_the_same_format_is_not_touched(text, format):
 
 
 def test_predicted_columns_are_read_and_written():
-    (sentence,) = read_lines(io.StringIO(P_COLUMNS, newline="\n"), CONLL09)
+    (sentence,) = read_lines(lines(P_COLUMNS), CONLL09)
     read_as = with_predicted(sentence)
     assert [read_as.lemma, read_as.xpos, read_as.feats] == [["B", "j"], ["D", "K"], ["E", "_"]]
     assert (read_as.head, read_as.deprel) == ([0, 1], ["G", "M"])
@@ -174,8 +174,8 @@ def treebanks(draw):
 def test_what_both_formats_have_survives(treebank, target, predicted):
     text, source = treebank
     there, _ = converted(text, source.name, target, predicted=predicted)
-    before = read_lines(io.StringIO(text, newline="\n"), source)
-    after = read_lines(io.StringIO(there, newline="\n"), FORMATS[target])
+    before = read_lines(lines(text), source)
+    after = read_lines(lines(there), FORMATS[target])
     if predicted and target == "conll09" != source.name:
         after = map(with_predicted, after)
     for old, new in zip(before, after, strict=True):

@@ -1,6 +1,5 @@
 """Trees merged into the rows of another file."""
 
-import io
 from itertools import zip_longest
 
 import pytest
@@ -14,12 +13,12 @@ from depkit.corpus.files import read
 from depkit.corpus.formats import CONLLU, CONLLX
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
-from tests.corpus.rows import PREDICATES, RICH, row
+from tests.corpus.rows import PREDICATES, RICH, lines, row
 from tests.corpus.test_shared_treebanks import FILES
 
 
 def sentences(text, strict=True, file="-"):
-    return list(read_lines(io.StringIO(text, newline="\n"), None, file, strict))
+    return list(read_lines(lines(text), None, file, strict))
 
 
 def there(text):

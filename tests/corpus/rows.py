@@ -1,5 +1,21 @@
 """Rows of tables for tests, one call a row; sentences are of our own making."""
 
+import io
+from typing import Any
+
+from depkit.corpus.files import read
+from depkit.corpus.sentence import Sentence
+
+
+def lines(text: str) -> io.StringIO:
+    r"""Lines as files give them: \n alone ends one."""
+    return io.StringIO(text, newline="\n")
+
+
+def parse(text: str, format: str | None = "conllu", **options: Any) -> list[Sentence]:
+    """The sentences of a text."""
+    return list(read(lines(text), format, **options))
+
 
 def row(id: object, form: str = "word", head: object = "_", deprel: str = "_", *, end="\n") -> str:
     """A row of CoNLL-U or CoNLL-X."""

@@ -1,7 +1,6 @@
 """What is refused, in what words, and what a tolerant reader makes of it."""
 
 import copy
-import io
 import pickle
 
 import pytest
@@ -10,7 +9,7 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
 from depkit.corpus.formats import CONLL09, CONLLU, CONLLX, FORMATS
 from depkit.corpus.reader import read_lines
-from tests.corpus.rows import PREDICATES, RICH, row, row09
+from tests.corpus.rows import PREDICATES, RICH, lines, row, row09
 
 GOOD = "# sent_id = good\n" + row(1, "a", 0) + "\n"  # three lines, before each broken sentence
 
@@ -18,11 +17,11 @@ GOOD = "# sent_id = good\n" + row(1, "a", 0) + "\n"  # three lines, before each 
 def refused(text, format=CONLLU, before=GOOD):
     """The error of a strict reader, after the same text went through a tolerant one."""
     text = before + text
-    tolerated = list(read_lines(io.StringIO(text, newline="\n"), format, "f", strict=False))
+    tolerated = list(read_lines(lines(text), format, "f", strict=False))
     assert "".join(map(str, tolerated)) == text
     problems = [sentence.problem for sentence in tolerated if sentence.problem]
     with pytest.raises(FormatError) as caught:
-        list(read_lines(io.StringIO(text, newline="\n"), format, "f"))
+        list(read_lines(lines(text), format, "f"))
     assert str(problems[0]) == str(caught.value)
     for sentence in tolerated:
         assert len(sentence) == len(sentence.rows) == len(sentence.head) == len(sentence.deprel)

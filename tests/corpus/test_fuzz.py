@@ -16,7 +16,7 @@ from depkit.corpus.files import read, read_stream, write
 from depkit.corpus.formats import FORMATS
 from depkit.corpus.reader import read_lines
 from depkit.corpus.token_list import from_token_list, to_token_list
-from tests.corpus.rows import PREDICATES, RICH, row
+from tests.corpus.rows import PREDICATES, RICH, lines, row
 
 CONLLX = row(1, "ab", 2, "x") + row(2, "café", 0, "y") + "\n" + row(1, "c d", 0, "z") + "\n"
 GOOD = [text.encode() for text in (RICH, CONLLX, PREDICATES, "\ufeff" + RICH + PREDICATES)]
@@ -189,14 +189,14 @@ def test_rows_that_are_nearly_right(text, format):
 @settings(fixed, max_examples=120)
 @given(st.lists(tables(), min_size=1, max_size=3).map("\n".join), KNOWN)
 def test_what_strict_reading_accepts_can_be_changed_and_read_again(text, format):
-    for sentence in read_lines(io.StringIO(text, newline="\n"), format, strict=False):
+    for sentence in read_lines(lines(text), format, strict=False):
         if sentence.problem:
             continue
         size = len(sentence)
         changed = sentence.with_tree([(i + 1) % (size + 1) for i in range(size)], ["x y"] * size)
         target = io.StringIO(newline="")
         write([changed, changed], target)
-        for again in read_lines(io.StringIO(target.getvalue(), newline="\n"), sentence.format):
+        for again in read_lines(lines(target.getvalue()), sentence.format):
             assert (again.form, again.head, again.deprel) == (
                 sentence.form,
                 changed.head,

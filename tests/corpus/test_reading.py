@@ -8,12 +8,7 @@ import pytest
 from depkit.corpus.files import read, write
 from depkit.corpus.formats import CONLL09, CONLLU, CONLLX, FORMATS
 from depkit.corpus.reader import read_lines
-from tests.corpus.rows import PREDICATES, RICH, row, row09
-
-
-def lines(text):
-    r"""Lines as files give them: \n alone ends one."""
-    return io.StringIO(text, newline="\n")
+from tests.corpus.rows import PREDICATES, RICH, lines, row, row09
 
 
 def sentences(text, format=CONLLU, **options):

@@ -1,6 +1,5 @@
 """New trees and columns in old sentences, and sentences made of words."""
 
-import io
 import pickle
 import subprocess
 import sys
@@ -12,14 +11,9 @@ from conllu import TokenList
 from depkit.convert.formats import convert, with_predicted
 from depkit.corpus.brackets import Tree
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
 from depkit.corpus.formats import CONLL09, CONLLX, FORMATS
 from depkit.corpus.sentence import Sentence, new_sentence
-from tests.corpus.rows import PREDICATES, RICH, row
-
-
-def parse(text, format="conllu", **options):
-    return list(read(io.StringIO(text, newline="\n"), format, **options))
+from tests.corpus.rows import PREDICATES, RICH, parse, row
 
 
 def reread(sentence):

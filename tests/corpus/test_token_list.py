@@ -4,13 +4,8 @@ import conllu
 import pytest
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
 from depkit.corpus.token_list import from_token_list, to_token_list
-from tests.corpus.rows import PREDICATES, RICH, row
-
-
-def parse(text, format="conllu", **options):
-    return list(read(text.splitlines(keepends=True), format, **options))
+from tests.corpus.rows import PREDICATES, RICH, parse, row
 
 
 def test_a_token_list_is_what_the_package_itself_reads():

@@ -1,5 +1,4 @@
 import gzip
-import io
 import subprocess
 import sys
 from pathlib import Path
@@ -12,18 +11,14 @@ from small_treebank import GOLD, PREDICTED, conll09, conllu, conllx
 
 import depkit
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.score.attachment import COUNTS, METRICS, evaluate, evaluate_systems
 from depkit.score.evaluation import Evaluation, percentages
-
-
-def sentences(text: str) -> list[Sentence]:
-    return list(read(io.StringIO(text, newline="")))
+from tests.corpus.rows import parse
 
 
 def test_counts_by_hand() -> None:
-    counts = evaluate(sentences(conllu(GOLD)), sentences(conllu(PREDICTED))).counts
+    counts = evaluate(parse(conllu(GOLD)), parse(conllu(PREDICTED))).counts
     assert counts.dtype == np.int64
     assert [dict(zip(COUNTS, row, strict=True)) for row in counts.tolist()] == [
         {
@@ -66,7 +61,7 @@ def test_policies_by_hand(
     unlabelled: int,
     labelled: int,
 ) -> None:
-    gold, predicted = sentences(conllu(GOLD)), sentences(conllu(PREDICTED))
+    gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
     result = evaluate(gold, predicted, punct, subtypes)
     assert (result.sentences, result.words, result.scored) == (2, 11, scored)
     assert pytest.approx(100 * heads / scored) == result.UAS
@@ -86,27 +81,27 @@ def test_policies_by_hand(
 
 def test_metrics_without_their_annotation_are_not_defined() -> None:
     gold = [[word[:4] + (word[4].lower(),) for word in tree] for tree in GOLD]
-    result = evaluate(sentences(conllu(gold)), sentences(conllu(PREDICTED)))
+    result = evaluate(parse(conllu(gold)), parse(conllu(PREDICTED)))
     assert result.undefined == {"FEATS", "Lemmas"}
     assert result.scores["CLAS"] == pytest.approx(100 * 2 * 4 / (5 + 6))
     assert result.precision_recall("CLAS") == pytest.approx((100 * 4 / 6, 100 * 4 / 5))
     assert result.scores["UPOS"] == pytest.approx(100 / 11)
     assert result.as_dict()["Lemmas"] is None
     stanford = [[word[:4] + ("nn",) for word in tree] for tree in GOLD]
-    assert "CLAS" not in evaluate(sentences(conllu(stanford)), sentences(conllu(gold))).scores
+    assert "CLAS" not in evaluate(parse(conllu(stanford)), parse(conllu(gold))).scores
 
 
 def test_root_accuracy_asks_for_the_same_roots() -> None:
     two_roots = [GOLD[0], [GOLD[1][0], (*GOLD[1][1][:3], 0, "dep"), GOLD[1][2]]]
-    assert evaluate(sentences(conllu(GOLD)), sentences(conllu(two_roots))).scores["RA"] == 50.0
-    assert evaluate(sentences(conllu(two_roots)), sentences(conllu(GOLD))).scores["RA"] == 50.0
-    result = evaluate(sentences(conllu(GOLD)), sentences(conllu(two_roots)))
+    assert evaluate(parse(conllu(GOLD)), parse(conllu(two_roots))).scores["RA"] == 50.0
+    assert evaluate(parse(conllu(two_roots)), parse(conllu(GOLD))).scores["RA"] == 50.0
+    result = evaluate(parse(conllu(GOLD)), parse(conllu(two_roots)))
     assert (result.totals["many_roots"], result.totals["cyclic"]) == (1, 0)
 
 
 def test_cycles_are_counted_by_sentence() -> None:
     cyclic = [[(*word[:3], (2, 1, 5, 5, 5, 0, 5, 5)[i], word[4]) for i, word in enumerate(GOLD[0])]]
-    result = evaluate(sentences(conllu(GOLD)), sentences(conllu([*cyclic, GOLD[1]])))
+    result = evaluate(parse(conllu(GOLD)), parse(conllu([*cyclic, GOLD[1]])))
     assert (result.totals["cyclic"], result.totals["many_roots"]) == (1, 0)
 
 
@@ -120,14 +115,14 @@ def test_the_order_of_features_means_nothing() -> None:
 
 
 def test_nothing_scored_in_a_sentence_is_a_complete_match() -> None:
-    gold = [new_sentence(["!"], {"head": ["0"], "deprel": ["root"]}), *sentences(conllu(GOLD))]
+    gold = [new_sentence(["!"], {"head": ["0"], "deprel": ["root"]}), *parse(conllu(GOLD))]
     wrong = [new_sentence(["!"], {"head": ["0"], "deprel": ["punct"]}), *gold[1:]]
     result = evaluate(gold, wrong, "unicode")
     assert (result.UEM, result.LEM, result.scored) == (100.0, 100.0, 5)
 
 
 def test_signature() -> None:
-    gold = sentences(conllu(GOLD))
+    gold = parse(conllu(GOLD))
     version = getattr(depkit, "__version__", "unknown")
     assert evaluate(gold, gold, "ptb", "drop").signature == (
         f"depkit:{version}|punct:ptb|subtypes:drop|sentences:2|words:11|scored:8"
@@ -138,7 +133,7 @@ def test_signature() -> None:
 
 def test_predicted_word_without_a_head_is_wrong_and_counted() -> None:
     lost = [(*word[:3], -1, "_") if word[0] == "$" else word for word in GOLD[0]]
-    result = evaluate(sentences(conllu(GOLD)), sentences(conllu([lost, GOLD[1]])))
+    result = evaluate(parse(conllu(GOLD)), parse(conllu([lost, GOLD[1]])))
     assert (result.totals["heads"], result.totals["labels"]) == (10, 10)
     assert result.totals["headless"] == 1
 
@@ -146,7 +141,7 @@ def test_predicted_word_without_a_head_is_wrong_and_counted() -> None:
 def test_gold_word_without_a_head(tmp_path: Path) -> None:
     gold = tmp_path / "gold.conllu"
     gold.write_text(conllu([GOLD[1], [(*GOLD[1][0][:3], -1, "_"), *GOLD[1][1:]]]))
-    predicted = sentences(conllu([GOLD[1], GOLD[1]]))
+    predicted = parse(conllu([GOLD[1], GOLD[1]]))
     with pytest.raises(
         FormatError, match=r"gold\.conllu:7: s2: word 1 of sentence 2, 'Go', has no"
     ):
@@ -156,17 +151,17 @@ def test_gold_word_without_a_head(tmp_path: Path) -> None:
 @pytest.mark.parametrize("punct", ["ptb", "ptb7", "ctb", "tags:X", "upos", "deprel"])
 def test_policy_without_its_column(punct: str) -> None:
     bare = [[(form, "_", "_", head, "_") for form, _, _, head, _ in GOLD[1]]]
-    gold = sentences(conllu(bare))
+    gold = parse(conllu(bare))
     column = {"upos": "UPOS", "deprel": "DEPREL"}.get(punct, "XPOS")
     with pytest.raises(FormatError, match=f"reads {column}, which is _ throughout"):
         evaluate(gold, gold, punct)
     assert evaluate(gold, gold, "unicode").scored == 1
-    partly = sentences(conllu([*bare, GOLD[1]]))
+    partly = parse(conllu([*bare, GOLD[1]]))
     assert evaluate(partly, partly, punct).words == 6
 
 
 def test_upos_of_conll09_is_missing() -> None:
-    gold = sentences(conll09(GOLD))
+    gold = parse(conll09(GOLD), "conll09")
     with pytest.raises(FormatError, match="UPOS"):
         evaluate(gold, gold, "upos")
 
@@ -180,7 +175,7 @@ def test_nothing_to_score() -> None:
 
 
 def test_unknown_choices() -> None:
-    gold = sentences(conllu(GOLD))
+    gold = parse(conllu(GOLD))
     with pytest.raises(ValueError, match="no punctuation policy 'all'"):
         evaluate(gold, gold, "all")
     with pytest.raises(ValueError, match="subtypes"):
@@ -209,7 +204,7 @@ def test_every_mix_of_formats_line_ends_and_packing(tmp_path: Path) -> None:
 
 
 def test_several_systems_are_as_each_alone() -> None:
-    gold, predicted = sentences(conllu(GOLD)), sentences(conllu(PREDICTED))
+    gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
     both = evaluate_systems(gold, [predicted, gold], "ptb")
     assert both[0].scores == evaluate(gold, predicted, "ptb").scores
     assert both[1].scores == dict.fromkeys(both[1].scores, 100.0)
@@ -217,7 +212,7 @@ def test_several_systems_are_as_each_alone() -> None:
 
 
 def test_percentages_of_many_resampled_sums() -> None:
-    gold, predicted = sentences(conllu(GOLD)), sentences(conllu(PREDICTED))
+    gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
     counts = evaluate(gold, predicted).counts
     resampled = counts[np.array([[0, 0], [0, 1], [1, 1]])].sum(axis=1)  # [resample, count]
     shares = percentages(resampled, METRICS, COUNTS)["LAS"]

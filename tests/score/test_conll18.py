@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
-from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.corpus.sentence import new_sentence
 from depkit.score.conll18 import COUNTS, METRICS, SPACE, evaluate_aligned, universal_features
 from depkit.score.evaluation import Evaluation
+from tests.corpus.rows import parse
 
 HERE = Path(__file__).parent
 TINY = HERE.parent / "data" / "tiny.conllu"
@@ -53,12 +53,8 @@ SYSTEM = """\
 """
 
 
-def sentences(text: str) -> list[Sentence]:
-    return list(read(text.splitlines(keepends=True), format="conllu"))
-
-
 def evaluated(gold: str, system: str, subtypes: str = "drop") -> Evaluation:
-    return evaluate_aligned(sentences(gold), [sentences(system)], subtypes)[0]
+    return evaluate_aligned(parse(gold), [parse(system)], subtypes)[0]
 
 
 def figures(evaluation: Evaluation) -> dict[str, tuple[int, int, int]]:
@@ -95,7 +91,7 @@ def test_what_the_system_has_counts_where_it_begins() -> None:
 
 
 def test_conventions_of_an_evaluation() -> None:
-    first, second = evaluate_aligned(sentences(GOLD), [sentences(GOLD), sentences(SYSTEM)])
+    first, second = evaluate_aligned(parse(GOLD), [parse(GOLD), parse(SYSTEM)])
     assert first.aligned and not first.right and set(first.scores) == set(METRICS)
     assert set(first.scores.values()) == {100.0}
     assert second.precision_recall("Words") == (500 / 7, 500 / 9)
@@ -156,7 +152,7 @@ def test_tokens_of_nothing_but_spaces(form: str) -> None:
     assert [of["Tokens"] for of in found] == [(4, 6, 4), (4, 4, 6), (6, 6, 6)]
     assert [of["UAS"] for of in found] == [(4, 6, 4), (4, 4, 6), (6, 6, 6)]
     words = [[word, "_", "_", "_", "_", "dep", key, 1] for key, word in enumerate("ab", start=1)]
-    multiword = sentences(dump([[(form, True, words)]]))
+    multiword = parse(dump([[(form, True, words)]]))
     assert evaluate_aligned(multiword, [multiword])[0].scores["LAS"] == 100.0
     nothing = [new_sentence([form], {"head": ["0"], "deprel": ["root"]})]
     assert evaluate_aligned(nothing, [nothing])[0].scores["Words"] == 100.0
@@ -219,7 +215,7 @@ def test_gold_without_trees_or_sentences() -> None:
     with pytest.raises(FormatError, match="has no head in the gold"):
         evaluated(GOLD.replace("\t2\tobl", "\t_\tobl"), SYSTEM)
     with pytest.raises(FormatError, match="no sentences"):
-        evaluate_aligned([], [sentences(SYSTEM)])
+        evaluate_aligned([], [parse(SYSTEM)])
 
 
 # Against the official script: random versions of a treebank over the same characters. A sentence

@@ -1,11 +1,12 @@
 from pathlib import Path
 
 import pytest
-from small_treebank import GOLD, PREDICTED, Word, conllu
+from small_treebank import GOLD, PREDICTED, conllu
 
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.score.analysis import Data, read_data
 from depkit.score.mistakes import CONFUSIONS, confusion, worst
+from tests.corpus.rows import parse
 
 
 def sentence(*columns: str) -> Sentence:
@@ -89,25 +90,14 @@ def test_a_head_with_the_right_tag_is_confused_all_the_same() -> None:
 
 
 def test_subtypes() -> None:
-    files = conllu_files()
-    kept, dropped = (read_data(*files, subtypes=choice) for choice in ("keep", "drop"))
+    gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
+    kept, dropped = (read_data(gold, [predicted], subtypes=x) for x in ("keep", "drop"))
     assert [(row["gold"], row["predicted"]) for row in confusion(kept, "deprel")] == [
         ("nsubj:pass", "nsubj"), ("punct", "dep"),
     ]  # fmt: skip
     assert [(row["gold"], row["predicted"]) for row in confusion(dropped, "deprel")] == [
         ("punct", "dep")
     ]
-
-
-def conllu_files() -> tuple[list[Sentence], list[list[Sentence]]]:
-    def sentences(treebank: list[list[Word]]) -> list[Sentence]:
-        trees = [list(zip(*tree, strict=True)) for tree in treebank]
-        return [
-            new_sentence(form, {"upos": upos, "head": [*map(str, head)], "deprel": deprel})
-            for form, upos, _, head, deprel in trees
-        ]
-
-    return sentences(GOLD), [sentences(PREDICTED)]
 
 
 def test_no_confusion_of_what_does_not_exist() -> None:

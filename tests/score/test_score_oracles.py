@@ -1,4 +1,4 @@
-"""Counts of the CoNLL-X and CoNLL 2009 scripts on real outputs, where the shared data is."""
+"""Counts of the CoNLL-X and CoNLL 2009 scripts, and every row of the tables in their reports."""
 
 import json
 from functools import cache
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from depkit.score.analysis import PRESETS, Analysis, analyze, precision_recall_f1, read_data
 from depkit.score.attachment import METRICS, Evaluation, evaluate
 
 ORACLES = Path(__file__).parents[3] / "shared" / "oracles"
@@ -14,17 +15,134 @@ pytestmark = pytest.mark.skipif(
     not (ORACLES / "expected.json").exists(), reason="no ../shared/oracles beside the repository"
 )
 
+# The rows of each report, counted with grep: tags, relations (twice), directions, distances.
+REPORTS = {
+    ("wsj-sd", "unicode"): (35, 42, 42, 4, 5),
+    ("wsj-sd", "keep"): (40, 42, 42, 4, 5),
+    ("ewt-goldtok", "unicode"): (17, 49, 49, 4, 5),
+}
+TABLES = {  # the title of each table of precision and recall: which view of the preset it is
+    "Precision and recall of DEPREL": ("deprel", "LA"),
+    "Precision and recall of DEPREL + ATTACHMENT": ("deprel", "LAS"),
+    "Precision and recall of binned HEAD direction": ("direction", "bin"),
+    "Precision and recall of binned HEAD distance": ("distance", "bin"),
+}
+ACCURACY = "The overall accuracy and its distribution over CPOSTAGs"
+# Ours for the script's.
+OUR_NAMES = {"to_root": "root", "7-...": "7-"}
 
-@cache
-def score(pair: str, punct: str, subtypes: str = "keep") -> Evaluation:
-    names = expected()[pair]
-    return evaluate(ORACLES / names["gold"], ORACLES / names["pred"], punct, subtypes)
+pairs = pytest.mark.parametrize(("pair", "punct"), REPORTS)
 
 
 @cache
 def expected() -> dict:  # type: ignore[type-arg]
     path = ORACLES / "expected.json"
     return json.loads(path.read_text()) if path.exists() else {}  # type: ignore[no-any-return]
+
+
+@cache
+def report(pair: str, punct: str) -> dict[str, list[list[str]]]:
+    """The rows of every table, by the line that stands above it; cells without spaces."""
+    lines = (ORACLES / expected()[pair]["reports"][punct]).read_text().splitlines()
+    tables: dict[str, list[list[str]]] = {}
+    title = ""
+    for line in lines:
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) == 1 and line.strip("- +"):
+            title = line.strip()
+        elif len(cells) > 1 and cells[1].isdigit():  # not the table's head
+            tables.setdefault(title, []).append(cells)
+    return tables
+
+
+@cache
+def views(pair: str, punct: str) -> dict[tuple[str, str], Analysis]:
+    """Our counts of every view of the preset, by grouping and metric."""
+    names = expected()[pair]
+    data = read_data(ORACLES / names["gold"], [ORACLES / names["pred"]], punct=punct)
+    return {(view.by[0], view.metric): analyze(data, view) for view in PRESETS["conllx"]}
+
+
+def counts(analysis: Analysis) -> dict[str, list[int]]:
+    """The bins that are not empty, as gold, predicted, correct_gold, correct_predicted."""
+    return {analysis.labels[b]: analysis.totals[0, b].tolist() for b in analysis.bins}
+
+
+@pairs
+def test_as_many_rows_as_the_report_has(pair: str, punct: str) -> None:
+    total, *tags = report(pair, punct)[ACCURACY]
+    assert total[0] == "total"
+    found = (len(tags), *(len(report(pair, punct)[title]) for title in TABLES))
+    assert found == REPORTS[pair, punct]
+
+
+@pairs
+def test_accuracy_over_tags(pair: str, punct: str) -> None:
+    (name, *total), *rows = report(pair, punct)[ACCURACY]
+    found = [counts(views(pair, punct)["upos", metric]) for metric in ("UAS", "LA", "LAS")]
+    for bins in found:
+        assert len(bins) == len(rows)
+        assert sum(gold for gold, *_ in bins.values()) == int(total[0])
+    right = [str(sum(bin[2] for bin in bins.values())) for bins in found]
+    assert (name, [total[1], total[3], total[5]]) == ("total", right)
+    for tag, words, *cells in rows:
+        for bins, correct, percent in zip(found, cells[::2], cells[1::2], strict=True):
+            assert bins[tag] == [int(words), int(words), int(correct), int(correct)], tag
+            assert f"{100 * bins[tag][2] / bins[tag][0]:.0f}%" == percent, tag
+
+
+@pairs
+@pytest.mark.parametrize("title", TABLES)
+def test_precision_and_recall(pair: str, punct: str, title: str) -> None:
+    analysis = views(pair, punct)[TABLES[title]]
+    rows = report(pair, punct)[title]
+    found = counts(analysis)
+    empty = [name for name, gold, correct, predicted, *_ in rows if gold == predicted == "0"]
+    assert empty == (["self"] if "direction" in title else [])
+    assert set(found) == {OUR_NAMES.get(row[0], row[0]) for row in rows} - set(empty)
+    for name, gold, correct, predicted, recall, precision in rows:
+        place = analysis.labels.index(OUR_NAMES.get(name, name))
+        bin = analysis.totals[0, place]
+        assert bin.tolist() == [int(gold), int(predicted), int(correct), int(correct)], name
+        ours = [f"{score:.2f}".replace("nan", "NaN") for score in precision_recall_f1(bin)]
+        assert ours[:2] == [precision, recall], name
+
+
+@pairs
+def test_bins_are_in_the_order_of_the_report(pair: str, punct: str) -> None:
+    """For distances and tags; the script has relations in order of the alphabet."""
+    distances = report(pair, punct)["Precision and recall of binned HEAD distance"]
+    names = [OUR_NAMES.get(row[0], row[0]) for row in distances]
+    assert list(counts(views(pair, punct)["distance", "bin"])) == names
+    sizes = [int(row[1]) for row in report(pair, punct)[ACCURACY][1:]]
+    assert [gold for gold, *_ in counts(views(pair, punct)["upos", "LAS"]).values()] == sizes
+
+
+@pairs
+def test_totals_are_those_at_the_top_of_the_report(pair: str, punct: str) -> None:
+    oracle = expected()[pair]["conllx-script"][punct]
+    for (_, metric), analysis in views(pair, punct).items():
+        gold, predicted, correct_gold, correct_predicted = analysis.totals[0].sum(axis=0).tolist()
+        assert gold == predicted == oracle["LAS"][1]
+        assert correct_gold == correct_predicted
+        if metric != "bin":
+            assert correct_gold == oracle[metric][0]
+
+
+def test_precision_and_recall_of_nothing_is_printed_somewhere() -> None:
+    """So that the comparison of NaN above is put to the test."""
+    cells = [cell for key in REPORTS for title in TABLES for row in report(*key)[title]
+             for cell in row if cell == "NaN"]  # fmt: skip
+    assert len(cells) == 3 * 2 + 2 * 3  # the direction self; three relations never predicted
+
+
+# Sums
+
+
+@cache
+def score(pair: str, punct: str, subtypes: str = "keep") -> Evaluation:
+    names = expected()[pair]
+    return evaluate(ORACLES / names["gold"], ORACLES / names["pred"], punct, subtypes)
 
 
 CASES = [

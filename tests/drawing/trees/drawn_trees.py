@@ -32,11 +32,17 @@ STORY = (
 
 
 @st.composite
-def numbered(draw: st.DrawFn, longest: int = 25) -> Sentence:
-    """Words w1w, w2w, ... with any heads at all: none, the root, themselves, in cycles."""
-    size = draw(st.integers(1, longest))
+def annotations(draw: st.DrawFn, size: int) -> tuple[list[int], list[str]]:
+    """Heads and relations of so many words: none, the root, themselves, in cycles."""
     heads = draw(st.lists(st.integers(-1, size), min_size=size, max_size=size))
-    relations = draw(st.lists(st.sampled_from(RELATIONS), min_size=size, max_size=size))
+    return heads, draw(st.lists(st.sampled_from(RELATIONS), min_size=size, max_size=size))
+
+
+@st.composite
+def numbered(draw: st.DrawFn, longest: int = 25) -> Sentence:
+    """Words w1w, w2w, ... with any heads at all."""
+    size = draw(st.integers(1, longest))
+    heads, relations = draw(annotations(size))
     form = [f"w{number}w" for number in range(1, size + 1)]
     head = ["_" if above < 0 else str(above) for above in heads]
     return new_sentence(form, {"head": head, "deprel": relations})
@@ -46,10 +52,7 @@ def numbered(draw: st.DrawFn, longest: int = 25) -> Sentence:
 def pairs(draw: st.DrawFn) -> Shown:
     """Two such trees over the same words."""
     gold = draw(numbered())
-    size = len(gold)
-    heads = draw(st.lists(st.integers(-1, size), min_size=size, max_size=size))
-    relations = draw(st.lists(st.sampled_from(RELATIONS), min_size=size, max_size=size))
-    return Shown(1, gold, gold.with_tree(heads, relations))
+    return Shown(1, gold, gold.with_tree(*draw(annotations(len(gold)))))
 
 
 @st.composite
