@@ -2,17 +2,21 @@
 
 import json
 import sys
+import time
+from functools import partial
 
 import pytest
 import torch
 from torch import nn
 
+from tests.bench import gpu
 from tests.bench.__main__ import ENTRIES, NEEDS, entry_of, main, shares, table
 from tests.bench.flops import flops_of
 from tests.bench.measure import Bench, BenchError, Program, Row, Run, in_turn
 from tests.bench.stages import stage_of
 from tests.bench.whole import less
 from tests.conftest import TINY
+from tests.parsers.inputs.test_transformer import save_bert
 
 BATCH, LENGTH, FEATURES, SIZE, LABELS = 3, 5, 20, 40, 7
 TOKENS = BATCH * LENGTH
@@ -149,3 +153,57 @@ def test_every_stage_has_its_rows(bench):
     assert all(row.flops and row.limit for row in rows if row.entry in ("scoring", "backward"))
     assert json.loads(json.dumps([row.figures() for row in rows]))
     assert shares(rows).count("%") == 6
+
+
+@pytest.fixture
+def options(tmp_path):
+    """The GPU's command for the CPU, small data and small networks."""
+    small = ("bilstm:encoder.size=8", "selfatt:encoder.size=8", "selfatt:encoder.layers=1")
+    return [
+        "--treebank", str(TINY), "--dev", str(TINY), "--device", "cpu",
+        "--transformer", str(save_bert(tmp_path)), "--output", str(tmp_path / "gpu.md"),
+        *(part for setting in small for part in ("--set", setting)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "figure"),
+    [
+        ("train", ("bilstm", "bfloat16", 5000), "words/s"),
+        ("train", ("finetune", "tf32", 1000), "words/s"),
+        ("train_compiled", ("selfatt", "encoder", 5000), "words/s"),
+        ("train_graphed", ("bilstm", 5000), "needs CUDA"),
+        ("parse_untrained", ("finetune", 4000), "sentences/s"),
+        ("parse", (4000,), "sentences/s"),
+        ("parse_without_network", (), "sentences/s"),
+        ("parse_as_a_process", (), "killed"),
+        ("profile_training", ("selfatt",), "by time on the host"),
+        ("profile_parsing", (), "by time on the host"),
+        ("supar", ("SuPar trains",), "--supar"),
+        ("dev_score", ("float32",), "LAS"),
+    ],
+)
+def test_a_row_of_a_gpu_has_a_figure_or_a_reason(
+    function, arguments, figure, options, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("torch.compile", partial(torch.compile, backend="eager"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    torch.set_num_threads(1)  # of several, those of other processes are waited for
+    assert function in {row.function for row in gpu.all_measures()}
+    row = gpu.Measure("group", "what", 1, function, arguments)
+    ready, found = gpu.measure([row], gpu.arguments_of(options), time.monotonic() + 0.5)
+    assert ready is None
+    torch.set_float32_matmul_precision("highest")
+    assert figure in found or figure in found["note"] + found.get("text", "")
+
+
+def test_a_gpu_is_measured_in_time_whatever_happens(options, tmp_path):
+    rows = gpu.all_measures()
+    began = time.monotonic()
+    gpu.main([*options, "--minutes", "0.15"])
+    assert time.monotonic() - began < 15
+    lines = (tmp_path / "gpu.md").read_text().splitlines()
+    table = [[cell.strip() for cell in line.split("|")] for line in lines if line.startswith("|")]
+    assert [cells[1:3] for cells in table[2:]] == [[row.group, row.what] for row in rows]
+    assert all(any(cells[3:]) for cells in table[2:])
+    assert "- torch: " in "\n".join(lines)

@@ -8,20 +8,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from depkit.cli.comparison_tables import Table, of_agreement, of_calibration
-from depkit.cli.evaluate import tell
-from depkit.cli.options import (
-    Encoding,
-    Format,
-    JsonFlag,
-    Punct,
-    Quiet,
-    Seed,
-    Subtypes,
-    Verbose,
-    check_inputs,
-    chosen_format,
-)
+from depkit.cli import options
+from depkit.cli.comparison_tables import Table, of_agreement, of_calibration, short_systems
+from depkit.cli.evaluate import Confidence, Gold, Preds, tell
 from depkit.score.agreement import METRICS as COMPARED
 from depkit.score.agreement import agreement_rows
 from depkit.score.analysis import METRICS, PRESETS, Analysis, View, analyze, read_data
@@ -30,7 +19,7 @@ from depkit.score.groupings import GROUPINGS, NEED_TRAIN
 from depkit.score.mistakes import CONFUSION, CONFUSIONS, WORST, confusion, worst
 from depkit.score.report import Options, rows, total_rows
 from depkit.score.significance import DEFAULT_SEED, choices, sentence
-from depkit.score.table import TABLES, csv_table, flat, p_value, percent, short_names
+from depkit.score.table import TABLES, csv_table, flat, p_value, percent
 
 Test = Literal["ar", "bootstrap"]
 Record = dict[str, Any]
@@ -39,12 +28,8 @@ _WIDEST = 80  # characters of a sentence in a table
 
 
 def analyze_command(
-    gold: Annotated[
-        str, typer.Argument(metavar="GOLD", help="The annotated file; - is standard input.")
-    ],
-    preds: Annotated[
-        list[str], typer.Argument(metavar="PRED", help="Parsed files; the first is the baseline.")
-    ],
+    gold: Gold,
+    preds: Preds,
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -123,10 +108,7 @@ def analyze_command(
         bool,
         typer.Option("--rer", help="Relative error reduction of F1 against the first PRED."),
     ] = False,
-    confidence: Annotated[
-        bool,
-        typer.Option("--confidence", help="95% intervals: 1,000 bootstrap samples of sentences."),
-    ] = False,
+    confidence: Confidence = False,
     test: Annotated[
         Test | None,
         typer.Option(
@@ -134,7 +116,7 @@ def analyze_command(
             " randomisation or bootstrap over sentences, adjusted by Holm's method over the table."
         ),
     ] = None,
-    seed: Seed = DEFAULT_SEED,
+    seed: options.Seed = DEFAULT_SEED,
     train: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="A training file, for --by frequency and --by oov."),
@@ -153,15 +135,16 @@ def analyze_command(
             help="What --plot draws.", show_default="recall over numbers, which is accuracy; f1"
         ),
     ] = None,
-    punct: Punct = "keep",
+    punct: options.Punct = "keep",
     subtypes: Annotated[
-        Subtypes, typer.Option(help="drop cuts relations at the first colon: nsubj:pass, nsubj.")
+        options.Subtypes,
+        typer.Option(help="drop cuts relations at the first colon: nsubj:pass, nsubj."),
     ] = "keep",
-    format: Format = None,
-    as_json: JsonFlag = False,
-    encoding: Encoding = "utf-8",
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    format: options.Format = None,
+    as_json: options.JsonFlag = False,
+    encoding: options.Encoding = "utf-8",
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Break scores down by distance, depth, relation and more, for one system or several.
 
@@ -172,8 +155,8 @@ def analyze_command(
 
     Example: depkit analyze --by distance --by upos gold.conllu one.conllu two.conllu
     """
-    layout = chosen_format(format, as_json)
-    check_inputs([gold, *preds, *([train] if train else [])], punct)
+    layout = options.chosen_format(format, as_json)
+    options.check_inputs([gold, *preds, *([train] if train else [])], punct)
     metric = _metric(metric)
     width = BINS
     if calibration:
@@ -224,11 +207,11 @@ def analyze_command(
         from depkit.drawing.plot import plot as draw
 
         draw([*analyses, *calibrated], plot, measure, seed)
-    options = Options(confidence, test, error_reduction, seed)
+    wanted = Options(confidence, test, error_reduction, seed)
     more = choices(confidence, test, seed)
     more += (("bins", str(width)),) if calibration else ()
-    found = [rows(analysis, options) for analysis in analyses]
-    tables = [_of_bins(*pair, options) for pair in zip(analyses, found, strict=True)]
+    found = [rows(analysis, wanted) for analysis in analyses]
+    tables = [_of_bins(*pair, wanted) for pair in zip(analyses, found, strict=True)]
     for what in confused or []:
         found.append(confusion(data, what, top or TOP))
         tables.append(_listed(f"confusions of {what}", CONFUSION, found[-1]))
@@ -301,9 +284,9 @@ def _views(by: list[str], bins: list[str], preset: str | None, metric: str | Non
     return [replace(view, metric=metric or view.metric) for view in views]
 
 
-def _check_needs(options: dict[str, tuple[Any, Any, str]]) -> None:
+def _check_needs(wanted: dict[str, tuple[Any, Any, str]]) -> None:
     """Options that would have no effect: (given, whether it makes sense, with what)."""
-    for name, (given, useful, needed) in options.items():
+    for name, (given, useful, needed) in wanted.items():
         if given and not useful:
             raise typer.BadParameter(f"goes with {needed}", param_hint=name)
 
@@ -357,11 +340,11 @@ def _text(tables: list[Table], layout: str, signature: str) -> str:
     return "\n\n".join(shown)
 
 
-def _of_bins(analysis: Analysis, records: list[Record], options: Options) -> Table:
+def _of_bins(analysis: Analysis, records: list[Record], wanted: Options) -> Table:
     """Rows of bins; where gold and predicted bins are the same, one score says all."""
-    systems = [system.name for system in analysis.data.words.systems]
-    several = len(systems) > 1
     records = records + total_rows(analysis)
+    short = short_systems(records)
+    several = len(short) > 1
     same = all(row["correct_gold"] == row["correct_predicted"] for row in records)
     correct = {"correct": "correct_gold"}
     if not same:
@@ -370,49 +353,42 @@ def _of_bins(analysis: Analysis, records: list[Record], options: Options) -> Tab
     scores = {"precision": "precision", "recall": "recall", "F1": "f1"}
     if not analysis.arcs:
         counts, scores = {"words": "gold", "correct": "correct_gold"}, {"accuracy": "recall"}
-    if options.confidence:
+    if wanted.confidence:
         scores |= {"95% from": "f1_low", "to": "f1_high"}
-    if options.error_reduction:
+    if wanted.error_reduction:
         scores["RER"] = "error_reduction"
     header = ["bin", *(["system"] if several else []), *counts, *scores]
-    header += ["difference", "p", "p (Holm)"] if options.test else []
-    short = dict(zip(systems, short_names(systems), strict=True))
+    header += ["difference", "p", "p (Holm)"] if wanted.test else []
     body = []
     for record in records:
         row = [record["bin"], *([short[record["system"]]] if several else [])]
         row += [str(record[name]) for name in counts.values()]
         row += [percent(record.get(name)) for name in scores.values()]
-        if options.test:
+        if wanted.test:
             difference = record.get("difference")
             row.append("-" if difference is None else f"{difference:+.2f}")
             row += [p_value(record.get(name)) for name in ("p", "p_adjusted")]
         body.append(row)
     note = ""
-    if options.test:
+    if wanted.test:
         tested = sum(row.get("p") is not None for row in records)
-        note = sentence(options.test, options.trials, options.seed, tested, "in this table")
+        note = sentence(wanted.test, wanted.trials, wanted.seed, tested, "in this table")
     title = f"{analysis.view.metric} by {' × '.join(analysis.view.by)}"
-    return Table(title if several else f"{title}: {short[systems[0]]}", header, body, note)
+    return Table(title if several else f"{title}: {next(iter(short.values()))}", header, body, note)
 
 
 def _listed(title: str, columns: Sequence[str], records: list[Record]) -> Table:
     """Records as they are, without what the title says."""
-    systems = list(dict.fromkeys(row["system"] for row in records))
-    several = len(systems) > 1
-    if len(systems) == 1:
-        title += f": {short_names(systems)[0]}"
-    short = dict(zip(systems, short_names(systems), strict=True)) if systems else {}
-    left_out = {"metric", "confusion"} | (set() if several else {"system"})
+    short = short_systems(records)
+    left_out = {"metric", "confusion"} | (set() if len(short) > 1 else {"system"})
+    if len(short) < 2:
+        title += f": {next(iter(short.values()), 'none')}"
     header = [name for name in columns if name not in left_out]
-    rows = [row | {"system": short[row["system"]]} for row in records]
-    for row in rows:
+    body = []
+    for record in records:
+        row = record | {"system": short[record["system"]]}
         if len(row.get("text", "")) > _WIDEST:
             row["text"] = f"{row['text'][:_WIDEST]} ..."
-    body = [[_cell(row[name]) for name in header] for row in rows]
-    return Table(title if records else f"{title}: none", header, body)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return percent(value, 1)
-    return str(value)
+        values = (row[name] for name in header)
+        body.append([percent(x, 1) if isinstance(x, float) else str(x) for x in values])
+    return Table(title, header, body)

@@ -1,6 +1,6 @@
 """A table as `depkit analyze` prints it; those of probabilities and of several systems' errors."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -22,7 +22,7 @@ class Table:
 
 def of_calibration(records: list[Record]) -> Table:
     """The rows of `calibration_rows`; what is of all bins is in the last rows alone."""
-    short = _short(records)
+    short = short_systems(records)
     several, confidence = len(short) > 1, "accuracy_low" in records[0]
     columns = ["bin", *(["system"] if several else []), "words", "confidence", "accuracy"]
     columns += ["95% from", "to"] if confidence else []
@@ -41,10 +41,11 @@ def of_calibration(records: list[Record]) -> Table:
 
 def of_agreement(binned: list[Record], total: list[Record]) -> list[Table]:
     """Rows of `agreement_rows`, of bins (there may be none) and of all words: bins, then pairs."""
-    short = _short(total)
+    short = short_systems(total)
     metric, by = total[0]["metric"], f" by {binned[0]['by']}" if binned else ""
     bins, pairs = [], []
-    for records in (*_bin_by_bin(binned), total):
+    by_bin = (list(found) for _, found in groupby(binned, lambda record: record["bin"]))
+    for records in (*by_bin, total):
         first = records[0]
         scores = {record["system"]: record["score"] for record in records}
         shares = [*scores.values(), first["oracle"], first["all_right"]]
@@ -67,12 +68,7 @@ def of_agreement(binned: list[Record], total: list[Record]) -> list[Table]:
     ]
 
 
-def _short(records: list[Record]) -> dict[str, str]:
-    """What the systems are called in a table."""
+def short_systems(records: list[Record]) -> dict[str, str]:
+    """The systems of the records, and what a table calls them."""
     names = list(dict.fromkeys(record["system"] for record in records))
-    return dict(zip(names, short_names(names), strict=True))
-
-
-def _bin_by_bin(records: list[Record]) -> Iterator[list[Record]]:
-    for _, found in groupby(records, lambda record: record["bin"]):
-        yield list(found)
+    return dict(zip(names, short_names(names), strict=True)) if names else {}

@@ -2,7 +2,7 @@
 
 import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -103,7 +103,12 @@ def convert_command(
     Example: depkit convert en.conllu -o en.conllx
     """
     kinds = {source or _named(path) for path in files}
-    _check([*files, *filter(None, [original, tags])], output)
+    inputs = [*files, *filter(None, [original, tags])]
+    if inputs.count("-") > 1:
+        raise typer.BadParameter("only one file can be standard input", param_hint="-")
+    if os.path.isfile(output):
+        if any(os.path.samefile(path, output) for path in inputs if os.path.isfile(path)):
+            raise typer.BadParameter("the file to write is one of those to read", param_hint="-o")
     if merge_tags and not original:
         raise typer.BadParameter("goes with --merge", param_hint="--merge-tags")
     if dependencies and not kinds & {"ptb", None}:
@@ -168,16 +173,6 @@ def _named(path: str) -> str | None:
         return "ptb"
     format = by_name(path)
     return format.name if format else None
-
-
-def _check(inputs: Sequence[str], output: str) -> None:
-    """What is wrong with the files themselves, before one is opened."""
-    if inputs.count("-") > 1:
-        raise typer.BadParameter("only one file can be standard input", param_hint="-")
-    if os.path.isfile(output) and any(
-        os.path.samefile(path, output) for path in inputs if os.path.isfile(path)
-    ):
-        raise typer.BadParameter("the file to write is one of those to read", param_hint="-o")
 
 
 def _read(

@@ -7,17 +7,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet, Threads, Verbose
-from depkit.cli.train import check_training, seconds_of
+from depkit.cli import options
+from depkit.cli.train import note_interruption
 
 
 def ensemble_command(
-    train: Annotated[list[str], typer.Argument(help="Training treebanks.", metavar="TRAIN")],
-    output: Annotated[str, typer.Option("--output", "-o", help="The model directory to make.")],
-    dev: Annotated[str, typer.Option(help="The treebank that chooses the best epochs.")] = "",
-    dev_split: Annotated[
-        float | None, typer.Option(help="Instead: this share of TRAIN, evenly spread, e.g. 0.1.")
-    ] = None,
+    train: options.TrainFiles,
+    output: options.ModelOutput,
+    dev: options.Dev = "",
+    dev_split: options.DevSplit = None,
     folds: Annotated[
         int, typer.Option(min=2, help="So many members, each of all folds but its own.")
     ] = 6,
@@ -31,29 +29,14 @@ def ensemble_command(
         list[str] | None,
         typer.Option(help="Take members from this ensemble where it has them; repeatable."),
     ] = None,
-    config: Annotated[str, typer.Option(help="A TOML file over every recipe.")] = "",
-    set: Annotated[
-        list[str] | None,
-        typer.Option(help="One setting over all that, e.g. encoder.layers=4; repeatable."),
-    ] = None,
-    features: Annotated[
-        list[str] | None,
-        typer.Option(help="ELMo vectors (HDF5) of a TRAIN file; once for each, in order."),
-    ] = None,
-    dev_features: Annotated[str, typer.Option(help="Those of the dev treebank.")] = "",
-    seed: Annotated[
-        int,
-        typer.Option(
-            envvar="DEPKIT_SEED", min=0, max=2**31, help="Of the folds, and of the first member."
-        ),
-    ] = 1,
-    epochs: Annotated[
-        int | None, typer.Option(min=1, help="At most so many epochs a member.")
-    ] = None,
-    patience: Annotated[
-        int | None, typer.Option(min=1, help="Stop a member after so many epochs without a gain.")
-    ] = None,
-    max_time: Annotated[str, typer.Option(help="At most so long a member, e.g. 10m, 2h.")] = "",
+    config: options.Config = "",
+    settings: options.Settings = None,
+    features: options.TrainFeatures = None,
+    dev_features: options.DevFeatures = "",
+    seed: options.TrainSeed = 1,
+    epochs: options.Epochs = None,
+    patience: options.Patience = None,
+    max_time: options.MaxTime = "",
     device: Annotated[
         str,
         typer.Option(
@@ -62,10 +45,10 @@ def ensemble_command(
             " cpu,cpu.",
         ),
     ] = "auto",
-    threads: Threads = None,
-    encoding: Encoding = "utf-8",
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    threads: options.Threads = None,
+    encoding: options.Encoding = "utf-8",
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Train an ensemble: parsers that each learn from all folds of TRAIN but one.
 
@@ -79,8 +62,6 @@ def ensemble_command(
     Example: depkit ensemble train.conllu --dev dev.conllu -o en.ensemble --folds 6 --recipes
     selfatt,bilstm
     """
-    check_training(train, dev, dev_split, features, dev_features)
-    limit = seconds_of(max_time)
     directory = Path(output)
     if directory.exists() and not directory.is_dir():
         raise ValueError(f"{output} is a file; name a directory")
@@ -95,7 +76,9 @@ def ensemble_command(
     from depkit.ensemble.training import train_ensemble
     from depkit.parsers.device import find_devices
     from depkit.parsers.model_directory import CONFIG, ENSEMBLE, TOKENIZER
+    from depkit.training.run import all_settings, parse_duration
 
+    limit = parse_duration(max_time)
     if (directory / CONFIG).exists():
         raise ValueError(f"{output} is a model of its own; name another directory")
     begun = [*directory.glob("fold-*"), *directory.glob(ENSEMBLE), *directory.glob(TOKENIZER)]
@@ -106,26 +89,17 @@ def ensemble_command(
         if not (Path(other) / ENSEMBLE).exists() and not list(Path(other).glob("fold-*")):
             raise ValueError(f"--reuse {other}: there is no ensemble")
     devices = [str(each) for each in find_devices(device)]
-    settings = list(set or [])
-    settings += [f"training.epochs={epochs}"] if epochs else []
-    settings += [f"training.patience={patience}"] if patience else []
+    overlay = all_settings(settings, epochs, patience)
     plan = Plan(
-        train, dev, dev_split, directory, names, folds, config, settings, features or [],
+        train, dev, dev_split, directory, names, folds, config, overlay, features or [],
         dev_features, reuse or [], seed, limit, encoding, quiet,
     )  # fmt: skip
     if verbose and not quiet:
         print(f"# {folds} members on {', '.join(devices)}", file=sys.stderr)
-    try:
+    with note_interruption("the same command goes on where it stopped", quiet):
         scores = train_ensemble(
             plan, devices, threads or max(1, (os.cpu_count() or 1) // len(devices)), mean
         )
-    except KeyboardInterrupt:
-        if not quiet:
-            print(
-                "depkit: note: interrupted; the same command goes on where it stopped",
-                file=sys.stderr,
-            )
-        raise
     if not quiet:
         told = " ".join(f"{name} {score:.2f}" for name, score in scores.items())
         print(f"the ensemble: dev {told}", file=sys.stderr)

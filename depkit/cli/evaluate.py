@@ -7,18 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from depkit.cli.options import (
-    Encoding,
-    Format,
-    JsonFlag,
-    Punct,
-    Quiet,
-    Seed,
-    Subtypes,
-    Verbose,
-    check_inputs,
-    chosen_format,
-)
+from depkit.cli import options
 from depkit.score import attachment, conll18
 from depkit.score.evaluation import Evaluation
 from depkit.score.significance import (
@@ -35,16 +24,24 @@ Test = Literal["ar", "bootstrap", "mcnemar"]
 NAMES = list(dict.fromkeys([*attachment.METRICS, *conll18.METRICS]))
 
 
+# What `depkit analyze` takes as well.
+Gold = Annotated[
+    str, typer.Argument(metavar="GOLD", help="The annotated file; - is standard input.")
+]
+Preds = Annotated[
+    list[str], typer.Argument(metavar="PRED", help="Parsed files; the first is the baseline.")
+]
+Confidence = Annotated[
+    bool, typer.Option("--confidence", help="95% intervals: 1,000 bootstrap samples of sentences.")
+]
+
+
 def evaluate_command(
-    gold: Annotated[
-        str, typer.Argument(metavar="GOLD", help="The annotated file; - is standard input.")
-    ],
-    preds: Annotated[
-        list[str], typer.Argument(metavar="PRED", help="Parsed files; the first is the baseline.")
-    ],
-    punct: Punct = "keep",
+    gold: Gold,
+    preds: Preds,
+    punct: options.Punct = "keep",
     subtypes: Annotated[
-        Subtypes | None,
+        options.Subtypes | None,
         typer.Option(
             help="drop cuts relations at the first colon: nsubj:pass, nsubj.",
             show_default="keep; drop with --align",
@@ -61,10 +58,7 @@ def evaluate_command(
     relations: Annotated[
         bool, typer.Option("--relations", help="Also precision, recall and F1 of each relation.")
     ] = False,
-    confidence: Annotated[
-        bool,
-        typer.Option("--confidence", help="95% intervals: 1,000 bootstrap samples of sentences."),
-    ] = False,
+    confidence: Confidence = False,
     test: Annotated[
         Test | None,
         typer.Option(
@@ -73,9 +67,9 @@ def evaluate_command(
             " are adjusted by Holm's method."
         ),
     ] = None,
-    seed: Seed = DEFAULT_SEED,
-    format: Format = None,
-    as_json: JsonFlag = False,
+    seed: options.Seed = DEFAULT_SEED,
+    format: options.Format = None,
+    as_json: options.JsonFlag = False,
     metric: Annotated[
         str | None,
         typer.Option(
@@ -85,9 +79,9 @@ def evaluate_command(
             help=f"Print this number alone, a line a system: {', '.join(NAMES)}.",
         ),
     ] = None,
-    encoding: Encoding = "utf-8",
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    encoding: options.Encoding = "utf-8",
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Score parsed files against a gold file: attachment, exact matches, tags; in percent.
 
@@ -99,9 +93,9 @@ def evaluate_command(
 
     Example: depkit eval --punct ptb --test ar gold.conllx baseline.conllx new.conllx
     """
-    layout = chosen_format(format, as_json)
+    layout = options.chosen_format(format, as_json)
     name = _checked(metric, align, format or as_json, relations, confidence, test)
-    check_inputs([gold, *preds], punct)
+    options.check_inputs([gold, *preds], punct)
     if align and punct != "keep":
         raise typer.BadParameter("does not go with --punct: all words count", param_hint="--align")
     if test and len(preds) < 2:
@@ -208,13 +202,10 @@ def _records(
     extra = choices(confidence, test, seed)
     records = []
     for evaluation in evaluations:
-        signed = replace(evaluation, choices=(*evaluation.choices, *extra))
-        record = signed.as_dict()
+        record = replace(evaluation, choices=(*evaluation.choices, *extra)).as_dict()
         if confidence:
-            found = intervals(evaluation, seed=seed)
-            record["confidence"] = {
-                name: {"low": low, "high": high} for name, (low, high) in found.items()
-            }
+            found = intervals(evaluation, seed=seed).items()
+            record["confidence"] = {name: {"low": low, "high": high} for name, (low, high) in found}
         if relations:
             record["relations"] = evaluation.relation_scores()
         records.append(record)

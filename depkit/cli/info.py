@@ -99,21 +99,19 @@ def _devices() -> list[dict[str, Any]]:
 
 
 def _system_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    packages = [(name, version or "not installed") for name, version in facts["packages"].items()]
-    return [
+    rows = [
         ("depkit", facts["depkit"]),
         ("Python", facts["python"]),
-        *packages,
+        *((name, version or "not installed") for name, version in facts["packages"].items()),
         ("platform", facts["platform"]),
         *(("device", _device(device)) for device in facts["devices"]),
         ("recipes", ", ".join(facts["recipes"])),
         ("models", ", ".join(facts["models"]) or "none"),
-        *([("features", _features(facts["features"]))] if facts["features"] else []),
     ]
-
-
-def _features(facts: dict[str, Any]) -> str:
-    return f"{_size(facts['bytes'])} kept in {facts['directory']}; they can be removed"
+    if kept := facts["features"]:
+        size = _size(kept["bytes"])
+        rows.append(("features", f"{size} kept in {kept['directory']}; they can be removed"))
+    return rows
 
 
 def _device(facts: dict[str, Any]) -> str:
@@ -128,68 +126,44 @@ def _device(facts: dict[str, Any]) -> str:
 
 def _model(name: str) -> dict[str, Any]:
     """Raises ModelError for a model that is missing or damaged."""
+    from depkit.parsers import model_directory as files
     from depkit.parsers.config import what_it_reads
     from depkit.parsers.inputs.vocabulary import SPECIAL
-    from depkit.parsers.model_directory import (
-        CARD,
-        CONFIG,
-        ENSEMBLE,
-        TOKENIZER,
-        TRANSFORMER,
-        VOCABULARY,
-        WEIGHTS,
-        ModelError,
-        find_model,
-        read_config,
-        read_vocabulary,
-    )
 
-    directory = find_model(name)
-    if (directory / ENSEMBLE).is_file():
-        return _ensemble(directory)
-    config, recipe = read_config(directory)
-    vocabulary = read_vocabulary(directory)
-    card, tokenizer = directory / CARD, directory / TOKENIZER
-    # a training's checkpoint and log may stand beside, but are no part of the model
-    parts = [directory / name for name in (CONFIG, VOCABULARY, WEIGHTS, CARD, TOKENIZER)]
-    parts += (directory / TRANSFORMER).glob("*")
-    if config.inputs.context.tune and not (directory / TRANSFORMER).is_dir():
-        raise ModelError(f"{directory} is not a model: it has no {TRANSFORMER}")
+    directory = files.find_model(name)
+    card, tokenizer = directory / files.CARD, directory / files.TOKENIZER
+    common = {
+        "directory": str(directory),
+        "bytes": sum(path.stat().st_size for path in files.model_files(directory)),
+        "tokenizer": {"parameters": _parameters(tokenizer)} if tokenizer.is_file() else None,
+        "card": card.read_text("utf-8", errors="replace") if card.is_file() else None,
+    }
+    if (directory / files.ENSEMBLE).is_file():
+        ensemble = files.read_ensemble(directory)
+        members = {name: _model(str(directory / name)) for name in ensemble.members}
+        return common | {
+            "parameters": sum(member["parameters"] for member in members.values()),
+            "mean": ensemble.mean,
+            "members": members,
+        }
+    config, recipe = files.read_config(directory)
+    vocabulary = files.read_vocabulary(directory)
+    if config.inputs.context.tune and not (directory / files.TRANSFORMER).is_dir():
+        raise files.ModelError(f"{directory} is not a model: it has no {files.TRANSFORMER}")
     inputs = (
         ("words", config.inputs.word, vocabulary.words),
         ("characters", config.inputs.char, vocabulary.characters),
         (config.inputs.tag_column, config.inputs.tag, vocabulary.tags),
         ("pretrained vectors", vocabulary.vectors is not None, vocabulary.vectors or ()),
     )
-    return {
-        "directory": str(directory),
-        "bytes": sum(path.stat().st_size for path in parts if path.is_file()),
-        "parameters": _parameters(directory / WEIGHTS),
+    return common | {
+        "parameters": _parameters(directory / files.WEIGHTS),
         "inputs": what_it_reads(config.inputs),
         "reads": {kind: len(table) - len(SPECIAL) for kind, size, table in inputs if size},
         "predicts": {column: len(table) for column, table in vocabulary.columns.items()},
-        "tokenizer": {"parameters": _parameters(tokenizer)} if tokenizer.is_file() else None,
-        "decoder": dataclasses.asdict(config.decoder),
+        "family": config.family,
+        "decoder": dataclasses.asdict(config).get("decoder"),
         "recipe": recipe,
-        "card": card.read_text("utf-8", errors="replace") if card.is_file() else None,
-    }
-
-
-def _ensemble(directory: Path) -> dict[str, Any]:
-    """As `_model`, of an ensemble: sums over the members, and their names."""
-    from depkit.parsers.model_directory import CARD, TOKENIZER, read_ensemble
-
-    config = read_ensemble(directory)
-    members = {name: _model(str(directory / name)) for name in config.members}
-    card, tokenizer = directory / CARD, directory / TOKENIZER
-    return {
-        "directory": str(directory),
-        "bytes": sum(member["bytes"] for member in members.values()),
-        "parameters": sum(member["parameters"] for member in members.values()),
-        "mean": config.mean,
-        "members": members,
-        "tokenizer": {"parameters": _parameters(tokenizer)} if tokenizer.is_file() else None,
-        "card": card.read_text("utf-8", errors="replace") if card.is_file() else None,
     }
 
 
@@ -212,40 +186,32 @@ def _recipe(directory: Path) -> str:
     """As it stands in the model, which may hold more than this depkit knows."""
     from depkit.parsers.model_directory import CONFIG, ENSEMBLE
 
-    if (directory / ENSEMBLE).is_file():
-        return (directory / ENSEMBLE).read_text("utf-8")
-    return (directory / CONFIG).read_text("utf-8")
+    ensemble = directory / ENSEMBLE
+    return (ensemble if ensemble.is_file() else directory / CONFIG).read_text("utf-8")
 
 
 def _model_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    tokenizer = facts["tokenizer"]
-    text = (
-        "raw text",
-        f"yes, by a tokenizer of {tokenizer['parameters']:,} parameters"
-        if tokenizer
-        else "no: it has no tokenizer",
-    )
-    if "members" in facts:
-        return [
-            ("directory", f"{facts['directory']}, {_size(facts['bytes'])}"),
-            ("parameters", f"{facts['parameters']:,}"),
-            ("members", ", ".join(facts["members"])),
-            ("mean", facts["mean"]),
-            text,
-        ]
-    names = {"deprel": "relations", "lemma": "lemma rules"}
-    predicts = [f"{count:,} {names.get(name, name)}" for name, count in facts["predicts"].items()]
-    decoder = ", ".join([facts["decoder"]["algorithm"], f"{facts['decoder']['root']} root"])
-    decoding = [("decoder", decoder)] if "deprel" in facts["predicts"] else []
-    return [
+    text = "no: it has no tokenizer"
+    if tokenizer := facts["tokenizer"]:
+        text = f"yes, by a tokenizer of {tokenizer['parameters']:,} parameters"
+    rows = [
         ("directory", f"{facts['directory']}, {_size(facts['bytes'])}"),
         ("parameters", f"{facts['parameters']:,}"),
+    ]
+    if "members" in facts:
+        members = ("members", ", ".join(facts["members"]))
+        return [*rows, members, ("mean", facts["mean"]), ("raw text", text)]
+    names = {"deprel": "relations", "lemma": "lemma rules"}
+    predicts = [f"{count:,} {names.get(name, name)}" for name, count in facts["predicts"].items()]
+    rows += [
         ("inputs", ", ".join(facts["inputs"])),
         ("reads", ", ".join(f"{count:,} {name}" for name, count in facts["reads"].items())),
         ("predicts", ", ".join(["heads"] * ("deprel" in facts["predicts"]) + predicts)),
-        text,
-        *decoding,
+        ("raw text", text),
     ]
+    if decoder := facts["decoder"]:
+        rows.append(("decoder", f"{decoder['algorithm']}, {decoder['root']} root"))
+    return rows
 
 
 def _size(count: float) -> str:

@@ -22,11 +22,6 @@ from depkit.cli.tag import tag_command
 from depkit.cli.train import train_command
 from depkit.parsers.config import ConfigError
 
-# Kernels of the CPU library are built for each shape that occurs, and kept in two places. Room for
-# all shapes of training or parsing saves no time, but grows with the text.
-os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "256")
-os.environ.setdefault("LRU_CACHE_CAPACITY", "64")
-
 app = typer.Typer(
     name="depkit",
     help="Train, run and evaluate dependency parsers.",

@@ -1,6 +1,6 @@
 """Options that several commands share, so that they read the same everywhere."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -80,6 +80,40 @@ BatchTokens = Annotated[
     ),
 ]
 
+# Of the commands that train
+TrainFiles = Annotated[list[str], typer.Argument(help="Training treebanks.", metavar="TRAIN")]
+ModelOutput = Annotated[str, typer.Option("--output", "-o", help="The model directory to make.")]
+Dev = Annotated[str, typer.Option(help="The treebank that chooses the best epoch.")]
+DevSplit = Annotated[
+    float | None,
+    typer.Option(help="Instead: this share of the training sentences, evenly spread, e.g. 0.1."),
+]
+Recipe = Annotated[
+    str,
+    typer.Option(envvar="DEPKIT_RECIPE", help="A shipped recipe: bilstm, selfatt, small, ..."),
+]
+Config = Annotated[str, typer.Option(help="A TOML file over the recipe.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="One setting over both, e.g. encoder.layers=4; repeatable."),
+]
+TrainFeatures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--features", help="ELMo vectors (HDF5) of a TRAIN file; once for each, in order."
+    ),
+]
+DevFeatures = Annotated[str, typer.Option(help="Those of the dev treebank.")]
+TrainSeed = Annotated[
+    int, typer.Option(envvar="DEPKIT_SEED", min=0, max=2**31, help="Of everything random.")
+]
+Epochs = Annotated[int | None, typer.Option(min=1, help="At most so many epochs of a training.")]
+Patience = Annotated[
+    int | None, typer.Option(min=1, help="Stop a training after so many epochs without a gain.")
+]
+MaxTime = Annotated[str, typer.Option(help="At most so long for a training, e.g. 90s, 10m, 2h.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in the output.")]
+
 Subtypes = Literal["keep", "drop"]
 TableFormat = Literal["text", "json", "latex", "markdown", "csv"]
 Punct = Annotated[
@@ -113,3 +147,19 @@ def check_inputs(files: Sequence[str], punct: str) -> None:
         policy(punct)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--punct") from None
+
+
+def noting(quiet: bool) -> Callable[[str], None]:
+    """What prints notes on stderr, or nothing."""
+
+    def note(text: str) -> None:
+        if not quiet:
+            typer.echo(f"depkit: note: {text}", err=True)
+
+    return note
+
+
+def print_speed(sentences: int, words: int, seconds: float) -> None:
+    """What --verbose says of a run over files."""
+    speed = f"{words / max(seconds, 1e-9):,.0f} words/s"
+    typer.echo(f"{sentences} sentences, {words} words in {seconds:.1f} s ({speed})", err=True)

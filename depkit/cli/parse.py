@@ -1,32 +1,10 @@
 """depkit parse: sentences in, trees out."""
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from depkit.cli.options import (
-    BatchTokens,
-    Device,
-    Encoding,
-    Features,
-    Input,
-    MeanOption,
-    Models,
-    Output,
-    OutputDir,
-    OutputFormat,
-    Quiet,
-    Threads,
-    Verbose,
-)
-from depkit.cli.over_files import Job, run_over
-from depkit.corpus.sentence import Sentence
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from depkit.parsers.base import Parser
+from depkit.cli import options
 
 
 def parse_command(
@@ -34,9 +12,9 @@ def parse_command(
         list[str] | None,
         typer.Argument(metavar="FILE", help="Files to parse, - for stdin (the default)."),
     ] = None,
-    models: Models = None,
-    mean: MeanOption = None,
-    input: Input = None,
+    models: options.Models = None,
+    mean: options.MeanOption = None,
+    input: options.Input = None,
     tags: Annotated[
         Literal["keep", "predict"] | None,
         typer.Option(help="Keep or predict all tags; by default empty tag columns are filled in."),
@@ -49,9 +27,9 @@ def parse_command(
         Literal["auto", "single", "multi"],
         typer.Option(help="How many children the root may have; auto is the model's way."),
     ] = "auto",
-    format: OutputFormat = None,
-    output: Output = "-",
-    output_dir: OutputDir = "",
+    format: options.OutputFormat = None,
+    output: options.Output = "-",
+    output_dir: options.OutputDir = "",
     prob: Annotated[
         bool,
         typer.Option("--prob", help="Write how probable each word's head and label are."),
@@ -62,7 +40,7 @@ def parse_command(
             "--marginals", help="With --prob: the head's probability over all trees; slow."
         ),
     ] = False,
-    features: Features = None,
+    features: options.Features = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -72,12 +50,12 @@ def parse_command(
             " inputs.context.model=DIRECTORY; repeatable.",
         ),
     ] = None,
-    device: Device = "auto",
-    batch_tokens: BatchTokens = None,
-    threads: Threads = None,
-    encoding: Encoding = "utf-8",
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    device: options.Device = "auto",
+    batch_tokens: options.BatchTokens = None,
+    threads: options.Threads = None,
+    encoding: options.Encoding = "utf-8",
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Parse text or treebanks: a tree for each sentence.
 
@@ -106,18 +84,19 @@ def parse_command(
         )
     if marginals and not prob:
         raise typer.BadParameter("is for --prob", param_hint="--marginals")
-    probabilities = ("marginal" if marginals else "local") if prob else ""
+    given = {
+        "algorithm": decode,
+        "root": None if root == "auto" else root,
+        "probabilities": ("marginal" if marginals else "local") if prob else "",
+    }
 
-    def parsed(
-        parser: "Parser", sentences: Iterable[Sentence], vectors: Iterable["np.ndarray"] | None
-    ) -> Iterator[Sentence]:
-        return parser.parse(
-            sentences, tags or "missing", batch_tokens, decode,
-            None if root == "auto" else root, vectors, probabilities,
-        )  # fmt: skip
+    from depkit.serving.files import Job, annotate_files
 
     job = Job(
-        files or ["-"], models or ["en-ewt"], mean, input, format, output, output_dir,
-        features or [], settings or [], device, threads, encoding, quiet, verbose, prob,
+        files or ["-"], models or ["en-ewt"], "parse", tags or "missing",
+        {name: value for name, value in given.items() if value}, mean, input, format, output,
+        output_dir, features or [], settings or [], device, batch_tokens, threads, encoding,
     )  # fmt: skip
-    run_over(job, parsed)
+    totals = annotate_files(job, options.noting(quiet))
+    if verbose and not quiet:
+        options.print_speed(totals.sentences, totals.words, totals.seconds)

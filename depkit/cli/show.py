@@ -70,7 +70,14 @@ def show_command(
 
     Example: depkit show parsed.conllu --sentence 3
     """
-    _check(file, style, width, diff, everything, svg_file)
+    if file == diff == "-":
+        raise typer.BadParameter("only one file can be standard input", param_hint="--diff")
+    if everything and diff is None:
+        raise typer.BadParameter("goes with --diff", param_hint="--all")
+    if svg_file and style == "tree":
+        raise typer.BadParameter("a picture has arcs", param_hint="--style")
+    if svg_file and width is not None:
+        raise typer.BadParameter("a picture is as wide as its sentences", param_hint="--width")
     seen = drawn = 0
 
     def chosen() -> Iterator[Shown]:
@@ -93,25 +100,6 @@ def show_command(
         typer.echo(f"depkit: the trees of {file} and {diff} are the same", err=True)
     if verbose and not quiet:
         typer.echo(f"{drawn} of {seen} sentences shown", err=True)
-
-
-def _check(
-    file: str,
-    style: Style | None,
-    width: int | None,
-    diff: str | None,
-    everything: bool,
-    svg_file: str | None,
-) -> None:
-    """What is wrong with the command line itself, before a file is opened."""
-    if file == diff == "-":
-        raise typer.BadParameter("only one file can be standard input", param_hint="--diff")
-    if everything and diff is None:
-        raise typer.BadParameter("goes with --diff", param_hint="--all")
-    if svg_file and style == "tree":
-        raise typer.BadParameter("a picture has arcs", param_hint="--style")
-    if svg_file and width is not None:
-        raise typer.BadParameter("a picture is as wide as its sentences", param_hint="--width")
 
 
 def _sentences(file: str, diff: str | None, encoding: str) -> Iterator[Shown]:

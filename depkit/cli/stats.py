@@ -11,6 +11,7 @@ import typer
 from depkit.cli.options import Encoding, Quiet
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import open_output
+from depkit.score.bins import parse_bins
 from depkit.score.table import percent, short_names, text_table
 from depkit.treebank.output import broken_sentences, json_text, printable
 from depkit.treebank.statistics import LABELS, Statistics, statistics
@@ -18,11 +19,11 @@ from depkit.treebank.statistics import LABELS, Statistics, statistics
 TOP = 20  # labels in the tables
 
 TITLES = {"upos": "UPOS", "xpos": "XPOS", "deprel": "relation"}
-# The lower ends of the bins in the tables.
+# The bins in the tables, in the notation of `depkit analyze --bins`.
 BINS = {
-    "length": (1, 6, 11, 16, 21, 31, 41, 51, 101, 201),
-    "distance": (1, 2, 3, 7, 11, 21),
-    "depth": (0, 1, 2, 3, 4, 5, 6, 11),
+    "length": "1-5,6-10,11-15,16-20,21-30,31-40,41-50,51-100,101-200,201-",
+    "distance": "1,2,3-6,7-10,11-20,21-",
+    "depth": "0,1,2,3,4,5,6-10,11-",
 }
 
 
@@ -88,12 +89,7 @@ def _figures(found: Sequence[Statistics], names: Sequence[str]) -> str:
         whole = not any(isinstance(value, float) for value in values)
         if whole and not any(values) and name != "non-projective sentences":
             continue  # rare things that are not there
-        rows.append(
-            [
-                name,
-                *("-" if value is None else f"{value:.{0 if whole else 2}f}" for value in values),
-            ]
-        )
+        rows.append([name, *(percent(value, 0 if whole else 2) for value in values)])
     return text_table(["", *names], rows)
 
 
@@ -128,18 +124,12 @@ def _labels(found: Sequence[Statistics], names: Sequence[str], column: str, top:
 
 
 def _histogram(found: Sequence[Statistics], names: Sequence[str], name: str) -> str:
-    lows = BINS[name]
+    bins = parse_bins(BINS[name])
     counts: list[Counter[int]] = [getattr(counted, name) for counted in found]
     totals = [each.total() for each in counts]
     rows = []
-    for low, high in zip(lows, [*lows[1:], None], strict=True):
-        inside = [
-            sum(n for value, n in each.items() if low <= value and (high is None or value < high))
-            for each in counts
-        ]
+    for label, (low, high) in zip(bins.names, bins.ends, strict=True):
+        inside = [sum(n for value, n in each.items() if low <= value <= high) for each in counts]
         if any(inside):
-            label = (
-                f"{low}-" if high is None else str(low) if high == low + 1 else f"{low}-{high - 1}"
-            )
             rows.append(_shares(label, inside, totals))
     return text_table(_header(name, names), rows) if rows else ""

@@ -1,39 +1,16 @@
 """depkit tag: tags, features and lemmas, by a model, or by taggers of a file's other parts."""
 
 import os
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from depkit.cli.options import (
-    BatchTokens,
-    Device,
-    Encoding,
-    Features,
-    Input,
-    MeanOption,
-    Models,
-    Output,
-    OutputDir,
-    OutputFormat,
-    Quiet,
-    Threads,
-    Verbose,
-)
-from depkit.cli.over_files import Job, check_overwriting, run_over
-from depkit.corpus.files import write
-from depkit.corpus.sentence import Sentence
-from depkit.training.recipe import Recipe, make_recipe
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from depkit.parsers.base import Parser
+from depkit.cli import options
+from depkit.cli.train import note_interruption
 
 # Parameters that go with --folds alone, and without it alone.
 _TRAINING = ("recipe", "config", "settings", "epochs", "seed", "work", "resume")
@@ -46,17 +23,17 @@ def tag_command(
         list[str] | None,
         typer.Argument(metavar="FILE", help="Files to tag, - for stdin (the default)."),
     ] = None,
-    models: Models = None,
-    mean: MeanOption = None,
-    input: Input = None,
+    models: options.Models = None,
+    mean: options.MeanOption = None,
+    input: options.Input = None,
     tags: Annotated[
         Literal["missing", "predict"],
         typer.Option(help="Fill in empty tag columns alone, or predict all tags."),
     ] = "predict",
-    format: OutputFormat = None,
-    output: Output = "-",
-    output_dir: OutputDir = "",
-    features: Features = None,
+    format: options.OutputFormat = None,
+    output: options.Output = "-",
+    output_dir: options.OutputDir = "",
+    features: options.Features = None,
     folds: Annotated[
         int | None,
         typer.Option(min=2, help="Jack-knife FILE: so many taggers, each of the other folds."),
@@ -87,12 +64,12 @@ def tag_command(
     resume: Annotated[
         bool, typer.Option("--resume", help="With --folds: go on with the taggers in --work.")
     ] = False,
-    device: Device = "auto",
-    batch_tokens: BatchTokens = None,
-    threads: Threads = None,
-    encoding: Encoding = "utf-8",
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    device: options.Device = "auto",
+    batch_tokens: options.BatchTokens = None,
+    threads: options.Threads = None,
+    encoding: options.Encoding = "utf-8",
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Tag text or treebanks: UPOS, XPOS, FEATS and LEMMA, as far as the model predicts them.
 
@@ -112,24 +89,29 @@ def tag_command(
         if len(sources) > 1 or len(features or []) > 1:
             raise typer.BadParameter("takes one file", param_hint="--folds")
         _check_places(sources[0], output, work, resume)
-        settings = [*(settings or []), *([f"training.epochs={epochs}"] if epochs else [])]
-        _jackknife(
-            sources[0], output, make_recipe(recipe, config or None, settings), folds, seed, work,
-            resume, (features or [""])[0], device, threads, encoding, quiet, verbose,
-        )  # fmt: skip
+
+        from depkit.ensemble.jackknife import jackknife_file
+        from depkit.training.run import all_settings
+
+        advice = "--resume goes on from the last checkpoint"
+        with note_interruption(advice, quiet or not work), _workplace(work) as directory:
+            jackknife_file(
+                sources[0], output, folds, directory, recipe, config,
+                all_settings(settings, epochs, None), (features or [""])[0], seed, resume, device,
+                threads, encoding, quiet, verbose,
+            )  # fmt: skip
         return
     _refuse(context, _TRAINING, "is for --folds alone")
 
-    def tagged(
-        parser: "Parser", sentences: Iterable[Sentence], vectors: Iterable["np.ndarray"] | None
-    ) -> Iterator[Sentence]:
-        return parser.tag(sentences, tags, batch_tokens, vectors)
+    from depkit.serving.files import Job, annotate_files
 
     job = Job(
-        sources, models or ["en-ewt"], mean, input, format, output, output_dir, features or [], [],
-        device, threads, encoding, quiet, verbose,
+        sources, models or ["en-ewt"], "tag", tags, {}, mean, input, format, output, output_dir,
+        features or [], [], device, batch_tokens, threads, encoding,
     )  # fmt: skip
-    run_over(job, tagged)
+    totals = annotate_files(job, options.noting(quiet))
+    if verbose and not quiet:
+        options.print_speed(totals.sentences, totals.words, totals.seconds)
 
 
 def _refuse(context: typer.Context, names: Sequence[str], why: str) -> None:
@@ -143,6 +125,8 @@ def _refuse(context: typer.Context, names: Sequence[str], why: str) -> None:
 
 def _check_places(source: str, output: str, work: str, resume: bool) -> None:
     """What is wrong with the files and directories themselves, before hours of training."""
+    from depkit.serving.files import check_overwriting
+
     if resume and not work:
         raise typer.BadParameter("goes with --work", param_hint="--resume")
     check_overwriting([source], [output])
@@ -155,56 +139,6 @@ def _check_places(source: str, output: str, work: str, resume: bool) -> None:
         raise ValueError(f"{work} is a file; name a directory")
     if work and not resume and directory.exists() and any(directory.iterdir()):
         raise ValueError(f"{work} is there already; --resume goes on with it, or name another")
-
-
-def _jackknife(
-    source: str,
-    output: str,
-    recipe: Recipe,
-    folds: int,
-    seed: int,
-    work: str,
-    resume: bool,
-    features: str,
-    device: str,
-    threads: int | None,
-    encoding: str,
-    quiet: bool,
-    verbose: bool,
-) -> None:
-    """Write the file with jack-knifed tags, and say how many of them are its own."""
-    import torch
-
-    from depkit.ensemble.jackknife import accuracies, jackknife
-    from depkit.parsers.config import to_toml
-    from depkit.parsers.device import find_device
-    from depkit.training.data import read_treebanks, settle
-
-    place = find_device(device)
-    if threads:
-        torch.set_num_threads(threads)
-    sentences = read_treebanks([source], encoding, trees=recipe.scorer.tree)
-    recipe = settle(recipe, sentences)
-    if verbose and not quiet:
-        print(f"# on {place}\n{to_toml(recipe)}", file=sys.stderr)
-    try:
-        with _workplace(work) as directory:
-            tagged = jackknife(
-                sentences, recipe, folds, Path(directory), place, seed, resume, features, quiet
-            )  # fmt: skip
-    except KeyboardInterrupt:
-        if work and not quiet:
-            print(
-                "depkit: note: interrupted; --resume goes on from the last checkpoint",
-                file=sys.stderr,
-            )
-        raise
-    write(tagged, output, encoding)
-    if not quiet:
-        scores = accuracies(sentences, tagged, recipe.scorer.predict)
-        told = "  ".join(f"{name.upper()} {score:.2f}" for name, score in scores.items())
-        words = sum(map(len, sentences))
-        print(f"as in {source}, in % of {words:,} words: {told}", file=sys.stderr)
 
 
 def _workplace(work: str) -> AbstractContextManager[str]:

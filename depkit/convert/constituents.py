@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from depkit.convert.lexicon import closed
-from depkit.corpus.brackets import Tree
+from depkit.corpus.tree import Tree
 
 # The only function tags that bear on the dependencies: times, and adverbial phrases.
 TOLD = {"TMP": "T", "ADV": "A"}

@@ -68,25 +68,13 @@ HeadView = tuple[str, str, str, str, int, tuple[tuple[str, str, str, str, str], 
 def head_view(node: Node) -> HeadView:
     """All that is seen of a constituent when its head child is chosen."""
     verb = first_verb(node)
-    return (
-        coarse(node.label),
-        node.parent.label if node.parent else "^",
-        verb,
-        subject(node) if verb else "",
-        by_rule(node),
-        tuple(
-            [
-                (
-                    coarse(kid.label) if kid.kids else kid.label,
-                    kid.head.label,
-                    kid.head.name,
-                    kid.told,
-                    shape(kid),
-                )
-                for kid in node.kids
-            ]
-        ),
-    )
+    above = node.parent.label if node.parent else "^"
+    kids = []
+    for kid in node.kids:
+        label = coarse(kid.label) if kid.kids else kid.label
+        kids.append((label, kid.head.label, kid.head.name, kid.told, shape(kid)))
+    verb_subject = subject(node) if verb else ""
+    return coarse(node.label), above, verb, verb_subject, by_rule(node), tuple(kids)
 
 
 def head_observed(view: HeadView) -> list[tuple[Observed, list[Observed]]]:

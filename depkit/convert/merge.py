@@ -26,12 +26,12 @@ def merge(
     is touched, else as `Sentence.with_tree` does it. If one of two sentences is broken, that one
     is yielded. Raises FormatError where words or the number of sentences differ.
     """
-    for original, other in _pairs(originals, others, ("ORIGINAL", "IN")):
+    for original, (other,) in pairs(Source("ORIGINAL", originals), [Source("IN", others)], ADVICE):
         broken = original if original.problem else other
-        sound = not broken.problem
-        yield (
-            _merged(original, other, TAGS if tags else (), predicted, account) if sound else broken
-        )
+        if broken.problem:
+            yield broken
+        else:
+            yield _merged(original, other, TAGS if tags else (), predicted, account)
 
 
 def retag(sentences: Iterable[Sentence], others: Iterable[Sentence]) -> Iterator[Sentence]:
@@ -40,19 +40,11 @@ def retag(sentences: Iterable[Sentence], others: Iterable[Sentence]) -> Iterator
     In CoNLL-X, where CPOSTAG was the same as POSTAG, it stays the same. Broken sentences and
     errors are as with `merge`.
     """
-    for sentence, other in _pairs(sentences, others, ("IN", "--tags")):
+    for sentence, (other,) in pairs(Source("IN", sentences), [Source("--tags", others)], ADVICE):
         broken = sentence if sentence.problem else other
         both = sentence.format.name == "conllx" and sentence.upos == sentence.xpos
         columns = dict.fromkeys(("upos", "xpos") if both else ("xpos",), other.xpos)
         yield broken if broken.problem else sentence.with_columns(columns)
-
-
-def _pairs(
-    ours: Iterable[Sentence], theirs: Iterable[Sentence], names: tuple[str, str]
-) -> Iterator[tuple[Sentence, Sentence]]:
-    """Sentences side by side; names: what to call a file without any."""
-    for our, (their,) in pairs(Source(names[0], ours), [Source(names[1], theirs)], ADVICE):
-        yield our, their
 
 
 def _merged(

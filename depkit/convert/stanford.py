@@ -8,7 +8,7 @@ of `convert.lexicon`. Punctuation keeps its arcs, and a sentence has one root.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from depkit.convert.constituents import Node, constituents
@@ -16,9 +16,9 @@ from depkit.convert.coordination import attachments
 from depkit.convert.head_features import BESIDE, HEAD, HeadView, head_observed, head_view
 from depkit.convert.linear import Model, Observed, load
 from depkit.convert.relation_features import RELATION, relations_observed
-from depkit.corpus.brackets import Tree
 from depkit.corpus.formats import CONLLX
 from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.corpus.tree import Tree
 
 Attach = Callable[[Node], dict[int, int]]
 WEIGHTS = Path(__file__).with_name("stanford.npz")
@@ -36,14 +36,15 @@ class Converter:
         self.heads = heads
         self.relations = relations
         self.attach = attach
-        self._places: dict[HeadView, int] = {}
-        self._labels: dict[Observed, str] = {}
+        self._head_place = lru_cache(_CACHED)(self._best_head)
+        self._relation = lru_cache(_CACHED)(self._best_relation)
 
     def dependencies(self, tree: Tree) -> tuple[list[int], list[str]]:
         """Heads (1-based, 0 the root's) and relations of a tree's words."""
         order, words = constituents(tree)
         for node in order:
-            node.head_kid = node.kids[self._head_place(node) if len(node.kids) > 1 else 0]
+            place = self._head_place(head_view(node)) if len(node.kids) > 1 else 0
+            node.head_kid = node.kids[place]
             node.head = node.head_kid.head
         arcs = governors(order, words, self.attach)
         heads = [
@@ -52,30 +53,18 @@ class Converter:
         ]
         return heads, [self._relation(observed) for observed in relations_observed(words, arcs)]
 
-    def _head_place(self, node: Node) -> int:
-        view = head_view(node)
-        place = self._places.get(view)
-        if place is None:
-            scores = []
-            for observed, siblings in head_observed(view):
-                score = self.heads.score(HEAD, observed)
-                for sibling in siblings:
-                    score += self.heads.score(BESIDE, sibling, len(HEAD.getters))
-                scores.append(score)
-            place = scores.index(max(scores))
-            if len(self._places) < _CACHED:
-                self._places[view] = place
-        return place
+    def _best_head(self, view: HeadView) -> int:
+        """The place of the head child; the first of those that are as good."""
+        scores = []
+        for observed, siblings in head_observed(view):
+            score = self.heads.score(HEAD, observed)
+            for sibling in siblings:
+                score += self.heads.score(BESIDE, sibling, len(HEAD.getters))
+            scores.append(score)
+        return scores.index(max(scores))
 
-    def _relation(self, observed: Observed | None) -> str:
-        if observed is None:
-            return ROOT
-        label = self._labels.get(observed)
-        if label is None:
-            label = self.relations.label(RELATION, observed)
-            if len(self._labels) < _CACHED:
-                self._labels[observed] = label
-        return label
+    def _best_relation(self, observed: Observed | None) -> str:
+        return ROOT if observed is None else self.relations.label(RELATION, observed)
 
 
 def governors(

@@ -21,11 +21,12 @@ from depkit.convert.relation_features import RELATION, relations_observed
 from depkit.convert.stanford import ROOT, WEIGHTS, Attach, Converter, governors
 from depkit.convert.universal import BRACKETS, tags_of, universal_attachments
 from depkit.convert.universal import WEIGHTS as UNIVERSAL
-from depkit.corpus.brackets import Tree, read_trees, tree_of_nodes
+from depkit.corpus.brackets import read_trees
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import atomic, read
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
+from depkit.corpus.tree import Tree, tree_of_nodes
 from depkit.trees.compiled import compiled
 
 OFFSET = 0.1  # added to the root of the squared gradients, so that first steps are not too long

@@ -14,9 +14,9 @@ from depkit.convert.constituents import IDLE, Node
 from depkit.convert.coordination import attachments
 from depkit.convert.linear import load, load_text
 from depkit.convert.stanford import Converter
-from depkit.corpus.brackets import Tree
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.corpus.tree import Tree
 
 WEIGHTS = Path(__file__).with_name("universal.npz")
 BRACKETS = {"-LRB-": "(", "-RRB-": ")"}

@@ -18,3 +18,7 @@ class FormatError(ValueError):
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
         return ": ".join(part for part in (place, self.sent_id, self.message) if part)
+
+
+class DataError(ValueError):
+    """A treebank that cannot be trained or scored on."""

@@ -33,14 +33,9 @@ class Format:
 
     def index(self, column: str) -> int:
         """The 0-based place of a column; KeyError if the format has none of that name."""
-        try:
-            return self._places[column]
-        except KeyError:
-            raise KeyError(f"{self.name} has no column {column!r}") from None
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {column: place for place, column in enumerate(self.columns)}
+        if column not in self.columns:
+            raise KeyError(f"{self.name} has no column {column!r}")
+        return self.columns.index(column)
 
     @cached_property
     def held(self) -> dict[str, int]:
@@ -91,10 +86,7 @@ def named_format(name: str) -> Format:
 def by_name(path: str) -> Format | None:
     """The format that a file's name tells, compression suffixes apart; None if it does not."""
     name = path.lower().removesuffix(".gz").removesuffix(".xz")
-    for suffix, format in _SUFFIXES.items():
-        if name.endswith(suffix):
-            return format
-    return None
+    return next((format for suffix, format in _SUFFIXES.items() if name.endswith(suffix)), None)
 
 
 def sniff(lines: Sequence[str]) -> Format | None:

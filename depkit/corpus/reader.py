@@ -69,7 +69,11 @@ def _sentence(
                 found = f"{len(cells)} columns, not 10, or 14 and more"
             raise _Problem(first, f"neither CoNLL-U, CoNLL-X nor CoNLL-09: {found}")
         rows, columns = _columns(block, first, end, format)
-        return Sentence(format, block, rows, columns, _heads(columns, rows), file, start)
+        try:
+            head = parse_heads(columns["head"])
+        except HeadError as wrong:
+            raise _Problem(rows[wrong.word], str(wrong)) from None
+        return Sentence(format, block, rows, columns, head, file, start)
     except _Problem as problem:
         line = start + problem.place - begin
         sent_id = find_comment(block, "sent_id").encode(errors="replace").decode()
@@ -85,7 +89,9 @@ def _table(block: list[str], begin: int) -> tuple[int, int]:
     if not text.isascii():
         _check_characters(text, block)
     if text.count("\n") + (text[-1] != "\n") != len(block) - begin:
-        _find_line_end(block, begin)
+        whole = [line.find("\n") == len(line) - 1 for line in block[begin:]]
+        message = r"not one line ending in \n; lines are read with their terminators"
+        raise _Problem(begin + whole.index(False), message)
     first = begin
     while first < len(block) and (block[first][0] == "#" or block[first] in ("\n", "\r\n")):
         first += 1
@@ -123,12 +129,6 @@ def undecoded(line: str, index: int) -> str:
 def position(line: str, index: int) -> str:
     """Where a character stands in a line, in words."""
     return f"in column {line.count(chr(9), 0, index) + 1}, character {index + 1} of the line,"
-
-
-def _find_line_end(block: list[str], begin: int) -> NoReturn:
-    whole = [line.find("\n") == len(line) - 1 for line in block[begin:]]
-    message = r"not one line ending in \n; lines are read with their terminators"
-    raise _Problem(begin + whole.index(False), message)
 
 
 def _columns(
@@ -201,13 +201,6 @@ def _words(ids: Sequence[str], first: int, format: Format) -> list[int]:
     if not words:
         raise _Problem(first, "no word, only ranges or empty nodes")
     return words
-
-
-def _heads(columns: dict[str, list[str]], rows: Sequence[int]) -> list[int]:
-    try:
-        return parse_heads(columns["head"])
-    except HeadError as error:
-        raise _Problem(rows[error.word], str(error)) from None
 
 
 def _tolerated(

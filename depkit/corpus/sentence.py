@@ -10,7 +10,7 @@ from depkit.corpus.formats import CONLLU, HELD, Format
 if TYPE_CHECKING:
     from conllu import TokenList
 
-    from depkit.corpus.brackets import Tree
+    from depkit.corpus.tree import Tree
 
 BOM = "\ufeff"
 

@@ -68,7 +68,7 @@ def read_vectors(
         header = _HEADER.match(opening)
         promised, found = (int(header[1]), int(header[2])) if header else (0, 0)
         body = opening[header.end() :] if header else opening
-        chunks = _chunks(body, binary)
+        chunks = chain([body], iter(lambda: binary.read(_CHUNK), b""))
         if header and not 0 < found <= _LONGEST_ROW // 4:
             raise FormatError(file, 1, "", f"the header says {found} numbers a word; mend it")
         packed = header and not _is_text(body, found) and looks_binary(body)
@@ -225,7 +225,7 @@ def _row(file: str, line: int, row: bytes, width: int, whose: str) -> tuple[byte
     if run == width:
         numbers = np.array([float(part) for part in parts[-width:]], np.float32)
         return row[: fields[-width].start()].strip(b" \t"), numbers
-    if len(parts) == width or (run < width and _holds_number(parts[: len(parts) - run])):
+    if len(parts) == width or (run < width and any(map(_is_number, parts[: len(parts) - run]))):
         raise _not_finite(file, line, parts[-run - 1])
     numbers_there = "1 number" if run == 1 else f"{run} numbers"
     message = f"{numbers_there}, but {whose} {width}; mend the line or take it out"
@@ -240,7 +240,7 @@ def _first_width(file: str, line: int, row: bytes) -> int:
         last = shown(parts[-1] if parts else row)
         message = f"no word vectors: the line is not a word and its numbers, it ends in {last}"
         raise FormatError(file, line, "", message)
-    if _holds_number(parts[:-run]):
+    if any(map(_is_number, parts[:-run])):
         raise _not_finite(file, line, parts[-run - 1])
     return run
 
@@ -255,10 +255,6 @@ def _is_text(body: bytes, width: int) -> bool:
     return _run(_FIELD.findall(body.split(b"\n", 1)[0].rstrip(b" \t\r"))[1:]) >= width
 
 
-def _holds_number(parts: list[bytes]) -> bool:
-    return any(_is_number(part) for part in parts)
-
-
 def _run(parts: list[bytes]) -> int:
     """How many numbers there are at the end of a list."""
     return next((i for i, part in enumerate(reversed(parts)) if not _is_number(part)), len(parts))
@@ -267,13 +263,6 @@ def _run(parts: list[bytes]) -> int:
 def _is_number(part: bytes) -> bool:
     """Whether it is a decimal number, as float32 can hold it (so "nan" is a word)."""
     return bool(_NUMBER.fullmatch(part)) and abs(float(part)) <= _LARGEST
-
-
-def _chunks(body: bytes, binary: BinaryIO) -> Iterator[bytes]:
-    """What has been read already, and the rest."""
-    yield body
-    while chunk := binary.read(_CHUNK):
-        yield chunk
 
 
 @contextmanager

@@ -10,29 +10,119 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from depkit.corpus.errors import DataError
+from depkit.corpus.files import PathLike
 from depkit.corpus.sentence import Sentence
-from depkit.ensemble.silver import SHARD_WORDS, Shard, is_there, windows, write_rows
-from depkit.ensemble.teacher import Teach, columns_of
+from depkit.ensemble.silver import SHARD_WORDS, Shard, annotate, is_there, windows, write_rows
+from depkit.ensemble.teacher import (
+    Teach,
+    check_teacher,
+    columns_of,
+    digest_of_model,
+    make_teach,
+)
 from depkit.parsers.base import Parser
-from depkit.parsers.config import ConfigError
-from depkit.parsers.inputs.batches import IGNORED, Dataset, encode, layout
+from depkit.parsers.config import BiaffineConfig, ConfigError
+from depkit.parsers.families import family_of
+from depkit.parsers.inputs.batches import IGNORED, Dataset, layout
 from depkit.parsers.inputs.soft_targets import SoftTargets, places
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Table, Vocabulary, build_vocabulary
+from depkit.parsers.model_directory import find_model, load
+from depkit.training import run
+from depkit.training.checkpoint import sweep
 from depkit.training.data import digest_of
 from depkit.training.loop import Feed
 from depkit.training.progress import Progress
-from depkit.training.recipe import Recipe
+from depkit.training.recipe import Recipe, make_recipe
 
 TREEBANK = "train"  # its rows are train.safetensors
 
 
+def distill(
+    teacher: PathLike,
+    train: Sequence[PathLike],
+    output: PathLike,
+    text: Sequence[str] = (),
+    dev: PathLike = "",
+    dev_split: float | None = None,
+    recipe: str = "small",
+    config: str = "",
+    settings: Sequence[str] = (),
+    input: str | None = None,
+    seed: int = 1,
+    epochs: int | None = None,
+    patience: int | None = None,
+    max_time: str = "",
+    resume: bool = False,
+    device: str = "auto",
+    batch_tokens: int | None = None,
+    threads: int | None = None,
+    encoding: str = "utf-8",
+    quiet: bool = False,
+    verbose: bool = False,
+) -> Path:
+    """Train a student, as `depkit distill` does; returns its model directory.
+
+    teacher: a model; text: files that it parses for the student; input: how they are read, as by
+    `Parser.read`; batch_tokens: of the teacher. The rest is as for `training.run.train`. Raises as
+    that, and TeacherError for a parser that cannot be learned from.
+    """
+    limit = run.parse_duration(max_time)
+    directory = run.new_directory(output, resume)
+    chosen = make_recipe(recipe, config or None, run.all_settings(settings, epochs, patience))
+    check_student(chosen)
+    used_device = run.set_up(device, threads)
+    data = run.read_data(chosen.parser, train, dev, dev_split, encoding)
+    parser = load(teacher, device, threads=threads)
+    parser = check_teacher(parser)
+    for file in text:
+        if not any(True for _ in parser.read(file, input, encoding)):  # told before hours of work
+            raise DataError(f"{file}: no sentences")
+    progress = Progress(directory, quiet)
+    prepared = run.prepare(chosen, data, used_device, say=progress.say)
+    if verbose:
+        progress.say(run.describe_settings(prepared.recipe, used_device))
+    directory.mkdir(parents=True, exist_ok=True)
+    sweep(directory)
+    sweep(directory / "text")
+    limit -= run.provide_tokenizer(
+        directory, prepared, used_device, seed, limit, progress.say, parser, teacher
+    )
+    teach = make_teach(parser, batch_tokens)
+    key = digest_of_model(find_model(teacher))
+    told = f"Distilled from {teacher} on the treebank"
+    own = treebank_rows(teach, prepared.train, directory, key, progress)
+    shards: list[Shard] = []
+    if text:
+        silver = annotate(parser, teach, text, directory / "text", key, input, encoding, progress)
+        left_out = [f"{count:,} {why}" for why, count in silver.left_out.items()]
+        read = f"{silver.sentences:,} sentences ({silver.words:,} words)"
+        progress.say(f"text: {read}" + (f"; left out: {', '.join(left_out)}" if left_out else ""))
+        names = ", ".join(Path(file).name for file in text)
+        share = prepared.recipe.distillation.text
+        told += f" and on {read} of {names}, in an epoch {share:g} times as"
+        told += " many words as of the treebank"
+        shards, key = silver.shards, key + silver.key
+    lesson = make_lesson(prepared.recipe, prepared.train, own, shards, parser)
+    del parser, teach  # their memory is the student's now
+    feed = make_feed(lesson, key, used_device, prepared.sources.transformer)
+    run.train_one(
+        prepared, directory, used_device, seed, resume, limit, progress,
+        vocabulary=lesson.student, feed=feed, teacher=told,
+    )  # fmt: skip
+    return directory
+
+
 def check_student(recipe: Recipe) -> None:
     """Raises ConfigError for a student that reads what text has not, or learns no trees."""
-    context = recipe.inputs.context
-    if not recipe.scorer.tree:
-        raise ConfigError("scorer.tree is false: a student learns trees; name a parser's recipe")
-    if recipe.inputs.tag:
+    inputs, context = recipe.parser.inputs, recipe.parser.inputs.context
+    if not isinstance(recipe.parser, BiaffineConfig):
+        raise ConfigError(
+            f"family is {recipe.parser.family!r}: a student learns dependency trees; name a"
+            " biaffine parser's recipe"
+        )
+    if inputs.tag:
         raise ConfigError("inputs.tag is set, but text has no tags for a student to read")
     if context.source != "none" and not context.tune:
         raise ConfigError(
@@ -62,9 +152,9 @@ def student_vocabulary(
 ) -> Vocabulary:
     """Words and characters of treebank and text; relations and tags of treebank and teacher."""
     text = chain.from_iterable(shard.sentences() for shard in shards)
-    words_alone = replace(recipe, scorer=replace(recipe.scorer, tree=False, predict=[]))
-    read = build_vocabulary(chain(treebank, text), words_alone)
-    gold = build_vocabulary(treebank, recipe)
+    family = family_of(recipe.parser)
+    read = build_vocabulary(chain(treebank, text), recipe.parser.inputs, [], family.symbols)
+    gold = family.vocabulary(treebank, recipe.parser)
     columns = {}
     for name, table in gold.columns.items():
         others = teacher.columns[name].symbols if name in teacher.columns else []
@@ -142,9 +232,13 @@ class Lesson:
             if some.any():
                 sentences += compress(shard.sentences(), some)
                 rows.append(shard.rows()[np.repeat(some, sizes)])
-        data = encode(sentences, self.student, self.recipe, device, transformer=transformer)
+        config = self.recipe.parser
+        family = family_of(config)
+        data = family.examples(
+            sentences, self.student, config, device, transformer=transformer
+        ).dataset
         text = 1 + len(self.own) + len(self.treebank)  # padding, words, a w0 a sentence
-        for targets in (data.head, *data.targets.values()):
+        for targets in data.targets.values():
             targets[text:] = IGNORED
         soft = translate(np.concatenate(rows), self.names, self.teacher, self.student)
         laid = np.zeros((len(data.form), soft.shape[1]), dtype=np.uint16)
@@ -174,7 +268,7 @@ def make_lesson(
     recipe: Recipe, treebank: Sequence[Sentence], own: np.ndarray, shards: Sequence[Shard],
     teacher: Parser,
 ) -> Lesson:  # fmt: skip
-    """What a student learns from; the recipe is as `data.settle` leaves it."""
+    """What a student learns from; the recipe is as `data.resolve_auto` leaves it."""
     return Lesson(
         recipe, treebank, own, shards, [shard.sizes() for shard in shards], columns_of(teacher),
         teacher.vocabulary, student_vocabulary(recipe, treebank, shards, teacher.vocabulary),

@@ -11,17 +11,58 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from depkit.corpus.errors import DataError
+from depkit.corpus.files import PathLike, write
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import ConfigError
 from depkit.parsers.inputs.batches import layout, sentence_vectors
 from depkit.parsers.model_directory import load
-from depkit.training.data import DataError, split
+from depkit.training import run
+from depkit.training.data import resolve_auto, split
 from depkit.training.loop import train
 from depkit.training.progress import Progress
-from depkit.training.recipe import Recipe
-from depkit.training.sources import Files, find_sources
+from depkit.training.recipe import Recipe, make_recipe
+from depkit.training.sources import FeatureFile, find_sources
 
 DEV_SHARE = 0.05  # of a fold's training part: what chooses the tagger's epoch
+
+
+def jackknife_file(
+    source: PathLike,
+    output: PathLike,
+    folds: int,
+    directory: PathLike,
+    recipe: str = "tagger",
+    config: str = "",
+    settings: Sequence[str] = (),
+    features: str = "",
+    seed: int = 1,
+    resume: bool = False,
+    device: str = "auto",
+    threads: int | None = None,
+    encoding: str = "utf-8",
+    quiet: bool = False,
+    verbose: bool = False,
+) -> None:
+    """Write a treebank with jack-knifed tags, as `depkit tag --folds` does.
+
+    directory: for the taggers; else as `training.run.train`. Says how many tags are the treebank's
+    own. Raises as `jackknife`.
+    """
+    chosen = make_recipe(recipe, config or None, list(settings))
+    used_device = run.set_up(device, threads)
+    sentences = run.read_sentences(chosen.parser, source, encoding)
+    chosen = resolve_auto(chosen, sentences)
+    progress = Progress(Path(directory), quiet)
+    if verbose:
+        progress.say(run.describe_settings(chosen, used_device))
+    tagged = jackknife(
+        sentences, chosen, folds, Path(directory), used_device, seed, resume, features, quiet
+    )
+    write(tagged, output, encoding)
+    scores = accuracies(sentences, tagged, chosen.parser.predicted_tags)
+    told = "  ".join(f"{name.upper()} {score:.2f}" for name, score in scores.items())
+    progress.say(f"as in {source}, in % of {sum(map(len, sentences)):,} words: {told}")
 
 
 def jackknife(
@@ -35,9 +76,9 @@ def jackknife(
     features: str = "",
     quiet: bool = True,
 ) -> list[Sentence]:
-    """The sentences, in order, with the tags of taggers that learnt from the other folds.
+    """The sentences, in order, with the tags of taggers that learned from the other folds.
 
-    recipe: a tagger, or a parser that predicts tags, as `data.settle` leaves it for all the
+    recipe: a tagger, or a parser that predicts tags, as `data.resolve_auto` leaves it for all the
     sentences. directory: where the models of the folds stand, in fold-01 and so on; resume: go on
     with those. features: a file of the sentences' ELMo vectors. What is predicted replaces all
     that stood in its columns; the rest stays.
@@ -45,14 +86,14 @@ def jackknife(
     """
     _check(sentences, recipe, folds, features)
     fold_of = assign_folds(len(sentences), folds, seed)
-    files = [Files(features, sentences)] if features else []
+    files = [FeatureFile(features, sentences)] if features else []
     say = Progress(directory, quiet).say
     recipe, sources = find_sources(recipe, sentences, [], device, files, None, say)
     sizes, _ = layout(sentences)
     found: dict[int, Sentence] = {}
     for number in range(folds):
-        place = directory / f"fold-{number + 1:02}"
-        place.mkdir(parents=True, exist_ok=True)
+        own_directory = directory / f"fold-{number + 1:02}"
+        own_directory.mkdir(parents=True, exist_ok=True)
         own = np.flatnonzero(fold_of == number).tolist()
         others = np.flatnonzero(fold_of != number).tolist()
         say(
@@ -63,11 +104,11 @@ def jackknife(
         share = max(DEV_SHARE, 1.5 / len(others))  # 1 / n of n can come out as 0.99...
         learnt, dev = split(others, share)
         train(
-            recipe, [sentences[i] for i in learnt], [sentences[i] for i in dev], place, device,
-            seed, resume, progress=Progress(place, quiet),
+            recipe, [sentences[i] for i in learnt], [sentences[i] for i in dev],
+            own_directory, device, seed, resume, progress=Progress(own_directory, quiet),
             sources=sources.of_some(sizes, learnt, dev),
         )  # fmt: skip
-        tagger = load(place, str(device), threads=torch.get_num_threads())
+        tagger = load(own_directory, str(device), threads=torch.get_num_threads())
         context = sources.of_some(sizes, own, []).train
         vectors = None if context is None else sentence_vectors(context, sizes[own])
         tagged = tagger.tag([sentences[i] for i in own], context=vectors)
@@ -112,9 +153,9 @@ def _check(sentences: Sequence[Sentence], recipe: Recipe, folds: int, features: 
             f"{sentences[0].file if sentences else 'train'}: {len(sentences)} sentences are too"
             f" few for {folds} folds, which need {least}"
         )
-    if not recipe.scorer.predict:
+    if not recipe.parser.predicted_tags:
         raise ConfigError("nothing to jack-knife: scorer.predict is empty, or its columns are")
-    if recipe.inputs.tag:
+    if recipe.parser.inputs.tag:
         raise ConfigError("inputs.tag is set: a tagger that reads gold tags tells nothing")
-    if features and recipe.inputs.context.source != "elmo":
+    if features and recipe.parser.inputs.context.source != "elmo":
         raise ConfigError("--features is for inputs.context.source=elmo")

@@ -5,29 +5,30 @@ import math
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from depkit.corpus.files import atomic, atomic_directory
-from depkit.corpus.sentence import Sentence
+from depkit.corpus.errors import DataError
+from depkit.corpus.files import atomic_directory
 from depkit.ensemble.jackknife import assign_folds
-from depkit.parsers.base import check_tags
-from depkit.parsers.config import Calibration, ConfigError
-from depkit.parsers.graph.calibration import calibrate_model
-from depkit.parsers.graph.ensemble import check_combination
+from depkit.parsers.config import ConfigError
+from depkit.parsers.ensembles import check_combination
+from depkit.parsers.families import family_of
 from depkit.parsers.inputs.batches import layout
-from depkit.parsers.inputs.vocabulary import Vocabulary, build_vocabulary
-from depkit.parsers.model_directory import TOKENIZER, load, read_config
-from depkit.training.card import write_card
+from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.training.checkpoint import LAST, ResumeError, State
-from depkit.training.data import DataError, findings, read_treebanks, settle, split
-from depkit.training.loop import train
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, make_recipe
-from depkit.training.sources import Files, Say, Sources, find_sources
+from depkit.training.run import (
+    Prepared,
+    Say,
+    copy_tokenizer,
+    prepare,
+    read_data,
+    train_one,
+)
 
 
 @dataclass(frozen=True)
@@ -67,72 +68,61 @@ class Plan:
 class Kind:
     """What the members of one recipe have in common."""
 
-    recipe: Recipe
+    prepared: Prepared
     vocabulary: Vocabulary
-    sources: Sources
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """Data read and recipes settled; kinds: by the recipe's name."""
+def prepare_kinds(
+    plan: Plan, device: torch.device, say: Say = lambda text: None
+) -> dict[str, Kind]:
+    """Read what the members learn from; returns the kinds of members by the recipe's name.
 
-    train: list[Sentence]
-    dev: list[Sentence]
-    kinds: dict[str, Kind]
-
-
-def prepare(plan: Plan, device: torch.device, say: Say = lambda text: None) -> Prepared:
-    """Read what the members learn from.
-
-    say: is told what is odd about the data, and what is computed. Raises ConfigError, DataError,
-    EnsembleError, FormatError or OSError for what cannot be trained, or not combined then.
+    say: is told what is odd about the data, and what is computed. Raises CombinationError,
+    ConfigError, DataError, FormatError or OSError for what cannot be trained, or not combined then.
     """
     if plan.folds < 2:
         raise ConfigError(f"{plan.folds} folds; there are 2 or more")
     recipes = {name: _recipe(plan, name) for name in plan.recipes[: plan.folds]}
-    tree = all(recipe.scorer.tree for recipe in recipes.values())
-    files = [read_treebanks([path], plan.encoding, tree) for path in plan.train]
-    sentences = list(chain.from_iterable(files))
-    if plan.dev_split is not None:
-        sentences, dev = split(sentences, plan.dev_split)
-    else:
-        dev = read_treebanks([plan.dev], plan.encoding, tree)
-    if len(sentences) < plan.folds:
-        raise DataError(f"{len(sentences)} sentences are too few for {plan.folds} folds")
-    features = [Files(*pair) for pair in zip(plan.features, files, strict=False)]
-    features += [Files(plan.dev_features, dev)] if plan.dev_features else []
-    kinds = {}
+    first = next(iter(recipes.values()))
+    data = read_data(
+        first.parser, plan.train, plan.dev, plan.dev_split, plan.encoding, plan.features,
+        plan.dev_features,
+    )  # fmt: skip
+    if len(data.train) < plan.folds:
+        raise DataError(f"{len(data.train)} sentences are too few for {plan.folds} folds")
+    kinds: dict[str, Kind] = {}
+    notes: list[str] = []
     for name, recipe in recipes.items():
-        recipe = settle(recipe, sentences)
-        for sentence in (*sentences, *dev):
-            check_tags(sentence, recipe.inputs)
-        recipe, sources = find_sources(recipe, sentences, dev, device, features, None, say)
-        kinds[name] = Kind(recipe, build_vocabulary(sentences, recipe), sources)
-    check_combination([kind.recipe for kind in kinds.values()])
-    for finding in findings(sentences, dev, recipe.decoder, recipe.scorer.tree):
-        say(f"depkit: note: {finding}")
-    return Prepared(sentences, dev, kinds)
+        prepared = prepare(recipe, data, device, say=notes.append)
+        vocabulary = family_of(prepared.recipe.parser).vocabulary(
+            data.train, prepared.recipe.parser
+        )
+        kinds[name] = Kind(prepared, vocabulary)
+    check_combination([kind.prepared.recipe.parser for kind in kinds.values()])
+    for note in dict.fromkeys(notes):  # what is odd about the data comes with every recipe
+        say(note)
+    return kinds
 
 
 def _recipe(plan: Plan, name: str) -> Recipe:
     """A shipped recipe, or a TOML file over `bilstm`; plan.config and plan.settings over it."""
+    settings, shared = list(plan.settings), len(set(plan.recipes[: plan.folds])) > 1
     if not name.endswith(".toml"):
-        return make_recipe(name, plan.config or None, list(plan.settings))
+        return make_recipe(name, plan.config or None, settings, shared)
     if plan.config:
         raise ConfigError(f"--config {plan.config} and the recipe {name}: name one file")
-    return make_recipe(file=name, settings=list(plan.settings))
+    return make_recipe(file=name, settings=settings, shared=shared)
 
 
 def train_member(
-    plan: Plan, prepared: Prepared, number: int, device: torch.device, labelled: bool = False
+    plan: Plan, kind: Kind, number: int, device: torch.device, labelled: bool = False
 ) -> State:
     """Train a member, or go on where it stopped; one that is through is left alone.
 
     The tokenizer stands in the ensemble's directory already. labelled: its lines say whose they
     are. Raises as `loop.train`; ResumeError where what is there was made otherwise.
     """
-    name = plan.names[number]
-    kind = prepared.kinds[plan.recipe(number)]
+    name, prepared = plan.names[number], kind.prepared
     directory = plan.directory / name
     progress = Progress(directory, plan.quiet, label=f"{name}: " if labelled else "")
     found = None if (directory / LAST).exists() else _elsewhere(plan.reuse, name)
@@ -140,17 +130,16 @@ def train_member(
         progress.say(f"{name}: taken from {found.parent}")
         _copy(found, directory)
     directory.mkdir(parents=True, exist_ok=True)
-    if (plan.directory / TOKENIZER).exists():
-        with atomic(directory / TOKENIZER) as beside:
-            shutil.copy(plan.directory / TOKENIZER, beside)
+    copy_tokenizer(plan.directory, directory)
     fold_of = assign_folds(len(prepared.train), plan.folds, plan.seed)
     chosen = np.flatnonzero(fold_of != number).tolist()
     sizes, _ = layout(prepared.train)
-    sources = replace(kind.sources.of_some(sizes, chosen, []), dev=kind.sources.dev)
+    sources = replace(prepared.sources.of_some(sizes, chosen, []), dev=prepared.sources.dev)
+    own = replace(prepared, train=[prepared.train[i] for i in chosen], sources=sources)
     try:
-        state = train(
-            kind.recipe, [prepared.train[i] for i in chosen], prepared.dev, directory, device,
-            plan.seed + number, True, plan.max_time, None, progress, sources, kind.vocabulary,
+        return train_one(
+            own, directory, device, plan.seed + number, True, plan.max_time, progress,
+            vocabulary=kind.vocabulary,
         )  # fmt: skip
     except ResumeError:
         if not found:
@@ -160,12 +149,6 @@ def train_member(
             f"--reuse {found.parent}: its {name} was trained with other data, another recipe, seed"
             " or number of folds; leave it out, or train with the same"
         ) from None
-    calibrated = ""
-    if kind.recipe.scorer.tree and read_config(directory)[0].calibration == Calibration():
-        parser = load(directory, str(device), threads=torch.get_num_threads())
-        calibrated = calibrate_model(directory, parser, prepared.dev, sources.dev)
-    write_card(directory, kind.recipe, state, len(chosen), len(prepared.dev), calibrated)
-    return state
 
 
 def _copy(directory: Path, target: Path) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 
@@ -18,13 +18,14 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from depkit.corpus.digest import digest, digest_of_files
+from depkit.corpus.errors import DataError
 from depkit.corpus.files import atomic, read, write
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.text import Numbers
 from depkit.ensemble.teacher import Teach, as_parsed
 from depkit.parsers.base import Parser
-from depkit.training.data import DataError
 from depkit.training.progress import Progress
 
 SHARD_WORDS = 30_000
@@ -115,7 +116,7 @@ def annotate(
     """
     progress = progress or Progress(directory, quiet=True)
     directory.mkdir(parents=True, exist_ok=True)
-    key = sha256(f"{key} {input} {encoding} {_digest_of_files(files)}".encode()).hexdigest()[:16]
+    key = digest(key, str(input), encoding, digest_of_files(files))
     manifest = directory / MANIFEST
     if manifest.exists():
         found = _read_manifest(manifest)
@@ -197,7 +198,7 @@ def _chosen(sentences: Iterable[Sentence], left_out: Counter[str]) -> Iterator[S
             left_out[AGAIN] += 1
             continue
         seen[place] = number
-        yield sentence if sentence.format is CONLLU else new_sentence(sentence.form)
+        yield sentence if sentence.format == CONLLU else new_sentence(sentence.form)
 
 
 def windows(sentences: Iterable[Sentence], words: int) -> Iterator[list[Sentence]]:
@@ -217,17 +218,7 @@ def windows(sentences: Iterable[Sentence], words: int) -> Iterator[list[Sentence
 def _digest_of_sentences(shard: Shard) -> str:
     """Of a text's shard; a treebank's has its sentences elsewhere."""
     path = shard.path.with_suffix(".conllu")
-    return sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else ""
-
-
-def _digest_of_files(files: Sequence[str]) -> str:
-    digest = sha256()
-    for name in files:
-        with open(name, "rb") as file:
-            while chunk := file.read(1 << 20):
-                digest.update(chunk)
-        digest.update(b"\0")
-    return digest.hexdigest()
+    return digest_of_files([path]) if path.exists() else ""
 
 
 def _other(path: Path) -> DataError:

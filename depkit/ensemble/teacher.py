@@ -1,28 +1,21 @@
 """A parser as a teacher: what it thinks of sentences, packed, and the trees that it would write."""
 
 from collections.abc import Callable, Sequence
-from hashlib import sha256
-from itertools import chain
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from depkit.corpus.digest import digest, digest_of_files
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser
-from depkit.parsers.graph.decoding import Decoding
+from depkit.parsers.graph.decoding import decode_heads
+from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.soft_targets import LARGEST, pack, places
 from depkit.parsers.inputs.vocabulary import values_of
-from depkit.parsers.model_directory import (
-    CONFIG,
-    ENSEMBLE,
-    TOKENIZER,
-    TRANSFORMER,
-    VOCABULARY,
-    WEIGHTS,
-    read_ensemble,
-)
+from depkit.parsers.model_directory import CARD, model_files
 
 # Sentences -> packed rows of their words, [words, width] uint16; their gold heads are kept or not.
 Teach = Callable[[Sequence[Sentence], bool], np.ndarray]
@@ -32,11 +25,18 @@ class TeacherError(ValueError):
     """A parser that cannot be learnt from."""
 
 
-def check_teacher(parser: Parser) -> None:
-    """Raises TeacherError for a parser that can't parse words alone, or has too many symbols."""
+def check_teacher(parser: Parser) -> GraphParser:
+    """The parser, as one that can teach.
+
+    Raises TeacherError for another kind of parser, one that can't parse words alone, and one with
+    too many symbols.
+    """
+    if not isinstance(parser, GraphParser):
+        raise TeacherError(
+            f"the teacher is of the family {parser.config.family}; name a biaffine dependency"
+            " parser"
+        )
     for each in (parser, *getattr(parser, "members", ())):
-        if not each.config.scorer.tree:
-            raise TeacherError("the teacher is a tagger, it predicts no trees; name a parser")
         if each.config.inputs.tag:
             raise TeacherError(
                 "the teacher reads tags, which text has not; name one that reads words alone"
@@ -48,14 +48,15 @@ def check_teacher(parser: Parser) -> None:
     for name, table in parser.vocabulary.columns.items():
         if len(table) > LARGEST:
             raise TeacherError(f"the teacher has {len(table)} symbols of {name}, at most {LARGEST}")
+    return parser
 
 
 def columns_of(parser: Parser) -> list[str]:
     """The names of what a teacher's rows hold, in their order."""
-    return ["head", "deprel", *parser.config.scorer.predict]
+    return ["head", "deprel", *parser.config.predicted_tags]
 
 
-def make_teach(parser: Parser, batch_tokens: int | None = None) -> Teach:
+def make_teach(parser: GraphParser, batch_tokens: int | None = None) -> Teach:
     """What teaches sentences, one call after the other; see `pack` for what it gives.
 
     Relations are those at the teacher's heads, as it decodes them; with gold heads kept, at
@@ -63,13 +64,8 @@ def make_teach(parser: Parser, batch_tokens: int | None = None) -> Teach:
     """
 
     def teach(sentences: Sequence[Sentence], gold: bool) -> np.ndarray:
-        def analyse(
-            prepared: Any, numbers: np.ndarray, batch: Sequence[Sentence]
-        ) -> list[np.ndarray]:
-            found = _rows(parser, prepared, numbers, batch, gold)
-            return [row[1 : len(each) + 1] for row, each in zip(found, batch, strict=True)]
-
-        return np.concatenate(list(parser.over(sentences, analyse, batch_tokens)))
+        compute = partial(_rows, parser, gold=gold)
+        return np.concatenate(list(parser.map_batches(sentences, compute, batch_tokens)))
 
     return teach
 
@@ -85,22 +81,20 @@ def _gold_heads(sentences: Sequence[Sentence]) -> np.ndarray:
 
 @torch.inference_mode()
 def _rows(
-    parser: Parser, prepared: Any, numbers: np.ndarray, batch: Sequence[Sentence], gold: bool
-) -> np.ndarray:
-    """The packed rows of a batch, [batch, length, width]."""
-    scores = parser.scores_of(prepared, numbers)
-    decoder = parser.config.decoder
-    decoding = Decoding(decoder.algorithm, decoder.root == "single")
-    heads = parser.decoded(scores.arc, np.array(list(map(len, batch))), decoding)
+    parser: GraphParser, batch: Any, sentences: Sequence[Sentence], gold: bool
+) -> list[np.ndarray]:
+    """The packed rows of the sentences of a batch, [words, width] each."""
+    scores = parser.score(batch)
+    heads = decode_heads(scores.arc, np.array(list(map(len, sentences))), parser.decoding)
     if gold:
-        given = _gold_heads(batch)
+        given = _gold_heads(sentences)
         known = given >= 0
         heads[:, : given.shape[1]][known] = given[known]
-    at = torch.as_tensor(heads, device=parser.device, dtype=torch.int64).clamp(min=0)
-    columns = [scores.columns[name] for name in parser.config.scorer.predict]
-    others = [parser.barred(scores.label_at(at), at), *columns]
-    packed = pack(at, [each.softmax(-1) for each in (scores.arc, *others)])
-    return packed.to(torch.int32).cpu().numpy().astype(np.uint16)
+    at, label = parser.label_scores(scores, heads)
+    columns = [scores.columns[name] for name in parser.config.predicted_tags]
+    packed = pack(at, [each.softmax(-1) for each in (scores.arc, label, *columns)])
+    rows = packed.to(torch.int32).cpu().numpy().astype(np.uint16)
+    return [row[1 : len(each) + 1] for row, each in zip(rows, sentences, strict=True)]
 
 
 def as_parsed(sentence: Sentence, rows: np.ndarray, parser: Parser) -> Sentence:
@@ -115,21 +109,5 @@ def as_parsed(sentence: Sentence, rows: np.ndarray, parser: Parser) -> Sentence:
 
 def digest_of_model(directory: Path) -> str:
     """A digest of what a model is: its configuration, vocabulary and weights, or its members'."""
-    digest = sha256()
-    for path in _parts_of(directory):
-        digest.update(str(path.relative_to(directory)).encode("utf-8", "surrogateescape"))
-        with open(path, "rb") as file:
-            for chunk in iter(lambda: file.read(1 << 20), b""):
-                digest.update(chunk)
-    return digest.hexdigest()[:16]
-
-
-def _parts_of(directory: Path) -> list[Path]:
-    """The files that a model is loaded from; others may stand beside them."""
-    names = [CONFIG, VOCABULARY, WEIGHTS, TOKENIZER]
-    parts = [directory / name for name in names] + sorted((directory / TRANSFORMER).glob("*"))
-    if (directory / ENSEMBLE).is_file():
-        members = [directory / name for name in read_ensemble(directory).members]
-        parts = [directory / ENSEMBLE, directory / TOKENIZER]
-        parts += chain.from_iterable(map(_parts_of, members))
-    return [path for path in parts if path.is_file()]
+    files = [path for path in model_files(directory) if path.name != CARD]
+    return digest(*(str(path.relative_to(directory)) for path in files), digest_of_files(files))

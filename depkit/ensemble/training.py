@@ -3,7 +3,8 @@
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from threading import Thread
@@ -11,15 +12,15 @@ from typing import Any
 
 import torch
 
-from depkit.ensemble.members import Plan, Prepared, prepare, train_member
-from depkit.parsers.graph.calibration import calibrate_model
-from depkit.parsers.graph.ensemble import EnsembleConfig, Mean
+from depkit.ensemble.members import Plan, prepare_kinds, train_member
+from depkit.parsers.config import EnsembleConfig, Mean
 from depkit.parsers.model_directory import TOKENIZER, load, write_ensemble
 from depkit.training.card import write_ensemble_card
 from depkit.training.checkpoint import State, sweep
 from depkit.training.loop import TrainingError, dev_scores
 from depkit.training.progress import Progress
-from depkit.training.tokenizer import provide_tokenizer
+from depkit.training.run import calibrate, provide_tokenizer
+from depkit.training.sources import Sources
 
 
 def train_ensemble(
@@ -29,45 +30,40 @@ def train_ensemble(
 
     devices: on each, one member is trained at a time; where there are several, in processes of
     their own with so many threads. Returns the ensemble's dev scores; see `loop.dev_scores`.
-    Raises what `members.prepare` and `loop.train` do; TrainingError where another process failed.
+    Raises what `members.prepare_kinds` and `loop.train` do; TrainingError where another process
+    failed.
     """
     say = Progress(plan.directory, plan.quiet).say
     torch.set_num_threads(threads)
-    place = torch.device(devices[0])
-    prepared = prepare(plan, place, say)
+    device = torch.device(devices[0])
+    kinds = prepare_kinds(plan, device, say)
     plan.directory.mkdir(parents=True, exist_ok=True)
-    first = prepared.kinds[plan.recipe(0)].recipe
+    first = kinds[plan.recipe(0)].prepared
     sweep(plan.directory)
     if not (plan.directory / TOKENIZER).exists():  # that of another list of recipes will do
-        provide_tokenizer(
-            plan.directory, first, prepared.train, prepared.dev, place, plan.seed, plan.max_time,
-            say,
-        )  # fmt: skip
+        provide_tokenizer(plan.directory, first, device, plan.seed, plan.max_time, say)
     if len(devices) > 1:
         _side_by_side(plan, devices, threads)
-    # one that is through is only looked at
-    states = [_train_one(plan, prepared, number, place, say) for number in range(plan.folds)]
+    states: dict[str, State] = {}
+    for number, name in enumerate(plan.names):  # one that is through is only looked at
+        say(f"member {number + 1} of {plan.folds}, {name}")
+        states[name] = train_member(plan, kinds[plan.recipe(number)], number, device)
     write_ensemble(plan.directory, EnsembleConfig(plan.names, mean))
-    parser = load(plan.directory, devices[0], threads=threads)
-    contexts = (kind.sources for kind in prepared.kinds.values() if not kind.sources.transformer)
-    context = next((sources.dev for sources in contexts if sources.dev is not None), None)
-    scores = dev_scores(parser, prepared.dev, context)
-    calibrated = ""
-    if parser.config.scorer.tree:
-        calibrated = calibrate_model(plan.directory, parser, prepared.dev, context)
+    # contextual vectors of dev that no member can compute itself
+    contexts = (kind.prepared.sources for kind in kinds.values())
+    context = next(
+        (each.dev for each in contexts if not each.transformer and each.dev is not None), None
+    )
+    whole = replace(first, sources=Sources(dev=context))
+    scores = dev_scores(load(plan.directory, devices[0], threads=threads), whole.dev, context)
+    calibrated = calibrate(plan.directory, device, whole)
+    if calibrated:
         say(calibrated)
     write_ensemble_card(
-        plan.directory, first, dict(zip(plan.names, states, strict=True)), mean, scores,
-        len(prepared.train), len(prepared.dev), calibrated,
+        plan.directory, first.recipe, states, mean, scores, len(first.train), len(first.dev),
+        calibrated,
     )  # fmt: skip
     return scores
-
-
-def _train_one(
-    plan: Plan, prepared: Prepared, number: int, device: torch.device, say: Callable[[str], None]
-) -> State:
-    say(f"member {number + 1} of {plan.folds}, {plan.names[number]}")
-    return train_member(plan, prepared, number, device)
 
 
 def _side_by_side(plan: Plan, devices: Sequence[str], threads: int) -> None:
@@ -128,15 +124,16 @@ def _work(plan: Plan, device: str, threads: int, following: Any, failures: Any) 
     Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     try:
-        place = torch.device(device)
-        prepared = prepare(plan, place)
+        own_device = torch.device(device)
+        kinds = prepare_kinds(plan, own_device)
         while True:
             with following.get_lock():
                 number = following.value
                 following.value += 1
             if number >= plan.folds:
                 return
-            train_member(plan, prepared, number, place, labelled=True)
+            kind = kinds[plan.recipe(number)]
+            train_member(plan, kind, number, own_device, labelled=True)
     except Exception as error:
         failures.put(f"on {device}: {' '.join(str(error).split()) or type(error).__name__}")
         raise SystemExit(1) from None

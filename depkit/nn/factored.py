@@ -72,29 +72,6 @@ class FactoredAttention(nn.Module):
         return self.output(halves.flatten(2))
 
 
-class FactoredLayer(ResidualLayer):
-    """Attention and a feed-forward network of two halves; only LayerNorm sees both."""
-
-    def __init__(
-        self,
-        features: int,
-        heads: int,
-        head_size: int,
-        feedforward: int,
-        attention_dropout: float,
-        feedforward_dropout: float,
-        residual_dropout: float,
-        norm_first: bool = False,
-    ) -> None:
-        super().__init__(
-            2 * features,
-            FactoredAttention(features, heads, head_size, attention_dropout),
-            FactoredLinear(features, feedforward),
-            FactoredLinear(feedforward, features),
-            feedforward_dropout, residual_dropout, norm_first,
-        )  # fmt: skip
-
-
 class Factored(nn.Module):
     """Layers of factored self-attention over [content ; position].
 
@@ -129,9 +106,10 @@ class Factored(nn.Module):
         self.window = window
         self.relaxed = relaxed
         self.layers = nn.ModuleList(
-            FactoredLayer(
-                features, heads, head_size, feedforward,
-                attention_dropout, feedforward_dropout, residual_dropout, norm_first,
+            ResidualLayer(  # whose LayerNorms alone see both halves
+                2 * features, FactoredAttention(features, heads, head_size, attention_dropout),
+                FactoredLinear(features, feedforward), FactoredLinear(feedforward, features),
+                feedforward_dropout, residual_dropout, norm_first,
             )
             for _ in range(layers)
         )  # fmt: skip

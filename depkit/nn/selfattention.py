@@ -118,29 +118,6 @@ class ResidualLayer(nn.Module):
         return self.down(self.feedforward_dropout(self.up(x).relu()))
 
 
-class SelfAttentionLayer(ResidualLayer):
-    """The layer with the attention and the feed-forward network of the paper."""
-
-    def __init__(
-        self,
-        features: int,
-        heads: int,
-        head_size: int,
-        feedforward: int,
-        attention_dropout: float,
-        feedforward_dropout: float,
-        residual_dropout: float,
-        norm_first: bool = False,
-    ) -> None:
-        super().__init__(
-            features,
-            MultiHeadAttention(features, heads, head_size, attention_dropout),
-            nn.Linear(features, feedforward),
-            nn.Linear(feedforward, features),
-            feedforward_dropout, residual_dropout, norm_first,
-        )  # fmt: skip
-
-
 class SelfAttention(nn.Module):
     """Layers of self-attention over inputs with positions added, Eq. 7.
 
@@ -171,9 +148,10 @@ class SelfAttention(nn.Module):
         self.window = window
         self.relaxed = relaxed
         self.layers = nn.ModuleList(
-            SelfAttentionLayer(
-                features, heads, head_size, feedforward,
-                attention_dropout, feedforward_dropout, residual_dropout, norm_first,
+            ResidualLayer(
+                features, MultiHeadAttention(features, heads, head_size, attention_dropout),
+                nn.Linear(features, feedforward), nn.Linear(feedforward, features),
+                feedforward_dropout, residual_dropout, norm_first,
             )
             for _ in range(layers)
         )  # fmt: skip

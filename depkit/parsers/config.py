@@ -4,12 +4,15 @@ import dataclasses
 import math
 import tomllib
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from itertools import chain
+from typing import Any, ClassVar, Literal, TypeVar
 
 T = TypeVar("T")
+C = TypeVar("C", bound="ParserConfig")
 Column = Literal["lemma", "upos", "xpos", "feats"]
+UNTRAINED = {"trained": False}  # marks a parser's sections that its network does not depend on
 Algorithm = Literal["mst", "eisner", "argmax"]
 
 # Settings of which nothing less makes sense; other numbers are 0 at least, dropouts under 1.
@@ -83,20 +86,30 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class Encoder:
-    """BiLSTM (layers, size a direction), self-attention, plain or factored (layers, size and
-    the rest; factored: content and positions have `size` each), or none.
+class BiLSTM:
+    """A bidirectional LSTM; size: of the state in each direction, dropout: between layers,
+    recurrent_dropout: of the state from one step to the next."""
 
-    window: how far a word attends (0: no bound); relaxed: w0, the first and the last word attend
-    and are attended to from everywhere; attend: by layer, or once for all, whether contents or
-    positions alone are compared (factored; Kitaev and Klein 2018, sections 4.1 and 4.2).
-    """
-
-    kind: Literal["bilstm", "selfatt", "factored", "none"] = "bilstm"
+    projects: ClassVar[bool] = False  # it reads inputs of any width
+    kind: Literal["bilstm"] = "bilstm"
     layers: int = 3
     size: int = 400
-    dropout: float = 0.33  # bilstm: between layers
-    recurrent_dropout: float = 0.0  # bilstm: of the state from one step to the next
+    dropout: float = 0.33
+    recurrent_dropout: float = 0.0
+
+
+@dataclass(frozen=True)
+class SelfAttention:
+    """Self-attention; size: of its inputs, which are projected to it.
+
+    window: how far a word attends (0: no bound); relaxed: w0, the first and the last word attend
+    and are attended to from everywhere (Kitaev and Klein 2018, section 4.2).
+    """
+
+    projects: ClassVar[bool] = True  # to `size`; inputs are dropped once positions are added
+    kind: Literal["selfatt"] = "selfatt"
+    layers: int = 3
+    size: int = 400
     heads: int = 8
     head_size: int = 25
     feedforward: int = 800
@@ -107,19 +120,47 @@ class Encoder:
     norm_first: bool = False  # the paper normalises after each sublayer
     window: int = 0
     relaxed: bool = False
+
+
+@dataclass(frozen=True)
+class Factored(SelfAttention):
+    """Self-attention whose contents and positions have `size` dimensions each.
+
+    attend: by layer, or once for all, whether contents or positions alone are compared (Kitaev
+    and Klein 2018, section 4.1).
+    """
+
+    kind: Literal["factored"] = "factored"  # type: ignore[assignment]
     attend: list[Literal["both", "content", "position"]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Scorer:
-    """The MLPs' sizes, and the columns predicted beside the tree, or (a tagger) instead."""
+class NoEncoder:
+    """Inputs that are contextual already go straight to the scorers."""
 
-    tree: bool = True
-    arc: int = 500
-    label: int = 100
+    projects: ClassVar[bool] = False
+    kind: Literal["none"] = "none"
+
+
+# A new encoder is a file in nn, a dataclass in this union, and an entry in encoders.ENCODERS.
+Encoder = BiLSTM | SelfAttention | Factored | NoEncoder
+
+
+@dataclass(frozen=True)
+class TagScorer:
+    """The columns that are predicted, and the MLPs of their classifiers."""
+
     dropout: float = 0.33
     predict: list[Column] = field(default_factory=lambda: ["upos", "xpos", "feats", "lemma"])
     tag_hidden: int = 200
+
+
+@dataclass(frozen=True)
+class Scorer(TagScorer):
+    """Beside these the sizes of the MLPs under the biaffine scorers of arcs and labels."""
+
+    arc: int = 500
+    label: int = 100
 
 
 @dataclass(frozen=True)
@@ -150,41 +191,109 @@ class Calibration:
     marginal: float = 1.0
 
 
+Mean = Literal["arithmetic", "geometric"]  # of several parsers' probabilities
+
+
+@dataclass(frozen=True)
+class EnsembleConfig:
+    """ensemble.toml: the members' directories, in the ensemble's own, and how they are combined."""
+
+    members: list[str]
+    mean: Mean = "arithmetic"
+    calibration: Calibration = field(default_factory=Calibration)
+
+
 @dataclass(frozen=True)
 class ParserConfig:
-    """A parser of the biaffine family."""
+    """What a parser of any family is made of. A family adds sections of its own, and its name as
+    the only value and the default of `family`."""
 
+    family: str = field(default="", kw_only=True)
     inputs: Inputs = field(default_factory=Inputs)
-    encoder: Encoder = field(default_factory=Encoder)
+    encoder: Encoder = field(default_factory=BiLSTM)
+
+    @property
+    def predicted_tags(self) -> list[Column]:
+        """The columns of tags, features and lemmas that are predicted."""
+        return []
+
+
+@dataclass(frozen=True)
+class TaggerConfig(ParserConfig):
+    """Tags, features and lemmas without a tree."""
+
+    family: Literal["tagger"] = field(default="tagger", kw_only=True)
+    scorer: TagScorer = field(default_factory=TagScorer)
+
+    @property
+    def predicted_tags(self) -> list[Column]:
+        """As for every family."""
+        return self.scorer.predict
+
+
+@dataclass(frozen=True)
+class BiaffineConfig(ParserConfig):
+    """A biaffine dependency parser (Dozat and Manning 2017; Li et al. 2019)."""
+
+    family: Literal["biaffine"] = field(default="biaffine", kw_only=True)
     scorer: Scorer = field(default_factory=Scorer)
-    decoder: Decoder = field(default_factory=Decoder)
-    # not in the repr, which a run's fingerprint is made of: it comes after the run
-    calibration: Calibration = field(default_factory=Calibration, repr=False)
+    decoder: Decoder = field(default_factory=Decoder, metadata=UNTRAINED)
+    # Not in the repr, which a run's fingerprint is made of: it is measured after the run.
+    calibration: Calibration = field(default_factory=Calibration, metadata=UNTRAINED, repr=False)
+
+    @property
+    def predicted_tags(self) -> list[Column]:
+        """As for every family."""
+        return self.scorer.predict
 
 
 class ConfigError(ValueError):
     """A setting that is not known or has a value of the wrong kind."""
 
 
-def from_dict(kind: type[T], values: dict[str, Any], path: str = "") -> T:
+def from_dict(
+    kind: type[T], values: dict[str, Any], path: str = "", others: Iterable[type] = ()
+) -> T:
     """A configuration dataclass from nested tables, as TOML gives them.
 
+    A field whose type is a union of dataclasses becomes the one whose `kind` the table names, the
+    first if it names none. Keys that only alternatives to the dataclass have are left out: the
+    other members of a union, or `others`.
     Raises ConfigError naming the key, and the keys that there are.
     """
-    hints = typing.get_type_hints(kind)
+    hints, alternatives = typing.get_type_hints(kind), list(map(typing.get_type_hints, others))
     known = [f.name for f in dataclasses.fields(kind)]  # type: ignore[arg-type]
     given: dict[str, Any] = {}
     for key, value in values.items():
         name = f"{path}{key}"
         if key not in known:
+            if any(key in each for each in alternatives):
+                continue
             raise ConfigError(f"no setting {name!r}; here there are {', '.join(known)}")
-        if dataclasses.is_dataclass(hints[key]):
+        classes = _dataclasses_of(hints[key])
+        if classes:
             if not isinstance(value, dict):
                 raise ConfigError(f"{name} is a table, not {value!r}")
-            given[key] = from_dict(typing.cast(type, hints[key]), value, f"{name}.")
+            chosen = _chosen(classes, value, name)
+            others = chain(classes, *(_dataclasses_of(each.get(key)) for each in alternatives))
+            given[key] = from_dict(chosen, value, f"{name}.", [c for c in others if c != chosen])
         else:
             given[key] = _checked(hints[key], value, name)
     return kind(**given)
+
+
+def _dataclasses_of(hint: Any) -> list[Any]:
+    """A dataclass, or the members of a union of them; none for another type."""
+    members: Sequence[Any] = typing.get_args(hint) or [hint]
+    return [each for each in members if dataclasses.is_dataclass(each)]
+
+
+def _chosen(classes: Sequence[type], table: dict[str, Any], name: str) -> type:
+    """The member of a union that a table is meant for."""
+    if len(classes) == 1 or "kind" not in table:
+        return classes[0]
+    by_kind = {each.kind: each for each in classes}  # type: ignore[attr-defined]
+    return by_kind[_checked(Literal[tuple(by_kind)], table["kind"], f"{name}.kind")]
 
 
 def _checked(hint: Any, value: Any, name: str) -> Any:
@@ -240,7 +349,7 @@ def nested(setting: str) -> dict[str, Any]:
     return nested
 
 
-def at_test_time(config: ParserConfig, settings: Sequence[str]) -> ParserConfig:
+def at_test_time(config: C, settings: Sequence[str]) -> C:
     """A trained parser's configuration with other settings of those that are not trained: what is
     attended to, and where a frozen transformer now is.
 
@@ -248,32 +357,37 @@ def at_test_time(config: ParserConfig, settings: Sequence[str]) -> ParserConfig:
     """
     known = ("encoder.window", "encoder.relaxed", "encoder.attend", "inputs.context.model")
     tables = dataclasses.asdict(config)
+    given: dict[str, Any] = {}
     for setting in settings:
         if setting.partition("=")[0].strip() not in known:
             raise ConfigError(
                 f"{setting!r} cannot be set in parsing; what can is {', '.join(known)}"
             )
-        overlay(tables, nested(setting))
-    changed = from_dict(ParserConfig, tables)
-    check_encoder(changed.encoder)
+        overlay(given, nested(setting))
+    overlay(tables, given)
+    changed = from_dict(type(config), tables)
+    check_encoder(changed.encoder, given.get("encoder", {}))
     return changed
 
 
-def check_encoder(encoder: Encoder) -> None:
-    """Raises ConfigError for settings of an encoder that do not go together."""
-    if encoder.recurrent_dropout and encoder.kind != "bilstm":
-        raise ConfigError("encoder.recurrent_dropout is for encoder.kind=bilstm")
-    if encoder.attend and encoder.kind != "factored":
-        raise ConfigError("encoder.attend is for encoder.kind=factored")
-    if len(encoder.attend) not in (0, 1, encoder.layers):
+def check_encoder(encoder: Encoder, given: dict[str, Any]) -> None:
+    """Raises ConfigError for settings of an encoder that do not go together.
+
+    given: the settings that the user wrote; those that another kind of encoder has are refused,
+    unless they ask for nothing but its default.
+    """
+    for key, value in given.items():
+        kinds = [kind for kind in typing.get_args(Encoder) if hasattr(kind(), key)]
+        if not hasattr(encoder, key) and value != getattr(kinds[0](), key):
+            named = " or ".join(kind.kind for kind in kinds)
+            raise ConfigError(f"encoder.{key} is for encoder.kind={named}")
+    if isinstance(encoder, Factored) and len(encoder.attend) not in (0, 1, encoder.layers):
         raise ConfigError(
             f"encoder.attend has {len(encoder.attend)} entries for {encoder.layers} layers; it"
             " takes one for all, or one a layer"
         )
-    if encoder.relaxed and not encoder.window:
+    if isinstance(encoder, SelfAttention) and encoder.relaxed and not encoder.window:
         raise ConfigError("encoder.relaxed is for an encoder.window; there is none")
-    if encoder.window and encoder.kind not in ("selfatt", "factored"):
-        raise ConfigError("encoder.window is for encoder.kind=selfatt or factored")
 
 
 def what_it_reads(inputs: Inputs) -> list[str]:

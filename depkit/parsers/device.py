@@ -1,6 +1,11 @@
-"""Devices: which there are, and the precision and the memory that they have."""
+"""Devices: which there are, their precision and memory, and copies from and to them."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
 import torch
+from torch import Tensor
 
 from depkit.parsers.config import ConfigError
 
@@ -63,3 +68,50 @@ def find_device(name: str = "auto") -> torch.device:
     except (RuntimeError, AssertionError) as error:
         raise ConfigError(f"no device {name!r} here: {str(error).splitlines()[0]}") from None
     return device
+
+
+def send(tensor: Tensor, device: torch.device) -> Tensor:
+    """A tensor of the host on the device; a GPU is not waited for."""
+    if device.type != "cuda":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
+
+
+@dataclass(frozen=True)
+class Arriving:
+    """Tensors on their way to the host; event: when they are there, None where they are already."""
+
+    tensors: dict[str, Tensor]
+    event: torch.cuda.Event | None
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All of them; waits for them."""
+        if self.event is not None:
+            self.event.synchronize()
+        return {name: each.numpy() for name, each in self.tensors.items()}
+
+
+def fetch(tensors: Mapping[str, Tensor]) -> Arriving:
+    """Queue copies of tensors of one device to the host; a GPU is not waited for."""
+    devices = {each.device for each in tensors.values() if each.is_cuda}
+    if not devices:
+        return Arriving({name: each.cpu() for name, each in tensors.items()}, None)
+    copies = {
+        # only into pinned memory is a copy not waited for
+        name: torch.empty(each.shape, dtype=each.dtype, pin_memory=True).copy_(
+            each, non_blocking=True
+        )
+        for name, each in tensors.items()
+    }
+    # of the tensors' device, which need not be the current one
+    return Arriving(copies, torch.cuda.current_stream(devices.pop()).record_event())
+
+
+def best_values(scores: Tensor) -> Tensor:
+    """The number of the best value, the first of equals: [..., value] -> [...].
+
+    On a CPU torch's own argmax takes several times as long as numpy's.
+    """
+    if scores.device.type == "cpu":
+        return torch.from_numpy(scores.numpy().argmax(-1))
+    return scores.argmax(-1)

@@ -9,6 +9,7 @@ import json
 import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,16 @@ from depkit.parsers.config import (
     Calibration,
     ConfigError,
     Context,
+    EnsembleConfig,
     ParserConfig,
     at_test_time,
     from_dict,
     to_toml,
 )
 from depkit.parsers.device import best_precision, find_device, named_precision
-from depkit.parsers.graph.ensemble import EnsembleConfig, EnsembleError, combine
-from depkit.parsers.graph.network import BiaffineNetwork
+from depkit.parsers.ensembles import combine
+from depkit.parsers.families import family_of, parser_config, parser_fields
+from depkit.parsers.family import CombinationError
 from depkit.parsers.inputs.transformer import (
     Transformer,
     TransformerError,
@@ -76,6 +79,16 @@ def find_model(name: PathLike) -> Path:
     raise ModelError(f"no model {str(name)!r}: no such directory; bundled models: {bundled}")
 
 
+def model_files(directory: Path) -> list[Path]:
+    """The files that a model is made of, an ensemble's members' too; others may stand beside."""
+    files = [directory / name for name in (CONFIG, VOCABULARY, WEIGHTS, CARD, TOKENIZER, ENSEMBLE)]
+    files += sorted((directory / TRANSFORMER).glob("*"))
+    if (directory / ENSEMBLE).is_file():
+        members = read_ensemble(directory).members
+        files += chain.from_iterable(model_files(directory / name) for name in members)
+    return [path for path in files if path.is_file()]
+
+
 def load(
     model: PathLike = DEFAULT,
     device: str = "auto",
@@ -99,7 +112,7 @@ def load(
     vocabulary = read_vocabulary(path)
     transformer = find_transformer(path, config.inputs.context)
     with no_initial_weights():
-        network = BiaffineNetwork(config, vocabulary, transformer)
+        network = family_of(config).network(config, vocabulary, transformer)
     put_weights(network, path / WEIGHTS)
     place = find_device(device)
     if threads:
@@ -113,28 +126,16 @@ def load(
             raise ValueError(
                 "int8 is for parsers with a BiLSTM, on CPUs whose torch has x86 kernels"
             )
-        for part in (network.encoder, *network.mlps()):
+        for part in network.prediction_parts():
             quantize(part)
         precision = "float32"  # of all the rest
     dtype = named_precision(precision, place)
     if place.type == "cpu":
-        keep_products_in(dtype, network)
-    return Parser(
+        network.keep_products_in(dtype)
+    return family_of(config).parser(
         config, vocabulary, network, place, dtype, threads or torch.get_num_threads(),
         read_tokenizer(path, place, dtype),
     )  # fmt: skip
-
-
-def keep_products_in(dtype: torch.dtype, network: BiaffineNetwork) -> None:
-    """Keep the weights of matrix products in the precision that they are computed in, rather than
-    have them converted for every batch; for prediction only."""
-    for part in (network.encoder, *network.mlps()):
-        for module in part.modules():
-            if isinstance(module, nn.Linear | nn.LSTM):
-                module.to(dtype)
-    if network.tree:
-        network.arc.to(dtype)
-        network.label.to(dtype)
 
 
 def _load_ensemble(
@@ -149,7 +150,7 @@ def _load_ensemble(
     members = [load(path / name, device, precision, threads, settings) for name in config.members]
     try:
         parser = combine(members, config.mean, config.calibration)
-    except EnsembleError as error:
+    except CombinationError as error:
         raise ModelError(f"{path}: {error}") from None
     tokenizer = read_tokenizer(path, parser.device, parser.precision)
     return replace(parser, tokenizer=tokenizer or parser.tokenizer)
@@ -175,8 +176,8 @@ def read_ensemble(directory: Path) -> EnsembleConfig:
 
 def write_ensemble(directory: Path, config: EnsembleConfig) -> None:
     """ensemble.toml, atomically; the members stand in their directories already."""
-    version = f"format_version = {FORMAT_VERSION}\n"
-    write_text(directory, ENSEMBLE, version + to_toml(config))
+    tables = {"format_version": FORMAT_VERSION} | dataclasses.asdict(config)
+    write_text(directory, ENSEMBLE, to_toml(tables))
 
 
 def find_transformer(directory: Path, context: Context) -> Transformer | None:
@@ -210,8 +211,8 @@ def read_config(directory: Path) -> tuple[ParserConfig, dict]:
     try:
         tables = tomllib.loads(text)
         _check_version(directory / CONFIG, tables)
-        known = [field.name for field in dataclasses.fields(ParserConfig)]
-        return from_dict(ParserConfig, {k: v for k, v in tables.items() if k in known}), tables
+        known = parser_fields()
+        return parser_config({k: v for k, v in tables.items() if k in known}), tables
     except (tomllib.TOMLDecodeError, ConfigError) as error:
         raise ModelError(f"{directory / CONFIG}: {error}") from None
 
@@ -248,7 +249,7 @@ def _text(directory: Path, name: str) -> str:
         raise ModelError(f"{directory / name}: damaged: {error}") from None
 
 
-def put_weights(network: BiaffineNetwork, path: Path) -> None:
+def put_weights(network: nn.Module, path: Path) -> None:
     """Load weights into a network of the same shape. Raises ModelError if they do not fit."""
     if not path.is_file():
         raise ModelError(f"{path.parent} is not a model: it has no {path.name}")
@@ -269,18 +270,24 @@ def write_text(directory: Path, name: str, text: str) -> None:
 
 def write_description(
     directory: Path,
-    recipe: ParserConfig,
+    tables: dict[str, Any],
     vocabulary: Vocabulary,
     transformer: Transformer | None = None,
 ) -> None:
-    """config.toml, vocab.json and, where one is trained, what the transformer is; what `recipe`
-    holds beyond the parser goes along."""
-    if transformer and recipe.inputs.context.tune:
+    """config.toml, vocab.json and, where one is trained, what the transformer is.
+
+    tables: the parser's configuration, and how it is trained.
+    """
+    if transformer and tables["inputs"]["context"]["tune"]:
         save_description(transformer, directory / TRANSFORMER)
-    version = f"format_version = {FORMAT_VERSION}\n"
-    write_text(directory, CONFIG, version + to_toml(recipe))
+    write_config(directory, tables)
     json_text = json.dumps(vocabulary.to_json(), ensure_ascii=False, indent=0)
     write_text(directory, VOCABULARY, json_text)
+
+
+def write_config(directory: Path, tables: dict[str, Any]) -> None:
+    """config.toml."""
+    write_text(directory, CONFIG, to_toml({"format_version": FORMAT_VERSION} | tables))
 
 
 def write_calibration(directory: Path, calibration: Calibration) -> None:
@@ -289,8 +296,7 @@ def write_calibration(directory: Path, calibration: Calibration) -> None:
         write_ensemble(directory, replace(read_ensemble(directory), calibration=calibration))
         return
     _, tables = read_config(directory)
-    tables["calibration"] = dataclasses.asdict(calibration)
-    write_text(directory, CONFIG, to_toml(tables))
+    write_config(directory, tables | {"calibration": dataclasses.asdict(calibration)})
 
 
 def write_weights(directory: Path, network: nn.Module, storage: str = "float32") -> None:

@@ -13,24 +13,24 @@ import torch
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.device import out_of_memory
-from depkit.parsers.inputs.batches import layout, length_batches
+from depkit.parsers.inputs.batches import Batches, layout, length_batches
 
 FIRST_WINDOW = 1_000  # words read before the first batch is computed
 GROWTH = 8  # the larger a window is, the more alike the lengths in a batch are
-WINDOW = 40_000  # the largest
+WINDOW = 40_000  # the largest, unless a batch is so large that few fit in
 
-# sentences and their contextual vectors, if any, laid out for the network
-Prepare = Callable[[Sequence[Sentence], Sequence[np.ndarray]], Any]
+# Sentences and their contextual vectors, if any, laid out for the network
+Prepare = Callable[[Sequence[Sentence], Sequence[np.ndarray]], Batches]
 T = TypeVar("T")
-# what is prepared, the numbers of a batch's sentences, and these -> a result for each
-Analyse = Callable[[Any, np.ndarray, Sequence[Sentence]], Sequence[T]]
+# A batch and its sentences -> a result for each
+Compute = Callable[[Any, Sequence[Sentence]], Sequence[T]]
 
 
-def over_windows(
+def map_batches(
     sentences: Iterable[Sentence],
     context: Iterable[np.ndarray] | None,
     prepare: Prepare,
-    analyse: Analyse[T],
+    compute: Compute[T],
     batch_tokens: int,
     workers: int,
 ) -> Iterator[T]:
@@ -46,7 +46,7 @@ def over_windows(
     pairs: Iterable[tuple[Sentence, np.ndarray | None]] = (
         zip(sentences, context, strict=True) if context else zip(sentences, repeat(None))
     )
-    results = _in_order(pairs, prepare, analyse, batch_tokens, workers)
+    results = _in_order(pairs, prepare, compute, batch_tokens, workers)
     if workers == 1:
         yield from results
         return
@@ -66,11 +66,11 @@ def over_windows(
 def _in_order(
     pairs: Iterable[tuple[Sentence, np.ndarray | None]],
     prepare: Prepare,
-    analyse: Analyse[T],
+    compute: Compute[T],
     batch_tokens: int,
     workers: int,
 ) -> Generator[T, None, None]:
-    """As `over_windows`, on as many of torch's own threads as there are."""
+    """As `map_batches`, on as many of torch's own threads as there are."""
     read: list[Sentence] = []
     vectors: list[np.ndarray] = []
     words, limit = 0, FIRST_WINDOW
@@ -81,7 +81,7 @@ def _in_order(
 
         def begin() -> None:
             prepared = prepare(read, vectors)
-            begun.append(_Window(read, prepared, analyse, batch_tokens, executor, slots))
+            begun.append(_Window(read, prepared, compute, batch_tokens, executor, slots))
 
         while True:
             try:
@@ -102,7 +102,7 @@ def _in_order(
                 while len(begun) > (workers > 1 and limit > FIRST_WINDOW):
                     yield from begun.popleft().results()
                 read, vectors = [], []
-                words, limit = 0, min(GROWTH * limit, WINDOW)
+                words, limit = 0, min(GROWTH * limit, max(WINDOW, GROWTH * batch_tokens))
         if read:
             begin()
         while begun:
@@ -117,8 +117,8 @@ class _Window(Generic[T]):
     def __init__(
         self,
         sentences: Sequence[Sentence],
-        prepared: Any,
-        analyse: Analyse[T],
+        prepared: Batches,
+        compute: Compute[T],
         batch_tokens: int,
         executor: Executor,
         slots: "_Slots",
@@ -129,7 +129,7 @@ class _Window(Generic[T]):
         sizes, _ = layout(sentences)
         # the largest first, so that no worker is left with one at the end
         self.batches = [
-            executor.submit(self._compute, prepared, analyse, numbers)
+            executor.submit(self._compute, prepared, compute, numbers)
             for numbers in length_batches(sizes, batch_tokens, filled=True)[::-1]
         ]
 
@@ -142,29 +142,29 @@ class _Window(Generic[T]):
             batch.result()
         return (self.found[number] for number in range(len(self.sentences)))
 
-    def _compute(self, prepared: Any, analyse: Analyse[T], numbers: np.ndarray) -> None:
+    def _compute(self, prepared: Batches, compute: Compute[T], numbers: np.ndarray) -> None:
         """One batch; if it does not fit in memory, its halves, and a sentence on its own."""
         batch = [self.sentences[number] for number in numbers.tolist()]
         try:
             with self.slots.one():
-                results = analyse(prepared, numbers, batch)
+                results = compute(prepared.batch(numbers), batch)
         except (RuntimeError, MemoryError) as error:
             if not out_of_memory(error):
                 raise
             if len(batch) > 1:
                 middle = len(numbers) // 2
-                self._compute(prepared, analyse, numbers[:middle])
-                self._compute(prepared, analyse, numbers[middle:])
+                self._compute(prepared, compute, numbers[:middle])
+                self._compute(prepared, compute, numbers[middle:])
                 return
-            results = self._alone(prepared, analyse, numbers)
+            results = self._alone(prepared, compute, numbers)
         self.found.update(zip(numbers.tolist(), results, strict=True))
 
-    def _alone(self, prepared: Any, analyse: Analyse[T], numbers: np.ndarray) -> Sequence[T]:
+    def _alone(self, prepared: Batches, compute: Compute[T], numbers: np.ndarray) -> Sequence[T]:
         """A sentence while nothing else is computed."""
         sentence = self.sentences[int(numbers[0])]
         try:
             with self.slots.all():
-                return analyse(prepared, numbers, [sentence])
+                return compute(prepared.batch(numbers), [sentence])
         except (RuntimeError, MemoryError) as error:
             if not out_of_memory(error):
                 raise

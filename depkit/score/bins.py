@@ -13,14 +13,13 @@ _RANGE = re.compile(r"(-?\d+)?(-|\.\.)?(-?\d+)?")
 
 @dataclass(frozen=True)
 class Bins:
-    """Ranges of numbers, both ends included, and how they are called.
+    """Ranges of numbers, both ends included, and their names.
 
     `root` comes first; numbers in no range are `other`, and words without a number `none`.
     """
 
-    lows: tuple[int, ...]
-    highs: tuple[int, ...]
-    names: tuple[str, ...]
+    ends: list[tuple[int, int]]
+    names: list[str]
 
     @property
     def labels(self) -> list[str]:
@@ -30,7 +29,7 @@ class Bins:
     def codes(self, values: np.ndarray) -> np.ndarray:
         """[word] the bin of each value, an index into `labels`."""
         code = np.full(values.shape, len(self.names) + 1)
-        for i, (low, high) in enumerate(zip(self.lows, self.highs, strict=True), start=1):
+        for i, (low, high) in enumerate(self.ends, start=1):
             code[(values >= low) & (values <= high)] = i
         code[values == ROOT] = 0
         code[values == NONE] = len(self.names) + 2
@@ -44,10 +43,9 @@ def parse_bins(text: str) -> Bins:
     `7-`, `7..` or `..-7`. Raises ValueError for what does not read, for a range whose end comes
     before its beginning, and for bins that overlap.
     """
-    lows: list[int] = []
-    highs: list[int] = []
-    names: list[str] = []
-    for name in (part.strip() for part in text.split(",")):
+    ends: list[tuple[int, int]] = []
+    names = [part.strip() for part in text.split(",")]
+    for name in names:
         match = _RANGE.fullmatch(name)
         if not match or not (match[1] or (match[3] and match[2] == "..")):
             raise ValueError(f"'{name}' in bins '{text}' is no bin: 4, 5-6, 7- and ..-7 are")
@@ -55,17 +53,14 @@ def parse_bins(text: str) -> Bins:
         high = int(match[3]) if match[3] else 2**31 if match[2] else low
         if high < low:
             raise ValueError(f"bin '{name}' ends before it begins")
-        if any(low <= other_high and other_low <= high
-               for other_low, other_high in zip(lows, highs, strict=True)):  # fmt: skip
+        if any(low <= other_high and other_low <= high for other_low, other_high in ends):
             raise ValueError(f"bin '{name}' overlaps one before it in '{text}'")
-        lows.append(low)
-        highs.append(high)
-        names.append(name)
-    return Bins(tuple(lows), tuple(highs), tuple(names))
+        ends.append((low, high))
+    return Bins(ends, names)
 
 
 def each(*values: np.ndarray) -> Bins:
     """A bin for every number that occurs."""
     found = np.unique(np.concatenate(values))
-    numbers = tuple(found[found > ROOT].tolist())
-    return Bins(numbers, numbers, tuple(map(str, numbers)))
+    numbers = found[found > ROOT].tolist()
+    return Bins([(number, number) for number in numbers], list(map(str, numbers)))

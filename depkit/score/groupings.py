@@ -47,21 +47,21 @@ class Grouping:
 
 
 def _distance(words: Comparison, which: Words) -> np.ndarray:
-    return _of_heads(which, np.abs(which.head - words.number))
+    return np.where(which.head > 0, np.abs(which.head - words.number), _no_arc(which.head))
 
 
 def _signed_distance(words: Comparison, which: Words) -> np.ndarray:
-    return _of_heads(which, which.head - words.number)
+    return np.where(which.head > 0, which.head - words.number, _no_arc(which.head))
 
 
-def _of_heads(which: Words, values: np.ndarray) -> np.ndarray:
-    """Values of arcs between words; the others are ROOT or NONE."""
-    return np.where(which.head > 0, values, np.where(which.head == 0, ROOT, NONE))
+def _no_arc(head: np.ndarray) -> np.ndarray:
+    """ROOT where the head (or the depth) is 0, else NONE."""
+    return np.where(head == 0, ROOT, NONE)
 
 
 def _depth(words: Comparison, which: Words) -> np.ndarray:
     depth = structure.depths(which.head, words.starts)
-    return np.where(depth > 0, depth, np.where(depth == 0, ROOT, NONE))
+    return np.where(depth > 0, depth, _no_arc(depth))
 
 
 def _branching(words: Comparison, which: Words) -> np.ndarray:
@@ -74,14 +74,6 @@ def _siblings(words: Comparison, which: Words) -> np.ndarray:
     others = structure.dependents(which.head, words.starts)[parent] - 1
     roots = words.sums(which.head == 0)[words.sentence] - 1
     return np.where(which.head > 0, others, np.where(which.head == 0, roots, NONE))
-
-
-def _length(words: Comparison, which: Words) -> np.ndarray:
-    return words.lengths[words.sentence]
-
-
-def _position(words: Comparison, which: Words) -> np.ndarray:
-    return words.number
 
 
 def _frequency(words: Comparison, which: Words) -> np.ndarray:
@@ -107,29 +99,15 @@ def _projectivity(words: Comparison, which: Words) -> Groups:
     return _single(np.where(which.head < 0, 2, crossing), ("projective", "non-projective", "none"))
 
 
-def _deprel(words: Comparison, which: Words) -> Groups:
-    return _column(words, which, "deprel")
+def _column(column: str, part: Callable[[str], str] = str) -> Callable[[Comparison, Words], Groups]:
+    """Groups by the values of a column, or by a part of them."""
 
+    def groups(words: Comparison, which: Words) -> Groups:
+        parts = [part(value) for value in words.values[column]]
+        place = {label: i for i, label in enumerate(dict.fromkeys(parts))}
+        return _single(np.array([place[x] for x in parts])[which.code[column]], list(place))
 
-def _deprel_base(words: Comparison, which: Words) -> Groups:
-    return _column(words, which, "deprel", base)
-
-
-def _upos(words: Comparison, which: Words) -> Groups:
-    return _column(words, words.gold, "upos")
-
-
-def _xpos(words: Comparison, which: Words) -> Groups:
-    return _column(words, words.gold, "xpos")
-
-
-def _column(
-    words: Comparison, which: Words, column: str, part: Callable[[str], str] = str
-) -> Groups:
-    """Groups by value, or by a part of it."""
-    parts = [part(value) for value in words.values[column]]
-    place = {label: i for i, label in enumerate(dict.fromkeys(parts))}
-    return _single(np.array([place[value] for value in parts])[which.code[column]], list(place))
+    return groups
 
 
 def _feats(words: Comparison, which: Words) -> Groups:
@@ -150,8 +128,6 @@ def _single(code: np.ndarray, labels: Sequence[str]) -> Groups:
     return Groups(code, np.arange(len(code)), labels)
 
 
-_TENS = "1-9,10-19,20-29,30-39,40-49,50-"
-
 GROUPINGS = {
     "distance": Grouping("|head - dependent|", _distance, "1,2,3,4,5,6,7,8,9,10-"),
     "signed-distance": Grouping(
@@ -164,18 +140,26 @@ GROUPINGS = {
     "projectivity": Grouping(
         "whether the head dominates all words between", groups=_projectivity
     ),
-    "deprel": Grouping("relation", groups=_deprel, columns=("deprel",), ranked=True),
+    "deprel": Grouping("relation", groups=_column("deprel"), columns=("deprel",), ranked=True),
     "base-deprel": Grouping(
-        "relation without subtype", groups=_deprel_base, columns=("deprel",), ranked=True
+        "relation without subtype", groups=_column("deprel", base), columns=("deprel",), ranked=True
     ),
-    "upos": Grouping("gold UPOS", groups=_upos, arcs=False, columns=("upos",), ranked=True),
-    "xpos": Grouping("gold XPOS", groups=_xpos, arcs=False, columns=("xpos",), ranked=True),
+    "upos": Grouping(
+        "gold UPOS", groups=_column("upos"), arcs=False, columns=("upos",), ranked=True
+    ),
+    "xpos": Grouping(
+        "gold XPOS", groups=_column("xpos"), arcs=False, columns=("xpos",), ranked=True
+    ),
     "feats": Grouping(
         "each gold feature", groups=_feats, arcs=False, columns=("feats",), ranked=True
     ),
-    "length": Grouping("words in the sentence", _length, _TENS, arcs=False),
+    "length": Grouping(
+        "words in the sentence", lambda words, _: words.lengths[words.sentence],
+        "1-9,10-19,20-29,30-39,40-49,50-", arcs=False,
+    ),
     "position": Grouping(
-        "number in the sentence", _position, "1,2,3-5,6-10,11-20,21-", arcs=False
+        "number in the sentence", lambda words, _: words.number, "1,2,3-5,6-10,11-20,21-",
+        arcs=False,
     ),
     "frequency": Grouping(
         "occurrences of the form in --train FILE", _frequency, "0,1,2,3-5,6-10,11-100,101-",

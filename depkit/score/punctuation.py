@@ -36,10 +36,6 @@ def is_punct_relation(deprel: str) -> bool:
     return base(deprel).lower() == "punct"
 
 
-def _nothing(deprel: str) -> bool:
-    return False
-
-
 def _tagged(name: str, tags: tuple[str, ...], column: str = "xpos") -> Policy:
     return Policy(name, column, frozenset(tags).__contains__)
 
@@ -47,7 +43,7 @@ def _tagged(name: str, tags: tuple[str, ...], column: str = "xpos") -> Policy:
 POLICIES = {
     policy.name: policy
     for policy in (
-        Policy("keep", "deprel", _nothing),
+        _tagged("keep", (), "deprel"),
         _tagged("ptb", PTB_TAGS),
         _tagged("ptb7", (*PTB_TAGS, "-LRB-", "-RRB-")),
         _tagged("ctb", ("PU",)),

@@ -55,8 +55,7 @@ def rows(analysis: Analysis, options: Options) -> list[dict[str, Any]]:
         for i, name in enumerate(names):
             row: dict[str, Any] = {"system": name, "by": by, "metric": analysis.view.metric}
             row["bin"] = analysis.labels[b]
-            row |= zip(COUNTS, analysis.totals[i, b].tolist(), strict=True)
-            row |= zip(("precision", "recall", "f1"), map(_defined, scores[i, b]), strict=True)
+            row |= _counts_and_scores(analysis.totals[i, b], scores[i, b])
             if options.confidence:
                 row |= zip(("f1_low", "f1_high"), map(_defined, bands[i][:, place]), strict=True)
             baseline, gain = scores[0, b, 2], gains[i, b]
@@ -78,13 +77,18 @@ def total_rows(analysis: Analysis) -> list[dict[str, Any]]:
     if len(analysis.gold.word) > analysis.data.words.size:
         return []
     totals = analysis.totals.sum(axis=1)  # [system, count]
-    found = []
-    for system, counts in zip(analysis.data.words.systems, totals, strict=True):
-        row: dict[str, Any] = {"system": system.name, "bin": "all"}
-        row |= zip(COUNTS, counts.tolist(), strict=True)
-        scores = map(_defined, precision_recall_f1(counts))
-        found.append(row | dict(zip(("precision", "recall", "f1"), scores, strict=True)))
-    return found
+    return [
+        {"system": system.name, "bin": "all", **_counts_and_scores(counts, scores)}
+        for system, counts, scores in zip(
+            analysis.data.words.systems, totals, precision_recall_f1(totals), strict=True
+        )
+    ]
+
+
+def _counts_and_scores(counts: np.ndarray, scores: np.ndarray) -> dict[str, Any]:
+    """counts: [count] as in COUNTS; scores: [3] precision, recall and F1."""
+    names = (*COUNTS, "precision", "recall", "f1")
+    return dict(zip(names, (*counts.tolist(), *map(_defined, scores)), strict=True))
 
 
 def _defined(value: float) -> float | None:

@@ -34,10 +34,9 @@ def depths(head: np.ndarray, starts: np.ndarray) -> np.ndarray:
 def reaches_cycle(head: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """[word] bool: whether a word's chain of heads runs into a cycle."""
     above = parents(head, starts)
-    size = len(head)
     for _ in range(int(np.diff(starts).max(initial=0)).bit_length()):
         above = above[above]
-    return np.asarray(above[:size] < size)
+    return np.asarray(above[:-2] < len(head))
 
 
 def dependents(head: np.ndarray, starts: np.ndarray) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from depkit.parsers.config import what_it_reads
+from depkit.parsers.config import Encoder, what_it_reads
+from depkit.parsers.families import family_of
 from depkit.parsers.model_directory import CARD, TOKENIZER, tokenizer_notes, write_text
 from depkit.training.checkpoint import State
 from depkit.training.progress import clock
@@ -21,27 +22,26 @@ def write_card(
     """README.md of a model directory; train, dev: numbers of sentences; calibrated: what came of
     it, for a parser; teacher: what a student learnt from beside the treebank, in words."""
     scores = tokenizer_notes(directory).get("scores")
+    family, parser = family_of(recipe.parser), recipe.parser
     raw = "none: it reads lines, tokens and CoNLL files, no running text"
     if (directory / TOKENIZER).exists():
         raw = "yes"
     if scores:
         raw = ", ".join(f"{name} {score:.2f}" for name, score in scores.items()) + " (dev F1)"
     about = f"\n{recipe.about}\n" if recipe.about else ""
-    text = f"""# A depkit {"parser" if recipe.scorer.tree else "tagger"}
+    text = f"""# A depkit {family.noun}
 {about}
-- Encoder: {_encoder(recipe)}
-- Reads: {", ".join(what_it_reads(recipe.inputs))}
-- Predicts: {"heads, relations; " * recipe.scorer.tree}columns: \
-{", ".join(recipe.scorer.predict) or "none"}
+- Encoder: {_encoder(parser.encoder)}
+- Reads: {", ".join(what_it_reads(parser.inputs))}
+{"".join(map(_as_item, family.describe(parser)))}\
 - Tokenizer: {raw}
-{f"- Root: {recipe.decoder.root}" if recipe.scorer.tree else "- A tagger: it predicts no trees"}
 - Trained on {train} sentences for {state.epoch} epochs ({state.update} updates, \
 {clock(state.seconds)}), seed {state.seed}
 - Chosen by dev {recipe.training.select}: {state.best:.2f} after epoch {state.best_epoch}, \
 on {dev} sentences, all words scored
 {_as_item(teacher)}{_as_item(calibrated)}
 The recipe is config.toml. \
-{"Parse with `depkit parse" if recipe.scorer.tree else "Tag with `depkit tag"} --model DIR`.
+{family.command.capitalize()} with `depkit {family.command} --model DIR`.
 """
     write_text(directory, CARD, text)
 
@@ -72,7 +72,7 @@ def write_ensemble_card(
 |---|---|
 {rows}
 
-`depkit {"parse" if recipe.scorer.tree else "tag"} --model DIR` loads all; each is a model, too.
+`depkit {family_of(recipe.parser).command} --model DIR` loads all; each is a model, too.
 """
     write_text(directory, CARD, text)
 
@@ -82,7 +82,6 @@ def _as_item(text: str) -> str:
     return f"- {text[0].upper()}{text[1:]}\n" if text else ""
 
 
-def _encoder(recipe: Recipe) -> str:
-    if recipe.encoder.kind == "none":
-        return "none of its own"
-    return f"{recipe.encoder.kind}, {recipe.encoder.layers} layers"
+def _encoder(encoder: Encoder) -> str:
+    layers = getattr(encoder, "layers", 0)
+    return f"{encoder.kind}, {layers} layers" if layers else "none of its own"

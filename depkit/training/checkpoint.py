@@ -2,8 +2,11 @@
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -59,10 +62,8 @@ def save_state(directory: Path, state: State, network: nn.Module, optimizer: obj
             raise OSError(f"{directory / LAST}: cannot be written: {error}") from None
 
 
-def load_state(
-    directory: Path, fingerprint: str, seed: int, network: nn.Module, optimizer: torch.optim.Adam
-) -> State | None:
-    """Put the checkpoint's weights and moments in place; None if there is no checkpoint yet.
+def read_state(directory: Path, fingerprint: str, seed: int) -> State | None:
+    """The state of a run; None if there is no checkpoint yet.
 
     Raises ResumeError if it is damaged or of other data, another recipe or another seed.
     """
@@ -73,30 +74,45 @@ def load_state(
                 f"{directory} has a model but no {LAST} to go on from; train into another directory"
             )
         return None
-    try:
-        with safe_open(path, framework="pt") as file:
-            state = State(**json.loads(file.metadata()["state"]))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
-    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ResumeError(f"{path}: damaged: {error}") from None
+    with _opened(path) as file:
+        state = State(**json.loads(file.metadata()["state"]))
     if (state.fingerprint, state.seed) != (fingerprint, seed):
         raise ResumeError(
             f"{path} was written with other data, another recipe, --init or seed;"
             " resume with the same ones, or train into another directory"
         )
-    prefix = "network."
-    weights = {
-        name.removeprefix(prefix): each for name, each in tensors.items() if prefix in name[:8]
-    }
-    now = network.state_dict()
-    network.load_state_dict({name: now[name] for name in _fixed(network)} | weights)
-    parameters = dict(network.named_parameters())
-    for name, each in tensors.items():
-        if name.startswith("optimizer."):
-            parameter, _, part = name.removeprefix("optimizer.").rpartition(".")
-            device = parameters[parameter].device
-            optimizer.state[parameters[parameter]][part] = each.to(device)
     return state
+
+
+def load_state(directory: Path, network: nn.Module, optimizer: torch.optim.Adam) -> None:
+    """Put a checkpoint's weights and moments into a network and its optimizer.
+
+    Raises ResumeError if it is damaged.
+    """
+    with _opened(directory / LAST) as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}
+        now = network.state_dict()
+        weights = {
+            name: tensors.get(f"network.{name}", weight)  # what is not trained is not kept
+            for name, weight in now.items()
+        }
+        network.load_state_dict(weights)
+        parameters = dict(network.named_parameters())
+        for name, each in tensors.items():
+            if name.startswith("optimizer."):
+                parameter, _, part = name.removeprefix("optimizer.").rpartition(".")
+                device = parameters[parameter].device
+                optimizer.state[parameters[parameter]][part] = each.to(device)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """A checkpoint. Raises ResumeError if it is damaged."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            yield file
+    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ResumeError(f"{path}: damaged: {error}") from None
 
 
 def sweep(directory: Path) -> None:

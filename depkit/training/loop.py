@@ -1,6 +1,5 @@
 """The training loop: one can read it from top to bottom."""
 
-import hashlib
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -10,32 +9,24 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
+from depkit.corpus.digest import digest
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser
-from depkit.parsers.config import Calibration
 from depkit.parsers.device import mixed, named_precision, out_of_memory
-from depkit.parsers.graph.network import BiaffineNetwork
+from depkit.parsers.families import family_of
 from depkit.parsers.inputs.batches import (
-    Dataset,
+    Examples,
     Laid,
-    encode,
     layout,
     length_batches,
-    make_batch,
     sentence_vectors,
 )
-from depkit.parsers.inputs.vocabulary import (
-    SPECIAL,
-    Table,
-    Vocabulary,
-    build_vocabulary,
-    extended,
-)  # fmt: skip
-from depkit.parsers.model_directory import write_calibration, write_description, write_weights
-from depkit.score.attachment import evaluate
-from depkit.training.checkpoint import State, load_state, save_state, sweep
+from depkit.parsers.inputs.vocabulary import SPECIAL, Table, Vocabulary, extended
+from depkit.parsers.model_directory import CARD, write_config, write_description, write_weights
+from depkit.parsers.network import ParserNetwork
+from depkit.training.checkpoint import State, load_state, read_state, save_state, sweep
 from depkit.training.data import fingerprint
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe
@@ -51,12 +42,12 @@ class TrainingError(ValueError):
 class Feed:
     """What each epoch is trained on, by its number from 0, where that is not the treebank as it is.
 
-    sizes: [sentences] of an epoch, as in a Dataset; data: the epoch's, always the same for the
-    same number; key: a digest of what the recipe and the treebank don't tell.
+    sizes: of an epoch's examples; data: the epoch's examples, always the same for the same number;
+    key: a digest of what the recipe and the treebank don't tell.
     """
 
     sizes: Callable[[int], np.ndarray]
-    data: Callable[[int], Dataset]
+    data: Callable[[int], Examples]
     key: str = ""
 
 
@@ -77,57 +68,65 @@ def train(
 ) -> State:
     """Train a parser; the model directory holds the best epoch's weights at any moment.
 
-    recipe: as `data.settle` leaves it. max_time: seconds, over all resumptions; a linear
+    recipe: as `data.resolve_auto` leaves it. max_time: seconds, over all resumptions; a linear
     schedule is then through when the time is. initial: a parser to start from; its vocabulary is
     extended by the new treebank's. sources: what the recipe reads beside the treebank, if anything.
     vocabulary: instead of that of the sentences; what these lack of it stays unknown, unless it is
     fed. feed: what to train on instead of the sentences alone.
-    On the CPU a resumed run ends with the same weights as one never interrupted.
-    Raises ResumeError, and TrainingError if the loss is no longer finite.
+    On the CPU a resumed run ends with the same weights as one never interrupted; one that is
+    through is only looked at. Raises ResumeError, and TrainingError if the loss is no longer
+    finite.
     """
-    training = recipe.training
+    config, training, family = recipe.parser, recipe.training, family_of(recipe.parser)
     progress = progress or Progress(directory, quiet=True)
     sources = sources or Sources()
-    torch.manual_seed(seed)
     shared = vocabulary is not None and feed is None
-    vocabulary = vocabulary or build_vocabulary(train_sentences, recipe)
+    vocabulary = vocabulary or family.vocabulary(train_sentences, config)
     if sources.vectors:
         vocabulary = replace(vocabulary, vectors=Table(SPECIAL + sources.vectors.words))
     if initial:
         vocabulary = extended(initial.vocabulary, vocabulary)
-    transformer = sources.transformer
-    if transformer and recipe.inputs.context.tune:  # another seed is to start from the same
-        transformer = replace(transformer, body=deepcopy(transformer.body))
-    network = BiaffineNetwork(recipe, vocabulary, transformer)
-    if sources.vectors and network.inputs.pretrained is not None:
-        table = scaled(sources.vectors, recipe.inputs.vectors.scale)
-        network.inputs.pretrained.weight.data = torch.from_numpy(table)
     key = fingerprint(recipe, train_sentences, dev_sentences) + sources.key
     key += vocabulary.digest() if shared else ""
     key += feed.key if feed else ""
     if initial:
-        key += put_smaller(network, initial.network)
+        key += digest_of_weights(initial.network)
+    found = read_state(directory, key, seed) if resume else None
+    if found and is_through(found, recipe, max_time):
+        return found
+
+    torch.manual_seed(seed)
+    transformer = sources.transformer
+    if transformer and config.inputs.context.tune:  # another seed is to start from the same
+        transformer = replace(transformer, body=deepcopy(transformer.body))
+    network = family.network(config, vocabulary, transformer)
+    if sources.vectors and network.inputs.pretrained is not None:
+        table = scaled(sources.vectors, config.inputs.vectors.scale)
+        network.inputs.pretrained.weight.data = torch.from_numpy(table)
+    if initial:
+        put_smaller(network, initial.network)
     network.to(device)
     precision = named_precision(training.precision, device)
-    parser = Parser(recipe, vocabulary, network, device, precision, torch.get_num_threads())
+    parser = family.parser(config, vocabulary, network, device, precision, torch.get_num_threads())
     optimizer = torch.optim.Adam(
         grouped(network, training), betas=(training.beta1, training.beta2),
         eps=training.epsilon, weight_decay=training.weight_decay, fused=device.type != "mps",
     )  # fmt: skip
 
     sweep(directory)
-    state = load_state(directory, key, seed, network, optimizer) if resume else None
-    if state is None:
-        state = State(key, seed)
-        write_description(directory, recipe, vocabulary, network.transformer)
+    (directory / CARD).unlink(missing_ok=True)  # it is of a training that was through
+    state = found or State(key, seed)
+    if found:
+        load_state(directory, network, optimizer)
+    else:
+        write_description(directory, recipe.tables(), vocabulary, network.transformer)
         save_state(directory, state, network, optimizer)  # so no model is ever without one
     progress.resume(state.epoch)
 
     if feed is None:
-        treebank = encode(
-            train_sentences, vocabulary, recipe, device,
-            context=sources.train, transformer=transformer,
-        )  # fmt: skip
+        treebank = family.examples(
+            train_sentences, vocabulary, config, device, sources.train, transformer
+        )
         feed = Feed(lambda epoch: treebank.sizes, lambda epoch: treebank)
     updates = updates_of(feed, recipe)
     if training.warmup >= updates:
@@ -137,15 +136,11 @@ def train(
         )
     began = time.monotonic() - state.seconds  # as if the run had never stopped
     saved = time.monotonic()
-    while not (
-        state.epoch >= training.epochs
-        or state.epoch - state.best_epoch >= training.patience
-        or state.seconds > max_time
-    ):
+    while not is_through(state, recipe, max_time):
         random = np.random.default_rng([seed, state.epoch])
         data = None  # so that two are never in memory
         data = feed.data(state.epoch)
-        network.inputs.counts = torch.bincount(data.word, minlength=len(vocabulary.words))
+        network.start_epoch(data.dataset)
         batches = length_batches(data.sizes, training.batch_tokens, random)
         network.train()
         total = torch.tensor(state.loss, device=device)
@@ -157,21 +152,21 @@ def train(
             for group in optimizer.param_groups:
                 group["lr"] = group["rate"] * rate_factor(training, state.update, done, updates)
             group_of_batches = batches[state.batch : state.batch + training.accumulate]
-            for sentences in group_of_batches:
-                batch = make_batch(data, sentences)
+            for numbers in group_of_batches:
+                batch = data.batch(numbers)
                 try:
                     with mixed(device, precision):
-                        loss = network.loss(batch) / len(group_of_batches)
+                        loss = network(batch) / len(group_of_batches)
                     loss.backward()
                 except (RuntimeError, MemoryError) as error:
                     if not out_of_memory(error):
                         raise
                     raise TrainingError(
-                        f"a batch of {len(batch.sizes)} sentences, {batch.word.shape[1]} words the"
-                        " longest, does not fit in memory; lower training.batch_tokens"
+                        f"a batch of {len(numbers)} sentences, {data.sizes[numbers].max()} words"
+                        " the longest, does not fit in memory; lower training.batch_tokens"
                     ) from error
                 total += loss.detach()
-                words += int(batch.sizes.sum()) - len(batch.sizes)
+                words += batch.words
             nn.utils.clip_grad_norm_(network.parameters(), training.clip)
             optimizer.step()
             optimizer.zero_grad()
@@ -195,13 +190,13 @@ def train(
         _check_finite(state.loss, network)
         speed = words / (time.monotonic() - epoch_began)
         if shared:
-            network.inputs.leave_unknown(data)
+            network.inputs.leave_unknown(data.dataset)
         scores = dev_scores(parser, dev_sentences, sources.dev)
         score = scores[training.select]
         better = score > state.best
         if better:
             write_weights(directory, network, training.storage)
-            write_calibration(directory, Calibration())  # what was measured was of other weights
+            write_config(directory, recipe.tables())  # a calibration was of other weights
             state.best, state.best_epoch = score, state.epoch + 1
         state.seconds = time.monotonic() - began
         mean = state.loss / -(-state.batch // training.accumulate)
@@ -211,14 +206,24 @@ def train(
         progress.epoch(
             {
                 "epoch": state.epoch, "update": state.update, "loss": mean,
-                "rate": optimizer.param_groups[0]["lr"], **scores,
+                "rate": optimizer.param_groups[0]["lr"],
                 "words_per_second": speed, "seconds": state.seconds, "left": max(0.0, left),
                 "best": better,
-            }
+            },
+            scores,
         )  # fmt: skip
         save_state(directory, state, network, optimizer)
         saved = time.monotonic()
     return state
+
+
+def is_through(state: State, recipe: Recipe, max_time: float = math.inf) -> bool:
+    """Whether a run has had all its epochs, its patience or its time."""
+    return (
+        state.epoch >= recipe.training.epochs
+        or state.epoch - state.best_epoch >= recipe.training.patience
+        or state.seconds > max_time
+    )
 
 
 def updates_of(feed: Feed, recipe: Recipe) -> int:
@@ -240,42 +245,36 @@ def updates_of(feed: Feed, recipe: Recipe) -> int:
 def dev_scores(
     parser: Parser, sentences: Sequence[Sentence], context: Laid | None
 ) -> dict[str, float]:
-    """UAS and LAS of a parser, or "tags" of a tagger, in percent.
+    """A parser's scores by the names of its family's metrics, in percent.
 
     context: the contextual vectors of the sentences, laid out as a Dataset.
     """
     vectors = None
     if context is not None:
         vectors = sentence_vectors(context, layout(sentences)[0])
-    if parser.config.scorer.tree:
-        tags = "predict" if parser.config.scorer.predict else "keep"
-        dev = evaluate(sentences, parser.parse(sentences, tags, context=vectors))
-        return {"UAS": dev.UAS, "LAS": dev.LAS}
-    right = words = 0
-    for gold, tagged in zip(sentences, parser.tag(sentences, context=vectors), strict=True):
-        for name in parser.config.scorer.predict:
-            right += sum(map(str.__eq__, getattr(gold, name), getattr(tagged, name)))
-            words += len(gold)
-    return {"tags": 100.0 * right / words}
+    predicted = parser.predict(sentences, vectors)
+    return family_of(parser.config).evaluate(parser.config, sentences, predicted)
 
 
-def put_smaller(network: nn.Module, smaller: nn.Module) -> str:
-    """Weights of a network whose tables are shorter, into one whose tables go on behind.
-
-    Returns a digest of the weights. What has no weight yet keeps its first one. Raises
-    ValueError for a network that has been made ready for prediction in another precision.
-    """
-    digest = hashlib.sha256()
-    old, new = smaller.state_dict(), network.state_dict()
-    if old.keys() != new.keys() or any(old[name].dtype != new[name].dtype for name in new):
+def digest_of_weights(network: ParserNetwork) -> str:
+    """A digest of a network that is kept in float32; raises ValueError for another."""
+    weights = network.state_dict().values()
+    low = (torch.bfloat16, torch.float16)
+    if any(not isinstance(each, Tensor) or each.dtype in low for each in weights):
         raise ValueError(
             "the initial parser is kept in int8 or bfloat16; load it with precision='float32'"
         )
+    return digest(*(each.cpu().numpy().data for each in weights))
+
+
+def put_smaller(network: ParserNetwork, smaller: ParserNetwork) -> None:
+    """Weights of a network whose tables are shorter, into one whose tables go on behind.
+
+    What has no weight yet keeps its first one.
+    """
+    old, new = smaller.state_dict(), network.state_dict()
     for name, weight in new.items():
-        part = old[name].float().cpu()
-        weight[tuple(slice(size) for size in part.shape)] = part
-        digest.update(part.numpy().tobytes())
-    return digest.hexdigest()[:16]
+        weight[tuple(slice(size) for size in old[name].shape)] = old[name].to(weight)
 
 
 def _check_finite(loss: float, network: nn.Module) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, TextIO
 
 LOG = "log.jsonl"
-SCORES = ("UAS", "LAS", "tags")
 
 
 class Progress:
@@ -63,15 +62,15 @@ class Progress:
         except OSError:  # nobody reads any more; that is no reason to stop training
             self.quiet, self.live = True, False
 
-    def epoch(self, record: dict[str, Any]) -> None:
-        """Log an epoch and say its figures."""
+    def epoch(self, record: dict[str, Any], scores: dict[str, float]) -> None:
+        """Log an epoch and say its figures; scores: of dev, by name."""
         with self.path.open("a", encoding="utf-8") as log:
-            log.write(json.dumps(record) + "\n")
+            log.write(json.dumps(record | scores) + "\n")
         star = " *" if record["best"] else ""
-        scores = " ".join(f"{name} {record[name]:.2f}" for name in SCORES if name in record)
+        told = " ".join(f"{name} {score:.2f}" for name, score in scores.items())
         self.say(
             f"{self.label}epoch {record['epoch']:>3}  loss {record['loss']:.3f}"
-            f"  dev {scores}"
+            f"  dev {told}"
             f"  {record['words_per_second']:,.0f} words/s"
             f"  {clock(record['seconds'])} gone, {clock(record['left'])} left{star}"
         )

@@ -1,14 +1,14 @@
 """A recipe: everything a training run is made of, as data read from TOML."""
 
+import dataclasses
 import math
 import tomllib
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
 from depkit.parsers.config import (
-    Calibration,
     ConfigError,
     ParserConfig,
     check_encoder,
@@ -16,6 +16,7 @@ from depkit.parsers.config import (
     nested,
     overlay,
 )
+from depkit.parsers.families import family_of, parser_config, parser_fields
 
 LEAST_TOKENS = 150
 
@@ -30,7 +31,8 @@ class Training:
     `decay_updates`, "linear" takes it to nothing at the last of `epochs`, "constant" leaves
     it. `context_rate`: that of a transformer's last layer, where it is trained, too; `layer_decay`
     multiplies it from each layer to the one below. `select`: the dev score that chooses the
-    epoch; "tags" is the mean accuracy of the predicted columns. `patience`: epochs without a
+    epoch, by default the family's first: LAS or UAS of trees, "tags" of a tagger, the mean accuracy
+    of the predicted columns. `patience`: epochs without a
     better dev score before stopping. `save_every`: seconds between checkpoints inside an epoch;
     there is one after every epoch anyway. `storage`: of the weights in the model directory.
     """
@@ -52,7 +54,7 @@ class Training:
     schedule: Literal["exponential", "linear", "constant"] = "linear"
     decay: float = 0.75
     decay_updates: int = 5000
-    select: Literal["LAS", "UAS", "tags"] = "LAS"
+    select: str = ""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     save_every: float = 300.0
     storage: Literal["float32", "float16"] = "float32"
@@ -84,13 +86,22 @@ class Distillation:
 
 
 @dataclass(frozen=True)
-class Recipe(ParserConfig):
-    """A parser's parts and how they are trained; `about` goes into the model card."""
+class Recipe:
+    """A parser's parts and how they are trained; `about` goes into the model card.
 
+    In TOML the parser's sections stand beside the others.
+    """
+
+    parser: ParserConfig
     about: str = ""
     training: Training = field(default_factory=Training)
     tokenizer: TokenizerTraining = field(default_factory=TokenizerTraining)
     distillation: Distillation = field(default_factory=Distillation)
+
+    def tables(self) -> dict[str, Any]:
+        """As nested tables, for TOML."""
+        tables = dataclasses.asdict(self)
+        return tables.pop("parser") | tables
 
 
 def recipe_names() -> list[str]:
@@ -102,28 +113,48 @@ def recipe_names() -> list[str]:
 
 
 def make_recipe(
-    name: str = "bilstm", file: str | None = None, settings: list[str] | None = None
+    name: str = "bilstm",
+    file: str | None = None,
+    settings: list[str] | None = None,
+    shared: bool = False,
 ) -> Recipe:
     """A shipped recipe, overlaid with a TOML file, overlaid with KEY=VALUE settings.
 
+    shared: they are for several recipes; those of another kind of encoder are left out.
     Raises ConfigError for an unknown name, key or value.
     """
     if name not in recipe_names():
         raise ConfigError(f"no recipe {name!r}; there are {', '.join(recipe_names())}")
     tables = _shipped(name)
+    given: dict[str, Any] = {}
     if file:
         try:
-            given = tomllib.loads(Path(file).read_text("utf-8"))
-            for name in ("format_version", "calibration"):  # a model's config.toml will do, too
-                given.pop(name, None)
-            overlay(tables, given)
+            overlay(given, tomllib.loads(Path(file).read_text("utf-8")))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ConfigError(f"{file}: {error}") from None
+        for key in ("format_version", "calibration"):  # a model's config.toml will do, too
+            given.pop(key, None)
     for setting in settings or []:
-        overlay(tables, nested(setting))
-    recipe = from_dict(Recipe, tables)
-    check_parts(recipe)
+        overlay(given, nested(setting))
+    if "calibration" in given:
+        raise ConfigError("calibration is measured when a training is through, and cannot be set")
+    overlay(tables, given)
+    recipe = from_tables(tables)
+    check_encoder(recipe.parser.encoder, {} if shared else given.get("encoder", {}))
+    check_recipe(recipe)
     return recipe
+
+
+def from_tables(tables: dict[str, Any]) -> Recipe:
+    """A recipe from nested tables. Raises ConfigError naming a key that is not known."""
+    own = {name: kind for name, kind in get_type_hints(Recipe).items() if name != "parser"}
+    known = parser_fields() | own.keys()
+    for key in tables:
+        if key not in known:
+            raise ConfigError(f"no setting {key!r}; here there are {', '.join(sorted(known))}")
+    parser = parser_config({key: value for key, value in tables.items() if key not in own})
+    rest = {key: value for key, value in tables.items() if key in own}
+    return replace(from_dict(Recipe, {"parser": {}} | rest), parser=parser)
 
 
 def _shipped(name: str) -> dict[str, Any]:
@@ -137,9 +168,10 @@ def _shipped(name: str) -> dict[str, Any]:
     return whole
 
 
-def check_parts(recipe: Recipe) -> None:
+def check_recipe(recipe: Recipe) -> None:
     """Raises ConfigError for settings that do not go together; widths may be still unknown."""
-    inputs, context = recipe.inputs, recipe.inputs.context
+    inputs, context = recipe.parser.inputs, recipe.parser.inputs.context
+    family = family_of(recipe.parser)
     pretrained = inputs.vectors.file or context.source != "none"
     if not (inputs.word or inputs.tag or inputs.char or pretrained):
         raise ConfigError(
@@ -152,33 +184,35 @@ def check_parts(recipe: Recipe) -> None:
         raise ConfigError("inputs.context.tune is for inputs.context.source=transformer")
     if context.source != "none" and context.layers == "single" and not context.top:
         raise ConfigError("inputs.context.top is 0; a single layer is 1 (the last) or more")
-    check_encoder(recipe.encoder)
-    if not recipe.scorer.tree and not recipe.scorer.predict:
-        raise ConfigError("nothing to predict: scorer.tree is false and scorer.predict empty")
-    if recipe.calibration != Calibration():
-        raise ConfigError("calibration is measured when a training is through, and cannot be set")
+    family.check(recipe.parser)
     if not math.isfinite(recipe.distillation.text):
         raise ConfigError("distillation.text is a number: words of text for one of the treebank")
     if recipe.distillation.weight > 1:
         raise ConfigError("distillation.weight is a share, from 0 to 1")
-    if (recipe.training.select == "tags") != (not recipe.scorer.tree):
-        raise ConfigError("training.select=tags and scorer.tree=false go together")
+    if recipe.training.select not in ("", *family.metrics):
+        choices = ", ".join(family.metrics)
+        raise ConfigError(
+            f"training.select is {recipe.training.select!r}; with family={family.name} it can be"
+            f" {choices}"
+        )
 
 
 def adopt(recipe: Recipe, config: ParserConfig) -> Recipe:
-    """The recipe's training and decoder with another parser's parts, to go on from its weights.
+    """The recipe with another parser's parts, to go on from its weights.
 
-    What chooses the epoch is what that parser predicts: a tree, or tags alone.
+    What is not trained (a decoder, say) stays the recipe's, where the families are the same.
     """
-    training = recipe.training
-    if config.scorer.tree == (training.select == "tags"):
-        training = replace(training, select="LAS" if config.scorer.tree else "tags")
-    return replace(
-        recipe, inputs=config.inputs, encoder=config.encoder, scorer=config.scorer,
-        training=training,
-    )  # fmt: skip
+    if type(recipe.parser) is not type(config):
+        recipe = replace(
+            recipe, parser=type(config)(), training=replace(recipe.training, select="")
+        )
+    return replace(recipe, parser=replace(recipe.parser, **trained_parts(config)))
 
 
-def parts(recipe: Recipe) -> ParserConfig:
-    """What a network is built of: the recipe without its training and decoder."""
-    return ParserConfig(recipe.inputs, recipe.encoder, recipe.scorer)
+def trained_parts(config: ParserConfig) -> dict[str, Any]:
+    """The sections that a parser's network is made by."""
+    return {
+        each.name: getattr(config, each.name)
+        for each in dataclasses.fields(config)
+        if each.metadata.get("trained", True)
+    }

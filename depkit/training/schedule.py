@@ -4,7 +4,7 @@ import re
 
 from torch import nn
 
-from depkit.parsers.graph.network import BiaffineNetwork
+from depkit.parsers.network import ParserNetwork
 from depkit.training.recipe import Training
 
 
@@ -24,7 +24,7 @@ def rate_factor(training: Training, update: int, done: float, updates: int) -> f
     return 1.0
 
 
-def grouped(network: BiaffineNetwork, training: Training) -> list[dict]:
+def grouped(network: ParserNetwork, training: Training) -> list[dict]:
     """The parameters that are trained, in groups with their highest `rate`.
 
     Those of a transformer have their own, from `context_rate` for the last layer down to that of

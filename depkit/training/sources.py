@@ -1,6 +1,5 @@
 """What a parser reads beside the treebank: pretrained vectors, a transformer, ELMo features."""
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from depkit.corpus.digest import digest_of_forms
+from depkit.corpus.digest import digest, digest_of_forms
 from depkit.corpus.feature_cache import cached
 from depkit.corpus.features import describe_features, read_features
 from depkit.corpus.sentence import Sentence
@@ -33,8 +32,8 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Files:
-    """Files of ELMo features, each with the sentences that it is for, in order."""
+class FeatureFile:
+    """A file of ELMo vectors, and the sentences that it is for, in order."""
 
     features: str
     sentences: Sequence[Sentence]
@@ -70,7 +69,7 @@ def find_sources(
     train: Sequence[Sentence],
     dev: Sequence[Sentence],
     device: torch.device,
-    files: Sequence[Files] = (),
+    files: Sequence[FeatureFile] = (),
     initial: Parser | None = None,
     say: Say = lambda text: None,
 ) -> tuple[Recipe, Sources]:
@@ -81,7 +80,7 @@ def find_sources(
     vectors are computed once and kept on disk, see `feature_cache`.
     Raises FormatError, ConfigError, TransformerError, OSError.
     """
-    inputs, key = recipe.inputs, ""
+    inputs, key = recipe.parser.inputs, ""
     vectors = None
     transformer = initial.network.transformer if initial else None
     if inputs.vectors.file and not initial:
@@ -115,8 +114,9 @@ def find_sources(
         raise ConfigError(
             f"inputs.context.top is {context.top}, but there are {context.available} layers"
         )
-    recipe = replace(recipe, inputs=replace(inputs, context=context))
-    part_sizes(recipe.inputs)  # says what does not fit
+    inputs = replace(inputs, context=context)
+    recipe = replace(recipe, parser=replace(recipe.parser, inputs=inputs))
+    part_sizes(inputs)  # says what does not fit
     if context.source == "none" or context.tune:
         return recipe, Sources(vectors, transformer, key=key)
     precision = named_precision(recipe.training.precision, device)
@@ -153,14 +153,11 @@ def scaled(vectors: Vectors, scale: bool) -> np.ndarray:
 
 
 def _digest_of_vectors(vectors: Vectors) -> str:
-    digest = hashlib.sha256("\n".join(vectors.words).encode("utf-8", "surrogatepass"))
-    for part in (vectors.matrix, vectors.mean):
-        digest.update(np.ascontiguousarray(part).data)
-    digest.update(repr(vectors.std).encode())
-    return digest.hexdigest()[:16]
+    matrix, mean = (np.ascontiguousarray(each).data for each in (vectors.matrix, vectors.mean))
+    return digest("\n".join(vectors.words), matrix, mean, repr(vectors.std))
 
 
-def _describe(context: Context, files: Sequence[Files]) -> tuple[Context, str]:
+def _describe(context: Context, files: Sequence[FeatureFile]) -> tuple[Context, str]:
     """The context with layers and width of the files, which agree; what tells the files apart,
     wherever they lie."""
     shapes = [describe_features(each.features) for each in files]
@@ -176,7 +173,7 @@ def _describe(context: Context, files: Sequence[Files]) -> tuple[Context, str]:
 
 
 def _kept_features(
-    context: Context, files: Sequence[Files], part: Sequence[Sentence], say: Say
+    context: Context, files: Sequence[FeatureFile], part: Sequence[Sentence], say: Say
 ) -> np.ndarray:
     """ELMo features of some of the files' sentences."""
     number = {id(sentence): i for i, sentence in enumerate(part)}

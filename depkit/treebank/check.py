@@ -61,12 +61,14 @@ class Checker:
                 last = sentence
                 self.sentences += 1
                 self.words += len(sentence)
-                if self.ud and sentence.format != CONLLU:
-                    if not foreign:
-                        yield self._foreign(sentence)
+                if not self.ud or sentence.format == CONLLU:
+                    yield from self._findings(sentence)
+                elif not foreign:
                     foreign = True
-                    continue
-                yield from self._findings(sentence)
+                    name = {CONLLX: "CoNLL-X", CONLL09: "CoNLL-09"}[sentence.format]
+                    what = f"not CoNLL-U but {name}, by its name or first lines"
+                    message = f"{what}; name it .conllu if it is"
+                    yield self._finding("not-conllu", sentence.file, sentence.line, "", message)
         except FormatError as error:  # of the file as a whole
             yield self._finding("unreadable", file, error.line, "", error.message)
             return
@@ -80,22 +82,15 @@ class Checker:
         if last is None:
             yield self._finding("empty-file", file, 0, "", "no sentence in the file")
         elif not last.lines[-1].isspace():
-            whole = last.lines[-1].endswith("\n")
-            what = (
-                "blank line after the last sentence" if whole else "newline at the end of the file"
-            )
+            missing = "blank line after the last sentence"
+            if not last.lines[-1].endswith("\n"):
+                missing = "newline at the end of the file"
+            message = f"no {missing}; end the file with a blank line"
             line = last.line + len(last.lines) - 1
-            advice = "end the file with a blank line"
-            yield self._finding("final-blank-line", file, line, "", f"no {what}; {advice}")
+            yield self._finding("final-blank-line", file, line, "", message)
 
     def _finding(self, code: str, file: str, line: int, sent_id: str, message: str) -> Finding:
         return Finding(severity(code, self.ud), code, file, line, sent_id, message)
-
-    def _foreign(self, sentence: Sentence) -> Finding:
-        name = {CONLLX: "CoNLL-X", CONLL09: "CoNLL-09"}.get(sentence.format, sentence.format.name)
-        what = f"not CoNLL-U but {name}, by its name or first lines; name it .conllu if it is"
-        line = sentence.line
-        return self._finding("not-conllu", sentence.file, line, "", what)
 
     def _findings(self, sentence: Sentence) -> Iterator[Finding]:
         problems = sorted(self._problems(sentence))
@@ -133,15 +128,9 @@ class Checker:
         if sent_id := sentence.sent_id:
             if sent_id in self._sent_ids:
                 file, other = self._sent_ids[sent_id]
-                what = (
-                    f"the sentence in {printable(file)}:{other} has this sent_id, too; rename one"
-                )
-                place = next(
-                    place
-                    for place, comment in enumerate(sentence.lines)
-                    if parsed(comment)[0] == "sent_id"
-                )
-                yield Problem(place, "sent-id-again", what)
+                what = f"the sentence in {printable(file)}:{other} has this sent_id, too"
+                keys = [parsed(comment)[0] for comment in sentence.lines]
+                yield Problem(keys.index("sent_id"), "sent-id-again", f"{what}; rename one")
             else:
                 self._sent_ids[sent_id] = sentence.file, line
         enhanced = any(deps not in ("_", "") for deps in table.column("deps"))

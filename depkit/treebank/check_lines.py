@@ -16,10 +16,9 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]|\r(?!\n
 def line_problems(table: Table) -> Iterator[Problem]:
     """What is wrong with lines and characters."""
     lines = table.sentence.lines
-    if not table.plain:
-        yield from _control_characters(lines)
-    if not table.text.isascii():
-        yield from _characters(table.text, lines)
+    ascii_text = table.text.isascii()
+    if not table.plain or not (ascii_text or unicodedata.is_normalized("NFC", table.text)):
+        yield from _characters(lines)
     if "\r\n" in table.text:
         place = next(place for place, line in enumerate(lines) if line.endswith("\r\n"))
         yield Problem(place, "line-end", "ends in CR LF, not LF; convert the file, dos2unix say")
@@ -27,29 +26,20 @@ def line_problems(table: Table) -> Iterator[Problem]:
     yield from _comments(table)
 
 
-def _control_characters(lines: list[str]) -> Iterator[Problem]:
+def _characters(lines: list[str]) -> Iterator[Problem]:
+    """Characters that are no text, and text that is not in NFC."""
     for place, line in enumerate(lines):
         if found := _CONTROL.search(line):
             what = f"U+{ord(found[0]):04X} {position(line, found.start())} is no text; remove it"
             advice = ", or name the file's encoding" * ("\x80" <= found[0] <= "\x9f")
             yield Problem(place, "control-character", what + advice)
-
-
-def _characters(text: str, lines: list[str]) -> Iterator[Problem]:
-    """What only lines beyond ASCII can have."""
-    if BOM in text:
-        for place, line in enumerate(lines):
-            if line.startswith(BOM):
-                what = "a byte order mark; save the file as UTF-8 without one"
-                yield Problem(place, "byte-order-mark", what)
-    if SURROGATE.search(text):
-        for place, line in enumerate(lines):
-            if found := SURROGATE.search(line):
-                yield Problem(place, "encoding", undecoded(line, found.start()))
-    if not unicodedata.is_normalized("NFC", text):
-        for place, line in enumerate(lines):
-            if not unicodedata.is_normalized("NFC", line):
-                yield Problem(place, "unicode-nfc", _decomposed(line))
+        if line.startswith(BOM):
+            what = "a byte order mark; save the file as UTF-8 without one"
+            yield Problem(place, "byte-order-mark", what)
+        if found := SURROGATE.search(line):
+            yield Problem(place, "encoding", undecoded(line, found.start()))
+        if not unicodedata.is_normalized("NFC", line):
+            yield Problem(place, "unicode-nfc", _decomposed(line))
 
 
 def _decomposed(line: str) -> str:

@@ -57,7 +57,10 @@ def _ids(table: Table) -> Iterator[Problem]:
         if match := WORD.fullmatch(text):
             words += 1
             if int(text) not in (last + 1, words):  # neither by the row before nor by count
-                yield Problem(place, "id", _wrong_id(text, last))
+                advice = "is a row missing, or was one put in?"
+                if text == "1":
+                    advice = "is a blank line missing before it?"
+                yield Problem(place, "id", f"ID {text} where {last + 1} should stand; {advice}")
                 covered = 0
             last, empty = int(text), 0
         elif table.format.spans and (match := RANGE.fullmatch(text)):
@@ -73,14 +76,6 @@ def _ids(table: Table) -> Iterator[Problem]:
             last, empty, words = last + 1, 0, words + 1
             if row not in table.ragged:
                 yield Problem(place, "id", f"ID is {quoted(text)}, not a word's number, {last}")
-
-
-def _wrong_id(text: str, last: int) -> str:
-    if text == "1":
-        advice = "is a blank line missing before it?"
-    else:
-        advice = "is a row missing, or was one put in?"
-    return f"ID {text} where {last + 1} should stand; {advice}"
 
 
 def _wrong_range(begin: int, stop: int, last: int, covered: int, end: int) -> str:

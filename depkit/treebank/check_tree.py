@@ -34,7 +34,8 @@ def tree_problems(table: Table) -> Iterator[Problem]:
 
 def _heads(table: Table, written: list[str]) -> Iterator[Problem]:
     """HEAD as such."""
-    if table.sentence.problem is None and "_" not in written and _plain(written):
+    leading_zero = any(text[:1] == "0" != text for text in written)
+    if not (table.sentence.problem or leading_zero or "_" in written):
         return
     for row, text in zip(table.words, written, strict=True):
         place = table.places[row]
@@ -49,11 +50,6 @@ def _heads(table: Table, written: list[str]) -> Iterator[Problem]:
         elif len(text) > 9 or int(text) not in table.known:
             what = f"HEAD is {text[:20]}, but the words are 1 to {max(table.known)}"
             yield Problem(place, "head-range", what)
-
-
-def _plain(written: list[str]) -> bool:
-    """Whether no number has a zero in front."""
-    return not any(text[:1] == "0" != text for text in written)
 
 
 def _relations(table: Table) -> Iterator[Problem]:
@@ -77,12 +73,8 @@ def _in_order(relations: list[str], head: list[int], universal: bool) -> bool:
     """Whether `_relations` is sure to find nothing, which is quick to see."""
     if "_" in relations or not universal:
         return "_" not in relations
-    roots = [
-        word
-        for word, relation in enumerate(relations)
-        if relation == "root" or relation.startswith("root:")
-    ]
-    return roots == [word for word, number in enumerate(head) if number == 0]
+    roots = [relation == "root" or relation.startswith("root:") for relation in relations]
+    return roots == [number == 0 for number in head]
 
 
 def cycles(head: Sequence[int]) -> list[list[int]]:

@@ -70,8 +70,7 @@ class Statistics:
         self.words += len(sentence)
         self.broken += sentence.problem is not None
         self.length[len(sentence)] += 1
-        self.form.update(sentence.form)
-        for name in ("lemma", *LABELS):
+        for name in ("form", "lemma", *LABELS):
             getattr(self, name).update(getattr(sentence, name))
         self._add_tokens(sentence)
         self._add_tree(sentence)
@@ -168,11 +167,8 @@ def _kinds(counts: Counter[str]) -> int:
 
 
 def _mean(counts: Counter[int]) -> float | None:
-    return (
-        sum(value * count for value, count in counts.items()) / total
-        if (total := counts.total())
-        else None
-    )
+    whole = sum(value * count for value, count in counts.items())
+    return whole / counts.total() if counts else None
 
 
 def _percent(part: int, whole: int) -> float | None:

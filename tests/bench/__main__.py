@@ -8,19 +8,18 @@ worthless, and with several threads, which wait for one another, shares and proc
 
 import argparse
 import json
-import platform
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.files import atomic, read, write
-from tests.bench.measure import ROOT, Bench, Peer, Row
+from tests.bench.measure import ROOT, Bench, Peer, Row, machine
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 EWT = ROOT.parent / "shared" / "data" / "ud-english-ewt" / "en_ewt-ud-dev.conllu"
 FEW = 100  # sentences of dev in training
@@ -38,6 +37,7 @@ ENTRIES = {
     "backward": "stages",
     "parse": "whole",
     "train": "whole",
+    "evaluating": "score",
     "supar-parse": "contest",
     "supar-train": "contest",
     "spacy": "contest",
@@ -53,10 +53,11 @@ NEEDS = {
 PEERS = {"supar": "SuPar 1.1.4", "spacy": "spaCy 3.8", "udpipe": "ufal.udpipe"}
 
 
-def arguments_of(given: Sequence[str] | None = None) -> argparse.Namespace:
+def arguments_of(given: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.bench", description=__doc__.partition("\n")[0]
-    )
+        prog="python -m tests.bench", description=__doc__.partition("\n")[0],
+        epilog="python -m tests.bench gpu measures a GPU in minutes; it has its own --help.",
+    )  # fmt: skip
     add = parser.add_argument
     add("entries", nargs="*", metavar="ENTRY", help="what to measure; all that can be if not given")
     add("--list", action="store_true", help="name the entries and stop")
@@ -116,8 +117,10 @@ def shown(figures: dict[str, Any], name: str, form: str) -> str:
     return format(figures[name], form) if name in figures else ""
 
 
-def table(rows: Sequence[Row]) -> Table:
+def table(rows: Sequence[Row]) -> "Table":
     """The rows' figures; nothing where there is none."""
+    from rich.table import Table
+
     result = Table(box=None, header_style="bold", pad_edge=False)
     result.add_column("entry")
     result.add_column("what", max_width=44)
@@ -168,33 +171,15 @@ def shares(rows: Sequence[Row]) -> str:
     return ", ".join(f"{name} {costs[name] / total:.0%}" for name in slowest)
 
 
-def machine() -> dict[str, str]:
-    """Where the figures come from."""
-    import torch
-
-    import depkit
-
-    return {
-        "processor": processor(),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "depkit": depkit.__version__,
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else "",
-    }
-
-
-def processor() -> str:
-    """The processor's name, as far as the system tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return f"{len(names)} x {names[0]}" if names else platform.machine()
-
-
 def main(given: Sequence[str] | None = None) -> None:
+    given = sys.argv[1:] if given is None else given
+    if given[:1] == ["gpu"]:
+        from tests.bench import gpu
+
+        gpu.main(given[1:])
+        return
+    from rich.console import Console
+
     arguments = arguments_of(given)
     if arguments.list:
         for name in ENTRIES:

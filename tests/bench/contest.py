@@ -29,14 +29,7 @@ def supar_parse(bench: Bench) -> Iterator[Row]:
 
 def supar_train(bench: Bench) -> Iterator[Row]:
     """SuPar 1.1.4 training for an epoch, against depkit with its architecture and batches."""
-
-    def theirs() -> Run:
-        arguments = bench.folder / "supar", bench.file, bench.few, 1, bench.threads
-        run = script(bench, bench.supar, "supar_run.py", "train", *arguments)()
-        epoch = next(line for line in run.output.splitlines() if line.startswith("{"))
-        return run._replace(inside=json.loads(epoch)["seconds"])
-
-    measures: dict[str, Measure] = {"depkit": training(bench, *SAME), "SuPar": theirs}
+    measures = {"depkit": training(bench, *SAME), "SuPar": supar_training(bench)}
     found = {name: inside(runs) for name, runs in in_turn(bench.runs, measures).items()}
     note = " ".join(bench.settings)
     yield Row("supar-train", "depkit, an epoch", found["depkit"], bench.words, note=note)
@@ -44,6 +37,18 @@ def supar_train(bench: Bench) -> Iterator[Row]:
         "supar-train", "SuPar, an epoch", found["SuPar"], bench.words,
         base="depkit", base_runs=found["depkit"],
     )  # fmt: skip
+
+
+def supar_training(bench: Bench) -> Measure:
+    """An epoch of SuPar on the file; its model is `supar` in the folder."""
+
+    def run() -> Run:
+        arguments = bench.folder / "supar", bench.file, bench.few, 1, bench.threads
+        found = script(bench, bench.supar, "supar_run.py", "train", *arguments)()
+        epoch = next(line for line in found.output.splitlines() if line.startswith("{"))
+        return found._replace(inside=json.loads(epoch)["seconds"])
+
+    return run
 
 
 def spacy(bench: Bench) -> Iterator[Row]:

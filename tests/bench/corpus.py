@@ -9,8 +9,6 @@ import io
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-import conllu
-
 from depkit.corpus.files import read, write
 from tests.bench.measure import Bench, Row, in_turn, timed
 
@@ -24,6 +22,8 @@ def exhaust(sentences: Iterable[object]) -> None:
 
 def reading(bench: Bench) -> Iterator[Row]:
     """CoNLL-U to sentences, and the conllu package beside it."""
+    import conllu
+
     sample = list(islice(bench.sentences, SAMPLE))
     text = "".join(map(str, sample))
     found = in_turn(

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import torch
 
-from depkit.parsers.graph.decoding import Decoding, best_heads, completed
+from depkit.parsers.graph.decoding import Decoding, decode_heads
 from depkit.trees.compiled import interpreted
 from depkit.trees.decode import ALGORITHMS, decode
 from tests.bench.measure import Bench, Row, in_turn, timed
@@ -33,7 +33,7 @@ def decoding(bench: Bench) -> Iterator[Row]:
         words = sum(int(lengths.sum()) for _, lengths in batches)
         measures = {name: timed(partial(decode_all, batches, name)) for name in ALGORITHMS}
         if batches is not on_random:
-            measures["trees as in parsing"] = timed(partial(settle_all, batches))
+            measures["trees as in parsing"] = timed(partial(decode_as_parsing, batches))
         found = in_turn(bench.runs, measures)
         for name, runs in found.items():
             step = name == "trees as in parsing"
@@ -41,14 +41,12 @@ def decoding(bench: Bench) -> Iterator[Row]:
             yield Row("decoding", f"{name}, {told}", runs, words, step=step, **base)
 
 
-def settle_all(batches: list[tuple[np.ndarray, np.ndarray]]) -> None:
+def decode_as_parsing(batches: list[tuple[np.ndarray, np.ndarray]]) -> None:
     """Best heads, and decoding where they are no tree, by the interpreter: on a CPU numba is not
     loaded for it."""
-    for scores, words in batches:
-        lengths = torch.from_numpy(words + 1)
-        heads, settled = best_heads(torch.from_numpy(scores), lengths)
-        with interpreted():
-            completed(heads.numpy(), settled.numpy(), scores, words, Decoding("mst", True))
+    with interpreted():
+        for scores, words in batches:
+            decode_heads(torch.from_numpy(scores), words, Decoding("mst", True))
 
 
 def decode_all(batches: list[tuple[np.ndarray, np.ndarray]], algorithm: str) -> None:

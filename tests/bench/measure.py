@@ -3,11 +3,13 @@
 import gc
 import json
 import os
+import platform
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from itertools import repeat
 from pathlib import Path
 from statistics import median
@@ -40,7 +42,8 @@ class Bench:
     file: a treebank, its sentences, and its words, of which all rates are; text, sentence,
     sentence_text: its raw text, its first sentence as CoNLL-U and as text; few: its first
     sentences, to be dev; folder: to write into.
-    runs: how often everything is measured; settings: `--set` of depkit train.
+    runs: how often everything is measured; limit: seconds that a process may take, 0 for any;
+    settings: `--set` of depkit train.
     """
 
     file: Path
@@ -55,6 +58,7 @@ class Bench:
     device: str = "cpu"
     threads: int = 2
     runs: int = 5
+    limit: float = 0.0
     settings: Sequence[str] = ()
     same_model: str = ""
     supar: Peer = NOBODY
@@ -170,12 +174,13 @@ def in_turn(runs: int, measures: Mapping[str, Measure]) -> dict[str, list[Run]]:
 @dataclass(frozen=True)
 class Program:
     """A program of its own process. source: read as its standard input; threads: of the libraries
-    that ask the environment."""
+    that ask the environment; limit: seconds after which it is stopped, 0 for none."""
 
     command: Sequence[str | Path]
     source: Path | None = None
     threads: int = 1
     environment: dict[str, str] = field(default_factory=dict)
+    limit: float = 0.0
 
     def __call__(self) -> Run:
         """Start it and wait for its end. Raises BenchError with the last line that it said."""
@@ -183,7 +188,8 @@ class Program:
         environment = os.environ | dict(zip(names, repeat(str(self.threads)))) | self.environment
         environment.pop("PYTHONDONTWRITEBYTECODE", None)  # installed programs have bytecode
         launched = subprocess.run(
-            [sys.executable, "-I", "-S", LAUNCH, self.source or os.devnull, *self.command],
+            [sys.executable, "-I", "-S", LAUNCH, str(self.limit), self.source or os.devnull,
+             *self.command],
             env=environment, capture_output=True, encoding="utf-8",
         )  # fmt: skip
         if launched.returncode:
@@ -193,17 +199,51 @@ class Program:
         return Run(**json.loads(launched.stdout))
 
 
+def with_path(folder: Path) -> dict[str, str]:
+    """Environment in which Python finds a folder's modules before those that it finds anyway."""
+    found = os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": f"{folder}{os.pathsep}{found}" if found else str(folder)}
+
+
 def depkit(bench: Bench, *arguments: str | Path, source: Path | None = None) -> Program:
     """This checkout's depkit, with the benchmark's threads and device."""
     command = [
         sys.executable, "-m", "depkit", *arguments, "--quiet",
         "--threads", str(bench.threads), "--device", bench.device,
     ]  # fmt: skip
-    return Program(command, source, bench.threads, {"PYTHONPATH": str(ROOT)})
+    return Program(command, source, bench.threads, with_path(ROOT), bench.limit)
 
 
 def script(bench: Bench, peer: Peer, name: str, *arguments: str | Path | int) -> Program:
     """A script of peers/, run by the peer's Python; depkit is not to be found there."""
     path = Path(__file__).parent / "peers" / name
     command: list[str | Path] = [peer.python, path, *map(str, arguments)]
-    return Program(command, None, bench.threads, {"PYTHONPATH": ""})
+    return Program(command, None, bench.threads, {"PYTHONPATH": ""}, bench.limit)
+
+
+def machine() -> dict[str, str]:
+    """Where the figures come from."""
+    import torch
+
+    import depkit
+
+    return {
+        "processor": processor(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "transformers": version("transformers"),
+        "CUDA": str(torch.version.cuda or ""),
+        "depkit": depkit.__version__,
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else "",
+    }
+
+
+def processor() -> str:
+    """The processor's name, as far as the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{len(names)} x {names[0]}" if names else platform.machine()

@@ -17,16 +17,11 @@ import torch
 from torch import Tensor
 
 from depkit.parsers.base import CPU_TOKENS, GPU_TOKENS, Parser
-from depkit.parsers.device import best_precision, mixed
-from depkit.parsers.graph.decoding import best_values
-from depkit.parsers.graph.ensemble import Ensemble
-from depkit.parsers.inputs.batches import (
-    Batch,
-    Dataset,
-    encode,
-    length_batches,
-    make_batch,
-)
+from depkit.parsers.device import best_precision, best_values
+from depkit.parsers.families import family_of
+from depkit.parsers.graph.ensemble import GraphEnsemble
+from depkit.parsers.graph.parser import GraphParser
+from depkit.parsers.inputs.batches import Batch, Dataset, encode, length_batches
 from depkit.parsers.inputs.form_cache import FormCache
 from depkit.parsers.model_directory import find_model, load, read_config
 from depkit.parsers.text.tokenizer import Tokenizer
@@ -42,10 +37,14 @@ Action = Callable[[], object]
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """A parser, and data laid out for it as it parses: characters read, in padded batches."""
+    """A parser, and data laid out for it as it parses: characters read, in padded batches.
 
-    parser: Parser
+    numbers: those of each batch's sentences.
+    """
+
+    parser: GraphParser
     data: Dataset
+    numbers: list[np.ndarray]
     batches: list[Batch]
 
     def each(self, call: Callable[[Batch], object]) -> None:
@@ -66,27 +65,18 @@ def stage_of(bench: Bench, counted: bool = False) -> Stage:
     torch.set_num_threads(bench.threads)
     device, precision = ("cpu", "float32") if counted else (bench.device, "auto")
     parser = load(bench.model, device, precision)
-    if isinstance(parser, Ensemble) or not parser.config.scorer.tree:
+    if isinstance(parser, GraphEnsemble) or not isinstance(parser, GraphParser):
         raise BenchError(f"{bench.model} is an ensemble or a tagger; name a parser with --model")
     parser = replace(parser, threads=1 if counted else bench.threads)
-    data = laid_out(bench, parser)
-    if parser.config.inputs.char:
-        data = replace(data, form_vectors=form_vectors(parser, data))
+    data = parser.preparer()(bench.sentences, ())
     tokens = CPU_TOKENS if bench.device == "cpu" else GPU_TOKENS
-    batches = [make_batch(data, each) for each in length_batches(data.sizes, tokens, filled=True)]
-    return Stage(parser, data, batches)
-
-
-def laid_out(bench: Bench, parser: Parser, targets: bool = False) -> Dataset:
-    return encode(
-        bench.sentences, parser.vocabulary, parser.config, parser.device, targets,
-        transformer=parser.network.transformer,
-    )  # fmt: skip
+    numbers = length_batches(data.sizes, tokens, filled=True)
+    return Stage(parser, data, numbers, list(map(data.batch, numbers)))
 
 
 def form_vectors(parser: Parser, data: Dataset) -> Tensor:
     """The vectors of all distinct forms, read anew."""
-    with mixed(parser.device, parser.precision):
+    with parser.mixed():
         return FormCache(parser.network.inputs).vectors(data)
 
 
@@ -152,12 +142,17 @@ def tokenizing(bench: Bench) -> Iterator[Row]:
 def batching(bench: Bench) -> Iterator[Row]:
     """Sentences to numbers, and numbers to padded batches."""
     stage = stage_of(bench)
-    numbers = [batch.sentences for batch in stage.batches]
+    parser, data = stage.parser, stage.data
+
+    def numbers() -> Dataset:
+        return encode(
+            bench.sentences, parser.vocabulary, parser.config.inputs, parser.device,
+            transformer=parser.network.transformer,
+        )  # fmt: skip
+
     measures = {
-        "numbers": timed(lambda: laid_out(bench, stage.parser), bench.device),
-        "padded batches": timed(
-            lambda: [make_batch(stage.data, each) for each in numbers], bench.device
-        ),
+        "numbers": timed(numbers, bench.device),
+        "padded batches": timed(lambda: list(map(data.batch, stage.numbers)), bench.device),
     }
     for name, runs in in_turn(bench.runs, measures).items():
         yield Row("batching", name, runs, bench.words, step=True)
@@ -181,7 +176,7 @@ def encoder(bench: Bench) -> Iterator[Row]:
 def encode_all(stage: Stage) -> None:
     @torch.inference_mode()
     def call(batch: Batch) -> None:
-        with mixed(stage.parser.device, stage.parser.precision):
+        with stage.parser.mixed():
             stage.parser.network.encode(batch)
 
     stage.each(call)
@@ -201,7 +196,7 @@ def score_all(stage: Stage) -> Action:
     """What scores all batches, whose words are encoded beforehand."""
     parser = stage.parser
     encoded: dict[int, Tensor] = {}
-    with torch.inference_mode(), mixed(parser.device, parser.precision):
+    with torch.inference_mode(), parser.mixed():
         for batch in stage.batches:
             encoded[id(batch)] = parser.network.encode(batch)
 
@@ -249,9 +244,11 @@ def backward(bench: Bench) -> Iterator[Row]:
 
 def training_batches(bench: Bench, parser: Parser, tokens: int) -> list[Batch]:
     """As training makes them: characters still to be read, targets, mixed."""
-    data = laid_out(bench, parser, targets=True)
-    random = np.random.default_rng(0)
-    return [make_batch(data, numbers) for numbers in length_batches(data.sizes, tokens, random)]
+    data = family_of(parser.config).examples(
+        bench.sentences, parser.vocabulary, parser.config, parser.device,
+        transformer=parser.network.transformer,
+    )  # fmt: skip
+    return list(map(data.batch, length_batches(data.sizes, tokens, np.random.default_rng(0))))
 
 
 def encoder_loss(parser: Parser, batch: Batch) -> Tensor:
@@ -259,7 +256,7 @@ def encoder_loss(parser: Parser, batch: Batch) -> Tensor:
 
 
 def whole_loss(parser: Parser, batch: Batch) -> Tensor:
-    return parser.network.loss(batch)
+    return parser.network(batch)
 
 
 def learn(
@@ -270,7 +267,7 @@ def learn(
     def action() -> None:
         parser.network.train()
         for batch in batches:
-            with mixed(parser.device, parser.precision):
+            with parser.mixed():
                 total = loss(parser, batch)
             total.backward()
             parser.network.zero_grad()

@@ -17,8 +17,9 @@ from depkit.convert import universal
 from depkit.convert.coordination import attachments
 from depkit.convert.stanford import Attach, Converter, converter
 from depkit.convert.train_stanford import paired, train, without_functions
-from depkit.corpus.brackets import Tree, read_trees
+from depkit.corpus.brackets import read_trees
 from depkit.corpus.sentence import Sentence
+from depkit.corpus.tree import Tree
 from depkit.score.attachment import evaluate
 from depkit.score.significance import intervals
 

@@ -3,33 +3,16 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from depkit.cli.check import check_command
 from depkit.corpus.errors import FormatError
+from tests.cli.commands import Command
+from tests.corpus.rows import row
 
-app = typer.Typer()
-app.command("check")(check_command)
-runner = CliRunner()
+run = Command("check")
 
-ROW = "{}\t{}\t_\tX\t_\t_\t{}\t{}\t_\t_\n"
-GOOD = (
-    "# sent_id = s1\n# text = a b\n" + ROW.format(1, "a", 0, "root") + ROW.format(2, "b", 1, "dep")
-)
+GOOD = "# sent_id = s1\n# text = a b\n" + row(1, "a", 0, "root") + row(2, "b", 1, "dep")
 CYCLIC = GOOD.replace("0\troot", "2\tdep")
-
-
-def run(*arguments: object, code: int = 0, stdin: str | None = None) -> tuple[str, str]:
-    """What goes to stdout and stderr; as in `main.run`, what the command returns is the status."""
-    result = runner.invoke(app, list(map(str, arguments)), input=stdin, standalone_mode=False)
-    if isinstance(result.exception, typer.BadParameter):
-        assert code == 2, result.exception
-        return "", str(result.exception.format_message())
-    if result.exception:
-        raise result.exception
-    assert result.return_value == code, result.output
-    return result.stdout, result.stderr
+THIRTY = "".join(CYCLIC.replace("s1", f"t{i}") + "\n" for i in range(30))
 
 
 @pytest.fixture
@@ -42,7 +25,7 @@ def good(tmp_path: Path) -> Path:
 @pytest.fixture
 def bad(tmp_path: Path) -> Path:
     path = tmp_path / "bad.conllu"
-    path.write_text("".join(CYCLIC.replace("s1", f"t{i}") + "\n" for i in range(30)))
+    path.write_text(THIRTY)
     return path
 
 
@@ -91,13 +74,11 @@ def test_verbose_tells_what_codes_mean(bad: Path) -> None:
 def test_json(good: Path, bad: Path) -> None:
     record = json.loads(run(good, bad, "--json", code=1)[0])
     assert len(record["findings"]) == 60  # all of them
-    assert record["findings"][0].keys() == {
-        "severity", "code", "file", "line", "sent_id", "message",
-    }  # fmt: skip
+    keys = {"severity", "code", "file", "line", "sent_id", "message"}
+    assert record["findings"][0].keys() == keys
     assert record["counts"] == {"cycle": 30, "no-root": 30}
-    assert [record[key] for key in ("sentences", "words", "errors", "warnings", "notes")] == [
-        31, 62, 60, 0, 0,
-    ]  # fmt: skip
+    totals = {"sentences": 31, "words": 62, "errors": 60, "warnings": 0, "notes": 0}
+    assert {name: record[name] for name in totals} == totals
     assert json.loads(run(good, "--json")[0])["findings"] == []
 
 
@@ -148,11 +129,10 @@ def test_training_files(good: Path, tmp_path: Path) -> None:
 
 def test_odd_names_and_bytes(tmp_path: Path) -> None:
     path = tmp_path / "a\nb\x1b.conllu"
-    path.write_text("".join(CYCLIC.replace("s1", f"t{i}") + "\n" for i in range(30)))
+    path.write_text(THIRTY)
     out = run(path, code=1)[0]
     assert f"{tmp_path}/a\\nb\\x1b.conllu: 10 more [cycle]" in out
-    assert "a\n" not in out
-    assert "\x1b" not in out
+    assert "a\n" not in out and "\x1b" not in out
     path.write_bytes(GOOD.replace("s1", "s\xe4").encode("latin-1") + b"\n")
     assert json.loads(run(path, "--json", code=1)[0])["findings"][0]["file"] == str(path)
     other = tmp_path / "x\udce4.conllu"

@@ -5,8 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from depkit.cli.convert import convert_command
 from depkit.convert.formats import with_predicted
@@ -14,12 +12,11 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
 from depkit.corpus.formats import CONLLX
 from depkit.corpus.sentence import new_sentence
+from tests.cli.commands import Command
 from tests.convert.test_formats import MILL, P_COLUMNS, PROJECTIVE
 from tests.corpus.rows import PREDICATES, RICH
 
-app = typer.Typer()
-app.command("convert")(convert_command)
-runner = CliRunner()
+run = Command("convert")
 
 NOTES = (
     "depkit: note: conllx cannot hold 6 comments, 2 multiword ranges, 3 empty nodes, 8 DEPS,"
@@ -28,24 +25,10 @@ NOTES = (
 )
 
 
-def run(*arguments: object, code: int = 0, stdin: str | bytes | None = None) -> tuple[str, str]:
-    result = runner.invoke(app, list(map(str, arguments)), input=stdin)
-    assert result.exit_code == code, result.output
-    return result.stdout, result.stderr
-
-
-def failure(*arguments: object, stdin: str | None = None) -> Exception:
-    result = runner.invoke(app, list(map(str, arguments)), input=stdin)
-    assert result.stdout == ""
-    assert isinstance(result.exception, Exception), result.output
-    return result.exception
-
-
 @pytest.fixture
 def rich(tmp_path: Path) -> Path:
-    path = tmp_path / "rich.conllu"
-    path.write_text(RICH)
-    return path
+    (tmp_path / "rich.conllu").write_text(RICH)
+    return tmp_path / "rich.conllu"
 
 
 def test_there_and_back(rich: Path, tmp_path: Path) -> None:
@@ -135,22 +118,21 @@ def test_broken_sentences_are_reported_and_left_out(tmp_path: Path) -> None:
     assert out.read_text() == good * 2
     assert run(path, "--to", "conllx", "-q", code=1) == (good * 2, told)
     out.unlink()
-    error = failure(path, "-o", out, "--strict")
+    error = run.failure(path, "-o", out, "--strict")
     assert isinstance(error, FormatError) and error.line == 3
     assert sorted(tmp_path.iterdir()) == [path]
 
 
 def test_what_is_no_treebank_is_an_error(tmp_path: Path) -> None:
     out, err = run("-", "--to", "conllu", stdin="What?\n\nHow?\n", code=1)
-    assert out == ""
-    assert err.count("neither CoNLL-U, CoNLL-X nor CoNLL-09") == 2
+    assert out == "" and err.count("neither CoNLL-U, CoNLL-X nor CoNLL-09") == 2
 
 
 def test_nothing_to_write_leaves_the_output_as_it_was(tmp_path: Path) -> None:
     out = tmp_path / "out.conllu"
     out.write_text("old")
     for text in ("", "broken\n\n" * 30):
-        error = failure("-", "--from", "conllu", "-o", out, stdin=text)
+        error = run.failure("-", "--from", "conllu", "-o", out, stdin=text)
         assert str(error) == "-: no sentence to write; the output is left as it was"
     assert out.read_text() == "old"
 
@@ -182,10 +164,9 @@ def test_deps_of_other_trees_are_told(rich: Path) -> None:
 
 def test_merging_other_words(rich: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.conllu"
-    error = failure("-", "--merge", rich, "-o", out, stdin=MILL.replace("pan y", "pan"))
-    assert str(error).startswith(
-        f"-:8: mill-2: sentence 2, word 1 is another: '[pan] 20 000', but {rich}:17 has"
-    )
+    error = run.failure("-", "--merge", rich, "-o", out, stdin=MILL.replace("pan y", "pan"))
+    told = f"-:8: mill-2: sentence 2, word 1 is another: '[pan] 20 000', but {rich}:17 has"
+    assert str(error).startswith(told)
     assert not out.exists()
     broken = MILL.replace("\t_\t_\n", "\n", 1)
     out_, err = run("-", "--merge", rich, "--from", "conllx", stdin=broken, code=1)
@@ -197,9 +178,8 @@ def test_tags_of_another_file(rich: Path) -> None:
     tagged = MILL.replace("\tVERB\t_", "\tVERB\tT")
     out, _ = run(rich, "--tags", "-", "--to", "conllx", stdin=tagged)
     assert out == tagged
-    assert "has the same words" in str(
-        failure(rich, "--tags", "-", "--to", "conllx", stdin=PROJECTIVE)
-    )
+    error = run.failure(rich, "--tags", "-", "--to", "conllx", stdin=PROJECTIVE)
+    assert "has the same words" in str(error)
 
 
 TREES = "( (S (NP (NNP Kim)) (VP (VBZ sings))) )\n"
@@ -213,13 +193,10 @@ def chains(monkeypatch: pytest.MonkeyPatch) -> None:
     def convert(trees):  # type: ignore[no-untyped-def]
         for tree in trees:
             tags = [leaf.label for leaf in tree.leaves()]
-            heads = [*map(str, range(2, len(tags) + 1)), "0"]
-            deprel = [*["dep"] * (len(tags) - 1), "root"]
-            yield new_sentence(
-                [leaf.word for leaf in tree.leaves()],
-                {"upos": tags, "xpos": tags, "head": heads, "deprel": deprel},
-                CONLLX,
-            )
+            heads = [*range(2, len(tags) + 1), 0]
+            columns = {"upos": tags, "xpos": tags}
+            sentence = new_sentence([leaf.word for leaf in tree.leaves()], columns, CONLLX)
+            yield sentence.with_tree(heads, [*["dep"] * (len(tags) - 1), "root"])
 
     monkeypatch.setattr("depkit.convert.stanford.convert", convert)
 
@@ -243,13 +220,14 @@ def test_broken_trees_are_reported_and_left_out(tmp_path: Path) -> None:
     out, err = run(path, code=1)
     assert out == CHAIN * 2
     assert err.startswith(f"depkit: error: {path}:2: ") and err.count("\n") == 1
-    error = failure(path, "--strict", "-o", tmp_path / "out.conllx")
+    error = run.failure(path, "--strict", "-o", tmp_path / "out.conllx")
     assert isinstance(error, FormatError) and error.line == 2
 
 
 def test_missing_files(rich: Path) -> None:
-    assert isinstance(failure("/no/such.conllu", "--to", "conllx"), FileNotFoundError)
-    assert isinstance(failure(rich, "--merge", "/no/such.conllu"), FileNotFoundError)
+    run("--to", "conllx", code=2)
+    assert isinstance(run.failure("/no/such.conllu", "--to", "conllx"), FileNotFoundError)
+    assert isinstance(run.failure(rich, "--merge", "/no/such.conllu"), FileNotFoundError)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +247,7 @@ def test_missing_files(rich: Path) -> None:
 )
 def test_bad_usage(rich: Path, arguments: list[str], what: str) -> None:
     out, err = run(rich, *arguments, code=2)
-    assert out == "" and what in " ".join(err.replace("│", " ").split())
+    assert out == "" and what in err
 
 
 def test_a_file_is_not_written_over_while_it_is_read(rich: Path, tmp_path: Path) -> None:
@@ -280,39 +258,31 @@ def test_a_file_is_not_written_over_while_it_is_read(rich: Path, tmp_path: Path)
     assert rich.read_text() == RICH
 
 
-def test_nothing_to_convert_is_bad_usage() -> None:
-    run("--to", "conllx", code=2)
-
-
 def test_memory_is_constant(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first sentence is out before the second is read."""
-    written: list[str] = []
+    written: list[int] = []
 
-    class Stdin(io.RawIOBase):
+    class Stream(io.RawIOBase):
+        """Both standard streams: counts, at each writing, what is left to read."""
+
         left = [MILL] * 4000
 
         def readable(self) -> bool:
             return True
+
+        writable = readable
 
         def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]
             piece = (self.left.pop() if self.left else "").encode()
             buffer[: len(piece)] = piece
             return len(piece)
 
-    class Stdout(io.RawIOBase):
-        def writable(self) -> bool:
-            return True
-
         def write(self, data) -> int:  # type: ignore[no-untyped-def]
-            written.append(f"{len(Stdin.left)}")
+            written.append(len(self.left))
             return len(data)
 
-    stdin, stdout = io.BufferedReader(Stdin()), io.BufferedWriter(Stdout())
+    stdin, stdout = io.BufferedReader(Stream()), io.BufferedWriter(Stream())
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stdin))
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(stdout))
     convert_command(["-"], target="conllu", source="conllx")
-    assert int(written[0]) > 3000
-
-
-def test_help_has_an_example() -> None:
-    assert "depkit convert en.conllu -o en.conllx" in " ".join(run("--help")[0].split())
+    assert written[0] > 3000

@@ -6,20 +6,21 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 import depkit
 from depkit.cli.main import run
+from tests.cli.commands import ON_CPU, fails, sets
 from tests.conftest import TINY
 
-SMALL = [
-    "--set", "inputs.word=8", "--set", "inputs.char=8", "--set", "encoder.layers=1",
-    "--set", "encoder.size=8", "--set", "scorer.arc=8", "--set", "scorer.label=8",
-    "--set", "tokenizer.enabled=false", "--device", "cpu", "--threads", "1",
-]  # fmt: skip
+SMALL = ON_CPU + sets(
+    "inputs.word=8", "inputs.char=8", "encoder.layers=1", "encoder.size=8", "scorer.arc=8",
+    "scorer.label=8", "tokenizer.enabled=false",
+)  # fmt: skip
 DEPKIT = [sys.executable, "-m", "depkit"]
 
 
@@ -27,18 +28,8 @@ DEPKIT = [sys.executable, "-m", "depkit"]
 def model(tmp_path_factory):
     """A model that has seen the small treebank once or twice."""
     directory = tmp_path_factory.mktemp("model") / "tiny.model"
-    arguments = ["train", str(TINY), "--dev", str(TINY), "-o", str(directory), "--epochs", "2"]
-    assert run([*arguments, *SMALL, "-q"]) == 0
+    assert run([*train(directory), "--epochs", "2", *SMALL, "-q"]) == 0
     return directory
-
-
-def failure(capfd, arguments):
-    """The status of a command and its one line on stderr."""
-    status = run(arguments)
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert err.startswith("depkit: error: ") and err.count("\n") == 1
-    return status, err
 
 
 def test_the_cycle(model, tmp_path, capfd):
@@ -75,24 +66,21 @@ def test_a_closed_pipe_is_no_error(model):
     )  # fmt: skip
     head = subprocess.Popen(["head", "-1"], stdin=parse.stdout, stdout=subprocess.PIPE)
     parse.stdout.close()
-    try:
+    with suppress(BrokenPipeError):
         parse.stdin.write(text)
         parse.stdin.close()
-    except BrokenPipeError:
-        pass
     assert head.communicate()[0].startswith(b"# sent_id")
-    assert parse.stderr.read() == b""
-    assert parse.wait() == 0
+    assert (parse.stderr.read(), parse.wait()) == (b"", 0)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 @pytest.mark.parametrize("command", ["parse", "eval"])
 def test_a_full_disk_is_one_line(model, command):
-    arguments = ["parse", str(TINY), "--model", str(model)]
-    if command == "eval":
-        arguments = ["eval", str(TINY), str(TINY)]
+    more = {"parse": ["--model", str(model)], "eval": [str(TINY)]}[command]
     with open("/dev/full", "wb") as full:
-        done = subprocess.run([*DEPKIT, *arguments], stdout=full, stderr=subprocess.PIPE)
+        done = subprocess.run(
+            [*DEPKIT, command, str(TINY), *more], stdout=full, stderr=subprocess.PIPE
+        )
     assert done.returncode == 1
     assert done.stderr.decode().splitlines() == ["depkit: error: No space left on device"]
 
@@ -110,22 +98,25 @@ def test_interrupted_parsing_leaves_no_half_file(model, tmp_path):
         time.sleep(0.05)
     assert list(tmp_path.iterdir()) != [out]
     process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 130
-    assert process.stderr.read() == b""
+    assert (process.wait(60), process.stderr.read()) == (130, b"")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_killed_training_goes_on(tmp_path, capfd):
-    arguments = ["train", str(TINY), "--dev", str(TINY), "--epochs", "3", *SMALL]
-    assert run([*arguments, "-o", str(tmp_path / "m"), "-q"]) == 0
-    assert run([*arguments, "-o", str(tmp_path / "m"), "--resume"]) == 0
-    capfd.readouterr()
-    status, error = failure(capfd, [*arguments, "-o", str(tmp_path / "m"), "-q"])
-    assert status == 1 and "--resume" in error
+    arguments = [*train(tmp_path / "m"), "--epochs", "3", *SMALL]
+    assert run([*arguments, "-q"]) == 0
+    assert run([*arguments, "--resume"]) == 0
+    assert "depkit: note: dev: every sentence also stands in train" in capfd.readouterr().err
+    fails(capfd, [*arguments, "-q"], 1, "--resume")
+
+
+def train(directory, *dev):
+    """A command line that trains on the small treebank."""
+    return ["train", str(TINY), *(dev or ("--dev", str(TINY))), "-o", str(directory)]
 
 
 def test_seeds_give_mean_and_deviation(tmp_path, capfd):
-    arguments = ["train", str(TINY), "--dev-split", "0.25", "-o", str(tmp_path / "m")]
+    arguments = train(tmp_path / "m", "--dev-split", "0.25")
     assert run([*arguments, "--epochs", "1", "--seeds", "2", *SMALL]) == 0
     assert "of 2 seeds:" in capfd.readouterr().err
     assert depkit.load(tmp_path / "m", device="cpu")
@@ -133,48 +124,30 @@ def test_seeds_give_mean_and_deviation(tmp_path, capfd):
 
 
 def test_fine_tuning(model, tmp_path):
-    arguments = ["train", str(TINY), "--dev", str(TINY), "-o", str(tmp_path / "m"), "-q"]
-    arguments += ["--set", "tokenizer.enabled=false", "--epochs", "1", "--device", "cpu"]
-    assert run([*arguments, "--init", str(model)]) == 0
+    more = ["--set", "tokenizer.enabled=false", "--epochs", "1", "--device", "cpu", "-q"]
+    assert run([*train(tmp_path / "m"), *more, "--init", str(model)]) == 0
     tuned, initial = (depkit.load(each, "cpu").config for each in (tmp_path / "m", model))
     assert replace(tuned, calibration=initial.calibration) == initial
 
 
 def test_fine_tuning_refuses_other_parts(model, tmp_path, capfd):
-    arguments = ["train", str(TINY), "--dev", str(TINY), "-o", str(tmp_path / "m"), "-q"]
-    more = ["--init", str(model), "--set", "encoder.layers=7", "--device", "cpu"]
-    status, error = failure(capfd, [*arguments, *more])
-    assert status == 2 and "--init" in error
+    more = ["--init", str(model), "--set", "encoder.layers=7", "--device", "cpu", "-q"]
+    fails(capfd, [*train(tmp_path / "m"), *more], 2, "--init")
 
 
 def test_an_output_that_is_a_file_is_refused(capfd):
-    status, error = failure(capfd, ["train", str(TINY), "--dev", str(TINY), "-o", str(TINY)])
-    assert status == 1 and "is a file" in error
-
-
-def test_training_says_what_is_odd(tmp_path, capfd):
-    arguments = ["train", str(TINY), "--dev", str(TINY), "-o", str(tmp_path / "m")]
-    assert run([*arguments, "--epochs", "1", *SMALL]) == 0
-    assert "depkit: note: dev: every sentence also stands in train" in capfd.readouterr().err
+    fails(capfd, train(TINY), 1, "is a file")
 
 
 def test_several_files_and_an_output_directory(model, tmp_path):
-    other = tmp_path / "other.conllu"
+    other, out = tmp_path / "other.conllu", tmp_path / "out"
     other.write_bytes(TINY.read_bytes())
-    out = tmp_path / "out"
-    assert (
-        run(["parse", str(TINY), str(other), "--model", str(model), "--output-dir", str(out)]) == 0
-    )
+    parse = ["parse", "--model", str(model), str(TINY)]
+    assert run([*parse, str(other), "--output-dir", str(out)]) == 0
     assert sorted(path.name for path in out.iterdir()) == ["other.conllu", "tiny.conllu"]
-    both = tmp_path / "both.conllu"
-    assert run(["parse", str(TINY), str(other), "--model", str(model), "-o", str(both)]) == 0
-    assert len(list(depkit.read(both))) == 48
-
-
-def test_compressed_in_and_out(model, tmp_path):
-    packed = tmp_path / "out.conllu.xz"
-    assert run(["parse", str(TINY), "--model", str(model), "-o", str(packed)]) == 0
-    assert len(list(depkit.read(packed))) == 24
+    for files, target, count in (([str(other)], "both.conllu", 48), ([], "packed.conllu.xz", 24)):
+        assert run([*parse, *files, "-o", str(tmp_path / target)]) == 0
+        assert len(list(depkit.read(tmp_path / target))) == count
 
 
 @pytest.mark.parametrize(
@@ -194,13 +167,7 @@ def test_compressed_in_and_out(model, tmp_path):
 )
 def test_bad_usage_is_one_line_and_status_2(arguments, message, capfd, monkeypatch):
     monkeypatch.delenv("DEPKIT_MODEL", raising=False)
-    status, error = failure(capfd, arguments)
-    assert status == 2 and message in error
-
-
-def written(path: Path, content: bytes) -> str:
-    path.write_bytes(content)
-    return str(path)
+    fails(capfd, arguments, 2, message)
 
 
 def test_bad_data_is_one_line_and_status_1(model, tmp_path, capfd):
@@ -211,13 +178,19 @@ def test_bad_data_is_one_line_and_status_1(model, tmp_path, capfd):
         (word + b"3\tb\n\n", ":2: "),
         (word.replace(b"a", b"\xe9") + b"\n", "--encoding"),
     ):
-        file = written(tmp_path / "bad.conllu", content)
-        status, error = failure(capfd, ["parse", file, "--model", str(model)])
-        assert status == 1 and message in error and "bad.conllu" in error
+        (tmp_path / "bad.conllu").write_bytes(content)
+        fails(
+            capfd,
+            ["parse", str(tmp_path / "bad.conllu"), "--model", str(model)],
+            1,
+            message,
+            "bad.conllu",
+        )
 
 
 def test_an_empty_file_parses_to_nothing(model, tmp_path, capfd):
-    assert run(["parse", written(tmp_path / "e.conllu", b""), "--model", str(model)]) == 0
+    (tmp_path / "empty.conllu").touch()
+    assert run(["parse", str(tmp_path / "empty.conllu"), "--model", str(model)]) == 0
     assert capfd.readouterr() == ("", "")
 
 
@@ -238,35 +211,37 @@ def test_an_empty_file_parses_to_nothing(model, tmp_path, capfd):
     ],
 )
 def test_training_refuses_mistakes_before_it_starts(extra, message, tmp_path, capfd):
-    base = ["train", str(TINY), "--dev", str(TINY), "-o", str(tmp_path / "m")]
-    status, error = failure(capfd, [*base, *extra])
-    assert status == (1 if "nowhere" in message else 2)
-    assert message in error
+    fails(capfd, [*train(tmp_path / "m"), *extra], 1 if "nowhere" in message else 2, message)
     assert not (tmp_path / "m").exists()
 
 
 def test_a_missing_file_is_named(model, tmp_path, capfd):
-    status, error = failure(capfd, ["parse", "nowhere.conllu", "--model", str(model)])
-    assert (status, error) == (1, "depkit: error: nowhere.conllu: No such file or directory\n")
-    status, error = failure(capfd, ["train", "nowhere.conllu", "--dev", "x", "-o", "y"])
-    assert status == 1 and "nowhere.conllu" in error
+    error = "depkit: error: nowhere.conllu: No such file or directory\n"
+    fails(capfd, ["parse", "nowhere.conllu", "--model", str(model)], 1, error)
+    fails(capfd, ["train", "nowhere.conllu", "--dev", "x", "-o", "y"], 1, "nowhere.conllu")
 
 
 def test_a_bug_says_how_to_see_it(capfd, monkeypatch):
-    def broken(*arguments, **keywords):
-        raise AttributeError("no such thing")
-
+    broken = Mock(side_effect=AttributeError("no such thing"))
     monkeypatch.setattr("depkit.score.attachment.evaluate_systems", broken)
-    status, error = failure(capfd, ["eval", str(TINY), str(TINY)])
-    assert status == 1 and "internal error" in error and "--debug" in error
+    fails(capfd, ["eval", str(TINY), str(TINY)], 1, "internal error", "--debug")
     with pytest.raises(AttributeError):
         run(["eval", str(TINY), str(TINY), "--debug"])
 
 
-@pytest.mark.parametrize("command", [[], ["train"], ["parse"], ["eval"], ["analyze"]])
-def test_help_has_an_example(command, capfd):
-    assert run([*command, "--help"]) == 0
-    assert "Example: depkit" in capfd.readouterr().out
+@pytest.mark.parametrize(
+    ("command", "example"),
+    [
+        ("", ""), ("train", ""), ("parse", ""), ("tag", ""), ("distill", ""), ("ensemble", ""),
+        ("eval", "--punct ptb --test ar gold.conllx"), ("analyze", "--by distance"),
+        ("convert", "en.conllu -o en.conllx"), ("show", "parsed.conllu --sentence 3"),
+        ("info", "en-ewt"), ("check", ""), ("stats", ""),
+    ],
+)  # fmt: skip
+def test_help_has_an_example(command, example, capfd):
+    assert run([*command.split(), "--help"]) == 0
+    out = " ".join(capfd.readouterr().out.split())
+    assert f"Example: depkit {command}" in out and example in out
 
 
 def test_help_and_eval_start_light():

@@ -1,6 +1,7 @@
 """depkit distill: a student from the command line, its card, its resumption, and wrong use."""
 
 import json
+from unittest.mock import Mock
 
 import pytest
 from safetensors.torch import load_file
@@ -10,13 +11,9 @@ from depkit.cli.main import run
 from depkit.corpus.files import write
 from depkit.ensemble import silver
 from depkit.training import tokenizer
+from tests.cli.commands import ON_CPU, SMALL, sets
 from tests.conftest import TINY
 
-ON_CPU = ["--device", "cpu", "--threads", "1"]
-SMALL = [
-    "--set", "inputs.word=24", "--set", "inputs.char=24", "--set", "encoder.layers=1",
-    "--set", "encoder.size=24", "--set", "training.batch_tokens=60",
-]  # fmt: skip
 TEXT = (
     "The cat sleeps here. A friend chased the ball.\n\n"
     "Mary sleeps in the room!\n\nThe cat sleeps here.\n"
@@ -35,14 +32,13 @@ def distill(directory, *more, teacher="en-ewt", train=TINY, dev=TINY, epochs=2):
     return run([*arguments, "--epochs", str(epochs), *SMALL, *ON_CPU, *map(str, more)])
 
 
-def failure(capfd, *arguments, **keywords):
-    """The status of a command and its one line on stderr."""
-    status = distill(*arguments, **keywords)
+def fails(capfd, status, message, *arguments, **keywords):
+    """The command ends with a status and, at last, a line on stderr that has the message."""
+    assert distill(*arguments, **keywords) == status
     out, err = capfd.readouterr()
-    assert out == ""
+    assert out == "" and "Traceback" not in err
     last = err.splitlines()[-1]
-    assert last.startswith("depkit: error: ") and "Traceback" not in err
-    return status, last
+    assert last.startswith("depkit: error: ") and message in f"{last}\n"
 
 
 def test_a_student_of_the_bundled_model(text, tmp_path, capfd):
@@ -68,9 +64,7 @@ def test_a_run_goes_on(text, tmp_path, monkeypatch, capfd):
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     assert distill(whole, text, "-q") == 0
 
-    def interrupted(*arguments):
-        raise KeyboardInterrupt
-
+    interrupted = Mock(side_effect=KeyboardInterrupt)
     with monkeypatch.context() as patch:
         patch.setattr(silver, "write_rows", interrupted)
         assert distill(cut, text) == 130
@@ -82,11 +76,9 @@ def test_a_run_goes_on(text, tmp_path, monkeypatch, capfd):
     before = (cut / "last.safetensors").read_bytes()
     assert distill(cut, text, "-q", "--resume") == 0  # it is finished
     assert (cut / "last.safetensors").read_bytes() == before
-    status, error = failure(capfd, cut, text)
-    assert status == 1 and "is there already; --resume" in error
+    fails(capfd, 1, "is there already; --resume", cut, text)
     (tmp_path / "news.txt").write_text("Something else. And more.\n")
-    status, error = failure(capfd, cut, text, "--resume")
-    assert status == 1 and "another teacher, text or settings" in error
+    fails(capfd, 1, "another teacher, text or settings", cut, text, "--resume")
 
 
 def test_a_treebank_alone_and_several_at_once(tmp_path, capfd):
@@ -105,35 +97,31 @@ def test_a_treebank_alone_and_several_at_once(tmp_path, capfd):
 
 def test_a_student_of_a_teacher_without_tokenizer(tmp_path, text, monkeypatch, capfd):
     monkeypatch.setattr(tokenizer, "LEAST_UPDATES", 1)
-    teacher = tmp_path / "teacher"
+    teacher = str(tmp_path / "teacher")
     off = ["--set", "tokenizer.enabled=false", *SMALL, *ON_CPU]
-    train = ["train", str(TINY), "--dev", str(TINY), "-o", str(teacher), "--epochs", "1", "-q"]
+    train = ["train", str(TINY), "--dev", str(TINY), "-o", teacher, "--epochs", "1", "-q"]
     assert run([*train, *off]) == 0
-    status, error = failure(capfd, tmp_path / "raw", text, "-q", teacher=str(teacher))
-    assert status == 1 and "the model has no tokenizer" in error
+    fails(capfd, 1, "the model has no tokenizer", tmp_path / "raw", text, "-q", teacher=teacher)
     assert not (tmp_path / "raw").exists()
     student = tmp_path / "student"
     more = [text, "--input", "tokens", "-q", "--set", "tokenizer.epochs=1"]
-    assert distill(student, *more, teacher=str(teacher), epochs=1) == 0
+    assert distill(student, *more, teacher=teacher, epochs=1) == 0
     assert depkit.load(student, device="cpu").tokenizer is not None
     records = (student / "log.jsonl").read_text().splitlines()
     assert json.loads(records[0])["epoch"] == 1
 
 
 def test_who_cannot_teach_or_learn(tmp_path, text, capfd):
-    for settings, told in (
-        (["scorer.tree=false", "training.select=tags"], "a tagger"),
-        (["inputs.tag=8"], "reads tags"),
-    ):  # fmt: skip
+    for setting, told in (
+        ("scorer.tree=false", "of the family tagger"),
+        ("inputs.tag=8", "reads tags"),
+    ):
         teacher = str(tmp_path / told)
         arguments = ["train", str(TINY), "--dev", str(TINY), "-o", teacher, "--epochs", "1", "-q"]
-        sets = [each for setting in settings for each in ("--set", setting)]
-        off = ["--set", "tokenizer.enabled=false"]
-        assert run([*arguments, *SMALL, *sets, *off, *ON_CPU]) == 0
-        status, error = failure(capfd, tmp_path / "student", text, teacher=teacher)
-        assert status == 1 and told in error
-    status, error = failure(capfd, tmp_path / "student", text, "--set", "inputs.tag=8")
-    assert status == 2 and "inputs.tag" in error
+        off = sets(setting, "tokenizer.enabled=false")
+        assert run([*arguments, *SMALL, *off, *ON_CPU]) == 0
+        fails(capfd, 1, told, tmp_path / "student", text, teacher=teacher)
+    fails(capfd, 2, "inputs.tag", tmp_path / "student", text, "--set", "inputs.tag=8")
     assert not (tmp_path / "student").exists()
 
 
@@ -148,19 +136,15 @@ def test_who_cannot_teach_or_learn(tmp_path, text, capfd):
     ],
 )
 def test_wrong_use(more, told, tmp_path, capfd):
-    status, error = failure(capfd, tmp_path / "student", *more)
-    assert status == 2 and told in error
+    fails(capfd, 2, told, tmp_path / "student", *more)
 
 
 def test_wrong_files(tmp_path, capfd):
     student = tmp_path / "student"
-    status, error = failure(capfd, student, tmp_path / "none.txt")
-    assert status == 1 and error.endswith("none.txt: No such file or directory")
-    assert failure(capfd, student, teacher="no-such-model")[1].count("bundled models: en-ewt")
+    fails(capfd, 1, "none.txt: No such file or directory\n", student, tmp_path / "none.txt")
+    fails(capfd, 1, "bundled models: en-ewt", student, teacher="no-such-model")
     (tmp_path / "empty.txt").write_text("\n")
-    status, error = failure(capfd, student, tmp_path / "empty.txt")
-    assert status == 1 and error.endswith("empty.txt: no sentences")
+    fails(capfd, 1, "empty.txt: no sentences\n", student, tmp_path / "empty.txt")
     assert not student.exists()
     (tmp_path / "empty.txt").write_text("Alone\n")
-    status, error = failure(capfd, student, tmp_path / "empty.txt")
-    assert status == 1 and "no sentence of 2 to 150 words" in error
+    fails(capfd, 1, "no sentence of 2 to 150 words", student, tmp_path / "empty.txt")

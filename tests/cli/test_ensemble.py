@@ -6,14 +6,15 @@ import pytest
 
 import depkit
 from depkit.cli.main import run
+from depkit.parsers.graph.ensemble import GraphEnsemble
+from tests.cli.commands import ON_CPU, sets
 from tests.conftest import TINY
 
-SMALL = [
-    *("--set", "inputs.word=8", "--set", "encoder.layers=1", "--set", "encoder.size=8"),
-    *("--set", "training.updates=0", "--set", "tokenizer.enabled=false", "--epochs", "1"),
-    *("--device", "cpu", "--threads", "1"),
-]
-COMMAND = ["ensemble", str(TINY), "--dev", str(TINY), "--folds", "2", *SMALL]
+SMALL = ON_CPU + sets(
+    "inputs.word=8", "encoder.layers=1", "encoder.size=8", "training.updates=0",
+    "tokenizer.enabled=false",
+)  # fmt: skip
+COMMAND = ["ensemble", str(TINY), "--dev", str(TINY), "--folds", "2", "--epochs", "1", *SMALL]
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +41,13 @@ def test_it_parses_and_says_what_it_is(made, tmp_path, capsys):
 
 
 def test_a_mean_can_be_chosen_in_parsing(made, monkeypatch):
-    from depkit.parsers.base import Parser
-
     means = []
-    monkeypatch.setattr(Parser, "parse", lambda self, *rest: means.append(self.mean) or iter(()))
+
+    def parse(self, *arguments, **options):
+        means.append(self.mean)
+        return iter(())
+
+    monkeypatch.setattr(GraphEnsemble, "parse", parse)
     for chosen in ([], ["--mean", "geometric"]):
         run(["parse", str(TINY), "--model", str(made), "--device", "cpu", *chosen])
     assert means == ["arithmetic", "geometric"]

@@ -6,39 +6,30 @@ import subprocess
 import sys
 import types
 from importlib import metadata
+from unittest.mock import Mock
 
 import pytest
 import torch
-import typer
 from safetensors.torch import load_file
-from typer.testing import CliRunner
 
 import depkit
-from depkit.cli.info import info_command
 from depkit.parsers import model_directory
-from depkit.parsers.model_directory import (
-    CARD,
-    CONFIG,
-    TOKENIZER,
-    VOCABULARY,
-    WEIGHTS,
-    ModelError,
-    write_description,
-    write_weights,
-)
+from depkit.parsers.model_directory import CARD, CONFIG, TOKENIZER, VOCABULARY, WEIGHTS, ModelError
 from depkit.training.recipe import recipe_names
-from tests.parsers.test_base import make
+from tests.cli.commands import Command
+from tests.parsers.test_base import make, save
 
-app = typer.Typer()
-app.command("info")(info_command)
-runner = CliRunner()
+info = Command("info")
 
 
-def run(*arguments: str) -> str:
-    result = runner.invoke(app, list(arguments), catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    assert result.stderr == ""
-    return result.stdout
+def run(*arguments: object) -> str:
+    out, err = info(*arguments)
+    assert err == ""
+    return out
+
+
+def facts_of(*arguments: object) -> dict:
+    return json.loads(run(*arguments, "--json"))
 
 
 def rows(text: str) -> dict[str, str]:
@@ -59,21 +50,21 @@ def test_kept_features_are_told(cache):
     (cache / "features").mkdir(parents=True)
     (cache / "features" / "one.npy").write_bytes(b"x" * 2048)
     assert rows(run())["features"].startswith("2 KiB kept in")
-    assert json.loads(run("--json"))["features"]["bytes"] == 2048
+    assert facts_of()["features"]["bytes"] == 2048
 
 
 def test_a_tuned_transformer_is_part_of_the_model(model):
-    before = json.loads(run(str(model), "--json"))["bytes"]
+    before = facts_of(model)["bytes"]
     config = model / CONFIG
     plain = config.read_text()
     tuned = plain.replace('source = "none"\nmodel = ""', 'source = "transformer"\nmodel = "x"')
     tuned = tuned.replace("tune = false\noverlap", "tune = true\noverlap")
     config.write_text(tuned)
     with pytest.raises(ModelError, match="has no transformer"):
-        run(str(model))
+        run(model)
     (model / "transformer").mkdir()
     (model / "transformer" / "config.json").write_bytes(b"x" * 1000)
-    facts = json.loads(run(str(model), "--json"))
+    facts = facts_of(model)
     assert facts["bytes"] == before + len(tuned) - len(plain) + 1000
     assert any("transformer x" in each and "tuned" in each for each in facts["inputs"])
 
@@ -81,11 +72,7 @@ def test_a_tuned_transformer_is_part_of_the_model(model):
 @pytest.fixture
 def model(tiny, tmp_path):
     """A parser as it stands after training, with a card and a checkpoint."""
-    parser = make(tiny)
-    directory = tmp_path / "tiny.model"
-    directory.mkdir()
-    write_description(directory, parser.config, parser.vocabulary)
-    write_weights(directory, parser.network)
+    directory = save(make(tiny), tmp_path / "tiny.model")
     (directory / CARD).write_text("# A small parser\n\nIts card.\n", "utf-8")
     (directory / "last.safetensors").write_bytes(b"x" * 10_000_000)
     return directory
@@ -102,7 +89,7 @@ def test_the_system(monkeypatch):
 
 
 def test_the_system_as_json():
-    facts = json.loads(run("--json"))
+    facts = facts_of()
     assert facts["packages"]["torch"] == metadata.version("torch")
     cpu = facts["devices"][0]
     assert cpu["device"] == "cpu" and cpu["threads"] == torch.get_num_threads()
@@ -118,18 +105,18 @@ def test_gpus_are_listed_with_their_memory(monkeypatch):
     out = run()
     for device in ("cuda:0, Card, 1.5 GiB", "cuda:1, Card, 1.5 GiB", "mps"):
         assert f"device        {device}\n" in out
-    names = [device["device"] for device in json.loads(run("--json"))["devices"]]
+    names = [device["device"] for device in facts_of()["devices"]]
     assert names == ["cpu", "cuda:0", "cuda:1", "mps"]
 
 
 def test_a_package_that_is_not_there(monkeypatch):
     monkeypatch.setattr("depkit.cli.info._PACKAGES", ("no-such-package",))
     assert rows(run())["no-such-package"] == "not installed"
-    assert json.loads(run("--json"))["packages"] == {"no-such-package": None}
+    assert facts_of()["packages"] == {"no-such-package": None}
 
 
 def test_a_model(model, tiny):
-    out = run(str(model))
+    out = run(model)
     assert out.startswith("# A small parser\n\nIts card.\n\ndirectory")
     facts = rows(out)
     assert facts["parameters"] == f"{sum(w.numel() for w in load_file(model / WEIGHTS).values()):,}"
@@ -144,35 +131,35 @@ def test_a_model(model, tiny):
 
 def test_the_size_is_that_of_the_model_alone(model):
     size = sum((model / name).stat().st_size for name in (CONFIG, VOCABULARY, WEIGHTS, CARD))
-    assert json.loads(run(str(model), "--json"))["bytes"] == size
-    assert rows(run(str(model)))["directory"] == f"{model}, {size / 1024:.4g} KiB"
+    assert facts_of(model)["bytes"] == size
+    assert rows(run(model))["directory"] == f"{model}, {size / 1024:.4g} KiB"
 
 
 def test_the_recipe_as_toml(model):
-    assert run(str(model), "-v").endswith("\n\n" + (model / CONFIG).read_text("utf-8"))
+    assert run(model, "-v").endswith("\n\n" + (model / CONFIG).read_text("utf-8"))
 
 
 def test_a_model_as_json(model):
-    facts = json.loads(run(str(model), "--json"))
+    facts = facts_of(model)
     assert facts["card"] == "# A small parser\n\nIts card.\n"
     assert facts["recipe"]["format_version"] == 1
+    assert (facts["family"], facts["tokenizer"]) == ("biaffine", None)
     assert facts["recipe"]["decoder"]["root"] == facts["decoder"]["root"]
-    assert facts["tokenizer"] is None
     assert "deprel" in facts["predicts"]
     assert set(facts["reads"]) == {"words", "characters"}
 
 
 def test_a_tokenizer_is_told(model):
     (model / TOKENIZER).write_bytes((model / WEIGHTS).read_bytes())
-    facts = json.loads(run(str(model), "--json"))
+    facts = facts_of(model)
     assert facts["tokenizer"] == {"parameters": facts["parameters"]}
-    assert rows(run(str(model)))["raw text"].startswith("yes, ")
+    assert rows(run(model))["raw text"].startswith("yes, ")
 
 
 def test_a_model_without_a_card(model):
     (model / CARD).unlink()
-    assert run(str(model)).startswith("directory")
-    assert json.loads(run(str(model), "--json"))["card"] is None
+    assert run(model).startswith("directory")
+    assert facts_of(model)["card"] is None
 
 
 def test_a_bundled_model_by_name(model, monkeypatch):
@@ -181,33 +168,31 @@ def test_a_bundled_model_by_name(model, monkeypatch):
 
 
 def test_the_weights_are_not_loaded(model, monkeypatch):
-    def refuse(*arguments, **keywords):
-        raise AssertionError("weights are loaded")
-
+    refuse = Mock(side_effect=AssertionError("weights are loaded"))
     monkeypatch.setattr(model_directory, "load_file", refuse)
     monkeypatch.setattr(torch.nn.Linear, "__init__", refuse)
-    run(str(model))
+    run(model)
 
 
 @pytest.mark.parametrize("name", [CONFIG, VOCABULARY, WEIGHTS])
 def test_what_is_missing_is_named(model, name):
     (model / name).unlink()
     with pytest.raises(ModelError, match=f"is not a model: it has no {name}"):
-        run(str(model))
+        run(model)
 
 
 @pytest.mark.parametrize("name", [CONFIG, VOCABULARY, WEIGHTS, TOKENIZER])
 def test_what_is_damaged_is_named(model, name):
     (model / name).write_bytes(b"\x00garbage = [")
     with pytest.raises(ModelError, match=name) as error:
-        run(str(model))
+        run(model)
     assert "\n" not in str(error.value)
 
 
 def test_cut_off_weights_are_damaged(model):
     (model / WEIGHTS).write_bytes((model / WEIGHTS).read_bytes()[:-1])
     with pytest.raises(ModelError, match="damaged"):
-        run(str(model))
+        run(model)
 
 
 def test_no_such_model():
@@ -222,7 +207,3 @@ def test_the_module_is_light():
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_help_has_an_example():
-    assert "Example: depkit info en-ewt" in run("--help")

@@ -11,10 +11,10 @@ import pytest
 import depkit
 from depkit.cli.main import run
 from depkit.corpus.surface import surface_tokens
+from tests.cli.commands import ON_CPU, fails
 from tests.conftest import TINY
 
 DEPKIT = [sys.executable, "-m", "depkit"]
-ON_CPU = ["--device", "cpu", "--threads", "1"]
 FLIES = "Time flies like an arrow. Fruit flies like a banana.\n"
 
 
@@ -48,9 +48,8 @@ def test_english_in_trees_out(parse):
     status, out, err = parse(FLIES)
     assert (status, err) == (0, "")
     time, fruit = trees(out)
-    assert time.lines[:4] == [
-        "# newdoc\n", "# newpar\n", "# sent_id = 1\n", "# text = Time flies like an arrow.\n",
-    ]  # fmt: skip
+    comments = ["newdoc", "newpar", "sent_id = 1", "text = Time flies like an arrow."]
+    assert time.lines[:4] == [f"# {comment}\n" for comment in comments]
     assert fruit.form == ["Fruit", "flies", "like", "a", "banana", "."]
     assert fruit.lemma[4:] == ["banana", "."] and fruit.upos[3:] == ["DET", "NOUN", "PUNCT"]
     assert "_" not in time.lemma + time.upos + time.xpos + time.deprel
@@ -78,6 +77,7 @@ ODD = {
     "combining": "e\u0301te\u0301 \u202eabc\u202c \ufeffx\n",
     "like conllu": "# text = x\n1 a\n\n1-2\n",
     "underscores": "_ __ _\n",
+    "long line": "The cat sat there, and nobody saw it. " * 100 + "word " * 1500 + "x" * 80_000,
 }
 
 
@@ -86,12 +86,6 @@ def test_odd_text_comes_back_whole(parse, text):
     status, out, err = parse(text)
     assert (status, err) == (0, "")
     assert text_of(out) == text
-
-
-def test_a_very_long_line(parse):
-    text = "The cat sat there, and nobody saw it. " * 100 + "word " * 1500 + "x" * 80_000
-    status, out, _ = parse(text)
-    assert status == 0 and text_of(out) == text
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n \n", b"\n" * 100_000, b" " * 100_000])
@@ -112,9 +106,7 @@ def test_latin_1_is_told_by_the_byte(parse):
 
 def test_lines_and_tokens(parse):
     _, out, _ = parse("Time flies. Fruit flies.\nA banana\n", "--input", "lines")
-    assert [s.text for s in trees(out)] == [
-        "Time flies. Fruit flies.", "A banana",
-    ]  # fmt: skip
+    assert [s.text for s in trees(out)] == ["Time flies. Fruit flies.", "A banana"]
     _, out, _ = parse("can't do-it .\n", "--input", "tokens")
     assert trees(out)[0].form == ["can't", "do-it", "."]
 
@@ -134,9 +126,8 @@ def test_names_of_parsed_files(tmp_path):
     files = [str(path) for path in sorted(tmp_path.iterdir())]
     out = tmp_path / "out"
     assert run(["parse", *files, "--output-dir", str(out), *ON_CPU]) == 0
-    assert sorted(path.name for path in out.iterdir()) == [
-        "a.conllu", "b.text.conllu", "c.conllu", "d.conllu",
-    ]  # fmt: skip
+    names = {path.name for path in out.iterdir()}
+    assert names == {"a.conllu", "b.text.conllu", "c.conllu", "d.conllu"}
     first = next(depkit.read(out / "d.conllu"))
     assert first.lines[0] == "# newdoc id = d.txt.gz\n"
     assert run(["parse", *files, "--output-dir", str(out), "--format", "json", *ON_CPU]) == 0
@@ -183,37 +174,39 @@ def test_from_python():
     assert (first.text, len(second)) == ("Time flies like an arrow.", 6)
 
 
-def test_mixed_formats_and_overwritten_inputs_are_refused(tmp_path, capfd):
-    text, treebank = tmp_path / "a.txt", tmp_path / "b.conllx"
-    text.write_text(FLIES)
-    treebank.write_text("1\ta\t_\tX\tX\t_\t0\troot\t_\t_\n\n")
+@pytest.fixture
+def mixed(tmp_path):
+    """Text, and a treebank."""
+    (tmp_path / "a.txt").write_text(FLIES)
+    (tmp_path / "b.conllx").write_text("1\ta\t_\tX\tX\t_\t0\troot\t_\t_\n\n")
+    return [str(tmp_path / "a.txt"), str(tmp_path / "b.conllx")]
+
+
+def test_mixed_formats_and_overwritten_inputs_are_refused(mixed, tmp_path, capfd):
     out = str(tmp_path / "out")
-    assert run(["parse", str(treebank), str(text), "-o", out, *ON_CPU]) == 1
-    assert "what came before conllx" in capfd.readouterr().err
-    assert run(["parse", str(treebank), "--output-dir", str(tmp_path), *ON_CPU]) == 2
-    assert "one of those to read" in capfd.readouterr().err
-    assert run(["parse", "-", "-", *ON_CPU]) == 2
-    assert run(["parse", str(text), "--encoding", "hex", *ON_CPU]) == 2
+    for arguments, status, message in (
+        ([*mixed[::-1], "-o", out], 1, "what came before conllx"),
+        ([mixed[1], "--output-dir", str(tmp_path)], 2, "one of those to read"),
+        (["-", "-"], 2, "standard input"),
+        ([mixed[0], "--encoding", "hex"], 2, "--encoding"),
+    ):
+        fails(capfd, ["parse", *arguments, *ON_CPU], status, message)
 
 
 def test_another_format(parse):
     status, out, err = parse("Don't go.\n", "--format", "conllx")
     assert status == 0
-    assert [line.split("\t")[:2] for line in out.splitlines()] == [
-        ["1", "Do"], ["2", "n't"], ["3", "go"], ["4", "."], [""],
-    ]  # fmt: skip
+    rows = [line.split("\t")[:2] for line in out.splitlines()]
+    assert rows == [["1", "Do"], ["2", "n't"], ["3", "go"], ["4", "."], [""]]
     assert "depkit: note: conllx cannot hold" in err
     assert "1 multiword range" in err
 
 
-def test_one_format_for_all(tmp_path, capfd):
-    text, treebank = tmp_path / "a.txt", tmp_path / "b.conllx"
-    text.write_text(FLIES)
-    treebank.write_text("1\ta\t_\tX\tX\t_\t0\troot\t_\t_\n\n")
-    files, out = [str(text), str(treebank)], tmp_path / "out"
+def test_one_format_for_all(mixed, tmp_path, capfd):
+    out = tmp_path / "out"
     options = ["--output-dir", str(out), "--format", "conll09", *ON_CPU]
-    assert run(["parse", *files, *options]) == 0
+    assert run(["parse", *mixed, *options]) == 0
     assert sorted(path.name for path in out.iterdir()) == ["a.conll09", "b.conll09"]
     capfd.readouterr()
-    assert run(["parse", *files, "--format", "conllu", "-q", *ON_CPU]) == 0
+    assert run(["parse", *mixed, "--format", "conllu", "-q", *ON_CPU]) == 0
     assert capfd.readouterr().out.count("\troot\t") == 3

@@ -4,6 +4,7 @@ import re
 import struct
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -26,29 +27,29 @@ GOLD: list[Tree] = [
 FIRST: list[Tree] = [[(2, "nsubj"), (0, "root"), (4, "obj"), (2, "punct")], GOLD[1]]
 SECOND: list[Tree] = [[(2, "obj"), (0, "root"), (1, "obj"), (2, "punct")], GOLD[1]]
 DISTANCE, DEPREL = View(("distance",)), View(("deprel",))
+EACH = View(("distance",), ("each",))
 
 
 def write(folder: Path, name: str, trees: list[Tree]) -> str:
-    lines = []
+    text = ""
     for tree in trees:
         for i, (head, deprel) in enumerate(tree, start=1):
-            lines.append(f"{i}\tw\t_\tX\t$\t_\t{head}\t{deprel}\t_\t_\n")
-        lines.append("\n")
-    (folder / name).write_text("".join(lines))
+            text += f"{i}\tw\t_\tX\t$\t_\t{head}\t{deprel}\t_\t_\n"
+        text += "\n"
+    (folder / name).write_text(text)
     return str(folder / name)
 
 
 @pytest.fixture
 def two(tmp_path: Path) -> list[str]:
     """Gold, and two systems' files."""
-    files = {"gold.conllu": GOLD, "first.conllu": FIRST, "second.conllu": SECOND}
     (tmp_path / "in").mkdir()
-    return [write(tmp_path / "in", name, trees) for name, trees in files.items()]
+    trees = {"gold.conllu": GOLD, "first.conllu": FIRST, "second.conllu": SECOND}
+    return [write(tmp_path / "in", *each) for each in trees.items()]
 
 
-def look(files: list[str], *views: View) -> list[Analysis]:
-    data = read_data(files[0], files[1:])
-    return [analyze(data, view) for view in views]
+def look(files: list[str], view: View) -> Analysis:
+    return analyze(read_data(files[0], files[1:]), view)
 
 
 def texts(svg: str) -> list[tuple[str, float]]:
@@ -58,29 +59,32 @@ def texts(svg: str) -> list[tuple[str, float]]:
     return [(text, float(y[1]) if y else -1) for y, (_, text) in zip(places, found, strict=True)]
 
 
-def drawn(path: Path, files: list[str], *views: View, measure: str | None = None) -> str:
+def drawn(path: Path, files: list[str], *views: View) -> dict[str, float]:
+    """A picture is drawn; what is written in it, and how far from the top (the last of a kind)."""
     pytest.importorskip("matplotlib", reason="pictures need the extra depkit[plot]")
-    plot(look(files, *views), str(path), measure)
-    return path.read_text() if path.suffix == ".svg" else ""
+    plot([look(files, view) for view in views], str(path))
+    return dict(texts(path.read_text())) if path.suffix == ".svg" else {}
 
 
-def test_curves_of_recall_over_gold_bins(two: list[str]) -> None:
-    panel = panel_of(look(two, DISTANCE)[0])
-    assert panel.curves
-    assert (panel.axis, panel.by) == ("LAS recall, %", "gold distance (|head - dependent|)")
+@pytest.mark.parametrize(
+    ("measure", "by", "values"),
+    [
+        (None, "gold", [[100, 200 / 3, 100], [100, 100 / 3, 100]]),
+        ("precision", "predicted", [[100, 200 / 3, 100], [100.0, 50, 50]]),
+    ],
+)
+def test_curves(measure: str | None, by: str, values: list[list[float]], two: list[str]) -> None:
+    """Recall is drawn over gold bins, precision over predicted ones."""
+    panel = panel_of(look(two, DISTANCE), measure)
+    assert (panel.curves, panel.axis) == (True, f"LAS {measure or 'recall'}, %")
+    assert panel.by == f"{by} distance (|head - dependent|)"
     assert (panel.bins, panel.sizes.tolist()) == (["root", "1", "2"], [2, 3, 1])
     assert panel.names == ["first", "second"]
-    np.testing.assert_allclose(panel.values, [[100, 200 / 3, 100], [100, 100 / 3, 100]])
-
-
-def test_curves_of_precision_over_predicted_bins(two: list[str]) -> None:
-    panel = panel_of(look(two, DISTANCE)[0], "precision")
-    assert (panel.axis, panel.by) == ("LAS precision, %", "predicted distance (|head - dependent|)")
-    np.testing.assert_allclose(panel.values, [[100, 200 / 3, 100], [100.0, 50, 50]])
+    np.testing.assert_allclose(panel.values, values)
 
 
 def test_one_accuracy_where_gold_words_decide(two: list[str]) -> None:
-    recall, precision = (panel_of(look(two, View(("length",)))[0], m) for m in (None, "precision"))
+    recall, precision = (panel_of(look(two, View(("length",))), m) for m in (None, "precision"))
     assert recall.axis == precision.axis == "LAS, %"
     assert recall.by == "length (words in the sentence)"
     np.testing.assert_allclose(recall.values, [[500 / 6], [400 / 6]])
@@ -88,13 +92,12 @@ def test_one_accuracy_where_gold_words_decide(two: list[str]) -> None:
 
 
 def test_bands_are_the_intervals_of_the_table(two: list[str]) -> None:
-    analysis = look(two, DISTANCE)[0]
+    analysis = look(two, DISTANCE)
     panel = panel_of(analysis, "f1", seed=3)
     table = rows(analysis, Options(confidence=True, seed=3))
-    low = [[row["f1_low"] for row in table if row["system"] == name] for name in two[1:]]
-    high = [[row["f1_high"] for row in table if row["system"] == name] for name in two[1:]]
-    np.testing.assert_allclose(panel.low, low)
-    np.testing.assert_allclose(panel.high, high)
+    for found, column in ((panel.low, "f1_low"), (panel.high, "f1_high")):
+        told = [[row[column] for row in table if row["system"] == name] for name in two[1:]]
+        np.testing.assert_allclose(found, told)
 
 
 def test_a_bin_in_which_a_system_predicts_nothing(two: list[str], tmp_path: Path) -> None:
@@ -105,17 +108,13 @@ def test_a_bin_in_which_a_system_predicts_nothing(two: list[str], tmp_path: Path
     ]
     lines = write(tmp_path, "near", near)
     Path(lines).write_text(Path(lines).read_text().replace("\t-1\t", "\t_\t"))
-    analysis = look([two[0], two[1], lines], View(("distance",), ("each",)))[0]
+    analysis = look([two[0], two[1], lines], EACH)
     panel = panel_of(analysis, "precision")
     assert panel.bins == ["root", "1", "2"]
-    assert np.isnan(panel.values).tolist() == [[False] * 3, [False, False, True]]
-    assert (
-        np.isnan(panel.low).tolist()
-        == np.isnan(panel.high).tolist()
-        == np.isnan(panel.values).tolist()
-    )
+    for each in (panel.values, panel.low, panel.high):
+        assert np.isnan(each).tolist() == [[False] * 3, [False, False, True]]
     far: list[Tree] = [[(4, "nsubj"), (0, "root"), (2, "obj"), (2, "punct")], GOLD[1]]
-    analysis = look([two[0], write(tmp_path, "far", far)], View(("distance",), ("each",)))[0]
+    analysis = look([two[0], write(tmp_path, "far", far)], EACH)
     assert panel_of(analysis).bins == ["root", "1", "2"]
     assert panel_of(analysis, "precision").bins == ["root", "1", "2", "3"]
 
@@ -126,9 +125,8 @@ def test_bars_by_difference_with_paired_intervals(two: list[str]) -> None:
     Either sentence alone makes no difference in obj (both systems have 0, or both 100), so that
     the paired interval ends at 0 and -10; nsubj differs wherever there is one.
     """
-    panel = panel_of(look(two, DEPREL)[0])
-    assert not panel.curves
-    assert panel.axis == "difference in LAS F1, points: second − first"
+    panel = panel_of(look(two, DEPREL))
+    assert (panel.curves, panel.axis) == (False, "difference in LAS F1, points: second − first")
     assert (panel.by, panel.drawn) == ("deprel (gold words)", range(1, 2))
     assert (panel.bins, panel.sizes.tolist()) == (["root", "punct", "obj", "nsubj"], [2, 1, 2, 1])
     np.testing.assert_allclose(panel.values, [[0, 0, -10, -100]])
@@ -137,7 +135,7 @@ def test_bars_by_difference_with_paired_intervals(two: list[str]) -> None:
 
 
 def test_bars_of_one_system_are_its_f1(two: list[str]) -> None:
-    panel = panel_of(look([two[0], two[2]], DEPREL)[0])
+    panel = panel_of(look([two[0], two[2]], DEPREL))
     assert (panel.axis, panel.drawn) == ("LAS F1 of second, %", range(1))
     assert panel.bins == ["root", "punct", "obj", "nsubj"]
     np.testing.assert_allclose(panel.values, [[100, 100, 40, 0]])
@@ -145,31 +143,29 @@ def test_bars_of_one_system_are_its_f1(two: list[str]) -> None:
 
 
 def test_bars_of_three_systems_in_the_order_of_the_second(two: list[str]) -> None:
-    panel = panel_of(look([two[0], two[2], two[1], two[0]], DEPREL)[0])
+    panel = panel_of(look([two[0], two[2], two[1], two[0]], DEPREL))
     assert panel.axis == "difference in LAS F1, points: system − second"
-    assert panel.drawn == range(1, 3)
-    assert panel.bins == ["nsubj", "obj", "root", "punct"]
+    assert (panel.drawn, panel.bins) == (range(1, 3), ["nsubj", "obj", "root", "punct"])
     np.testing.assert_allclose(panel.values, [[100, 10, 0, 0], [100, 60, 0, 0]])
 
 
 def test_no_bar_where_a_system_has_no_precision(two: list[str]) -> None:
-    panel = panel_of(look(two, DEPREL)[0], "precision")
+    panel = panel_of(look(two, DEPREL), "precision")
     assert panel.bins == ["root", "punct", "obj", "nsubj"]
     np.testing.assert_allclose(panel.values, [[0, 0, 100 / 3 - 50, np.nan]])
     assert np.isnan(panel.low).tolist() == np.isnan(panel.high).tolist() == [[False] * 3 + [True]]
 
 
 def test_crossed_groupings_are_bars(two: list[str]) -> None:
-    panel = panel_of(look(two, View(("upos", "distance"), (), "UAS"))[0])
-    assert not panel.curves
-    assert panel.by == "upos × distance (gold words)"
+    panel = panel_of(look(two, View(("upos", "distance"), (), "UAS")))
+    assert (panel.curves, panel.by) == (False, "upos × distance (gold words)")
     assert set(panel.bins) == {"X × root", "X × 1", "X × 2"}
 
 
 def test_the_largest_bins_and_how_many_are_left_out(tmp_path: Path) -> None:
     tree = [(0, "root"), *[(1, f"r{i}") for i in range(30) for _ in range(1 + (i != 7))]]
     path = write(tmp_path, "gold.conllu", [tree])
-    panel = panel_of(look([path, path], DEPREL)[0])
+    panel = panel_of(look([path, path], DEPREL))
     assert panel.by == "deprel (gold words): the 25 largest, 6 left out"
     assert len(panel.bins) == len(panel.sizes) == panel.values.shape[1] == 25
     assert "r7" not in panel.bins
@@ -179,8 +175,7 @@ def test_endless_bands_of_rare_bins_do_not_set_the_axis() -> None:
     values, low, high = np.array([[[80.0, 90.0]], [[78.0, 0.0]], [[82.0, 100.0]]])
     panel = Panel(True, "", "", ["1", "2"], np.array([1000, 5]), ["a"], values, low, high)
     bottom, top = _limits(panel)
-    assert 77 < bottom < 78
-    assert 90 < top < 91
+    assert 77 < bottom < 78 and 90 < top < 91
 
 
 @pytest.mark.parametrize(
@@ -208,61 +203,51 @@ def test_very_long_names_stay_distinct() -> None:
 
 
 def test_all_words_of_the_curves_are_texts(two: list[str], tmp_path: Path) -> None:
-    svg = drawn(tmp_path / "a.svg", two, DISTANCE)
-    written = [text for text, _ in texts(svg)]
-    for text in (
-        "first", "second", "root", "LAS recall, %", "gold distance (|head - dependent|)",
-        "gold words",
-        "95% intervals: bootstrap over sentences; punct: keep, subtypes: keep,", "seed: 1",
-    ):  # fmt: skip
+    drawn(tmp_path / "a.svg", two, DISTANCE)
+    written = [text for text, _ in texts((tmp_path / "a.svg").read_text())]
+    settings = "95% intervals: bootstrap over sentences; punct: keep, subtypes: keep,"
+    axes = ["root", "LAS recall, %", "gold distance (|head - dependent|)", "gold words"]
+    for text in ("first", "second", *axes, settings, "seed: 1"):
         assert written.count(text) == 1, text
 
 
 def test_no_percentage_above_a_hundred(tmp_path: Path) -> None:
     path = write(tmp_path, "gold", GOLD[:1])
-    written = dict(texts(drawn(tmp_path / "a.svg", [path, path], DISTANCE)))
+    written = drawn(tmp_path / "a.svg", [path, path], DISTANCE)
     assert [text for text in written if re.fullmatch(r"1\d\d\.\d", text)] == ["100.0"]
 
 
 def test_a_tag_is_no_formula(tmp_path: Path) -> None:
     path = write(tmp_path, "gold", [[(0, "root"), (1, "$x$")]])
-    written = [text for text, _ in texts(drawn(tmp_path / "a.svg", [path, path], DEPREL))]
-    assert "$x$ (1)" in written
+    assert "$x$ (1)" in drawn(tmp_path / "a.svg", [path, path], DEPREL)
 
 
-def test_one_system_has_no_legend_beside_bars_and_one_beside_curves(
-    two: list[str], tmp_path: Path
-) -> None:
-    bars = dict(texts(drawn(tmp_path / "a.svg", two[:2], DEPREL)))
-    assert "LAS F1 of first, %" in bars
-    assert "first" not in bars
-    assert "first" in dict(texts(drawn(tmp_path / "a.svg", two[:2], DISTANCE)))
+def test_one_system_has_a_legend_beside_curves_only(two: list[str], tmp_path: Path) -> None:
+    bars = drawn(tmp_path / "a.svg", two[:2], DEPREL)
+    assert "LAS F1 of first, %" in bars and "first" not in bars
+    assert "first" in drawn(tmp_path / "a.svg", two[:2], DISTANCE)
 
 
 def test_bars_are_drawn_from_the_top(two: list[str], tmp_path: Path) -> None:
-    places = dict(texts(drawn(tmp_path / "a.svg", two, DEPREL)))
+    places = drawn(tmp_path / "a.svg", two, DEPREL)
     order = ["deprel (gold words)", "root (2)", "punct (1)", "obj (2)", "nsubj (1)"]
     heights = [places[name] for name in [*order, "difference in LAS F1, points: second − first"]]
-    assert heights == sorted(heights)
-    assert len(set(heights)) == len(heights)
+    assert heights == sorted(set(heights))
     assert "first" not in places  # the axis says it all, and there is no legend
 
 
 def test_every_view_is_drawn_and_one_legend(two: list[str], tmp_path: Path) -> None:
-    svg = drawn(tmp_path / "a.svg", two, *PRESETS["conllx"], View(("xpos", "upos")))
-    written = [text for text, _ in texts(svg)]
+    drawn(tmp_path / "a.svg", two, *PRESETS["conllx"], View(("xpos", "upos")))
+    written = [text for text, _ in texts((tmp_path / "a.svg").read_text())]
     assert written.count("first") == written.count("second") == 1
     assert written.count("upos (gold words)") == 3
     assert written.count("deprel (gold words)") == 2
-    assert "xpos × upos (gold words)" in written
-    assert "$ × X (6)" in written
-    assert "same bin recall, %" in written
+    assert {"xpos × upos (gold words)", "$ × X (6)", "same bin recall, %"} <= set(written)
 
 
 def test_many_bins_have_room(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     path = write(tmp_path, "gold", [[(0, "root"), *[(1, "dep")] * 45]])
-    written = dict(texts(drawn(tmp_path / "a.svg", [path, path], View(("distance",), ("each",)))))
+    written = drawn(tmp_path / "a.svg", [path, path], EACH)
     assert "words, log" in written
     shown = [int(text) for text in written if text.isdigit() and written[text] == written["root"]]
     assert shown == list(range(3, 46, 3))
@@ -303,9 +288,8 @@ def test_a_diagram_is_a_picture_with_the_same_bytes(tmp_path: Path) -> None:
         plot([calibration], str(tmp_path / name))
         pictures.append((tmp_path / name).read_text())
     assert pictures[0] == pictures[1]
-    written = [text for text, _ in texts(pictures[0])]
-    for text in ("LAS, %", "confidence, %", "words, log", "25", "75", "system0", "system1"):
-        assert text in written
+    told = {"LAS, %", "confidence, %", "words, log", "25", "75", "system0", "system1"}
+    assert told <= {text for text, _ in texts(pictures[0])}
 
 
 def test_a_png_of_that_size(two: list[str], tmp_path: Path) -> None:
@@ -333,7 +317,7 @@ def test_another_seed_other_bands(tmp_path: Path) -> None:
     gold = [GOLD[0]] * 5 + [GOLD[1]] * 6
     wrong = [FIRST[0]] * 2 + [SECOND[0]] * 3 + [GOLD[1]] * 6
     paths = [write(tmp_path, "gold", gold), write(tmp_path, "wrong", wrong)]
-    one, other = (panel_of(look(paths, DISTANCE)[0], seed=seed) for seed in (DEFAULT_SEED, 2))
+    one, other = (panel_of(look(paths, DISTANCE), seed=seed) for seed in (DEFAULT_SEED, 2))
     np.testing.assert_array_equal(one.values, other.values)
     assert not np.array_equal(one.low, other.low)
 
@@ -341,43 +325,35 @@ def test_another_seed_other_bands(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.jpg", "svg", "-", "a.svg.gz"])
 def test_other_suffixes(name: str, two: list[str], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^--plot draws \.svg, \.png, \.pdf, not (\.|no suffix)"):
-        plot(look(two, DISTANCE), str(tmp_path / name))
+        plot([look(two, DISTANCE)], str(tmp_path / name))
     assert os.listdir(tmp_path) == ["in"]
 
 
 def test_another_measure(two: list[str], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     with pytest.raises(ValueError, match="no measure 'f2' to plot; there are precision, recall"):
-        plot(look(two, DISTANCE), str(tmp_path / "a.svg"), "f2")
+        plot([look(two, DISTANCE)], str(tmp_path / "a.svg"), "f2")
     assert os.listdir(tmp_path) == ["in"]
 
 
 def test_no_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(
-        ValueError, match=r"^--plot needs matplotlib: pip install 'depkit\[plot\]'$"
-    ):
+    told = r"^--plot needs matplotlib: pip install 'depkit\[plot\]'$"
+    with pytest.raises(ValueError, match=told):
         picture_format("a.svg")
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])
 @pytest.mark.parametrize("when", ["os.replace", "matplotlib.figure.Figure.savefig"])
 def test_a_failure_leaves_what_was_there(
-    error: BaseException,
-    when: str,
-    two: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException, when: str, two: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("matplotlib.figure")
     (tmp_path / "old.svg").write_text("old")
 
-    def fail(*arguments: object, **options: object) -> None:
-        raise error
-
-    monkeypatch.setattr(when, fail)
+    monkeypatch.setattr(when, Mock(side_effect=error))
     for name in ("old.svg", "new.svg"):
         with pytest.raises(type(error)):
-            plot(look(two, DISTANCE), str(tmp_path / name))
+            plot([look(two, DISTANCE)], str(tmp_path / name))
     assert sorted(os.listdir(tmp_path)) == ["in", "old.svg"]
     assert (tmp_path / "old.svg").read_text() == "old"

@@ -1,6 +1,7 @@
 import gzip
 import io
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from itertools import islice
@@ -8,33 +9,27 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from depkit.cli.show import Color, coloured, show_command, usual_width
+from depkit.cli.show import Color, coloured, usual_width
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.drawing.trees import arcs
 from depkit.drawing.trees.shown import Shown
+from tests.cli.commands import Command
+from tests.corpus.rows import row
 from tests.drawing.trees.read_drawing import read_drawing
 
-app = typer.Typer()
-app.command("show")(show_command)
-runner = CliRunner()
+run = Command("show")
 
-ROW = "{}\t{}\t_\t{}\t_\t_\t{}\t{}\t_\t_\n"
-FIRST = "".join(
-    [
-        "# sent_id = a-1\n# text = Dogs bark.\n",
-        ROW.format(1, "Dogs", "NOUN", 2, "nsubj"),
-        ROW.format(2, "bark", "VERB", 0, "root"),
-        ROW.format(3, ".", "PUNCT", 2, "punct"),
-        "\n",
-    ]
+FIRST = (
+    "# sent_id = a-1\n# text = Dogs bark.\n"
+    "1\tDogs\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n"
+    "2\tbark\t_\tVERB\t_\t_\t0\troot\t_\t_\n"
+    "3\t.\t_\tPUNCT\t_\t_\t2\tpunct\t_\t_\n\n"
 )
 SECOND = FIRST.replace("a-1", "a-2").replace("Dogs", "Seals")
-THIRD = ROW.format(1, "Yes", "INTJ", 0, "root") + "\n"
+THIRD = "1\tYes\t_\tINTJ\t_\t_\t0\troot\t_\t_\n\n"
 DRAWN = """\
 # 1: a-1
 # Dogs bark.
@@ -48,23 +43,15 @@ NOUN      VERB      PUNCT
 
 @pytest.fixture
 def gold(tmp_path: Path) -> str:
-    path = tmp_path / "gold.conllu"
-    path.write_text(FIRST + SECOND + THIRD)
-    return str(path)
+    (tmp_path / "gold.conllu").write_text(FIRST + SECOND + THIRD)
+    return str(tmp_path / "gold.conllu")
 
 
 @pytest.fixture
 def pred(tmp_path: Path) -> str:
     """The second sentence has a wrong relation."""
-    path = tmp_path / "pred.conllu"
-    path.write_text(FIRST + SECOND.replace("nsubj", "obj") + THIRD)
-    return str(path)
-
-
-def run(*arguments: str, code: int = 0, stdin: str | None = None) -> tuple[str, str]:
-    result = runner.invoke(app, list(arguments), input=stdin)
-    assert result.exit_code == code, result.output
-    return result.stdout, result.stderr
+    (tmp_path / "pred.conllu").write_text(FIRST + SECOND.replace("nsubj", "obj") + THIRD)
+    return str(tmp_path / "pred.conllu")
 
 
 def shown(output: str) -> list[str]:
@@ -76,9 +63,8 @@ def test_each_sentence_under_its_heading(gold: str) -> None:
     out, err = run(gold)
     first, second, third = out.split("\n\n")
     assert first + "\n" == DRAWN
-    assert second + "\n" == DRAWN.replace("Dogs  ", "Seals ").replace("Dogs", "Seals").replace(
-        "a-1", "a-2"
-    ).replace("# 1", "# 2")
+    seals = DRAWN.replace("Dogs  ", "Seals ").replace("Dogs", "Seals")
+    assert second + "\n" == seals.replace("# 1: a-1", "# 2: a-2")
     assert third == "# 3\nroot\n  ▼\n Yes\nINTJ\n"
     assert err == ""
 
@@ -87,7 +73,7 @@ def test_standard_input_and_packed_files(gold: str, tmp_path: Path) -> None:
     packed = tmp_path / "gold.conllu.gz"
     packed.write_bytes(gzip.compress(Path(gold).read_bytes()))
     out = run(gold)[0]
-    assert run(str(packed))[0] == out
+    assert run(packed)[0] == out
     assert run(stdin=Path(gold).read_text())[0] == out
     assert run("-", stdin=Path(gold).read_text())[0] == out
     assert run(stdin="") == ("", "")
@@ -110,7 +96,8 @@ def test_nothing_is_read_after_the_last_chosen_sentence(gold: str) -> None:
     with open(gold, "a") as file:
         file.write("broken\n")
     assert shown(run(gold, "--sentence", "3", "--sentence", "1")[0]) == ["1: a-1", "3"]
-    assert isinstance(runner.invoke(app, [gold]).exception, FormatError)
+    with pytest.raises(FormatError):
+        run(gold)
 
 
 def test_a_sentence_that_is_not_there(gold: str) -> None:
@@ -122,9 +109,7 @@ def test_a_sentence_that_is_not_there(gold: str) -> None:
 def test_width(gold: str) -> None:
     assert max(map(len, run(gold)[0].splitlines())) == 25
     with open(gold, "a") as file:
-        file.write(
-            "".join(ROW.format(i, f"word{i}", "X", max(i - 1, 0), "dep") for i in range(1, 40))
-        )
+        file.writelines(row(i, f"word{i}", max(i - 1, 0), "dep") for i in range(1, 40))
     assert 80 < max(map(len, run(gold)[0].splitlines())) <= 100
     assert 40 < max(map(len, run(gold, "--width", "60")[0].splitlines())) <= 60
 
@@ -136,22 +121,21 @@ def test_differences(gold: str, pred: str) -> None:
     assert err == ""
     assert shown(run(gold, "--diff", pred, "--all")[0]) == ["1: a-1", "2: a-2", "3"]
     assert shown(run(gold, "--diff", pred, "--sentence", "3")[0]) == ["3"]
+    assert run(gold, "--diff", pred, "-v")[1] == "1 of 3 sentences shown\n"
     assert "✗ obj" in run(gold, "--diff", pred, "--style", "tree")[0]
 
 
 def test_no_difference_is_said_aside(gold: str) -> None:
-    assert run(gold, "--diff", gold) == (
-        "",
-        f"depkit: the trees of {gold} and {gold} are the same\n",
-    )
+    note = f"depkit: the trees of {gold} and {gold} are the same\n"
+    assert run(gold, "--diff", gold) == ("", note)
     assert run(gold, "--diff", gold, "-q") == ("", "")
+    assert "only one file" in run("--diff", "-", code=2)[1]
 
 
 def test_other_words_are_a_format_error(gold: str, pred: str) -> None:
     Path(pred).write_text(FIRST + SECOND.replace("bark", "barks") + THIRD)
-    result = runner.invoke(app, [gold, "--diff", pred])
-    assert isinstance(result.exception, FormatError)
-    assert "sentence 2, word 2 is another:" in str(result.exception)
+    with pytest.raises(FormatError, match="sentence 2, word 2 is another:"):
+        run(gold, "--diff", pred)
 
 
 def test_colour(gold: str, pred: str) -> None:
@@ -194,10 +178,6 @@ def test_the_width_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert usual_width() == 40
 
 
-def test_verbose_tells_how_many(gold: str, pred: str) -> None:
-    assert run(gold, "--diff", pred, "-v")[1] == "1 of 3 sentences shown\n"
-
-
 def test_picture(gold: str, pred: str, tmp_path: Path) -> None:
     target = tmp_path / "trees.svg"
     assert run(gold, "--svg", str(target)) == ("", "")
@@ -212,35 +192,23 @@ def test_no_half_picture_is_left(gold: str, tmp_path: Path) -> None:
     with open(gold, "a") as file:
         file.write("broken\n")
     target = tmp_path / "trees.svg"
-    assert isinstance(runner.invoke(app, [gold, "--svg", str(target)]).exception, FormatError)
+    assert isinstance(run.failure(gold, "--svg", target), FormatError)
     assert [path.name for path in tmp_path.iterdir()] == ["gold.conllu"]
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    "words",
     [
-        ["--style", "boxes"],
-        ["--width", "39"],
-        ["--all"],
-        ["--color", "sometimes"],
-        ["--svg", "-", "--style", "tree"],
-        ["--svg", "-", "--width", "80"],
-        ["--encoding", "morse"],
+        "--style boxes", "--width 39", "--all", "--color sometimes", "--svg - --style tree",
+        "--svg - --width 80", "--encoding morse",
     ],
-)
-def test_bad_usage(gold: str, arguments: list[str]) -> None:
-    out, err = run(gold, *arguments, code=2)
-    assert out == ""
-    assert "Invalid value" in err
+)  # fmt: skip
+def test_bad_usage(gold: str, words: str) -> None:
+    out, err = run(gold, *shlex.split(words), code=2)
+    assert out == "" and "Invalid value" in err
 
 
-def test_standard_input_only_once() -> None:
-    assert "only one file" in run("--diff", "-", code=2)[1]
-
-
-def test_each_sentence_is_drawn_as_soon_as_it_is_read(
-    gold: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sentences_are_drawn_as_they_are_read(gold: str, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[int] = []
 
     def watched(file: str, encoding: str) -> Iterator[Sentence]:
@@ -252,10 +220,6 @@ def test_each_sentence_is_drawn_as_soon_as_it_is_read(
     monkeypatch.setattr("depkit.cli.show.read", watched)
     run(gold)
     assert drawn == [1, 2, 3]
-
-
-def test_help_has_an_example() -> None:
-    assert "Example: depkit show parsed.conllu --sentence 3" in run("--help")[0]
 
 
 @pytest.mark.parametrize(

@@ -2,24 +2,13 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from depkit.cli.stats import stats_command
 from depkit.corpus.errors import FormatError
 from depkit.score.table import short_names
+from tests.cli.commands import Command
 from tests.conftest import TINY
 
-app = typer.Typer()
-app.command("stats")(stats_command)
-runner = CliRunner()
-
-
-def run(*arguments: object, stdin: str | None = None) -> tuple[str, str]:
-    result = runner.invoke(app, list(map(str, arguments)), input=stdin, standalone_mode=False)
-    if result.exception:
-        raise result.exception
-    return result.stdout, result.stderr
+run = Command("stats")
 
 
 def table(text: str, title: str) -> dict[str, list[str]]:
@@ -35,14 +24,11 @@ def test_text() -> None:
     assert err == ""
     lines = [line.split() for line in out.splitlines()]
     assert lines[0] == short_names([str(TINY)])
-    assert ["sentences", "24"] in lines
-    assert ["words", str(words)] in lines
-    assert ["multiword", "tokens", "2"] in lines
-    assert ["non-projective", "sentences", "2"] in lines
-    assert ["%", "of", "sentences", "8.33"] in lines
-    assert [line[0] for line in lines if line and line[-1] == "%"] == [
-        "UPOS", "XPOS", "relation", "length", "distance", "depth",
-    ]  # fmt: skip
+    counts = ("sentences 24", f"words {words}", "multiword tokens 2", "non-projective sentences 2")
+    for told in (*counts, "% of sentences 8.33"):
+        assert told.split() in lines
+    titles = [line[0] for line in lines if line and line[-1] == "%"]
+    assert titles == ["UPOS", "XPOS", "relation", "length", "distance", "depth"]
     assert table(out, "relation")["root"] == ["24", f"{100 * 24 / words:.2f}"]
     assert table(out, "depth")["0"][0] == "24"
     assert not any("empty" in line or "cyclic" in line for line in out.splitlines())
@@ -100,5 +86,4 @@ def test_no_sentence_at_all(tmp_path: Path) -> None:
     empty.write_text("\n")
     with pytest.raises(FormatError, match=r"no sentence in the file"):
         run(empty)
-    with pytest.raises(typer.BadParameter):
-        run("-", "-")
+    run("-", "-", code=2)

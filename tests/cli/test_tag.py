@@ -14,14 +14,12 @@ import depkit
 from depkit.cli.main import run
 from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import jackknife
+from tests.cli.commands import ON_CPU, SMALL, fails, sets
 from tests.conftest import TINY
+from tests.training.test_loop import killed_at
 
-ON_CPU = ["--device", "cpu", "--threads", "1"]
-SMALL = [
-    "--set", "inputs.word=24", "--set", "inputs.char=24", "--set", "encoder.layers=1",
-    "--set", "encoder.size=24", "--set", "training.updates=0", "--set", "training.batch_tokens=60",
-]  # fmt: skip
-FOLDS = ["--folds", "3", "--epochs", "1", *SMALL, *ON_CPU]
+QUICK = [*SMALL, *sets("training.updates=0")]
+FOLDS = ["--folds", "3", "--epochs", "1", *QUICK, *ON_CPU]
 TAGS = (2, 3, 4, 5)  # LEMMA, UPOS, XPOS, FEATS
 
 # Everything that is not a tag, and is to stay: comments, a range, an empty node, MISC, CRLF.
@@ -41,7 +39,7 @@ def model(tmp_path_factory):
     """A tagger that has learnt the small treebank."""
     directory = tmp_path_factory.mktemp("model") / "tagger.model"
     off = ["--set", "tokenizer.enabled=false", "--set", "inputs.part_dropout=0"]
-    fast = ["--set", "training.rate=1e-2", "--epochs", "20", "-q", *SMALL, *ON_CPU]
+    fast = ["--set", "training.rate=1e-2", "--epochs", "20", "-q", *QUICK, *ON_CPU]
     arguments = ["train", str(TINY), "--dev", str(TINY), "--recipe", "tagger", *off, *fast]
     assert run([*arguments, "-o", str(directory)]) == 0
     return directory
@@ -55,33 +53,32 @@ def odd(tmp_path):
     return path
 
 
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """Where temporary files go."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    return tmp_path / "temporary"
+
+
 def untagged(path):
     """A file without what a tagger may change."""
-    lines = path.read_bytes().decode().split("\n")
-    rows = [line.split("\t") for line in lines]
+    rows = [line.split("\t") for line in path.read_bytes().decode().split("\n")]
     return [
         [cell for place, cell in enumerate(row) if place not in TAGS] if row[0].isdigit() else row
         for row in rows
     ]
 
 
-def failure(capfd, arguments):
-    """The status of a command and its one line on stderr."""
-    status = run(arguments)
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert err.startswith("depkit: error: ") and err.count("\n") == 1
-    return status, err
+def without(sentences, *columns):
+    """Sentences whose columns are all _."""
+    return [each.with_columns(dict.fromkeys(columns, ["_"] * len(each))) for each in sentences]
 
 
 def test_a_tagger_tags_and_leaves_the_rest(model, odd, tmp_path, capfd):
     out = tmp_path / "out.conllu"
     columns = ("upos", "xpos", "feats", "lemma")
-    wiped = [
-        sentence.with_columns({name: ["_"] * len(sentence) for name in columns})
-        for sentence in depkit.read(TINY)
-    ]
-    depkit.write(wiped, tmp_path / "wiped.conllu")
+    depkit.write(without(depkit.read(TINY), *columns), tmp_path / "wiped.conllu")
     tag = ["tag", "--model", str(model), "-o", str(out), "-v", *ON_CPU]
     assert run([*tag, str(tmp_path / "wiped.conllu")]) == 0
     assert "24 sentences, 182 words" in capfd.readouterr().err
@@ -121,23 +118,24 @@ def test_several_files_go_into_a_directory(model, odd, tmp_path):
 
 
 def test_a_tagger_does_not_parse(model, capfd):
-    status, error = failure(capfd, ["parse", str(TINY), "--model", str(model), *ON_CPU])
-    assert status == 1 and "this model is a tagger" in error
+    parse = ["parse", str(TINY), "--model", str(model), *ON_CPU]
+    fails(capfd, parse, 1, "this model is a tagger")
+    for option, name in (("--decode=mst", "algorithm"), ("--prob", "probabilities")):
+        fails(capfd, [*parse, option], 2, f"models of the family tagger have no {name}")
+    assert run(["info", str(model), "--json"]) == 0
+    facts = json.loads(capfd.readouterr().out)
+    assert (facts["family"], facts["decoder"]) == ("tagger", None)
 
 
 def test_a_model_without_tags_does_not_tag(tmp_path, capfd):
     model = str(tmp_path / "m")
     arguments = ["train", str(TINY), "--dev", str(TINY), "-o", model, "--epochs", "1", "-q"]
     off = ["--set", "scorer.predict=[]", "--set", "tokenizer.enabled=false"]
-    assert run([*arguments, *off, *SMALL, *ON_CPU]) == 0
-    status, error = failure(capfd, ["tag", str(TINY), "--model", model, *ON_CPU])
-    assert status == 1 and "predicts no tags" in error
+    assert run([*arguments, *off, *QUICK, *ON_CPU]) == 0
+    fails(capfd, ["tag", str(TINY), "--model", model, *ON_CPU], 1, "predicts no tags")
 
 
-def test_jack_knifing_keeps_order_and_all_but_tags(odd, tmp_path, monkeypatch, capfd):
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+def test_jack_knifing_keeps_order_and_all_but_tags(odd, tmp_path, temporary, capfd):
     out = tmp_path / "out.conllu"
     assert run(["tag", str(odd), "-o", str(out), *FOLDS]) == 0
     assert untagged(out) == untagged(odd)
@@ -156,10 +154,7 @@ def test_jack_knifing_keeps_order_and_all_but_tags(odd, tmp_path, monkeypatch, c
 def test_quiet_and_stdout_and_columns_that_are_not_there(tmp_path, capfd):
     """Only what the file has is learnt and told; the standard output has sentences alone."""
     file = tmp_path / "in.conllx"
-    bare = [
-        sentence.with_columns({name: ["_"] * len(sentence) for name in ("lemma", "feats", "xpos")})
-        for sentence in islice(depkit.read(TINY), 6)
-    ]
+    bare = without(islice(depkit.read(TINY), 6), "lemma", "feats", "xpos")
     depkit.write(bare, file)
     assert run(["tag", str(file), "-q", *FOLDS]) == 0
     out, err = capfd.readouterr()
@@ -178,43 +173,29 @@ def test_a_tagger_needs_no_trees(tmp_path):
     assert all(set(s.head) == {-1} for s in depkit.read(tmp_path / "out", "conllu"))
 
 
-def test_an_interrupted_run_goes_on(tmp_path, monkeypatch, capfd):
+def test_an_interrupted_run_goes_on(tmp_path, capfd):
     whole, cut = tmp_path / "whole.conllu", tmp_path / "cut.conllu"
     arguments = ["tag", str(TINY), *FOLDS]
     assert run([*arguments, "-o", str(whole), "-q"]) == 0
-    step, steps = torch.optim.Adam.step, 0
-
-    def interrupted(self, *given, **keywords):
-        nonlocal steps
-        steps += 1
-        if steps == 5:  # in the second fold: there are two to four updates a fold
-            raise KeyboardInterrupt
-        return step(self, *given, **keywords)
-
     work = tmp_path / "work"
-    monkeypatch.setattr(torch.optim.Adam, "step", interrupted)
-    assert run([*arguments, "--work", str(work), "-o", str(cut)]) == 130
+    with killed_at(5, KeyboardInterrupt):  # in the second fold: a fold has two to four updates
+        assert run([*arguments, "--work", str(work), "-o", str(cut)]) == 130
     assert "--resume goes on" in capfd.readouterr().err and not cut.exists()
     done = sorted(work.iterdir())
     assert 1 < len(done) < 3
     first = (done[0] / "model.safetensors").stat().st_mtime_ns
-    monkeypatch.setattr(torch.optim.Adam, "step", step)
     again = [*arguments, "--work", str(work), "-o", str(cut)]
-    status, error = failure(capfd, again)
-    assert status == 1 and "--resume" in error
+    fails(capfd, again, 1, "--resume")
     assert run([*again, "--resume"]) == 0
     assert cut.read_bytes() == whole.read_bytes()
     assert (done[0] / "model.safetensors").stat().st_mtime_ns == first
-    assert depkit.load(work / "fold-03", device="cpu").config.scorer.tree is False
+    assert depkit.load(work / "fold-03", device="cpu").config.family == "tagger"
     capfd.readouterr()
-    status, error = failure(capfd, [*again, "--resume", "--seed", "2", "-q"])
-    assert status == 1 and "other data, another recipe" in error
+    fails(capfd, [*again, "--resume", "--seed", "2", "-q"], 1, "other data, another recipe")
 
 
-def test_an_interrupt_leaves_no_temporary_files(tmp_path, monkeypatch):
-    temporary, begun = tmp_path / "temporary", []
-    temporary.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+def test_an_interrupt_leaves_no_temporary_files(tmp_path, temporary, monkeypatch):
+    begun = []
 
     def interrupted(self, *given, **keywords):
         begun.extend(temporary.rglob("fold-01"))
@@ -248,8 +229,7 @@ def test_an_interrupt_leaves_no_temporary_files(tmp_path, monkeypatch):
     ],
 )
 def test_bad_usage_is_one_line_and_status_2(arguments, message, capfd):
-    status, error = failure(capfd, ["tag", str(TINY), *arguments])
-    assert status == 2 and message in error
+    fails(capfd, ["tag", str(TINY), *arguments], 2, message)
 
 
 def test_the_environment_is_for_all_commands(odd, tmp_path, monkeypatch):
@@ -269,8 +249,7 @@ def test_bad_data_and_places_are_one_line_and_status_1(tmp_path, capfd):
     }
     for message, content in contents.items():
         (tmp_path / "in.conllu").write_text(content)
-        status, error = failure(capfd, ["tag", str(tmp_path / "in.conllu"), *FOLDS])
-        assert status == 1 and message in error and "in.conllu" in error
+        fails(capfd, ["tag", str(tmp_path / "in.conllu"), *FOLDS], 1, message, "in.conllu")
     common = ["tag", str(TINY), *FOLDS]
     for arguments, message in (
         (["-o", str(tmp_path)], "is a directory"),
@@ -279,20 +258,12 @@ def test_bad_data_and_places_are_one_line_and_status_1(tmp_path, capfd):
         (["--work", str(tmp_path)], "is there already"),
         (["--config", "nowhere.toml"], "nowhere.toml"),
     ):
-        status, error = failure(capfd, [*common, *arguments])
-        assert status == 1 and message in error
-    status, error = failure(capfd, ["tag", "nowhere.conllu", *FOLDS])
-    assert (status, error) == (1, "depkit: error: nowhere.conllu: No such file or directory\n")
+        fails(capfd, [*common, *arguments], 1, message)
+    error = "depkit: error: nowhere.conllu: No such file or directory\n"
+    fails(capfd, ["tag", "nowhere.conllu", *FOLDS], 1, error)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 def test_a_full_disk_is_named(model, capfd):
-    status, error = failure(
-        capfd, ["tag", str(TINY), "--model", str(model), "-o", "/dev/full", *ON_CPU]
-    )
-    assert status == 1 and error == "depkit: error: /dev/full: No space left on device\n"
-
-
-def test_help_has_an_example(capfd):
-    assert run(["tag", "--help"]) == 0
-    assert "Example: depkit tag" in capfd.readouterr().out
+    tag = ["tag", str(TINY), "--model", str(model), "-o", "/dev/full", *ON_CPU]
+    fails(capfd, tag, 1, "depkit: error: /dev/full: No space left on device\n")

@@ -211,13 +211,9 @@ def copied(path, format, target, encoding="utf-8", **how):
     there, back = Account(), Account()
     sentences = read(path, encoding=encoding, **how)
     one = (convert(sentence, format, False, there) for sentence in sentences)
-    write((convert(sentence, FORMATS[target], False, back) for sentence in one), copy := Copy())
-    return copy.text(), there.dropped, back.dropped
-
-
-class Copy(io.StringIO):
-    def text(self):
-        return self.getvalue()
+    copy = io.StringIO()
+    write((convert(sentence, FORMATS[target], False, back) for sentence in one), copy)
+    return copy.getvalue(), there.dropped, back.dropped
 
 
 def test_basque_by_way_of_conllu(shared):

@@ -40,14 +40,8 @@ def test_another_tree_goes_into_the_words_rows():
     parsed = first.with_tree([2, 0, 2, 2, 2, -1], ["a", "b", "c", "d", "e", "_"])
     out = merged(sentences(RICH), [parsed, second])
     old, new = RICH.split("\n"), out.split("\n")
-    changed = {
-        6: "2\ta\t_",
-        7: "0\tb\t_",
-        9: "2\tc\t_",
-        10: "2\td\t_",
-        11: "2\te\t_",
-        12: "_\t_\t_",
-    }
+    trees = "2\ta\t_", "0\tb\t_", "2\tc\t_", "2\td\t_", "2\te\t_", "_\t_\t_"
+    changed = dict(zip((6, 7, 9, 10, 11, 12), trees, strict=True))
     for number, (before, after) in enumerate(zip_longest(old, new)):
         if number in changed:
             cells = before.split("\t")

@@ -1,7 +1,7 @@
 """Penn trees to Universal Dependencies; sentences of our own."""
 
 import io
-from collections.abc import Iterator
+import re
 from pathlib import Path
 
 import pytest
@@ -14,35 +14,25 @@ from depkit.score.attachment import evaluate
 
 WSJ = Path(__file__).parents[3] / "shared" / "data"
 
-EXAMPLES = {  # a tree: its UPOS, heads and relations
-    "(S (NP (DT The) (NN cat)) (VP (VBZ sleeps) (PP (IN on) (NP (DT the) (NN sofa)))) (. .))": (
-        "DET NOUN VERB ADP DET NOUN PUNCT",
-        "2:det 3:nsubj 0:root 6:case 6:det 3:obl 3:punct",
-    ),
-    "(S (NP (PRP She)) (VP (MD will) (VP (VB be) (ADJP (JJ glad)))) (. .))": (
-        "PRON AUX AUX ADJ PUNCT",
-        "4:nsubj 4:aux 4:cop 0:root 4:punct",
-    ),
-    "(S (NP (NNS Owls) (CC and) (NNS mice)) (VP (VBP eat)) (. .))": (
-        "NOUN CCONJ NOUN VERB PUNCT",
-        "4:nsubj 3:cc 1:conj 0:root 4:punct",
-    ),
-    "(S (NP (NN Bread)) (VP (VBD was) (VP (VBN baked) (PP (IN by) (NP (NNP Ann))))) (. .))": (
-        "NOUN AUX VERB ADP PROPN PUNCT",
-        "3:nsubj:pass 3:aux:pass 0:root 5:case 3:obl 3:punct",
-    ),
-}
-
-
-def converted(text: str) -> Iterator[tuple[str, str]]:
-    for sentence in convert(read_trees(io.StringIO(text))):
-        arcs = zip(sentence.head, sentence.deprel, strict=True)
-        yield " ".join(sentence.upos), " ".join(f"{head}:{deprel}" for head, deprel in arcs)
+# A tree; the UPOS, head and relation of each of its words.
+TABLE = """\
+(S (NP (DT The) (NN cat)) (VP (VBZ sleeps) (PP (IN on) (NP (DT the) (NN sofa)))) (. .))
+  DET/2:det NOUN/3:nsubj VERB/0:root ADP/6:case DET/6:det NOUN/3:obl PUNCT/3:punct
+(S (NP (PRP She)) (VP (MD will) (VP (VB be) (ADJP (JJ glad)))) (. .))
+  PRON/4:nsubj AUX/4:aux AUX/4:cop ADJ/0:root PUNCT/4:punct
+(S (NP (NNS Owls) (CC and) (NNS mice)) (VP (VBP eat)) (. .))
+  NOUN/4:nsubj CCONJ/3:cc NOUN/1:conj VERB/0:root PUNCT/4:punct
+(S (NP (NN Bread)) (VP (VBD was) (VP (VBN baked) (PP (IN by) (NP (NNP Ann))))) (. .))
+  NOUN/3:nsubj:pass AUX/3:aux:pass VERB/0:root ADP/5:case PROPN/3:obl PUNCT/3:punct
+"""
+EXAMPLES = dict(re.findall(r"(.*)\n  (.*)\n", TABLE))
 
 
 @pytest.mark.parametrize("tree", EXAMPLES)
 def test_constructions(tree: str) -> None:
-    assert list(converted(f"({tree})\n")) == [EXAMPLES[tree]]
+    (sentence,) = convert(read_trees([f"({tree})"]))
+    words = zip(sentence.upos, sentence.head, sentence.deprel, strict=True)
+    assert " ".join(f"{upos}/{head}:{deprel}" for upos, head, deprel in words) == EXAMPLES[tree]
 
 
 def test_round_brackets_become_themselves() -> None:

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depkit.corpus.brackets import Tree, read_bracketed, read_trees, split_label, write_tree
+from depkit.corpus.brackets import read_bracketed, read_trees
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLLU
+from depkit.corpus.tree import Tree, split_label, write_tree
 
 RAIN = "(S (NP-SBJ (NN rain)) (VP (VBZ falls)) (. .))"
 SUN = "(S (NP-SBJ (DT the) (NN sun)) (VP (VBZ shines)))"
@@ -151,9 +152,8 @@ def test_bytes_that_cannot_be_decoded(tmp_path: Path) -> None:
         list(read_trees(path))
     assert (caught.value.file, caught.value.line) == (str(path), 3)
     assert len(list(read_trees(path, strict=False))) == 2
-    assert [leaf.word for tree in read_trees(path, "latin-1") for leaf in tree.leaves()][
-        3
-    ] == "café"
+    words = [leaf.word for tree in read_trees(path, "latin-1") for leaf in tree.leaves()]
+    assert words[3] == "café"
     with pytest.raises(FormatError, match="encoding"):
         list(read_trees(path, "utf-16"))
     with pytest.raises(ValueError, match="no text encoding"):
@@ -180,9 +180,8 @@ def test_trees_as_sentences(tmp_path: Path) -> None:
     assert (rain.form, rain.xpos) == (["rain", "f\xe4llt", "."], ["NN", "VBZ", "."])
     assert (str(sun.constituents), sun.format) == (SUN, CONLLU)
     assert sun.place() == (str(tmp_path / "a.mrg"), 7, "")
-    assert [sentence.place() for sentence in read_bracketed([RAIN, SUN])] == [
-        ("-", 1, ""), ("-", 2, ""),
-    ]  # fmt: skip
+    places = [sentence.place() for sentence in read_bracketed([RAIN, SUN])]
+    assert places == [("-", 1, ""), ("-", 2, "")]
     with pytest.raises(FormatError, match=r"^-:2: a closing bracket too many"):
         list(read_bracketed([RAIN, ")"]))
 

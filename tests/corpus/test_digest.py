@@ -29,18 +29,9 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_digest_of_forms() -> None:
-    corpora = [
-        [],
-        [["a", "b"]],
-        [["a"], ["b"]],
-        [["ab"]],
-        [["a b"]],
-        [["b", "a"]],
-        [["a", "b"], ["a"]],
-        [["1", "a"]],
-        [["1"], ["a"]],
-        [["\udcff"]],
-    ]
+    texts = ["", "a b", "a / b", "ab", "b a", "a b / a", "1 a", "1 / a", "\udcff"]
+    corpora = [[forms.split() for forms in text.split("/") if forms] for text in texts]
+    corpora.append([["a b"]])
     digests = [digest_of_forms(map(new_sentence, corpus)) for corpus in corpora]
     assert len(set(digests)) == len(corpora)
     assert all(re.fullmatch("[0-9a-f]{16}", digest) for digest in digests)

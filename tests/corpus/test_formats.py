@@ -7,26 +7,19 @@ from depkit.corpus.files import read
 from depkit.corpus.formats import CONLLU, FORMATS, by_name, sniff
 from tests.corpus.rows import PREDICATES, RICH, row, row09
 
+NAMES = {
+    "conllu": ["a.conllu", "b/A.CONLLU", "a.conllu.gz", "a.CoNLLU.GZ"],
+    "conllx": ["a.conllx"],
+    "conll09": ["a.conll09", "a.conll2009.xz"],
+    None: ["a.conll", "conllu", "a.txt.gz", "-"],
+}
 
-@pytest.mark.parametrize(
-    ("name", "format"),
-    [
-        ("a.conllu", "conllu"),
-        ("b/A.CONLLU", "conllu"),
-        ("a.conllx", "conllx"),
-        ("a.conll09", "conll09"),
-        ("a.conll2009.xz", "conll09"),
-        ("a.conllu.gz", "conllu"),
-        ("a.CoNLLU.GZ", "conllu"),
-        ("a.conll", None),
-        ("conllu", None),
-        ("a.txt.gz", None),
-        ("-", None),
-    ],
-)
-def test_by_name(name, format):
-    found = by_name(name)
-    assert (found.name if found else None) == format
+
+@pytest.mark.parametrize("format", NAMES)
+def test_by_name(format):
+    for name in NAMES[format]:
+        found = by_name(name)
+        assert (found.name if found else None) == format, name
 
 
 def tagged(upos, xpos="_", feats="_"):

@@ -3,9 +3,8 @@
 import json
 
 from depkit.corpus.json_lines import json_lines
-from depkit.corpus.reader import read_lines
 from depkit.corpus.text import read_text, split_at_spaces
-from tests.corpus.rows import PREDICATES, RICH, row
+from tests.corpus.rows import PREDICATES, RICH, parse, row
 
 
 def records(sentences):
@@ -13,7 +12,7 @@ def records(sentences):
 
 
 def test_all_columns_of_a_word():
-    first, second = records(read_lines(RICH.splitlines(keepends=True)))
+    first, second = records(parse(RICH))
     assert first["words"][0] == {
         "id": 1, "form": "Vamos", "lemma": "ir", "upos": "VERB", "xpos": None,
         "feats": "Mood=Imp|Number=Plur", "head": 0, "deprel": "root", "start": 0, "end": 7,
@@ -37,9 +36,8 @@ def test_places_in_raw_text():
 
 
 def test_pieces_of_a_token_have_places_of_their_own():
-    lines = "1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\t_\n1\tdo\t_\t_\t_\t_\t0\troot\t_\t_\n"
-    lines += "2\tn't\t_\t_\t_\t_\t1\tadvmod\t_\t_\n\n"
-    (record,) = records(read_lines(lines.splitlines(keepends=True)))
+    rows = row("1-2", "don't") + row(1, "do", 0, "root") + row(2, "n't", 1, "advmod")
+    (record,) = records(parse(rows))
     assert [(word["start"], word["end"]) for word in record["words"]] == [(0, 2), (2, 5)]
 
 
@@ -50,13 +48,12 @@ def test_a_new_document_begins_at_nought():
 
 
 def test_formats_without_misc():
-    (record,) = records(read_lines(PREDICATES.splitlines(keepends=True)))
+    (record,) = records(parse(PREDICATES, None))
     assert (record["sent_id"], record["text"]) == (None, "Cats see dogs bark")
 
 
 def test_the_text_is_what_stands_between_the_places():
-    rows = (row(1, "the", 2, "det"), row(2, "cat", 0, "root"))
-    spaces = ("SpacesAfter=\\s", "SpacesBefore=\\n")
-    lines = [line[:-2] + misc + "\n" for line, misc in zip(rows, spaces, strict=True)]
-    (record,) = records(read_lines([*lines, "\n"]))
+    rows = row(1, "the", 2, "det")[:-2] + "SpacesAfter=\\s\n"
+    rows += row(2, "cat", 0, "root")[:-2] + "SpacesBefore=\\n\n"
+    (record,) = records(parse(rows))
     assert record["text"] == "the \ncat" and record["end"] - record["start"] == 8

@@ -104,15 +104,12 @@ def test_second_system_is_the_one_named(tmp_path: Path, words: str, message: str
 
 
 def test_sentences_in_memory_are_numbered() -> None:
-    gold = read(io.StringIO(text("a b", "c d")))
-    for sentence in (predicted := list(read(io.StringIO(text("a b", "c e"))))):
+    gold, predicted = (list(read(io.StringIO(text("a b", last)))) for last in ("c d", "c e"))
+    for sentence in (gold[1], *predicted):
         sentence.file, sentence.line = "", 0
-    held = list(gold)
-    held[1].file, held[1].line = "", 0
-    with pytest.raises(
-        FormatError, match=r"^s2: sentence 2, word 2 .*'c \[e\]', but gold sentence 2 has 'c \[d\]'"
-    ):
-        list(pairs(source(held), [source(predicted)]))
+    message = r"^s2: sentence 2, word 2 .*'c \[e\]', but gold sentence 2 has 'c \[d\]'"
+    with pytest.raises(FormatError, match=message):
+        list(pairs(source(gold), [source(predicted)]))
 
 
 def test_files_are_read_in_step() -> None:

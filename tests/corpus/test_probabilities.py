@@ -36,23 +36,24 @@ def test_a_cell(cell):
     assert with_probabilities([cell], [0.12345678], [1.0]) == [MISC[cell]]
 
 
-def test_rows_that_are_no_words_keep_theirs():
+def changed(*probabilities):
     (sentence,) = parse(ROWS)
-    misc = with_probabilities(sentence.column("misc"), [0.5, 0.25], [1, 0])
-    changed = sentence.with_columns({"misc": misc})
+    misc = with_probabilities(sentence.column("misc"), *probabilities)
+    return sentence.with_columns({"misc": misc})
+
+
+def test_rows_that_are_no_words_keep_theirs():
     expected = ROWS.replace("\troot\t_\t_", "\troot\t_\tArcProb=0.5000|LabelProb=1.0000")
     expected = expected.replace("A=b", "A=b|ArcProb=0.2500|LabelProb=0.0000")
-    assert str(changed) == expected
+    assert str(changed([0.5, 0.25], [1, 0])) == expected
 
 
 def test_json():
-    (sentence,) = parse(ROWS)
-    misc = with_probabilities(sentence.column("misc"), [0.5, 0.97314], [1, 0.1])
-    changed = sentence.with_columns({"misc": misc})
-    (line,) = json_lines([changed], prob=True)
+    sentence = changed([0.5, 0.97314], [1, 0.1])
+    (line,) = json_lines([sentence], prob=True)
     words = json.loads(line)["words"]
     assert [(word["arc_prob"], word["label_prob"]) for word in words] == [(0.5, 1), (0.9731, 0.1)]
-    assert "prob" not in next(json_lines([changed]))
+    assert "prob" not in next(json_lines([sentence]))
 
 
 def test_a_probability_a_word():

@@ -8,6 +8,10 @@ from depkit.corpus.token_list import from_token_list, to_token_list
 from tests.corpus.rows import PREDICATES, RICH, parse, row
 
 
+def there_and_back(sentence, format="conllu"):
+    return str(from_token_list(to_token_list(sentence), format))
+
+
 def test_a_token_list_is_what_the_package_itself_reads():
     for sentence in parse(RICH):
         theirs = conllu.parse(str(sentence))[0]
@@ -21,70 +25,50 @@ def test_a_token_list_is_what_the_package_itself_reads():
 
 def test_there_and_back():
     first, second = parse(RICH)
-    assert str(from_token_list(to_token_list(second))) == str(second)
-    lost = str(first).replace("# note = first\n", "")
-    assert str(from_token_list(to_token_list(first))) == lost
+    assert there_and_back(second) == str(second)
+    assert there_and_back(first) == str(first).replace("# note = first\n", "")
     assert from_token_list(to_token_list(first)).place() == ("TokenList", 6, "mill-1")
 
 
+CELLS = {  # by column
+    1: ["two  blanks ", "#"],
+    2: ["None"],
+    4: ["_|_"],
+    5: ["A=1|A=2", "A|B|C=1", "b=2|a=1", "A=1|", "|", "=", "a=", "_=_"],
+    6: ["_", "01"],
+    7: ["a:b"],
+    8: ["1:a:b|0:c", "1", "0.1:a|1.2:b:c"],
+    9: ["a=b=c", "Gloss=to=go|SpaceAfter=No", "a= b ", "_=", "Ref"],
+}
+
+
 @pytest.mark.parametrize(
-    ("column", "value"),
-    [
-        (1, "two  blanks "),
-        (1, "#"),
-        (2, "None"),
-        (4, "_|_"),
-        (5, "A=1|A=2"),
-        (5, "A|B|C=1"),
-        (5, "b=2|a=1"),
-        (5, "A=1|"),
-        (5, "|"),
-        (5, "="),
-        (5, "a="),
-        (5, "_=_"),
-        (6, "_"),
-        (6, "01"),
-        (7, "a:b"),
-        (8, "1:a:b|0:c"),
-        (8, "1"),
-        (8, "0.1:a|1.2:b:c"),
-        (9, "a=b=c"),
-        (9, "Gloss=to=go|SpaceAfter=No"),
-        (9, "a= b "),
-        (9, "_="),
-        (9, "Ref"),
-    ],
+    ("column", "value"), [(column, value) for column in CELLS for value in CELLS[column]]
 )
 def test_cells_come_back_whatever_they_hold(column, value):
     cells = row(1, "w", 0, "root").rstrip("\n").split("\t")
     cells[column] = value
     text = "\t".join(cells) + "\n\n"
-    (sentence,) = parse(text)
-    assert str(from_token_list(to_token_list(sentence))) == text
+    assert there_and_back(*parse(text)) == text
 
 
-@pytest.mark.parametrize(
-    ("comments", "kept"),
-    [
-        ("# a = b = c\n", "# a = b = c\n"),
-        ("# newpar\n# newdoc id = 3\n", "# newpar\n# newdoc id = 3\n"),
-        ("# a remark\n", "# a remark\n"),
-        ("# key =\n", "# key =\n"),
-        ("# = value\n", "# = value\n"),
-        ("#\n", "#\n"),
-        ("#a=b\n", "# a = b\n"),
-        ("# a  =  b  \n", "# a = b\n"),
-        ("# a = 1\n# b = 1\n# a = 2\n", "# a = 2\n# b = 1\n"),
-    ],
-)
-def test_comments_come_back_but_for_repeated_ones_and_white_space(comments, kept):
-    (sentence,) = parse(comments + row(1) + "\n")
-    assert str(from_token_list(to_token_list(sentence))) == kept + row(1) + "\n"
+WHOLE = ["# a = b = c\n", "# newpar\n# newdoc id = 3\n", "# a remark\n", "# key =\n", "# = value\n"]
+CHANGED = {
+    "#a=b\n": "# a = b\n",
+    "# a  =  b  \n": "# a = b\n",
+    "# a = 1\n# b = 1\n# a = 2\n": "# a = 2\n# b = 1\n",
+}
+
+
+@pytest.mark.parametrize("comments", [*WHOLE, "#\n", *CHANGED])
+def test_comments_come_back_but_for_repeated_ones_and_white_space(comments):
+    kept = CHANGED.get(comments, comments)
+    assert there_and_back(*parse(comments + row(1) + "\n")) == kept + row(1) + "\n"
 
 
 def test_line_ends_and_marks_are_lost():
-    (sentence,) = parse("\ufeff" + row(1).replace("\n", "\r\n") + "\r\n\r\n")
-    assert str(from_token_list(to_token_list(sentence))) == row(1) + "\n"
+    text = "\ufeff" + row(1).replace("\n", "\r\n") + "\r\n\r\n"
+    assert there_and_back(*parse(text)) == row(1) + "\n"
 
 
 def test_conll09_with_its_predicates():
@@ -93,8 +77,7 @@ def test_conll09_with_its_predicates():
     assert tokens[2]["apred1"] == "A1" and tokens[2]["head"] == 2
     assert str(from_token_list(tokens, "conll09")) == PREDICATES
     wide = PREDICATES.replace("\t_\n", "\t_" * 10 + "\tA9\n").replace("\tA0\n", "\tA0" * 11 + "\n")
-    (sentence,) = parse(wide, "conll09")
-    assert str(from_token_list(to_token_list(sentence), "conll09")) == wide
+    assert there_and_back(*parse(wide, "conll09"), "conll09") == wide
 
 
 def test_tokens_of_other_makers():
@@ -126,15 +109,17 @@ def test_tokens_that_make_no_sentence_are_refused(change):
         from_token_list(conllu.TokenList([{"id": 1, "form": "a"} | change]))
 
 
-def test_nothing_is_no_sentence():
-    with pytest.raises(ValueError, match="no sentence"):
-        from_token_list(conllu.TokenList())
-    comments = conllu.TokenList([], conllu.Metadata({"a": "b"}))
-    with pytest.raises(FormatError, match="comments without a word"):
-        from_token_list(comments)
-    broken = conllu.TokenList([{"id": 1, "form": "a"}], conllu.Metadata({"a": "b\n1\tc"}))
-    with pytest.raises(FormatError, match="TokenList:1: not one line"):
-        from_token_list(broken)
+@pytest.mark.parametrize(
+    ("tokens", "metadata", "message"),
+    [
+        ([], {}, "no sentence"),
+        ([], {"a": "b"}, "comments without a word"),
+        ([{"id": 1, "form": "a"}], {"a": "b\n1\tc"}, "TokenList:1: not one line"),
+    ],
+)
+def test_nothing_is_no_sentence(tokens, metadata, message):
+    with pytest.raises(FormatError if metadata else ValueError, match=message):
+        from_token_list(conllu.TokenList(tokens, conllu.Metadata(metadata)))
     with pytest.raises(ValueError, match="no format 'xml'"):
         from_token_list(conllu.TokenList([{"id": 1, "form": "a"}]), "xml")
 

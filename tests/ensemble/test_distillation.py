@@ -2,36 +2,27 @@
 
 from collections import Counter
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
-import torch
-from safetensors.torch import load_file
 
 import depkit
 from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import distillation, silver
-from depkit.ensemble.distillation import (
-    check_student,
-    make_feed,
-    make_lesson,
-    slice_of,
-    translate,
-    treebank_rows,
-)
 from depkit.ensemble.silver import annotate
 from depkit.ensemble.teacher import make_teach
-from depkit.parsers.config import ConfigError, Context, Inputs, ParserConfig
+from depkit.parsers.config import ConfigError, Context, Inputs
 from depkit.parsers.inputs.batches import IGNORED
 from depkit.parsers.inputs.soft_targets import LARGEST, MOST, places
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table, Vocabulary
 from depkit.parsers.model_directory import find_model, read_config
-from depkit.training.checkpoint import LAST, ResumeError
-from depkit.training.data import settle
+from depkit.training.checkpoint import ResumeError
+from depkit.training.data import resolve_auto
 from depkit.training.loop import train, updates_of
 from depkit.training.progress import Progress
-from depkit.training.recipe import Distillation, make_recipe, parts
-from tests.training.test_loop import CPU, Killed, same, small, weights
+from depkit.training.recipe import Distillation, make_recipe, trained_parts
+from tests.training.test_loop import CPU, Killed, killed_at, same_runs, small
 
 
 @pytest.fixture(autouse=True)
@@ -46,19 +37,18 @@ def taught(teacher, tiny, tmp_path):
 
     def make(treebank=8, with_text=True, weight=0.5, text=1.0, **training):
         recipe = replace(small(**training), distillation=Distillation(weight, text))
-        recipe = settle(recipe, tiny[:treebank])
-        own = treebank_rows(
-            make_teach(teacher), tiny[:treebank], tmp_path, "key", Progress(tmp_path, quiet=True)
-        )
+        recipe = resolve_auto(recipe, tiny[:treebank])
+        progress = Progress(tmp_path, quiet=True)
+        teach = make_teach(teacher)
+        own = distillation.treebank_rows(teach, tiny[:treebank], tmp_path, "key", progress)
         shards = []
         if with_text:
             file = tmp_path / "text.txt"
             file.write_text("".join(" ".join(each.form) + "\n" for each in tiny[treebank:]))
-            found = annotate(
-                teacher, make_teach(teacher), [str(file)], tmp_path / "text", "key", "tokens"
-            )
-            shards = found.shards
-        return make_lesson(recipe, tiny[:treebank], own, shards, teacher)
+            shards = annotate(
+                teacher, teach, [str(file)], tmp_path / "text", "key", "tokens"
+            ).shards
+        return distillation.make_lesson(recipe, tiny[:treebank], own, shards, teacher)
 
     return make
 
@@ -71,7 +61,7 @@ def test_slices_take_the_text_in_turn():
         epochs = 5 * total  # so many cycles that all is read equally often
         counts = Counter()
         for epoch in range(epochs if words < 60 else 4):
-            chosen = slice_of(sizes, words, epoch)
+            chosen = distillation.slice_of(sizes, words, epoch)
             if words >= total:
                 assert chosen.all()
             else:
@@ -82,8 +72,8 @@ def test_slices_take_the_text_in_turn():
             assert set(counts) == set(range(len(sizes)))
         if words < 60 and words < total:
             assert set(counts.values()) == {5 * words}
-    assert not slice_of(np.array([3, 4]), 0, 1).any()
-    assert slice_of(np.array([], dtype=np.int64), 5, 1).shape == (0,)
+    assert not distillation.slice_of(np.array([3, 4]), 0, 1).any()
+    assert distillation.slice_of(np.array([], dtype=np.int64), 5, 1).shape == (0,)
 
 
 def test_symbols_are_matched_by_name():
@@ -97,7 +87,9 @@ def test_symbols_are_matched_by_name():
     rows[0, places(0)[0]], rows[0, places(0)[1]] = [7, 2, 1, 0], [9, 3, 2, 1]
     rows[0, places(1)[0]], rows[0, places(1)[1]] = [0, 1, 2, 0], [50, 30, 20, 0]
     before = rows.copy()
-    found = translate(rows, names, vocabulary("a", "b", "c"), vocabulary("z", "c", "a"))
+    found = distillation.translate(
+        rows, names, vocabulary("a", "b", "c"), vocabulary("z", "c", "a")
+    )
     assert (rows == before).all()
     assert found[0, places(1)[0]].tolist() == [2, 0, 1, 2]
     assert found[0, places(1)[1]].tolist() == [50, 0, 20, 0]
@@ -107,19 +99,15 @@ def test_symbols_are_matched_by_name():
 
 def test_the_vocabulary_is_of_treebank_and_text(taught, teacher, tiny):
     alone = taught(treebank=2, with_text=False).student
-    assert {symbol.lower() for symbol in alone.words.symbols} <= {
-        form.lower() for each in tiny[:2] for form in each.form
-    } | set(SPECIAL)
+    few = {form.lower() for each in tiny[:2] for form in each.form}
+    assert {symbol.lower() for symbol in alone.words.symbols} <= few | set(SPECIAL)
     lesson = taught(treebank=2)
     counts = Counter(form.lower() for each in tiny for form in each.form)
-    least = lesson.recipe.inputs.word_min_count
-    assert least == 2
-    assert set(lesson.student.words.symbols[len(SPECIAL) :]) == {
-        form for form, count in counts.items() if count >= least
-    }
-    assert set("".join(form for each in tiny for form in each.form)) <= set(
-        lesson.student.characters.symbols
-    )
+    assert lesson.recipe.parser.inputs.word_min_count == 2
+    often = {form for form, count in counts.items() if count >= 2}
+    assert set(lesson.student.words.symbols[len(SPECIAL) :]) == often
+    characters = {character for each in tiny for form in each.form for character in form}
+    assert characters <= set(lesson.student.characters.symbols)
     for name, table in lesson.student.columns.items():
         assert sorted(table.symbols) == sorted(teacher.vocabulary.columns[name].symbols)
         # what the treebank has comes first, as in a training without teacher
@@ -130,86 +118,64 @@ def test_the_vocabulary_is_of_treebank_and_text(taught, teacher, tiny):
 def test_an_epoch_has_the_treebank_and_its_slice(taught, teacher, tiny):
     lesson = taught(text=0.5)
     words = sum(map(len, tiny[:8]))
-    seen = []
+    seen = set()
     for epoch in range(8):
         data = lesson.data(epoch, CPU)
         assert data.sizes.tolist() == lesson.epoch_sizes(epoch).tolist()
         assert data.sizes[:8].tolist() == [len(each) + 1 for each in tiny[:8]]
         assert 0.5 * words - 12 < (data.sizes[8:] - 1).sum() < 0.5 * words + 12
         first_text = int(data.starts[8])
-        assert (data.head[first_text:] == IGNORED).all()
+        assert data.targets.keys() == {"head", "deprel", "upos"}
         assert all((each[first_text:] == IGNORED).all() for each in data.targets.values())
-        gold = data.head[1:first_text]
+        gold = data.targets["head"][1:first_text]
         assert gold[gold != IGNORED].tolist() == [head for each in tiny[:8] for head in each.head]
         rows = data.soft.rows
         nothing = [0, *data.starts.tolist()]
-        assert not rows[nothing].any() and rows[:, places(0)[1].start].astype(bool).sum() == (
-            len(rows) - len(nothing)
-        )
-        forms = [
-            tuple(data.forms[i] for i in data.form[start + 1 : start + size])
-            for start, size in zip(data.starts[8:], data.sizes[8:], strict=True)
-        ]
-        seen += forms
-        for form, start, size in zip(forms, data.starts[8:], data.sizes[8:], strict=True):
+        assert not rows[nothing].any()
+        assert np.count_nonzero(rows[:, places(0)[1].start]) == len(rows) - len(nothing)
+        for start, size in zip(data.starts[8:], data.sizes[8:], strict=True):
+            form = tuple(data.forms[i] for i in data.form[start + 1 : start + size])
+            seen.add(form)
             parsed = next(teacher.parse([new_sentence(form)]))
             assert rows[start + 1 : start + size, 0].tolist() == parsed.head
             best = rows[start + 1 : start + size, places(1)[0].start].tolist()
             symbols = lesson.student.columns["deprel"].symbols
             assert [symbols[number] for number in best] == parsed.deprel
-    assert {*seen} == {tuple(each.form) for each in tiny[8:]}
+    assert seen == {tuple(each.form) for each in tiny[8:]}
 
 
 def test_the_schedule_ends_with_the_last_update(taught, tmp_path):
     lesson = taught(text=0.7, epochs=3, accumulate=2)
-    feed = make_feed(lesson, "key", CPU)
+    feed = distillation.make_feed(lesson, "key", CPU)
     state = run(lesson, tmp_path / "student")
     assert state.update == updates_of(feed, lesson.recipe)
 
 
-def run(lesson, directory, dev=None, **arguments):
+def run(lesson, directory, dev=None, key="key", **arguments):
     directory.mkdir(exist_ok=True)
-    dev = dev or lesson.treebank
     return train(
-        lesson.recipe, lesson.treebank, dev, directory, CPU, vocabulary=lesson.student,
-        feed=make_feed(lesson, "key", CPU), **arguments,
+        lesson.recipe, lesson.treebank, dev or lesson.treebank, directory, CPU,
+        vocabulary=lesson.student, feed=distillation.make_feed(lesson, key, CPU), **arguments,
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("moment", [1, 4, 6, 8])
-def test_a_resumed_student_ends_as_one_never_interrupted(moment, taught, tmp_path, monkeypatch):
+def test_a_resumed_student_ends_as_one_never_interrupted(moment, taught, tmp_path):
     lesson = taught(inputs=Inputs(word=12, char=12), text=0.6, save_every=0.0, epochs=3)
     run(lesson, tmp_path / "whole")
-    step = torch.optim.Adam.step
-    steps = 0
-
-    def killed_step(self, *arguments, **keywords):
-        nonlocal steps
-        steps += 1
-        if steps == moment:
-            raise Killed
-        return step(self, *arguments, **keywords)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(torch.optim.Adam, "step", killed_step)
-        with pytest.raises(Killed):
-            run(lesson, tmp_path / "cut")
+    with killed_at(moment), pytest.raises(Killed):
+        run(lesson, tmp_path / "cut")
     run(lesson, tmp_path / "cut", resume=True)
-    assert same(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
-    assert same(load_file(tmp_path / "whole" / LAST), load_file(tmp_path / "cut" / LAST))
+    assert same_runs(tmp_path / "whole", tmp_path / "cut")
 
 
 def test_another_teacher_cannot_go_on(taught, tmp_path):
     lesson = taught(epochs=1)
     run(lesson, tmp_path / "student")
     lesson_of_other = replace(lesson, recipe=replace(lesson.recipe, distillation=Distillation(0.7)))
-    with pytest.raises(ResumeError):
-        run(lesson_of_other, tmp_path / "student", resume=True)
-    with pytest.raises(ResumeError):
-        train(
-            lesson.recipe, lesson.treebank, lesson.treebank, tmp_path / "student", CPU,
-            vocabulary=lesson.student, feed=make_feed(lesson, "other", CPU), resume=True,
-        )  # fmt: skip
+    for each, key in ((lesson_of_other, "key"), (lesson, "other")):
+        with pytest.raises(ResumeError):
+            run(each, tmp_path / "student", key=key, resume=True)
 
 
 def test_a_student_learns_trees_that_only_its_teacher_has_seen(taught, teacher, tiny, tmp_path):
@@ -229,31 +195,32 @@ def test_the_treebanks_rows_are_kept(taught, teacher, tiny, tmp_path):
     lesson = taught(with_text=False)
     assert (lesson.own == make_teach(teacher, 50)(tiny[:8], True)).mean() > 0.9
 
-    def never(sentences, gold):
-        raise AssertionError
-
-    assert (treebank_rows(never, tiny[:8], tmp_path, "key", progress) == lesson.own).all()
-    with pytest.raises(ValueError, match="another teacher"):
-        treebank_rows(never, tiny[:8], tmp_path, "other", progress)
-    with pytest.raises(ValueError, match="another teacher"):
-        treebank_rows(never, tiny[:7], tmp_path, "key", progress)
+    never = Mock(side_effect=AssertionError)
+    assert (
+        distillation.treebank_rows(never, tiny[:8], tmp_path, "key", progress) == lesson.own
+    ).all()
+    for count, key in ((8, "other"), (7, "key")):
+        with pytest.raises(ValueError, match="another teacher"):
+            distillation.treebank_rows(never, tiny[:count], tmp_path, key, progress)
     assert lesson.own[:, places(0)[1]].astype(int).sum(-1).max() <= LARGEST + MOST
     assert lesson.own[:, 0].tolist() == [head for each in tiny[:8] for head in each.head]
 
 
 def test_which_students_there_can_be():
     recipe = make_recipe("small")
-    check_student(recipe)
-    check_student(make_recipe("finetune"))
+    distillation.check_student(recipe)
+    distillation.check_student(make_recipe("finetune"))
     for inputs, told in (
         (Inputs(tag=8), "inputs.tag"),
         (Inputs(context=Context(source="transformer", model="m")), "frozen"),
         (Inputs(context=Context(source="elmo")), "frozen"),
     ):
         with pytest.raises(ConfigError, match=told):
-            check_student(replace(recipe, inputs=inputs))
-    with pytest.raises(ConfigError, match=r"scorer\.tree"):
-        check_student(make_recipe("tagger"))
+            distillation.check_student(
+                replace(recipe, parser=replace(recipe.parser, inputs=inputs))
+            )
+    with pytest.raises(ConfigError, match="family is 'tagger'"):
+        distillation.check_student(make_recipe("tagger"))
     with pytest.raises(ConfigError, match=r"distillation\.weight"):
         make_recipe("small", settings=["distillation.weight=1.5"])
 
@@ -261,5 +228,5 @@ def test_which_students_there_can_be():
 def test_the_bundled_model_is_of_its_recipe():
     config, _ = read_config(find_model("en-ewt"))
     recipe = make_recipe("en-ewt")
-    assert parts(recipe) == ParserConfig(config.inputs, config.encoder, config.scorer)
-    assert recipe.encoder == make_recipe("small").encoder
+    assert trained_parts(recipe.parser) == trained_parts(config)
+    assert recipe.parser.encoder == make_recipe("small").parser.encoder

@@ -1,28 +1,31 @@
 """Jack-knifing: folds are exact, and no tagger has seen what it tags."""
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 import torch
 
+from depkit.corpus.errors import DataError
 from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import jackknife as module
 from depkit.ensemble.jackknife import accuracies, assign_folds, jackknife
-from depkit.parsers.base import Parser
-from depkit.parsers.config import ConfigError, Context, Encoder, Inputs, Scorer
+from depkit.parsers import config
+from depkit.parsers.config import ConfigError, Context, Inputs, TaggerConfig
 from depkit.parsers.model_directory import load
-from depkit.training.data import DataError, settle
+from depkit.parsers.tagger.parser import TaggerParser
+from depkit.training.data import resolve_auto
 from depkit.training.recipe import Recipe, Training
 from tests.parsers.inputs.test_transformer import save_bert
 
 CPU = torch.device("cpu")
-SMALL = Recipe(
+CONFIG = TaggerConfig(
     Inputs(word=8, word_min_count=1, char=8),
-    Encoder(layers=1, size=8),
-    Scorer(tree=False, tag_hidden=16),
-    training=Training(epochs=1, batch_tokens=60, select="tags", precision="float32"),
+    config.BiLSTM(layers=1, size=8),
+    config.TagScorer(tag_hidden=16),
 )
+SMALL = Recipe(CONFIG, training=Training(epochs=1, batch_tokens=60, precision="float32"))
 
 
 @pytest.mark.parametrize(("count", "folds"), [(4, 2), (10, 10), (23, 5), (24, 3), (1000, 7)])
@@ -34,7 +37,6 @@ def test_folds_cover_all_and_are_nearly_equal(count, folds):
 
 
 def test_folds_are_the_same_everywhere_and_others_for_another_seed():
-    assert assign_folds(8, 3, seed=1).tolist() == assign_folds(8, 3, seed=1).tolist()
     # the digests of "1 0" to "1 5", by sha256sum, in order: those of 1, 3, 5, 0, 4, 2
     assert assign_folds(6, 2, seed=1).tolist() == [1, 0, 1, 1, 0, 0]
     assert assign_folds(100, 2, seed=1).tolist() != assign_folds(100, 2, seed=2).tolist()
@@ -43,28 +45,19 @@ def test_folds_are_the_same_everywhere_and_others_for_another_seed():
 @pytest.fixture
 def seen(monkeypatch):
     """What each training learnt from and was chosen by."""
-    parts = []
-    train = module.train
-
-    def recorded(recipe, learnt, dev, *arguments, **keywords):
-        parts.append((learnt, dev))
-        return train(recipe, learnt, dev, *arguments, **keywords)
-
-    monkeypatch.setattr(module, "train", recorded)
-    return parts
+    train = Mock(wraps=module.train)
+    monkeypatch.setattr(module, "train", train)
+    return lambda: [call.args[1:3] for call in train.call_args_list]
 
 
 def test_a_tagger_has_never_seen_its_fold(tiny, tmp_path, seen):
     """Each sentence has an XPOS of its own, so that the taggers' XPOS tell what they learnt."""
-    marked = [
-        sentence.with_columns({"xpos": [f"T{i}"] * len(sentence)})
-        for i, sentence in enumerate(tiny)
-    ]
-    tagged = jackknife(marked, settle(SMALL, marked), 3, tmp_path, CPU)
+    marked = [each.with_columns({"xpos": [f"T{i}"] * len(each)}) for i, each in enumerate(tiny)]
+    tagged = jackknife(marked, resolve_auto(SMALL, marked), 3, tmp_path, CPU)
     fold_of = assign_folds(24, 3, seed=1)
     assert [sentence.form for sentence in tagged] == [sentence.form for sentence in tiny]
-    assert len(seen) == 3
-    for number, (learnt, dev) in enumerate(seen):
+    assert len(seen()) == 3
+    for number, (learnt, dev) in enumerate(seen()):
         assert len(dev) == 1 and len(learnt) == 15
         ids = {sentence.sent_id for sentence in [*learnt, *dev]}
         own = {each.sent_id for each, fold in zip(tiny, fold_of, strict=True) if fold == number}
@@ -77,17 +70,17 @@ def test_a_tagger_has_never_seen_its_fold(tiny, tmp_path, seen):
 
 def test_with_many_sentences_a_twentieth_chooses_the_epoch(tiny, tmp_path, seen):
     many = [tiny[i % 24] for i in range(120)]
-    jackknife(many, settle(SMALL, many), 2, tmp_path, CPU)
-    assert [(len(learnt), len(dev)) for learnt, dev in seen] == [(57, 3), (57, 3)]
+    jackknife(many, resolve_auto(SMALL, many), 2, tmp_path, CPU)
+    assert [(len(learnt), len(dev)) for learnt, dev in seen()] == [(57, 3), (57, 3)]
 
 
 def test_the_smallest_file(tiny, tmp_path, seen):
-    assert len(jackknife(tiny[:4], settle(SMALL, tiny[:4]), 2, tmp_path, CPU)) == 4
-    assert [(len(learnt), len(dev)) for learnt, dev in seen] == [(1, 1), (1, 1)]
+    assert len(jackknife(tiny[:4], resolve_auto(SMALL, tiny[:4]), 2, tmp_path, CPU)) == 4
+    assert [(len(learnt), len(dev)) for learnt, dev in seen()] == [(1, 1), (1, 1)]
 
 
 def test_a_finished_run_is_not_trained_again(tiny, tmp_path):
-    recipe = settle(SMALL, tiny)
+    recipe = resolve_auto(SMALL, tiny)
     first = jackknife(tiny, recipe, 2, tmp_path, CPU)
     model = tmp_path / "fold-02" / "model.safetensors"
     before = model.stat().st_mtime_ns
@@ -99,7 +92,7 @@ def test_a_finished_run_is_not_trained_again(tiny, tmp_path):
 
 
 def test_it_repeats_and_depends_on_the_seed(tiny, tmp_path):
-    recipe = settle(SMALL, tiny)
+    recipe = resolve_auto(SMALL, tiny)
     runs = [
         list(map(str, jackknife(tiny, recipe, 2, tmp_path / name, CPU, seed)))
         for name, seed in (("a", 1), ("b", 1), ("c", 2))
@@ -113,7 +106,7 @@ def test_a_column_that_only_one_fold_has_is_not_copied(tiny, tmp_path):
         sentence if fold else sentence.with_columns({"feats": ["_"] * len(sentence)})
         for sentence, fold in zip(tiny, fold_of, strict=True)
     ]
-    tagged = jackknife(half, settle(SMALL, half), 2, tmp_path, CPU)
+    tagged = jackknife(half, resolve_auto(SMALL, half), 2, tmp_path, CPU)
     for sentence, fold in zip(tagged, fold_of, strict=True):
         assert not fold or set(sentence.feats) == {"_"}  # nothing else was there to learn
 
@@ -127,22 +120,23 @@ def test_accuracies_count_words():
     assert accuracies(gold, tagged, ["upos", "xpos"]) == {"upos": 75.0, "xpos": 50.0}
 
 
+UNTAGGED = Recipe(config.BiaffineConfig(scorer=config.Scorer(predict=[])))
+
+
 @pytest.mark.parametrize(
     ("count", "folds", "recipe", "error", "message"),
     [
         (3, 2, SMALL, DataError, r"tiny\.conllu: 3 sentences are too few for 2 folds, .* need 4"),
         (9, 10, SMALL, DataError, "9 sentences are too few for 10 folds"),
         (9, 1, SMALL, ConfigError, "1 folds"),
-        (9, 3, Recipe(scorer=Scorer(predict=[])), ConfigError, "nothing to jack-knife"),
-        (9, 3, Recipe(Inputs(tag=8), scorer=Scorer(tree=False)), ConfigError, r"inputs\.tag"),
+        (9, 3, UNTAGGED, ConfigError, "nothing to jack-knife"),
+        (9, 3, Recipe(TaggerConfig(Inputs(tag=8))), ConfigError, r"inputs\.tag"),
     ],
 )
-def test_what_cannot_be_jack_knifed_is_refused(
-    count, folds, recipe, error, message, tiny, tmp_path, seen
-):
+def test_what_is_refused(count, folds, recipe, error, message, tiny, tmp_path, seen):
     with pytest.raises(error, match=message):
         jackknife(tiny[:count], recipe, folds, tmp_path / "work", CPU)
-    assert not seen and not (tmp_path / "work").exists()
+    assert not seen() and not (tmp_path / "work").exists()
 
 
 def test_each_sentence_is_tagged_with_its_own_vectors(tiny, tmp_path, monkeypatch):
@@ -151,16 +145,16 @@ def test_each_sentence_is_tagged_with_its_own_vectors(tiny, tmp_path, monkeypatc
     with h5py.File(tmp_path / "elmo.hdf5", "w") as file:
         for i, sentence in enumerate(tiny):
             file[str(i)] = np.full((1, len(sentence), 4), i, dtype=np.float32)
-    tag, read = Parser.tag, {}
+    tag, read = TaggerParser.tag, {}
 
     def recorded(self, sentences, context):
         vectors = list(context)
         read.update((s.sent_id, v[1:].mean()) for s, v in zip(sentences, vectors, strict=True))
         return tag(self, sentences, context=vectors)
 
-    monkeypatch.setattr(Parser, "tag", recorded)
+    monkeypatch.setattr(TaggerParser, "tag", recorded)
     elmo = Inputs(word=0, context=Context(source="elmo", top=1, size=4))
-    recipe = settle(replace(SMALL, inputs=elmo), tiny)
+    recipe = resolve_auto(replace(SMALL, parser=replace(CONFIG, inputs=elmo)), tiny)
     jackknife(tiny, recipe, 2, tmp_path / "m", CPU, features=str(tmp_path / "elmo.hdf5"))
     assert read == {sentence.sent_id: i for i, sentence in enumerate(tiny)}
 
@@ -172,10 +166,10 @@ def test_vectors_need_a_recipe_that_reads_them(tiny, tmp_path):
 
 def test_frozen_vectors_are_computed_once_for_all_folds(tiny, tmp_path, monkeypatch):
     monkeypatch.setenv("DEPKIT_CACHE", str(tmp_path / "cache"))
-    context = Context(
-        source="transformer", model=str(save_bert(tmp_path / "bert")), top=2, size=8
-    )  # fmt: skip
-    recipe = settle(replace(SMALL, inputs=Inputs(word=0, context=context)), tiny)
+    model = str(save_bert(tmp_path / "bert"))
+    context = Context(source="transformer", model=model, top=2, size=8)
+    parser = replace(CONFIG, inputs=Inputs(word=0, context=context))
+    recipe = resolve_auto(replace(SMALL, parser=parser), tiny)
     tagged = jackknife(tiny, recipe, 3, tmp_path / "work", CPU)
     assert [sentence.form for sentence in tagged] == [sentence.form for sentence in tiny]
     assert len(list((tmp_path / "cache").rglob("*.npy"))) == 1

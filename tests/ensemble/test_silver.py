@@ -2,17 +2,19 @@
 
 import errno
 from pathlib import Path
+from unittest.mock import DEFAULT, Mock
 
 import numpy as np
 import pytest
 
-from depkit.corpus.errors import FormatError
+from depkit.corpus.errors import DataError, FormatError
 from depkit.corpus.files import read, write
 from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import silver
 from depkit.ensemble.silver import annotate
 from depkit.ensemble.teacher import make_teach
-from depkit.training.data import DataError
+from tests.corpus.rows import row
+from tests.training.test_loop import Killed
 
 
 @pytest.fixture
@@ -25,6 +27,12 @@ def text(tiny, tmp_path):
     return str(path)
 
 
+@pytest.fixture
+def arguments(teacher, text, tmp_path):
+    """Those of `annotate`, but for the key and the kind of input."""
+    return teacher, make_teach(teacher), [text], tmp_path / "out"
+
+
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
     monkeypatch.setattr(silver, "SHARD_WORDS", 30)
@@ -35,66 +43,46 @@ def shards_of(directory):
 
 
 def test_all_sentences_are_there_once(teacher, text, tiny, tmp_path):
-    calls = []
-
-    def teach(sentences, gold):
-        calls.append(sum(map(len, sentences)))
-        return make_teach(teacher)(sentences, gold)
-
+    teach = Mock(wraps=make_teach(teacher))
     found = annotate(teacher, teach, [text], tmp_path / "out", "key", "tokens")
     assert found.left_out == {"too short": 1, "too long": 1, "there already": 1}
     assert (found.sentences, found.words) == (len(tiny), sum(map(len, tiny)))
+    calls = [sum(map(len, call.args[0])) for call in teach.call_args_list]
     # a shard ends with the sentence that fills it; no more is in memory at a time
     assert len(calls) == len(found.shards) > 3 and sum(calls) == found.words
     assert max(calls) < 30 + max(map(len, tiny))
     parsed = [sentence for shard in found.shards for sentence in shard.sentences()]
     plain = [new_sentence(sentence.form) for sentence in tiny]
-    assert [each.form for each in parsed] == [each.form for each in tiny]
-    expected = list(teacher.parse(plain))
-    assert [each.head for each in parsed] == [each.head for each in expected]
-    assert [each.deprel for each in parsed] == [each.deprel for each in expected]
-    assert [each.upos for each in parsed] == [each.upos for each in expected]
+    for told, expected in zip(parsed, teacher.parse(plain), strict=True):
+        for column in ("form", "head", "deprel", "upos"):
+            assert getattr(told, column) == getattr(expected, column)
     assert [size for shard in found.shards for size in shard.sizes()] == list(map(len, tiny))
     assert sum(len(shard.rows()) for shard in found.shards) == found.words
 
 
-class Killed(Exception):
-    """Stands for a signal."""
-
-
 @pytest.mark.parametrize("moment", [1, 2, 4])
 def test_a_killed_run_goes_on_behind_its_shards(moment, teacher, text, tmp_path):
-    teach = make_teach(teacher)
+    teach = Mock(wraps=make_teach(teacher))
     whole = annotate(teacher, teach, [text], tmp_path / "whole", "key", "tokens")
-    calls = 0
-
-    def killed(sentences, gold):
-        nonlocal calls
-        calls += 1
-        if calls == moment:
-            raise Killed
-        return teach(sentences, gold)
-
-    arguments = ([text], tmp_path / "cut", "key", "tokens")
+    arguments = (teacher, teach, [text], tmp_path / "cut", "key", "tokens")
+    teach.side_effect = [DEFAULT] * (moment - 1) + [Killed]
     with pytest.raises(Killed):
-        annotate(teacher, killed, *arguments)
+        annotate(*arguments)
     assert len(list((tmp_path / "cut").glob("*.safetensors"))) == moment - 1
-    calls = -100
-    again = annotate(teacher, killed, *arguments)
-    assert calls == -100 + len(whole.shards) - (moment - 1)
+    teach.reset_mock(side_effect=True)
+    again = annotate(*arguments)
+    assert teach.call_count == len(whole.shards) - (moment - 1)
     assert (again.sentences, again.left_out) == (whole.sentences, whole.left_out)
     assert shards_of(tmp_path / "cut") == shards_of(tmp_path / "whole")
 
 
-def test_a_finished_text_is_not_read_again(teacher, text, tmp_path, monkeypatch):
-    arguments = (teacher, make_teach(teacher), [text], tmp_path / "out", "key", "tokens")
-    first = annotate(*arguments)
+def test_a_finished_text_is_not_read_again(teacher, arguments, monkeypatch):
+    first = annotate(*arguments, "key", "tokens")
     monkeypatch.setattr(type(teacher), "read", None)
-    assert annotate(*arguments) == first
+    assert annotate(*arguments, "key", "tokens") == first
 
 
-def test_another_text_or_teacher_is_refused(teacher, text, tmp_path):
-    arguments = (teacher, make_teach(teacher), [text], tmp_path / "out")
+def test_another_text_or_teacher_is_refused(arguments, text, tmp_path):
     annotate(*arguments, "key", "tokens")
     for key, input in (("other", "tokens"), ("key", "lines")):
         with pytest.raises(DataError, match="another teacher, text or settings"):
@@ -118,16 +106,15 @@ def test_another_text_or_teacher_is_refused(teacher, text, tmp_path):
         (silver.MANIFEST, b"{bad"),
     ],
 )
-def test_what_is_damaged_is_made_anew(name, content, teacher, text, tmp_path):
-    directory = tmp_path / "out"
-    arguments = (teacher, make_teach(teacher), [text], directory, "key", "tokens")
-    first = annotate(*arguments)
-    whole = {path.name: path.read_bytes() for path in directory.iterdir()}
+def test_what_is_damaged_is_made_anew(name, content, arguments):
+    directory = arguments[-1]
+    first = annotate(*arguments, "key", "tokens")
+    whole = shards_of(directory)
     (directory / name).unlink()
     if content is not None:
         (directory / name).write_bytes(content)
-    assert annotate(*arguments) == first
-    assert {path.name: path.read_bytes() for path in directory.iterdir()} == whole
+    assert annotate(*arguments, "key", "tokens") == first
+    assert shards_of(directory) == whole
 
 
 def test_a_text_without_sentences_to_learn_from(teacher, tmp_path):
@@ -141,10 +128,7 @@ def test_a_text_without_sentences_to_learn_from(teacher, tmp_path):
 def test_a_treebank_is_text_too_and_its_trees_are_the_teachers(teacher, tiny, tmp_path):
     upside_down = [each.with_tree([0] * len(each), ["x"] * len(each)) for each in tiny]
     write(upside_down, tmp_path / "some.conllu")
-    rows = ("1\ta\t_\t_\t_\t_\t0\tx\t_\t_\n2\tb\t_\t_\t_\t_\t1\tx\t_\t_\n\n").replace(
-        "\tb\t", "\tß\t"
-    )
-    (tmp_path / "some.conllx").write_text(rows, "latin-1")
+    (tmp_path / "some.conllx").write_text(row(1, "a", 0) + row(2, "ß", 1) + "\n", "latin-1")
     files = [str(tmp_path / "some.conllx")]
     found = annotate(teacher, make_teach(teacher), files, tmp_path / "x", "", "conllx", "latin-1")
     (sentence,) = found.shards[0].sentences()
@@ -157,9 +141,7 @@ def test_a_treebank_is_text_too_and_its_trees_are_the_teachers(teacher, tiny, tm
 
 
 def test_a_full_disk_is_named(teacher, text, tmp_path, monkeypatch):
-    def full(self, data):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
+    full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError) as caught:
         annotate(teacher, make_teach(teacher), [text], tmp_path / "out", "key", "tokens")
@@ -169,14 +151,14 @@ def test_a_full_disk_is_named(teacher, text, tmp_path, monkeypatch):
 
 def test_text_that_cannot_be_read(teacher, tmp_path):
     file = tmp_path / "text.txt"
-    teach = make_teach(teacher)
+    arguments = (teacher, make_teach(teacher), [str(file)], tmp_path / "out", "key")
     with pytest.raises(OSError):
-        annotate(teacher, teach, [str(file)], tmp_path / "out", "key")
+        annotate(*arguments)
     file.write_bytes(b"caf\xe9 now\n")
     with pytest.raises(FormatError, match="--encoding latin-1"):
-        annotate(teacher, teach, [str(file)], tmp_path / "out", "key", "lines")
+        annotate(*arguments, "lines")
     with pytest.raises(ValueError, match="has no tokenizer"):
-        annotate(teacher, teach, [str(file)], tmp_path / "out", "key", "text")
+        annotate(*arguments, "text")
 
 
 def test_windows_have_all_sentences_in_order(tiny):

@@ -1,25 +1,21 @@
 """A teacher's rows are its own probabilities, and its trees those that it parses."""
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 import torch
 
 from depkit.corpus.sentence import new_sentence
-from depkit.ensemble.teacher import (
-    TeacherError,
-    as_parsed,
-    check_teacher,
-    columns_of,
-    digest_of_model,
-    make_teach,
-)
-from depkit.parsers.base import Parser
-from depkit.parsers.config import Context, Inputs
-from depkit.parsers.graph.ensemble import EnsembleConfig, combine
+from depkit.ensemble import teacher as module
+from depkit.ensemble.teacher import TeacherError, check_teacher, digest_of_model, make_teach
+from depkit.parsers.config import Context, EnsembleConfig, Inputs, TaggerConfig
+from depkit.parsers.ensembles import combine
+from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.soft_targets import LARGEST, MOST, places
 from depkit.parsers.model_directory import write_ensemble
+from depkit.parsers.tagger.parser import TaggerParser
 from tests.parsers.graph.test_ensemble import other
 
 
@@ -29,7 +25,7 @@ def split(rows, sentences):
 
 def brute_force(parser, sentence, heads):
     """The distributions of a sentence's words, by the scores of it alone."""
-    scores = parser.scores_of(parser.preparer()([sentence], []), np.array([0]))
+    scores = parser.score(parser.preparer()([sentence], []).batch(np.array([0])))
     padded = torch.zeros(scores.arc.shape[:2], dtype=torch.int64)
     padded[0, 1 : len(sentence) + 1] = torch.tensor(heads)
     label = scores.label_at(padded).softmax(-1)
@@ -38,7 +34,7 @@ def brute_force(parser, sentence, heads):
         label[0, i, [n for n in range(label.shape[-1]) if (n == root) != (head == 0)]] = 0
     label /= label.sum(-1, keepdim=True)
     found = [scores.arc.softmax(-1), label]
-    found += [scores.columns[name].softmax(-1) for name in parser.config.scorer.predict]
+    found += [scores.columns[name].softmax(-1) for name in parser.config.predicted_tags]
     return [each[0, 1 : len(sentence) + 1].detach().numpy() for each in found]
 
 
@@ -57,9 +53,8 @@ def test_rows_hold_the_most_probable_values(gold, several, tiny):
             numbers, probabilities = (mine[:, part].astype(int) for part in places(i))
             best = -np.sort(-expected, -1)[:, :MOST]
             width = best.shape[1]
-            np.testing.assert_allclose(
-                probabilities[:, :width] / LARGEST, best, atol=0.6 / LARGEST + 1e-6
-            )
+            found = probabilities[:, :width] / LARGEST
+            np.testing.assert_allclose(found, best, atol=0.6 / LARGEST + 1e-6)
             chosen = np.take_along_axis(expected, numbers[:, :width], -1)
             kept = probabilities[:, :width] > 0
             np.testing.assert_allclose(chosen[kept], best[kept], atol=1e-6)
@@ -71,7 +66,7 @@ def test_how_text_is_cut_changes_nothing(teacher, tiny):
         teach = make_teach(teacher, tokens)
         parts = [teach(tiny[i : i + size], False) for i in range(0, len(tiny), size)]
         cut = np.concatenate(parts).astype(int)
-        for i in range(len(columns_of(teacher))):
+        for i in range(len(module.columns_of(teacher))):
             numbers, probabilities = places(i)
             assert abs(cut[:, probabilities] - whole[:, probabilities]).max() <= 1
             likely = whole[:, probabilities] > 100  # those of nearly nothing can change places
@@ -81,8 +76,8 @@ def test_how_text_is_cut_changes_nothing(teacher, tiny):
 def test_the_trees_are_those_that_it_parses(tiny):
     parser = other(tiny, 1)
     rows = split(make_teach(parser)(tiny, False), tiny)
-    silver = [as_parsed(*pair, parser) for pair in zip(tiny, rows, strict=True)]
-    assert list(map(str, silver)) == list(map(str, parser.parse(tiny, "predict")))
+    silver = [module.as_parsed(*pair, parser) for pair in zip(tiny, rows, strict=True)]
+    assert list(map(str, silver)) == list(map(str, parser.predict(tiny)))
 
 
 def test_a_word_without_head_or_with_itself_has_the_teachers(teacher):
@@ -100,25 +95,22 @@ def test_threads_change_nothing(teacher, tiny):
 def test_who_cannot_teach(tiny):
     parser = other(tiny, 1)
     check_teacher(parser)
-    config = parser.config
-    for inputs, scorer, told in (
-        (config.inputs, replace(config.scorer, tree=False), "a tagger"),
-        (Inputs(tag=8), config.scorer, "reads tags"),
-        (Inputs(context=Context(source="elmo")), config.scorer, "ELMo"),
+    for inputs, told in (
+        (Inputs(tag=8), "reads tags"),
+        (Inputs(context=Context(source="elmo")), "ELMo"),
     ):
-        wrong = replace(parser, config=replace(config, inputs=inputs, scorer=scorer))
-        with pytest.raises(TeacherError, match=told):
-            check_teacher(wrong)
-    reads_tags = replace(parser, config=replace(config, inputs=Inputs(tag=8)))
-    with pytest.raises(TeacherError, match="reads tags"):
-        check_teacher(combine([parser, reads_tags]))
+        wrong = replace(parser, config=replace(parser.config, inputs=inputs))
+        for each in (wrong, combine([parser, wrong])):
+            with pytest.raises(TeacherError, match=told):
+                check_teacher(each)
+    tagger = TaggerParser(TaggerConfig(), parser.vocabulary, parser.network, parser.device)
+    with pytest.raises(TeacherError, match="of the family tagger"):
+        check_teacher(tagger)
 
 
 def test_a_batch_that_does_not_fit_is_told(tiny, monkeypatch):
-    def no_memory(self, prepared, numbers):
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    monkeypatch.setattr(Parser, "scores_of", no_memory)
+    no_memory = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory"))
+    monkeypatch.setattr(GraphParser, "score", no_memory)
     with pytest.raises(MemoryError, match=r"a sentence of \d+ words does not fit"):
         make_teach(other(tiny, 1))(tiny, False)
 

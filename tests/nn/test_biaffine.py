@@ -1,37 +1,35 @@
 """Biaffine scorers and dropouts, by hand."""
 
+from itertools import product
+
 import torch
 
 from depkit.nn.biaffine import ArcScorer, LabelScorer
 from depkit.nn.dropout import InputDropout, SharedDropout
 
 
-def test_arc_score_is_equation_4():
+def scored(scorer):
+    """A scorer of random weights, dependents and heads [2, 4, 3], and their scores."""
     torch.manual_seed(0)
-    scorer = ArcScorer(3)
     scorer.weight.data.normal_()
     dependent, head = torch.randn(2, 4, 3), torch.randn(2, 4, 3)
-    got = scorer(dependent, head)
-    for b in range(2):
-        for i in range(4):
-            for j in range(4):
-                expected = torch.cat((dependent[b, i], torch.ones(1))) @ scorer.weight @ head[b, j]
-                torch.testing.assert_close(got[b, i, j], expected)
+    return scorer.weight, dependent, head, scorer(dependent, head)
+
+
+def test_arc_score_is_equation_4():
+    weight, dependent, head, got = scored(ArcScorer(3))
+    for b, i, j in product(range(2), range(4), range(4)):
+        expected = torch.cat((dependent[b, i], torch.ones(1))) @ weight @ head[b, j]
+        torch.testing.assert_close(got[b, i, j], expected)
 
 
 def test_label_score_has_a_bias_on_both_sides():
-    torch.manual_seed(0)
-    scorer = LabelScorer(3, 5)
-    scorer.weight.data.normal_()
-    dependent, head = torch.randn(2, 4, 3), torch.randn(2, 4, 3)
-    got = scorer(dependent, head)
-    weight = scorer.weight.view(4, 5, 4)
+    weight, dependent, head, got = scored(LabelScorer(3, 5))
     one = torch.ones(1)
-    for b in range(2):
-        for i in range(4):
-            for label in range(5):
-                left, right = torch.cat((dependent[b, i], one)), torch.cat((head[b, i], one))
-                torch.testing.assert_close(got[b, i, label], left @ weight[:, label] @ right)
+    for b, i, label in product(range(2), range(4), range(5)):
+        left, right = torch.cat((dependent[b, i], one)), torch.cat((head[b, i], one))
+        expected = left @ weight.view(4, 5, 4)[:, label] @ right
+        torch.testing.assert_close(got[b, i, label], expected)
 
 
 def test_scorers_start_at_zero():

@@ -6,16 +6,6 @@ import torch
 from depkit.nn.charconcat import CharConcat
 from depkit.nn.charlstm import CharLSTM
 
-# a word's characters, and the sixteen that are read of it; 0 is padding
-EXPECTED = {
-    1: ([1, 0, 0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0]),
-    7: ([1, 2, 3, 4, 5, 6, 7, 0], [7, 6, 5, 4, 3, 2, 1, 0]),
-    8: ([1, 2, 3, 4, 5, 6, 7, 8], [8, 7, 6, 5, 4, 3, 2, 1]),
-    9: ([1, 2, 3, 4, 5, 6, 7, 8], [9, 8, 7, 6, 5, 4, 3, 2]),
-    16: ([1, 2, 3, 4, 5, 6, 7, 8], [16, 15, 14, 13, 12, 11, 10, 9]),
-    20: ([1, 2, 3, 4, 5, 6, 7, 8], [20, 19, 18, 17, 16, 15, 14, 13]),
-}
-
 
 def rows(lengths: list[int], longest: int) -> torch.Tensor:
     """Words of the characters 1, 2, 3 ..., padded with 0: [words, longest]."""
@@ -24,7 +14,9 @@ def rows(lengths: list[int], longest: int) -> torch.Tensor:
 
 
 def by_hand(layer: CharConcat, length: int) -> torch.Tensor:
-    first, last = EXPECTED[length]
+    """The first eight and the last eight characters, these from the end; 0 is padding."""
+    word = [*range(1, length + 1)]
+    first, last = (word + [0] * 7)[:8], (word[::-1] + [0] * 7)[:8]
     return torch.cat([layer.embedding.weight[character] for character in first + last])
 
 

@@ -16,35 +16,6 @@ def test_reversal_turns_words_and_leaves_padding():
     assert turn(x, reversal(LENGTHS, 5)).squeeze(-1).tolist() == expected
 
 
-def test_layer_equals_a_packed_bidirectional_lstm():
-    torch.manual_seed(0)
-    layer = BiLSTMLayer(4, 6)
-    packed_lstm = nn.LSTM(4, 6, batch_first=True, bidirectional=True)
-    with torch.no_grad():
-        for name, weights in layer.forward_lstm.named_parameters():
-            weights.normal_()
-            getattr(packed_lstm, name).copy_(weights)
-        for name, weights in layer.backward_lstm.named_parameters():
-            weights.normal_()
-            getattr(packed_lstm, f"{name}_reverse").copy_(weights)
-    x = torch.randn(3, 5, 4)
-    packed = nn.utils.rnn.pack_padded_sequence(x, LENGTHS, batch_first=True, enforce_sorted=False)
-    expected, _ = nn.utils.rnn.pad_packed_sequence(packed_lstm(packed)[0], batch_first=True)
-    got = layer(x, reversal(LENGTHS, 5))
-    for row, length in enumerate(LENGTHS.tolist()):
-        torch.testing.assert_close(got[row, :length], expected[row, :length])
-
-
-def test_padding_changes_nothing():
-    torch.manual_seed(0)
-    encoder = BiLSTM(4, 6, 3, 0.33).eval()
-    x = torch.randn(3, 5, 4)
-    batch = encoder(x, LENGTHS)
-    for row, length in enumerate(LENGTHS.tolist()):
-        alone = encoder(x[row : row + 1, :length], LENGTHS[row : row + 1])
-        torch.testing.assert_close(batch[row, :length], alone[0])
-
-
 def test_characters_in_groups_equal_words_one_by_one():
     torch.manual_seed(0)
     layer = CharLSTM(10, 5, 7, 0.0)
@@ -71,17 +42,19 @@ def recurrent_weights_of(encoder, monkeypatch):
     return given
 
 
-def test_recurrent_dropout_equals_a_loop_over_steps_that_drops_the_state():
+@pytest.mark.parametrize("dropped", [False, True])
+def test_layer_equals_a_loop_over_steps_that_drops_the_state(dropped):
     torch.manual_seed(0)
-    layer = BiLSTMLayer(4, 6, 0.5)
+    layer = BiLSTMLayer(4, 6, 0.5).train(dropped)
     x = torch.randn(3, 5, 4, requires_grad=True)
     torch.manual_seed(1)
     got = layer(x, reversal(LENGTHS, 5))
 
     torch.manual_seed(1)  # the same masks, each direction's in its turn
-    ahead = torch.empty(6).bernoulli_(0.5) / 0.5
-    back = torch.empty(6).bernoulli_(0.5) / 0.5
+    ahead, back = (torch.empty(6).bernoulli_(0.5) / 0.5 for _ in range(2))
     assert 0 < ahead.count_nonzero() < 6 and 0 < back.count_nonzero() < 6
+    if not dropped:
+        ahead, back = torch.ones(2, 6)
     expected = torch.zeros(3, 5, 12)
     for lstm, mask, half in (
         (layer.forward_lstm, ahead, slice(0, 6)), (layer.backward_lstm, back, slice(6, 12)),
@@ -105,8 +78,7 @@ def test_recurrent_dropout_equals_a_loop_over_steps_that_drops_the_state():
     weight = torch.randn(int(real.sum()), 12)
     found = torch.autograd.grad((got[real] * weight).sum(), wanted)
     by_hand = torch.autograd.grad((expected[real] * weight).sum(), wanted)
-    for one, other in zip(found, by_hand, strict=True):
-        torch.testing.assert_close(one, other)
+    torch.testing.assert_close(found, by_hand)
     recurrent = found[2]  # of the forward LSTM's weight_hh: none for a state that is dropped
     assert recurrent[:, ahead == 0].count_nonzero() == 0
     assert recurrent[:, ahead != 0].count_nonzero() > 0

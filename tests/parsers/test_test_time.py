@@ -8,17 +8,9 @@ import pytest
 import depkit
 from depkit.cli.main import run
 from depkit.corpus.files import write
-from depkit.parsers.config import ConfigError, Encoder, ParserConfig, at_test_time
-from depkit.parsers.model_directory import write_description, write_weights
-from tests.parsers.test_base import make
-
-
-@pytest.fixture
-def factored(tiny, tmp_path):
-    parser = make(tiny, encoder="factored")
-    write_description(tmp_path, parser.config, parser.vocabulary)
-    write_weights(tmp_path, parser.network)
-    return tmp_path
+from depkit.parsers.config import BiaffineConfig, ConfigError, Factored, at_test_time
+from depkit.training.recipe import make_recipe
+from tests.parsers.test_base import make, save
 
 
 def heads(directory, sentences, *settings):
@@ -26,26 +18,44 @@ def heads(directory, sentences, *settings):
     return [sentence.head for sentence in parser.parse(sentences)]
 
 
-def test_settings_change_what_is_attended_to(factored, tiny):
+def test_settings_change_what_is_attended_to(tiny, tmp_path):
+    factored = save(make(tiny, encoder="factored"), tmp_path)
     plain = heads(factored, tiny)
     assert heads(factored, tiny, "encoder.window=100") == plain
     assert heads(factored, tiny, "encoder.attend=['both']") == plain
-    window = heads(factored, tiny, "encoder.window=1")
-    relaxed = heads(factored, tiny, "encoder.window=1", "encoder.relaxed=true")
-    content = heads(factored, tiny, "encoder.attend=['content']")
-    position = heads(factored, tiny, "encoder.attend=['position']")
-    found = [plain, window, relaxed, content, position]
+    window, relaxed = "encoder.window=1", "encoder.relaxed=true"
+    chosen = [[window], [window, relaxed], ["encoder.attend=['content']"]]
+    chosen += [["encoder.attend=['position']"]]
+    found = [plain, *(heads(factored, tiny, *settings) for settings in chosen)]
     assert len({str(each) for each in found}) == len(found)
 
 
-def test_nothing_else_can_be_set(tiny):
-    config = ParserConfig(encoder=Encoder(kind="factored", layers=2))
+def test_nothing_else_can_be_set():
+    config = BiaffineConfig(encoder=Factored(layers=2))
     assert at_test_time(config, ["encoder.window=3"]).encoder == replace(config.encoder, window=3)
     for setting in ("encoder.layers=1", "inputs.word=3", "window=3", "encoder.window"):
         with pytest.raises(ConfigError):
             at_test_time(config, [setting])
     with pytest.raises(ConfigError, match="3 entries for 2 layers"):
         at_test_time(config, ["encoder.attend=['content', 'both', 'both']"])
+
+
+@pytest.mark.parametrize(
+    "configured",
+    [
+        lambda setting: at_test_time(BiaffineConfig(), [setting]),
+        lambda setting: make_recipe("bilstm", None, [setting]).parser,
+    ],
+    ids=["parsing", "training"],
+)
+def test_settings_of_another_encoder_are_refused_but_for_its_defaults(configured):
+    for setting in ("encoder.attend=[]", "encoder.window=0", "encoder.relaxed=false"):
+        assert configured(setting).encoder.kind == "bilstm"
+    for setting, kinds in (("attend=['both']", "factored"), ("window=1", "selfatt or factored")):
+        key = setting.partition("=")[0]
+        with pytest.raises(ConfigError) as error:
+            configured(f"encoder.{setting}")
+        assert str(error.value) == f"encoder.{key} is for encoder.kind={kinds}"
 
 
 def test_the_command_line_says_what_cannot_be_set(tiny, tmp_path, capsys):

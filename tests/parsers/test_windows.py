@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.corpus.sentence import new_sentence
 from depkit.parsers import windows
-from depkit.parsers.windows import over_windows
+from depkit.parsers.windows import map_batches
 
 SENTENCES = [new_sentence([f"w{i}"] * (1 + i * 7 % 11)) for i in range(300)]
+EXPECTED = [(f"w{i}",) for i in range(300)]
 
 
 @pytest.fixture(autouse=True)
@@ -20,30 +21,30 @@ def small(monkeypatch):
     monkeypatch.setattr(windows, "WINDOW", 100)
 
 
-def prepare(sentences, context):
-    return list(sentences), list(context)
+class Prepared:
+    def __init__(self, sentences, context):
+        self.sentences, self.context = list(sentences), [each.tolist() for each in context]
+
+    def batch(self, numbers):
+        """Each sentence and what of its context there is."""
+        return [(self.sentences[i], *(self.context[i] if self.context else ())) for i in numbers]
 
 
-def forms(prepared, numbers, batch):
+def forms(batch, sentences):
     """The first form of each sentence, and what of its context there is."""
-    sentences, context = prepared
-    assert batch == [sentences[number] for number in numbers]
-    return [
-        (sentences[number].form[0], *(context[number].tolist() if context else ()))
-        for number in numbers.tolist()
-    ]
+    assert [sentence for sentence, *_ in batch] == sentences
+    return [(sentence.form[0], *context) for sentence, *context in batch]
 
 
-def run(sentences=SENTENCES, context=None, analyse=forms, workers=1, tokens=40):
-    return over_windows(sentences, context, prepare, analyse, tokens, workers)
+def run(sentences=SENTENCES, context=None, compute=forms, workers=1):
+    return map_batches(sentences, context, Prepared, compute, 40, workers)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_results_come_in_order(workers):
-    assert list(run(workers=workers)) == [(sentence.form[0],) for sentence in SENTENCES]
-    context = [np.array([i]) for i in range(300)]
-    found = list(run(context=iter(context), workers=workers))
-    assert found == [(sentence.form[0], i) for i, sentence in enumerate(SENTENCES)]
+    assert list(run(workers=workers)) == EXPECTED
+    context = (np.array([i]) for i in range(300))
+    assert list(run(context=context, workers=workers)) == [(f"w{i}", i) for i in range(300)]
 
 
 def test_no_sentences_no_results():
@@ -51,31 +52,19 @@ def test_no_sentences_no_results():
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_two_windows_are_read_ahead_at_most(workers):
-    words = used = 0
-
-    def read():
-        nonlocal words
-        for sentence in SENTENCES:
-            words += len(sentence)
-            yield sentence
-
-    for sentence, _ in zip(SENTENCES, run(read(), workers=workers), strict=True):
-        used += len(sentence)
-        assert words - used < 3 * (100 + 11)
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_the_first_window_waits_for_no_other(workers):
-    read: list[Sentence] = []
+def test_the_first_window_waits_for_no_other_and_two_are_read_ahead_at_most(workers):
+    read = used = 0
 
     def slow():
+        nonlocal read
         for sentence in SENTENCES:
-            read.append(sentence)
+            read += len(sentence)
             yield sentence
 
-    next(run(slow(), workers=workers))
-    assert sum(map(len, read)) < 20 + 11
+    for sentence, _ in zip(SENTENCES, run(slow(), workers=workers), strict=True):
+        assert used or read < 20 + 11
+        used += len(sentence)
+        assert read - used < 3 * (100 + 11)
 
 
 def window_ends():
@@ -100,10 +89,10 @@ def test_what_is_computed_is_not_held_up_by_what_is_yet_to_be_read(monkeypatch):
     gate = threading.Event()
     used = 0
 
-    def held(prepared, numbers, batch):
-        if SENTENCES.index(batch[0]) >= before:
+    def held(batch, sentences):
+        if SENTENCES.index(sentences[0]) >= before:
             assert gate.wait(10)
-        return forms(prepared, numbers, batch)
+        return forms(batch, sentences)
 
     def slow():
         for number, sentence in enumerate(SENTENCES):
@@ -115,37 +104,31 @@ def test_what_is_computed_is_not_held_up_by_what_is_yet_to_be_read(monkeypatch):
                 assert used == end
             yield sentence
 
-    for _ in run(slow(), analyse=held, workers=2):
+    for _ in run(slow(), compute=held, workers=2):
         used += 1
     assert used == len(SENTENCES)
 
 
+@pytest.mark.parametrize("where", ["in a batch", "in reading"])
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_error_in_a_batch_comes_after_the_windows_before(workers):
-    def broken(prepared, numbers, batch):
-        if any(sentence.form[0] == "w100" for sentence in batch):
-            raise KeyError("w100")
-        return forms(prepared, numbers, batch)
+def test_an_error_comes_after_the_windows_before_or_all_that_was_read(workers, where):
+    def broken(batch, sentences):
+        if where == "in a batch" and SENTENCES[100] in sentences:
+            raise KeyError(where)
+        return forms(batch, sentences)
 
-    found = []
-    with pytest.raises(KeyError, match="w100"):
-        for each in run(analyse=broken, workers=workers):
-            found.append(each)
-    last = max(end for end in window_ends() if end <= 100)
-    assert found == [(sentence.form[0],) for sentence in SENTENCES[:last]] != []
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_an_error_in_reading_comes_after_all_that_was_read(workers):
-    def broken():
+    def read():
         yield from SENTENCES[:100]
-        raise KeyError("the next line")
+        if where == "in reading":
+            raise KeyError(where)
+        yield from SENTENCES[100:]
 
     found = []
-    with pytest.raises(KeyError, match="the next line"):
-        for each in run(broken(), workers=workers):
+    with pytest.raises(KeyError, match=where):
+        for each in run(read(), compute=broken, workers=workers):
             found.append(each)
-    assert found == [(sentence.form[0],) for sentence in SENTENCES[:100]]
+    last = max(end for end in window_ends() if end <= 100) if where == "in a batch" else 100
+    assert found == EXPECTED[:last] != []
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -165,23 +148,34 @@ def test_torch_has_its_threads_while_results_are_used(workers):
         torch.set_num_threads(before)
 
 
-def test_a_batch_that_does_not_fit_is_split():
-    sizes = []
+FULL = [
+    MemoryError(),
+    torch.OutOfMemoryError("CUDA out of memory"),
+    RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+]
 
-    def small_memory(prepared, numbers, batch):
-        if len(batch) > 2:
-            raise MemoryError
-        sizes.append(len(batch))
-        return forms(prepared, numbers, batch)
 
-    assert list(run(analyse=small_memory)) == [(sentence.form[0],) for sentence in SENTENCES]
+@pytest.mark.parametrize("error", [*FULL, RuntimeError("shapes do not match")], ids=str)
+def test_a_batch_that_does_not_fit_is_split_and_other_errors_pass(tiny, error):
+    room, sizes = 2, []
+
+    def small_memory(batch, sentences):
+        if len(sentences) > room:
+            raise error
+        sizes.append(len(sentences))
+        return forms(batch, sentences)
+
+    if error not in FULL:
+        with pytest.raises(RuntimeError, match="shapes"):
+            list(run(compute=small_memory))
+        return
+    assert list(run(compute=small_memory)) == EXPECTED
     assert max(sizes) == 2
-
-    def no_memory(prepared, numbers, batch):
-        raise MemoryError
-
-    with pytest.raises(MemoryError, match=r"a sentence of \d+ words does not fit in memory"):
-        list(run(analyse=no_memory))
+    room = 0
+    with pytest.raises(
+        MemoryError, match=r"tiny-.* a sentence of \d+ words does not fit in memory"
+    ):
+        list(run(tiny, compute=small_memory))
 
 
 @pytest.mark.parametrize("workers", [2, 5])
@@ -189,19 +183,19 @@ def test_a_sentence_that_fits_alone_is_computed_alone(workers):
     computing, most = 0, 0
     lock = threading.Lock()
 
-    def room_for_one(prepared, numbers, batch):
+    def room_for_one(batch, sentences):
         nonlocal computing, most
         with lock:
             computing += 1
             most = max(most, computing)
             alone = computing == 1
         try:
-            if not alone or len(batch) > 1:
+            if not alone or len(sentences) > 1:
                 raise MemoryError
-            return forms(prepared, numbers, batch)
+            return forms(batch, sentences)
         finally:
             with lock:
                 computing -= 1
 
-    found = list(run(SENTENCES[:60], analyse=room_for_one, workers=workers))
-    assert found == [(sentence.form[0],) for sentence in SENTENCES[:60]]
+    found = list(run(SENTENCES[:60], compute=room_for_one, workers=workers))
+    assert found == EXPECTED[:60]

@@ -25,18 +25,6 @@ def test_two_systems_by_hand() -> None:
     assert (other["correct"], other["score"], other["complementarity"]) == (2, 50.0, 0.0)
 
 
-def test_heads_alone() -> None:
-    one, other = agreement_rows(read(GOLD, FIRST, SECOND), "UAS")
-    assert (one["correct"], one["agreed"], one["common_errors"]) == (2, 3, 1)
-    assert (one["oracle"], one["all_right"], one["complementarity"]) == (75.0, 50.0, 50.0)
-    assert (other["score"], other["complementarity"]) == (75.0, 0.0)
-
-
-def test_a_system_without_errors_has_none_that_another_could_have_right() -> None:
-    one, other = agreement_rows(read(GOLD, GOLD, SECOND))
-    assert (one["complementarity"], other["complementarity"]) == (None, 100.0)
-
-
 def test_bins_are_those_of_the_gold_words() -> None:
     # As parsed, the last word is three and one away; in the gold, one. The third: two and one.
     data = read(GOLD, FIRST, SECOND)

@@ -21,13 +21,12 @@ def spans(text: str) -> Spans:
             multiword.append(bool(equals))
             forms.append(sum(ord(character) << 8 * i for i, character in enumerate(word)))
         start += len(surface)
-    return Spans(
-        np.array(span, np.int64).reshape(-1, 2), np.array(multiword, bool), forms_of(forms)
-    )
+    return as_spans(span, multiword, forms)
 
 
-def forms_of(numbers: list[int]) -> np.ndarray:
-    return np.array(numbers, np.int64)
+def as_spans(span: list[tuple[int, int]], multiword: list[bool], forms: list[int]) -> Spans:
+    of_words = np.array(span, np.int64).reshape(-1, 2)  # [word, 2], of no words too
+    return Spans(of_words, np.array(multiword, bool), np.array(forms, np.int64))
 
 
 @pytest.mark.parametrize(
@@ -68,8 +67,7 @@ def random_spans(rng: random.Random, length: int, rate: float, kinds: int) -> Sp
         words = rng.randint(1, 4) if several else 1
         span += [(start, end)] * words
         multiword += [several] * words
-    form = forms_of([rng.randrange(kinds) for _ in span])
-    return Spans(np.array(span, np.int64), np.array(multiword), form)
+    return as_spans(span, multiword, [rng.randrange(kinds) for _ in span])
 
 
 def walk(gold: Spans, system: Spans) -> list[int]:

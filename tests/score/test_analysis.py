@@ -39,6 +39,11 @@ def looked_at(gold: Sentence, predicted: Sentence, view: View, punct: str = "kee
     return analyze(read_data([gold], [[predicted]], punct=punct), view)
 
 
+def depths(*systems: Sentence) -> Analysis:
+    """Words of GOLD that systems found, by depth and head."""
+    return analyze(read_data([GOLD], [[system] for system in systems]), View(("depth",), (), "UAS"))
+
+
 def shown(found: Analysis, system: int = 0) -> Counts:
     """The counts of the bins that are not empty for a system."""
     return {
@@ -46,6 +51,12 @@ def shown(found: Analysis, system: int = 0) -> Counts:
         for b in found.bins
         if found.totals[system, b].any()
     }
+
+
+def table(text: str) -> Counts:
+    """The counts from `bin 1111, bin 2100`, with one digit a count."""
+    rows = (row.strip().rsplit(" ", 1) for row in text.split(","))
+    return {bin: [int(count) for count in counts] for bin, counts in rows}
 
 
 # One arc is wrong, c on a for b, and d and e come down a level with it; so is d's relation.
@@ -66,22 +77,20 @@ PREDICTED = sentence("a b c d e", "2 0 1 3 4", "x root y y z")
 @pytest.mark.parametrize(
     ("metric", "expected"),
     [  # gold depths: b root; a, c 1; d 2; e 3; predicted: b root; a 1; c 2; d 3; e 4
-        ("UAS", "1111 2111 1110 1111 0101"),  # right: a, b, d, e
-        ("LA", "1111 2121 1101 1110 0101"),  # a, b, c, e
-        ("LAS", "1111 2111 1100 1110 0101"),  # a, b, e
-        ("bin", "1111 2111 1100 1100 0100"),  # a, b
+        ("UAS", "root 1111, 1 2111, 2 1110, 3 1111, 4 0101"),  # right: a, b, d, e
+        ("LA", "root 1111, 1 2121, 2 1101, 3 1110, 4 0101"),  # a, b, c, e
+        ("LAS", "root 1111, 1 2111, 2 1100, 3 1110, 4 0101"),  # a, b, e
+        ("bin", "root 1111, 1 2111, 2 1100, 3 1100, 4 0100"),  # a, b
     ],
 )
 def test_a_right_word_in_two_bins_of_depth(metric: str, expected: str) -> None:
-    bins = [[int(count) for count in bin] for bin in expected.split()]
-    found = shown(looked_at(GOLD, PREDICTED, View(("depth",), (), metric)))
-    assert found == dict(zip(("root", "1", "2", "3", "4"), bins, strict=True))
+    assert shown(looked_at(GOLD, PREDICTED, View(("depth",), (), metric))) == table(expected)
 
 
 def test_a_right_word_in_two_bins_of_siblings() -> None:
     # Gold: a and c are siblings; b, d, e have none. Predicted: nobody has any. c is wrong.
     found = looked_at(GOLD, PREDICTED, View(("siblings",), (), "UAS"))
-    assert shown(found) == {"0": [3, 5, 3, 4], "1": [2, 0, 1, 0]}
+    assert shown(found) == table("0 3534, 1 2010")
     alone, beside = rows(found, Options())
     assert (alone["precision"], alone["recall"]) == (80.0, 100.0)
     assert alone["f1"] == pytest.approx(2 * 80 * 100 / 180)
@@ -145,97 +154,71 @@ def test_metrics(metric: str, right: tuple[int, int, int]) -> None:
 
 
 def test_relations_in_bins_of_their_own() -> None:
-    everything = {"x": [1, 1, 1, 1], "root": [1, 1, 1, 1]}
-    assert tagged(View(("deprel",), (), "LA")) == everything | {
-        "y": [1, 0, 0, 0], "z": [1, 2, 1, 1], "punct": [1, 1, 1, 1],
-    }  # fmt: skip
-    assert tagged(View(("deprel",), (), "LAS")) == everything | {
-        "y": [1, 0, 0, 0], "z": [1, 2, 0, 0], "punct": [1, 1, 0, 0],
-    }  # fmt: skip
+    labels, both = (tagged(View(("deprel",), (), metric)) for metric in ("LA", "LAS"))
+    assert labels == table("x 1111, root 1111, y 1000, z 1211, punct 1111")
+    assert both == table("x 1111, root 1111, y 1000, z 1200, punct 1100")
 
 
 def test_punctuation_is_in_the_tree_but_not_in_the_counts() -> None:
     # Gold: b has three dependents, the dot being one, c has d. Predicted: b has a, c and d.
-    assert tagged(View(("branching",), (), "UAS"), "unicode") == {
-        "0": [2, 3, 1, 2], "1": [1, 0, 1, 0], "3": [1, 1, 1, 1],
-    }  # fmt: skip
+    branching, direction = View(("branching",), (), "UAS"), View(("direction",), (), "UAS")
+    assert tagged(branching, "unicode") == table("0 2312, 1 1010, 3 1111")
     # The dot has no head: it is in another bin only where it counts.
-    assert tagged(View(("direction",), (), "UAS"), "unicode") == {
-        "root": [1, 1, 1, 1], "right": [1, 1, 1, 1], "left": [2, 2, 1, 1],
-    }  # fmt: skip
-    assert tagged(View(("direction",), (), "UAS")) == {
-        "root": [1, 1, 1, 1], "right": [1, 1, 1, 1], "left": [3, 2, 1, 1], "none": [0, 1, 0, 0],
-    }  # fmt: skip
+    assert tagged(direction, "unicode") == table("root 1111, right 1111, left 2211")
+    assert tagged(direction) == table("root 1111, right 1111, left 3211, none 0100")
 
 
-def test_two_groupings() -> None:
-    assert tagged(View(("direction", "upos"), (), "UAS")) == {
-        "root × V": [1, 1, 1, 1],
-        "right × N": [1, 1, 1, 1],
-        "left × N": [2, 2, 1, 1],
-        "left × P": [1, 0, 0, 0],
-        "none × P": [0, 1, 0, 0],
-    }
-
-
-FEATURES = {  # a, c; d; the dot; b: by feature and direction
-    ("A=1", "left"): [1, 1, 1, 1],
-    ("A=1", "right"): [1, 1, 1, 1],
-    ("B=1", "left"): [1, 1, 0, 0],
-    ("B=1", "right"): [1, 1, 1, 1],
-    ("_", "root"): [1, 1, 1, 1],
-    ("_", "left"): [1, 0, 0, 0],
-    ("_", "none"): [0, 1, 0, 0],
-}
-
-
-def test_features_come_first_or_second() -> None:
-    first = tagged(View(("feats", "direction"), (), "UAS"))
-    assert first == {f"{feature} × {side}": of for (feature, side), of in FEATURES.items()}
-    assert list(first) == [f"{feature} × {side}" for feature, side in FEATURES]  # in this order
-    second = tagged(View(("direction", "feats"), (), "UAS"))
-    assert second == {f"{side} × {feature}": of for (feature, side), of in FEATURES.items()}
-
-
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_three_groupings(place: int) -> None:
-    tags = {"right": "N", "root": "V", "none": "P"}
-    by, expected = ["direction", "upos"], {}
-    by.insert(place, "feats")
-    for (feature, side), counts in FEATURES.items():
-        tag = tags.get(side, "P" if feature == "_" else "N")
-        parts = [side, tag]
-        parts.insert(place, feature)
-        expected[" × ".join(parts)] = counts
-    assert tagged(View(tuple(by), (), "UAS")) == expected
-
-
-def test_same_bin_in_all_of_several_groupings() -> None:
-    # Relations: c is another; depth: d is 2 in the gold, 1 as predicted; the dot has none.
-    assert tagged(View(("depth", "deprel"), (), "bin")) == {
-        "root × root": [1, 1, 1, 1], "1 × x": [1, 1, 1, 1], "1 × y": [1, 0, 0, 0],
-        "1 × z": [0, 2, 0, 0], "1 × punct": [1, 0, 0, 0], "2 × z": [1, 0, 0, 0],
-        "none × punct": [0, 1, 0, 0],
-    }  # fmt: skip
+def test_several_groupings() -> None:
+    assert tagged(View(("direction", "upos"), (), "UAS")) == table(
+        "root × V 1111, right × N 1111, left × N 2211, left × P 1000, none × P 0100"
+    )
+    # The same bin in both. Relations: c is another; depth: d is 2 in the gold, 1 as predicted; the
+    # dot has none.
+    assert tagged(View(("depth", "deprel"), (), "bin")) == table(
+        "root × root 1111, 1 × x 1111, 1 × y 1000, 1 × z 0200, 1 × punct 1000, 2 × z 1000,"
+        " none × punct 0100"
+    )
 
 
 def test_bins_go_to_the_groupings_of_numbers_in_turn() -> None:
     # Distances: a, c, d 1, the dot 3; predicted a, c 1, d 2.
-    assert tagged(View(("upos", "distance"), ("..1,2..",), "UAS")) == {
-        "N × ..1": [3, 2, 2, 2], "N × 2..": [0, 1, 0, 0], "P × 2..": [1, 0, 0, 0],
-        "P × none": [0, 1, 0, 0], "V × root": [1, 1, 1, 1],
-    }  # fmt: skip
+    assert tagged(View(("upos", "distance"), ("..1,2..",), "UAS")) == table(
+        "N × ..1 3222, N × 2.. 0100, P × 2.. 1000, P × none 0100, V × root 1111"
+    )
     # Signed: a 1, c and d -1, the dot -3; predicted a 1, c -1, d -2. Sentences have five words.
-    view = View(("signed-distance", "upos", "length"), ("-1,1", "each"), "UAS")
-    assert tagged(view) == {
-        "root × V × 5": [1, 1, 1, 1], "-1 × N × 5": [2, 1, 1, 1], "1 × N × 5": [1, 1, 1, 1],
-        "other × N × 5": [0, 1, 0, 0], "other × P × 5": [1, 0, 0, 0], "none × P × 5": [0, 1, 0, 0],
-    }  # fmt: skip
-    view = View(("distance", "length"), (None, "1-4,5-9"), "UAS")
-    assert tagged(view) == {
-        "root × 5-9": [1, 1, 1, 1], "1 × 5-9": [3, 2, 2, 2], "2 × 5-9": [0, 1, 0, 0],
-        "3 × 5-9": [1, 0, 0, 0], "none × 5-9": [0, 1, 0, 0],
-    }  # fmt: skip
+    assert tagged(View(("signed-distance", "upos", "length"), ("-1,1", "each"), "UAS")) == table(
+        "root × V × 5 1111, -1 × N × 5 2111, 1 × N × 5 1111, other × N × 5 0100,"
+        " other × P × 5 1000, none × P × 5 0100"
+    )
+    assert tagged(View(("distance", "length"), (None, "1-4,5-9"), "UAS")) == table(
+        "root × 5-9 1111, 1 × 5-9 3222, 2 × 5-9 0100, 3 × 5-9 1000, none × 5-9 0100"
+    )
+
+
+# a, c; d; the dot; b: by feature and direction
+FEATURES = table(
+    "A=1 left 1111, A=1 right 1111, B=1 left 1100, B=1 right 1111, _ root 1111, _ left 1000,"
+    " _ none 0100"
+)
+
+
+ANY_PLACE = ["feats direction", "direction feats"]
+ANY_PLACE += ["feats direction upos", "direction feats upos", "direction upos feats"]
+
+
+@pytest.mark.parametrize("by", ANY_PLACE)
+def test_features_in_any_place(by: str) -> None:
+    tags = {"right": "N", "root": "V", "none": "P"}
+    expected = {}
+    for place, counts in FEATURES.items():
+        feature, side = place.split()
+        tag = tags.get(side, "P" if feature == "_" else "N")
+        bin = {"feats": feature, "direction": side, "upos": tag}
+        expected[" × ".join(bin[name] for name in by.split())] = counts
+    found = tagged(View(tuple(by.split()), (), "UAS"))
+    assert found == expected
+    if by == "feats direction":
+        assert list(found) == list(expected)  # in this order
 
 
 @pytest.mark.parametrize(
@@ -277,9 +260,9 @@ def test_training_file(tmp_path: Path) -> None:
     gold, other = sentence("c d A", "2 0 2"), sentence("c d A", "2 0 1")
     data = read_data([gold], [[other]], {"form"}, train=train)
     known = analyze(data, View(("oov",), (), "UAS"))
-    assert shown(known) == {"known": [2, 2, 2, 2], "unknown": [1, 1, 0, 0]}
+    assert shown(known) == table("known 2222, unknown 1100")
     times = analyze(data, View(("frequency",), ("0,1,2-",), "UAS"))
-    assert shown(times) == {"0": [1, 1, 0, 0], "1": [1, 1, 1, 1], "2-": [1, 1, 1, 1]}
+    assert shown(times) == table("0 1100, 1 1111, 2- 1111")
 
 
 def test_rows_stand_bin_by_bin_with_the_systems_in_their_order(tmp_path: Path) -> None:
@@ -303,13 +286,11 @@ def test_rows_stand_bin_by_bin_with_the_systems_in_their_order(tmp_path: Path) -
 
 
 def test_all_bins_together() -> None:
-    found = looked_at(GOLD, PREDICTED, View(("depth",), (), "UAS"))
-    assert total_rows(found) == [
-        {
-            "system": "", "bin": "all", "gold": 5, "predicted": 5, "correct_gold": 4,
-            "correct_predicted": 4, "precision": 80.0, "recall": 80.0, "f1": 80.0,
-        }
-    ]  # fmt: skip
+    (row,) = total_rows(depths(PREDICTED))
+    assert row == {
+        "system": "", "bin": "all", "gold": 5, "predicted": 5, "correct_gold": 4,
+        "correct_predicted": 4, "precision": 80.0, "recall": 80.0, "f1": 80.0,
+    }  # fmt: skip
     features = looked_at(TAGGED, TAGGED_OTHERWISE, View(("upos", "feats")))
     assert total_rows(features) == []  # a is there twice
 
@@ -327,22 +308,17 @@ def test_relative_error_reduction() -> None:
     # F1 of depth and UAS in bins root, 1, 2, 3, 4: 100, 66.7, 0, 100, 0 by PREDICTED; for GOLD
     # 100, 100, 100, 100, and in 4 nothing at all. WORSE has a as its root, b and e on it, c and d
     # on b: only c is right, 1 in the gold and 2 as predicted. In 1 recall is 50, precision 0.
-    data = read_data([GOLD], [[PREDICTED], [GOLD], [WORSE]])
-    found = rows(analyze(data, View(("depth",), (), "UAS")), Options(error_reduction=True))
+    found = rows(depths(PREDICTED, GOLD, WORSE), Options(error_reduction=True))
     assert column(found, "f1", 3) == [
         [100.0, 100.0, 0.0], [pytest.approx(200 / 3), 100.0, 0.0], [0.0, 100.0, 0.0],
         [100.0, 100.0, 0.0], [0.0, None, None],
     ]  # fmt: skip
-    assert column(found, "error_reduction", 3) == [
-        [None, None, None],  # there was no error
-        [None, pytest.approx(100.0), pytest.approx(-200.0)],
-        [None, 100.0, 0.0],
-        [None, None, None],
-        [None, None, None],  # not defined for the others
-    ]
+    # In the first and the fourth bin there was no error; in the last the others have no F1.
+    reduced = [[None, pytest.approx(100.0), pytest.approx(-200.0)], [None, 100.0, 0.0]]
+    none = [[None] * 3]
+    assert column(found, "error_reduction", 3) == none + reduced + none + none
     # And with a baseline that is not defined in the last bin, 4.
-    data = read_data([GOLD], [[GOLD], [PREDICTED]])
-    found = rows(analyze(data, View(("depth",), (), "UAS")), Options(error_reduction=True))
+    found = rows(depths(GOLD, PREDICTED), Options(error_reduction=True))
     assert column(found, "f1", 2)[-1] == [None, 0.0]
     assert column(found, "error_reduction", 2) == [[None, None]] * 5
 
@@ -360,19 +336,12 @@ def test_differences_and_p_by_hand() -> None:
     found = rows(analyze(data, view), Options(test="ar"))
     assert column(found, "f1", 3) == [[0.0, 100.0, 0.0], [0.0, 100.0, 0.0], [100.0, 100.0, 100.0]]
     assert column(found, "difference", 3) == [[None, 100.0, 0.0]] * 2 + [[None, 0.0, 0.0]]
-    p = column(found, "p", 3)
-    assert p == [
-        [None, pytest.approx(2 / 2**8, abs=0.003), 1.0],
-        [None, pytest.approx(2 / 2**4, abs=0.01), 1.0],
-        [None, 1.0, 1.0],
-    ]
-    (_, a, _), (_, b, _), _ = p
+    (_, a, _), (_, b, _), _ = p = column(found, "p", 3)
     assert isinstance(a, float) and isinstance(b, float)
-    assert column(found, "p_adjusted", 3) == [
-        [None, pytest.approx(6 * a), 1.0],  # there are six tests in the table
-        [None, pytest.approx(5 * b), 1.0],
-        [None, 1.0, 1.0],
-    ]
+    assert (a, b) == (pytest.approx(2 / 2**8, abs=0.003), pytest.approx(2 / 2**4, abs=0.01))
+    assert p == [[None, a, 1.0], [None, b, 1.0], [None, 1.0, 1.0]]
+    adjusted = [pytest.approx(6 * a), pytest.approx(5 * b), 1.0]  # there are six tests in all
+    assert column(found, "p_adjusted", 3) == [[None, x, 1.0] for x in adjusted]
     assert rows(analyze(data, view), Options(test="ar")) == found
 
 
@@ -400,15 +369,13 @@ def test_paired_bootstrap_by_hand() -> None:
 
 
 def test_no_test_where_a_difference_is_not_defined() -> None:
-    data = read_data([GOLD], [[PREDICTED], [GOLD]])
-    found = rows(analyze(data, View(("depth",), (), "UAS")), Options(test="ar", trials=99))
-    assert [row["bin"] for row in found[1::2]] == ["root", "1", "2", "3", "4"]
-    assert [row["difference"] for row in found[1::2]] == [
-        0.0, pytest.approx(100 / 3), 100.0, 0.0, None,
-    ]  # fmt: skip
+    found = rows(depths(PREDICTED, GOLD), Options(test="ar", trials=99))[1::2]
+    assert [row["bin"] for row in found] == ["root", "1", "2", "3", "4"]
+    differences = [0.0, pytest.approx(100 / 3), 100.0, 0.0, None]
+    assert [row["difference"] for row in found] == differences
     # With one sentence all that a swap can do is to turn the difference around.
-    assert [row["p"] for row in found[1::2]] == [1.0, 1.0, 1.0, 1.0, None]
-    assert [row["p_adjusted"] for row in found[1::2]] == [1.0, 1.0, 1.0, 1.0, None]
+    for name in ("p", "p_adjusted"):
+        assert [row[name] for row in found] == [1.0, 1.0, 1.0, 1.0, None]
 
 
 def test_confidence_by_hand() -> None:
@@ -419,8 +386,7 @@ def test_confidence_by_hand() -> None:
     assert (noun["f1"], noun["f1_low"], noun["f1_high"]) == (50.0, 0.0, 100.0)
     assert (verb["f1"], verb["f1_high"]) == (100.0, 100.0)
     # With one sentence all samples are the same; what is not defined has no interval either.
-    data = read_data([GOLD], [[PREDICTED], [GOLD]])
-    found = analyze(data, View(("depth",), (), "UAS"))
+    found = depths(PREDICTED, GOLD)
     for row in rows(found, Options(confidence=True, resamples=50)):
         assert row["f1_low"] == row["f1"] == row["f1_high"]
     low, high = bootstrap(found, 0, resamples=50)
@@ -462,14 +428,8 @@ def _pair(drawn: list[tuple[str, str, str, str, int, str, int, str]]) -> Pair:
     feats[0] = "A=1"
     size = len(form) + 1
     first, second = ([str(h % size) for h in heads] for heads in (head, other_head))
-    gold = {
-        "lemma": form,
-        "feats": feats,
-        "upos": upos,
-        "xpos": upos,
-        "head": first,
-        "deprel": deprel,
-    }
+    gold = {"lemma": form, "feats": feats, "upos": upos, "xpos": upos}
+    gold |= {"head": first, "deprel": deprel}
     predicted = {"upos": other_upos, "head": second, "deprel": other_deprel}
     return new_sentence(form, gold), new_sentence(form, gold | predicted)
 

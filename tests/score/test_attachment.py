@@ -20,63 +20,40 @@ from tests.corpus.rows import parse
 def test_counts_by_hand() -> None:
     counts = evaluate(parse(conllu(GOLD)), parse(conllu(PREDICTED))).counts
     assert counts.dtype == np.int64
-    assert [dict(zip(COUNTS, row, strict=True)) for row in counts.tolist()] == [
-        {
-            "sentences": 1, "words": 8, "scored": 8, "heads": 7, "labels": 7, "both": 6,
-            "complete_heads": 0, "complete_both": 0, "roots": 1, "content_gold": 3,
-            "content_predicted": 3, "content_both": 2, "upos": 0, "xpos": 0, "feats": 8,
-            "lemmas": 8, "headless": 0, "cyclic": 0, "many_roots": 0,
-        },
-        {
-            "sentences": 1, "words": 3, "scored": 3, "heads": 3, "labels": 2, "both": 2,
-            "complete_heads": 1, "complete_both": 0, "roots": 1, "content_gold": 2,
-            "content_predicted": 3, "content_both": 2, "upos": 1, "xpos": 0, "feats": 3,
-            "lemmas": 3, "headless": 0, "cyclic": 0, "many_roots": 0,
-        },
-    ]  # fmt: skip
+    assert dict(zip(COUNTS, counts.T.tolist(), strict=True)) == {
+        "sentences": [1, 1], "words": [8, 3], "scored": [8, 3], "heads": [7, 3], "labels": [7, 2],
+        "both": [6, 2], "complete_heads": [0, 1], "complete_both": [0, 0], "roots": [1, 1],
+        "content_gold": [3, 2], "content_predicted": [3, 3], "content_both": [2, 2],
+        "upos": [0, 1], "xpos": [0, 0], "feats": [8, 3], "lemmas": [8, 3], "headless": [0, 0],
+        "cyclic": [0, 0], "many_roots": [0, 0],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("punct", "subtypes", "scored", "heads", "labels", "both", "unlabelled", "labelled"),
-    [
-        ("keep", "keep", 11, 10, 9, 8, 1, 0),
-        ("keep", "drop", 11, 10, 10, 9, 1, 0),
-        ("ptb", "keep", 8, 8, 7, 7, 2, 1),
-        ("ptb7", "keep", 6, 6, 5, 5, 2, 1),
-        ("ctb", "keep", 10, 9, 8, 7, 1, 0),
-        ("unicode", "keep", 5, 5, 4, 4, 2, 1),
-        ("unicode", "drop", 5, 5, 5, 5, 2, 2),
-        ("upos", "keep", 6, 6, 5, 5, 2, 1),
-        ("deprel", "keep", 6, 6, 5, 5, 2, 1),
-        ("tags:DT,$", "keep", 9, 8, 7, 6, 1, 0),
+    ("punct", "subtypes", "expected"),
+    [  # words scored, right heads, labels, both; sentences with all heads right, with both
+        ("keep", "keep", (11, 10, 9, 8, 1, 0)),
+        ("keep", "drop", (11, 10, 10, 9, 1, 0)),
+        ("ptb", "keep", (8, 8, 7, 7, 2, 1)),
+        ("ptb7", "keep", (6, 6, 5, 5, 2, 1)),
+        ("ctb", "keep", (10, 9, 8, 7, 1, 0)),
+        ("unicode", "keep", (5, 5, 4, 4, 2, 1)),
+        ("unicode", "drop", (5, 5, 5, 5, 2, 2)),
+        ("upos", "keep", (6, 6, 5, 5, 2, 1)),
+        ("deprel", "keep", (6, 6, 5, 5, 2, 1)),
+        ("tags:DT,$", "keep", (9, 8, 7, 6, 1, 0)),
     ],
 )
-def test_policies_by_hand(
-    punct: str,
-    subtypes: str,
-    scored: int,
-    heads: int,
-    labels: int,
-    both: int,
-    unlabelled: int,
-    labelled: int,
-) -> None:
+def test_policies_by_hand(punct: str, subtypes: str, expected: tuple[int, ...]) -> None:
+    scored, *right, unlabelled, labelled = expected
     gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
     result = evaluate(gold, predicted, punct, subtypes)
     assert (result.sentences, result.words, result.scored) == (2, 11, scored)
-    assert pytest.approx(100 * heads / scored) == result.UAS
-    assert pytest.approx(100 * labels / scored) == result.LA
-    assert pytest.approx(100 * both / scored) == result.LAS
-    assert pytest.approx(100 * unlabelled / 2) == result.UEM
-    assert pytest.approx(100 * labelled / 2) == result.LEM
-    assert result.as_dict() == {
-        "system": "",
-        "signature": result.signature,
-        "sentences": 2,
-        "words": 11,
-        "scored": scored,
-        **{metric: result.scores.get(metric) for metric in METRICS},
-    }
+    assert [result.UAS, result.LA, result.LAS] == pytest.approx([100 * n / scored for n in right])
+    assert (result.UEM, result.LEM) == (50 * unlabelled, 50 * labelled)
+    counted = {"sentences": 2, "words": 11, "scored": scored}
+    scores = {metric: result.scores.get(metric) for metric in METRICS}
+    assert result.as_dict() == {"system": "", "signature": result.signature} | counted | scores
 
 
 def test_metrics_without_their_annotation_are_not_defined() -> None:
@@ -89,6 +66,10 @@ def test_metrics_without_their_annotation_are_not_defined() -> None:
     assert result.as_dict()["Lemmas"] is None
     stanford = [[word[:4] + ("nn",) for word in tree] for tree in GOLD]
     assert "CLAS" not in evaluate(parse(conllu(stanford)), parse(conllu(gold))).scores
+
+
+def of_one_word(form: str, deprel: str = "root", feats: str = "_") -> Sentence:
+    return new_sentence([form], {"head": ["0"], "deprel": [deprel], "feats": [feats]})
 
 
 def test_root_accuracy_asks_for_the_same_roots() -> None:
@@ -107,7 +88,7 @@ def test_cycles_are_counted_by_sentence() -> None:
 
 def test_the_order_of_features_means_nothing() -> None:
     gold, other, wrong = (
-        [new_sentence(["a"], {"head": ["0"], "deprel": ["root"], "feats": [feats]})]
+        [of_one_word("a", feats=feats)]
         for feats in ("Case=Nom|Number=Sing", "Number=Sing|Case=Nom", "Case=Nom")
     )
     assert evaluate(gold, other).scores["FEATS"] == 100.0
@@ -115,8 +96,8 @@ def test_the_order_of_features_means_nothing() -> None:
 
 
 def test_nothing_scored_in_a_sentence_is_a_complete_match() -> None:
-    gold = [new_sentence(["!"], {"head": ["0"], "deprel": ["root"]}), *parse(conllu(GOLD))]
-    wrong = [new_sentence(["!"], {"head": ["0"], "deprel": ["punct"]}), *gold[1:]]
+    gold = [of_one_word("!"), *parse(conllu(GOLD))]
+    wrong = [of_one_word("!", "punct"), *gold[1:]]
     result = evaluate(gold, wrong, "unicode")
     assert (result.UEM, result.LEM, result.scored) == (100.0, 100.0, 5)
 
@@ -142,9 +123,8 @@ def test_gold_word_without_a_head(tmp_path: Path) -> None:
     gold = tmp_path / "gold.conllu"
     gold.write_text(conllu([GOLD[1], [(*GOLD[1][0][:3], -1, "_"), *GOLD[1][1:]]]))
     predicted = parse(conllu([GOLD[1], GOLD[1]]))
-    with pytest.raises(
-        FormatError, match=r"gold\.conllu:7: s2: word 1 of sentence 2, 'Go', has no"
-    ):
+    message = r"gold\.conllu:7: s2: word 1 of sentence 2, 'Go', has no"
+    with pytest.raises(FormatError, match=message):
         evaluate(gold, predicted)
 
 
@@ -169,7 +149,7 @@ def test_upos_of_conll09_is_missing() -> None:
 def test_nothing_to_score() -> None:
     with pytest.raises(FormatError, match="gold: no sentences"):
         evaluate([], [])
-    only = [new_sentence(["!"], {"head": ["0"], "deprel": ["root"]})]
+    only = [of_one_word("!")]
     with pytest.raises(FormatError, match="'unicode' leaves no word"):
         evaluate(only, only, "unicode")
 

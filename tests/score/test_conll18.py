@@ -14,7 +14,8 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import new_sentence
 from depkit.score.conll18 import COUNTS, METRICS, SPACE, evaluate_aligned, universal_features
 from depkit.score.evaluation import Evaluation
-from tests.corpus.rows import parse
+from depkit.treebank.check_tree import cycles
+from tests.corpus.rows import parse, row, row09
 
 HERE = Path(__file__).parent
 TINY = HERE.parent / "data" / "tiny.conllu"
@@ -127,14 +128,8 @@ def test_no_head_is_not_the_root() -> None:
 
 
 def test_other_formats_and_paths(tmp_path: Path) -> None:
-    row = "\t".join
-    columns = [("1", "ab", "0", "root"), ("2", "c", "1", "dep")]
-    (tmp_path / "a.conllx").write_text(
-        "".join(row([i, f, "_", "_", "_", "_", h, d, "_", "_"]) + "\n" for i, f, h, d in columns)
-    )
-    (tmp_path / "b.conll09").write_text(
-        row(["1", "abc", *["_"] * 6, "0", "0", "root", "root", "_", "_"]) + "\n\n"
-    )
+    (tmp_path / "a.conllx").write_text(row(1, "ab", 0, "root") + row(2, "c", 1, "dep"))
+    (tmp_path / "b.conll09").write_text(row09(1, "abc", 0, "root") + "\n")
     paths = [tmp_path / "a.conllx", tmp_path / "b.conll09"]
     same, other = evaluate_aligned(paths[0], paths)
     assert same.scores["LAS"] == 100.0 and same.system == str(paths[0])
@@ -232,16 +227,16 @@ def load(text: str) -> list[list[Token]]:
         tokens: list[Token] = []
         covered = 0
         rows = [line.split("\t") for line in block.split("\n") if line[0] != "#"]
-        for row in rows:
-            first, dash, last = row[0].partition("-")
+        for cells in rows:
+            first, dash, last = cells[0].partition("-")
             if dash:
-                tokens.append((row[1], True, []))
+                tokens.append((cells[1], True, []))
                 covered = int(last)
             elif "." not in first:
                 if int(first) > covered:
-                    tokens.append((row[1], False, []))
-                head = key + int(row[6]) if row[6] != "0" else 0
-                tokens[-1][2].append([*row[1:6], row[7], key + int(first), head])
+                    tokens.append((cells[1], False, []))
+                head = key + int(cells[6]) if cells[6] != "0" else 0
+                tokens[-1][2].append([*cells[1:6], cells[7], key + int(first), head])
         key += len(rows)
         loaded.append(tokens)
     return loaded
@@ -269,13 +264,8 @@ def tree(words: list[Word]) -> list[int]:
     heads = [place.get(word[7], 0) for word in words]
     root = heads.index(0) + 1 if 0 in heads else 1
     heads = [0 if number == root else head or root for number, head in enumerate(heads, start=1)]
-    for number in range(1, len(heads) + 1):
-        seen, at = set(), number
-        while at and at not in seen:
-            seen.add(at)
-            at = heads[at - 1]
-        if at:
-            heads[number - 1] = root
+    for first, *_ in cycles(heads):
+        heads[first - 1] = root
     return heads
 
 
@@ -390,10 +380,8 @@ FEATURES = (
 def test_relations_are_of_the_official_kinds(relation: str, tmp_path: Path) -> None:
     """The first word is one for CLAS; what hangs on it is, or is a function word of it, or not."""
     udeval = pytest.importorskip("udtools.udeval")
-    gold, system = (
-        f"1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n2\tb\t_\t_\t_\t_\t1\t{deprel}\t_\t_\n\n"
-        for deprel in (relation, "unknown")
-    )
+    root = row(1, "a", 0, "root")
+    gold, system = (root + row(2, "b", 1, deprel) + "\n" for deprel in (relation, "unknown"))
     for pair in ((gold, gold), (gold, system), (system, gold)):
         assert figures(evaluated(*pair)) == official(udeval, tmp_path, *pair)
 

@@ -31,8 +31,7 @@ FIRST = [
     sentence("g h i", "2 3 3", "det obj dep", "N N V", "n n x"),
 ]
 SECOND = [
-    sentence("a b c d .", "2 0 2 3 2", "det root obj nmod punct", "D V N N P", "d v n n p"),
-    sentence("e f", "0 1", "root obj", "V N", "v n"),
+    *GOLD_TREES[:2],
     # Heads: h on i for the root, i on itself for h.
     sentence("g h i", "2 3 3", "root root obj", "D N N", "d n n"),
 ]

@@ -1,11 +1,6 @@
 import pytest
 
-from depkit.score.punctuation import (
-    POLICIES,
-    is_punct_relation,
-    is_unicode_punctuation,
-    policy,
-)
+from depkit.score.punctuation import POLICIES, is_punct_relation, is_unicode_punctuation, policy
 
 
 @pytest.mark.parametrize("form", [".", "...", "_", "«", "。", "?!", "-", "@", "%", "--"])

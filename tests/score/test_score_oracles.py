@@ -118,17 +118,6 @@ def test_bins_are_in_the_order_of_the_report(pair: str, punct: str) -> None:
     assert [gold for gold, *_ in counts(views(pair, punct)["upos", "LAS"]).values()] == sizes
 
 
-@pairs
-def test_totals_are_those_at_the_top_of_the_report(pair: str, punct: str) -> None:
-    oracle = expected()[pair]["conllx-script"][punct]
-    for (_, metric), analysis in views(pair, punct).items():
-        gold, predicted, correct_gold, correct_predicted = analysis.totals[0].sum(axis=0).tolist()
-        assert gold == predicted == oracle["LAS"][1]
-        assert correct_gold == correct_predicted
-        if metric != "bin":
-            assert correct_gold == oracle[metric][0]
-
-
 def test_precision_and_recall_of_nothing_is_printed_somewhere() -> None:
     """So that the comparison of NaN above is put to the test."""
     cells = [cell for key in REPORTS for title in TABLES for row in report(*key)[title]

@@ -1,12 +1,12 @@
 import math
 import tracemalloc
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from depkit.score import significance
@@ -68,31 +68,32 @@ def monte_carlo_error(p: float, trials: int) -> float:
 # Approximate randomisation and the bootstrap against all swaps and all resamples
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_randomisation_against_all_swaps(seed: int) -> None:
-    first, second = some_counts(LENGTHS, seed, 0.8), some_counts(LENGTHS, seed + 50, 0.6)
-    differences = []
-    for swapped in product([False, True], repeat=len(LENGTHS)):
-        swap = np.array(swapped)[:, None]
-        one, other = np.where(swap, second, first), np.where(swap, first, second)
-        differences.append(np.abs(accuracy(other.sum(axis=0)) - accuracy(one.sum(axis=0))))
-    exact = (np.array(differences) >= differences[0] - 1e-9).mean(axis=0)
-    found = p_values(first, second, accuracy, "ar", 20_000, seed)
-    for p, expected in zip(found, exact, strict=True):
-        assert p == pytest.approx(expected, abs=monte_carlo_error(expected, 20_000))
+def all_swaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The differences where some sentences are taken for the other system's."""
+    swaps = np.array(list(product([False, True], repeat=len(first))))[:, :, None]
+    one, other = np.where(swaps, second, first), np.where(swaps, first, second)
+    return accuracy(other.sum(axis=1)) - accuracy(one.sum(axis=1))
+
+
+def all_resamples(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """How far the differences of sentences drawn with replacement are from the true one."""
+    drawn = np.array(list(product(range(len(first)), repeat=len(first))))
+    differences = accuracy(second[drawn].sum(axis=1)) - accuracy(first[drawn].sum(axis=1))
+    return differences - (accuracy(second.sum(axis=0)) - accuracy(first.sum(axis=0)))
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_bootstrap_against_all_resamples(seed: int) -> None:
-    lengths = LENGTHS[:4]
+@pytest.mark.parametrize(
+    ("test", "differences", "sentences"), [("ar", all_swaps, 8), ("bootstrap", all_resamples, 4)]
+)
+def test_p_is_exact(
+    test: str, differences: Callable[..., np.ndarray], sentences: int, seed: int
+) -> None:
+    lengths = LENGTHS[:sentences]
     first, second = some_counts(lengths, seed, 0.8), some_counts(lengths, seed + 50, 0.6)
-    resamples = [list(drawn) for drawn in product(range(4), repeat=4)]
-    observed = accuracy(second.sum(axis=0)) - accuracy(first.sum(axis=0))
-    differences = np.array(
-        [accuracy(second[i].sum(axis=0)) - accuracy(first[i].sum(axis=0)) for i in resamples]
-    )
-    exact = (np.abs(differences - observed) >= np.abs(observed) - 1e-9).mean(axis=0)
-    found = p_values(first, second, accuracy, "bootstrap", 20_000, seed)
+    observed = np.abs(accuracy(second.sum(axis=0)) - accuracy(first.sum(axis=0)))
+    exact = (np.abs(differences(first, second)) >= observed - 1e-9).mean(axis=0)
+    found = p_values(first, second, accuracy, test, 20_000, seed)
     for p, expected in zip(found, exact, strict=True):
         assert p == pytest.approx(expected, abs=monte_carlo_error(expected, 20_000))
 
@@ -230,16 +231,11 @@ def test_p_is_a_share_of_trials(seed: int, test: str, sentences: int, trials: in
 def test_p_is_uniform_where_nothing_differs(test: str) -> None:
     """Two systems as good as each other differ significantly in one case of ten, at p <= 0.1."""
     lengths = np.full(60, 20)
-    p = np.array(
-        [
-            p_values(
-                some_counts(lengths, seed, 0.8), some_counts(lengths, seed + 1000, 0.8),
-                accuracy, test, 199, seed,
-            )
-            for seed in range(200)
-        ]
-    )  # fmt: skip
-    assert (p <= 0.1).mean() == pytest.approx(0.1, abs=4 * math.sqrt(0.09 / 400))
+    p = []
+    for seed in range(200):
+        first, second = some_counts(lengths, seed, 0.8), some_counts(lengths, seed + 1000, 0.8)
+        p.append(p_values(first, second, accuracy, test, 199, seed))
+    assert (np.array(p) <= 0.1).mean() == pytest.approx(0.1, abs=4 * math.sqrt(0.09 / 400))
 
 
 # McNemar's test
@@ -251,24 +247,9 @@ def pair(one: int, other: int, both: int = 3) -> tuple[np.ndarray, np.ndarray]:
     return kinds != 1, kinds != 0
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "p"),
-    [
-        (0, 0, 1),
-        (0, 1, 1),
-        (0, 2, 1 / 2),
-        (0, 5, 2 / 32),
-        (1, 9, 2 * (1 + 10) / 1024),
-        (9, 1, 2 * (1 + 10) / 1024),
-        (5, 5, 1),
-        (4, 5, 1),
-    ],
-)
-def test_mcnemar_by_hand(one: int, other: int, p: float) -> None:
-    assert mcnemar(*pair(one, other)) == pytest.approx(p, rel=1e-13)
-
-
 @given(st.integers(0, 300), st.integers(0, 300))
+@example(0, 0)
+@example(5, 5)
 @settings(deadline=None)
 def test_mcnemar_against_binomial_coefficients(one: int, other: int) -> None:
     n = one + other
@@ -295,29 +276,16 @@ def test_mcnemar_wants_the_same_words() -> None:
 # Holm's method
 
 
-@pytest.mark.parametrize(
-    ("p", "adjusted"),
-    [
-        ([], []),
-        ([0.03], [0.03]),
-        ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),
-        ([0.5, 0.02, 0.4], [0.8, 0.06, 0.8]),
-        ([0.6, 0.9], [1, 1]),
-        ([0.2, 0.2], [0.4, 0.4]),
-    ],
-)
-def test_holm_by_hand(p: list[float], adjusted: list[float]) -> None:
-    assert holm(p) == pytest.approx(adjusted)
+probabilities = st.floats(0, 1) | st.sampled_from([0.0, 0.2, 0.5])  # with ties
 
 
-@given(st.lists(st.floats(0, 1), max_size=8))
-def test_holm_keeps_the_order(p: list[float]) -> None:
-    adjusted = holm(p)
-    assert all(low <= high <= 1 for low, high in zip(p, adjusted, strict=True))
-    for i, j in product(range(len(p)), repeat=2):
-        assert p[i] > p[j] or adjusted[i] <= adjusted[j]
-    if p:
-        assert min(adjusted) == min(1, len(p) * min(p))
+@given(st.lists(probabilities, max_size=8))
+@example([])
+def test_holm_by_its_definition(p: list[float]) -> None:
+    """The smallest is times their number, the next times one less, none below one before it."""
+    ordered = sorted(p)
+    steps = [min(1, (len(p) - i) * x) for i, x in enumerate(ordered)]
+    assert holm(p) == pytest.approx([max(steps[: ordered.index(x) + 1]) for x in p])
 
 
 # Intervals

@@ -47,18 +47,6 @@ def check(sentences: Sequence[Heads]) -> None:
     assert structure.dependents(head, starts).tolist() == dependents
 
 
-def test_by_hand() -> None:
-    # 2 is the root of 1 and 3, 4 stands below 3; then 1 and 2 are a cycle with 3 below it, 4 is
-    # its own head, 5 has none, 6 stands below 5; 7 is a root.
-    head, starts = flat([[2, 0, 2, 3], [2, 1, 2, 4, -1, 5, 0]])
-    assert structure.depths(head, starts).tolist() == [1, 0, 1, 2, -1, -1, -1, -1, -1, -1, 0]
-    assert structure.reaches_cycle(head, starts).tolist() == [False] * 4 + [True] * 4 + [False] * 3
-    assert structure.parents(head, starts).tolist() == [
-        1, 11, 1, 2, 5, 4, 5, 7, 12, 8, 11, 11, 12,
-    ]  # fmt: skip
-    assert structure.dependents(head, starts).tolist() == [0, 2, 1, 0, 1, 2, 0, 1, 1, 0, 0, 2, 1]
-
-
 def test_all_head_vectors_of_up_to_four_words_at_once() -> None:
     vectors = [heads for n in range(1, 5) for heads in product(range(-1, n + 1), repeat=n)]
     assert len(vectors) == 3 + 4**2 + 5**3 + 6**4

@@ -1,27 +1,21 @@
 """What is wrong with training data is said before training starts."""
 
+from dataclasses import replace
+
 import pytest
 
-from depkit.corpus.errors import FormatError
+from depkit.corpus.errors import DataError, FormatError
 from depkit.corpus.files import write
 from depkit.corpus.sentence import new_sentence
-from depkit.parsers.config import ConfigError, Decoder
-from depkit.training.data import (
-    DataError,
-    findings,
-    fingerprint,
-    read_treebanks,
-    settle,
-    split,
-)
+from depkit.parsers.config import BiaffineConfig, Calibration, ConfigError, Decoder, TaggerConfig
+from depkit.training.data import findings, fingerprint, resolve_auto, split
 from depkit.training.recipe import Recipe, Training
+from depkit.training.run import read_sentences
 
 
 def tree(words, heads, deprels=None):
     deprels = deprels or ["root" if head == 0 else "x" for head in heads]
-    return new_sentence(
-        words.split(), {"head": [str(head) for head in heads], "deprel": list(deprels)}
-    )
+    return new_sentence(words.split()).with_tree(heads, deprels)
 
 
 ONE = tree("a b", [2, 0])
@@ -29,46 +23,72 @@ TWO = tree("c d", [0, 0])
 CYCLE = tree("e f g", [2, 1, 0])
 
 
-def test_roots_and_their_label_follow_the_trees(tiny):
-    assert settle(Recipe(), tiny).decoder == Decoder(root="single", root_label="root")
-    several = settle(Recipe(), [ONE, TWO]).decoder
-    assert (several.root, several.root_label) == ("multi", "root")
-    shared_label = settle(Recipe(), [tree("a b", [2, 0], ["x", "x"])]).decoder
-    assert (shared_label.root, shared_label.root_label) == ("single", "")
-    other = settle(Recipe(), [tree("a b c", [0, 1, 1], ["p", "x", "x"])]).decoder
-    assert other.root_label == "p"
+def resolved(sentences, **training):
+    return resolve_auto(Recipe(BiaffineConfig(), training=Training(**training)), sentences)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "root", "label"),
+    [
+        (None, "single", "root"),
+        ([ONE, TWO], "multi", "root"),
+        ([tree("a b", [2, 0], ["x", "x"])], "single", ""),
+        ([tree("a b c", [0, 1, 1], ["p", "x", "x"])], "single", "p"),
+    ],
+)
+def test_roots_and_their_label_follow_the_trees(sentences, root, label, tiny):
+    decoder = resolved(sentences or tiny).parser.decoder
+    assert decoder == Decoder(root=root, root_label=label)
 
 
 def test_columns_that_are_not_there_are_not_predicted(tiny):
-    assert settle(Recipe(), tiny).scorer.predict == ["upos", "xpos", "feats", "lemma"]
-    assert settle(Recipe(), [ONE]).scorer.predict == []
+    assert resolved(tiny).parser.scorer.predict == ["upos", "xpos", "feats", "lemma"]
+    assert resolved([ONE]).parser.scorer.predict == []
+    with pytest.raises(DataError, match="no tags to learn, UPOS, XPOS, FEATS, LEMMA are all _"):
+        resolve_auto(Recipe(TaggerConfig()), [ONE])
+
+
+def test_the_first_metric_selects_the_epoch(tiny):
+    assert resolved(tiny).training.select == "LAS"
+    assert resolved(tiny, select="UAS").training.select == "UAS"
+    assert resolve_auto(Recipe(TaggerConfig()), tiny).training.select == "tags"
+
+
+SINGLE_ROOT = BiaffineConfig(decoder=Decoder(root="single"))
 
 
 def test_findings_have_counts():
-    told = findings([ONE, TWO, CYCLE], [ONE], Decoder(root="single"))
+    told = findings(SINGLE_ROOT, [ONE, TWO, CYCLE], [ONE])
     assert "train: 1 of 3 trees have a cycle" in told
     assert "train: 1 of 3 sentences have several roots" in told
+    assert "train: the parser is set to write a single root all the same" in told
     assert "dev has one sentence only" in told
     assert "dev: every sentence also stands in train" in told
-    told = findings([ONE], [tree("c d", [0, 1], ["root", "new"]), ONE], Decoder())
+    told = findings(BiaffineConfig(), [ONE], [tree("c d", [0, 1], ["root", "new"]), ONE])
     assert "dev: 1 relation never seen in train: new (1)" in told
     assert "dev: 1 of 2 sentences also stand in train" in told
 
 
+def test_trees_do_not_matter_to_a_tagger():
+    told = findings(TaggerConfig(), [ONE, TWO, CYCLE], [CYCLE])
+    assert told == ["dev has one sentence only", "dev: every sentence also stands in train"]
+
+
 def test_good_data_gives_no_finding(tiny):
-    assert findings(tiny[2:], tiny[:2], Decoder(root="single")) == []
+    assert findings(SINGLE_ROOT, tiny[2:], tiny[:2]) == []
 
 
 def test_an_empty_file_is_an_error(tmp_path):
-    (tmp_path / "empty.conllu").write_text("")
+    (tmp_path / "empty.conllu").touch()
     with pytest.raises(DataError, match=r"empty\.conllu: no sentences"):
-        read_treebanks([str(tmp_path / "empty.conllu")])
+        read_sentences(BiaffineConfig(), tmp_path / "empty.conllu")
 
 
 def test_words_without_a_head_are_an_error(tmp_path):
     write([ONE, new_sentence(["x"])], tmp_path / "raw.conllu")
     with pytest.raises(FormatError, match=r"raw\.conllu:4: a word without HEAD"):
-        read_treebanks([str(tmp_path / "raw.conllu")])
+        read_sentences(BiaffineConfig(), tmp_path / "raw.conllu")
+    assert len(read_sentences(TaggerConfig(), tmp_path / "raw.conllu")) == 2
 
 
 def test_dev_split_is_a_share_and_spread(tiny):
@@ -82,7 +102,7 @@ def test_dev_split_is_a_share_and_spread(tiny):
 
 def test_fingerprint_leaves_out_when_to_stop(tiny):
     def key(**training):
-        return fingerprint(Recipe(training=Training(**training)), tiny, tiny)
+        return fingerprint(Recipe(BiaffineConfig(), training=Training(**training)), tiny, tiny)
 
     assert key(patience=3) == key(patience=9, save_every=1.0)
     assert key(epochs=3, schedule="constant") == key(epochs=4, schedule="constant")
@@ -94,8 +114,7 @@ def test_a_small_treebank_is_read_in_smaller_batches(tiny):
     tokens = sum(len(sentence) + 1 for sentence in tiny)
 
     def size(**training):
-        recipe = Recipe(training=Training(epochs=100, batch_tokens=1000, **training))
-        return settle(recipe, tiny).training.batch_tokens
+        return resolved(tiny, epochs=100, batch_tokens=1000, **training).training.batch_tokens
 
     assert size() == 1000
     assert size(updates=50) == min(1000, tokens * 2)
@@ -105,8 +124,11 @@ def test_a_small_treebank_is_read_in_smaller_batches(tiny):
 
 
 def test_fingerprint_tells_data_and_recipe_apart(tiny):
-    first = fingerprint(Recipe(), tiny, tiny[:2])
-    assert first == fingerprint(Recipe(), list(tiny), tiny[:2])
-    assert first != fingerprint(Recipe(), tiny[1:], tiny[:2])
-    assert first != fingerprint(Recipe(), tiny[:-2], tiny[-2:] + tiny[:2])
-    assert first != fingerprint(settle(Recipe(), tiny), tiny, tiny[:2])
+    recipe = Recipe(BiaffineConfig())
+    first = fingerprint(recipe, tiny, tiny[:2])
+    assert first == fingerprint(recipe, list(tiny), tiny[:2])
+    assert first != fingerprint(recipe, tiny[1:], tiny[:2])
+    assert first != fingerprint(recipe, tiny[:-2], tiny[-2:] + tiny[:2])
+    assert first != fingerprint(resolved(tiny), tiny, tiny[:2])
+    calibrated = replace(recipe.parser, calibration=Calibration(arc=2.0))
+    assert first == fingerprint(replace(recipe, parser=calibrated), tiny, tiny[:2])

@@ -1,9 +1,12 @@
 """Recipes: the shipped ones load, overlays win, mistakes are named."""
 
+import tomllib
+from dataclasses import replace
+
 import pytest
 
-from depkit.parsers.config import ConfigError
-from depkit.training.recipe import Training, make_recipe, recipe_names
+from depkit.parsers.config import BiLSTM, ConfigError, to_toml
+from depkit.training.recipe import Training, from_tables, make_recipe, recipe_names
 from depkit.training.schedule import rate_factor
 
 
@@ -14,20 +17,20 @@ def test_shipped_recipes_load(name):
 
 def test_a_recipe_stands_on_its_base():
     bert, plain = make_recipe("li2019-bert"), make_recipe("li2019-selfatt")
-    assert (bert.encoder, bert.training, bert.scorer) == (
-        plain.encoder, plain.training, plain.scorer,
-    )  # fmt: skip
-    assert (bert.inputs.word, bert.inputs.tag, bert.inputs.word_min_count) == (0, 100, 3)
-    assert (bert.inputs.context.layers, bert.inputs.context.top) == ("average", 4)
+    assert replace(bert.parser, inputs=plain.parser.inputs) == plain.parser
+    assert bert.training == plain.training
+    inputs = bert.parser.inputs
+    assert (inputs.word, inputs.tag, inputs.word_min_count) == (0, 100, 3)
+    assert (inputs.context.layers, inputs.context.top) == ("average", 4)
 
 
 def test_the_papers_values():
     recipe = make_recipe("li2019-selfatt")
-    encoder, training = recipe.encoder, recipe.training
+    encoder, inputs, training = recipe.parser.encoder, recipe.parser.inputs, recipe.training
     assert (encoder.layers, encoder.size, encoder.feedforward, encoder.heads) == (8, 200, 800, 8)
     assert (training.beta1, training.beta2, training.epsilon) == (0.9, 0.98, 1e-6)
     assert (training.rate, training.epochs, training.patience) == (0.0012, 1000, 100)
-    assert recipe.inputs.word + recipe.inputs.tag == encoder.size
+    assert inputs.word + inputs.tag == encoder.size
     assert not encoder.norm_first
 
 
@@ -35,9 +38,8 @@ def test_settings_win_over_the_file_over_the_recipe(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text("[encoder]\nlayers = 2\nsize = 16\n[training]\nepochs = 3\n")
     recipe = make_recipe("bilstm", str(file), ["encoder.layers=1", "training.precision=float32"])
-    assert (recipe.encoder.layers, recipe.encoder.size, recipe.training.epochs) == (1, 16, 3)
-    assert recipe.training.precision == "float32"
-    assert recipe.encoder.kind == "bilstm"
+    assert recipe.parser.encoder == BiLSTM(layers=1, size=16)
+    assert (recipe.training.epochs, recipe.training.precision) == (3, "float32")
 
 
 @pytest.mark.parametrize(
@@ -59,13 +61,30 @@ def test_settings_win_over_the_file_over_the_recipe(tmp_path):
         (("selfatt", None, ["encoder.relaxed=true"]), "relaxed is for an encoder.window"),
         (("selfatt", None, ["encoder.attend=[content]"]), "attend is for"),
         (("kk2018-factored", None, ["encoder.attend=['content', 'both']"]), "2 entries for 8"),
-        (("bilstm", None, ["scorer.tree=false"]), "training.select=tags and scorer.tree"),
+        (("bilstm", None, ["scorer.tree=false", "training.select=LAS"]), "family=tagger it can be"),
+        (("bilstm", None, ["training.select=tags"]), "family=biaffine it can be LAS, UAS"),
+        (("bilstm", None, ["family=tagger", "scorer.tree=true"]), "leave scorer.tree out"),
+        (("bilstm", None, ["family=transition"]), "family is 'transition'; it can be biaffine"),
+        (("bilstm", None, ["calibration.arc=2"]), "calibration .* cannot be set"),
         (("tagger", None, ["scorer.predict=[]"]), "nothing to predict"),
     ],
 )
 def test_mistakes_are_named(arguments, message):
     with pytest.raises(ConfigError, match=message):
         make_recipe(*arguments)
+
+
+def test_a_parser_without_trees_is_a_tagger():
+    assert make_recipe("tagger").parser.family == "tagger"
+    assert make_recipe("bilstm", settings=["scorer.tree=false"]).parser.family == "tagger"
+    recipe = make_recipe("bilstm", settings=["scorer.tree=true"])
+    assert recipe == make_recipe("bilstm") and recipe.parser.family == "biaffine"
+
+
+def test_tables_make_the_same_recipe():
+    for name in recipe_names():
+        recipe = make_recipe(name)
+        assert from_tables(tomllib.loads(to_toml(recipe.tables()))) == recipe
 
 
 def test_a_broken_file_is_named(tmp_path):

@@ -6,19 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from depkit.corpus.reader import read_lines
 from depkit.corpus.text import read_text
 from depkit.parsers.model_directory import TOKENIZER, ModelError, read_tokenizer
 from depkit.training import tokenizer as module
 from depkit.training.recipe import make_recipe
-from depkit.training.tokenizer import (
-    has_text,
-    passages,
-    provide_tokenizer,
-    segmentation_scores,
-    train_tokenizer,
-)  # fmt: skip
-from tests.corpus.rows import PREDICATES, RICH
+from depkit.training.tokenizer import passages, provide_tokenizer, segmentation_scores
+from tests.corpus.rows import PREDICATES, RICH, parse, row
 
 CPU = torch.device("cpu")
 RECIPE = make_recipe("bilstm", None, ["tokenizer.size=32", "tokenizer.rate=1e-2"])
@@ -29,12 +22,10 @@ def labels(row):
 
 
 def test_labels_of_a_treebank():
-    sentences = list(read_lines(RICH.splitlines(keepends=True)))
-    (passage,) = passages(sentences)
+    (passage,) = passages(parse(RICH))
     assert passage.text == "Vámonos al molino. pan y 20 000"
-    assert labels(passage.ends) == "0000001" + "0" + "01" + "0" + "000001" + "2" + "0" + "00001" + (
-        "0" + "000002"
-    )
+    ends = ["0000001", "0", "01", "0", "000001", "2", "0", "00001", "0", "000002"]
+    assert labels(passage.ends) == "".join(ends)
     # Vámonos is not its words joined; nor is al
     assert labels(passage.multiword) == "0000002" + "0" + "02" + "0" * 21
 
@@ -46,19 +37,17 @@ def test_words_that_are_pieces_of_their_token(tiny):
 
 
 def test_paragraphs_are_passages_of_their_own():
-    text = "# newpar\n1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n1\tb\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
-    assert [each.text for each in passages(read_lines((text * 2).splitlines(keepends=True)))] == [
-        "a b", "a b",
-    ]  # fmt: skip
+    text = "# newpar\n" + row(1, "a", 0, "root") + "\n" + row(1, "b", 0, "root") + "\n"
+    assert [each.text for each in passages(parse(text * 2))] == ["a b", "a b"]
 
 
 def test_which_treebanks_have_a_text(tiny):
-    assert has_text(tiny)
-    assert not has_text(list(read_lines(PREDICATES.splitlines(keepends=True))))
+    assert module.has_text(tiny)
+    assert not module.has_text(parse(PREDICATES, "conll09"))
 
 
 def test_a_small_treebank_is_learnt_by_heart(tiny):
-    tokenizer, scores = train_tokenizer(RECIPE.tokenizer, tiny, tiny, CPU)
+    tokenizer, scores = module.train_tokenizer(RECIPE.tokenizer, tiny, tiny, CPU)
     assert scores["tokens"] == scores["sentences"] == 100
     assert segmentation_scores(tokenizer, tiny) == scores
     text = " ".join(sentence.text for sentence in tiny)
@@ -67,7 +56,7 @@ def test_a_small_treebank_is_learnt_by_heart(tiny):
 
 
 def test_scores_by_hand(tiny):
-    tokenizer, _ = train_tokenizer(RECIPE.tokenizer, tiny[:2], tiny[:2], CPU, max_time=1e-9)
+    tokenizer, _ = module.train_tokenizer(RECIPE.tokenizer, tiny[:2], tiny[:2], CPU, max_time=1e-9)
     tokenizer.network.ends.weight.data.zero_()
     tokenizer.network.ends.bias.data = torch.tensor([1.0, 0.0, 0.0])  # white space alone decides
     tokenizer.network.multiword.weight.data.zero_()
@@ -112,7 +101,7 @@ def test_weights_and_tables_come_back(tiny, tmp_path):
 
 
 def test_none_without_text_or_if_not_wanted(tiny, tmp_path):
-    bare = list(read_lines(PREDICATES.splitlines(keepends=True)))
+    bare = parse(PREDICATES, "conll09")
     assert provide_tokenizer(tmp_path, RECIPE, bare, bare, CPU, 1, math.inf, print) == 0
     unwanted = make_recipe("bilstm", None, ["tokenizer.enabled=false"])
     assert provide_tokenizer(tmp_path, unwanted, tiny, tiny, CPU, 1, math.inf, print) == 0

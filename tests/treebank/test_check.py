@@ -3,6 +3,7 @@
 import gzip
 import re
 from collections import Counter
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from depkit.treebank.check_training import Training
 from depkit.treebank.check_tree import cycles
 from depkit.treebank.findings import CODES, ERRORS, NOTES, Finding, severity
 from tests.conftest import TINY
+from tests.corpus.rows import row
 from tests.corpus.test_fuzz import fixed, mutated
 
 GOOD = """\
@@ -43,9 +45,13 @@ CONLL09 = """\
 3	sleeps	sleep	sleep	V	V	_	_	0	0	root	root	Y	sleep.1	_
 
 """
-LONG = "".join(
-    f"{i}\tw\tw\tX\t_\t_\t{i - 1}\t{'dep' if i > 1 else 'root'}\t_\t_\n" for i in range(1, 202)
-)
+BARE = re.sub(r"\d:.*(?=\t)", "_", GOOD)  # without DEPS
+
+
+def chain(size: int) -> str:
+    """The rows of a sentence in which each word stands on the one before."""
+    rows = [row(i, "w", i - 1, "dep" if i > 1 else "root") for i in range(1, size + 1)]
+    return "".join(rows)
 
 
 def check(text: str, ud: bool = False, training: Training | None = None) -> list[Finding]:
@@ -220,8 +226,8 @@ OTHERS = [  # code, line, a text that has it, and one that has not
     ("head-range", 2, CONLL09.replace("3\t3\tsubj", "4\t3\tsubj"), CONLL09),
     ("columns", 2, CONLL09.replace("\tA0", "\tA0\t_"), CONLL09),
     ("predicates", 1, CONLL09.replace("Y\tsleep.1", "_\t_"), CONLL09),
-    ("long-sentence", 1, LONG + "\n", re.sub("\n201.*", "", LONG) + "\n"),
-    ("deps-sometimes", 13, GOOD + re.sub(r"\d:.*(?=\t)", "_", GOOD), GOOD + GOOD),
+    ("long-sentence", 1, chain(201) + "\n", chain(200) + "\n"),
+    ("deps-sometimes", 13, GOOD + BARE, GOOD + GOOD),
     ("sent-id-again", 11, GOOD + GOOD, GOOD + GOOD.replace("s1", "s2")),
 ]
 
@@ -234,52 +240,41 @@ def test_other_formats_and_several_sentences(code: str, line: int, bad: str, goo
 
 def test_every_code_is_tested() -> None:
     tested = {row[0] for row in [*DAMAGED, *TAGS, *OTHERS]}
-    elsewhere = {
-        "unreadable",
-        "format",
-        "not-conllu",
-        "train-overlap",
-        "unseen-tag",
-        "unseen-relation",
-    }
+    elsewhere = set("unreadable format not-conllu train-overlap unseen-tag unseen-relation".split())
     assert tested | elsewhere == set(CODES)
     assert not tested & elsewhere
 
 
-def test_all_that_is_wrong_with_a_sentence_is_found() -> None:
-    text = changed(GOOD, "PronType=Art\t2", "PronType\t9")
-    text = changed(text, "\tcat\tcat\t", "\tcat\t\t")
-    text = changed(text, "3\t's\t", "3x\t's\t")
-    text = changed(text, "4\tcop", "3\tcop")
-    text = changed(text, "0\troot\t0", "zero\troot\t0")
-    text = changed(text, "4.1\tseems", "4.3\tseems")
-    text = changed(text, "_\n\n", "\n \n")
-    assert found(text) == [
-        ("feats", 3), ("head-range", 3), ("deps", 5), ("empty-cell", 5), ("id", 6),
-        ("self-loop", 6), ("head", 7), ("empty-node", 8), ("empty-cell", 9), ("white-line", 10),
-    ]  # fmt: skip
+BROKEN = {  # what of GOOD becomes what, for as many findings
+    "PronType=Art\t2": "PronType\t9",
+    "\tcat\tcat\t": "\tcat\t\t",
+    "3\t's\t": "3x\t's\t",
+    "4\tcop": "3\tcop",
+    "0\troot\t0": "zero\troot\t0",
+    "4.1\tseems": "4.3\tseems",
+    "_\n\n": "\n \n",
+}
+MARKED = "\ufeff\n" + GOOD.replace("PronType=Art", "x") + "\n" + GOOD.replace("s1", "s 2")
+EXACT = {  # a text, and its findings
+    reduce(lambda text, pair: changed(text, *pair), BROKEN.items(), GOOD): (
+        "feats 3, head-range 3, deps 5, empty-cell 5, id 6, self-loop 6, head 7, empty-node 8,"
+        " empty-cell 9, white-line 10"
+    ),
+    CONLLX.rstrip("\n") + "\n" + CONLLX: "id 4",  # a blank line is missing
+    re.sub("2\tcat.*\n", "", CONLLX): "id 2",  # a row is lost
+    changed(GOOD, "The cat's asleep.", "Thecat'sasleep ."): (  # every space that is wrong
+        "text-mismatch 3, text-mismatch 4, text-mismatch 7"
+    ),
+    MARKED: "byte-order-mark 1, extra-blank-line 1, feats 4, extra-blank-line 12, sent-id 13",
+    GOOD + BARE.replace("s1", "t1") + BARE.replace("s1", "t2") + GOOD.replace("s1", "t3"): (
+        "deps-sometimes 13"  # one finding a file
+    ),
+}
 
 
-def test_a_missing_blank_line_is_one_finding() -> None:
-    assert found(CONLLX.rstrip("\n") + "\n" + CONLLX) == [("id", 4)]
-
-
-def test_a_lost_row_is_one_wrong_id() -> None:
-    lost = CONLLX.replace("2\tcat\tcat\tN\tNN\tsg|nom\t3\tsubj\t_\t_\n", "")
-    assert found(lost) == [("id", 2)]
-
-
-def test_every_space_that_is_wrong_is_found() -> None:
-    bad = changed(GOOD, "The cat's asleep.", "Thecat'sasleep .")
-    assert found(bad) == [("text-mismatch", line) for line in (3, 4, 7)]
-
-
-def test_places_after_a_byte_order_mark_and_blank_lines() -> None:
-    text = "\ufeff\n" + GOOD.replace("PronType=Art", "x") + "\n" + GOOD.replace("s1", "s 2")
-    assert found(text) == [
-        ("byte-order-mark", 1), ("extra-blank-line", 1), ("feats", 4), ("extra-blank-line", 12),
-        ("sent-id", 13),
-    ]  # fmt: skip
+@pytest.mark.parametrize("text", EXACT, ids=EXACT.values())
+def test_all_findings_in_a_text(text: str) -> None:
+    assert ", ".join(f"{code} {line}" for code, line in found(text)) == EXACT[text]
 
 
 def test_severities() -> None:
@@ -353,10 +348,9 @@ def test_binary_data_long_lines_and_long_sentences(tmp_path: Path) -> None:
     findings = list(Checker().check(line))
     assert {finding.code for finding in findings} == {"columns", "final-blank-line"}
     assert max(len(str(finding)) for finding in findings) < 300
-    rows = "".join(f"{i}\tw\tw\tX\t_\t_\t{i - 1}\tdep\t_\t_\n" for i in range(1, 10_001))
-    assert found(rows + "\n") == [
-        ("long-sentence", 1), ("no-sent-id", 1), ("no-text", 1), ("root-label", 1)
-    ]  # fmt: skip
+    findings = found(chain(10_000).replace("root", "dep") + "\n")
+    codes = "long-sentence", "no-sent-id", "no-text", "root-label"
+    assert findings == [(code, 1) for code in codes]
 
 
 def test_without_tags_at_all_nothing_is_said_of_them() -> None:
@@ -365,7 +359,7 @@ def test_without_tags_at_all_nothing_is_said_of_them() -> None:
     assert set(found(GOOD + bare.replace("s1", "s2"))) == {
         ("upos-form", line) for line in (13, 15, 16, 17, 19)
     }
-    plain = "".join(LONG.splitlines(keepends=True)[:2]).replace("\tX\t", "\tNOUN\t") + "\n"
+    plain = chain(2).replace("\tX\t", "\tNOUN\t") + "\n"
     second = plain.replace("NOUN", "_")
     assert "upos-form" not in dict(found(second + second))
     assert found(plain + second).count(("upos-form", 4)) == 1
@@ -374,23 +368,15 @@ def test_without_tags_at_all_nothing_is_said_of_them() -> None:
 
 def test_a_paragraph_after_a_sentence_without_a_space_after() -> None:
     joined = changed(GOOD, "4:punct\t_", "4:punct\tSpaceAfter=No")
-    second = GOOD.replace("s1", "s2")
+    second, bare = GOOD.replace("s1", "s2"), BARE.replace("s1", "s2")
     for comment in ("# newpar", "# newdoc id = d", "# newdoc\n# newpar"):
         assert found(f"{joined}{comment}\n{second}") == [("space-after", 11)]
         assert found(f"{GOOD}{comment}\n{second}") == []
     assert found(joined + second) == []
-    ending = (  # a range at the end, whose SpaceAfter it is
-        "# sent_id = s0\n# text = ab\n1-2\tab\t_\t_\t_\t_\t_\t_\t_\t{}\n"
-        "1\ta\ta\tX\t_\t_\t0\troot\t0:root\t_\n2\tb\tb\tX\t_\t_\t1\tdep\t1:dep\t_\n\n"
-    )
-    assert found(ending.format("SpaceAfter=No") + "# newpar\n" + second) == [("space-after", 7)]
-    assert found(ending.format("_") + "# newpar\n" + second) == []
-
-
-def test_some_deps_are_one_finding_a_file() -> None:
-    bare = re.sub(r"\d:.*(?=\t)", "_", GOOD)
-    text = "".join(each.replace("s1", f"t{i}") for i, each in enumerate([GOOD, bare, bare, GOOD]))
-    assert found(text) == [("deps-sometimes", 13)]
+    ending = "# sent_id = s0\n# text = ww\n1-2\tww" + "\t_" * 8 + "\n" + chain(2) + "\n"
+    joined = changed(ending, "ww" + "\t_" * 8, "ww" + "\t_" * 7 + "\tSpaceAfter=No")
+    assert found(f"{joined}# newpar\n{bare}") == [("space-after", 7)]  # of the range at the end
+    assert found(f"{ending}# newpar\n{bare}") == []
 
 
 @pytest.mark.parametrize("text", [CONLLX, CONLL09])
@@ -403,17 +389,14 @@ def test_messages() -> None:
     def message(text: str, code: str) -> str:
         return next(each.message for each in check(text) if each.code == code)
 
-    assert message(GOOD.replace("asleep.\n", "asleep\n"), "text-mismatch") == (
-        "# text ends before '.'"
-    )
+    without_stop = GOOD.replace("asleep.\n", "asleep\n")
+    assert message(without_stop, "text-mismatch") == "# text ends before '.'"
     assert message(GOOD.rstrip(), "final-blank-line").startswith("no newline at the end of the ")
-    several = "2 words have HEAD 0: {}; {}"
-    assert message(CONLLX.replace("2\tdet", "0\tdet"), "several-roots") == (
-        several.format("1, 3", "most parsers expect one")
-    )
-    assert message(GOOD.replace("4\tpunct", "0\troot"), "several-roots") == (
-        several.format("4, 5", "trees of UD have one root")
-    )
+    two_roots = CONLLX.replace("2\tdet", "0\tdet"), GOOD.replace("4\tpunct", "0\troot")
+    assert [message(text, "several-roots") for text in two_roots] == [
+        "2 words have HEAD 0: 1, 3; most parsers expect one",
+        "2 words have HEAD 0: 4, 5; trees of UD have one root",
+    ]
 
 
 def test_what_is_printed_is_fit_for_a_terminal() -> None:

@@ -3,13 +3,24 @@
 Written for clarity alone and sharing nothing with depkit, to prove it against.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import product
 
 import numpy as np
 
 Heads = tuple[int, ...]  # heads[i] is the head of word i + 1
+
+Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return rng.normal(size=shape)
+
+
+def forbidding(part: float, draw: Draw = normal) -> Draw:
+    """Scores as drawn, but for that part of them, which are -inf."""
+    return lambda rng, shape: np.where(rng.random(shape) < part, -np.inf, draw(rng, shape))
 
 
 def head_vectors(n: int) -> Iterator[Heads]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from depkit.cli.pages.bash import bash_script
 from depkit.cli.pages.fish import fish_script
 from depkit.cli.pages.inventory import commands
-from depkit.cli.pages.manual import first_page, page
+from depkit.cli.pages.manual import page, page_name
 from depkit.cli.pages.zsh import zsh_script
 from depkit.parsers.model_directory import bundled_models
 
@@ -17,14 +17,12 @@ from depkit.parsers.model_directory import bundled_models
 def pages() -> dict[str, str]:
     """What stands in every file, by its path from the repository's top."""
     everything, models = commands(), bundled_models()
-    depkit, *subcommands = everything
-    written = {
+    return {
         "completions/depkit.bash": bash_script(everything, models),
         "completions/_depkit": zsh_script(everything, models),
         "completions/depkit.fish": fish_script(everything, models),
-        "man/depkit.1": first_page(depkit, subcommands),
+        **{f"man/{page_name(each)}.1": page(each, everything[1:]) for each in everything},
     }
-    return written | {f"man/depkit-{each.name}.1": page(each, subcommands) for each in subcommands}
 
 
 def write_pages(directory: Path) -> None:

@@ -54,51 +54,31 @@ class Command:
 
 FILE = Value("FILE", "file")
 DIRECTORY = Value("DIR", "directory")
+MODEL = Value("MODEL", "model")
 
 # What the parameters of string type take, by name, or by command and name where that differs.
 # All others tell it by their type: numbers, flags, choices.
 VALUES = {
+    **dict.fromkeys("config dev dev_features diff features file files gold original".split(), FILE),
+    **dict.fromkeys("output plot preds svg_file text train".split(), FILE),
+    "convert tags": FILE,
+    **dict.fromkeys(("output_dir", "reuse", "work"), DIRECTORY),
+    **dict.fromkeys(("train output", "ensemble output", "distill output"), DIRECTORY),
+    **dict.fromkeys(("init", "model", "models", "teacher"), MODEL),
+    **dict.fromkeys(("set", "settings"), Value("KEY=VALUE")),
     "bins": Value("BINS"),
     "by": Value("GROUPING", "words", tuple(GROUPINGS)),
-    "config": FILE,
-    "dev": FILE,
     "confused": Value("WHAT", "words", tuple(CONFUSIONS)),
     "device": Value("DEVICE", "words", ("auto", "cpu", "cuda", "mps")),
-    "diff": FILE,
-    "distill output": DIRECTORY,
     "encoding": Value("NAME"),
-    "dev_features": FILE,
-    "features": FILE,
-    "file": FILE,
-    "files": FILE,
-    "gold": FILE,
-    "init": Value("MODEL", "model"),
+    "eval metric": Value("METRIC", "words", tuple(NAMES)),
     "max_time": Value("TIME"),
     "metric": Value("METRIC", "words", tuple(METRICS)),
-    "eval metric": Value("METRIC", "words", tuple(NAMES)),
-    "model": Value("MODEL", "model"),
-    "models": Value("MODEL", "model"),
-    "original": FILE,
-    "output": FILE,
-    "output_dir": DIRECTORY,
-    "plot": FILE,
-    "preds": FILE,
     "preset": Value("NAME", "words", tuple(PRESETS)),
     "punct": Value("POLICY", "words", tuple(POLICIES)),
     "recipe": Value("NAME", "words", tuple(recipe_names())),
     "recipes": Value("NAME,..."),
-    "reuse": DIRECTORY,
     "sentence": Value("ID"),
-    "set": Value("KEY=VALUE"),
-    "settings": Value("KEY=VALUE"),
-    "svg_file": FILE,
-    "teacher": Value("MODEL", "model"),
-    "text": FILE,
-    "convert tags": FILE,
-    "train": FILE,
-    "train output": DIRECTORY,
-    "ensemble output": DIRECTORY,
-    "work": DIRECTORY,
 }
 
 # Not Typer's: `main.run` takes it out of the command line before Typer sees it.

@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from depkit.cli.pages.inventory import Command, Parameter
 
@@ -36,61 +37,30 @@ _STATUS = (
 )
 
 
-def first_page(depkit: Command, subcommands: Sequence[Command]) -> str:
-    """depkit.1: what there is, and a first session."""
-    listed = [(f"{_bold(_name(each))}(1)", f"{each.summary}.") for each in subcommands]
-    session = [line for why, what in _SESSION for line in (".PP", *_lines(why), *_typed([what]))]
-    return _page(
-        depkit,
-        [_bold("depkit") + " " + _italic("COMMAND") + " [" + _italic("ARGUMENT") + "]..."],
-        [
-            (
-                "DESCRIPTION",
-                _paragraphs(
-                    [*depkit.description, "Every command has a page of its own and --help.", _FILES]
-                ),
-            ),
-            ("COMMANDS", _tagged(listed)),
-            ("OPTIONS", _tagged(map(_entry, depkit.options))),
-            ("EXAMPLES", session[1:]),
-            ("ENVIRONMENT", _environment(subcommands)),
-        ],
-        subcommands,
-    )
-
-
 def page(command: Command, subcommands: Sequence[Command]) -> str:
-    """The page of a subcommand."""
-    return _page(
-        command,
-        [_synopsis(command)],
-        [
-            ("DESCRIPTION", _paragraphs(command.description)),
-            ("ARGUMENTS", _tagged(map(_entry, command.arguments))),
-            ("OPTIONS", _tagged(map(_entry, command.options))),
-            ("EXAMPLES", _typed(command.examples)),
-            ("ENVIRONMENT", _environment([command])),
-        ],
-        subcommands,
-    )
-
-
-def _page(
-    command: Command,
-    synopsis: list[str],
-    sections: list[tuple[str, list[str]]],
-    subcommands: Sequence[Command],
-) -> str:
-    name = _name(command)
-    others = ["depkit", *map(_name, subcommands)]
+    """The page of a subcommand; that of depkit itself lists them and shows a first session."""
+    name = page_name(command)
+    description, examples = list(command.description), _typed(command.examples)
+    listed: list[tuple[str, str]] = []
+    if not command.name:
+        description += ["Every command has a page of its own and --help.", _FILES]
+        listed = [(f"{_bold(page_name(each))}(1)", f"{each.summary}.") for each in subcommands]
+        steps = [[".PP", *_lines(why), *_typed([what])] for why, what in _SESSION]
+        examples = list(chain.from_iterable(steps))[1:]
+    others = ["depkit", *map(page_name, subcommands)]
     also = [f"{_bold(other)}(1)" for other in others if other != name]
-    everything = [
-        ("NAME", _lines(f"{name} - {_uncapitalised(command.summary)}")),
-        ("SYNOPSIS", synopsis),
-        *sections,
-        ("EXIT STATUS", _tagged((tag, meaning) for tag, meaning in _STATUS)),
-        ("SEE ALSO", [",\n".join(also)]),
-    ]
+    sections = {
+        "NAME": _lines(f"{name} - {_uncapitalised(command.summary)}"),
+        "SYNOPSIS": [_synopsis(command)],
+        "DESCRIPTION": _paragraphs(description),
+        "COMMANDS": _tagged(listed),
+        "ARGUMENTS": _tagged(map(_entry, command.arguments)),
+        "OPTIONS": _tagged(map(_entry, command.options)),
+        "EXAMPLES": examples,
+        "ENVIRONMENT": _environment([command] if command.name else subcommands),
+        "EXIT STATUS": _tagged(_STATUS),
+        "SEE ALSO": [",\n".join(also)],
+    }
     lines = [
         '.\\" Made by python -m depkit.cli.pages, not by hand.',
         f'.TH {_text(name.upper())} 1 "" depkit "User Commands"',
@@ -98,12 +68,13 @@ def _page(
         ".ad l",
         ".ss 12 0",  # a sentence's end is no wider than other spaces
     ]
-    for title, body in everything:
+    for title, body in sections.items():
         lines += [f".SH {title}", *body] if body else []
     return "\n".join(lines) + "\n"
 
 
-def _name(command: Command) -> str:
+def page_name(command: Command) -> str:
+    """What the page of a command is called: depkit-parse, or depkit."""
     return f"depkit-{command.name}".removesuffix("-")
 
 
@@ -170,6 +141,8 @@ def _sentence(text: str) -> str:
 
 def _synopsis(command: Command) -> str:
     """The command line in short: options in general, required ones, arguments."""
+    if not command.name:
+        return f"{_bold('depkit')} {_italic('COMMAND')} [{_italic('ARGUMENT')}]..."
     parts = [_bold(f"depkit {command.name}"), f"[{_italic('OPTION')}]..."]
     for option in command.options:
         if option.required and option.value:

@@ -130,16 +130,14 @@ class Side:
 
     def _incoming(self, arc: Arc, first: int, last: int) -> Line:
         own = self._end(arc.dependent, "head")
-        start: End | None = own
-        end: End | None = own
-        beyond = ""
-        if not arc.upright:
-            inside = first <= arc.head <= last
-            role = _direction(arc.head, arc.dependent)
-            other = self._end(arc.head, role) if inside else None
-            beyond = "" if inside else str(arc.head)
-            start, end = (other, own) if role == "right" else (own, other)
-        return Line(start, end, arc.label, self.measures.text(arc.label), arc.kind, beyond)
+        label = arc.label, self.measures.text(arc.label), arc.kind
+        if arc.upright:
+            return Line(own, own, *label)
+        inside = first <= arc.head <= last
+        role = _direction(arc.head, arc.dependent)
+        other = self._end(arc.head, role) if inside else None
+        start, end = (other, own) if role == "right" else (own, other)
+        return Line(start, end, *label, "" if inside else str(arc.head))
 
     def _end(self, word: int, role: Role) -> End:
         return End(word, self.offsets[word, role], role == "head")

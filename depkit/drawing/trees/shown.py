@@ -1,6 +1,5 @@
 """A sentence to be shown: what a drawing says of it, in whatever style."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -95,15 +94,9 @@ class Shown:
 
     def wrong_arcs(self) -> list[Arc]:
         """The arcs that the predicted tree has for the wrong words."""
-        return [
-            Arc(max(head, 0), word, f"{WRONG}{label}", "wrong")
-            for word, head, label in self._predictions()
-        ]
-
-    def _predictions(self) -> Iterator[tuple[int, int, str]]:
-        """Each wrong word with its predicted head and what to write on that arc."""
+        arcs: list[Arc] = []
         if self.predicted is None:
-            return
+            return arcs
         for word in sorted(self.wrong):
             head, relation = self.predicted.head[word - 1], self.predicted.deprel[word - 1]
             label = _label(head, word, relation)
@@ -111,7 +104,8 @@ class Shown:
                 label = "headless"
             elif head == self.sentence.head[word - 1]:
                 label = f"{visible(self.sentence.deprel[word - 1])}→{visible(relation)}"
-            yield word, head, label
+            arcs.append(Arc(max(head, 0), word, f"{WRONG}{label}", "wrong"))
+        return arcs
 
 
 def _label(head: int, word: int, relation: str) -> str:

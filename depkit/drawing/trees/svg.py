@@ -1,7 +1,8 @@
 """Trees as a picture: one self-contained SVG file, sentences one under another."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from xml.sax.saxutils import escape
 
 from depkit.drawing.trees.arc_layout import Layout, Line, Measures
@@ -49,10 +50,11 @@ def picture(sentences: Iterable[Shown]) -> Iterator[str]:
 
 def _drawing(shown: Shown) -> tuple[int, int, str]:
     """One sentence: how much room it takes to the right and down, and its elements."""
-    measures = Measures(_measure(LABEL), step=6, gap=14, pad=CORNER)
-    columns = zip(map(_measure(FORM), shown.forms), map(_measure(TAG), shown.tags), strict=True)
+    measures = Measures(partial(_width, LABEL), step=6, gap=14, pad=CORNER)
+    columns = zip(shown.forms, shown.tags, strict=True)
+    widths = [max(_width(FORM, form), _width(TAG, tag)) for form, tag in columns]
     arcs = (shown.arcs(), shown.wrong_arcs())
-    block = next(Layout(list(map(max, columns)), arcs, measures).blocks(sys.maxsize))
+    block = next(Layout(widths, arcs, measures).blocks(sys.maxsize))
     above, below = block.sides
     top = HEADING + _height(above)
     forms = top + FORM + 2
@@ -67,19 +69,14 @@ def _drawing(shown: Shown) -> tuple[int, int, str]:
         *_texts(shown.tags, block.centres, tags, _font(TAG, "#555555")),
         *_side(below, bottom, 1),
     ]
-    width = max(block.width, _measure(LABEL)(shown.name))
+    width = max(block.width, _width(LABEL, shown.name))
     return width, bottom + _height(below), "\n".join([*elements, ""])
 
 
-def _measure(size: int) -> Callable[[str], int]:
-    """The width of texts in letters of that size, about what common fonts make of them."""
-
-    def width(text: str) -> int:
-        cells = cell_width(text)
-        narrow, broad = (sum(map(letters.count, text)) for letters in (NARROW, BROAD))
-        return round(size * (0.62 * cells - 0.22 * narrow + 0.32 * broad))
-
-    return width
+def _width(size: int, text: str) -> int:
+    """The width of a text in letters of that size, about what common fonts make of it."""
+    narrow, broad = (sum(map(letters.count, text)) for letters in (NARROW, BROAD))
+    return round(size * (0.62 * cell_width(text) - 0.22 * narrow + 0.32 * broad))
 
 
 def _height(lines: Sequence[Line]) -> int:

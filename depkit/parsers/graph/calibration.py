@@ -1,43 +1,24 @@
 """Calibrating a parser: its scores of a dev treebank, and the temperatures that these ask for."""
 
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.base import Parser
 from depkit.parsers.config import Calibration
-from depkit.parsers.graph.decoding import Decoding
+from depkit.parsers.graph.decoding import decode_heads
+from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.graph.temperatures import Report, Scored, measure, spread
-from depkit.parsers.inputs.batches import Laid, layout, sentence_vectors
-from depkit.parsers.model_directory import write_calibration
 
 FEWEST = 100  # words that a parser is calibrated on
 SENTENCES, LONGEST = 10_000, 500  # at most so many, of so many words at most, are kept in memory
 
 
-def calibrate_model(
-    directory: Path, parser: Parser, sentences: Sequence[Sentence], context: Laid | None
-) -> str:
-    """Calibrate the parser that a directory holds and write that into it; what came of it, in a
-    line. context: the contextual vectors of the sentences, laid out as a Dataset."""
-    vectors = None if context is None else sentence_vectors(context, layout(sentences)[0])
-    calibration, report = calibrate(parser, sentences, vectors)
-    if report.words < FEWEST:
-        return f"not calibrated: {report.words} words of dev are too few for that"
-    write_calibration(directory, calibration)
-    return (
-        f"calibrated on dev: arc T {calibration.arc:.2f}, label T {calibration.label:.2f},"
-        f" marginal T {calibration.marginal:.2f}; expected calibration error of labelled arcs"
-        f" {report.before.labelled:.1f} -> {report.after.labelled:.1f} (cross-fitted)"
-    )
-
-
 def calibrate(
-    parser: Parser, sentences: Sequence[Sentence], context: Iterable[np.ndarray] | None = None
+    parser: GraphParser, sentences: Sequence[Sentence], context: Iterable[np.ndarray] | None = None
 ) -> tuple[Calibration, Report]:
     """The temperatures of least negative log-likelihood of gold heads, and of gold labels at these.
 
@@ -53,39 +34,29 @@ def calibrate(
     some = set(kept)
     if context is not None:
         context = (vectors for number, vectors in enumerate(context) if number in some)
-    analyse = _scorer(parser)
-    scored = list(parser.over([sentences[i] for i in kept], analyse, context=context))
+    some_sentences = [sentences[i] for i in kept]
+    scored = list(parser.map_batches(some_sentences, partial(score_batch, parser), context=context))
     return measure(scored, parser.config.decoder.root == "single")
 
 
-def _scorer(
-    parser: Parser,
-) -> Callable[[Any, np.ndarray, Sequence[Sentence]], list[Scored]]:
-    """What scores batches for `Parser.over`."""
-    decoder, table = parser.config.decoder, parser.vocabulary.columns["deprel"]
-    decoding = Decoding(decoder.algorithm, decoder.root == "single")
-
-    @torch.inference_mode()
-    def analyse(prepared: Any, numbers: np.ndarray, batch: Sequence[Sentence]) -> list[Scored]:
-        scores = parser.scores_of(prepared, numbers)
-        words = np.array([len(sentence) for sentence in batch])
-        heads = parser.decoded(scores.arc, words, decoding)
-        gold = np.zeros_like(heads)
-        for row, sentence in enumerate(batch):
-            gold[row, 1 : len(sentence) + 1] = sentence.head
-        arc = scores.arc.cpu().numpy()
-
-        def labels_at(heads: np.ndarray) -> np.ndarray:
-            at = torch.as_tensor(heads, device=parser.device, dtype=torch.int64).clamp(min=0)
-            return parser.barred(scores.label_at(at), at).cpu().numpy()
-
-        label, label_at_gold = labels_at(heads), labels_at(gold)
-        return [
-            _scored(sentence, table.numbers, arc[i], heads[i], gold[i], label[i], label_at_gold[i])
-            for i, sentence in enumerate(batch)
-        ]
-
-    return analyse
+@torch.inference_mode()
+def score_batch(parser: GraphParser, batch: Any, sentences: Sequence[Sentence]) -> list[Scored]:
+    """What a parser's probabilities are measured by, of the sentences of a batch."""
+    scores = parser.score(batch)
+    words = np.array([len(sentence) for sentence in sentences])
+    heads = decode_heads(scores.arc, words, parser.decoding)
+    gold = np.zeros_like(heads)
+    for row, sentence in enumerate(sentences):
+        gold[row, 1 : len(sentence) + 1] = sentence.head
+    arc = scores.arc.cpu().numpy()
+    label, label_at_gold = (
+        parser.label_scores(scores, each)[1].cpu().numpy() for each in (heads, gold)
+    )
+    numbers = parser.vocabulary.columns["deprel"].numbers
+    return [
+        _scored(sentence, numbers, arc[i], heads[i], gold[i], label[i], label_at_gold[i])
+        for i, sentence in enumerate(sentences)
+    ]
 
 
 def _scored(
@@ -99,8 +70,8 @@ def _scored(
 ) -> Scored:
     """One sentence of a padded batch; numbers: of the labels."""
     size = len(sentence) + 1
-    place = np.arange(size)
-    words = place[1:][(gold[1:size] >= 0) & (gold[1:size] != place[1:])]
+    position = np.arange(size)
+    words = position[1:][(gold[1:size] >= 0) & (gold[1:size] != position[1:])]
     gold_label = np.array([-1, *(numbers.get(deprel, -1) for deprel in sentence.deprel)])
     known = words[gold_label[words] >= 0]
     known = known[np.isfinite(label_at_gold[known, gold_label[known]])]

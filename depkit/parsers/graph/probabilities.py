@@ -42,7 +42,7 @@ def head_marginals(
     return np.take_along_axis(marginals, heads[..., None], -1)[..., 0]
 
 
-def admitted(sentences: Iterable[Sentence], kind: str) -> Iterator[Sentence]:
+def check_sentences(sentences: Iterable[Sentence], kind: str) -> Iterator[Sentence]:
     """The sentences, as long as they can be given probabilities of a kind.
 
     Raises FormatError at one without MISC to hold them, and at one too long for marginals.

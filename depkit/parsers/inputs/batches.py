@@ -5,17 +5,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.config import Context, ParserConfig
+from depkit.parsers.config import Context, Inputs
+from depkit.parsers.device import send
 from depkit.parsers.inputs.pieces import PieceBatch, cut, find_frame, piece_batch
 from depkit.parsers.inputs.soft_targets import SoftBatch, SoftTargets, unpack
 from depkit.parsers.inputs.transformer import Transformer
-from depkit.parsers.inputs.vocabulary import LONGEST_WORD, PAD, ROOT, Vocabulary, symbols_of
+from depkit.parsers.inputs.vocabulary import LONGEST_WORD, PAD, ROOT, Vocabulary
 
 IGNORED = -100  # a target that counts in no loss
 _WIDTHS = (4, 8, 16, LONGEST_WORD)  # distinct forms are read in groups of so many characters
@@ -23,6 +25,31 @@ FORMS = 32  # groups of forms are filled up to a multiple of it
 
 # starts and sizes of a batch's sentences in the dataset, and the length that they are padded to
 Cut = Callable[[np.ndarray, np.ndarray, int], PieceBatch]
+
+
+# The targets of a sentence's words by name, a number a word
+Targets = Callable[[Sentence], dict[str, list[int]]]
+
+
+class Batches(Protocol):
+    """Sentences, or smaller units that a family trains on, of which batches can be made."""
+
+    def batch(self, numbers: np.ndarray) -> Any:
+        """The batch of some of them, given by number."""
+
+
+class Examples(Batches, Protocol):
+    """What is trained on. Its batches have `words`, how many there are in them.
+
+    sizes: [examples], on the host: how many positions of a batch each takes before padding;
+    dataset: the sentences that the examples are of.
+    """
+
+    @property
+    def sizes(self) -> np.ndarray: ...
+
+    @property
+    def dataset(self) -> "Dataset": ...
 
 
 @dataclass(frozen=True)
@@ -45,7 +72,7 @@ class Dataset:
 
     sizes, starts: [sentences], on the host: words and w0, and where w0 lies. form: [total],
     on the host: the number of the distinct form, of `forms`. The tensors lie on the device:
-    word, tag, head, vector (the row of pretrained vectors), [total]; targets by column, [total];
+    word, tag, vector (the row of pretrained vectors), [total]; targets by name, [total];
     characters: [forms, LONGEST_WORD]; form_sizes: [forms], also on the host as `form_widths`.
     form_vectors: [forms, features], if the characters have been read already. context: [total,
     layers, width] on the host (it may be a file), and cut, what makes a batch's pieces for a
@@ -61,7 +88,6 @@ class Dataset:
     word: Tensor
     vector: Tensor
     tag: Tensor
-    head: Tensor
     targets: dict[str, Tensor]
     characters: Tensor
     form_sizes: Tensor
@@ -73,20 +99,28 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    @property
+    def dataset(self) -> "Dataset":
+        """As training examples these are whole sentences."""
+        return self
+
+    def batch(self, numbers: np.ndarray) -> "Batch":
+        """The batch of some of the sentences, given by number."""
+        return make_batch(self, self.starts[numbers], self.sizes[numbers])
+
 
 @dataclass(frozen=True)
 class Batch:
     """Padded sentences on a device, w0 first.
 
-    sentences: [batch], on the host: their numbers; sizes likewise: their words and w0.
-    lengths: [batch], the same on the device. word, vector, tag, form: [batch, length]; form
-    numbers rows of form_vectors: [forms, features] or, where that is None, of characters:
-    [forms, longest], form_sizes: [forms], in groups of (end, width).
-    head and the targets by column: [batch, length], gold, IGNORED where nothing counts.
+    sizes: [batch], on the host: their words and w0; lengths: the same on the device. word, vector,
+    tag, form: [batch, length]; form numbers rows of form_vectors: [forms, features] or, where that
+    is None, of characters: [forms, longest], form_sizes: [forms], in groups of (end, width).
+    targets by name: [batch, length], gold, IGNORED where nothing counts. words: how many it has,
+    padding and w0 not counted.
     context: [batch, length, layers, width], or pieces to read it from.
     """
 
-    sentences: np.ndarray
     sizes: np.ndarray
     lengths: Tensor
     word: Tensor
@@ -97,51 +131,45 @@ class Batch:
     characters: Tensor
     form_sizes: Tensor
     groups: list[tuple[int, int]]
-    head: Tensor
     targets: dict[str, Tensor]
     context: Tensor | None
     pieces: PieceBatch | None
-    soft: SoftBatch | None = None
+    soft: SoftBatch | None
+    words: int
 
 
 def encode(
     sentences: Sequence[Sentence],
     vocabulary: Vocabulary,
-    config: ParserConfig,
+    inputs: Inputs,
     device: torch.device,
-    targets: bool = True,
-    context: np.ndarray | Gathered | Sequence[np.ndarray] | None = None,
+    targets: Targets | None = None,
+    context: Laid | Sequence[np.ndarray] | None = None,
     transformer: Transformer | None = None,
 ) -> Dataset:
-    """Sentences as a Dataset on a device. Words without a head count in no loss.
+    """Sentences as a Dataset on a device.
 
-    targets: whether gold columns go along; parsing has no use for them. context: contextual
-    vectors, [total, layers, width], or w0's and the words' of each sentence; without them, what
-    the transformer is to read is prepared, if there is one.
+    targets: what is learned of a sentence, IGNORED for words that count in no loss; None in
+    parsing. context: contextual vectors, [total, layers, width], or w0's and the words' of each
+    sentence; without them, what the transformer is to read is prepared, if there is one.
     """
     sizes, starts = layout(sentences)
     if isinstance(context, Sequence):
         context = np.concatenate((np.zeros_like(context[0][:1]), *context))
     forms: dict[str, int] = defaultdict(count(2).__next__)
     forms |= {"": 0, "\n": 1}  # padding and w0; no form is either
-    tag_column = config.inputs.tag_column
-    form, tag, head = [0], [PAD], [IGNORED]
-    tables = vocabulary.columns if targets else {}
-    columns: dict[str, list[int]] = {name: [IGNORED] for name in tables}
+    form, tag = [0], [PAD]
+    columns: dict[str, list[int]] = defaultdict(lambda: [IGNORED])
     tags = vocabulary.tags.numbers
     for sentence in sentences:
         form += [1, *map(forms.__getitem__, sentence.form)]
-        if config.inputs.tag:
-            tag += [ROOT, *(tags.get(each, 1) for each in getattr(sentence, tag_column))]
-        if targets:
-            head += [IGNORED, *(each if each >= 0 else IGNORED for each in sentence.head)]
-        for name, table in tables.items():
-            numbers = table.numbers
-            column = symbols_of(sentence, name)
-            columns[name] += [IGNORED, *(numbers.get(each, IGNORED) for each in column)]
+        if inputs.tag:
+            tag += [ROOT, *(tags.get(each, 1) for each in getattr(sentence, inputs.tag_column))]
+        for name, column in targets(sentence).items() if targets else ():
+            columns[name] += [IGNORED, *column]
     known = list(forms)
     form_numbers = np.array(form, dtype=np.int64)
-    shown = map(str.lower, known[2:]) if config.inputs.lowercase else known[2:]
+    shown = map(str.lower, known[2:]) if inputs.lowercase else known[2:]
     word = np.array([PAD, ROOT, *map(vocabulary.words.get, shown)])[form_numbers]
     vector = word
     if vocabulary.vectors:
@@ -153,10 +181,10 @@ def encode(
 
     return Dataset(
         sizes, starts, form_numbers, known, form_sizes, put(word), put(vector),
-        put(tag if config.inputs.tag else word), put(head if targets else word),
+        put(tag) if inputs.tag else put(word),
         {name: put(column) for name, column in columns.items()},
         put(characters), put(form_sizes), context=context,
-        cut=make_cut(sentences, transformer, config.inputs.context, device)
+        cut=make_cut(sentences, transformer, inputs.context, device)
         if transformer and context is None else None,
     )  # fmt: skip
 
@@ -196,18 +224,17 @@ def _characters(forms: Iterable[str], vocabulary: Vocabulary) -> tuple[np.ndarra
     return characters, sizes
 
 
-def make_batch(data: Dataset, sentences: np.ndarray) -> Batch:
-    """The batch of some of a dataset's sentences, given by number.
+def make_batch(data: Dataset, starts: np.ndarray, sizes: np.ndarray) -> Batch:
+    """The batch of some spans of a dataset, sentences most often.
 
-    What the host knows (sizes, distinct forms) is worked out there and sent once, so that
-    a GPU is never waited for. Lengths and numbers of forms are rounded up, as kernels are
-    built anew for every shape.
+    starts, sizes: [batch]. What the host knows (sizes, distinct forms) is worked out there and
+    sent once, so that a GPU is never waited for. Lengths and numbers of forms are rounded up, as
+    kernels are built anew for every shape.
     """
     device = data.word.device
-    sizes, starts = data.sizes[sentences], data.starts[sentences]
     length = rounded_length(int(sizes.max()))
-    place = np.arange(length)
-    index = np.where(place < sizes[:, None], starts[:, None] + place, 0)
+    position = np.arange(length)
+    index = np.where(position < sizes[:, None], starts[:, None] + position, 0)
     groups: list[tuple[int, int]] = []
     form, chosen = data.form[index], np.zeros(0, dtype=np.int64)
     if data.form_vectors is None:
@@ -216,8 +243,8 @@ def make_batch(data: Dataset, sentences: np.ndarray) -> Batch:
         form = rank[inverse]
     parts = [index.ravel(), form.ravel(), chosen, sizes]
     sent = send(torch.as_tensor(np.concatenate(parts)), device)
-    flat, form_place, forms, lengths = sent.split([len(part) for part in parts])
-    shape = (len(sentences), length)
+    flat, row, forms, lengths = sent.split([len(part) for part in parts])
+    shape = index.shape
     context = None
     if data.context is not None:
         context = send(torch.from_numpy(data.context[index]), device)
@@ -226,19 +253,13 @@ def make_batch(data: Dataset, sentences: np.ndarray) -> Batch:
         rows = send(torch.from_numpy(data.soft.rows[index].astype(np.int32)), device)
         soft = unpack(rows, data.soft.columns, data.soft.weight)
     return Batch(
-        sentences, sizes, lengths, data.word[flat].view(shape), data.vector[flat].view(shape),
-        data.tag[flat].view(shape), form_place.view(shape), data.form_vectors,
-        data.characters[forms], data.form_sizes[forms], groups, data.head[flat].view(shape),
+        sizes, lengths, data.word[flat].view(shape), data.vector[flat].view(shape),
+        data.tag[flat].view(shape), row.view(shape), data.form_vectors,
+        data.characters[forms], data.form_sizes[forms], groups,
         {name: column[flat].view(shape) for name, column in data.targets.items()},
         context, data.cut(starts, sizes, length) if data.cut else None, soft,
+        int(sizes.sum()) - len(sizes),
     )  # fmt: skip
-
-
-def send(tensor: Tensor, device: torch.device) -> Tensor:
-    """A tensor of the host on the device; a GPU is not waited for."""
-    if device.type != "cuda":
-        return tensor.to(device)
-    return tensor.pin_memory().to(device, non_blocking=True)
 
 
 def grouped_forms(

@@ -1,18 +1,20 @@
 """Words, characters, tags and relations as numbers."""
 
-import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from depkit.corpus.digest import digest
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.config import ParserConfig
+from depkit.parsers.config import Inputs
 from depkit.parsers.inputs.lemmas import apply_script, edit_script
 
 PAD, UNKNOWN, ROOT = 0, 1, 2
 SPECIAL = ["<pad>", "<unknown>", "<root>"]
 LONGEST_WORD = 32  # characters that are read of a word, from both ends
+
+Symbols = Callable[[Sentence, str], Iterable[str]]  # what is learned of a column of a sentence
 
 
 class Table:
@@ -67,8 +69,7 @@ class Vocabulary:
 
     def digest(self) -> str:
         """16 hexadecimal digits that tell its symbols."""
-        text = json.dumps(self.to_json())
-        return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
+        return digest(json.dumps(self.to_json()))
 
     @staticmethod
     def from_json(data: dict) -> "Vocabulary":
@@ -101,7 +102,7 @@ def extended(old: Vocabulary, new: Vocabulary) -> Vocabulary:
 
 
 def symbols_of(sentence: Sentence, column: str) -> list[str]:
-    """What is learnt of a column: its values, but of lemmas the scripts that make them."""
+    """What is learned of a column: its values, but of lemmas the scripts that make them."""
     if column == "lemma":
         return list(map(edit_script, sentence.form, sentence.lemma))
     values: list[str] = getattr(sentence, column)
@@ -113,26 +114,29 @@ def values_of(sentence: Sentence, column: str, symbols: list[str]) -> list[str]:
     return list(map(apply_script, sentence.form, symbols)) if column == "lemma" else symbols
 
 
-def build_vocabulary(sentences: Iterable[Sentence], config: ParserConfig) -> Vocabulary:
-    """Count a training treebank. Symbols stand in order of frequency, ties alphabetically."""
+def build_vocabulary(
+    sentences: Iterable[Sentence], inputs: Inputs, columns: Sequence[str], symbols: Symbols
+) -> Vocabulary:
+    """Count a training treebank. Symbols stand in order of frequency, ties alphabetically.
+
+    columns: the names of what is predicted; symbols: what a sentence has of each.
+    """
     words: Counter[str] = Counter()
     characters: Counter[str] = Counter()
     tags: Counter[str] = Counter()
-    columns: dict[str, Counter[str]] = {
-        name: Counter() for name in ["deprel"] * config.scorer.tree + config.scorer.predict
-    }
+    counters: dict[str, Counter[str]] = {name: Counter() for name in columns}
     for sentence in sentences:
-        words.update(map(str.lower, sentence.form) if config.inputs.lowercase else sentence.form)
+        words.update(map(str.lower, sentence.form) if inputs.lowercase else sentence.form)
         characters.update("".join(sentence.form))
-        if config.inputs.tag:
-            tags.update(getattr(sentence, config.inputs.tag_column))
-        for name, counter in columns.items():
-            counter.update(symbols_of(sentence, name))
+        if inputs.tag:
+            tags.update(getattr(sentence, inputs.tag_column))
+        for name, counter in counters.items():
+            counter.update(symbols(sentence, name))
     return Vocabulary(
-        Table(SPECIAL + _ordered(words, config.inputs.word_min_count)),
+        Table(SPECIAL + _ordered(words, inputs.word_min_count)),
         Table(SPECIAL + _ordered(characters)),
         Table(SPECIAL + _ordered(tags)),
-        {name: Table(_ordered(counter)) for name, counter in columns.items()},
+        {name: Table(_ordered(counter)) for name, counter in counters.items()},
     )
 
 

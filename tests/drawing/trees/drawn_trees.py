@@ -8,26 +8,21 @@ from depkit.drawing.trees.shown import Shown
 RELATIONS = ("_", "det", "nsubj:pass", "x", "主語")
 
 
-def sentence(*rows: str) -> Sentence:
-    """A sentence from rows of form, UPOS, head and relation: "Dogs NOUN 2 nsubj"."""
-    form, upos, head, deprel = zip(*map(str.split, rows), strict=True)
+def sentence(rows: str) -> Sentence:
+    """A sentence from rows of form, UPOS, head and relation: "Dogs NOUN 2 nsubj | ..."."""
+    form, upos, head, deprel = zip(*map(str.split, rows.split("|")), strict=True)
     return new_sentence(form, {"upos": upos, "head": head, "deprel": deprel})
 
 
-def shown(*rows: str) -> Shown:
+def shown(rows: str) -> Shown:
     """The first sentence of a file, to be drawn."""
-    return Shown(1, sentence(*rows))
+    return Shown(1, sentence(rows))
 
 
-DOGS = ("Dogs NOUN 2 nsubj", "bark VERB 0 root", ". PUNCT 2 punct")
+DOGS = "Dogs NOUN 2 nsubj | bark VERB 0 root | . PUNCT 2 punct"
 STORY = (
-    "From ADP 3 case",
-    "the DET 3 det",
-    "AP PROPN 4 obl",
-    "comes VERB 0 root",
-    "this DET 6 det",
-    "story NOUN 4 nsubj",
-    ": PUNCT 4 punct",
+    "From ADP 3 case | the DET 3 det | AP PROPN 4 obl | comes VERB 0 root | "
+    "this DET 6 det | story NOUN 4 nsubj | : PUNCT 4 punct"
 )
 
 
@@ -58,16 +53,11 @@ def pairs(draw: st.DrawFn) -> Shown:
 @st.composite
 def messy(draw: st.DrawFn) -> Shown:
     """Sentences with any characters that a file can hold: controls, accents, emoji, Chinese."""
-    text = st.text(
-        st.characters(exclude_categories=["Cs"], exclude_characters="\t\r\n"), min_size=1
-    )
-    texts = text | st.sampled_from(
-        ["\x1b[31m", "שלום", "同樣", "e\u0301", "👨‍👩‍👧", "\u202e", "\u0301"]
-    )
+    characters = st.characters(exclude_categories=["Cs"], exclude_characters="\t\r\n")
+    odd = ["\x1b[31m", "שלום", "同樣", "e\u0301", "👨‍👩‍👧", "\u202e", "\u0301"]
+    texts = st.text(characters, min_size=1) | st.sampled_from(odd)
     size = draw(st.integers(1, 12))
-    columns = {
-        name: draw(st.lists(texts, min_size=size, max_size=size)) for name in ("upos", "deprel")
-    }
-    form = draw(st.lists(texts, min_size=size, max_size=size))
+    form, upos, deprel = (draw(st.lists(texts, min_size=size, max_size=size)) for _ in range(3))
     heads = draw(st.lists(st.integers(0, size), min_size=size, max_size=size))
-    return Shown(1, new_sentence(form, columns | {"head": list(map(str, heads))}))
+    columns = {"upos": upos, "deprel": deprel, "head": list(map(str, heads))}
+    return Shown(1, new_sentence(form, columns))

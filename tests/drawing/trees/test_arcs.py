@@ -1,6 +1,7 @@
 import re
 from collections.abc import Iterable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,14 +13,18 @@ from tests.drawing.trees.drawn_trees import DOGS, STORY, messy, numbered, pairs,
 from tests.drawing.trees.read_drawing import read_drawing
 
 
+def plain(shown: Shown, width: int = 100) -> list[str]:
+    return list(draw(shown, width, False))
+
+
 def picture(text: str) -> list[str]:
     """The lines of a drawing in this file, whose first is empty and which is indented."""
     return [line.removeprefix("    ").rstrip() for line in text.splitlines()[1:-1]]
 
 
-def test_projective() -> None:
-    assert list(draw(shown(*STORY), 100, False)) == picture(
-        """
+PICTURES = {  # the sentence, and how it is drawn
+    "projective": f"""
+    {STORY}
                          root
                            │ ╭──────punct───────╮
       ╭───case───╮         │ ├───nsubj────╮     │
@@ -27,85 +32,68 @@ def test_projective() -> None:
       ▼    ▼     │ ▼     │ ▼ │    ▼     │ ▼     ▼
     From  the    AP      comes  this   story    :
      ADP  DET   PROPN    VERB    DET   NOUN   PUNCT
-    """
-    )
-
-
-def test_non_projective() -> None:
-    rows = (
-        "Super ADP 2 case",
-        "iuvencum NOUN 3 obl",
-        "stabat VERB 0 root",
-        "deiectum VERB 2 nmod",
-        "leo NOUN 3 nsubj",
-    )
-    assert list(draw(shown(*rows), 100, False)) == picture(
-        """
+    """,
+    "non-projective": """
+    Super ADP 2 case|iuvencum NOUN 3 obl|stabat VERB 0 root|deiectum VERB 2 nmod|leo NOUN 3 nsubj
                        root
                ╭────nmod─┼────────╮
       ╭─case─╮ │ ╭─obl─╮ │ ╭──────┼─nsubj─╮
       ▼      │ │ ▼     │ ▼ │      ▼       ▼
     Super  iuvencum   stabat  deiectum   leo
      ADP     NOUN      VERB     VERB    NOUN
-    """
-    )
-
-
-def test_an_arc_shorter_than_those_to_dependents_stays_under_them() -> None:
-    rows = ("magnam ADJ 3 amod", "vidit VERB 0 root", "urbem NOUN 2 obj")
-    assert list(draw(shown(*rows), 100, False)) == picture(
-        """
+    """,
+    "an arc shorter than those to dependents stays under them": """
+    magnam ADJ 3 amod | vidit VERB 0 root | urbem NOUN 2 obj
             root
        ╭──────┼─amod────╮
        │      │ ╭─obj─╮ │
        ▼      ▼ │     ▼ │
     magnam   vidit   urbem
       ADJ    VERB    NOUN
-    """
-    )
-
-
-def test_a_label_stands_beside_a_line_that_crosses_its_own() -> None:
-    rows = (", PUNCT 3 punct", "quae DET 4 det", "debetur VERB 0 root", "pars NOUN 3 nsubj")
-    assert list(draw(shown(*rows), 100, False)) == picture(
-        """
+    """,
+    "a label stands beside a line that crosses its own": """
+    , PUNCT 3 punct | quae DET 4 det | debetur VERB 0 root | pars NOUN 3 nsubj
                   root
              ╭──────┼─det───────╮
       ╭─punct┼────╮ │ ╭─nsubj─╮ │
       ▼      ▼    │ ▼ │       ▼ │
       ,    quae  debetur     pars
     PUNCT   DET   VERB       NOUN
-    """
-    )
-
-
-def test_roots_loops_and_words_without_a_head() -> None:
-    rows = ("Yes INTJ 0 root", "no INTJ 0 parataxis", "um INTJ 3 x", "so ADV _ _")
-    assert list(draw(shown(*rows), 100, False)) == picture(
-        """
+    """,
+    "roots, loops and words without a head": """
+    Yes INTJ 0 root | no INTJ 0 parataxis | um INTJ 3 x | so ADV _ _
     root   parataxis   ↻x
       ▼        ▼        ▼
      Yes      no       um   so
     INTJ     INTJ     INTJ  ADV
-    """
-    )
-
-
-def test_a_cycle() -> None:
-    rows = ("a X 2 x", "b X 3 y", "c X 1 z", "d X 0 root")
-    assert list(draw(shown(*rows), 100, False)) == picture(
-        """
+    """,
+    "a cycle": """
+    a X 2 x | b X 3 y | c X 1 z | d X 0 root
     ╭──────z──────╮
     │ ╭─x─╮ ╭─y─╮ │  root
     │ ▼   │ ▼   │ ▼    ▼
      a     b     c     d
      X     X     X     X
-    """
-    )
+    """,
+    "wide characters and accents": """
+    同樣 ADV 2 advmod | e\u0301\u0301 X 0 root | 的 PART 2 case
+               root
+      ╭─advmod─╮ │ ╭─case─╮
+      ▼        │ ▼ │      ▼
+    同樣         é́       的
+     ADV         X      PART
+    """,
+}
+
+
+@pytest.mark.parametrize("text", PICTURES.values(), ids=PICTURES)
+def test_pictures(text: str) -> None:
+    rows, *drawn = picture(text)
+    assert plain(shown(rows)) == drawn
 
 
 def test_wrapped() -> None:
-    assert list(draw(shown(*STORY), 40, False)) == picture(
+    assert plain(shown(STORY), 40) == picture(
         """
                          root
                            │ ╭────────────┄7
@@ -126,31 +114,18 @@ def test_wrapped() -> None:
 
 
 def test_fine_tags_without_universal_ones_and_none_without_any() -> None:
-    plain = sentence("Dogs _ 0 root")
-    assert list(draw(Shown(1, plain), 100, False)) == ["root", "  ▼", "Dogs"]
-    fine = plain.with_columns({"xpos": ["NNS"]})
-    assert list(draw(Shown(1, fine), 100, False)) == ["root", "  ▼", "Dogs", " NNS"]
-
-
-def test_wide_characters_and_accents() -> None:
-    rows = ("同樣 ADV 2 advmod", "e\u0301\u0301 X 0 root", "的 PART 2 case")
-    assert list(draw(shown(*rows), 100, False)) == picture(
-        """
-               root
-      ╭─advmod─╮ │ ╭─case─╮
-      ▼        │ ▼ │      ▼
-    同樣         é́       的
-     ADV         X      PART
-    """
-    )
+    untagged = sentence("Dogs _ 0 root")
+    assert plain(Shown(1, untagged)) == ["root", "  ▼", "Dogs"]
+    fine = untagged.with_columns({"xpos": ["NNS"]})
+    assert plain(Shown(1, fine)) == ["root", "  ▼", "Dogs", " NNS"]
 
 
 def test_differences() -> None:
-    gold = sentence(*STORY)
+    gold = sentence(STORY)
     predicted = gold.with_tree(
         [3, 3, 4, 0, 6, 3, -1], [*gold.deprel[:2], "nsubj", *gold.deprel[3:]]
     )
-    assert list(draw(Shown(1, gold, predicted), 100, False)) == picture(
+    assert plain(Shown(1, gold, predicted)) == picture(
         """
                               root
                                 │ ╭───────punct────────╮
@@ -167,18 +142,17 @@ def test_differences() -> None:
 
 
 def test_colours() -> None:
-    gold = sentence(*DOGS)
-    predicted = gold.with_tree([2, 0, 1], gold.deprel)
-    plain = list(draw(Shown(1, gold, predicted), 100, False))
-    coloured = list(draw(Shown(1, gold, predicted), 100, True))
-    assert [re.sub("\x1b\\[[0-9]*m", "", line) for line in coloured] == plain
+    gold = sentence(DOGS)
+    different = Shown(1, gold, gold.with_tree([2, 0, 1], gold.deprel))
+    coloured = list(draw(different, 100, True))
+    assert [re.sub("\x1b\\[[0-9]*m", "", line) for line in coloured] == plain(different)
     assert "\x1b[32m╭─punct─╮\x1b[0m" in coloured[1]
     assert coloured[-1] == "  \x1b[31m╰──────✗punct───────╯\x1b[0m"
-    assert not any("\x1b" in line for line in draw(shown(*DOGS), 100, True))
+    assert not any("\x1b" in line for line in draw(shown(DOGS), 100, True))
 
 
 def test_a_shared_stem_has_the_colour_of_what_is_wrong() -> None:
-    gold = sentence("a X 0 root", "b X 1 x", "c X 1 y")
+    gold = sentence("a X 0 root | b X 1 x | c X 1 y")
     lines = list(draw(Shown(1, gold, gold.with_tree([0, 1, 2], gold.deprel)), 100, True))
     assert "\x1b[32m├\x1b[0m─x──╮" in lines[2]
     lines = list(draw(Shown(1, gold, gold.with_tree([0, 3, 1], gold.deprel)), 100, True))
@@ -193,14 +167,14 @@ def expected(arcs: Iterable[Arc]) -> dict[int, tuple[int, str]]:
 @given(numbered(), st.integers(40, 160))
 def test_any_tree_can_be_read_back(sentence: Sentence, width: int) -> None:
     shown = Shown(1, sentence)
-    lines = list(draw(shown, width, False))
+    lines = plain(shown, width)
     assert read_drawing(lines) == (expected(shown.arcs()), {})
     assert max(map(cell_width, lines)) <= width
 
 
 @given(pairs(), st.integers(60, 160))
 def test_any_difference_can_be_read_back(shown: Shown, width: int) -> None:
-    lines = list(draw(shown, width, False))
+    lines = plain(shown, width)
     assert read_drawing(lines) == (expected(shown.arcs()), expected(shown.wrong_arcs()))
     assert max(map(cell_width, lines)) <= width
 
@@ -209,7 +183,7 @@ def test_any_difference_can_be_read_back(shown: Shown, width: int) -> None:
 def test_long_labels_are_clipped(sentence: Sentence, width: int) -> None:
     long = sentence.with_tree(sentence.head, ["y" * 80] * len(sentence))
     shown = Shown(1, long)
-    lines = list(draw(shown, width, False))
+    lines = plain(shown, width)
     assert max(map(cell_width, lines)) <= width
     read, _ = read_drawing(lines)
     assert {word: head for word, (head, _) in read.items()} == {
@@ -219,7 +193,7 @@ def test_long_labels_are_clipped(sentence: Sentence, width: int) -> None:
 
 @given(messy(), st.integers(40, 100))
 def test_any_text_stays_within_the_width_and_drives_nothing(shown: Shown, width: int) -> None:
-    lines = list(draw(shown, width, False))
+    lines = plain(shown, width)
     widest = max(map(cell_width, (*shown.forms, *shown.tags)))
     # beside every word may stand the numbers of words in other blocks, outside if it is too wide
     marks = 16 + 3 * len(str(len(shown.forms)))
@@ -236,5 +210,5 @@ def test_wide_trees_at_once() -> None:
     form = [f"w{number}w" for number in range(1, size + 1)]
     for heads in (range(size), [0] + [1] * (size - 1)):
         shown = Shown(1, new_sentence(form, {"head": list(map(str, heads))}))
-        read, _ = read_drawing(list(draw(shown, 100, False)))
+        read, _ = read_drawing(plain(shown))
         assert [head for head, _ in read.values()] == list(heads)

@@ -11,7 +11,7 @@ from tests.drawing.trees.drawn_trees import DOGS, STORY, messy, numbered, pairs,
 
 
 def test_heads_first() -> None:
-    assert list(draw(shown(*STORY), 100, False)) == [
+    assert list(draw(shown(STORY), 100, False)) == [
         "4  comes       VERB   root",
         "3  ├─ AP       PROPN  obl",
         "1  │  ├─ From  ADP    case",
@@ -23,8 +23,8 @@ def test_heads_first() -> None:
 
 
 def test_no_word_is_lost() -> None:
-    rows = ("a X 2 x", "b X 3 y", "c X 2 z", "d X 0 root", "e X _ _", "f X 5 v", "g X 7 w")
-    assert list(draw(shown(*rows), 100, False)) == [
+    rows = "a X 2 x | b X 3 y | c X 2 z | d X 0 root | e X _ _ | f X 5 v | g X 7 w"
+    assert list(draw(shown(rows), 100, False)) == [
         "4  d     X  root",
         LOST,
         "2  b     X  y ← 3 c",
@@ -37,7 +37,7 @@ def test_no_word_is_lost() -> None:
 
 
 def test_differences() -> None:
-    gold = sentence(*STORY)
+    gold = sentence(STORY)
     relations = [*gold.deprel[:5], "obj", "punct"]
     predicted = gold.with_tree([3, 6, 4, 4, 0, 4, -1], relations)
     assert list(draw(Shown(1, gold, predicted), 100, False)) == [
@@ -52,7 +52,7 @@ def test_differences() -> None:
 
 
 def test_colours() -> None:
-    gold = sentence(*DOGS)
+    gold = sentence(DOGS)
     lines = list(draw(Shown(1, gold, gold.with_tree([2, 0, 1], gold.deprel)), 100, True))
     assert lines == [
         "2  bark     VERB   root",

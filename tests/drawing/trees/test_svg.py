@@ -19,7 +19,7 @@ def texts(element: ElementTree.Element) -> list[str]:
 
 
 def test_words_tags_and_labels_of_all_sentences() -> None:
-    both = drawn(shown(*DOGS), Shown(2, sentence(*STORY)))
+    both = drawn(shown(DOGS), Shown(2, sentence(STORY)))
     assert [title.text for title in both.iter(f"{SVG}title")] == [
         "Dogs bark .",
         "From the AP comes this story :",
@@ -30,7 +30,7 @@ def test_words_tags_and_labels_of_all_sentences() -> None:
 
 def test_arcs_and_arrows_meet_the_words() -> None:
     """Each word has one arc in, so that the arrow stands at its middle or beside its stems."""
-    picture = drawn(shown(*DOGS))
+    picture = drawn(shown(DOGS))
     words = [float(text.get("x", "")) for text in picture.iter(f"{SVG}text")][4:7]
     *arcs, arrows = [path.get("d", "") for path in picture.iter(f"{SVG}path")]
     assert [float(x) for x in re.findall(r"L([0-9]+)", arrows)] == words
@@ -38,7 +38,7 @@ def test_arcs_and_arrows_meet_the_words() -> None:
 
 
 def test_a_wrong_arc_is_dashed_and_below_the_words() -> None:
-    gold = sentence(*DOGS)
+    gold = sentence(DOGS)
     same = drawn(Shown(1, gold, gold))
     other = drawn(Shown(1, gold, gold.with_tree([2, 0, 1], gold.deprel)))
     assert not [g for g in same.iter(f"{SVG}g") if g.get("stroke-dasharray")]
@@ -72,6 +72,6 @@ def test_every_arc_is_drawn_inside_the_picture(shown: Shown) -> None:
 
 
 def test_nothing_comes_from_outside() -> None:
-    text = "".join(picture([shown(*STORY)]))
+    text = "".join(picture([shown(STORY)]))
     assert text.count("http") == 1 and 'xmlns="http://www.w3.org/2000/svg"' in text
     assert not re.search("href|url|script|import|<style", text)

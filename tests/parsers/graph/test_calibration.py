@@ -10,10 +10,11 @@ import torch
 import depkit
 from depkit.cli.main import run
 from depkit.parsers.base import Parser
-from depkit.parsers.config import Calibration, ConfigError, ParserConfig, from_dict
+from depkit.parsers.config import Calibration, ConfigError
+from depkit.parsers.ensembles import combine
+from depkit.parsers.families import parser_config
 from depkit.parsers.graph import calibration as module
 from depkit.parsers.graph.calibration import calibrate
-from depkit.parsers.graph.ensemble import combine
 from depkit.parsers.model_directory import (
     CONFIG,
     ModelError,
@@ -21,7 +22,6 @@ from depkit.parsers.model_directory import (
     find_model,
     read_config,
     write_calibration,
-    write_description,
 )
 from depkit.score.attachment import evaluate
 from depkit.training.data import fingerprint
@@ -29,16 +29,16 @@ from depkit.training.recipe import make_recipe
 from tests.conftest import TINY
 from tests.parsers.graph.test_ensemble import other
 from tests.parsers.graph.test_probabilities import WARM, calibrated, scores_of
-from tests.parsers.test_base import make
+from tests.parsers.test_base import make, save
 from tests.trees.test_marginals import marginals
 
 GRID = np.exp(np.linspace(np.log(0.05), np.log(20), 25))
-SMALL = [
-    "--set", "inputs.word=8", "--set", "inputs.char=0", "--set", "encoder.layers=1",
-    "--set", "encoder.size=8", "--set", "scorer.arc=8", "--set", "scorer.label=8",
-    "--set", "scorer.predict=[\"upos\"]", "--set", "tokenizer.enabled=false", "--device", "cpu",
-    "--threads", "1", "--epochs", "6", "--set", "training.rate=0.01",
-]  # fmt: skip
+SETTINGS = (
+    "inputs.word=8 inputs.char=0 encoder.layers=1 encoder.size=8 scorer.arc=8 scorer.label=8"
+    ' scorer.predict=["upos"] tokenizer.enabled=false training.rate=0.01'
+).split()
+SMALL = ["--device", "cpu", "--threads", "1", "--epochs", "6"]
+SMALL += [argument for setting in SETTINGS for argument in ("--set", setting)]
 
 
 def losses(parser, sentences, scores, temperature):
@@ -108,61 +108,61 @@ def test_long_sentences_are_left_out_with_their_vectors(tiny, monkeypatch):
     found, report = calibrate(parser, tiny)
     assert (found, report) == calibrate(parser, short)
     taken = []
-    over = Parser.over
+    map_batches = Parser.map_batches
 
-    def noting(self, sentences, analyse, batch_tokens=None, context=None):
+    def noting(self, sentences, compute, batch_tokens=None, context=None):
         taken.extend(context)
-        return over(self, sentences, analyse, batch_tokens)
+        return map_batches(self, sentences, compute, batch_tokens)
 
-    monkeypatch.setattr(Parser, "over", noting)
+    monkeypatch.setattr(Parser, "map_batches", noting)
     calibrate(parser, tiny, context=iter([np.array([len(sentence)]) for sentence in tiny]))
     assert [int(each[0]) for each in taken] == [len(sentence) for sentence in short]
 
 
-def test_an_old_model_and_a_calibrated_one(tiny, tmp_path):
-    parser = make(tiny)
-    write_description(tmp_path, parser.config, parser.vocabulary)
-    text = (tmp_path / CONFIG).read_text("utf-8")
-    old = text[: text.index("\n[calibration]")]
-    (tmp_path / CONFIG).write_text(old, "utf-8")
-    assert read_config(tmp_path)[0].calibration == Calibration()
-    write_calibration(tmp_path, WARM)
-    config, tables = read_config(tmp_path)
-    assert config == replace(parser.config, calibration=WARM)
+@pytest.fixture
+def model(tiny, tmp_path):
+    """A model that is not calibrated, and its config.toml without that section."""
+    directory = save(make(tiny), tmp_path)
+    old, _, _ = (directory / CONFIG).read_text("utf-8").partition("\n[calibration]")
+    return directory, old
+
+
+def test_an_old_model_and_a_calibrated_one(tiny, model):
+    directory, old = model
+    (directory / CONFIG).write_text(old, "utf-8")
+    assert read_config(directory)[0].calibration == Calibration()
+    write_calibration(directory, WARM)
+    config, tables = read_config(directory)
+    assert config == calibrated(make(tiny)).config
     del tables["calibration"]
     assert tables == tomllib.loads(old)
-    write_calibration(tmp_path, Calibration())
-    assert (tmp_path / CONFIG).read_text("utf-8").count("[calibration]") == 1
+    write_calibration(directory, Calibration())
+    assert (directory / CONFIG).read_text("utf-8").count("[calibration]") == 1
 
 
 @pytest.mark.parametrize("value", ["0", "-1.0", "inf", "nan", '"hot"'])
-def test_temperatures_that_are_none(tiny, tmp_path, value):
-    parser = make(tiny)
-    write_description(tmp_path, parser.config, parser.vocabulary)
-    text = (tmp_path / CONFIG).read_text("utf-8")
-    head, _, _ = text.partition("\n[calibration]")
-    (tmp_path / CONFIG).write_text(f"{head}\n[calibration]\nlabel = {value}\n", "utf-8")
+def test_temperatures_that_are_none(model, value):
+    directory, old = model
+    (directory / CONFIG).write_text(f"{old}\n[calibration]\nlabel = {value}\n", "utf-8")
     with pytest.raises(ModelError, match=r"calibration\.label"):
-        read_config(tmp_path)
+        read_config(directory)
 
 
 def test_a_run_does_not_depend_on_it(tiny):
     recipe = make_recipe()
-    assert fingerprint(recipe, tiny, tiny) == fingerprint(
-        replace(recipe, calibration=WARM), tiny, tiny
-    )
+    other_recipe = replace(recipe, parser=replace(recipe.parser, calibration=WARM))
+    assert fingerprint(recipe, tiny, tiny) == fingerprint(other_recipe, tiny, tiny)
     assert "calibration" not in repr(recipe)  # runs of before there was one are found again
 
 
 def test_a_recipe_cannot_have_one(tmp_path):
-    with pytest.raises(ConfigError, match="cannot be set"):
-        make_recipe("bilstm", None, ["calibration.arc=2"])
-    with pytest.raises(ConfigError, match=r"calibration\.heads"):
-        make_recipe("bilstm", None, ["calibration.heads=2"])
+    for key in ("arc", "heads"):
+        with pytest.raises(ConfigError, match=r"^calibration .* cannot be set$"):
+            make_recipe("bilstm", None, [f"calibration.{key}=2"])
     file = tmp_path / CONFIG  # that of a model is fine: it is of other weights
     file.write_text("format_version = 1\n[calibration]\narc = 3.0\n")
     assert make_recipe("bilstm", str(file)) == make_recipe("bilstm")
-    assert from_dict(ParserConfig, {"calibration": asdict(WARM)}).calibration == WARM
+    assert parser_config({"calibration": asdict(WARM)}).calibration == WARM
 
 
 def train(directory, *arguments):
@@ -201,7 +201,7 @@ def test_every_seed_has_its_own_and_a_tagger_none(tmp_path, capfd):
     assert one.calibration != two.calibration
     assert best.calibration in (one.calibration, two.calibration)
     assert capfd.readouterr().err.count("calibrated on dev") == 2
-    settings = ["--set", "scorer.tree=false", "--set", "training.select=tags"]
+    settings = ["--set", "scorer.tree=false"]
     assert train(tmp_path / "tagger", *settings) == 0
     assert "calibrated" not in capfd.readouterr().err
     assert "alibrated" not in (tmp_path / "tagger" / "README.md").read_text("utf-8")

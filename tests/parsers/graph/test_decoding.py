@@ -1,7 +1,6 @@
-"""Best heads on a device against the decoder of the host, and batches that are pending against
-those that are not; the same tensors are computed here as on a GPU."""
+"""Trees of a batch's scores: as the decoder of the host makes them, and without a question to a
+device; the same tensors are computed here as on a GPU."""
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,14 +8,26 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from depkit.parsers.config import Calibration, Inputs
-from depkit.parsers.graph.decoding import Decoding, are_crossing, are_trees, best_heads, launch
-from depkit.parsers.graph.ensemble import combine
-from depkit.parsers.graph.probabilities import chosen_probabilities, head_marginals
-from depkit.parsers.inputs.batches import encode, make_batch
+from depkit.parsers.config import Inputs
+from depkit.parsers.device import Arriving
+from depkit.parsers.ensembles import combine
+from depkit.parsers.families import family_of
+from depkit.parsers.graph import decoding as module
+from depkit.parsers.graph import parser as graph_parser
+from depkit.parsers.graph.decoding import (
+    Decoding,
+    are_crossing,
+    are_trees,
+    best_heads,
+    decode_heads,
+    mask_root_label,
+)
+from depkit.parsers.tagger import parser as tagger_parser
 from depkit.trees.decode import ALGORITHMS, decode
 from depkit.trees.shape import crossing, is_tree
 from tests.parsers.graph.test_ensemble import other
+from tests.parsers.graph.test_probabilities import calibrated
+from tests.parsers.test_base import one_batch
 
 # what a GPU would have to be waited for to answer
 ASKING = {
@@ -35,20 +46,15 @@ def assignments(padding):
 
 
 @pytest.mark.parametrize("padding", [0, 3])
-@pytest.mark.parametrize("single_root", [True, False])
-def test_all_small_assignments_are_trees_or_not(single_root, padding):
+@pytest.mark.parametrize(
+    ("of_batch", "of_one", "arguments"),
+    [(are_trees, is_tree, [True]), (are_trees, is_tree, [False]), (are_crossing, crossing, [])],
+)
+def test_all_small_assignments(of_batch, of_one, arguments, padding):
     heads, lengths = assignments(padding)
-    found = are_trees(heads, lengths, single_root)
     rows = zip(heads.numpy().astype(np.int32), lengths.tolist(), strict=True)
-    assert found.tolist() == [is_tree(row[1:length], single_root) for row, length in rows]
-
-
-@pytest.mark.parametrize("padding", [0, 3])
-def test_all_small_assignments_cross_or_not(padding):
-    heads, lengths = assignments(padding)
-    found = are_crossing(heads, lengths)
-    rows = zip(heads.numpy().astype(np.int32), lengths.tolist(), strict=True)
-    assert found.tolist() == [crossing(row[1:length]) for row, length in rows]
+    expected = [of_one(row[1:length], *arguments) for row, length in rows]
+    assert of_batch(heads, lengths, *arguments).tolist() == expected
 
 
 @pytest.mark.parametrize("words", [*range(1, 10), 15, 16, 17, 31, 32, 33, 100])
@@ -81,82 +87,55 @@ def draw(kind, seed, words, length):
 @pytest.mark.parametrize("kind", ["normal", "tied", "tree-like", "forbidden"])
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_settled_sentences_are_as_decoded(algorithm, single_root, kind):
+def test_heads_are_as_decoded(algorithm, single_root, kind):
     words = np.random.default_rng(1).integers(0, 8, 400)
     scores = draw(kind, 2, words, 10)
     expected = decode(scores, words, algorithm, single_root)
-    heads, settled = best_heads(
-        torch.from_numpy(scores), torch.from_numpy(words + 1), algorithm, single_root
+    tensor = torch.from_numpy(scores)
+    heads, are_decoded = (
+        each.numpy()
+        for each in best_heads(tensor, torch.from_numpy(words + 1), algorithm, single_root)
     )
-    heads, settled = heads.numpy(), settled.numpy()
-    assert (heads[settled] == expected[settled]).all()
+    assert (heads[are_decoded] == expected[are_decoded]).all()
     best = decode(scores, words, "argmax")
     assert (heads == best).all()
     # no sentence goes to the host whose best heads are what it would give
-    assert (settled == (best == expected).all(1)).all() or kind == "tied"
-    assert algorithm == "argmax" or 80 < settled.sum() < 350
+    assert (are_decoded == (best == expected).all(1)).all() or kind == "tied"
+    assert algorithm == "argmax" or 80 < are_decoded.sum() < 350
+    found = decode_heads(tensor, words, Decoding(algorithm, single_root))
+    assert found.dtype == np.int32
+    logs = tensor.log_softmax(-1).numpy()  # trees whose scores are equal need not stay equal
+    assert (found == decode(logs, words, algorithm, single_root)).all()
+    assert (found == expected).all() or kind == "tied"
 
 
-@pytest.mark.parametrize("bad", [float("nan"), INF])
-def test_what_is_no_score_settles_nothing(bad):
+@pytest.mark.parametrize("bad", [float("nan"), INF, -INF])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_what_is_no_score_is_told_with_its_sentence(algorithm, bad):
     words = np.array([3, 3, 3, 2])
-    scores = draw("normal", 3, words, 4)
-    scores[1, 2, 1] = bad
-    scores[2, 0, 1] = scores[3, 3, 1] = bad  # w0 has no head, nor has padding
-    _, settled = best_heads(torch.from_numpy(scores), torch.from_numpy(words + 1), "argmax")
-    assert settled.tolist() == [True, False, True, True]
-    scores = draw("normal", 3, words, 4)
-    scores[0, 3] = -INF
-    _, settled = best_heads(torch.from_numpy(scores), torch.from_numpy(words + 1), "argmax")
-    assert settled.tolist() == [False, True, True, True]
-
-
-def prepared_batches(parser, sentences):
-    """What `launch` takes, of three batches."""
-    prepared = parser.preparer()(sentences, [])
-    for numbers in np.array_split(np.arange(len(sentences)), 3):
-        yield prepared, numbers, np.array([len(sentences[number]) for number in numbers])
+    scores = torch.from_numpy(draw("normal", 3, words, 4))
+    scores[2, 0, 1:] = scores[3, 3] = bad  # w0 has no head, nor has padding
+    decoding = Decoding(algorithm, False)
+    expected = decode(draw("normal", 3, words, 4), words, algorithm, False)
+    assert (decode_heads(scores, words, decoding) == expected).all()
+    scores[1, 2] = bad
+    _, are_decoded = best_heads(scores, torch.from_numpy(words + 1), "argmax")
+    assert are_decoded.tolist() == [True, False, True, True]
+    with pytest.raises(ValueError, match="sentence 1: "):
+        decode_heads(scores, words, decoding)
 
 
 @pytest.fixture(scope="module")
 def parsers(tiny):
-    """A parser, one without a rule for the root's relation, and an ensemble of two."""
+    """A parser, one without a rule for the root's relation, and an ensemble of two; the best heads
+    of some sentences are trees, and those of others not."""
     one = other(tiny, 1)
     free = other(tiny, 2, root_label="", encoder="selfatt")
     two = combine([one, other(tiny, 3, inputs=Inputs(word=5))])
-    warm = Calibration(arc=2.5, label=0.4, marginal=1.7)
-    return [replace(each, config=replace(each.config, calibration=warm)) for each in
-            (one, free, two)]  # fmt: skip
-
-
-@torch.inference_mode()
-def analysed(parser, prepared, numbers, words, decoding):
-    """What a pending batch is to come to, one step after the other."""
-    if decoding is None:
-        columns = parser.tag_scores_of(prepared, numbers)
-        return {name: column.argmax(-1).numpy() for name, column in columns.items()}
-    scores = parser.scores_of(prepared, numbers)
-    heads = parser.decoded(scores.arc, words, decoding)
-    at_heads = torch.as_tensor(heads, dtype=torch.int64)
-    label = parser.barred(scores.label_at(at_heads), at_heads)
-    columns = scores.columns | {"deprel": label}
-    found = {name: column.argmax(-1).numpy() for name, column in columns.items()}
-    warm = parser.config.calibration
-    if decoding.probabilities:
-        found["label"] = chosen_probabilities(label, label.argmax(-1), warm.label).numpy()
-    if decoding.probabilities == "local":
-        found["arc"] = chosen_probabilities(scores.arc, at_heads, warm.arc).numpy()
-    if decoding.probabilities == "marginal":
-        single = decoding.single_root
-        found["arc"] = head_marginals(scores.arc, heads, words, single, warm.marginal)
-    return found | {"head": heads}
-
-
-def assert_same(found, expected):
-    assert found.keys() == expected.keys()
-    for name, array in expected.items():
-        assert found[name].dtype == array.dtype
-        assert (found[name] == array).all(), name
+    lengths = torch.tensor([len(sentence) + 1 for sentence in tiny])
+    logs = [each.score(one_batch(each, tiny)).arc.log_softmax(-1) for each in (one, free, two)]
+    assert {*torch.cat([best_heads(each, lengths)[1] for each in logs]).tolist()} == {True, False}
+    return [calibrated(each) for each in (one, free, two)]
 
 
 DECODINGS = [
@@ -167,47 +146,45 @@ DECODINGS = [
 ]
 
 
+def analysed(parser, batch, sentences, decoding):
+    """The sentences of a batch with all that is predicted, but for trees where decoding is None."""
+    if decoding is None:
+        return parser.tag_batch(batch, sentences, "predict")
+    return parser.parse_batch(batch, sentences, "predict", decoding)
+
+
 @pytest.mark.parametrize("decoding", DECODINGS, ids=str)
-def test_pending_batches_come_to_the_same(tiny, parsers, decoding):
+def test_a_batch_is_analysed_as_step_by_step_on_the_host(tiny, parsers, decoding):
     for parser in parsers:
-        batches = list(prepared_batches(parser, tiny))
-        expected = [analysed(parser, *batch, decoding) for batch in batches]
-        # all at once; and one behind the other, in three steps
-        pending = [launch(parser, *batch, decoding) for batch in batches]
-        for each, results in reversed(list(zip(pending, expected, strict=True))):
-            assert_same(each.finish(), results)
-            assert_same(each.finish(), results)
-        one, two, three = (launch(parser, *batch, decoding) for batch in batches)
-        two.settle()
-        one.settle()
-        for each, results in zip((one, two, three), expected, strict=True):
-            assert_same(each.finish(), results)
-
-
-def test_the_parsers_have_trees_to_look_for_and_others(tiny, parsers):
-    settled = []
-    for parser in parsers:
-        prepared, numbers, words = next(prepared_batches(parser, tiny))
+        batch, columns = one_batch(parser, tiny), parser.vocabulary.columns
         with torch.inference_mode():
-            logs = parser.scores_of(prepared, numbers).arc.log_softmax(-1)
-        settled += best_heads(logs, torch.from_numpy(words + 1))[1].tolist()
-    assert {*settled} == {True, False}
+            scores = parser.score(batch)
+        values = dict(scores.columns)
+        if decoding:
+            logs = scores.arc.log_softmax(-1).numpy()
+            heads = decode(logs, list(map(len, tiny)), decoding.algorithm, decoding.single_root)
+            at = torch.as_tensor(heads, dtype=torch.int64)
+            root = columns["deprel"].numbers.get(parser.config.decoder.root_label)
+            with torch.inference_mode():
+                values["deprel"] = mask_root_label(scores.label_at(at), at, root)
+        best = {name: each.argmax(-1).tolist() for name, each in values.items()}
+        for row, (plain, sentence) in enumerate(
+            zip(tiny, analysed(parser, batch, tiny, decoding), strict=True)
+        ):
+            words = slice(1, len(plain) + 1)
+            assert sentence.head == (heads[row, words].tolist() if decoding else plain.head)
+            assert decoding or sentence.deprel == plain.deprel
+            for name, numbers in best.items():
+                expected = [columns[name].symbols[i] for i in numbers[row][words]]
+                assert getattr(sentence, name) == expected
 
 
-def test_errors_name_the_sentence_of_the_batch(tiny, monkeypatch):
-    parser = other(tiny, 1)
-    batch = next(prepared_batches(parser, tiny))
-    scores_of = parser.scores_of
-    number = len(batch[1]) - 1
-
-    def broken(prepared, numbers):
-        scores = scores_of(prepared, numbers)
-        scores.arc[number, 1] = float("nan")
-        return scores
-
-    monkeypatch.setattr(parser, "scores_of", broken)
-    with pytest.raises(ValueError, match=f"sentence {number}: an arc score is NaN"):
-        launch(parser, *batch, Decoding("mst", True)).finish()
+def test_root_labels_by_hand():
+    label = torch.tensor([[[1.0, 2.0, 3.0]] * 3])
+    heads = torch.tensor([[0, 0, 1]])
+    assert mask_root_label(label, heads, None) is label
+    at_root, elsewhere = [-INF, 2.0, -INF], [1.0, -INF, 3.0]
+    assert mask_root_label(label, heads, 1).tolist() == [[at_root, at_root, elsewhere]]
 
 
 class Listening(TorchDispatchMode):
@@ -240,12 +217,48 @@ def test_listening_hears():
 
 
 @pytest.mark.parametrize("decoding", DECODINGS, ids=str)
-def test_nothing_is_asked_of_a_device(tiny, parsers, decoding):
+def test_nothing_is_asked_of_a_device(tiny, parsers, decoding, monkeypatch):
+    fetched = []
+
+    def fetch(tensors):
+        fetched.extend(each.data_ptr() for each in tensors.values())
+        return Arriving(tensors, None)
+
+    def copied(tensor):
+        assert tensor.data_ptr() in fetched  # else it is waited for, behind other batches
+        return tensor
+
+    for each in (module, graph_parser, tagger_parser):
+        monkeypatch.setattr(each, "fetch", fetch)
+    monkeypatch.setattr(torch.Tensor, "cpu", copied)
     for parser in parsers:
-        batch = next(prepared_batches(parser, tiny))
+        batch = one_batch(parser, tiny)
         with Listening() as listening:
-            launch(parser, *batch, decoding).finish()
+            analysed(parser, batch, tiny, decoding)
         assert listening.asked == []
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_scores_are_not_looked_at_before_they_are_fetched(algorithm, single_root, monkeypatch):
+    """Tensors of the device "meta" have no values: to ask for one raises an error."""
+    words = np.array([5, 0, 3])
+    scores = torch.from_numpy(draw("normal", 4, words, 7))
+    copied = []
+
+    def fetch(tensors):
+        assert {each.device.type for each in tensors.values()} == {"meta"}
+        copied.extend(tensors)
+        logs, lengths = scores.log_softmax(-1), torch.from_numpy(words + 1)
+        best, are_decoded = best_heads(logs, lengths, algorithm, single_root)
+        return real({"heads": best.int(), "are_decoded": are_decoded, "logs": logs})
+
+    real = module.fetch
+    decoding = Decoding(algorithm, single_root)
+    expected = decode_heads(scores, words, decoding)
+    monkeypatch.setattr(module, "fetch", fetch)
+    assert (decode_heads(scores.to("meta"), words, decoding) == expected).all()
+    assert copied == ["heads", "are_decoded", "logs"]  # all that may be wanted, at once
 
 
 @pytest.mark.parametrize("encoder", ["bilstm", "selfatt", "factored"])
@@ -254,10 +267,11 @@ def test_nor_in_an_update_of_training(tiny, encoder):
     parser = other(tiny, 1, encoder=encoder, inputs=inputs)
     network = parser.network.train()
     optimizer = torch.optim.Adam(network.parameters(), fused=True)
-    data = encode(tiny, parser.vocabulary, parser.config, parser.device)
-    network.inputs.counts = torch.bincount(data.word, minlength=len(parser.vocabulary.words))
+    family = family_of(parser.config)
+    data = family.examples(tiny, parser.vocabulary, parser.config, parser.device)
+    network.start_epoch(data)
     with Listening() as listening:
-        network.loss(make_batch(data, np.arange(5))).backward()
+        network(data.batch(np.arange(5))).backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0)
         optimizer.step()
     assert listening.asked == []

@@ -4,22 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from depkit.corpus.sentence import new_sentence
-from depkit.parsers.config import Encoder, Inputs, ParserConfig, Scorer
-from depkit.parsers.graph.network import BiaffineNetwork
-from depkit.parsers.inputs.batches import encode, make_batch
-from depkit.parsers.inputs.vocabulary import build_vocabulary
+from depkit.parsers.config import BiaffineConfig, BiLSTM, Inputs, Scorer, SelfAttention
+from depkit.parsers.families import family_of
+from tests.parsers.test_base import CPU, build, tree
 
 ENCODERS = {
-    "bilstm": Encoder(kind="bilstm", layers=2, size=8),
-    "selfatt": Encoder(kind="selfatt", layers=2, size=12, heads=2, head_size=5, feedforward=16),
+    "bilstm": BiLSTM(layers=2, size=8),
+    "selfatt": SelfAttention(layers=2, size=12, heads=2, head_size=5, feedforward=16),
 }
 INPUTS = [Inputs(word=6), Inputs(word=6, tag=4), Inputs(word=0, char=6), Inputs(6, tag=4, char=5)]
-
-
-def tree(words, heads, upos, deprels):
-    columns = {"head": [str(h) for h in heads], "upos": upos.split(), "deprel": deprels.split()}
-    return new_sentence(words.split(), columns)
 
 
 SENTENCES = [
@@ -29,52 +22,45 @@ SENTENCES = [
 ]
 
 
-def make(encoder, inputs, predict=("upos",)):
-    torch.manual_seed(0)
-    config = ParserConfig(inputs, encoder, Scorer(arc=7, label=5, predict=list(predict)))
-    vocabulary = build_vocabulary(SENTENCES, config)
-    network = BiaffineNetwork(config, vocabulary).eval()
+def make(encoder, inputs, sentences=SENTENCES):
+    config = BiaffineConfig(inputs, encoder, Scorer(arc=7, label=5, predict=["upos"]))
+    parser = build(config, sentences)
+    network, vocabulary = parser.network, parser.vocabulary
     torch.nn.init.normal_(network.arc.weight)  # they start at zero, where anything is right
     torch.nn.init.normal_(network.label.weight)
-    data = encode(SENTENCES, vocabulary, config, torch.device("cpu"))
-    return network, vocabulary, data
+    return network, vocabulary, family_of(config).examples(sentences, vocabulary, config, CPU)
 
 
 @pytest.mark.parametrize("inputs", INPUTS)
 @pytest.mark.parametrize("kind", ENCODERS)
 def test_a_sentence_scores_the_same_alone_and_in_a_batch(kind, inputs):
     network, _, data = make(ENCODERS[kind], inputs)
-    together = network.score(make_batch(data, np.array([0, 1, 2])))
+    together = network.score(data.batch(np.array([0, 1, 2])))
+    heads = torch.zeros(together.arc.shape[:2], dtype=torch.int64)
+    labels = together.label_at(heads)
     for row, size in enumerate(data.sizes.tolist()):
-        alone = network.score(make_batch(data, np.array([row])))
-        torch.testing.assert_close(
-            together.arc[row, :size, :size], alone.arc[0, :size, :size], atol=1e-5, rtol=1e-4
-        )
-        heads = torch.zeros(3, together.arc.shape[1], dtype=torch.int64)
-        torch.testing.assert_close(
-            together.label_at(heads)[row, :size],
-            alone.label_at(heads[:1, : alone.arc.shape[1]])[0, :size],
-            atol=1e-5,
-            rtol=1e-4,
-        )
+        alone = network.score(data.batch(np.array([row])))
+        of_alone = alone.label_at(heads[:1, : alone.arc.shape[1]])
+        pairs = [(together.arc[row, :size, :size], alone.arc[0, :size, :size])]
+        for found, expected in [*pairs, (labels[row, :size], of_alone[0, :size])]:
+            torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
 
 
 def test_no_arc_to_itself_or_to_padding():
     network, _, data = make(ENCODERS["bilstm"], INPUTS[0])
-    arc = network.score(make_batch(data, np.array([0, 1]))).arc
-    for row, size in enumerate((4, 3)):
-        for dependent in range(size):
-            for head in range(arc.shape[2]):
-                barred = head == dependent or head >= size
-                assert (arc[row, dependent, head] == float("-inf")) == barred
+    arc = network.score(data.batch(np.array([0, 1]))).arc
+    place = torch.arange(4)
+    for scores, size in zip(arc, (4, 3), strict=True):
+        barred = (place[:, None] == place) | (place >= size)
+        assert torch.equal(scores[:size].isneginf(), barred[:size])
 
 
 @pytest.mark.parametrize("kind", ENCODERS)
 def test_loss_is_the_sum_of_its_means(kind):
     network, vocabulary, data = make(ENCODERS[kind], INPUTS[0])
-    batch = make_batch(data, np.array([0, 1, 2]))
+    batch = data.batch(np.array([0, 1, 2]))
     scores = network.score(batch)
-    labels = scores.label_at(batch.head.clamp(min=0))
+    labels = scores.label_at(batch.targets["head"].clamp(min=0))
     arc = label = tag = 0.0
     for row, sentence in enumerate(SENTENCES):
         for word, head in enumerate(sentence.head, start=1):
@@ -84,26 +70,16 @@ def test_loss_is_the_sum_of_its_means(kind):
             label -= labels[row, word].log_softmax(0)[relation]
             upos = vocabulary.columns["upos"].numbers[sentence.upos[word - 1]]
             tag -= scores.columns["upos"][row, word].log_softmax(0)[upos]
-    torch.testing.assert_close(network.loss(batch), (arc + label + tag) / 6)
+    torch.testing.assert_close(network(batch), (arc + label + tag) / 6)
 
 
 @pytest.mark.parametrize("kind", ENCODERS)
-def test_every_weight_learns(kind):
-    network, _, data = make(ENCODERS[kind], INPUTS[3])
-    network.train()
-    network.loss(make_batch(data, np.array([0, 1, 2]))).backward()
+def test_every_weight_learns_and_broken_trees_break_nothing(kind):
+    broken = tree("a b", [1, 0], "X X", "x root")
+    network, _, data = make(ENCODERS[kind], INPUTS[3], [*SENTENCES, broken])
+    loss = network.train()(data.batch(np.arange(4)))
+    loss.backward()
+    assert loss.isfinite()
     for name, weight in network.named_parameters():
         assert weight.grad is not None and weight.grad.isfinite().all(), name
         assert weight.grad.any(), name
-
-
-def test_a_broken_tree_does_not_break_the_loss():
-    sentences = [tree("a b", [1, 0], "X X", "x root"), tree("c", [-1 + 1], "X", "root")]
-    config = ParserConfig(INPUTS[0], ENCODERS["bilstm"], Scorer(arc=7, label=5, predict=[]))
-    vocabulary = build_vocabulary(sentences, config)
-    network = BiaffineNetwork(config, vocabulary)
-    data = encode(sentences, vocabulary, config, torch.device("cpu"))
-    loss = network.loss(make_batch(data, np.array([0, 1])))
-    loss.backward()
-    assert loss.isfinite()
-    assert all(w.grad is None or w.grad.isfinite().all() for w in network.parameters())

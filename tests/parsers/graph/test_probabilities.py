@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from depkit.cli.main import run
 from depkit.corpus.errors import FormatError
@@ -14,13 +13,11 @@ from depkit.corpus.formats import CONLLX
 from depkit.corpus.probabilities import ARC, LABEL
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import Calibration
+from depkit.parsers.ensembles import combine
 from depkit.parsers.graph import probabilities
-from depkit.parsers.graph.ensemble import combine
-from depkit.parsers.graph.probabilities import chosen_probabilities, head_marginals
-from depkit.parsers.model_directory import write_description, write_weights
 from tests.conftest import TINY
 from tests.parsers.graph.test_ensemble import other
-from tests.parsers.test_base import make
+from tests.parsers.test_base import make, one_batch, save, texts
 from tests.trees.test_marginals import marginals
 
 WARM = Calibration(arc=2.5, label=0.4, marginal=1.7)
@@ -38,37 +35,20 @@ def written(sentence):
 
 def scores_of(parser, sentence):
     """Arc scores of one sentence, and label scores at its heads."""
-    scores = parser.scores_of(parser.preparer()([sentence], []), np.array([0]))
-    heads = torch.zeros(scores.arc.shape[:2], dtype=torch.int64)
-    heads[0, 1 : len(sentence) + 1] = torch.tensor(sentence.head)
-    label = parser.barred(scores.label_at(heads), heads)
+    scores = parser.score(one_batch(parser, [sentence]))
+    heads = np.zeros(scores.arc.shape[:2], np.int32)
+    heads[0, 1 : len(sentence) + 1] = sentence.head
+    _, label = parser.label_scores(scores, heads)
     size = len(sentence) + 1
     return scores.arc[0, :size, :size].double().detach(), label[0, :size].double().detach()
 
 
-def test_chosen_by_hand():
-    scores = torch.tensor([[[0.0, np.log(2.0), -np.inf], [5.0, 5.0, 5.0]]], dtype=torch.float32)
-    found = chosen_probabilities(scores, torch.tensor([[1, 2]]), 1.0)
-    torch.testing.assert_close(found, torch.tensor([[2 / 3, 1 / 3]]))
-    # divided by 1/2, a ratio of 2 is one of 4
-    found = chosen_probabilities(scores, torch.tensor([[1, 0]]), 0.5)
-    torch.testing.assert_close(found, torch.tensor([[4 / 5, 1 / 3]]))
-    found = [chosen_probabilities(scores, torch.full((1, 2), i), 3.0) for i in range(3)]
-    torch.testing.assert_close(sum(found), torch.ones(1, 2))
-
-
-@pytest.mark.parametrize("root", ["single", "multi"])
-def test_marginals_by_hand(root):
-    # two words; trees 1 <- 0 <- 2 (multi), 0 -> 1 -> 2, 0 -> 2 -> 1
-    scores = np.full((1, 4, 4), -np.inf)  # with a word of padding
-    scores[0, 1, 0], scores[0, 2, 0], scores[0, 1, 2], scores[0, 2, 1] = np.log([2, 3, 5, 7])
-    trees = {(0, 1): 2 * 7, (2, 0): 5 * 3} | ({(0, 0): 2 * 3} if root == "multi" else {})
-    heads = np.array([[0, 2, 0, 0]])
-    found = head_marginals(torch.tensor(scores), heads, np.array([2]), root == "single", 1.0)
-    total = sum(trees.values())
-    of_one = sum(weight for tree, weight in trees.items() if tree[0] == 2) / total
-    of_two = sum(weight for tree, weight in trees.items() if tree[1] == 0) / total
-    np.testing.assert_allclose(found[0, 1:3], [of_one, of_two])
+def without_misc(sentence):
+    """Its lines, those of words without their last column."""
+    rows = set(sentence.rows)
+    return [
+        line.rsplit("\t", 1)[0] if row in rows else line for row, line in enumerate(sentence.lines)
+    ]
 
 
 @pytest.mark.parametrize("many", [False, True], ids=["parser", "ensemble"])
@@ -82,7 +62,7 @@ def test_what_is_written(tiny, root, many):
     plain = list(parser.parse(tiny))
     for kind in ("local", "marginal"):
         for before, sentence in zip(plain, parser.parse(tiny, probabilities=kind), strict=True):
-            assert (sentence.head, sentence.deprel) == (before.head, before.deprel)
+            assert without_misc(sentence) == without_misc(before)
             arc, label = scores_of(parser, sentence)
             if kind == "local":
                 of_arc = (arc / WARM.arc).softmax(-1).numpy()
@@ -101,23 +81,11 @@ def test_what_is_written(tiny, root, many):
                 assert written(sentence)[at_root, 1] == 1  # no other label can be there
 
 
-def test_nothing_but_misc_changes(tiny):
-    parser = make(tiny)
-    for with_them, without in zip(
-        parser.parse(tiny, probabilities="local"), parser.parse(tiny), strict=True
-    ):
-        for row, (line, plain) in enumerate(zip(with_them.lines, without.lines, strict=True)):
-            if row in set(with_them.rows):
-                line, plain = (each.rsplit("\t", 1)[0] for each in (line, plain))
-            assert line == plain
-
-
 def test_windows_batches_and_threads_change_nothing(tiny):
     parser = other(tiny, 1)
-    expected = [str(sentence) for sentence in parser.parse(tiny, probabilities="marginal")]
     side_by_side = replace(parser, threads=2)
     found = side_by_side.parse(tiny, batch_tokens=40, probabilities="marginal")
-    assert [str(sentence) for sentence in found] == expected
+    assert texts(found) == texts(parser.parse(tiny, probabilities="marginal"))
 
 
 def test_an_ensemble_has_a_calibration_of_its_own(tiny):
@@ -142,11 +110,7 @@ def test_what_cannot_be_had(tiny, monkeypatch):
 
 @pytest.fixture(scope="module")
 def model(tiny, tmp_path_factory):
-    directory = tmp_path_factory.mktemp("model")
-    parser = calibrated(other(tiny, 1))
-    write_description(directory, parser.config, parser.vocabulary)
-    write_weights(directory, parser.network)
-    return str(directory)
+    return str(save(calibrated(other(tiny, 1)), tmp_path_factory.mktemp("model")))
 
 
 @pytest.fixture

@@ -58,13 +58,6 @@ def test_the_fit_is_the_best_of_a_fine_grid(seed, sharpness):
     assert found == pytest.approx(GRID[np.argmin(losses)], rel=0.01)
 
 
-def test_log_probabilities():
-    scores, meant = some_choices(np.random.default_rng(0))
-    expected = [softmax(r, 1.7)[np.arange(len(m)), m] for r, m in zip(scores, meant, strict=True)]
-    found = np.exp(Choices(scores, meant).log_probability(1.7))
-    np.testing.assert_allclose(found, np.concatenate(expected))
-
-
 def test_a_minimum_at_a_bound():
     assert minimum(lambda temperature: temperature) == pytest.approx(BOUNDS[0], rel=0.01)
     assert minimum(lambda temperature: -temperature) == pytest.approx(BOUNDS[1], rel=0.01)

@@ -1,31 +1,29 @@
 """Batches hold every sentence once, in few shapes, and say what the sentences say."""
 
 import numpy as np
-import torch
 
 from depkit.corpus.sentence import new_sentence
-from depkit.parsers.config import Inputs, ParserConfig
-from depkit.parsers.inputs.batches import (
-    IGNORED,
-    encode,
-    length_batches,
-    make_batch,
-    rounded_length,
-)
-from depkit.parsers.inputs.vocabulary import LONGEST_WORD, ROOT, UNKNOWN, build_vocabulary
+from depkit.parsers.config import BiaffineConfig, Inputs
+from depkit.parsers.families import family_of
+from depkit.parsers.inputs.batches import IGNORED, length_batches, rounded_length
+from depkit.parsers.inputs.vocabulary import LONGEST_WORD, ROOT, UNKNOWN
+from tests.parsers.test_base import CPU, tree
 
-CONFIG = ParserConfig(inputs=Inputs(tag=4, tag_column="upos", char=4, word_min_count=2))
-
-
-def tree(words: str, heads: list[int], upos: str, deprels: str):
-    columns = {"head": [str(h) for h in heads], "upos": upos.split(), "deprel": deprels.split()}
-    return new_sentence(words.split(), columns)
+CONFIG = BiaffineConfig(Inputs(tag=4, tag_column="upos", char=4, word_min_count=2))
 
 
 SENTENCES = [
     tree("The dog barks", [2, 3, 0], "DET NOUN VERB", "det nsubj root"),
     tree("the DOG", [2, 0], "DET NOUN", "det root"),
 ]
+
+
+def batch_of(sentences, numbers):
+    """The sentences' vocabulary, and a batch of some of them."""
+    family = family_of(CONFIG)
+    vocabulary = family.vocabulary(sentences, CONFIG)
+    data = family.examples(sentences, vocabulary, CONFIG, CPU)
+    return vocabulary, data.batch(np.array(numbers))
 
 
 def shapes_of(sizes, batches):
@@ -101,14 +99,12 @@ def test_rounding_pads_by_less_than_an_eighth():
 
 
 def test_a_batch_says_what_the_sentences_say():
-    vocabulary = build_vocabulary(SENTENCES, CONFIG)
+    vocabulary, batch = batch_of(SENTENCES, [1, 0])
     assert vocabulary.words.symbols[3:] == ["dog", "the"]  # "barks" is too rare
-    data = encode(SENTENCES, vocabulary, CONFIG, torch.device("cpu"))
-    batch = make_batch(data, np.array([1, 0]))
     the, dog = vocabulary.words.get("the"), vocabulary.words.get("dog")
     assert batch.word.tolist() == [[ROOT, the, dog, 0], [ROOT, the, dog, UNKNOWN]]
     assert batch.lengths.tolist() == [3, 4]
-    assert batch.head.tolist() == [[IGNORED, 2, 0, IGNORED], [IGNORED, 2, 3, 0]]
+    assert batch.targets["head"].tolist() == [[IGNORED, 2, 0, IGNORED], [IGNORED, 2, 3, 0]]
     deprels = vocabulary.columns["deprel"].symbols
     labels = [[deprels[i] for i in row if i != IGNORED] for row in batch.targets["deprel"].tolist()]
     assert labels == [["det", "root"], ["det", "nsubj", "root"]]
@@ -119,9 +115,7 @@ def test_a_batch_says_what_the_sentences_say():
 def test_characters_of_a_batch_belong_to_its_forms():
     long_form = "x" * 20 + "y" * 50
     sentences = [*SENTENCES, new_sentence(["a", long_form, "a"])]
-    vocabulary = build_vocabulary(sentences, CONFIG)
-    data = encode(sentences, vocabulary, CONFIG, torch.device("cpu"))
-    batch = make_batch(data, np.array([0, 1, 2]))
+    vocabulary, batch = batch_of(sentences, [0, 1, 2])
     end_before = 0
     for end, width in batch.groups:
         assert (batch.form_sizes[end_before:end] <= width).all()

@@ -7,31 +7,30 @@ import pytest
 import torch
 
 from depkit.corpus.sentence import new_sentence
-from depkit.parsers.config import ConfigError, Context, Encoder, Inputs, ParserConfig, Scorer
-from depkit.parsers.config import Vectors as VectorSettings
-from depkit.parsers.graph.network import BiaffineNetwork
-from depkit.parsers.inputs.batches import encode, make_batch
+from depkit.parsers.config import BiLSTM, ConfigError, Context, Inputs, TaggerConfig, Vectors
+from depkit.parsers.families import family_of
+from depkit.parsers.inputs.batches import encode
 from depkit.parsers.inputs.form_cache import FormCache, _pieces
 from depkit.parsers.inputs.layer import part_sizes
-from depkit.parsers.inputs.vocabulary import PAD, ROOT, SPECIAL, UNKNOWN, Table, build_vocabulary
+from depkit.parsers.inputs.vocabulary import PAD, ROOT, SPECIAL, UNKNOWN, Table
+from tests.parsers.test_base import CPU
 
-CPU = torch.device("cpu")
-FILE = VectorSettings(file="vectors.txt", width=6)
+FILE = Vectors(file="vectors.txt", width=6)
 
 
 def network_of(inputs, sentences, vectors=None):
-    config = ParserConfig(inputs, Encoder(layers=1, size=8), Scorer(arc=8, label=4, predict=[]))
-    vocabulary = build_vocabulary(sentences, config)
+    config = TaggerConfig(inputs, BiLSTM(layers=1, size=8))
+    vocabulary = family_of(config).vocabulary(sentences, config)
     if vectors:
         vocabulary = replace(vocabulary, vectors=Table(SPECIAL + vectors))
     torch.manual_seed(1)
-    network = BiaffineNetwork(config, vocabulary).eval()
-    return network, encode(sentences, vocabulary, config, CPU)
+    network = family_of(config).network(config, vocabulary).eval()
+    return network, encode(sentences, vocabulary, inputs, CPU)
 
 
 def vectors_of(network, data):
     """Each sentence's input vectors, w0's first."""
-    batch = make_batch(data, np.arange(len(data)))
+    batch = data.batch(np.arange(len(data)))
     rows = network.inputs(batch).detach()
     return [row[:size] for row, size in zip(rows, data.sizes, strict=True)]
 
@@ -64,15 +63,33 @@ def test_widths_that_do_not_fit_are_told(inputs, message):
         part_sizes(inputs)
 
 
-@pytest.mark.parametrize("kind", ["lstm", "concat"])
-def test_parts_are_side_by_side_or_summed(kind, tiny):
-    inputs = Inputs(word=8, char=8, char_kind=kind, char_embedding=4, part_dropout=0.0)
-    network, data = network_of(inputs, tiny)
-    summed, _ = network_of(replace(inputs, combine="sum"), tiny)
-    summed.inputs.load_state_dict(network.inputs.state_dict())
-    for both, sum in zip(vectors_of(network, data), vectors_of(summed, data), strict=True):
-        assert both.shape[1] == 16
-        assert torch.equal(both[:, :8] + both[:, 8:], sum)
+CHARACTERS = Inputs(word=8, char=8, char_kind="lstm", char_embedding=4, part_dropout=0.0)
+
+
+@pytest.mark.parametrize(
+    ("beside", "summed"),
+    [
+        (CHARACTERS, {"combine": "sum"}),
+        (replace(CHARACTERS, char_kind="concat"), {"combine": "sum"}),
+        (Inputs(word=6, vectors=replace(FILE, combine="concat")), {"vectors": FILE}),
+    ],
+    ids=["lstm", "concat", "vectors"],
+)
+def test_parts_are_side_by_side_or_summed(beside, summed, tiny):
+    words = sorted({form for sentence in tiny for form in sentence.form})[::2]
+    words = words if beside.vectors.file else None
+    one, data = network_of(beside, tiny, words)
+    other, _ = network_of(replace(beside, **summed), tiny, words)
+    other.inputs.load_state_dict(one.inputs.state_dict())
+    for both, sum in zip(vectors_of(one, data), vectors_of(other, data), strict=True):
+        assert both.shape[1] == 2 * beside.word
+        assert torch.equal(both[:, : beside.word] + both[:, beside.word :], sum)
+
+
+@pytest.mark.parametrize("tune", [True, False])
+def test_pretrained_vectors_are_tuned_where_asked_for(tiny, tune):
+    network, _ = network_of(Inputs(word=6, vectors=replace(FILE, tune=tune)), tiny, ["the"])
+    assert network.inputs.pretrained.weight.requires_grad == tune
 
 
 def test_a_pretrained_vector_is_of_the_form_its_lower_case_or_unknown():
@@ -84,28 +101,13 @@ def test_a_pretrained_vector_is_of_the_form_its_lower_case_or_unknown():
     assert torch.equal(vectors_of(network, data)[0], table[[ROOT, 3, UNKNOWN, 4, UNKNOWN]])
 
 
-def test_pretrained_vectors_are_added_or_put_behind(tiny):
-    words = sorted({form for sentence in tiny for form in sentence.form})[::2]
-    inputs = Inputs(word=6, vectors=FILE)
-    network, data = network_of(inputs, tiny, words)
-    behind, _ = network_of(
-        replace(inputs, vectors=replace(FILE, combine="concat")), tiny, words
-    )  # fmt: skip
-    behind.inputs.load_state_dict(network.inputs.state_dict())
-    for added, both in zip(vectors_of(network, data), vectors_of(behind, data), strict=True):
-        assert torch.equal(both[:, :6] + both[:, 6:], added)
-    assert not network.inputs.pretrained.weight.requires_grad
-    tuned, _ = network_of(replace(inputs, vectors=replace(FILE, tune=True)), tiny, words)
-    assert tuned.inputs.pretrained.weight.requires_grad
-
-
 def test_rare_words_are_unknown_more_often_in_training():
     sentences = [new_sentence(["rare", *["often"] * 9], {"deprel": ["x"] * 10})] * 400
     inputs = Inputs(word=4, word_min_count=1, word_unknown=1.0, part_dropout=0.0)
     network, data = network_of(inputs, sentences)
-    counts = torch.bincount(data.word, minlength=5)
-    network.inputs.counts = counts // 400  # as if the sentence stood there once
-    batch = make_batch(data, np.arange(400))
+    network.start_epoch(data)
+    network.inputs.counts //= 400  # as if the sentence stood there once
+    batch = data.batch(np.arange(400))
     read = network.inputs._some_unknown(batch.word)
     assert torch.equal(read, batch.word)  # not in prediction
     torch.manual_seed(0)

@@ -7,19 +7,15 @@ from hypothesis import strategies as st
 from depkit.parsers.inputs.lemmas import apply_script, edit_script
 
 
-@given(st.text(max_size=12), st.text(max_size=12))
-def test_a_script_gives_back_its_lemma(form, lemma):
-    assert apply_script(form, edit_script(form, lemma)) == lemma
-
-
-@given(st.text(alphabet="aAbBßİ", max_size=6), st.text(alphabet="aAbBßİ", max_size=6))
-def test_also_where_case_changes_lengths(form, lemma):
-    assert apply_script(form, edit_script(form, lemma)) == lemma
-
-
-@given(st.text(max_size=8), st.text(max_size=8), st.text(max_size=8))
-def test_a_script_applies_to_any_form(form, lemma, other):
-    assert isinstance(apply_script(other, edit_script(form, lemma)), str)
+@pytest.mark.parametrize(
+    "words", [st.text(max_size=12), st.text(alphabet="aAbBßİ", max_size=6)], ids=["any", "cased"]
+)
+@given(st.data())
+def test_a_script_gives_back_its_lemma_and_applies_to_any_form(words, data):
+    form, lemma, other = (data.draw(words) for _ in range(3))
+    script = edit_script(form, lemma)
+    assert apply_script(form, script) == lemma
+    assert isinstance(apply_script(other, script), str)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,137 @@
+"""The family of biaffine dependency parsers."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.sentence import Sentence
+from depkit.parsers.config import BiaffineConfig, Calibration, Mean
+from depkit.parsers.family import CombinationError, Family
+from depkit.parsers.tagger.family import filled_columns
+from depkit.score.attachment import evaluate
+
+if TYPE_CHECKING:
+    from depkit.parsers.base import Parser
+    from depkit.parsers.inputs.transformer import Transformer
+    from depkit.parsers.inputs.vocabulary import Vocabulary
+    from depkit.parsers.network import ParserNetwork
+
+
+class Biaffine(Family):
+    """Arcs and labels are scored, the best tree is decoded; tags may be predicted beside it."""
+
+    name = "biaffine"
+    config = BiaffineConfig
+    metrics = ("LAS", "UAS")
+
+    def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
+        """Raises FormatError at a word without HEAD, too."""
+        for sentence in super().read(path, encoding):
+            if -1 in sentence.head:
+                word = sentence.head.index(-1)
+                message = "a word without HEAD; training and dev data need trees"
+                raise FormatError(*sentence.place(word), message)
+            yield sentence
+
+    def findings(
+        self, config: Any, train: Sequence[Sentence], dev: Sequence[Sentence]
+    ) -> list[str]:
+        """Cycles, several roots, relations of dev that are not in train."""
+        from depkit.parsers.graph.findings import tree_findings
+
+        return tree_findings(config.decoder, train, dev)
+
+    def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
+        """The rules of the root follow from the trees; columns that they lack are left out."""
+        decoder = config.decoder
+        if decoder.root == "auto":
+            single = all(sentence.head.count(0) == 1 for sentence in train)
+            decoder = replace(decoder, root="single" if single else "multi")
+        if decoder.root_label == "auto":
+            decoder = replace(decoder, root_label=root_label(train))
+        return replace(filled_columns(config, train), decoder=decoder)
+
+    def describe(self, config: Any) -> list[str]:
+        columns = ", ".join(config.scorer.predict) or "none"
+        return [
+            f"Predicts: heads, relations; columns: {columns}",
+            f"Root: {config.decoder.root}",
+        ]
+
+    def columns(self, config: Any) -> list[str]:
+        return ["deprel", *config.scorer.predict]
+
+    def symbols(self, sentence: Sentence, column: str) -> Iterable[str]:
+        from depkit.parsers.inputs.vocabulary import symbols_of
+
+        return symbols_of(sentence, column)
+
+    def targets(self, sentence: Sentence, vocabulary: "Vocabulary") -> dict[str, list[int]]:
+        """Heads beside the columns; words without a head count in no loss."""
+        from depkit.parsers.inputs.batches import IGNORED
+
+        head = [each if each >= 0 else IGNORED for each in sentence.head]
+        return {"head": head} | super().targets(sentence, vocabulary)
+
+    def network(
+        self, config: Any, vocabulary: "Vocabulary", transformer: "Transformer | None" = None
+    ) -> "ParserNetwork":
+        from depkit.parsers.graph.network import BiaffineNetwork
+
+        return BiaffineNetwork(config, vocabulary, transformer)
+
+    def parser(self, config: Any, *parts: Any) -> "Parser":
+        from depkit.parsers.graph.parser import GraphParser
+
+        return GraphParser(config, *parts)
+
+    def combine(
+        self, members: Sequence["Parser"], mean: Mean | None, calibration: Calibration
+    ) -> "Parser":
+        from depkit.parsers.graph.ensemble import GraphEnsemble
+        from depkit.parsers.tagger.ensemble import combine_members
+
+        return combine_members(GraphEnsemble, members, mean, calibration, self.columns)
+
+    def check_combination(self, configs: Sequence[Any]) -> None:
+        """Raises CombinationError for parsers with different rules of the root."""
+        rules = {(config.decoder.root, config.decoder.root_label) for config in configs}
+        if len(rules) > 1:
+            named = "; ".join(
+                sorted(f"{root} root, {label or 'any label'}" for root, label in rules)
+            )
+            raise CombinationError(f"the models were trained on trees of different kinds: {named}")
+
+    def evaluate(
+        self, config: Any, gold: Sequence[Sentence], predicted: Iterable[Sentence]
+    ) -> dict[str, float]:
+        """UAS and LAS, all words scored."""
+        scores = evaluate(gold, predicted)
+        return {"UAS": scores.UAS, "LAS": scores.LAS}
+
+    def calibrate(
+        self, parser: Any, dev: Sequence[Sentence], context: Iterable[np.ndarray] | None
+    ) -> tuple[Calibration | None, str]:
+        from depkit.parsers.graph.calibration import FEWEST, calibrate
+
+        calibration, report = calibrate(parser, dev, context)
+        if report.words < FEWEST:
+            return None, f"not calibrated: {report.words} words of dev are too few for that"
+        return calibration, (
+            f"calibrated on dev: arc T {calibration.arc:.2f}, label T {calibration.label:.2f},"
+            f" marginal T {calibration.marginal:.2f}; expected calibration error of labelled arcs"
+            f" {report.before.labelled:.1f} -> {report.after.labelled:.1f} (cross-fitted)"
+        )
+
+
+def root_label(train: Sequence[Sentence]) -> str:
+    """The relation of all children of the root and of no other word, if there is one."""
+    at_root: set[str] = set()
+    elsewhere: set[str] = set()
+    for sentence in train:
+        for head, deprel in zip(sentence.head, sentence.deprel, strict=True):
+            (elsewhere if head else at_root).add(deprel)
+    return at_root.pop() if len(at_root) == 1 and not at_root & elsewhere else ""

@@ -1,0 +1,1 @@
+"""Taggers: UPOS, XPOS, FEATS and lemmas, a classifier a column."""

@@ -1,0 +1,75 @@
+"""Classifiers of tags, features and lemmas over the encoder's vectors."""
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from depkit.nn.biaffine import MLP
+from depkit.parsers.config import TaggerConfig, TagScorer
+from depkit.parsers.inputs.batches import IGNORED, Batch
+from depkit.parsers.inputs.soft_targets import Soft, soft_cross_entropy
+from depkit.parsers.inputs.transformer import Transformer
+from depkit.parsers.inputs.vocabulary import Vocabulary
+from depkit.parsers.network import ParserNetwork
+
+
+class TagClassifiers(nn.ModuleDict):
+    """For each predicted column an MLP and a linear layer."""
+
+    def __init__(self, size: int, config: TagScorer, vocabulary: Vocabulary) -> None:
+        super().__init__(
+            {
+                name: nn.Sequential(
+                    MLP(size, config.tag_hidden, config.dropout),
+                    nn.Linear(config.tag_hidden, len(vocabulary.columns[name])),
+                )
+                for name in config.predict
+            }
+        )
+
+    def scores(self, encoded: Tensor) -> dict[str, Tensor]:
+        """[batch, length, size] -> by column [batch, length, value], in float32."""
+        return {name: classifier(encoded).float() for name, classifier in self.items()}
+
+    def losses(self, encoded: Tensor, batch: Batch) -> list[Tensor]:
+        """The mean cross-entropy of each column, with gold and with a teacher's values."""
+        return [
+            cross_entropy(classifier(encoded), batch.targets[name], soft_of(batch, name))
+            for name, classifier in self.items()
+        ]
+
+
+class TaggerNetwork(ParserNetwork):
+    """Inputs, encoder, classifiers."""
+
+    def __init__(
+        self, config: TaggerConfig, vocabulary: Vocabulary, transformer: Transformer | None = None
+    ) -> None:
+        super().__init__(config, vocabulary, transformer, config.scorer.dropout)
+        self.columns = TagClassifiers(self.size, config.scorer, vocabulary)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """The sum of the columns' losses."""
+        encoded = self.encode(batch)
+        return sum(self.columns.losses(encoded, batch), start=encoded.new_zeros(()))
+
+    def tag_scores(self, batch: Batch) -> dict[str, Tensor]:
+        """By column [batch, length, value]."""
+        return self.columns.scores(self.encode(batch))
+
+
+def soft_of(batch: Batch, name: str) -> Soft | None:
+    """A teacher's distributions over the values of a target, if the batch has them."""
+    return batch.soft.columns.get(name) if batch.soft else None
+
+
+def cross_entropy(scores: Tensor, target: Tensor, soft: Soft | None = None) -> Tensor:
+    """Mean over the targets that count; 0 if none does (a batch without trees).
+
+    scores: [batch, length, value]; target: [batch, length].
+    """
+    if soft:
+        return soft_cross_entropy(scores, target, soft, IGNORED)
+    summed = functional.cross_entropy(
+        scores.flatten(0, 1).float(), target.flatten(), ignore_index=IGNORED, reduction="sum"
+    )
+    return summed / (target != IGNORED).sum().clamp(min=1)

@@ -1,0 +1,1 @@
+"""Models over files of any number and size."""

@@ -1,0 +1,130 @@
+"""A toy family: it reads bracketed trees and predicts how deep in them each word is.
+
+It batches single words, so it has no encoder of sentences. It stands for all that a family can do
+in its own way.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from depkit.corpus.brackets import read_bracketed
+from depkit.corpus.sentence import Sentence
+from depkit.corpus.tree import Tree
+from depkit.parsers.base import Parser
+from depkit.parsers.config import ConfigError, Encoder, NoEncoder, ParserConfig
+from depkit.parsers.family import Family
+from depkit.parsers.inputs.batches import Batch, Dataset, make_batch
+from depkit.parsers.network import ParserNetwork
+from depkit.parsers.tagger.network import cross_entropy
+
+
+@dataclass(frozen=True)
+class Depth:
+    """largest: deeper words count as so deep."""
+
+    largest: int = 9
+
+
+@dataclass(frozen=True)
+class DepthConfig(ParserConfig):
+    family: Literal["depth"] = field(default="depth", kw_only=True)
+    encoder: Encoder = field(default_factory=NoEncoder)
+    depth: Depth = field(default_factory=Depth)
+
+
+class DepthNetwork(ParserNetwork):
+    def __init__(self, config, vocabulary, transformer=None):
+        super().__init__(config, vocabulary, transformer, scorer_dropout=0.0)
+        self.depth = nn.Linear(self.size, len(vocabulary.columns["depth"]))
+
+    def forward(self, batch: Batch) -> Tensor:
+        return cross_entropy(self.depth(self.encode(batch)), batch.targets["depth"])
+
+
+@dataclass(frozen=True)
+class SingleWords:
+    """Every word of some sentences on its own; positions: [words], in the dataset."""
+
+    dataset: Dataset
+    positions: np.ndarray
+
+    @property
+    def sizes(self) -> np.ndarray:
+        return np.ones_like(self.positions)
+
+    def batch(self, numbers: np.ndarray) -> Batch:
+        batch = make_batch(self.dataset, self.positions[numbers], self.sizes[numbers])
+        return replace(batch, words=len(numbers))
+
+
+@dataclass
+class DepthParser(Parser):
+    def parse(self, sentences, tags="missing", batch_tokens=None, context=None):
+        yield from self.map_batches(sentences, self.parse_batch, batch_tokens, context)
+
+    @torch.inference_mode()
+    def parse_batch(self, batch: Batch, sentences: Sequence[Sentence]) -> list[Sentence]:
+        with self.mixed():
+            best = self.network.depth(self.network.encode(batch)).argmax(-1).tolist()
+        symbols = self.vocabulary.columns["depth"].symbols
+        return [
+            sentence.with_columns(
+                {"feats": [f"Depth={symbols[n]}" for n in row[1:][: len(sentence)]]}
+            )
+            for row, sentence in zip(best, sentences, strict=True)
+        ]
+
+
+class DepthFamily(Family):
+    name = "depth"
+    config = DepthConfig
+    metrics = ("depth",)
+    noun = "depth finder"
+
+    def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
+        return read_bracketed(path, encoding)
+
+    def check(self, config: Any) -> None:
+        if config.encoder.kind != "none":
+            raise ConfigError("words are read one by one: set encoder.kind=none")
+
+    def describe(self, config: Any) -> list[str]:
+        return [f"Predicts: depths up to {config.depth.largest}"]
+
+    def columns(self, config: Any) -> list[str]:
+        return ["depth"]
+
+    def symbols(self, sentence: Sentence, column: str) -> list[str]:
+        return [str(depth) for depth in depths(sentence.constituents)]
+
+    def examples(self, sentences, *arguments: Any, **named: Any) -> SingleWords:
+        data = super().examples(sentences, *arguments, **named)
+        sizes = zip(data.starts.tolist(), data.sizes.tolist(), strict=True)
+        spans = [np.arange(start + 1, start + size) for start, size in sizes]
+        return SingleWords(data, np.concatenate(spans))
+
+    def network(self, *arguments: Any) -> DepthNetwork:
+        return DepthNetwork(*arguments)
+
+    def parser(self, config: Any, *parts: Any) -> DepthParser:
+        return DepthParser(config, *parts)
+
+    def evaluate(self, config: Any, gold, predicted: Iterable[Sentence]) -> dict[str, float]:
+        right = [
+            each.feats[i] == f"Depth={depth}"
+            for sentence, each in zip(gold, predicted, strict=True)
+            for i, depth in enumerate(depths(sentence.constituents))
+        ]
+        return {"depth": 100.0 * float(np.mean(right))}
+
+
+def depths(tree: Tree, depth: int = 0) -> list[int]:
+    """How many constituents each word is in."""
+    if not tree.children:
+        return [depth]
+    return [each for child in tree.children for each in depths(child, depth + 1)]

@@ -1,0 +1,75 @@
+"""A family that the package does not know goes through the machinery that it has for all."""
+
+import json
+
+import pytest
+from safetensors.torch import load_file
+
+import depkit
+from depkit.cli.main import run
+from depkit.parsers.families import FAMILIES
+from tests.parsers.depth_family import DepthFamily
+
+TREES = """(S (NP (DT the) (NN dog)) (VP (VBZ barks)))
+(S (NP (NN rain)) (VP (VBZ falls) (PP (IN on) (NP (DT the) (NN roof)))))
+(S (NP (NNS cats)) (VP (VBP sleep)))
+"""
+SETTINGS = [
+    "family=depth", "encoder.kind=none", "inputs.word_min_count=1", "inputs.char=0",
+    "inputs.dropout=0.0", "inputs.part_dropout=0.0", "training.schedule=constant",
+    "training.rate=0.02", "training.batch_tokens=4",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def depth_family(monkeypatch):
+    monkeypatch.setitem(FAMILIES, "depth", DepthFamily())
+
+
+@pytest.fixture
+def trees(tmp_path):
+    (tmp_path / "trees.mrg").write_text(TREES)
+    return str(tmp_path / "trees.mrg")
+
+
+def train(trees, output, *more):
+    settings = [f"--set={setting}" for setting in SETTINGS]
+    options = ["--dev", trees, "-o", str(output), "--threads=1", "--patience=99", *settings, *more]
+    return run(["train", trees, *options])
+
+
+def test_a_toy_family_trains_resumes_loads_parses_and_scores(trees, tmp_path, capfd):
+    assert train(trees, tmp_path / "whole", "--epochs=40") == 0
+    assert train(trees, tmp_path / "cut", "--epochs=3") == 0
+    assert train(trees, tmp_path / "cut", "--epochs=40", "--resume") == 0
+    one, other = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "cut"))
+    assert all(one[name].equal(other[name]) for name in one)
+    log = [json.loads(line) for line in (tmp_path / "cut/log.jsonl").read_text().splitlines()]
+    # "the" is at depth 2 and at 4; the other nine words are learned by heart
+    assert [each["epoch"] for each in log] == list(range(1, 41)) and log[-1]["depth"] == 90
+    assert "dev depth" in capfd.readouterr().err
+
+    (tmp_path / "in.txt").write_text("cats sleep\nroof\n")
+    output = tmp_path / "out.conllu"
+    parse = ["parse", "--model", str(tmp_path / "cut"), "--input=tokens", str(tmp_path / "in.txt")]
+    assert run([*parse, "-o", str(output)]) == 0
+    assert [each.feats for each in depkit.read(output)] == [["Depth=2", "Depth=2"], ["Depth=4"]]
+    assert run([*parse, "--prob"]) == 2 and run(["tag", *parse[1:]]) == 1
+    assert run([*parse, "--model", "en-ewt"]) == 1
+    told = capfd.readouterr().err
+    assert "models of the family depth have no probabilities" in told
+    assert "this model predicts no tags" in told
+    assert "parsers of several families cannot be combined: biaffine, depth" in told
+
+    card = (tmp_path / "cut/README.md").read_text()
+    assert "# A depkit depth finder" in card and "- Predicts: depths up to 9" in card
+    assert run(["info", str(tmp_path / "cut")]) == 0
+
+
+def test_its_settings_are_checked(trees, tmp_path, capfd):
+    assert train(trees, tmp_path / "model", "--set=encoder.kind=bilstm") == 2
+    assert train(trees, tmp_path / "model", "--set=training.select=LAS") == 2
+    assert train(trees, tmp_path / "model", "--set=family=height") == 2
+    told = capfd.readouterr().err
+    assert "set encoder.kind=none" in told and "with family=depth it can be depth" in told
+    assert "family is 'height'; it can be biaffine, tagger, depth" in told

@@ -1,0 +1,81 @@
+"""A model over files, without a command line: what is counted, noted and refused."""
+
+import json
+
+import pytest
+
+import depkit
+from depkit.parsers.config import ConfigError
+from depkit.serving.files import Job, annotate_files, output_name
+from tests.conftest import TINY
+from tests.parsers.test_base import make, save
+
+
+@pytest.fixture(scope="module")
+def model(tiny, tmp_path_factory):
+    return save(make(tiny), tmp_path_factory.mktemp("model"))
+
+
+def job(model, *files, **options):
+    return Job(list(map(str, files)), [model], device="cpu", threads=1, **options)
+
+
+def test_files_go_one_after_the_other_or_each_into_its_own(model, tmp_path):
+    (tmp_path / "b.conllu").write_bytes(TINY.read_bytes())
+    files = (TINY, tmp_path / "b.conllu")
+    together = annotate_files(job(model, *files, output=str(tmp_path / "out.conllu")))
+    assert (together.sentences, together.words) == (48, 364) and together.seconds > 0
+    expected = list(map(str, depkit.load(model, "cpu").parse(depkit.read(TINY))))
+    assert list(map(str, depkit.read(tmp_path / "out.conllu"))) == expected * 2
+    apart = annotate_files(job(model, *files, output_dir=str(tmp_path / "out")))
+    assert (apart.sentences, apart.words) == (48, 364)
+    for name in ("tiny.conllu", "b.conllu"):
+        assert list(map(str, depkit.read(tmp_path / "out" / name))) == expected
+
+
+def test_what_a_user_should_know_is_noted(model, tmp_path):
+    notes = []
+    options = {"output": str(tmp_path / "out.json"), "format": "json"}
+    annotate_files(job(model, TINY, options={"probabilities": "local"}, **options), notes.append)
+    assert notes == ["this model is not calibrated; probabilities are as they come"]
+    words = json.loads((tmp_path / "out.json").read_text().splitlines()[0])["words"]
+    assert all(0 < word["arc_prob"] <= 1 for word in words)
+    notes.clear()
+    annotate_files(job(model, TINY, output=str(tmp_path / "o"), format="conllx"), notes.append)
+    assert len(notes) == 1 and notes[0].startswith("conllx cannot hold")
+
+
+def test_tagging_leaves_trees_alone(model, tmp_path):
+    out = tmp_path / "out.conllu"
+    annotate_files(job(model, TINY, action="tag", tags="predict", output=str(out)))
+    gold, tagged = list(depkit.read(TINY)), list(depkit.read(out))
+    assert [each.head for each in tagged] == [each.head for each in gold]
+    assert [each.upos for each in tagged] != [each.upos for each in gold]
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "message"),
+    [
+        (["a"], {"output": "b", "output_dir": "c"}, "exclude each other"),
+        (["-", "-"], {}, "only one file can be standard input"),
+        (["-"], {"output_dir": "c"}, "wants files, not stdin"),
+        (["a/x", "b/x"], {"output_dir": "c"}, "two files under the same name"),
+        (["a", "b"], {"features": ["c"]}, "names 1 files for 2"),
+        ([TINY], {"output": str(TINY)}, "one of those to read"),
+        ([TINY], {"options": {"beam": 8}}, "the family biaffine have no beam"),
+    ],
+)
+def test_wrong_use_is_refused_first(files, options, message, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=message):
+        annotate_files(job(model, *files, **options))
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_of_what_is_written():
+    names = {
+        ("a/b.txt", None): "b.conllu", ("b.conllx.gz", None): "b.conllx.gz",
+        ("b.conllx.gz", "conllx"): "b.conllx.gz", ("b.conllx.gz", "json"): "b.json",
+        ("b.TXT.xz", "conll09"): "b.conll09", ("b.text", None): "b.text.conllu",
+    }  # fmt: skip
+    assert {key: output_name(*key) for key in names} == names

@@ -1,0 +1,81 @@
+"""The whole of `depkit train`, as `depkit.train`: the same model, whoever asks for it."""
+
+import math
+import os
+import subprocess
+import sys
+from itertools import islice
+
+import pytest
+
+import depkit
+from depkit.cli.main import run
+from depkit.corpus.files import write
+from depkit.parsers.config import ConfigError
+from depkit.parsers.model_directory import CARD, WEIGHTS
+from depkit.training.run import parse_duration
+from tests.cli.commands import sets
+from tests.conftest import SHARED, TINY
+
+SETTINGS = [
+    "inputs.word=8", "inputs.char=8", "encoder.layers=1", "encoder.size=8", "scorer.arc=8",
+    "scorer.label=8", "training.batch_tokens=200", "tokenizer.enabled=false",
+    "training.schedule=constant",  # a linear one ends with the time, which is never the same
+]  # fmt: skip
+
+
+def treebanks(folder):
+    """A slice of Tamil's train and dev; without ../shared, the small treebank."""
+    names = [SHARED / "ud-tamil-ttb" / f"ta_ttb-ud-{part}.conllu" for part in ("train", "dev")]
+    if not names[0].is_file():
+        return [str(TINY), str(TINY)]
+    for path in names:
+        write(islice(depkit.read(path), 40), folder / path.name)
+    return [str(folder / path.name) for path in names]
+
+
+def test_the_api_makes_the_same_model_as_the_command(tmp_path):
+    train, dev = treebanks(tmp_path)
+    one = depkit.train(
+        train=[train], dev=dev, output=tmp_path / "one", recipe="small", settings=SETTINGS,
+        max_time="2m", epochs=2, seed=3, device="cpu", threads=1, quiet=True,
+    )  # fmt: skip
+    assert one == tmp_path / "one"
+    command = ["train", train, "--dev", dev, "-o", str(tmp_path / "other"), "--recipe", "small"]
+    command += ["--max-time", "2m", "--epochs", "2", "--seed", "3", "--device", "cpu"]
+    assert run([*command, *sets(*SETTINGS), "--threads", "1", "-q"]) == 0
+    files = {path.name for path in one.iterdir()}
+    assert {WEIGHTS, CARD, "config.toml", "vocab.json"} <= files
+    assert files == {path.name for path in (tmp_path / "other").iterdir()}
+    for name in (WEIGHTS, "config.toml", "vocab.json"):
+        assert (one / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+
+
+def test_the_api_says_what_is_wrong(tmp_path):
+    for options, message in (
+        ({}, "name either --dev FILE or --dev-split SHARE"),
+        ({"dev": TINY, "max_time": "soon"}, "is no time"),
+        ({"dev": TINY, "recipe": "best"}, "no recipe 'best'"),
+        ({"dev": TINY, "settings": ["encoder.size"]}, "not KEY=VALUE"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            depkit.train(train=[TINY], output=tmp_path / "m", device="cpu", **options)
+    assert not (tmp_path / "m").exists()
+
+
+def test_durations():
+    texts = ["90", "90s", "1.5m", "2h", ""]
+    assert [parse_duration(text) for text in texts] == [90, 90, 90, 7200, math.inf]
+    for wrong in ("soon", "0m", "2d", "-3s"):
+        with pytest.raises(ConfigError, match="--max-time"):
+            parse_duration(wrong)
+
+
+@pytest.mark.parametrize("own", [{}, {"LRU_CACHE_CAPACITY": "7"}])
+def test_kernels_of_the_cpu_take_bounded_memory(own):
+    code = "import depkit.parsers.model_directory, os; print(*map(os.environ.get, {names}))"
+    limits = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "256", "LRU_CACHE_CAPACITY": "64"}
+    command = [sys.executable, "-c", code.format(names=list(limits))]
+    others = {name: value for name, value in os.environ.items() if name not in limits}
+    done = subprocess.run(command, env=others | own, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == list((limits | own).values())
