@@ -46,6 +46,8 @@ def recurrent_weights_of(encoder, monkeypatch):
 def test_layer_equals_a_loop_over_steps_that_drops_the_state(dropped):
     torch.manual_seed(0)
     layer = BiLSTMLayer(4, 6, 0.5).train(dropped)
+    for weights in layer.parameters():
+        nn.init.normal_(weights)  # biases start as zeros
     x = torch.randn(3, 5, 4, requires_grad=True)
     torch.manual_seed(1)
     got = layer(x, reversal(LENGTHS, 5))

@@ -48,14 +48,15 @@ def test_brute_force(run: Run, draw: Draw, algorithm: str, single_root: bool) ->
             # What is no arc must not matter.
             score[0] = score[np.arange(n + 1), np.arange(n + 1)] = np.nan
             best = tree_scores(score, trees(n, single_root, algorithm == "eisner")).max()
-            none = pytest.raises(ValueError, match="leave no") if best == -np.inf else nullcontext()
-            with run(), none:
+            with run():
+                if best == -np.inf:
+                    with pytest.raises(ValueError, match="leave no"):
+                        decode(score[None], [n], algorithm, single_root, compile=True)
+                    continue
                 heads = decode(score[None], [n], algorithm, single_root, compile=True)[0]
-            if best == -np.inf:
-                continue
-            assert heads[0] == 0
-            assert is_tree(heads[1:], single_root)
-            assert algorithm == "mst" or not nonprojective_arcs(heads[1:]).any()
+                assert heads[0] == 0
+                assert is_tree(heads[1:], single_root)
+                assert algorithm == "mst" or not nonprojective_arcs(heads[1:]).any()
             assert score_of(score, heads) == pytest.approx(best, abs=1e-5)
 
 
