@@ -17,7 +17,7 @@ from depkit.parsers.inputs.batches import Batches, layout, length_batches
 
 FIRST_WINDOW = 1_000  # words read before the first batch is computed
 GROWTH = 8  # the larger a window is, the more alike the lengths in a batch are
-WINDOW = 40_000  # the largest, unless a batch is so large that few fit in
+WINDOW = 40_000  # the largest
 
 # Sentences and their contextual vectors, if any, laid out for the network
 Prepare = Callable[[Sequence[Sentence], Sequence[np.ndarray]], Batches]
@@ -102,7 +102,7 @@ def _in_order(
                 while len(begun) > (workers > 1 and limit > FIRST_WINDOW):
                     yield from begun.popleft().results()
                 read, vectors = [], []
-                words, limit = 0, min(GROWTH * limit, max(WINDOW, GROWTH * batch_tokens))
+                words, limit = 0, min(GROWTH * limit, WINDOW)
         if read:
             begin()
         while begun:

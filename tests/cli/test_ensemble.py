@@ -56,7 +56,7 @@ def test_a_mean_can_be_chosen_in_parsing(made, monkeypatch):
 def test_run_again_it_says_the_same(made, capfd):
     assert run([*COMMAND, "--recipes", "bilstm", "-o", str(made)]) == 0
     out, err = capfd.readouterr()
-    assert out == "" and "epoch" not in err  # nothing is trained
+    assert out == "" and "loss" not in err  # nothing is trained
     assert err.splitlines()[-1].startswith("the ensemble: dev UAS ")
 
 
