@@ -98,14 +98,15 @@ def prepare_kinds(
             data.train, prepared.recipe.parser
         )
         kinds[name] = Kind(prepared, vocabulary)
-    check_combination([kind.prepared.recipe.parser for kind in kinds.values()])
+    check_combination([kinds[plan.recipe(i)].prepared.recipe.parser for i in range(plan.folds)])
     for note in dict.fromkeys(notes):  # what is odd about the data comes with every recipe
         say(note)
     return kinds
 
 
 def _recipe(plan: Plan, name: str) -> Recipe:
-    """A shipped recipe, or a TOML file over `bilstm`; plan.config and plan.settings over it."""
+    """A shipped recipe with plan.config over it, or a TOML file over `bilstm`, which excludes
+    plan.config; plan.settings are over both."""
     settings, shared = list(plan.settings), len(set(plan.recipes[: plan.folds])) > 1
     if not name.endswith(".toml"):
         return make_recipe(name, plan.config or None, settings, shared)

@@ -1,9 +1,10 @@
 """What every family's parser has: parse and tag, reading, threads.
 
-The path of a batch through parsing: `Parser.parse` gives sentences to `windows.map_batches`, which
-has windows of them laid out by `Parser.preparer` and hands each batch with its sentences to the
-family's function (`GraphParser.parse_batch`, `TaggerParser.tag_batch`), which scores and decodes it
-and returns the sentences with their new columns.
+The path of a batch through parsing: a family's `parse` passes sentences and its function for a
+batch to `Parser.map_batches`; `windows.map_batches` collects windows of sentences, has each encoded
+by the function that `Parser.preparer` returned, and calls the family's function on each batch; this
+is `GraphParser.parse_batch`, which decodes trees by `graph.decoding.decode_heads` (`tag` passes
+`TaggerParser.tag_batch`, which takes the best tags).
 """
 
 import os
@@ -47,8 +48,8 @@ class Parser(ABC):
 
     network: in evaluation mode when it parses. precision: of its matrix products; on a CPU `load`
     keeps their weights in it, so load the model again for another. threads: how many batches are
-    parsed at a time on a CPU. tokenizer: None if the parser's treebank had no text to learn it
-    from.
+    parsed at a time on a CPU. tokenizer: None if there is none: the treebank had no text to learn
+    it from, or it was not wanted.
     """
 
     config: Any  # of the family's class of ParserConfig
@@ -68,15 +69,15 @@ class Parser(ABC):
     ) -> Iterator[Sentence]:
         """The sentences with what the parser predicts, in input order and bounded memory.
 
-        Every family has the arguments `tags`, `batch_tokens` and `context`, which are as for
-        `TaggerParser.tag`; `options` names the others.
+        Families that parse take `tags` ("missing", "predict" or "keep"), `batch_tokens` and
+        `context`, which are as for `TaggerParser.tag`; `options` names the others.
         """
 
     def predict(
         self, sentences: Iterable[Sentence], context: Iterable[np.ndarray] | None = None
     ) -> Iterator[Sentence]:
         """The sentences with all that the parser predicts in place of what stands there."""
-        return self.parse(sentences, context=context)
+        return self.parse(sentences, "predict", context=context)
 
     def tag(
         self, sentences: "Iterable[Sentence | TokenList]", *arguments: Any, **options: Any
@@ -143,8 +144,8 @@ class Parser(ABC):
         """How many batches are parsed at a time.
 
         On a GPU three: one computes, of another the host makes trees, a third is laid out or
-        written. With a transformer one: it has all threads for itself, and those of some versions
-        of the library cannot be run by several at once.
+        written. With a transformer one, because it uses all threads and some versions of
+        transformers are not thread-safe.
         """
         if self.network.transformer is not None:
             return 1

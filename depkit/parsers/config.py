@@ -1,4 +1,4 @@
-"""What a parser is made of, as data; every field is a key of a recipe's TOML."""
+"""What a parser is made of, as data that is read from and written to TOML."""
 
 import dataclasses
 import math
@@ -142,7 +142,9 @@ class NoEncoder:
     kind: Literal["none"] = "none"
 
 
-# A new encoder is a file in nn, a dataclass in this union, and an entry in encoders.ENCODERS.
+# To add an encoder, write its module in nn, add its dataclass to this union and its class to
+# encoders.ENCODERS; if it has weights of other modules than Linear and LSTM, add these to
+# network.PRODUCTS.
 Encoder = BiLSTM | SelfAttention | Factored | NoEncoder
 
 
@@ -261,8 +263,8 @@ def from_dict(
     other members of a union, or `others`.
     Raises ConfigError naming the key, and the keys that there are.
     """
-    hints, alternatives = typing.get_type_hints(kind), list(map(typing.get_type_hints, others))
-    known = [f.name for f in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    hints, alternatives = _types_of(kind), list(map(_types_of, others))
+    known = list(hints)
     given: dict[str, Any] = {}
     for key, value in values.items():
         name = f"{path}{key}"
@@ -280,6 +282,12 @@ def from_dict(
         else:
             given[key] = _checked(hints[key], value, name)
     return kind(**given)
+
+
+def _types_of(kind: type) -> dict[str, Any]:
+    """The types of a dataclass's fields, by name."""
+    hints = typing.get_type_hints(kind)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
 
 def _dataclasses_of(hint: Any) -> list[Any]:

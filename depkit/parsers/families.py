@@ -34,7 +34,7 @@ def parser_config(tables: dict[str, Any]) -> ParserConfig:
         tree = scorer.get("tree")
         scorer = {key: value for key, value in scorer.items() if key != "tree"}
         tables = tables | {"scorer": scorer}
-    name = tables.get("family") or ("tagger" if tree is False else "biaffine")
+    name = tables.get("family", "tagger" if tree is False else "biaffine")
     if name not in list(FAMILIES):  # it may be a list or a table, which cannot be hashed
         raise ConfigError(f"family is {name!r}; it can be {', '.join(FAMILIES)}")
     if tree is not None and (name, tree) not in (("biaffine", True), ("tagger", False)):

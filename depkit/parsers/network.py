@@ -58,10 +58,8 @@ class ParserNetwork(nn.Module):
         self.inputs.counts = torch.bincount(data.word, minlength=words)
 
     def prediction_parts(self) -> list[nn.Module]:
-        """The parts whose matrix products are computed in lower precision in prediction.
-
-        Characters and contextual vectors are not among them: they are computed once a word.
-        """
+        """The parts whose weights are quantized, or kept in lower precision, for prediction: all
+        but the inputs and their projection."""
         kept = ("inputs", "projection")
         return [part for name, part in self.named_children() if name not in kept]
 

@@ -44,7 +44,9 @@ def map_batches(
     or computing a sentence comes after the results of all windows before.
     """
     pairs: Iterable[tuple[Sentence, np.ndarray | None]] = (
-        zip(sentences, context, strict=True) if context else zip(sentences, repeat(None))
+        zip(sentences, context, strict=True)
+        if context is not None
+        else zip(sentences, repeat(None))
     )
     results = _in_order(pairs, prepare, compute, batch_tokens, workers)
     if workers == 1:

@@ -67,7 +67,7 @@ def annotate_files(job: Job, note: Callable[[str], None] = lambda text: None) ->
     not; else what reading, parsing and writing raise.
     """
     targets = _targets(job)
-    # Sentences come and go by the thousand; looking for circles in them so often as Python does
+    # Sentences come and go by the thousand; looking for reference cycles as often as Python does
     # by itself takes as long as making them.
     gc.set_threshold(SELDOM)
     parser = _load(job)

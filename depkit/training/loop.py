@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -71,11 +71,11 @@ def train(
     recipe: as `data.resolve_auto` leaves it. max_time: seconds, over all resumptions; a linear
     schedule is then through when the time is. initial: a parser to start from; its vocabulary is
     extended by the new treebank's. sources: what the recipe reads beside the treebank, if anything.
-    vocabulary: instead of that of the sentences; what these lack of it stays unknown, unless it is
-    fed. feed: what to train on instead of the sentences alone.
+    vocabulary: instead of that of the sentences; symbols that do not occur in these get the vector
+    of the unknown symbol, unless there is a feed. feed: what to train on instead of the sentences.
     On the CPU a resumed run ends with the same weights as one never interrupted; one that is
-    through is only looked at. Raises ResumeError, and TrainingError if the loss is no longer
-    finite.
+    through is only looked at. Raises ResumeError, and TrainingError if the loss is no longer finite
+    or a batch does not fit in memory.
     """
     config, training, family = recipe.parser, recipe.training, family_of(recipe.parser)
     progress = progress or Progress(directory, quiet=True)
@@ -161,9 +161,10 @@ def train(
                 except (RuntimeError, MemoryError) as error:
                     if not out_of_memory(error):
                         raise
+                    longest = data.sizes[numbers].max()
                     raise TrainingError(
-                        f"a batch of {len(numbers)} sentences, {data.sizes[numbers].max()} words"
-                        " the longest, does not fit in memory; lower training.batch_tokens"
+                        f"a batch of {len(numbers)} sentences, {longest - 1} words the longest,"
+                        " does not fit in memory; lower training.batch_tokens"
                     ) from error
                 total += loss.detach()
                 words += batch.words
@@ -249,10 +250,7 @@ def dev_scores(
 
     context: the contextual vectors of the sentences, laid out as a Dataset.
     """
-    vectors = None
-    if context is not None:
-        vectors = sentence_vectors(context, layout(sentences)[0])
-    predicted = parser.predict(sentences, vectors)
+    predicted = parser.predict(sentences, dev_vectors(sentences, context))
     return family_of(parser.config).evaluate(parser.config, sentences, predicted)
 
 
@@ -267,11 +265,14 @@ def digest_of_weights(network: ParserNetwork) -> str:
     return digest(*(each.cpu().numpy().data for each in weights))
 
 
-def put_smaller(network: ParserNetwork, smaller: ParserNetwork) -> None:
-    """Weights of a network whose tables are shorter, into one whose tables go on behind.
+def dev_vectors(sentences: Sequence[Sentence], context: Laid | None) -> Iterator[np.ndarray] | None:
+    """The contextual vectors of each sentence, if there are any; context: as for `dev_scores`."""
+    return None if context is None else sentence_vectors(context, layout(sentences)[0])
 
-    What has no weight yet keeps its first one.
-    """
+
+def put_smaller(network: ParserNetwork, smaller: ParserNetwork) -> None:
+    """Copy a smaller network's weights into the first rows of a larger one's tables; the other rows
+    keep their initial weights."""
     old, new = smaller.state_dict(), network.state_dict()
     for name, weight in new.items():
         weight[tuple(slice(size) for size in old[name].shape)] = old[name].to(weight)

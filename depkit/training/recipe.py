@@ -120,7 +120,8 @@ def make_recipe(
 ) -> Recipe:
     """A shipped recipe, overlaid with a TOML file, overlaid with KEY=VALUE settings.
 
-    shared: they are for several recipes; those of another kind of encoder are left out.
+    shared: settings of the user that this recipe's encoder does not have are ignored rather than
+    refused, as other recipes get them, too.
     Raises ConfigError for an unknown name, key or value.
     """
     if name not in recipe_names():

@@ -23,7 +23,6 @@ from depkit.parsers.base import Parser, check_tags
 from depkit.parsers.config import ConfigError, ParserConfig, to_toml
 from depkit.parsers.device import find_device
 from depkit.parsers.families import family_of
-from depkit.parsers.inputs.batches import layout, sentence_vectors
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.model_directory import (
     CARD,
@@ -95,13 +94,15 @@ def train(
         max_time: At most so long: "90s", "10m", "2h".
         resume: Go on with the run in `output`.
         device: "auto", "cpu", "cuda", "cuda:1", "mps".
-        threads: Of the CPU; None for all.
+        threads: Of the CPU; None for torch's own choice.
         encoding: Of the treebanks.
         quiet: Say nothing on stderr.
         verbose: Print the whole configuration.
 
     Raises:
         ConfigError: For a setting that is not known or does not fit.
+        ValueError: For an output that is there already.
+        ModelError: For an `init` that is no model.
         DataError, FormatError: For treebanks that cannot be trained on.
         ResumeError: For a run that cannot be gone on with.
         TrainingError: Where the loss is no longer finite, or a batch does not fit in memory.
@@ -147,7 +148,8 @@ def train(
 
 
 def set_up(device: str, threads: int | None) -> torch.device:
-    """The device of that name; threads: what torch is to use from now on, None for all cores."""
+    """The device of that name; threads: what torch is to use from now on, None for as many as
+    before."""
     if threads:
         torch.set_num_threads(threads)
     return find_device(device)
@@ -163,7 +165,10 @@ def all_settings(
 ) -> list[str]:
     """KEY=VALUE settings with those that have options of their own."""
     named = {"training.epochs": epochs, "training.patience": patience}
-    return [*(settings or []), *(f"{key}={value}" for key, value in named.items() if value)]
+    return [
+        *(settings or []),
+        *(f"{key}={value}" for key, value in named.items() if value is not None),
+    ]
 
 
 def parse_duration(text: str) -> float:
@@ -293,8 +298,8 @@ def provide_tokenizer(
 ) -> float:
     """Put a tokenizer into a directory: that of another model, or one trained on the treebank.
 
-    owner: the parser of the directory `model`, if it is to be that one's. Returns the seconds that
-    training took.
+    owner: the parser loaded from `model`, whose tokenizer is copied if it has one. Returns the
+    seconds that training took.
     """
     if owner and owner.tokenizer:
         notes = tokenizer_notes(find_model(model))
@@ -353,9 +358,7 @@ def train_one(
 def calibrate(directory: Path, device: torch.device, prepared: Prepared) -> str:
     """Calibrate the model in a directory on dev; returns what came of it, in words."""
     parser = load(directory, str(device), threads=torch.get_num_threads())
-    vectors = None
-    if prepared.sources.dev is not None:
-        vectors = sentence_vectors(prepared.sources.dev, layout(prepared.dev)[0])
+    vectors = loop.dev_vectors(prepared.dev, prepared.sources.dev)
     calibration, told = family_of(parser.config).calibrate(parser, prepared.dev, vectors)
     if calibration:
         write_calibration(directory, calibration)

@@ -13,7 +13,8 @@ from torch.nn import functional
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import surface_tokens
 from depkit.corpus.text import Token
-from depkit.parsers.inputs.batches import IGNORED, length_batches, send
+from depkit.parsers.device import send
+from depkit.parsers.inputs.batches import IGNORED, length_batches
 from depkit.parsers.inputs.vocabulary import Table
 from depkit.parsers.model_directory import TOKENIZER, tokenizer_notes, write_tokenizer
 from depkit.parsers.text.multiword import build_multiword_table

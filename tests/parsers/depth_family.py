@@ -1,7 +1,7 @@
 """A toy family: it reads bracketed trees and predicts how deep in them each word is.
 
-It batches single words, so it has no encoder of sentences. It stands for all that a family can do
-in its own way.
+In training each example is one word; parsing reads whole sentences, without an encoder. The family
+has its own settings, reading, examples, network, parser and scores.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,9 +25,7 @@ from depkit.parsers.tagger.network import cross_entropy
 
 @dataclass(frozen=True)
 class Depth:
-    """largest: deeper words count as so deep."""
-
-    largest: int = 9
+    dropout: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class DepthConfig(ParserConfig):
 
 class DepthNetwork(ParserNetwork):
     def __init__(self, config, vocabulary, transformer=None):
-        super().__init__(config, vocabulary, transformer, scorer_dropout=0.0)
+        super().__init__(config, vocabulary, transformer, config.depth.dropout)
         self.depth = nn.Linear(self.size, len(vocabulary.columns["depth"]))
 
     def forward(self, batch: Batch) -> Tensor:
@@ -94,7 +92,7 @@ class DepthFamily(Family):
             raise ConfigError("words are read one by one: set encoder.kind=none")
 
     def describe(self, config: Any) -> list[str]:
-        return [f"Predicts: depths up to {config.depth.largest}"]
+        return [f"Predicts: depths, dropout {config.depth.dropout}"]
 
     def columns(self, config: Any) -> list[str]:
         return ["depth"]

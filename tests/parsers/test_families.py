@@ -62,7 +62,7 @@ def test_a_toy_family_trains_resumes_loads_parses_and_scores(trees, tmp_path, ca
     assert "parsers of several families cannot be combined: biaffine, depth" in told
 
     card = (tmp_path / "cut/README.md").read_text()
-    assert "# A depkit depth finder" in card and "- Predicts: depths up to 9" in card
+    assert "# A depkit depth finder" in card and "- Predicts: depths, dropout 0.0" in card
     assert run(["info", str(tmp_path / "cut")]) == 0
 
 

@@ -48,6 +48,8 @@ def test_settings_win_over_the_file_over_the_recipe(tmp_path):
         (("nonsense",), "no recipe 'nonsense'; there are bilstm"),
         (("bilstm", None, ["encoder.layer=1"]), "no setting 'encoder.layer'"),
         (("bilstm", None, ["layers=1"]), "no setting 'layers'"),
+        (("bilstm", None, ["encoder.projects=true"]), "no setting 'encoder.projects'"),
+        (("bilstm", None, ["family="]), "family is ''; it can be biaffine"),
         (("bilstm", None, ["encoder.layers"]), "not KEY=VALUE"),
         (("bilstm", None, ["encoder.layers=many"]), "takes a value of type int"),
         (("bilstm", None, ["inputs.word=0", "inputs.char=0"]), "nothing to read"),

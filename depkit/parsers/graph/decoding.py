@@ -15,7 +15,8 @@ from depkit.trees.decode import decode
 
 
 class Decoding(NamedTuple):
-    """How trees are made of scores, and how sure the parser says it is of them."""
+    """How trees are made of scores; probabilities: "", "local" or "marginal", see
+    `GraphParser.parse`."""
 
     algorithm: str
     single_root: bool
@@ -106,8 +107,9 @@ def complete_heads(
 ) -> np.ndarray:
     """The best heads, and decoded ones for the sentences where these are not what is asked for.
 
-    heads, are_decoded: of `best_heads`, on the host; logs: the scores; words: [batch]; compile: as
-    for decode(), where a GPU is so fast that the interpreter would hold it up. Raises as decode().
+    heads, are_decoded: of `best_heads`, on the host; logs: log-probabilities of the heads; words:
+    [batch]; compile: use the compiled decoder even for few sentences, which the interpreter would
+    delay where a GPU scores them. Raises as decode().
     """
     rest = np.flatnonzero(~are_decoded)
     if not rest.size:

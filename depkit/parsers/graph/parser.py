@@ -128,9 +128,8 @@ class GraphParser(TaggerParser):
             results["arc"] = scores.arc
         found = fetch(results).arrays()
         if decoding.probabilities == "marginal":
-            arc = torch.from_numpy(found.pop("arc"))
             found["arc_probability"] = head_marginals(
-                arc, heads, words, decoding.single_root, temperatures.marginal
+                found.pop("arc"), heads, words, decoding.single_root, temperatures.marginal
             )
         return [
             self._with_tree(sentence, row, heads, found, tags)

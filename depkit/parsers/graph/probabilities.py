@@ -30,7 +30,7 @@ def chosen_probabilities(scores: Tensor, chosen: Tensor, temperature: float) -> 
 
 
 def head_marginals(
-    arc: Tensor, heads: np.ndarray, words: np.ndarray, single_root: bool, temperature: float
+    arc: np.ndarray, heads: np.ndarray, words: np.ndarray, single_root: bool, temperature: float
 ) -> np.ndarray:
     """The share of all trees, by their probability, in which a word has its head.
 
@@ -38,7 +38,7 @@ def head_marginals(
     probability is proportional to exp(sum of its arcs' scores / temperature); see
     `trees.marginals`. Returns [batch, length].
     """
-    marginals = batch_marginals(arc.cpu().double().numpy() / temperature, words, single_root)
+    marginals = batch_marginals(arc.astype(np.float64) / temperature, words, single_root)
     return np.take_along_axis(marginals, heads[..., None], -1)[..., 0]
 
 

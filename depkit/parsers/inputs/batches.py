@@ -1,4 +1,7 @@
-"""Sentences as arrays, and padded batches of them, without a loop over tokens."""
+"""Sentences as arrays, and padded batches of them, without a loop over tokens.
+
+A sentence is w0, the artificial root, followed by its words.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence

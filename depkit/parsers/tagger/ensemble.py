@@ -1,8 +1,8 @@
 """Parsers combined by the mean of their probabilities (Li et al. 2019, section 3.2).
 
 The members may differ in all they read and in their encoders; labels and tags are matched by
-name. All weights are in memory; of the activations, one member's at a time, but for what is scored
-later.
+name. All members' weights and scores of a batch are in memory; activations of encoders are freed
+after each member, except those that labels are scored from later.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -119,6 +119,11 @@ def spread_out(scores: Tensor, places: list[int], size: int) -> Tensor:
     return out
 
 
+def with_calibration(config: Any, calibration: Calibration) -> Any:
+    """A configuration with other temperatures, where its family has any."""
+    return replace(config, calibration=calibration) if hasattr(config, "calibration") else config
+
+
 def combine_members(
     kind: type[TaggerEnsemble],
     members: Sequence[Parser],
@@ -133,7 +138,7 @@ def combine_members(
     """
     first = members[0]
     if len(members) == 1 and isinstance(first, TaggerEnsemble):
-        config = replace(first.config, calibration=calibration)
+        config = with_calibration(first.config, calibration)
         return replace(first, mean=mean or first.mean, config=config)
     _share_transformers(members)
     names = dict.fromkeys(name for each in members for name in each.config.predicted_tags)
@@ -143,8 +148,7 @@ def combine_members(
         first.config, scorer=replace(first.config.scorer, predict=list(names)),
         inputs=reader.config.inputs,
     )  # fmt: skip
-    if hasattr(config, "calibration"):
-        config = replace(config, calibration=calibration)
+    config = with_calibration(config, calibration)
     tables = {
         name: Table(_union([each.vocabulary.columns.get(name) for each in members]))
         for name in columns(config)

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from depkit.corpus.text import Token
 from depkit.nn.lstm import BiLSTM
-from depkit.parsers.device import mixed
-from depkit.parsers.inputs.batches import length_batches, rounded_length, send
+from depkit.parsers.device import mixed, send
+from depkit.parsers.inputs.batches import length_batches, rounded_length
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table
 from depkit.parsers.text.multiword import MultiwordTable, Words
 

@@ -75,6 +75,8 @@ def test_taggers_are_combined(mean, tiny):
     for row, sentence in enumerate(ensemble.tag(tiny)):
         best = found[row, 1 : len(sentence) + 1].argmax(-1).tolist()
         assert sentence.upos == [symbols[i] for i in best]
+    other_mean = "geometric" if mean == "arithmetic" else "arithmetic"
+    assert combine([ensemble], other_mean).mean == other_mean
 
 
 def test_labels_and_tags_are_matched_by_name(tiny):
