@@ -120,8 +120,8 @@ def train_member(
 ) -> State:
     """Train a member, or go on where it stopped; one that is through is left alone.
 
-    The tokenizer stands in the ensemble's directory already. labelled: its lines say whose they
-    are. Raises as `loop.train`; ResumeError where what is there was made otherwise.
+    The tokenizer stands in the ensemble's directory already. labelled: its progress lines
+    begin with its name. Raises as `loop.train`; ResumeError where what is there was made otherwise.
     """
     name, prepared = plan.names[number], kind.prepared
     directory = plan.directory / name

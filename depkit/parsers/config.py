@@ -25,7 +25,7 @@ _FROM_ONE = frozenset(
 
 @dataclass(frozen=True)
 class Vectors:
-    """Pretrained word vectors. Their mean stands for an unknown word, or all are kept.
+    """Pretrained word vectors; an unknown word gets the mean of all.
 
     A word is looked up as it is, then in lower case. keep: "treebank" holds the vectors of
     train's and dev's words, "all" every one, for words that come up in parsing.
@@ -45,7 +45,8 @@ class Context:
 
     To replace the word embedding, leave that out (inputs.word=0); else they stand beside it.
     layers: "single" takes the top-th layer from the top (1 is the last), "average" the mean of
-    the `top` last ones, "mix" their learned weighted sum; 0 is all, the embeddings among them.
+    the `top` last ones, "mix" their learned weighted sum; top=0 means all layers, the embeddings
+    among them.
     """
 
     source: Literal["none", "transformer", "elmo"] = "none"
@@ -250,7 +251,7 @@ class BiaffineConfig(ParserConfig):
 
 
 class ConfigError(ValueError):
-    """A setting that is not known or has a value of the wrong kind."""
+    """A setting or an option that is not known, of the wrong kind, or does not fit another."""
 
 
 def from_dict(
@@ -277,8 +278,8 @@ def from_dict(
             if not isinstance(value, dict):
                 raise ConfigError(f"{name} is a table, not {value!r}")
             chosen = _chosen(classes, value, name)
-            others = chain(classes, *(_dataclasses_of(each.get(key)) for each in alternatives))
-            given[key] = from_dict(chosen, value, f"{name}.", [c for c in others if c != chosen])
+            further = chain(classes, *(_dataclasses_of(each.get(key)) for each in alternatives))
+            given[key] = from_dict(chosen, value, f"{name}.", [c for c in further if c != chosen])
         else:
             given[key] = _checked(hints[key], value, name)
     return kind(**given)

@@ -153,8 +153,8 @@ def train(
                 group["lr"] = group["rate"] * rate_factor(training, state.update, done, updates)
             group_of_batches = batches[state.batch : state.batch + training.accumulate]
             for numbers in group_of_batches:
-                batch = data.batch(numbers)
                 try:
+                    batch = data.batch(numbers)
                     with mixed(device, precision):
                         loss = network(batch) / len(group_of_batches)
                     loss.backward()

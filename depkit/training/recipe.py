@@ -25,16 +25,16 @@ LEAST_TOKENS = 150
 class Training:
     """The optimiser, its schedule and when to stop.
 
-    An update sees `accumulate` batches of at most `batch_tokens` padded tokens; of fewer, down to
-    LEAST_TOKENS, where a small treebank would else not see `updates` in all `epochs`. The rate
-    rises linearly over `warmup` updates; then "exponential" multiplies it by `decay` every
-    `decay_updates`, "linear" takes it to nothing at the last of `epochs`, "constant" leaves
-    it. `context_rate`: that of a transformer's last layer, where it is trained, too; `layer_decay`
-    multiplies it from each layer to the one below. `select`: the dev score that chooses the
-    epoch, by default the family's first: LAS or UAS of trees, "tags" of a tagger, the mean accuracy
-    of the predicted columns. `patience`: epochs without a
-    better dev score before stopping. `save_every`: seconds between checkpoints inside an epoch;
-    there is one after every epoch anyway. `storage`: of the weights in the model directory.
+    An update sees `accumulate` batches of at most `batch_tokens` padded tokens; where the treebank
+    is too small for `updates` updates in all `epochs`, batches are smaller, down to LEAST_TOKENS.
+    The rate rises linearly over `warmup` updates; then "exponential" multiplies it by `decay` every
+    `decay_updates`, "linear" takes it to nothing at the last of `epochs`, "constant" leaves it.
+    `context_rate`: that of a transformer's last layer, where it is trained, too; `layer_decay`
+    multiplies it from each layer to the one below. `select`: the dev score that chooses the epoch,
+    by default the family's first: LAS or UAS of trees, "tags" of a tagger, the mean accuracy of the
+    predicted columns. `patience`: epochs without a better dev score before stopping. `save_every`:
+    seconds between checkpoints inside an epoch; there is one after every epoch anyway. `storage`:
+    of the weights in the model directory.
     """
 
     epochs: int = 60

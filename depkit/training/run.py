@@ -79,23 +79,23 @@ def train(
     Args:
         train: A file of training sentences, or several.
         output: The model directory to make.
-        dev: The file that chooses the best epoch; or else
-        dev_split: this share of the training sentences, evenly spread.
+        dev: The file that chooses the best epoch. Either this or `dev_split` is given.
+        dev_split: The share of the training sentences that chooses it instead, evenly spread.
         recipe: The name of a shipped recipe.
         config: A TOML file over the recipe.
         settings: KEY=VALUE settings over both, for example "encoder.layers=4".
         features: ELMo vectors (HDF5), a file for each of `train`.
-        dev_features: Those of `dev`.
+        dev_features: The ELMo vectors of `dev`.
         init: A model to start from: its parts, weights, words and tokenizer.
-        seed: Of everything random.
+        seed: The seed of everything random.
         seeds: Train so many models, from `seed` on, and keep the best one's in `output`.
         epochs: At most so many, instead of the recipe's.
         patience: Stop after so many epochs without a better dev score.
         max_time: At most so long: "90s", "10m", "2h".
         resume: Go on with the run in `output`.
         device: "auto", "cpu", "cuda", "cuda:1", "mps".
-        threads: Of the CPU; None for torch's own choice.
-        encoding: Of the treebanks.
+        threads: How many threads the CPU uses; None for torch's own choice.
+        encoding: The text encoding of the treebanks.
         quiet: Say nothing on stderr.
         verbose: Print the whole configuration.
 
