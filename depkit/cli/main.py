@@ -20,7 +20,7 @@ from depkit.cli.show import show_command
 from depkit.cli.stats import stats_command
 from depkit.cli.tag import tag_command
 from depkit.cli.train import train_command
-from depkit.parsers.config import ConfigError
+from depkit.parsers.settings import ConfigError
 
 app = typer.Typer(
     name="depkit",

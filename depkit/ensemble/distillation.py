@@ -22,13 +22,14 @@ from depkit.ensemble.teacher import (
     make_teach,
 )
 from depkit.parsers.base import Parser
-from depkit.parsers.config import BiaffineConfig, ConfigError
+from depkit.parsers.config import BiaffineConfig
 from depkit.parsers.families import family_of
 from depkit.parsers.inputs.batches import IGNORED, Dataset, layout
 from depkit.parsers.inputs.soft_targets import SoftTargets, places
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Table, Vocabulary, build_vocabulary
 from depkit.parsers.model_directory import find_model, load
+from depkit.parsers.settings import ConfigError
 from depkit.training import run
 from depkit.training.checkpoint import sweep
 from depkit.training.data import digest_of

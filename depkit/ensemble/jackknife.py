@@ -14,9 +14,9 @@ import torch
 from depkit.corpus.errors import DataError
 from depkit.corpus.files import PathLike, write
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.config import ConfigError
 from depkit.parsers.inputs.batches import layout, sentence_vectors
 from depkit.parsers.model_directory import load
+from depkit.parsers.settings import ConfigError
 from depkit.training import run
 from depkit.training.data import resolve_auto, split
 from depkit.training.loop import train

@@ -13,11 +13,11 @@ import torch
 from depkit.corpus.errors import DataError
 from depkit.corpus.files import atomic_directory
 from depkit.ensemble.jackknife import assign_folds
-from depkit.parsers.config import ConfigError
 from depkit.parsers.ensembles import check_combination
 from depkit.parsers.families import family_of
 from depkit.parsers.inputs.batches import layout
 from depkit.parsers.inputs.vocabulary import Vocabulary
+from depkit.parsers.settings import ConfigError
 from depkit.training.checkpoint import LAST, ResumeError, State
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, make_recipe

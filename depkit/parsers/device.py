@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from depkit.parsers.config import ConfigError
+from depkit.parsers.settings import ConfigError
 
 
 def out_of_memory(error: BaseException) -> bool:

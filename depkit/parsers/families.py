@@ -3,9 +3,10 @@
 import dataclasses
 from typing import Any
 
-from depkit.parsers.config import ConfigError, ParserConfig, from_dict
+from depkit.parsers.config import ParserConfig
 from depkit.parsers.family import Family
 from depkit.parsers.graph.family import Biaffine
+from depkit.parsers.settings import ConfigError, from_dict
 from depkit.parsers.tagger.family import Tagger
 
 FAMILIES: dict[str, Family] = {family.name: family for family in (Biaffine(), Tagger())}

@@ -22,16 +22,7 @@ from depkit.corpus.files import PathLike, atomic
 from depkit.nn.initial import no_initial_weights
 from depkit.nn.quantized import can_quantize, quantize
 from depkit.parsers.base import Parser
-from depkit.parsers.config import (
-    Calibration,
-    ConfigError,
-    Context,
-    EnsembleConfig,
-    ParserConfig,
-    at_test_time,
-    from_dict,
-    to_toml,
-)
+from depkit.parsers.config import Calibration, Context, EnsembleConfig, ParserConfig, at_test_time
 from depkit.parsers.device import best_precision, find_device, named_precision
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import family_of, parser_config, parser_fields
@@ -44,6 +35,7 @@ from depkit.parsers.inputs.transformer import (
     save_description,
 )  # fmt: skip
 from depkit.parsers.inputs.vocabulary import Table, Vocabulary
+from depkit.parsers.settings import ConfigError, from_dict, to_toml
 from depkit.parsers.text.multiword import MultiwordTable
 from depkit.parsers.text.tokenizer import SPACE, Tokenizer, TokenizerNetwork
 

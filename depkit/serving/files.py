@@ -17,9 +17,10 @@ from depkit.corpus.json_lines import json_lines
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import Numbers
 from depkit.parsers.base import Parser
-from depkit.parsers.config import Calibration, ConfigError, Mean
+from depkit.parsers.config import Calibration, Mean
 from depkit.parsers.ensembles import combine
 from depkit.parsers.model_directory import load
+from depkit.parsers.settings import ConfigError
 
 SELDOM = 10_000  # new objects until Python looks for garbage that refers to itself
 

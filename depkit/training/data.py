@@ -9,8 +9,9 @@ import numpy as np
 from depkit.corpus.digest import digest
 from depkit.corpus.errors import DataError
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.config import ConfigError, ParserConfig
+from depkit.parsers.config import ParserConfig
 from depkit.parsers.families import family_of
+from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import LEAST_TOKENS, Recipe, TokenizerTraining, Training
 
 T = TypeVar("T")

@@ -8,15 +8,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
-from depkit.parsers.config import (
-    ConfigError,
-    ParserConfig,
-    check_encoder,
-    from_dict,
-    nested,
-    overlay,
-)
+from depkit.parsers.config import ParserConfig, check_encoder
 from depkit.parsers.families import family_of, parser_config, parser_fields
+from depkit.parsers.settings import ConfigError, from_dict, nested, overlay
 
 LEAST_TOKENS = 150
 

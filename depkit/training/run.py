@@ -20,7 +20,7 @@ from depkit.corpus.errors import DataError
 from depkit.corpus.files import PathLike, atomic, atomic_directory
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser, check_tags
-from depkit.parsers.config import ConfigError, ParserConfig, to_toml
+from depkit.parsers.config import ParserConfig
 from depkit.parsers.device import find_device
 from depkit.parsers.families import family_of
 from depkit.parsers.inputs.vocabulary import Vocabulary
@@ -38,6 +38,7 @@ from depkit.parsers.model_directory import (
     write_calibration,
     write_tokenizer,
 )
+from depkit.parsers.settings import ConfigError, to_toml
 from depkit.training import loop, tokenizer
 from depkit.training.card import write_card
 from depkit.training.checkpoint import State, sweep

@@ -13,7 +13,7 @@ from depkit.corpus.features import describe_features, read_features
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.vectors import Vectors, read_vectors
 from depkit.parsers.base import Parser
-from depkit.parsers.config import ConfigError, Context
+from depkit.parsers.config import Context
 from depkit.parsers.device import mixed, named_precision
 from depkit.parsers.inputs.batches import (
     Gathered,
@@ -25,6 +25,7 @@ from depkit.parsers.inputs.batches import (
 )
 from depkit.parsers.inputs.layer import context_layers, part_sizes
 from depkit.parsers.inputs.transformer import Transformer, load_transformer
+from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import Recipe
 
 BATCH_TOKENS = 2_000

@@ -12,11 +12,12 @@ from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import distillation, silver
 from depkit.ensemble.silver import annotate
 from depkit.ensemble.teacher import make_teach
-from depkit.parsers.config import ConfigError, Context, Inputs
+from depkit.parsers.config import Context, Inputs
 from depkit.parsers.inputs.batches import IGNORED
 from depkit.parsers.inputs.soft_targets import LARGEST, MOST, places
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table, Vocabulary
 from depkit.parsers.model_directory import find_model, read_config
+from depkit.parsers.settings import ConfigError
 from depkit.training.checkpoint import ResumeError
 from depkit.training.data import resolve_auto
 from depkit.training.loop import train, updates_of

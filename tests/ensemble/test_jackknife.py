@@ -12,8 +12,9 @@ from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import jackknife as module
 from depkit.ensemble.jackknife import accuracies, assign_folds, jackknife
 from depkit.parsers import config
-from depkit.parsers.config import ConfigError, Context, Inputs, TaggerConfig
+from depkit.parsers.config import Context, Inputs, TaggerConfig
 from depkit.parsers.model_directory import load
+from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.parser import TaggerParser
 from depkit.training.data import resolve_auto
 from depkit.training.recipe import Recipe, Training

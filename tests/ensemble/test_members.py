@@ -15,7 +15,7 @@ from depkit.ensemble import members as module
 from depkit.ensemble import training
 from depkit.ensemble.members import Plan, prepare_kinds, train_member
 from depkit.ensemble.training import train_ensemble
-from depkit.parsers.config import BiLSTM, Calibration, ConfigError
+from depkit.parsers.config import BiLSTM, Calibration
 from depkit.parsers.ensembles import combine
 from depkit.parsers.family import CombinationError
 from depkit.parsers.graph.family import Biaffine
@@ -31,6 +31,7 @@ from depkit.parsers.model_directory import (
     read_ensemble,
     read_vocabulary,
 )
+from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.ensemble import log_mean
 from depkit.training import loop
 from depkit.training.checkpoint import LAST, ResumeError, State

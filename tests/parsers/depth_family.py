@@ -16,10 +16,11 @@ from depkit.corpus.brackets import read_bracketed
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree
 from depkit.parsers.base import Parser
-from depkit.parsers.config import ConfigError, Encoder, NoEncoder, ParserConfig
+from depkit.parsers.config import Encoder, NoEncoder, ParserConfig
 from depkit.parsers.family import Family
 from depkit.parsers.inputs.batches import Batch, Dataset, make_batch
 from depkit.parsers.network import ParserNetwork
+from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.network import cross_entropy
 
 

@@ -13,7 +13,6 @@ from depkit.parsers.config import (
     BiaffineConfig,
     BiLSTM,
     Calibration,
-    ConfigError,
     Decoder,
     Factored,
     Inputs,
@@ -22,7 +21,6 @@ from depkit.parsers.config import (
     SelfAttention,
     TaggerConfig,
     TagScorer,
-    to_toml,
 )
 from depkit.parsers.families import parser_config
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table
@@ -36,6 +34,7 @@ from depkit.parsers.model_directory import (
     read_config,
     write_tokenizer,
 )
+from depkit.parsers.settings import ConfigError, to_toml
 from depkit.parsers.text.multiword import MultiwordTable
 from depkit.parsers.text.tokenizer import SPACE, Tokenizer, TokenizerNetwork
 from tests.parsers.test_base import build, make, save, texts

@@ -8,7 +8,8 @@ import pytest
 import depkit
 from depkit.cli.main import run
 from depkit.corpus.files import write
-from depkit.parsers.config import BiaffineConfig, ConfigError, Factored, at_test_time
+from depkit.parsers.config import BiaffineConfig, Factored, at_test_time
+from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import make_recipe
 from tests.parsers.test_base import make, save
 

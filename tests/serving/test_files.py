@@ -5,7 +5,7 @@ import json
 import pytest
 
 import depkit
-from depkit.parsers.config import ConfigError
+from depkit.parsers.settings import ConfigError
 from depkit.serving.files import Job, annotate_files, output_name
 from tests.conftest import TINY
 from tests.parsers.test_base import make, save

@@ -7,7 +7,8 @@ import pytest
 from depkit.corpus.errors import DataError, FormatError
 from depkit.corpus.files import write
 from depkit.corpus.sentence import new_sentence
-from depkit.parsers.config import BiaffineConfig, Calibration, ConfigError, Decoder, TaggerConfig
+from depkit.parsers.config import BiaffineConfig, Calibration, Decoder, TaggerConfig
+from depkit.parsers.settings import ConfigError
 from depkit.training.data import findings, fingerprint, resolve_auto, split
 from depkit.training.recipe import Recipe, Training
 from depkit.training.run import read_sentences

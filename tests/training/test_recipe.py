@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from depkit.parsers.config import BiLSTM, ConfigError, to_toml
+from depkit.parsers.config import BiLSTM
+from depkit.parsers.settings import ConfigError, to_toml
 from depkit.training.recipe import Training, from_tables, make_recipe, recipe_names
 from depkit.training.schedule import rate_factor
 

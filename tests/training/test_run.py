@@ -11,8 +11,8 @@ import pytest
 import depkit
 from depkit.cli.main import run
 from depkit.corpus.files import write
-from depkit.parsers.config import ConfigError
 from depkit.parsers.model_directory import CARD, WEIGHTS
+from depkit.parsers.settings import ConfigError
 from depkit.training.run import parse_duration
 from tests.cli.commands import sets
 from tests.conftest import SHARED, TINY

@@ -10,11 +10,12 @@ from safetensors.torch import load_file
 import depkit
 from depkit.cli.main import run as depkit_command
 from depkit.corpus.files import write
-from depkit.parsers.config import ConfigError, Context, Inputs, NoEncoder
+from depkit.parsers.config import Context, Inputs, NoEncoder
 from depkit.parsers.config import Vectors as VectorSettings
 from depkit.parsers.families import family_of
 from depkit.parsers.inputs.batches import layout, sentence_vectors
 from depkit.parsers.model_directory import WEIGHTS, ModelError
+from depkit.parsers.settings import ConfigError
 from depkit.training.checkpoint import LAST
 from depkit.training.recipe import adopt
 from depkit.training.schedule import grouped

@@ -12,11 +12,12 @@ from depkit.nn.charconcat import CharConcat
 from depkit.nn.charlstm import CharLSTM
 from depkit.nn.dropout import InputDropout
 from depkit.nn.layermix import LayerMix
-from depkit.parsers.config import ConfigError, Context, Inputs
+from depkit.parsers.config import Context, Inputs
 from depkit.parsers.inputs.batches import Batch, Dataset
 from depkit.parsers.inputs.pieces import PieceBatch, pool
 from depkit.parsers.inputs.transformer import Transformer, checkpoint_layers, hidden_layers
 from depkit.parsers.inputs.vocabulary import PAD, ROOT, SPECIAL, UNKNOWN, Vocabulary
+from depkit.parsers.settings import ConfigError
 
 
 def part_sizes(config: Inputs) -> dict[str, int]:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.errors import DataError
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.config import Calibration, ConfigError, Mean, TaggerConfig
+from depkit.parsers.config import Calibration, Mean, TaggerConfig
 from depkit.parsers.family import Family
+from depkit.parsers.settings import ConfigError
 
 if TYPE_CHECKING:
     from depkit.parsers.base import Parser

@@ -10,7 +10,7 @@ import torch
 import depkit
 from depkit.cli.main import run
 from depkit.parsers.base import Parser
-from depkit.parsers.config import Calibration, ConfigError
+from depkit.parsers.config import Calibration
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import parser_config
 from depkit.parsers.graph import calibration as module
@@ -23,6 +23,7 @@ from depkit.parsers.model_directory import (
     read_config,
     write_calibration,
 )
+from depkit.parsers.settings import ConfigError
 from depkit.score.attachment import evaluate
 from depkit.training.data import fingerprint
 from depkit.training.recipe import make_recipe

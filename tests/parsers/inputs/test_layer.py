@@ -7,12 +7,13 @@ import pytest
 import torch
 
 from depkit.corpus.sentence import new_sentence
-from depkit.parsers.config import BiLSTM, ConfigError, Context, Inputs, TaggerConfig, Vectors
+from depkit.parsers.config import BiLSTM, Context, Inputs, TaggerConfig, Vectors
 from depkit.parsers.families import family_of
 from depkit.parsers.inputs.batches import encode
 from depkit.parsers.inputs.form_cache import FormCache, _pieces
 from depkit.parsers.inputs.layer import part_sizes
 from depkit.parsers.inputs.vocabulary import PAD, ROOT, SPECIAL, UNKNOWN, Table
+from depkit.parsers.settings import ConfigError
 from tests.parsers.test_base import CPU
 
 FILE = Vectors(file="vectors.txt", width=6)
