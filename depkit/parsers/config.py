@@ -73,6 +73,7 @@ class Inputs:
     combine: Literal["concat", "sum"] = "concat"  # of word, tag, characters, context
     part_dropout: float = 0.33  # of a token's word, tag, characters, each on its own
     dropout: float = 0.33  # of the features, one mask a sentence
+    lexicon: str = ""  # a CoNLL-U file; its words join the treebank's in the lemma dictionary
     vectors: Vectors = field(default_factory=Vectors)
     context: Context = field(default_factory=Context)
 

@@ -273,8 +273,16 @@ def write_description(
     if transformer and tables["inputs"]["context"]["tune"]:
         save_description(transformer, directory / TRANSFORMER)
     write_config(directory, tables)
-    json_text = json.dumps(vocabulary.to_json(), ensure_ascii=False, indent=0)
-    write_text(directory, VOCABULARY, json_text)
+    write_vocabulary(directory, vocabulary)
+
+
+def write_vocabulary(directory: Path, vocabulary: Vocabulary) -> None:
+    """vocab.json, a table a line."""
+    tables = (
+        f"{json.dumps(name)}: {json.dumps(table, ensure_ascii=False)}"
+        for name, table in vocabulary.to_json().items()
+    )
+    write_text(directory, VOCABULARY, "{\n" + ",\n".join(tables) + "\n}\n")
 
 
 def write_config(directory: Path, tables: dict[str, Any]) -> None:

@@ -82,6 +82,7 @@ def train(
     sources = sources or Sources()
     shared = vocabulary is not None and feed is None
     vocabulary = vocabulary or family.vocabulary(train_sentences, config)
+    vocabulary = vocabulary.with_lemmas([*train_sentences, *sources.lexicon])
     if sources.vectors:
         vocabulary = replace(vocabulary, vectors=Table(SPECIAL + sources.vectors.words))
     if initial:

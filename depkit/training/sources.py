@@ -1,4 +1,5 @@
-"""What a parser reads beside the treebank: pretrained vectors, a transformer, ELMo features."""
+"""What a parser learns from beside the treebank: pretrained vectors, a transformer, ELMo features,
+a lexicon of lemmas."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -7,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from depkit.corpus.digest import digest, digest_of_forms
+from depkit.corpus.digest import digest, digest_of_files, digest_of_forms
 from depkit.corpus.feature_cache import cached
 from depkit.corpus.features import describe_features, read_features
+from depkit.corpus.files import read
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.vectors import Vectors, read_vectors
 from depkit.parsers.base import Parser
@@ -43,13 +45,14 @@ class FeatureFile:
 @dataclass(frozen=True)
 class Sources:
     """vectors: those that are kept; transformer: frozen, or to be trained; train, dev: contextual
-    vectors laid out as a Dataset, [total, layers, width], where they are not trained; key:
-    a digest of what the recipe and the treebank don't tell."""
+    vectors laid out as a Dataset, [total, layers, width], where they are not trained; lexicon:
+    words with tags and lemmas; key: a digest of what the recipe and the treebank don't tell."""
 
     vectors: Vectors | None = None
     transformer: Transformer | None = None
     train: Laid | None = None
     dev: Laid | None = None
+    lexicon: Sequence[Sentence] = ()
     key: str = ""
 
     def of_some(self, sizes: np.ndarray, train: Sequence[int], dev: Sequence[int]) -> "Sources":
@@ -93,6 +96,10 @@ def find_sources(
         key += _digest_of_vectors(vectors)
         width = vectors.matrix.shape[1]
         inputs = replace(inputs, vectors=replace(inputs.vectors, width=width))
+    lexicon: list[Sentence] = []
+    if inputs.lexicon:
+        lexicon = list(read(inputs.lexicon))
+        key += digest_of_files([inputs.lexicon])
     context = inputs.context
     if context.source == "transformer":
         if transformer is None:
@@ -119,7 +126,7 @@ def find_sources(
     recipe = replace(recipe, parser=replace(recipe.parser, inputs=inputs))
     part_sizes(inputs)  # says what does not fit
     if context.source == "none" or context.tune:
-        return recipe, Sources(vectors, transformer, key=key)
+        return recipe, Sources(vectors, transformer, lexicon=lexicon, key=key)
     precision = named_precision(recipe.training.precision, device)
 
     def kept(part: Sequence[Sentence]) -> np.ndarray:
@@ -127,7 +134,8 @@ def find_sources(
             return _kept_features(context, files, part, say)
         return _kept_vectors(context, transformer, part, device, precision, say)
 
-    return recipe, Sources(vectors, transformer, kept(train), kept(dev) if dev else None, key)
+    train_vectors, dev_vectors = kept(train), kept(dev) if dev else None
+    return recipe, Sources(vectors, transformer, train_vectors, dev_vectors, lexicon, key)
 
 
 def words_of(sentences: Sequence[Sentence]) -> set[str]:

@@ -116,7 +116,7 @@ class GraphParser(TaggerParser):
         heads = decode_heads(scores.arc, words, decoding)
         at, label = self.label_scores(scores, heads)
         labels = best_values(label)
-        results = {name: best_values(each) for name, each in scores.columns.items()}
+        results = self.best_tags(scores.columns, sentences)
         results["deprel"] = labels
         temperatures = self.config.calibration
         if decoding.probabilities:

@@ -8,6 +8,10 @@ import json
 from functools import lru_cache
 
 LOWER, KEEP, TITLE, UPPER, WHOLE = "lower", "keep", "title", "upper", "whole"
+CASES = (LOWER, KEEP, TITLE, UPPER)
+
+# Cut in front, add in front, cut behind, add behind; the lemma alone where the case is WHOLE
+Edit = tuple[int, str, int, str] | tuple[str]
 
 
 @lru_cache(maxsize=100_000)
@@ -20,29 +24,42 @@ def edit_script(form: str, lemma: str) -> str:
     low_form, low_lemma = form.lower(), lemma.lower()
     start, lemma_start, size = _shared(low_form, low_lemma)
     if len(low_form) != len(form) or len(low_lemma) != len(lemma) or not size:
-        return json.dumps([WHOLE, lemma], ensure_ascii=False)
-    edit = [
-        start, lemma[:lemma_start],
-        len(form) - start - size, lemma[lemma_start + size :],
-    ]  # fmt: skip
-    for case in (LOWER, KEEP, TITLE, UPPER):
-        script = json.dumps([case, *edit], ensure_ascii=False)
-        if apply_script(form, script) == lemma:
-            return script
-    return json.dumps([WHOLE, lemma], ensure_ascii=False)
+        return _write(WHOLE, (lemma,))
+    edit = (start, lemma[:lemma_start], len(form) - start - size, lemma[lemma_start + size :])
+    case = case_of(form, edit, lemma)
+    return _write(WHOLE, (lemma,)) if case == WHOLE else _write(case, edit)
+
+
+def _write(case: str, edit: Edit) -> str:
+    return json.dumps([case, *edit], ensure_ascii=False)
 
 
 @lru_cache(maxsize=100_000)
+def parse_script(script: str) -> tuple[str, Edit]:
+    """The case and the edit of a script."""
+    case, *edit = json.loads(script)
+    return case, tuple(edit)
+
+
+def case_of(form: str, edit: Edit, lemma: str) -> str:
+    """The first case with which an edit turns a form into its lemma; WHOLE if there is none."""
+    return next((case for case in CASES if apply_edit(form, case, edit) == lemma), WHOLE)
+
+
 def apply_script(form: str, script: str) -> str:
     """The lemma that a script makes of a form; the form itself where it does not apply."""
-    case, *edit = json.loads(script)
-    if case == WHOLE:
-        return str(edit[0])
+    lemma = apply_edit(form, *parse_script(script))
+    return form if lemma is None else lemma
+
+
+def apply_edit(form: str, case: str, edit: Edit) -> str | None:
+    """The lemma that an edit and a case make of a form; None where the form is too short."""
+    if len(edit) == 1:
+        return edit[0]
     cut_front, front, cut_behind, behind = edit
     if cut_front + cut_behind >= len(form):
-        return form
-    kept = form[cut_front : len(form) - cut_behind]
-    lemma = f"{front}{kept}{behind}"
+        return None
+    lemma = f"{front}{form[cut_front : len(form) - cut_behind]}{behind}"
     if case == LOWER:
         return lemma.lower()
     if case == TITLE:
@@ -51,7 +68,7 @@ def apply_script(form: str, script: str) -> str:
 
 
 def _shared(form: str, lemma: str) -> tuple[int, int, int]:
-    """The longest common substring, the first of them: its place in each, and its length."""
+    """The longest common substring, the first of them: its start in both, and its length."""
     best = (0, 0, 0)
     ends = [0] * (len(lemma) + 1)  # how long a common part ends at form[i - 1], lemma[j - 1]
     for i, character in enumerate(form, start=1):

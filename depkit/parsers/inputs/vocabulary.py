@@ -3,11 +3,13 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from depkit.corpus.digest import digest
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import Inputs
+from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary, readings_of
 from depkit.parsers.inputs.lemmas import apply_script, edit_script
 
 PAD, UNKNOWN, ROOT = 0, 1, 2
@@ -36,7 +38,7 @@ class Vocabulary:
     """The tables of a parser.
 
     columns: what is predicted (relations, tags), by column; vectors: the words with a
-    pretrained vector, None where the parser has none.
+    pretrained vector, None where the parser has none; lemmas: the dictionary, see `with_lemmas`.
     """
 
     words: Table
@@ -44,6 +46,7 @@ class Vocabulary:
     tags: Table
     columns: dict[str, Table]
     vectors: Table | None = None
+    lemmas: LemmaDictionary | None = None
 
     def vector_of(self, form: str) -> int:
         """The row of a form's pretrained vector: its own, or that of its lower case."""
@@ -57,6 +60,13 @@ class Vocabulary:
             form = form[: LONGEST_WORD // 2] + form[-LONGEST_WORD // 2 :]
         return list(map(self.characters.get, form)) or [UNKNOWN]
 
+    def with_lemmas(self, sentences: Iterable[Sentence]) -> "Vocabulary":
+        """The same with the dictionary of some sentences, if lemmas are predicted at all."""
+        if "lemma" not in self.columns:
+            return self
+        counts = Counter(chain.from_iterable(map(readings_of, sentences)))
+        return replace(self, lemmas=LemmaDictionary.from_counts(counts))
+
     def to_json(self) -> dict[str, object]:
         """Plain data for `from_json`."""
         return {
@@ -65,6 +75,7 @@ class Vocabulary:
             "tags": self.tags.symbols,
             "columns": {name: table.symbols for name, table in self.columns.items()},
             **({"vectors": self.vectors.symbols} if self.vectors else {}),
+            **({"lemmas": self.lemmas.to_json()} if self.lemmas else {}),
         }
 
     def digest(self) -> str:
@@ -83,6 +94,7 @@ class Vocabulary:
         return Vocabulary(
             Table(data["words"]), Table(data["characters"]), Table(data["tags"]), columns,
             Table(data["vectors"]) if "vectors" in data else None,
+            LemmaDictionary.from_json(data["lemmas"]) if "lemmas" in data else None,
         )  # fmt: skip
 
 
@@ -97,8 +109,14 @@ def extended(old: Vocabulary, new: Vocabulary) -> Vocabulary:
     }
     return Vocabulary(
         both(old.words, new.words), both(old.characters, new.characters),
-        both(old.tags, new.tags), columns, old.vectors,
+        both(old.tags, new.tags), columns, old.vectors, merged_lemmas([old, new]),
     )  # fmt: skip
+
+
+def merged_lemmas(vocabularies: Iterable[Vocabulary]) -> LemmaDictionary | None:
+    """The dictionary of all lemmas that some vocabularies have; None if they have none."""
+    dictionaries = [each.lemmas for each in vocabularies if each.lemmas]
+    return LemmaDictionary.merged(dictionaries) if dictionaries else None
 
 
 def symbols_of(sentence: Sentence, column: str) -> list[str]:

@@ -20,7 +20,7 @@ from depkit.parsers.device import send
 from depkit.parsers.inputs.batches import Batch, Batches
 from depkit.parsers.inputs.layer import LastLayers
 from depkit.parsers.inputs.transformer import Transformer
-from depkit.parsers.inputs.vocabulary import Table
+from depkit.parsers.inputs.vocabulary import Table, merged_lemmas
 from depkit.parsers.tagger.parser import TaggerParser
 from depkit.parsers.windows import Prepare
 
@@ -154,8 +154,13 @@ def combine_members(
         for name in columns(config)
     }
     return kind(
-        config, replace(first.vocabulary, columns=tables), first.network, first.device,
-        first.precision, first.threads, first.tokenizer, list(members), mean or "arithmetic",
+        config,
+        replace(
+            first.vocabulary, columns=tables,
+            lemmas=merged_lemmas(member.vocabulary for member in members),
+        ),
+        first.network, first.device, first.precision, first.threads, first.tokenizer,
+        list(members), mean or "arithmetic",
     )  # fmt: skip
 
 

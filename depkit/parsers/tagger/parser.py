@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from torch import Tensor
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser, wanted_tags
 from depkit.parsers.device import best_values, fetch
+from depkit.parsers.inputs.lemmatizer import Lemmatizer
 from depkit.parsers.inputs.vocabulary import values_of
+from depkit.parsers.tagger.lemmas import best_scripts, choose_lemmas
 
 if TYPE_CHECKING:
     from conllu import TokenList
@@ -69,24 +71,59 @@ class TaggerParser(Parser):
     @torch.inference_mode()
     def tag_batch(self, batch: Any, sentences: Sequence[Sentence], tags: str) -> list[Sentence]:
         """The sentences of a batch with predicted tags; tags: as for `wanted_tags`."""
-        scores = self.tag_scores(batch)
-        found = fetch({name: best_values(each) for name, each in scores.items()}).arrays()
+        found = fetch(self.best_tags(self.tag_scores(batch), sentences)).arrays()
         tagged = []
         for row, sentence in enumerate(sentences):
             columns = self.tag_columns(sentence, row, found, tags)
             tagged.append(sentence.with_columns(columns) if columns else sentence)
         return tagged
 
+    @cached_property
+    def lemmatizer(self) -> Lemmatizer | None:
+        """What chooses lemmas; None for a model without a dictionary, whose best scripts do."""
+        dictionary = self.vocabulary.lemmas
+        return Lemmatizer(dictionary, self.vocabulary.words.numbers) if dictionary else None
+
+    def best_tags(
+        self, scores: dict[str, Tensor], sentences: Sequence[Sentence]
+    ) -> dict[str, Tensor]:
+        """What `tag_columns` needs of the scores of a batch, [batch, length, value] by column.
+
+        It is the indices of the best values by column, [batch, length]; of lemmas, where there is a
+        lemmatizer, what `best_scripts` returns.
+        """
+        lemmatizer = self.lemmatizer
+        best = {
+            name: best_values(each)
+            for name, each in scores.items()
+            if name != "lemma" or lemmatizer is None
+        }
+        if "lemma" in scores and lemmatizer:
+            best |= best_scripts(scores["lemma"], sentences, lemmatizer.dictionary)
+        return best
+
     def tag_columns(
         self, sentence: Sentence, row: int, found: dict[str, np.ndarray], tags: str
     ) -> dict[str, list[str]]:
-        """The new columns of a sentence of a batch; found: the numbers of the best values, [batch,
-        length] each; tags: as for `wanted_tags`."""
-        names = sorted(wanted_tags(sentence, tags) & found.keys())
-        return {
-            name: values_of(sentence, name, self.symbols(name, found[name][row], len(sentence)))
-            for name in names
+        """The new columns of a sentence of a batch; found: as `best_tags` gives them; tags: as for
+        `wanted_tags`."""
+        names = wanted_tags(sentence, tags) & found.keys()
+        columns = {
+            name: self.symbols(name, found[name][row], len(sentence))
+            for name in sorted(names - {"lemma"})
         }
+        if "lemma" not in names:
+            return columns
+        if self.lemmatizer is None:
+            scripts = self.symbols("lemma", found["lemma"][row], len(sentence))
+            lemmas = values_of(sentence, "lemma", scripts)
+        else:
+            words = slice(1, len(sentence) + 1)
+            lemmas = choose_lemmas(
+                self.lemmatizer, sentence, columns, self.vocabulary.columns["lemma"].symbols,
+                found["lemma"][row, words], found["lemma_score"][row, words],
+            )  # fmt: skip
+        return columns | {"lemma": lemmas}
 
     def symbols(self, column: str, numbers: np.ndarray, words: int) -> list[str]:
         """The symbols of a sentence's words; numbers: [length], w0's first."""

@@ -1,0 +1,140 @@
+"""The words of a treebank with their tags and lemmas."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import TypeVar
+
+import numpy as np
+
+from depkit.corpus.sentence import Sentence
+from depkit.parsers.inputs.lemmas import apply_script, edit_script
+
+Tags = tuple[str, str, str]  # UPOS, XPOS, FEATS
+Reading = tuple[str, Tags, str]  # form, tags, edit script
+T = TypeVar("T", str, Tags, Reading)
+
+
+@dataclass(frozen=True)
+class LemmaDictionary:
+    """How often the forms of a treebank have which tags and lemmas.
+
+    forms: for each form, [tags, script, count] one after the other in a flat list; tags and script
+    are indices of the other two lists. In all of them the most frequent comes first.
+    """
+
+    tags: list[Tags]
+    scripts: list[str]
+    forms: dict[str, list[int]]
+
+    def readings(self, forms: Iterable[str]) -> Iterator[tuple[Reading, int]]:
+        """The readings of some forms, with their counts."""
+        for form in forms:
+            flat = iter(self.forms.get(form, ()))
+            for tags, script, count in zip(flat, flat, flat, strict=True):
+                yield (form, self.tags[tags], self.scripts[script]), count
+
+    def __contains__(self, form: str) -> bool:
+        """Whether a form is in the dictionary, in whatever case."""
+        return form.lower() in self._spellings
+
+    def spellings(self, form: str) -> list[tuple[Reading, int]]:
+        """The readings of a form in whatever case."""
+        return list(self.readings(self._spellings.get(form.lower(), ())))
+
+    def look_up(self, form: str, tags: Tags) -> str | None:
+        """The most frequent lemma of a form with these UPOS, XPOS and FEATS.
+
+        If there is none, FEATS is left out, then XPOS; then the same word in another case is
+        looked up. None if no such word is in the dictionary. A UPOS that is nowhere in the
+        dictionary is ignored, and one that does not agree with XPOS is replaced.
+        """
+        tags = self.agreeing(tags)
+        sizes = (3, 2, 1) if any(upos == tags[0] for upos, *_ in self.tags) else (0,)
+        for readings in (list(self.readings([form])), self.spellings(form)):
+            for size in sizes:
+                counts: Counter[str] = Counter()
+                for (known, of, script), count in readings:
+                    if of[:size] == tags[:size]:
+                        counts[apply_script(known, script)] += count
+                if counts:
+                    return max(counts, key=counts.__getitem__)
+        return None
+
+    def agreeing(self, tags: Tags) -> Tags:
+        """The tags; where UPOS and XPOS never occur together, with the usual UPOS of that XPOS."""
+        upos, xpos, feats = tags
+        uposes = self._uposes.get(xpos)
+        return (uposes[0], xpos, feats) if uposes and upos not in uposes else tags
+
+    @cached_property
+    def _uposes(self) -> dict[str, list[str]]:
+        """The UPOS that occur with each XPOS, the most frequent first."""
+        uposes: dict[str, list[str]] = {}
+        for upos, xpos, _ in self.tags:
+            uposes.setdefault(xpos, []).append(upos)
+        return uposes
+
+    @cached_property
+    def _spellings(self) -> dict[str, list[str]]:
+        """The forms of the dictionary by their lower case."""
+        spellings: dict[str, list[str]] = {}
+        for form in self.forms:
+            spellings.setdefault(form.lower(), []).append(form)
+        return spellings
+
+    def to_json(self) -> dict[str, object]:
+        """Plain data for `from_json`."""
+        return {"tags": self.tags, "scripts": self.scripts, "forms": self.forms}
+
+    @staticmethod
+    def from_json(data: dict) -> "LemmaDictionary":
+        """The dictionary that `to_json` described; KeyError, TypeError or ValueError if not."""
+        tags = [(upos, xpos, feats) for upos, xpos, feats in data["tags"]]
+        scripts, forms = list(data["scripts"]), dict(data["forms"])
+        readings = np.array(list(chain.from_iterable(forms.values())), dtype=np.int64)
+        ends = np.array([len(tags), len(scripts), np.iinfo(np.int64).max])
+        if any(len(flat) % 3 for flat in forms.values()):
+            raise ValueError("its lemmas have readings that are not three numbers")
+        if not ((readings.reshape(-1, 3) >= 0) & (readings.reshape(-1, 3) < ends)).all():
+            raise ValueError("its lemmas have readings of tags or scripts that it has not")
+        return LemmaDictionary(tags, scripts, forms)
+
+    @staticmethod
+    def from_counts(counts: Counter[Reading]) -> "LemmaDictionary":
+        """The dictionary of readings with their counts."""
+        of_tags: Counter[Tags] = Counter()
+        of_scripts: Counter[str] = Counter()
+        for (_, tags, script), count in counts.items():
+            of_tags[tags] += count
+            of_scripts[script] += count
+        all_tags = {tags: number for number, tags in enumerate(_ordered(of_tags))}
+        scripts = {script: number for number, script in enumerate(_ordered(of_scripts))}
+        forms: dict[str, list[int]] = {}
+        for form, tags, script in _ordered(counts):
+            numbers = (all_tags[tags], scripts[script], counts[form, tags, script])
+            forms.setdefault(form, []).extend(numbers)
+        return LemmaDictionary(list(all_tags), list(scripts), forms)
+
+    @staticmethod
+    def merged(dictionaries: Iterable["LemmaDictionary"]) -> "LemmaDictionary":
+        """All that the dictionaries have, with the sums of their counts."""
+        counts: Counter[Reading] = Counter()
+        for each in dictionaries:
+            for reading, count in each.readings(each.forms):
+                counts[reading] += count
+        return LemmaDictionary.from_counts(counts)
+
+
+def readings_of(sentence: Sentence) -> Iterator[Reading]:
+    """What a sentence tells of its words' lemmas."""
+    columns = (sentence.form, sentence.lemma, sentence.upos, sentence.xpos, sentence.feats)
+    for form, lemma, *tags in zip(*columns, strict=True):
+        yield form, (tags[0], tags[1], tags[2]), edit_script(form, lemma)
+
+
+def _ordered(counts: Counter[T]) -> list[T]:
+    """The keys by falling count, those of one count in alphabetical order."""
+    return sorted(counts, key=lambda key: (-counts[key], key))

@@ -1,0 +1,183 @@
+"""Lemmas by the training treebank's dictionary, and by plausible edit scripts for other words.
+
+The dictionary comes first, as in UDPipe (Straka 2018) and Stanza (Qi et al. 2020). For a word that
+it does not have, the network's scores of edit scripts are combined with two things that the
+dictionary tells: how often words with the same tags and the same ending are edited so (the suffix
+interpolation of Brants 2000), and whether the result is a known word.
+"""
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Container, Sequence
+from functools import cached_property
+from itertools import takewhile
+from math import inf, log
+
+from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary, Tags
+from depkit.parsers.inputs.lemmas import (
+    CASES,
+    Edit,
+    apply_edit,
+    apply_script,
+    case_of,
+    parse_script,
+)
+
+LONGEST_ENDING = 6  # characters
+SMOOTHING = 1.0  # how many words the share among words with a shorter ending counts for
+RARE = 1e-4  # the share of an edit that no word of the same class has
+LAST = "\U0010ffff"  # sorts behind all other characters
+FLOOR = -5.0  # lower log-probabilities count as this one
+KEPT = 100_000  # words whose lemma is remembered
+
+# Weights of the network's log-probability and of evidence: that the result is a lemma with the same
+# UPOS, that it is a word, that it is the lemma of this form with another UPOS. They were chosen on
+# held-out tenths and twentieths of the train parts of two treebanks (EWT and Latin-Perseus).
+NETWORK, LEMMA, WORD, OTHER_UPOS = 0.5, 3.0, 2.0, 7.0
+
+Script = tuple[str, float]  # an edit script and the logarithm of its probability
+WordClass = tuple[str, str]  # UPOS and XPOS, or FEATS where there is no XPOS
+
+
+class Lemmatizer:
+    """Chooses the lemmas of words.
+
+    words: forms in lower case that are known to be words, such as a parser's vocabulary.
+    """
+
+    def __init__(self, dictionary: LemmaDictionary, words: Container[str] = ()) -> None:
+        self.dictionary = dictionary
+        self.words = words
+        self._known: dict[tuple[str, Tags], str | None] = {}
+
+    def look_up(self, form: str, tags: Tags) -> str | None:
+        """The lemma that the dictionary has for a word; None if it has none."""
+        try:
+            return self._known[form, tags]
+        except KeyError:
+            lemma = self.dictionary.look_up(form, tags)
+        if len(self._known) >= KEPT:
+            self._known.clear()
+        self._known[form, tags] = lemma
+        return lemma
+
+    def guess(self, form: str, tags: Tags, scripts: Sequence[Script]) -> str:
+        """The most plausible lemma of a word that the dictionary does not have with its UPOS.
+
+        Candidates are what the network's scripts make of the form, what the edits of words of the
+        same class with the same last character make of it, and its lemmas with another UPOS. A
+        candidate is plausible if it is one of the latter, if it is a lemma with the same UPOS, or
+        if words of the same class with the same last character are edited so. Without a plausible
+        candidate the form is its own lemma.
+        """
+        tags = self.dictionary.agreeing(tags)
+        lemmas = self.evidence.lemmas[tags[0]]
+        by_ending = self.evidence.by_ending(_class_of(tags), form)
+        attested = by_ending[1][0] if len(by_ending) > 1 else Counter[Edit]()
+        cases = self.evidence.case_shares(_class_of(tags), form)
+        usual = max(CASES, key=cases.__getitem__)
+        others = [
+            (script, apply_script(spelling, script))
+            for (spelling, _, script), _ in self.dictionary.spellings(form)
+        ]
+        candidates = [(*parse_script(script), max(value, FLOOR)) for script, value in scripts]
+        least = min((value for _, _, value in candidates), default=0.0)
+        candidates += [(usual, edit, least) for edit in attested]
+        candidates += [(*parse_script(script), least) for script, _ in others]
+        other_lemmas = {lemma for _, lemma in others}
+        best, best_score = form, -inf
+        for case, edit, value in candidates:
+            lemma = apply_edit(form, case, edit)
+            is_other = lemma in other_lemmas
+            if lemma is None or (is_irregular(edit) and not is_other):
+                continue
+            is_lemma = lemma in lemmas
+            if not (is_other or is_lemma or edit in attested):
+                continue
+            share = RARE
+            for edits, total in by_ending:
+                share = (edits[edit] + SMOOTHING * share) / (total + SMOOTHING)
+            share *= cases.get(case_of(form, edit, lemma), RARE)
+            score = (
+                NETWORK * value + log(share) + LEMMA * is_lemma + OTHER_UPOS * is_other
+                + WORD * (lemma.lower() in self.words)
+            )  # fmt: skip
+            if score > best_score:
+                best, best_score = lemma, score
+        return best
+
+    @cached_property
+    def evidence(self) -> "_Evidence":
+        """Computed when the first word comes that is not in the dictionary."""
+        return _Evidence(self.dictionary)
+
+
+class _Evidence:
+    """What a dictionary tells of words that it does not have; threads can share it.
+
+    lemmas: by UPOS.
+    """
+
+    def __init__(self, dictionary: LemmaDictionary) -> None:
+        self.lemmas: dict[str, set[str]] = defaultdict(set)
+        self._words: dict[WordClass, list[tuple[str, Edit]]] = defaultdict(list)
+        # Reversed words in order: those with the same ending are neighbours. A class is sorted when
+        # it is first asked for.
+        self._sorted: dict[WordClass, list[tuple[str, Edit]]] = {}
+        self._edits: dict[tuple[WordClass, str], Counter[Edit]] = {}
+        self._cases: dict[tuple[WordClass, str], Counter[str]] = defaultdict(Counter)
+        classes = list(map(_class_of, dictionary.tags))
+        scripts = list(map(parse_script, dictionary.scripts))
+        for form, flat in dictionary.forms.items():
+            low, shape = form.lower(), capitalisation(form)
+            for tags, script in zip(flat[::3], flat[1::3], strict=True):
+                of, (case, edit) = classes[tags], scripts[script]
+                self.lemmas[of[0]].add(apply_edit(form, case, edit) or form)
+                if not is_irregular(edit):
+                    self._words[of].append((low[::-1], edit))
+                    self._cases[of, shape][case] += 1
+
+    def by_ending(self, of: WordClass, form: str) -> list[tuple[Counter[Edit], int]]:
+        """How many words of a class have which edit, and how many there are: all of them, then
+        those that have the last character of a form, the last two and so on."""
+        low, longest = form.lower(), min(LONGEST_ENDING, len(form))
+        counts = (self._edits_of(of, low[len(low) - size :]) for size in range(longest + 1))
+        return [(edits, edits.total()) for edits in takewhile(bool, counts)]
+
+    def _edits_of(self, of: WordClass, ending: str) -> Counter[Edit]:
+        if (of, ending) in self._edits:
+            return self._edits[of, ending]
+        if of not in self._sorted:
+            self._sorted[of] = sorted(self._words[of])
+        words = self._sorted[of]
+        start = bisect_left(words, (ending[::-1],))
+        stop = bisect_left(words, (ending[::-1] + LAST,))
+        edits = Counter(edit for _, edit in words[start:stop])
+        if edits:  # There are many more endings that no word has.
+            self._edits[of, ending] = edits
+        return edits
+
+    def case_shares(self, of: WordClass, form: str) -> dict[str, float]:
+        """The share of each case among lemmas of words of a class, capitalised as a form is."""
+        counts = self._cases[of, capitalisation(form)]
+        total = counts.total() + SMOOTHING
+        return {case: (counts[case] + SMOOTHING / len(CASES)) / total for case in CASES}
+
+
+def is_irregular(edit: Edit) -> bool:
+    """Whether an edit replaces the beginning of a word, so that it is of no use for others."""
+    return len(edit) == 1 or bool(edit[0] and edit[1])
+
+
+def _class_of(tags: Tags) -> WordClass:
+    upos, xpos, feats = tags
+    return upos, xpos if xpos != "_" else feats
+
+
+def capitalisation(form: str) -> str:
+    """Whether a form is in "lower", "title", "upper" or "mixed" case; one capital is "title"."""
+    if form == form.lower():
+        return "lower"
+    if form[1:] == form[1:].lower():
+        return "title"
+    return "upper" if form == form.upper() else "mixed"

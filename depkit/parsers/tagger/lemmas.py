@@ -1,0 +1,66 @@
+"""From a network's scores of edit scripts to lemmas, by way of the dictionary."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from depkit.corpus.sentence import Sentence
+from depkit.parsers.device import send
+from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary
+from depkit.parsers.inputs.lemmatizer import Lemmatizer
+
+SCRIPTS = 4  # how many of the network's edit scripts are candidates for an unknown word's lemma
+ABSENT = -1
+
+
+def best_scripts(
+    scores: Tensor, sentences: Sequence[Sentence], dictionary: LemmaDictionary
+) -> dict[str, Tensor]:
+    """The best edit scripts of the words that are not in the dictionary.
+
+    scores: [batch, length, script], w0's first. Returns "lemma", the indices of the scripts, and
+    "lemma_score", the logarithms of their probabilities, [batch, length, SCRIPTS] each; they are
+    ABSENT at words that are in the dictionary.
+    """
+    batch, length, size = scores.shape
+    unknown = [
+        row * length + position
+        for row, sentence in enumerate(sentences)
+        for position, form in enumerate(sentence.form, start=1)
+        if form not in dictionary
+    ]
+    rows = send(torch.tensor(unknown, dtype=torch.long), scores.device)
+    logs, scripts = scores.flatten(0, 1)[rows].log_softmax(-1).topk(min(SCRIPTS, size))
+    best = {}
+    for name, values in (("lemma", scripts), ("lemma_score", logs)):
+        all_rows = values.new_full((batch * length, values.shape[1]), ABSENT)
+        all_rows[rows] = values
+        best[name] = all_rows.unflatten(0, (batch, length))
+    return best
+
+
+def choose_lemmas(
+    lemmatizer: Lemmatizer,
+    sentence: Sentence,
+    tags: Mapping[str, list[str]],
+    symbols: Sequence[str],
+    scripts: np.ndarray,
+    scores: np.ndarray,
+) -> list[str]:
+    """The lemmas of a sentence.
+
+    tags: its new columns of tags, in place of its own; symbols: the edit scripts; scripts, scores:
+    of its words, [words, SCRIPTS], as `best_scripts` gives them.
+    """
+    columns = (tags.get(name, getattr(sentence, name)) for name in ("upos", "xpos", "feats"))
+    lemmas = []
+    for word, (form, upos, xpos, feats) in enumerate(zip(sentence.form, *columns, strict=True)):
+        lemma = lemmatizer.look_up(form, (upos, xpos, feats))
+        if lemma is None:
+            best = zip(scripts[word].tolist(), scores[word].tolist(), strict=True)
+            candidates = [(symbols[number], score) for number, score in best if number != ABSENT]
+            lemma = lemmatizer.guess(form, (upos, xpos, feats), candidates)
+        lemmas.append(lemma)
+    return lemmas

@@ -1,0 +1,139 @@
+"""Lemmas: the dictionary against plain counts, guesses among plausible candidates only."""
+
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depkit.corpus.formats import CONLLU
+from depkit.corpus.sentence import Sentence
+from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary, readings_of
+from depkit.parsers.inputs.lemmas import apply_script, edit_script
+from depkit.parsers.inputs.lemmatizer import Lemmatizer
+
+WORDS = st.lists(
+    st.tuples(
+        st.text("aAbs", min_size=1, max_size=3), st.text("aAb", min_size=1, max_size=3),
+        st.sampled_from(["N", "V"]), st.sampled_from(["_", "x", "y"]), st.sampled_from(["_", "f"]),
+    ),
+    max_size=30,
+)  # fmt: skip
+
+
+def dictionary(words):
+    counts = Counter((form, tuple(tags), edit_script(form, lemma)) for form, lemma, *tags in words)
+    return LemmaDictionary.from_counts(counts)
+
+
+def lemmas_in(words, form, tags, same):
+    return Counter(
+        lemma
+        for known, lemma, *of in words
+        if same(known, form) and tuple(of)[: len(tags)] == tags
+    )  # fmt: skip
+
+
+@given(WORDS)
+def test_the_most_frequent_lemma_of_the_best_matching_readings_is_looked_up(words):
+    known = dictionary(words)
+    for form in {form for form, *_ in words} | {"B", "ab"}:
+        for upos, xpos, feats in {tuple(of) for _, _, *of in words}:
+            levels = [
+                lemmas_in(words, form, tags, same)
+                for same in (str.__eq__, lambda a, b: a.lower() == b.lower())
+                for tags in ((upos, xpos, feats), (upos, xpos), (upos,))
+            ]
+            counts = next(filter(None, levels), Counter())
+            best = {lemma for lemma, count in counts.items() if count == max(counts.values())}
+            assert known.look_up(form, (upos, xpos, feats)) in (best or {None})
+        assert (form in known) == any(form.lower() == each.lower() for each, *_ in words)
+
+
+@given(WORDS, WORDS)
+def test_dictionaries_are_written_read_and_merged(one, other):
+    whole = dictionary(one + other)
+    assert LemmaDictionary.from_json(json.loads(json.dumps(whole.to_json()))) == whole
+    assert LemmaDictionary.merged([dictionary(one), dictionary(other)]) == whole
+
+
+@pytest.mark.parametrize(
+    "forms", [{"a": [0, 0]}, {"a": [0, 9, 1]}, {"a": [-1, 0, 1]}, {"a": "x"}, {"a": [0, None, 1]}]
+)
+def test_a_damaged_dictionary_is_refused(forms):
+    data = dictionary([("a", "b", "N", "x", "_")]).to_json() | {"forms": forms}
+    with pytest.raises((ValueError, TypeError)):
+        LemmaDictionary.from_json(data)
+
+
+ENGLISH = [
+    ("dogs", "dog", "NOUN", "NNS", "_"), ("boxes", "box", "NOUN", "NNS", "_"),
+    ("foxes", "fox", "NOUN", "NNS", "_"), ("cats", "cat", "NOUN", "NNS", "_"),
+    ("saw", "saw", "NOUN", "NN", "_"), ("tree", "tree", "NOUN", "NN", "_"),
+    ("walked", "walk", "VERB", "VBD", "_"), ("talked", "talk", "VERB", "VBD", "_"),
+    ("liked", "like", "VERB", "VBD", "_"), ("went", "go", "VERB", "VBD", "_"),
+    ("rang", "ring", "VERB", "VBD", "_"), ("sing", "sing", "VERB", "VB", "_"),
+    ("Dogs", "Dogs", "PROPN", "NNPS", "_"), ("PARIS", "Paris", "PROPN", "NNP", "_"),
+    ("LILLE", "Lille", "PROPN", "NNP", "_"), ("he", "he", "PRON", "PRP", "_"),
+    ("in", "in", "ADP", "IN", "_"),
+]  # fmt: skip
+S, ES = edit_script("dogs", "dog"), edit_script("boxes", "box")
+D, ED = edit_script("liked", "like"), edit_script("walked", "walk")
+
+
+@pytest.mark.parametrize(
+    ("form", "upos", "xpos", "scripts", "expected"),
+    [
+        ("taxes", "NOUN", "NNS", [(S, -1.0), (ES, -1.0)], "tax"),  # as most words in -xes
+        ("hats", "NOUN", "NNS", [], "hat"),  # the dictionary alone gives candidates
+        ("baked", "VERB", "VBD", [(ED, -0.1), (D, -1.0)], "bake"),  # known to be a word
+        ("sat", "VERB", "VBD", [(edit_script("went", "go"), -0.1)], "sat"),  # not any verb in -t
+        ("sang", "VERB", "VBD", [(edit_script("rang", "ring"), -0.1)], "sang"),  # not "ring"
+        ("children", "NOUN", "NNS", [(edit_script("woman", "women"), -0.1)], "children"),
+        ("dogs", "VERB", "VBZ", [], "dog"),  # known with another UPOS
+        ("ROME", "PROPN", "NNP", [], "Rome"),  # capitals as others of that tag
+        ("it", "PRON", "PRP", [(S, -0.1)], "it"),  # no pronoun loses its last letter
+        ("Tree", "NOUN", "NN", [], "tree"),
+        ("x" * 10_000, "NOUN", "NNS", [(S, -0.1)], "x" * 10_000),
+        ("", "NOUN", "NN", [], ""),
+        ("saw", "INTJ", "UH", [], "saw"),  # tags that the dictionary does not have
+    ],
+)  # fmt: skip
+def test_guesses(form, upos, xpos, scripts, expected):
+    lemmatizer = Lemmatizer(dictionary(ENGLISH), {"bake", "ring"})
+    tags = (upos, xpos, "_")
+    assert (lemmatizer.look_up(form, tags) or lemmatizer.guess(form, tags, scripts)) == expected
+
+
+def test_an_xpos_that_does_not_agree_with_upos_decides():
+    known = dictionary(ENGLISH)
+    assert known.look_up("dogs", ("NOUN", "NNPS", "_")) == "Dogs"
+    assert known.look_up("dogs", ("NOUN", "NNS", "_")) == "dog"
+    assert known.look_up("dogs", ("NOUN", "unheard of", "_")) == "dog"
+
+
+@given(WORDS, st.text("aAbs", min_size=1, max_size=4), st.sampled_from(["N", "V"]))
+def test_edits_by_ending_are_those_of_all_words_with_it(words, form, upos):
+    evidence = Lemmatizer(dictionary(words)).evidence
+    found = evidence.by_ending((upos, "x"), form)
+    for size, (edits, total) in enumerate(found):
+        expected = Counter()
+        for known, lemma, *tags in set(words):
+            script = json.loads(edit_script(known, lemma))
+            irregular = script[0] == "whole" or (script[1] and script[2])
+            ending = form.lower()[len(form) - size :]
+            if tags[:2] == [upos, "x"] and not irregular and known.lower().endswith(ending):
+                expected[tuple(script[1:])] += 1
+        assert edits == expected and total == expected.total()
+
+
+def test_readings_of_a_sentence():
+    columns = {"form": ["Dogs", "ran"], "lemma": ["dog", "run"], "upos": ["NOUN", "VERB"],
+               "xpos": ["NNS", "VBD"], "feats": ["_", "_"], "deprel": ["_", "_"]}  # fmt: skip
+    sentence = Sentence(CONLLU, [], [0, 1], columns, [-1, -1])
+    read = list(readings_of(sentence))
+    assert [(form, tags) for form, tags, _ in read] == [
+        ("Dogs", ("NOUN", "NNS", "_")), ("ran", ("VERB", "VBD", "_")),
+    ]  # fmt: skip
+    assert [apply_script(form, script) for form, _, script in read] == ["dog", "run"]

@@ -1,0 +1,104 @@
+"""Lemmas of whole parsers: the bundled model's, and that models learn a dictionary."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from depkit import load, write
+from depkit.corpus.sentence import new_sentence
+from depkit.parsers.ensembles import combine
+from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary
+from depkit.parsers.inputs.lemmas import edit_script
+from depkit.parsers.inputs.vocabulary import Table, Vocabulary
+from depkit.parsers.tagger.lemmas import ABSENT, best_scripts
+from depkit.training.checkpoint import ResumeError
+from depkit.training.sources import find_sources
+from tests.training.test_loop import CPU, DROPLESS, small
+from tests.training.test_loop import run as train
+
+EMPTY = Vocabulary(Table([]), Table([]), Table([]), {"lemma": Table([])})
+EVERYDAY = Path(__file__).parent.parent / "data" / "everyday_lemmas.txt"
+
+
+def test_the_bundled_model_knows_the_lemmas_of_everyday_sentences(tmp_path):
+    words = [
+        [word.partition("/")[::2] for word in line.split()]
+        for line in EVERYDAY.read_text(encoding="utf-8").splitlines()
+    ]
+    text = tmp_path / "in.txt"
+    text.write_text("\n".join(" ".join(form for form, _ in line) for line in words))
+    parser = load()
+    sentences = parser.parse(parser.read(text, input="tokens"))
+    wrong = [
+        f"{form}: {lemma}"
+        for line, sentence in zip(words, sentences, strict=True)
+        for (form, expected), lemma in zip(line, sentence.lemma, strict=True)
+        if lemma != (expected or form.lower())
+    ]
+    assert len(words) == 60 and not wrong
+
+
+def test_unknown_words_get_the_best_scripts_of_the_network(tiny):
+    known = EMPTY.with_lemmas(tiny[:2]).lemmas
+    sentences = list(tiny)
+    scores = torch.randn(len(sentences), 1 + max(map(len, sentences)), 7)
+    best = {name: each.numpy() for name, each in best_scripts(scores, sentences, known).items()}
+    logs = scores.log_softmax(-1).numpy()
+    for row, sentence in enumerate(sentences):
+        for word, form in enumerate(sentence.form, start=1):
+            of_word = logs[row, word]
+            expected = np.argsort(-of_word)[: best["lemma"].shape[2]]
+            if form in known:
+                expected = np.full_like(expected, ABSENT)
+            else:
+                assert best["lemma_score"][row, word] == pytest.approx(of_word[expected])
+            assert (best["lemma"][row, word] == expected).all()
+
+
+def tagger_of(recipe, sentences, directory):
+    recipe, sources = find_sources(recipe, sentences, sentences, CPU)
+    train(recipe, sentences, directory, sources=sources)
+    return load(directory, device="cpu", precision="float32")
+
+
+def test_a_model_has_the_lemmas_of_its_treebank_and_lexicon(tiny, tmp_path):
+    lexicon = tmp_path / "lexicon.conllu"
+    words = new_sentence(["geese"], {"upos": ["NOUN"], "xpos": ["NNS"], "lemma": ["goose"]})
+    write([words.with_tree([0], ["root"])], lexicon)
+    recipe = small(
+        epochs=1, predict=("upos", "lemma"), inputs=replace(DROPLESS, lexicon=str(lexicon))
+    )
+    parser = tagger_of(recipe, tiny, tmp_path / "model")
+    expected = EMPTY.with_lemmas([*tiny, words])
+    assert parser.vocabulary.lemmas == expected.lemmas
+    assert parser.lemmatizer.look_up("geese", ("NOUN", "_", "_")) == "goose"
+    # A run goes on with the same lexicon only.
+    write([words.with_tree([0], ["dep"])], lexicon)
+    recipe, sources = find_sources(recipe, tiny, tiny, CPU)
+    with pytest.raises(ResumeError):
+        train(recipe, tiny, tmp_path / "model", sources=sources, resume=True)
+
+
+def test_lemmas_go_with_the_tags_beside_them(tiny, tmp_path):
+    parser = tagger_of(small(epochs=1, predict=("lemma",)), tiny, tmp_path)
+    saw = new_sentence(["walks"], {"upos": ["VERB"]})
+    scripts = [edit_script("walks", lemma) for lemma in ("walk", "walks")]
+    tags = [("VERB", "_", "_"), ("NOUN", "_", "_")]
+    dictionary = LemmaDictionary(tags, scripts, {"walks": [0, 0, 1, 1, 1, 1]})
+    parser = replace(parser, vocabulary=replace(parser.vocabulary, lemmas=dictionary))
+    noun = saw.with_columns({"upos": ["NOUN"]})
+    assert [each.lemma for each in parser.tag([saw, noun])] == [["walk"], ["walks"]]
+
+
+def test_members_know_the_lemmas_of_their_own_sentences_and_ensembles_all(tiny, tmp_path):
+    halves = [tiny[::2], tiny[1::2]]
+    members = [
+        tagger_of(small(epochs=1, predict=("lemma",)), half, tmp_path / str(number))
+        for number, half in enumerate(halves)
+    ]
+    both = combine(members).vocabulary.lemmas
+    assert both == EMPTY.with_lemmas(tiny).lemmas
+    assert combine(members).lemmatizer.dictionary == both
