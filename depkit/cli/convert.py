@@ -2,6 +2,7 @@
 
 import io
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -93,6 +94,9 @@ def convert_command(
     PHEAD and PDEPREL, CoNLL-09's P columns, predicates and arguments have no place in another
     format: a note tells how many were left out. Within one format all is kept.
 
+    With --dependencies ud each sentence gets a sent_id, made of the file's name and a number, and
+    its text, in which the spaces are those of usual writing: Penn trees do not tell them.
+
     --merge brings trees back to a file that became CoNLL-X and was parsed: depkit convert
     parsed.conllx --merge en.conllu -o parsed.conllu. The words must be the same; all else of
     ORIGINAL is kept, but that DEPS becomes _ where the tree is another.
@@ -119,7 +123,10 @@ def convert_command(
         raise typer.BadParameter("needs --to conllx, conll09 or conllu, or an -o that tells it")
 
     problems = Problems(strict)
-    sentences = chain.from_iterable(_read(path, source, encoding, problems, penn) for path in files)
+    numbers: Counter[str] = Counter()
+    sentences = chain.from_iterable(
+        _read(path, source, encoding, problems, penn, _sent_ids(path, numbers)) for path in files
+    )
     account = None if quiet else Account()
     given: Iterator[Sentence] = sentences
     if predicted:
@@ -175,34 +182,54 @@ def _named(path: str) -> str | None:
     return format.name if format else None
 
 
+def _sent_ids(path: str, numbers: Counter[str]) -> Iterator[str]:
+    """A file's name and a number for each sentence; files of the same name share the numbers."""
+    name = os.path.basename(path).removesuffix(".gz").removesuffix(".xz")
+    stem = "" if path == "-" else os.path.splitext(name)[0] + "-"
+    stem = "".join(x if x.isprintable() and x != " " else "_" for x in stem)
+    while True:
+        numbers[stem] += 1
+        yield f"{stem}{numbers[stem]}"
+
+
 def _read(
-    path: str, source: str | None, encoding: str, problems: Problems, penn: str
+    path: str,
+    source: str | None,
+    encoding: str,
+    problems: Problems,
+    penn: str,
+    sent_ids: Iterator[str],
 ) -> Iterator[Sentence]:
     """The sentences of a file, broken ones with their `problem`; its format told if need be."""
     kind = source or _named(path)
     if kind == "ptb":
-        yield from _penn(path, encoding, problems, penn)
+        yield from _penn(path, encoding, problems, penn, sent_ids)
         return
     with open_bytes(path) as binary:
         if kind is None:
             opening, binary = read_opening(binary, encoding)
             if "".join(opening).lstrip().startswith("("):
                 lines = io.TextIOWrapper(binary, encoding, "surrogateescape", newline="\n")
-                yield from _penn(path if os.path.isfile(path) else lines, encoding, problems, penn)
+                trees = path if os.path.isfile(path) else lines
+                yield from _penn(trees, encoding, problems, penn, sent_ids)
                 return
         format = named_format(kind) if kind else None
         yield from read_stream(binary, format, encoding, path, strict=False)
 
 
 def _penn(
-    source: PathLike | Iterable[str], encoding: str, problems: Problems, penn: str
+    source: PathLike | Iterable[str],
+    encoding: str,
+    problems: Problems,
+    penn: str,
+    sent_ids: Iterator[str],
 ) -> Iterator[Sentence]:
     """Penn trees, of a path or of lines: Stanford in CoNLL-X, or UD in CoNLL-U."""
     from depkit.convert import stanford, universal
     from depkit.corpus.brackets import read_trees
 
     trees = read_trees(source, encoding, problems.strict, problems.report)
-    yield from (universal if penn == "conllu" else stanford).convert(trees)
+    yield from universal.convert(trees, sent_ids) if penn == "conllu" else stanford.convert(trees)
 
 
 def _converted(

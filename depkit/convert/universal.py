@@ -1,17 +1,19 @@
 """Penn Treebank trees to basic Universal Dependencies: a first version.
 
 The machinery of `convert.stanford`, trained on another target: a sample of the treebank as
-CoreNLP's converter has it (its version 4.5.10). Round brackets are written as such.
+CoreNLP's converter has it (its version 4.5.10). Brackets are written as such, and all other words
+as in the treebank, quotation marks (`` and '') too; `# text` joins them as running text.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 from depkit.convert.constituents import IDLE, Node
 from depkit.convert.coordination import attachments
+from depkit.convert.detokenize import BRACKETS, spaces_after
 from depkit.convert.linear import load, load_text
 from depkit.convert.stanford import Converter
 from depkit.corpus.formats import CONLLU
@@ -19,7 +21,6 @@ from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.tree import Tree
 
 WEIGHTS = Path(__file__).with_name("universal.npz")
-BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
 
 
 def universal_attachments(node: Node) -> dict[int, int]:
@@ -64,12 +65,19 @@ def converter() -> tuple[Converter, dict[str, str]]:
     return Converter(*models, universal_attachments), table
 
 
-def convert(trees: Iterable[Tree]) -> Iterator[Sentence]:
-    """Sentences in CoNLL-U format, one a tree: XPOS is the tree's tag; without lemmas."""
+def convert(trees: Iterable[Tree], ids: Iterable[str] | None = None) -> Iterator[Sentence]:
+    """Sentences in CoNLL-U format, one a tree: XPOS is the tree's tag; without lemmas.
+
+    ids: what `# sent_id` is to be, 1, 2, 3 ... if they are not given. `# text` is what the words
+    most likely looked like before they were cut; see `detokenize`.
+    """
     model, table = converter()
-    for tree in trees:
+    for tree, sent_id in zip(trees, ids or map(str, count(1)), strict=False):
         leaves = tree.leaves()
         heads, relations = model.dependencies(tree)
+        forms = [BRACKETS.get(leaf.word, leaf.word) for leaf in leaves]
+        spaced = spaces_after(forms, [leaf.name for leaf in leaves])
+        text = "".join(form + " " * space for form, space in zip(forms, spaced, strict=True))
         columns: dict[str, Sequence[str]] = {
             "upos": [
                 table.get(f"{leaf.name} {relation}", table.get(leaf.name, "X"))
@@ -78,6 +86,7 @@ def convert(trees: Iterable[Tree]) -> Iterator[Sentence]:
             "xpos": [leaf.name for leaf in leaves],
             "head": list(map(str, heads)),
             "deprel": relations,
+            "misc": ["_" if space else "SpaceAfter=No" for space in spaced],
         }
-        forms = [BRACKETS.get(leaf.word, leaf.word) for leaf in leaves]
-        yield new_sentence(forms, columns, CONLLU)
+        comments = [f"# sent_id = {sent_id}\n", f"# text = {text.rstrip()}\n"]
+        yield new_sentence(forms, columns, CONLLU, comments=comments)

@@ -223,11 +223,12 @@ def new_sentence(
     columns: Mapping[str, Sequence[str]] | None = None,
     format: Format = CONLLU,
     constituents: "Tree | None" = None,
+    comments: Sequence[str] = (),
 ) -> Sentence:
     """A sentence made from words rather than from a file; what is not given is `_`.
 
     form: the words, one at least; columns: further columns by name, a value a word;
-    constituents: the tree of phrases over them.
+    constituents: the tree of phrases over them; comments: whole lines, to stand before them.
     Raises as `Sentence.with_columns`.
     """
     if not form:
@@ -238,7 +239,8 @@ def new_sentence(
     filled = {name: given.get(name, blank) for name in format.columns} | {"id": ids}
     lines = ["\t".join(row) + "\n" for row in zip(*filled.values(), strict=True)] + ["\n"]
     head = parse_heads(filled["head"])
-    return Sentence(format, lines, range(len(form)), filled, head, constituents=constituents)
+    rows = range(len(comments), len(comments) + len(form))
+    return Sentence(format, [*comments, *lines], rows, filled, head, constituents=constituents)
 
 
 def _checked(

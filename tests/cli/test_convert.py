@@ -1,6 +1,7 @@
 import gzip
 import io
 import lzma
+import re
 import sys
 from pathlib import Path
 
@@ -211,6 +212,17 @@ def test_penn_trees_become_conllx(tmp_path: Path) -> None:
     assert run("-", "--to", "conllx", stdin="\n" + TREES) == (CHAIN, "")
     tagged = CHAIN.replace("NNP", "NN")
     assert run(path, "--tags", "-", stdin=tagged * 2) == (tagged * 2, "")
+
+
+def test_universal_dependencies_have_ids_and_texts(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "in 1.mrg").write_text(TREES)
+    out, _ = run(*tmp_path.glob("?/in 1.mrg"), "--dependencies", "ud")
+    assert re.findall("# sent_id = (.*)", out) == ["in_1-1", "in_1-2"]
+    out, _ = run("-", "--from", "ptb", "--dependencies", "ud", stdin=TREES)
+    assert re.findall("# (.*)", out)[:2] == ["sent_id = 1", "text = Kim sings"]
+    Command("check")("--ud", "-", stdin=out)
 
 
 @pytest.mark.usefixtures("chains")

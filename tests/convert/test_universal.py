@@ -11,6 +11,7 @@ from depkit.corpus.brackets import read_trees
 from depkit.corpus.files import read
 from depkit.corpus.universal import RELATIONS, UPOS, base
 from depkit.score.attachment import evaluate
+from depkit.treebank.check import Checker
 
 WSJ = Path(__file__).parents[3] / "shared" / "data"
 
@@ -35,10 +36,22 @@ def test_constructions(tree: str) -> None:
     assert " ".join(f"{upos}/{head}:{deprel}" for upos, head, deprel in words) == EXAMPLES[tree]
 
 
-def test_round_brackets_become_themselves() -> None:
-    (sentence,) = convert(read_trees(io.StringIO("((NP (-LRB- -LRB-) (NN hat) (-RRB- -RRB-)))\n")))
-    assert sentence.form == ["(", "hat", ")"]
-    assert sentence.format.name == "conllu"
+TEXTS = {
+    "(-LRB- -LRB-) (NN hat) (-RRB- -RRB-)": "(hat)",
+    "(-LRB- -LCB-) (NN hat) (-RRB- -RCB-) (-LRB- -LSB-) (CD 1) (-RRB- -RSB-)": "{hat} [1]",
+    "(`` ``) (UH No) (, ,) ('' '') (VBD said) (NNP Kim) (. .)": "``No,'' said Kim.",
+    "(`` `) (NN hat) ('' ') (IN in) (NNS cats) (POS ') (NNS tails)": "`hat' in cats' tails",
+    "(PRP I) (MD ca) (RB n't) (: --) (PRP we) (VBP 're) (: ...)": "I can't -- we're...",
+    "(MD Can) (RB not) (VB pay) ($ US$) (CD 5) (CC &) (CD 3) (NN %) (. ?)": "Cannot pay US$5 & 3%?",
+    "(JJ long) (HYPH -) (NN term) (NNP Co.) (POS 's)": "long-term Co.'s",
+}
+
+
+@pytest.mark.parametrize("leaves", TEXTS)
+def test_sentences_have_the_text_of_their_words(leaves: str) -> None:
+    (sentence,) = convert(read_trees([f"((NP {leaves}))\n"]))
+    assert (sentence.sent_id, sentence.text) == ("1", TEXTS[leaves])
+    assert list(Checker(ud=True).check(str(sentence).splitlines(keepends=True))) == []
 
 
 @pytest.mark.parametrize("labels", ["CC", "NP CC", "X Y Z", "CD CD CD", "IN IN S", ", CC ,"])
