@@ -1,39 +1,119 @@
 """depkit: train, run and evaluate dependency parsers.
 
-    import depkit
+`load` gives the bundled English parser, or the one in a model directory. Called with a text it
+returns the parsed sentences, whose words know their heads and children:
 
-    parser = depkit.load()  # the bundled English model, or depkit.load("en.model")
-    depkit.write(parser.parse(parser.read("in.txt")), "out.conllu")
-    print(depkit.evaluate("gold.conllu", "out.conllu").LAS)
-    model = depkit.train(train=["train.conllu"], dev="dev.conllu", output="en.model")
+    >>> import depkit
+    >>> parser = depkit.load()
+    >>> sentences = parser("The cat sat on the mat. It was asleep.")
+    >>> len(sentences), sentences[0].text
+    (2, 'The cat sat on the mat.')
+    >>> for word in sentences[0]:
+    ...     print(word.id, word.form, word.upos, word.head_id, word.deprel)
+    1 The DET 2 det
+    2 cat NOUN 3 nsubj
+    3 sat VERB 0 root
+    4 on ADP 6 case
+    5 the DET 6 det
+    6 mat NOUN 3 obl
+    7 . PUNCT 3 punct
+    >>> cat = sentences[0][1]
+    >>> cat.head
+    <Word 3 sat: VERB, root>
+    >>> [child.form for child in cat.head.children]
+    ['cat', 'mat', '.']
+    >>> sentences[0].head  # the whole column
+    [2, 3, 0, 6, 6, 3, 3]
 
-`read` gives the sentences of a file one by one, `write` writes sentences, `load` gives the
-parser in a model directory, whose `read` and `tokenize` make sentences of text, `evaluate`
-scores parsed files, `train` makes a model directory as `depkit train` does; `Sentence` and
-`FormatError` are what they deal in. Everything is imported when it is first used, so that
-`import depkit` costs nothing and only `load` and `train` need torch.
+`show` draws trees in the terminal; notebooks draw a sentence by themselves:
+
+    >>> depkit.show(sentences[1])
+    # 1: 2
+    # It was asleep.
+                 root
+      ╭──nsubj───╮ │
+      │    ╭─cop─┤ │ ╭─punct─╮
+      ▼    ▼     │ ▼ │       ▼
+     It   was   asleep       .
+    PRON  AUX     ADJ      PUNCT
+
+`parse` does the same for any number of sentences, one by one in little memory. `read` gives those
+of a treebank, `parser.read` those of any file, `write` writes them:
+
+    >>> depkit.write(parser.parse(sentences), "parsed.conllu")
+    2
+    >>> for sentence in depkit.read("parsed.conllu"):
+    ...     print(sentence.sent_id, sentence.deprel)
+    1 ['det', 'nsubj', 'root', 'case', 'det', 'obl', 'punct']
+    2 ['nsubj', 'cop', 'root', 'punct']
+
+`evaluate` compares trees with the right ones, `analyze` breaks the scores down:
+
+    >>> chains = [sentence.with_tree([*range(2, len(sentence) + 1), 0], sentence.deprel)
+    ...           for sentence in sentences]  # each word depends on the next
+    >>> round(depkit.evaluate("parsed.conllu", chains).UAS, 1)
+    36.4
+    >>> rows = depkit.analyze("parsed.conllu", chains, by="distance", metric="UAS")
+    >>> [(row["bin"], row["gold"], row["recall"]) for row in rows]
+    [('root', 2, 0.0), ('1', 5, 80.0), ('2', 2, 0.0), ('3', 1, 0.0), ('4', 1, 0.0)]
+
+`train` makes a model directory as `depkit train` does, and `to_spacy` gives spaCy's documents:
+
+    >>> depkit.train("train.conllu", dev="dev.conllu", output="my.model")  # doctest: +SKIP
+    >>> docs = depkit.to_spacy(sentences, spacy.blank("en").vocab)  # doctest: +SKIP
+
+Everything is imported when it is first used, so that `import depkit` costs nothing and only the
+parsers need torch. What goes wrong is raised as one of the errors here, all of them ValueErrors,
+or as an OSError.
 """
 
 from typing import TYPE_CHECKING, Any
 
+from depkit.corpus import notebook
 from depkit.version import __version__
 
-__all__ = ["FormatError", "Sentence", "__version__", "evaluate", "load", "read", "train", "write"]
-
 if TYPE_CHECKING:
-    from depkit.corpus.errors import FormatError
+    from depkit.corpus.errors import DataError, FormatError
     from depkit.corpus.files import read, write
     from depkit.corpus.sentence import Sentence
-    from depkit.parsers.model_directory import load
+    from depkit.corpus.spacy_documents import to_spacy
+    from depkit.corpus.word import Word
+    from depkit.drawing.trees.terminal import show
+    from depkit.parsers.base import Parser
+    from depkit.parsers.inputs.transformer import TransformerError
+    from depkit.parsers.model_directory import ModelError, load
+    from depkit.parsers.settings import ConfigError
     from depkit.score.attachment import evaluate
+    from depkit.score.evaluation import Evaluation
+    from depkit.score.report import analyze
+    from depkit.training.checkpoint import ResumeError
+    from depkit.training.loop import TrainingError
     from depkit.training.run import train
 
-_PLACES = {
+__all__ = [
+    "ConfigError", "DataError", "Evaluation", "FormatError", "ModelError", "Parser", "ResumeError",
+    "Sentence", "TrainingError", "TransformerError", "Word", "__version__", "analyze", "evaluate",
+    "load", "read", "show", "to_spacy", "train", "write",
+]  # fmt: skip
+
+_MODULES = {
+    "ConfigError": "depkit.parsers.settings",
+    "DataError": "depkit.corpus.errors",
+    "Evaluation": "depkit.score.evaluation",
     "FormatError": "depkit.corpus.errors",
+    "ModelError": "depkit.parsers.model_directory",
+    "Parser": "depkit.parsers.base",
+    "ResumeError": "depkit.training.checkpoint",
     "Sentence": "depkit.corpus.sentence",
+    "TrainingError": "depkit.training.loop",
+    "TransformerError": "depkit.parsers.inputs.transformer",
+    "Word": "depkit.corpus.word",
+    "analyze": "depkit.score.report",
     "evaluate": "depkit.score.attachment",
     "load": "depkit.parsers.model_directory",
     "read": "depkit.corpus.files",
+    "show": "depkit.drawing.trees.terminal",
+    "to_spacy": "depkit.corpus.spacy_documents",
     "train": "depkit.training.run",
     "write": "depkit.corpus.files",
 }
@@ -41,14 +121,24 @@ _PLACES = {
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for (PEP 562)."""
-    if name not in _PLACES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'depkit' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(_PLACES[name]), name)
+    value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    """The public names alone."""
+    return sorted(__all__)
+
+
+def _draw(sentence: "Sentence") -> str:
+    from depkit.drawing.trees.svg import draw_sentence
+
+    return draw_sentence(sentence)
+
+
+notebook.draw = _draw

@@ -1,26 +1,19 @@
 """`depkit show`: trees as drawings, in the terminal or as a picture."""
 
 import os
-import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal
 
 import typer
 
 from depkit.cli.options import Encoding, Quiet, Verbose
-from depkit.corpus.files import open_output, read
-from depkit.corpus.pairing import pairs, source
-from depkit.drawing.trees import arcs, indented, svg
+from depkit.corpus.files import open_output
+from depkit.drawing.trees import svg
 from depkit.drawing.trees.shown import Shown
+from depkit.drawing.trees.terminal import NARROWEST, Style, compared, drawings, usual_width
 
-Style = Literal["arcs", "tree"]
 Color = Literal["auto", "always", "never"]
-
-Drawing = Callable[[Shown, int, bool], Iterator[str]]
-
-_DRAWINGS: dict[Style, Drawing] = {"arcs": arcs.draw, "tree": indented.draw}
-_WIDTH, _NARROWEST = 100, 40  # without a terminal; so that labels keep some letters
 
 
 def show_command(
@@ -40,7 +33,7 @@ def show_command(
     width: Annotated[
         int | None,
         typer.Option(
-            min=_NARROWEST, help="Where to wrap.", show_default="the terminal's width, else 100"
+            min=NARROWEST, help="Where to wrap.", show_default="the terminal's width, else 100"
         ),
     ] = None,
     diff: Annotated[
@@ -82,7 +75,7 @@ def show_command(
 
     def chosen() -> Iterator[Shown]:
         nonlocal seen, drawn
-        for shown in _selected(_sentences(file, diff, encoding), sentence or [], file):
+        for shown in _selected(compared(file, diff, encoding), sentence or [], file):
             seen += 1
             if diff is None or everything or sentence or shown.wrong:
                 drawn += 1
@@ -92,24 +85,14 @@ def show_command(
         if svg_file:
             stream.writelines(svg.picture(chosen()))
         else:
-            draw = _DRAWINGS[style or "arcs"]
-            for lines in _drawings(chosen(), draw, width or usual_width(), coloured(color)):
+            trees = drawings(chosen(), style or "arcs", width or usual_width(), coloured(color))
+            for lines in trees:
                 stream.write(lines)
                 stream.flush()  # it may be a long wait for the next sentence
     if diff and seen and not drawn and not quiet:
         typer.echo(f"depkit: the trees of {file} and {diff} are the same", err=True)
     if verbose and not quiet:
         typer.echo(f"{drawn} of {seen} sentences shown", err=True)
-
-
-def _sentences(file: str, diff: str | None, encoding: str) -> Iterator[Shown]:
-    if diff is None:
-        for number, sentence in enumerate(read(file, encoding=encoding), start=1):
-            yield Shown(number, sentence)
-    else:
-        both = pairs(source(file, encoding), [source(diff, encoding)])
-        for number, (gold, (predicted,)) in enumerate(both, start=1):
-            yield Shown(number, gold, predicted)
 
 
 def _selected(sentences: Iterable[Shown], names: Iterable[str], file: str) -> Iterator[Shown]:
@@ -130,22 +113,6 @@ def _selected(sentences: Iterable[Shown], names: Iterable[str], file: str) -> It
     raise typer.BadParameter(
         f"no sentence {missing} among the {count} of {file}", param_hint="--sentence"
     )
-
-
-def _drawings(sentences: Iterable[Shown], draw: Drawing, width: int, colour: bool) -> Iterator[str]:
-    """Each sentence's drawing under its heading, a blank line between two of them."""
-    gap = ""
-    for shown in sentences:
-        heading = [f"# {line}" for line in (shown.name, shown.text) if line]
-        yield gap + "\n".join([*heading, *draw(shown, width, colour), ""])
-        gap = "\n"
-
-
-def usual_width() -> int:
-    """The width of the terminal, or of what is no terminal."""
-    if not sys.stdout.isatty():
-        return _WIDTH
-    return max(shutil.get_terminal_size().columns, _NARROWEST)
 
 
 def coloured(color: Color) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, TextIO, cast
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import Format, by_name, named_format
 from depkit.corpus.reader import read_lines
-from depkit.corpus.sentence import BOM, Sentence
+from depkit.corpus.sentence import BOM, Sentence, each_sentence
 
 PathLike = str | os.PathLike[str]
 
@@ -129,8 +129,10 @@ class _Rewound(io.RawIOBase):
         return count
 
 
-def write(sentences: Iterable[Sentence], target: PathLike | TextIO, encoding: str = "utf-8") -> int:
-    """Write sentences to a path (`-` is stdout) or a text stream; returns how many.
+def write(
+    sentences: Sentence | Iterable[Sentence], target: PathLike | TextIO, encoding: str = "utf-8"
+) -> int:
+    """Write a sentence or several to a path (`-` is stdout) or a text stream; returns how many.
 
     A path is written beside and renamed when all is there, so that it is whole or absent.
     A sentence without a blank line at its end gets one; a byte order mark stays only at the
@@ -140,7 +142,7 @@ def write(sentences: Iterable[Sentence], target: PathLike | TextIO, encoding: st
         with open_output(target, encoding) as stream:
             return write(sentences, stream)
     count = 0
-    for sentence in sentences:
+    for sentence in each_sentence(sentences):
         lines = sentence.lines
         target.writelines(lines[1:] if count and lines[0] == BOM else lines)
         if not lines[-1].isspace():

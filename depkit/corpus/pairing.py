@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, read
-from depkit.corpus.sentence import Sentence
+from depkit.corpus.sentence import Sentence, each_sentence
 
 ADVICE = (
     "trees are compared over the same words: parse the gold file's own, or score other tokens"
@@ -26,11 +26,11 @@ class Source:
     sentences: Iterable[Sentence]
 
 
-def source(sentences: PathLike | Iterable[Sentence], encoding: str = "utf-8") -> Source:
-    """A file by its path (`-` is stdin), or sentences at hand."""
+def source(sentences: PathLike | Sentence | Iterable[Sentence], encoding: str = "utf-8") -> Source:
+    """A file by its path (`-` is stdin), or sentences at hand, or only one."""
     if isinstance(sentences, str | os.PathLike):
         return Source(os.fspath(sentences), read(sentences, encoding=encoding))
-    return Source("", sentences)
+    return Source("", each_sentence(sentences))
 
 
 def pairs(

@@ -1,11 +1,13 @@
 """A sentence: its columns as plain lists, and the lines it came from."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar, overload
 
+from depkit.corpus import notebook
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLLU, HELD, Format
+from depkit.corpus.word import Word
 
 if TYPE_CHECKING:
     from conllu import TokenList
@@ -13,11 +15,13 @@ if TYPE_CHECKING:
     from depkit.corpus.tree import Tree
 
 BOM = "\ufeff"
+T = TypeVar("T")
 
 
 class Sentence:
     r"""A parsed or unparsed sentence, one entry a syntactic word in every column.
 
+    `for word in sentence` and `sentence[0]` give `Word`s, views on a row of the columns.
     form, lemma, upos, xpos, feats, deprel: lists of str, `_` where the file has nothing;
     head: list of int, 0 = root, -1 where the file has `_`. `lines` are the original lines
     with their terminators (blank lines after the sentence included; a byte order mark is a
@@ -64,9 +68,26 @@ class Sentence:
         """The number of syntactic words."""
         return len(self.form)
 
+    @overload
+    def __getitem__(self, index: int) -> Word: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Word]: ...
+    def __getitem__(self, index: int | slice) -> Word | list[Word]:
+        """The word at an index from 0, or those of a slice; IndexError as for a list."""
+        found = range(len(self))[index]
+        return Word(self, found) if isinstance(found, int) else [Word(self, i) for i in found]
+
+    def __iter__(self) -> Iterator[Word]:
+        """The words in order."""
+        return (Word(self, index) for index in range(len(self)))
+
     def __str__(self) -> str:
         """The sentence as it stands in its file, blank line included."""
         return "".join(self.lines)
+
+    def _repr_svg_(self) -> str | None:
+        """The tree as a picture, which notebooks show; None without a tree."""
+        return notebook.draw(self) if notebook.draw and max(self.head, default=-1) >= 0 else None
 
     def __repr__(self) -> str:
         words = " ".join(self.form[:8]) + (" ..." if len(self) > 8 else "")
@@ -154,6 +175,18 @@ class Sentence:
             self.constituents,
         )  # fmt: skip
 
+    def to_conllu(self) -> str:
+        """The sentence in CoNLL-U, blank line included; of other formats the columns it shares.
+
+        Raises the sentence's `problem` if it has one.
+        """
+        if self.problem:
+            raise self.problem
+        if self.format.name == CONLLU.name:
+            return str(self).removeprefix(BOM).rstrip("\r\n") + "\n\n"
+        columns = {name: getattr(self, name) for name in HELD} | {"head": self.column("head")}
+        return str(new_sentence(self.form, columns))
+
     def to_token_list(self) -> "TokenList":
         """The sentence for the `conllu` package; see `token_list.to_token_list`."""
         from depkit.corpus.token_list import to_token_list
@@ -166,6 +199,11 @@ class Sentence:
         from depkit.corpus.token_list import from_token_list
 
         return from_token_list(token_list, format)
+
+
+def each_sentence(sentences: Sentence | Iterable[T]) -> "Iterable[Sentence | T]":
+    """Sentences as they are, or the only one."""
+    return [sentences] if isinstance(sentences, Sentence) else sentences
 
 
 def find_comment(lines: Iterable[str], key: str) -> str:

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import tee
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
 
 import numpy as np
 import torch
@@ -20,15 +20,15 @@ import torch
 from depkit.corpus.errors import FormatError
 from depkit.corpus.features import describe_features, read_features
 from depkit.corpus.files import PathLike
-from depkit.corpus.sentence import Sentence
+from depkit.corpus.sentence import Sentence, each_sentence, new_sentence
 from depkit.corpus.text import Numbers, read_text
-from depkit.parsers.config import Inputs
+from depkit.parsers.config import Inputs, what_it_reads
 from depkit.parsers.device import mixed
 from depkit.parsers.inputs.batches import Dataset, encode
 from depkit.parsers.inputs.form_cache import FormCache
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
-from depkit.parsers.text.reading import find_segment, read_input
+from depkit.parsers.text.reading import read_input
 from depkit.parsers.text.tokenizer import Tokenizer
 from depkit.parsers.windows import Compute, Prepare, map_batches
 
@@ -41,10 +41,14 @@ TAGS = ("lemma", "upos", "xpos", "feats")
 
 T = TypeVar("T")
 
+# What a parser parses: running text; a sentence or several, each also as its words or as a
+# TokenList of the package conllu.
+Parsable: TypeAlias = "str | Sentence | Iterable[Sentence | Sequence[str] | TokenList]"
 
-@dataclass
+
+@dataclass(repr=False)
 class Parser(ABC):
-    """A parser on a device.
+    """A parser on a device; `parser("Some text.")` parses.
 
     network: in evaluation mode when it parses. precision: of its matrix products; on a CPU `load`
     keeps their weights in it, so load the model again for another. threads: how many batches are
@@ -63,12 +67,27 @@ class Parser(ABC):
     # Options of `parse` that only some families have
     options: ClassVar[frozenset[str]] = frozenset()
 
+    def __call__(self, sentences: Parsable, **options: Any) -> list[Sentence]:
+        """The parsed sentences of a text, or those given, all at once; options: as for `parse`."""
+        return list(self.parse(sentences, **options))
+
+    def __repr__(self) -> str:
+        names = self.vocabulary.columns
+        columns = ", ".join(["head", *names] if "deprel" in names else names)
+        text = "parses" if self.tokenizer else "does not parse"
+        return (
+            f"<{type(self).__name__}: {self.config.encoder.kind}"
+            f" over {', '.join(what_it_reads(self.config.inputs))}\n"
+            f"  predicts {columns}; {text} running text\n"
+            f"  on {self.device}, {self.threads} thread{'s' * (self.threads > 1)}>"
+        )
+
     @abstractmethod
-    def parse(
-        self, sentences: "Iterable[Sentence | TokenList]", *arguments: Any, **options: Any
-    ) -> Iterator[Sentence]:
+    def parse(self, sentences: Parsable, *arguments: Any, **options: Any) -> Iterator[Sentence]:
         """The sentences with what the parser predicts, in input order and bounded memory.
 
+        sentences: running text, of which the tokenizer makes sentences; or a `Sentence` or several,
+        as `read` gives them, lists of words, `conllu.TokenList`s.
         Families that parse take `tags` ("missing", "predict" or "keep"), `batch_tokens` and
         `context`, which are as for `TaggerParser.tag`; `options` names the others.
         """
@@ -79,15 +98,13 @@ class Parser(ABC):
         """The sentences with all that the parser predicts in place of what stands there."""
         return self.parse(sentences, "predict", context=context)
 
-    def tag(
-        self, sentences: "Iterable[Sentence | TokenList]", *arguments: Any, **options: Any
-    ) -> Iterator[Sentence]:
+    def tag(self, sentences: Parsable, *arguments: Any, **options: Any) -> Iterator[Sentence]:
         """The sentences with tags, features and lemmas; raises ValueError if none are predicted."""
         raise ValueError("this model predicts no tags")
 
     def map_batches(
         self,
-        sentences: "Iterable[Sentence | TokenList]",
+        sentences: Parsable,
         compute: Compute[T],
         batch_tokens: int | None = None,
         context: Iterable[np.ndarray] | None = None,
@@ -104,8 +121,14 @@ class Parser(ABC):
             self._checked(sentences), context, self.preparer(), compute, batch_tokens, self.workers
         )
 
-    def _checked(self, sentences: "Iterable[Sentence | TokenList]") -> Iterator[Sentence]:
-        for sentence in map(as_sentence, sentences):
+    def sentences_of(self, sentences: Parsable) -> Iterable[Sentence]:
+        """Sentences as such, see `parse`. Raises TypeError for what is none."""
+        if isinstance(sentences, str):
+            return self.tokenize(sentences)
+        return map(as_sentence, each_sentence(sentences))
+
+    def _checked(self, sentences: Parsable) -> Iterator[Sentence]:
+        for sentence in self.sentences_of(sentences):
             self.check(sentence)
             yield sentence
 
@@ -163,7 +186,11 @@ class Parser(ABC):
 
     def tokenize(self, text: str) -> Iterator[Sentence]:
         """The sentences of a text. Raises ValueError if the parser has no tokenizer."""
-        return read_text([text], find_segment("text", self.tokenizer, "text"))
+        if not self.tokenizer:
+            raise ValueError(
+                "this model has no tokenizer, as its treebank had no text; parse lists of words"
+            )
+        return read_text([text], self.tokenizer.segment)
 
     def attach_features(
         self, sentences: Iterable[Sentence], features: PathLike
@@ -188,9 +215,22 @@ class Parser(ABC):
             yield sentence, np.concatenate((np.zeros_like(vectors[:1]), vectors))
 
 
-def as_sentence(sentence: "Sentence | TokenList") -> Sentence:
-    """A sentence as it is, or of a token list of the package conllu."""
-    return sentence if isinstance(sentence, Sentence) else Sentence.from_token_list(sentence)
+def as_sentence(sentence: "Sentence | Sequence[str] | TokenList") -> Sentence:
+    """A sentence as it is, or of words, or of a token list of the package conllu.
+
+    Raises TypeError for anything else, ValueError for a list that makes no sentence.
+    """
+    if isinstance(sentence, Sentence):
+        return sentence
+    if not isinstance(sentence, list | tuple):  # a TokenList is a list, too
+        what = "a text is parsed by itself" if isinstance(sentence, str) else ""
+        raise TypeError(
+            f"a sentence is a depkit.Sentence, a list of words or a conllu.TokenList, not"
+            f" {type(sentence).__name__}{what and '; ' + what}"
+        )
+    if all(isinstance(word, str) for word in sentence):
+        return new_sentence(cast(Sequence[str], sentence))
+    return Sentence.from_token_list(cast("TokenList", sentence))
 
 
 def wanted_tags(sentence: Sentence, tags: str) -> set[str]:

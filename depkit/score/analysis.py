@@ -106,8 +106,8 @@ class Data:
 
 
 def read_data(
-    gold: PathLike | Iterable[Sentence],
-    preds: Sequence[PathLike | Iterable[Sentence]],
+    gold: PathLike | Sentence | Iterable[Sentence],
+    preds: Sequence[PathLike | Sentence | Iterable[Sentence]],
     columns: Iterable[str] = (),
     punct: str = "keep",
     subtypes: str = "keep",

@@ -49,8 +49,8 @@ ARCS = ("UAS", "LAS", "LA")  # the metrics of words that leave out punctuation
 
 
 def evaluate(
-    gold: PathLike | Iterable[Sentence],
-    pred: PathLike | Iterable[Sentence],
+    gold: PathLike | Sentence | Iterable[Sentence],
+    pred: PathLike | Sentence | Iterable[Sentence],
     punct: str = "keep",
     subtypes: str = "keep",
     encoding: str = "utf-8",
@@ -69,8 +69,8 @@ def evaluate(
 
 
 def evaluate_systems(
-    gold: PathLike | Iterable[Sentence],
-    preds: Sequence[PathLike | Iterable[Sentence]],
+    gold: PathLike | Sentence | Iterable[Sentence],
+    preds: Sequence[PathLike | Sentence | Iterable[Sentence]],
     punct: str = "keep",
     subtypes: str = "keep",
     encoding: str = "utf-8",

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from depkit.score.table import html_table, percent, short_names, text_table
 from depkit.version import __version__
 
 
@@ -34,7 +35,7 @@ def percentages(
     return scores
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """How one system did, sentence by sentence.
 
@@ -140,6 +141,23 @@ class Evaluation:
         """The choices behind the numbers in one line; see `signature`."""
         sizes = [(name, str(self.totals[name])) for name in ("sentences", "words", "scored")]
         return signature((*self.choices, *sizes))
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows: every metric that is defined, precision and recall where they differ."""
+        header = [*short_names([self.system]), *self.scores]
+        rows = [["F1" if self.aligned else "%", *map(percent, self.scores.values())]]
+        if self.aligned:
+            both = zip(*map(self.precision_recall, self.scores), strict=True)
+            names = ("precision", "recall")
+            rows = [[name, *map(percent, of)] for name, of in zip(names, both, strict=True)] + rows
+        return header, rows
+
+    def __repr__(self) -> str:
+        return text_table(*self._table(), note=self.signature)
+
+    def _repr_html_(self) -> str:
+        """The scores as a table, which notebooks show."""
+        return html_table(*self._table(), note=self.signature)
 
     def as_dict(self) -> dict[str, Any]:
         """What `depkit eval --json` prints; None for a metric that is not defined."""

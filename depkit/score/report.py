@@ -1,11 +1,17 @@
 """Analyses as rows of a table: the scores of each bin, how sure they are, what differs."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 
-from depkit.score.analysis import COUNTS, Analysis, precision_recall_f1
+from depkit.corpus.files import PathLike
+from depkit.corpus.sentence import Sentence
+from depkit.score.analysis import COUNTS, Analysis, View, precision_recall_f1, read_data
+from depkit.score.analysis import analyze as grouped
+from depkit.score.groupings import GROUPINGS
 from depkit.score.significance import (
     DEFAULT_SEED,
     RESAMPLES,
@@ -30,6 +36,41 @@ class Options:
     seed: int = DEFAULT_SEED
     resamples: int = RESAMPLES
     trials: int = TRIALS
+
+
+def analyze(
+    gold: PathLike | Sentence | Iterable[Sentence],
+    *preds: PathLike | Sentence | Iterable[Sentence],
+    by: str | Sequence[str] = "distance",
+    bins: str | Sequence[str | None] = (),
+    metric: str = "LAS",
+    punct: str = "keep",
+    subtypes: str = "keep",
+    train: PathLike | None = None,
+    confidence: bool = False,
+    test: str | None = None,
+    seed: int = DEFAULT_SEED,
+    encoding: str = "utf-8",
+) -> list[dict[str, Any]]:
+    """The scores of one or several systems in bins, as `depkit analyze` counts them.
+
+    gold, preds: paths or sentences. by: groupings, crossed if several: "distance", "deprel",
+    "length" ...; bins: those of each grouping of numbers, for example "1,2,3-6,7-"; train: a
+    treebank, whose words "oov" and "frequency" need; confidence, test: see `Options`; the rest is
+    as for `evaluate`. Returns a dict for every bin and system, good for `pandas.DataFrame`.
+    Raises FormatError as `evaluate`; ValueError for choices that do not exist; OSError.
+    """
+    if not preds:
+        raise ValueError("name a file to analyze beside the gold one")
+    by = (by,) if isinstance(by, str) else tuple(by)
+    view = View(by, (bins,) if isinstance(bins, str) else tuple(bins), metric)
+    view.check()
+    columns = {column for name in view.by for column in GROUPINGS[name].columns}
+    data = read_data(gold, preds, columns, punct, subtypes, encoding, train)
+    found = rows(grouped(data, view), Options(confidence, test, seed=seed))
+    for row, number in zip(found, cycle(range(1, len(preds) + 1)), strict=False):
+        row["system"] = row["system"] or f"system {number}"
+    return found
 
 
 def rows(analysis: Analysis, options: Options) -> list[dict[str, Any]]:

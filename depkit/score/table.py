@@ -1,8 +1,9 @@
-"""Tables of scores as plain text, Markdown or LaTeX (booktabs), and as CSV; first come names."""
+"""Tables of scores as plain text, Markdown, LaTeX (booktabs) or HTML, and as CSV; names first."""
 
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 Row = Sequence[str]
@@ -57,6 +58,20 @@ def latex_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "
             r"\end{tabular}",
         ]
     )
+
+
+def html_table(header: Row, rows: Sequence[Row], note: str = "") -> str:
+    """A table as a notebook shows it, numbers at the right; the note below."""
+    styles = ["left" if name else "right" for name in _names(header, rows)]
+    lines = [
+        "<tr>" + "".join(
+            f'<{tag} style="text-align: {style}">{escape(cell)}</{tag}>'
+            for cell, style in zip(row, styles, strict=True)
+        ) + "</tr>"
+        for tag, row in [("th", header), *(("td", row) for row in rows)]
+    ]  # fmt: skip
+    below = [f"<p><small>{escape(note)}</small></p>"] if note else []
+    return "\n".join(["<table>", *lines, "</table>", *below])
 
 
 TABLES = {"text": text_table, "markdown": markdown_table, "latex": latex_table}

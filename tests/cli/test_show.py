@@ -10,12 +10,13 @@ from typing import cast
 
 import pytest
 
-from depkit.cli.show import Color, coloured, usual_width
+from depkit.cli.show import Color, coloured
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.drawing.trees import arcs
 from depkit.drawing.trees.shown import Shown
+from depkit.drawing.trees.terminal import usual_width
 from tests.cli.commands import Command
 from tests.corpus.rows import row
 from tests.drawing.trees.read_drawing import read_drawing
@@ -217,7 +218,7 @@ def test_sentences_are_drawn_as_they_are_read(gold: str, monkeypatch: pytest.Mon
             output = cast(io.BytesIO, sys.stdout.buffer)  # the test runner's
             drawn.append(output.getvalue().count(b"root"))
 
-    monkeypatch.setattr("depkit.cli.show.read", watched)
+    monkeypatch.setattr("depkit.corpus.pairing.read", watched)
     run(gold)
     assert drawn == [1, 2, 3]
 

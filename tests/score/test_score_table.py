@@ -1,7 +1,8 @@
 import csv
 import io
+from xml.etree import ElementTree
 
-from depkit.score.table import csv_table, latex_table, markdown_table, text_table
+from depkit.score.table import csv_table, html_table, latex_table, markdown_table, text_table
 
 HEADER = ["system", "UAS"]
 ROWS = [["a_b|c&.conllu", "9.50"], ["d", "100.00"]]
@@ -30,6 +31,13 @@ def test_latex_escapes_specials() -> None:
     assert lines[1] == r"\begin{tabular}{lr}"
     assert r"a\_b$|$c\&.conllu & 9.50 \\" in lines
     assert r"x\textasciitilde{}\textbackslash{} & 1 \\" in latex_table(HEADER, [["x~\\", "1"]], "")
+
+
+def test_html_is_well_formed() -> None:
+    page = ElementTree.fromstring(f"<div>{html_table(HEADER, ROWS, 'a<b')}</div>")
+    assert [[cell.text for cell in row] for row in page.iter("tr")] == [HEADER, *ROWS]
+    assert [cell.get("style", "")[12:] for cell in page.iter("td")] == ["left", "right"] * 2
+    assert page.findtext("p/small") == "a<b"
 
 
 def test_csv_reads_back() -> None:

@@ -36,7 +36,8 @@ class Arc:
 
 @dataclass(frozen=True)
 class Shown:
-    """A sentence, its place in the file (from 1), and perhaps another tree to compare with.
+    """A sentence, its place in the file (from 1, or 0 for none), and perhaps another tree to
+    compare with.
 
     All its texts are safe to be printed. Words are told by their numbers, from 1.
     """
@@ -60,9 +61,9 @@ class Shown:
 
     @property
     def name(self) -> str:
-        """The number, and the sent_id if the sentence has one."""
-        sent_id = visible(self.sentence.sent_id)
-        return f"{self.number}: {sent_id}" if sent_id else f"{self.number}"
+        """The number and the sent_id, as far as there are any."""
+        parts = str(self.number or ""), visible(self.sentence.sent_id)
+        return ": ".join(filter(None, parts))
 
     @property
     def text(self) -> str:

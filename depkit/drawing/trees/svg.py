@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from xml.sax.saxutils import escape
 
+from depkit.corpus.sentence import Sentence
 from depkit.drawing.trees.arc_layout import Layout, Line, Measures
 from depkit.drawing.trees.cells import cell_width
 from depkit.drawing.trees.shown import Kind, Shown
@@ -46,6 +47,11 @@ def picture(sentences: Iterable[Shown]) -> Iterator[str]:
     )
     yield from drawings
     yield "</svg>\n"
+
+
+def draw_sentence(sentence: Sentence) -> str:
+    """A picture of one sentence, for a notebook."""
+    return "".join(picture([Shown(0, sentence)]))
 
 
 def _drawing(shown: Shown) -> tuple[int, int, str]:

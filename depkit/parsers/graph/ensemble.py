@@ -10,7 +10,7 @@ from depkit.parsers.inputs.batches import Batch
 from depkit.parsers.tagger.ensemble import TaggerEnsemble, log_mean
 
 
-@dataclass
+@dataclass(repr=False)
 class GraphEnsemble(TaggerEnsemble, GraphParser):
     """A graph parser made of graph parsers; its decoder is the first one's."""
 

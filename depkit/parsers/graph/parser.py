@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from depkit.corpus.probabilities import with_probabilities
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.base import as_sentence
+from depkit.parsers.base import Parsable
 from depkit.parsers.config import Algorithm
 from depkit.parsers.device import best_values, fetch, send
 from depkit.parsers.graph.decoding import Decoding, decode_heads, mask_root_label
@@ -24,11 +24,8 @@ from depkit.parsers.graph.probabilities import (
 )
 from depkit.parsers.tagger.parser import TaggerParser
 
-if TYPE_CHECKING:
-    from conllu import TokenList
 
-
-@dataclass
+@dataclass(repr=False)
 class GraphParser(TaggerParser):
     """A parser that scores arcs and labels."""
 
@@ -36,7 +33,7 @@ class GraphParser(TaggerParser):
 
     def parse(
         self,
-        sentences: "Iterable[Sentence | TokenList]",
+        sentences: Parsable,
         tags: str = "missing",
         batch_tokens: int | None = None,
         algorithm: str | None = None,
@@ -66,7 +63,7 @@ class GraphParser(TaggerParser):
         if probabilities not in KINDS:
             raise ValueError(f"probabilities can be local or marginal, not {probabilities!r}")
         if probabilities:
-            sentences = check_sentences(map(as_sentence, sentences), probabilities)
+            sentences = check_sentences(self.sentences_of(sentences), probabilities)
         decoding = Decoding(algorithm, root == "single", probabilities)
         compute = partial(self.parse_batch, tags=tags, decoding=decoding)
         yield from self.map_batches(sentences, compute, batch_tokens, context)

@@ -38,7 +38,7 @@ class MembersBatches:
         return [member.batch(numbers) for member in self.members]
 
 
-@dataclass
+@dataclass(repr=False)
 class TaggerEnsemble(TaggerParser):
     """A tagger made of taggers on one device; the tokenizer is the first one's.
 

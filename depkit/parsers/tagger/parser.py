@@ -3,30 +3,25 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.base import Parser, wanted_tags
+from depkit.parsers.base import Parsable, Parser, wanted_tags
 from depkit.parsers.device import best_values, fetch
 from depkit.parsers.inputs.lemmatizer import Lemmatizer
 from depkit.parsers.inputs.vocabulary import values_of
 from depkit.parsers.tagger.lemmas import best_scripts, choose_lemmas
 
-if TYPE_CHECKING:
-    from conllu import TokenList
 
-
-@dataclass
+@dataclass(repr=False)
 class TaggerParser(Parser):
     """A tagger; it predicts no trees."""
 
-    def parse(
-        self, sentences: Iterable[Any], *arguments: Any, **options: Any
-    ) -> Iterator[Sentence]:
+    def parse(self, sentences: Parsable, *arguments: Any, **options: Any) -> Iterator[Sentence]:
         """Raises ValueError."""
         raise ValueError("this model is a tagger, it predicts no trees; use depkit tag")
 
@@ -38,7 +33,7 @@ class TaggerParser(Parser):
 
     def tag(
         self,
-        sentences: "Iterable[Sentence | TokenList]",
+        sentences: Parsable,
         tags: str = "predict",
         batch_tokens: int | None = None,
         context: Iterable[np.ndarray] | None = None,

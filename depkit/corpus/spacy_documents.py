@@ -1,0 +1,91 @@
+"""Sentences as spaCy's `Doc`, for programs that speak spaCy, displaCy among them."""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING
+
+from depkit.corpus.sentence import Sentence, each_sentence
+from depkit.corpus.surface import surface_tokens
+from depkit.corpus.universal import UPOS
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+    from spacy.vocab import Vocab
+
+_FEATS = re.compile(r"[^=|]+=[^=|]+(\|[^=|]+=[^=|]+)*")
+
+
+def to_spacy(sentences: Sentence | Iterable[Sentence], vocab: "Vocab") -> "Iterator[Doc]":
+    """A spaCy `Doc` for each paragraph, with its sentences, trees, tags, features and lemmas.
+
+    sentences: of a parser or of `read`; a new Doc begins at each comment `# newdoc` or `# newpar`,
+    which stand where a blank line does in running text, and sentences without these share one.
+    vocab: a pipeline's, `nlp.vocab`, or `spacy.blank("en").vocab`.
+    As in spaCy's own conversion of CoNLL-U, the relation `root` is called ROOT, a token is a
+    syntactic word, and there is no space inside a multiword token. White space of any kind becomes
+    one space, and none stands at the end. An empty relation becomes `dep`; UPOS and FEATS that are
+    not UD's are left out, and so are the trees of a Doc with words that have no head. spaCy begins
+    a sentence at each root, so that a sentence of several roots becomes several.
+    Raises ModuleNotFoundError without spaCy; a sentence's `problem`.
+    """
+    try:
+        from spacy.tokens import Doc
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] != "spacy":
+            raise
+        message = "to_spacy needs spaCy: pip install 'depkit[spacy]'"
+        raise ModuleNotFoundError(message, name="spacy") from None
+    return (_document(Doc, part, vocab) for part in _paragraphs(each_sentence(sentences)))
+
+
+def _paragraphs(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    part: list[Sentence] = []
+    for sentence in sentences:
+        if sentence.problem:
+            raise sentence.problem
+        if part and any(line.startswith(("# newdoc", "# newpar")) for line in sentence.lines):
+            yield part
+            part = []
+        part.append(sentence)
+    if part:
+        yield part
+
+
+def _document(Doc: "type[Doc]", sentences: list[Sentence], vocab: "Vocab") -> "Doc":
+    def column(name: str) -> list[str]:
+        values = chain.from_iterable(getattr(sentence, name) for sentence in sentences)
+        return ["" if value == "_" else value for value in values]
+
+    starts = list(accumulate(map(len, sentences), initial=0))
+    spaces = [space for sentence in sentences for space in _spaces(sentence)][:-1] + [False]
+    tree: dict[str, list] = {"sent_starts": [False] * starts[-1]}
+    for start in starts[:-1]:
+        tree["sent_starts"][start] = True
+    if all(min(sentence.head) >= 0 for sentence in sentences):
+        heads = [
+            start + (head - 1 if head else word)  # spaCy's root is its own head
+            for start, sentence in zip(starts, sentences, strict=False)
+            for word, head in enumerate(sentence.head)
+        ]
+        # A tree whose relations are all empty is none to spaCy.
+        deps = [{"root": "ROOT", "": "dep"}.get(each, each) for each in column("deprel")]
+        tree = {"heads": heads, "deps": deps}
+    return Doc(
+        vocab,
+        words=[form for sentence in sentences for form in sentence.form],
+        spaces=spaces,
+        tags=column("xpos"),
+        pos=[tag if tag in UPOS else "" for tag in column("upos")],
+        morphs=[feats if _FEATS.fullmatch(feats) else "" for feats in column("feats")],
+        lemmas=column("lemma"),
+        **tree,
+    )
+
+
+def _spaces(sentence: Sentence) -> list[bool]:
+    """Whether white space follows each word."""
+    spaces = [False] * len(sentence)
+    for token in surface_tokens(sentence):
+        spaces[token.last] = bool(token.after)
+    return spaces
