@@ -71,11 +71,11 @@ def test_a_parser_is_shown_in_a_few_lines(tiny):
 def test_an_evaluation_is_a_table(tiny):
     result = depkit.evaluate(tiny, [s.with_tree(s.head, ["_"] * len(s)) for s in tiny])
     header, row, signature = repr(result).splitlines()
-    assert header.split()[-11:-8] == ["UAS", "LAS", "LA"]
-    assert row.split()[1:4] == ["100.00", "0.00", "0.00"]
+    assert header.split()[:4] == ["system", "UAS", "LAS", "LA"]
+    assert row.split()[2:5] == ["100.00", "0.00", "0.00"]
     assert signature == result.signature
     cells = ElementTree.fromstring(f"<div>{result._repr_html_()}</div>").iter("td")
-    assert [cell.text for cell in cells] == row.split()
+    assert [cell.text for cell in cells] == ["system 1", *row.split()[2:]]
     names = [line.split()[0] for line in repr(evaluate_aligned(tiny, [tiny])[0]).splitlines()]
     assert names[1:4] == ["precision", "recall", "F1"]
 

@@ -144,13 +144,13 @@ class Evaluation:
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows: every metric that is defined, precision and recall where they differ."""
-        header = [*short_names([self.system]), *self.scores]
-        rows = [["F1" if self.aligned else "%", *map(percent, self.scores.values())]]
-        if self.aligned:
-            both = zip(*map(self.precision_recall, self.scores), strict=True)
-            names = ("precision", "recall")
-            rows = [[name, *map(percent, of)] for name, of in zip(names, both, strict=True)] + rows
-        return header, rows
+        (name,) = short_names([self.system])
+        scores = [percent(score) for score in self.scores.values()]
+        if not self.aligned:
+            return ["system", *self.scores], [[name, *scores]]
+        precisions, recalls = zip(*map(self.precision_recall, self.scores), strict=True)
+        rows = [["precision", *map(percent, precisions)], ["recall", *map(percent, recalls)]]
+        return [name, *self.scores], [*rows, ["F1", *scores]]
 
     def __repr__(self) -> str:
         return text_table(*self._table(), note=self.signature)

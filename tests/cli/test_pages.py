@@ -68,6 +68,13 @@ def test_the_committed_files_are_current(tmp_path: Path) -> None:
     assert not differ, f"{', '.join(differ)} not current; run {REGENERATE} (or delete, if unknown)"
 
 
+def test_help_writes_nothing(tmp_path: Path) -> None:
+    making = [sys.executable, "-m", "depkit.cli.pages", "--help"]
+    run = subprocess.run(making, check=True, cwd=tmp_path, capture_output=True, text=True)
+    assert run.stdout.startswith("usage: python -m depkit.cli.pages")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_option_that_the_table_does_not_know_is_refused(monkeypatch) -> None:
     def new(secret: Annotated[str, typer.Option()] = "") -> None:
         """New."""
