@@ -91,7 +91,8 @@ class Sentence:
 
     def __repr__(self) -> str:
         words = " ".join(self.form[:8]) + (" ..." if len(self) > 8 else "")
-        return f"<Sentence {self.sent_id or self.line}: {words}>"
+        name = str(self.sent_id or self.line or "new")
+        return f"<Sentence {name}: {words}>"
 
     @property
     def sent_id(self) -> str:

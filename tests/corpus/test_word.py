@@ -25,6 +25,7 @@ def test_words_are_the_rows_of_the_columns():
 
 def test_words_know_their_heads_and_children():
     sentence = new_sentence(list("abcd")).with_tree([2, 0, -1, 2], ["x", "root", "_", "y"])
+    assert repr(sentence) == "<Sentence new: a b c d>"
     a, b, c, d = sentence
     assert (a.head, b.head, c.head, d.head) == (b, None, None, b)
     assert (a.children, b.children) == ([], [a, d])
