@@ -32,6 +32,7 @@ def distill_command(
     patience: options.Patience = None,
     max_time: options.MaxTime = "",
     resume: options.Resume = False,
+    keep_state: options.KeepState = False,
     device: options.Device = "auto",
     batch_tokens: options.BatchTokens = None,
     threads: options.Threads = None,
@@ -65,5 +66,5 @@ def distill_command(
         distill(
             teacher, train, output, files, dev, dev_split, recipe, config, settings or [], input,
             seed, epochs, patience, max_time, resume, device, batch_tokens, threads, encoding,
-            quiet, verbose,
+            quiet, verbose, keep_state,
         )  # fmt: skip

@@ -37,6 +37,7 @@ def ensemble_command(
     epochs: options.Epochs = None,
     patience: options.Patience = None,
     max_time: options.MaxTime = "",
+    keep_state: options.KeepState = False,
     device: Annotated[
         str,
         typer.Option(
@@ -92,14 +93,11 @@ def ensemble_command(
     overlay = all_settings(settings, epochs, patience)
     plan = Plan(
         train, dev, dev_split, directory, names, folds, config, overlay, features or [],
-        dev_features, reuse or [], seed, limit, encoding, quiet,
+        dev_features, reuse or [], seed, limit, encoding, quiet, keep_state,
     )  # fmt: skip
     if verbose and not quiet:
         print(f"# {folds} members on {', '.join(devices)}", file=sys.stderr)
     with note_interruption("the same command goes on where it stopped", quiet):
-        scores = train_ensemble(
+        train_ensemble(
             plan, devices, threads or max(1, (os.cpu_count() or 1) // len(devices)), mean
         )
-    if not quiet:
-        told = " ".join(f"{name} {score:.2f}" for name, score in scores.items())
-        print(f"the ensemble: dev {told}", file=sys.stderr)

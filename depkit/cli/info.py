@@ -135,6 +135,7 @@ def _model(name: str) -> dict[str, Any]:
     common = {
         "directory": str(directory),
         "bytes": sum(path.stat().st_size for path in files.model_files(directory)),
+        "files": _sizes(directory),
         "tokenizer": {"parameters": _parameters(tokenizer)} if tokenizer.is_file() else None,
         "card": card.read_text("utf-8", errors="replace") if card.is_file() else None,
     }
@@ -167,6 +168,16 @@ def _model(name: str) -> dict[str, Any]:
     }
 
 
+def _sizes(directory: Path) -> dict[str, int]:
+    """The bytes of what stands in a directory, the largest first, folders with all that is in them;
+    a training's files, too."""
+    sizes = {
+        path.name: sum(each.stat().st_size for each in (path, *path.rglob("*")) if each.is_file())
+        for path in directory.iterdir()
+    }
+    return dict(sorted(sizes.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
 def _parameters(path: Path) -> int:
     """How many numbers a weights file holds, by its header alone."""
     from safetensors import SafetensorError, safe_open
@@ -196,6 +207,7 @@ def _model_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         text = f"yes, by a tokenizer of {tokenizer['parameters']:,} parameters"
     rows = [
         ("directory", f"{facts['directory']}, {_size(facts['bytes'])}"),
+        ("files", ", ".join(f"{name} {_size(size)}" for name, size in facts["files"].items())),
         ("parameters", f"{facts['parameters']:,}"),
     ]
     if "members" in facts:

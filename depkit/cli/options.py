@@ -113,6 +113,14 @@ Patience = Annotated[
 ]
 MaxTime = Annotated[str, typer.Option(help="At most so long for a training, e.g. 90s, 10m, 2h.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in the output.")]
+KeepState = Annotated[
+    bool,
+    typer.Option(
+        "--keep-state",
+        help="Keep the optimiser's state at the end, so that --resume can go on with more epochs;"
+        " it is several times as large as the model.",
+    ),
+]
 
 Subtypes = Literal["keep", "drop"]
 TableFormat = Literal["text", "json", "latex", "markdown", "csv"]

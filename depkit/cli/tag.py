@@ -13,7 +13,7 @@ from depkit.cli import options
 from depkit.cli.train import note_interruption
 
 # Parameters that go with --folds alone, and without it alone.
-_TRAINING = ("recipe", "config", "settings", "epochs", "seed", "work", "resume")
+_TRAINING = ("recipe", "config", "settings", "epochs", "seed", "work", "resume", "keep_state")
 _TAGGING = ("models", "mean", "input", "tags", "format", "output_dir", "batch_tokens")
 
 
@@ -64,6 +64,14 @@ def tag_command(
     resume: Annotated[
         bool, typer.Option("--resume", help="With --folds: go on with the taggers in --work.")
     ] = False,
+    keep_state: Annotated[
+        bool,
+        typer.Option(
+            "--keep-state",
+            help="With --folds: keep the optimisers' states in --work, so that --resume can go on"
+            " with more epochs.",
+        ),
+    ] = False,
     device: options.Device = "auto",
     batch_tokens: options.BatchTokens = None,
     threads: options.Threads = None,
@@ -98,7 +106,7 @@ def tag_command(
             jackknife_file(
                 sources[0], output, folds, directory, recipe, config,
                 all_settings(settings, epochs, None), (features or [""])[0], seed, resume, device,
-                threads, encoding, quiet, verbose,
+                threads, encoding, quiet, verbose, keep_state,
             )  # fmt: skip
         return
     _refuse(context, _TRAINING, "is for --folds alone")

@@ -31,6 +31,7 @@ def train_command(
     patience: options.Patience = None,
     max_time: options.MaxTime = "",
     resume: options.Resume = False,
+    keep_state: options.KeepState = False,
     device: options.Device = "auto",
     threads: options.Threads = None,
     encoding: options.Encoding = "utf-8",
@@ -39,8 +40,9 @@ def train_command(
 ) -> None:
     """Train a parser. The directory holds the best epoch's model at any moment.
 
-    It also keeps the last state (for --resume), a log (log.jsonl) and a model card. At the end the
-    parser is calibrated on dev, so that the probabilities of depkit parse --prob come true.
+    Beside it stand a log (log.jsonl), a model card and, while it trains, the state from which
+    --resume goes on. At the end the parser is calibrated on dev, so that the probabilities of
+    depkit parse --prob come true.
 
     Example: depkit train train.conllu --dev dev.conllu -o en.model --max-time 90m
     """
@@ -50,7 +52,7 @@ def train_command(
         run.train(
             train, output, dev, dev_split, recipe, config, settings or [], features or [],
             dev_features, init, seed, seeds, epochs, patience, max_time, resume, device, threads,
-            encoding, quiet, verbose,
+            encoding, quiet, verbose, keep_state,
         )  # fmt: skip
 
 

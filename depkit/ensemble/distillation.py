@@ -32,7 +32,7 @@ from depkit.parsers.model_directory import find_model, load
 from depkit.parsers.settings import ConfigError
 from depkit.training import run
 from depkit.training.checkpoint import sweep
-from depkit.training.data import digest_of
+from depkit.training.data import digest_of_sentences
 from depkit.training.loop import Feed
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, make_recipe
@@ -62,6 +62,7 @@ def distill(
     encoding: str = "utf-8",
     quiet: bool = False,
     verbose: bool = False,
+    keep_state: bool = False,
 ) -> Path:
     """Train a student, as `depkit distill` does; returns its model directory.
 
@@ -110,8 +111,9 @@ def distill(
     feed = make_feed(lesson, key, used_device, prepared.sources.transformer)
     run.train_one(
         prepared, directory, used_device, seed, resume, limit, progress,
-        vocabulary=lesson.student, feed=feed, teacher=told,
+        vocabulary=lesson.student, feed=feed, teacher=told, keep_state=keep_state,
     )  # fmt: skip
+    run.say_where(directory, chosen.parser, progress.say)
     return directory
 
 
@@ -138,7 +140,7 @@ def treebank_rows(
     """The teacher's rows of a treebank's words, kept in a model directory; labels are those at
     gold heads. key: a digest of the teacher."""
     shard = Shard(directory / TREEBANK)
-    key += digest_of((), sentences, [])
+    key += digest_of_sentences(sentences)
     if not is_there(shard, key):
         began = time.monotonic()
         rows = np.concatenate([teach(part, True) for part in windows(sentences, SHARD_WORDS)])

@@ -43,6 +43,7 @@ def jackknife_file(
     encoding: str = "utf-8",
     quiet: bool = False,
     verbose: bool = False,
+    keep_state: bool = False,
 ) -> None:
     """Write a treebank with jack-knifed tags, as `depkit tag --folds` does.
 
@@ -57,8 +58,9 @@ def jackknife_file(
     if verbose:
         progress.say(run.describe_settings(chosen, used_device))
     tagged = jackknife(
-        sentences, chosen, folds, Path(directory), used_device, seed, resume, features, quiet
-    )
+        sentences, chosen, folds, Path(directory), used_device, seed, resume, features, quiet,
+        keep_state,
+    )  # fmt: skip
     write(tagged, output, encoding)
     scores = accuracies(sentences, tagged, chosen.parser.predicted_tags)
     told = "  ".join(f"{name.upper()} {score:.2f}" for name, score in scores.items())
@@ -75,13 +77,14 @@ def jackknife(
     resume: bool = False,
     features: str = "",
     quiet: bool = True,
+    keep_state: bool = False,
 ) -> list[Sentence]:
     """The sentences, in order, with the tags of taggers that learned from the other folds.
 
     recipe: a tagger, or a parser that predicts tags, as `data.resolve_auto` leaves it for all the
     sentences. directory: where the models of the folds stand, in fold-01 and so on; resume: go on
-    with those. features: a file of the sentences' ELMo vectors. What is predicted replaces all
-    that stood in its columns; the rest stays.
+    with those; keep_state: as for `loop.train`. features: a file of the sentences' ELMo vectors.
+    What is predicted replaces all that stood in its columns; the rest stays.
     Raises DataError or ConfigError before anything is trained; else as `loop.train`.
     """
     _check(sentences, recipe, folds, features)
@@ -106,7 +109,7 @@ def jackknife(
         train(
             recipe, [sentences[i] for i in learnt], [sentences[i] for i in dev],
             own_directory, device, seed, resume, progress=Progress(own_directory, quiet),
-            sources=sources.of_some(sizes, learnt, dev),
+            sources=sources.of_some(sizes, learnt, dev), keep_state=keep_state,
         )  # fmt: skip
         tagger = load(own_directory, str(device), threads=torch.get_num_threads())
         context = sources.of_some(sizes, own, []).train

@@ -18,7 +18,8 @@ from depkit.parsers.families import family_of
 from depkit.parsers.inputs.batches import layout
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.settings import ConfigError
-from depkit.training.checkpoint import LAST, ResumeError, State
+from depkit.training.checkpoint import State, is_begun
+from depkit.training.origin import ResumeError
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, make_recipe
 from depkit.training.run import (
@@ -53,6 +54,7 @@ class Plan:
     max_time: float = math.inf
     encoding: str = "utf-8"
     quiet: bool = False
+    keep_state: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -126,7 +128,7 @@ def train_member(
     name, prepared = plan.names[number], kind.prepared
     directory = plan.directory / name
     progress = Progress(directory, plan.quiet, label=f"{name}: " if labelled else "")
-    found = None if (directory / LAST).exists() else _elsewhere(plan.reuse, name)
+    found = None if is_begun(directory) else _elsewhere(plan.reuse, name)
     if found:
         progress.say(f"{name}: taken from {found.parent}")
         _copy(found, directory)
@@ -140,16 +142,14 @@ def train_member(
     try:
         return train_one(
             own, directory, device, plan.seed + number, True, plan.max_time, progress,
-            vocabulary=kind.vocabulary,
+            vocabulary=kind.vocabulary, keep_state=plan.keep_state,
         )  # fmt: skip
-    except ResumeError:
+    except ResumeError as error:
         if not found:
             raise
         shutil.rmtree(directory)  # else it would stand in the way without --reuse, too
-        raise ResumeError(
-            f"--reuse {found.parent}: its {name} was trained with other data, another recipe, seed"
-            " or number of folds; leave it out, or train with the same"
-        ) from None
+        reason = str(error).removeprefix(f"{directory}: ")
+        raise ResumeError(f"--reuse {found.parent}: {name} does not fit: {reason}") from None
 
 
 def _copy(directory: Path, target: Path) -> None:
@@ -164,4 +164,4 @@ def _copy(directory: Path, target: Path) -> None:
 def _elsewhere(directories: Sequence[str], name: str) -> Path | None:
     """A member of that name in other ensembles."""
     found = (Path(directory, name) for directory in directories)
-    return next((path for path in found if (path / LAST).exists()), None)
+    return next((path for path in found if is_begun(path)), None)

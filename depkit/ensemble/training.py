@@ -19,7 +19,7 @@ from depkit.training.card import write_ensemble_card
 from depkit.training.checkpoint import State, sweep
 from depkit.training.loop import TrainingError, dev_scores
 from depkit.training.progress import Progress
-from depkit.training.run import calibrate, provide_tokenizer
+from depkit.training.run import calibrate, provide_tokenizer, say_where
 from depkit.training.sources import Sources
 
 
@@ -63,6 +63,8 @@ def train_ensemble(
         plan.directory, first.recipe, states, mean, scores, len(first.train), len(first.dev),
         calibrated,
     )  # fmt: skip
+    say("the ensemble: dev " + " ".join(f"{name} {score:.2f}" for name, score in scores.items()))
+    say_where(plan.directory, first.recipe.parser, say)
     return scores
 
 

@@ -1,6 +1,8 @@
-"""A training run's state in one file, so that it is replaced whole: weights, optimiser, place."""
+"""Where a training run stands: weights, optimiser and State in one file, so that it is replaced
+whole; of a finished run the State alone."""
 
 import json
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,12 +17,10 @@ from torch import Tensor, nn
 
 from depkit.corpus.files import atomic
 from depkit.parsers.model_directory import WEIGHTS
+from depkit.training.origin import Origin, ResumeError
 
 LAST = "last.safetensors"
-
-
-class ResumeError(ValueError):
-    """A checkpoint that cannot be gone on from."""
+FINISHED = "finished.json"
 
 
 @dataclass
@@ -28,12 +28,12 @@ class State:
     """Where a run stands. What is random follows from (seed, epoch, update), so no generator
     needs to be kept.
 
-    fingerprint: of the data and the recipe; update: updates done; epoch: epochs
-    done; batch: of the next one's batches, those done; loss: summed over these; best: the
-    best dev score, after `best_epoch` epochs; seconds: of training so far.
+    origin: what the run was begun with; update: updates done; epoch: epochs done; batch: of the
+    next one's batches, those done; loss: summed over these; best: the best dev score, after
+    `best_epoch` epochs; seconds: of training so far.
     """
 
-    fingerprint: str
+    origin: Origin
     seed: int
     update: int = 0
     epoch: int = 0
@@ -62,26 +62,50 @@ def save_state(directory: Path, state: State, network: nn.Module, optimizer: obj
             raise OSError(f"{directory / LAST}: cannot be written: {error}") from None
 
 
-def read_state(directory: Path, fingerprint: str, seed: int) -> State | None:
-    """The state of a run; None if there is no checkpoint yet.
+def save_finished(directory: Path, state: State) -> None:
+    """Write the State of a run that is through, in place of the checkpoint, which is far larger."""
+    with atomic(directory / FINISHED) as beside:
+        beside.write_text(json.dumps(asdict(state), indent=0), encoding="utf-8")
+    (directory / LAST).unlink(missing_ok=True)
 
-    Raises ResumeError if it is damaged or of other data, another recipe or another seed.
-    """
-    path = directory / LAST
-    if not path.exists():
+
+def check_kept(directory: Path) -> None:
+    """Raises ResumeError for a run that is through and whose checkpoint is gone."""
+    if not (directory / LAST).exists():
+        name = shlex.quote(str(directory))
+        raise ResumeError(
+            f"{directory}: this training is finished and cannot go on, as it was run without"
+            " --keep-state; train from its weights into another directory: depkit train --init"
+            f" {name}"
+        )
+
+
+def is_begun(directory: Path) -> bool:
+    """Whether there is a run to go on with, or one that is through."""
+    return (directory / LAST).exists() or (directory / FINISHED).exists()
+
+
+def read_state(directory: Path) -> State | None:
+    """The state of a run; None if there is no run yet. Raises ResumeError if it is damaged."""
+    if not is_begun(directory):
         if (directory / WEIGHTS).exists():
             raise ResumeError(
-                f"{directory} has a model but no {LAST} to go on from; train into another directory"
+                f"{directory}: a model, but no {LAST} to go on from; train into another directory,"
+                " from this model's weights with --init"
             )
         return None
-    with _opened(path) as file:
-        state = State(**json.loads(file.metadata()["state"]))
-    if (state.fingerprint, state.seed) != (fingerprint, seed):
-        raise ResumeError(
-            f"{path} was written with other data, another recipe, --init or seed;"
-            " resume with the same ones, or train into another directory"
-        )
-    return state
+    path = directory / LAST
+    if path.exists():
+        with _opened(path) as file:
+            return _state(file.metadata()["state"])
+    path = directory / FINISHED
+    with _damage_told(path):
+        return _state(path.read_text("utf-8"))
+
+
+def _state(text: str) -> State:
+    values = json.loads(text)
+    return State(Origin(**values.pop("origin")), **values)
 
 
 def load_state(directory: Path, network: nn.Module, optimizer: torch.optim.Adam) -> None:
@@ -108,11 +132,19 @@ def load_state(directory: Path, network: nn.Module, optimizer: torch.optim.Adam)
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     """A checkpoint. Raises ResumeError if it is damaged."""
+    with _damage_told(path), safe_open(path, framework="pt") as file:
+        yield file
+
+
+@contextmanager
+def _damage_told(path: Path) -> Iterator[None]:
+    """Raises ResumeError for what a damaged file causes inside, or one of another version."""
     try:
-        with safe_open(path, framework="pt") as file:
-            yield file
-    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ResumeError(f"{path}: damaged: {error}") from None
+        yield
+    except (SafetensorError, LookupError, TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, ResumeError):
+            raise
+        raise ResumeError(f"{path}: damaged, or of another version of depkit: {error}") from None
 
 
 def sweep(directory: Path) -> None:

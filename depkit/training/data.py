@@ -12,7 +12,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.families import family_of
 from depkit.parsers.settings import ConfigError
-from depkit.training.recipe import LEAST_TOKENS, Recipe, TokenizerTraining, Training
+from depkit.training.recipe import LEAST_TOKENS, Recipe, Training
 
 T = TypeVar("T")
 
@@ -64,20 +64,14 @@ def findings(config: ParserConfig, train: Sequence[Sentence], dev: Sequence[Sent
     return found + family_of(config).findings(config, train, dev)
 
 
-def fingerprint(recipe: Recipe, train: Sequence[Sentence], dev: Sequence[Sentence]) -> str:
-    """A digest of all that a run's result depends on but its seed and what it starts from.
-
-    What only says when to stop can change when a run goes on; but a linear schedule depends
-    on the number of epochs.
-    """
-    training = replace(recipe.training, patience=1, save_every=0.0, storage="float32")
-    if training.schedule != "linear":
-        training = replace(training, epochs=1)
-    settings = replace(recipe, training=training, tokenizer=TokenizerTraining(), about="")
-    return digest_of(settings, train, dev)
+def digests(train: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, str]:
+    """Digests of the treebanks, as an Origin has them."""
+    return {
+        "other training sentences": digest_of_sentences(train),
+        "other dev sentences": digest_of_sentences(dev),
+    }
 
 
-def digest_of(settings: object, train: Sequence[Sentence], dev: Sequence[Sentence]) -> str:
-    """A digest of settings (by their repr) and data."""
-    texts = (f"{each}{each.constituents or ''}" for each in (*train, *dev))
-    return digest(repr(settings), str(len(train)), *texts)
+def digest_of_sentences(sentences: Sequence[Sentence]) -> str:
+    """A digest of sentences with their trees."""
+    return digest(*(f"{each}{each.constituents or ''}" for each in sentences))

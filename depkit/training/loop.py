@@ -26,8 +26,17 @@ from depkit.parsers.inputs.batches import (
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table, Vocabulary, extended
 from depkit.parsers.model_directory import CARD, write_config, write_description, write_weights
 from depkit.parsers.network import ParserNetwork
-from depkit.training.checkpoint import State, load_state, read_state, save_state, sweep
-from depkit.training.data import fingerprint
+from depkit.training.checkpoint import (
+    State,
+    check_kept,
+    load_state,
+    read_state,
+    save_finished,
+    save_state,
+    sweep,
+)
+from depkit.training.data import digests
+from depkit.training.origin import check_origin, make_origin, tables_of, with_batches_of
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe
 from depkit.training.schedule import grouped, rate_factor
@@ -65,6 +74,7 @@ def train(
     sources: Sources | None = None,
     vocabulary: Vocabulary | None = None,
     feed: Feed | None = None,
+    keep_state: bool = False,
 ) -> State:
     """Train a parser; the model directory holds the best epoch's weights at any moment.
 
@@ -73,9 +83,11 @@ def train(
     extended by the new treebank's. sources: what the recipe reads beside the treebank, if anything.
     vocabulary: instead of that of the sentences; symbols that do not occur in these get the vector
     of the unknown symbol, unless there is a feed. feed: what to train on instead of the sentences.
-    On the CPU a resumed run ends with the same weights as one never interrupted; one that is
-    through is only looked at. Raises ResumeError, and TrainingError if the loss is no longer finite
-    or a batch does not fit in memory.
+    keep_state: keep the optimiser's state when the run is through, so that it can go on with more
+    epochs, patience or time; it is several times as large as the model. On the CPU a resumed run
+    ends with the same weights as one never interrupted; one that is through is only looked at.
+    Raises ResumeError, and TrainingError if the loss is no longer finite or a batch does not fit
+    in memory.
     """
     config, training, family = recipe.parser, recipe.training, family_of(recipe.parser)
     progress = progress or Progress(directory, quiet=True)
@@ -87,14 +99,22 @@ def train(
         vocabulary = replace(vocabulary, vectors=Table(SPECIAL + sources.vectors.words))
     if initial:
         vocabulary = extended(initial.vocabulary, vocabulary)
-    key = fingerprint(recipe, train_sentences, dev_sentences) + sources.key
-    key += vocabulary.digest() if shared else ""
-    key += feed.key if feed else ""
-    if initial:
-        key += digest_of_weights(initial.network)
-    found = read_state(directory, key, seed) if resume else None
-    if found and is_through(found, recipe, max_time):
-        return found
+    found = read_state(directory) if resume else None
+    if found:  # batches of `training.updates` stay as they were for the run's first epochs
+        recipe = with_batches_of(found.origin, recipe)
+        training = recipe.training
+    data_of = digests(train_sentences, dev_sentences) | {
+        "other vectors, features or transformer": sources.key,
+        "another vocabulary": vocabulary.digest() if shared else "",
+        "another teacher or other text": feed.key if feed else "",
+        "another --init": digest_of_weights(initial.network) if initial else "",
+    }
+    origin = make_origin(seed, tables_of(recipe), data_of)
+    if found:
+        check_origin(directory, found.origin, origin)
+        if is_through(found, recipe, max_time):
+            return found
+        check_kept(directory)
 
     torch.manual_seed(seed)
     transformer = sources.transformer
@@ -116,9 +136,10 @@ def train(
 
     sweep(directory)
     (directory / CARD).unlink(missing_ok=True)  # it is of a training that was through
-    state = found or State(key, seed)
+    state = found or State(origin, seed)
     if found:
         load_state(directory, network, optimizer)
+        write_config(directory, recipe.tables())  # with the epochs that it is to have now
     else:
         write_description(directory, recipe.tables(), vocabulary, network.transformer)
         save_state(directory, state, network, optimizer)  # so no model is ever without one
@@ -214,7 +235,10 @@ def train(
             },
             scores,
         )  # fmt: skip
-        save_state(directory, state, network, optimizer)
+        if is_through(state, recipe, max_time) and not keep_state:
+            save_finished(directory, state)
+        else:
+            save_state(directory, state, network, optimizer)
         saved = time.monotonic()
     return state
 

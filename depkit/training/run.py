@@ -7,6 +7,7 @@ steps: read_data, prepare, provide_tokenizer, train_one.
 import math
 import os
 import re
+import shlex
 import shutil
 import statistics
 from collections.abc import Callable, Sequence
@@ -74,6 +75,7 @@ def train(
     encoding: str = "utf-8",
     quiet: bool = False,
     verbose: bool = False,
+    keep_state: bool = False,
 ) -> Path:
     """Train a parser on treebanks, as `depkit train` does; returns the model directory.
 
@@ -99,6 +101,8 @@ def train(
         encoding: The text encoding of the treebanks.
         quiet: Say nothing on stderr.
         verbose: Print the whole configuration.
+        keep_state: Keep the optimiser's state when the training is finished, so that `resume` can
+            go on with more epochs; it is several times as large as the model.
 
     Raises:
         ConfigError: For a setting that is not known or does not fit.
@@ -138,13 +142,14 @@ def train(
         own.mkdir(exist_ok=True)
         if seeds > 1:
             copy_tokenizer(directory, own)
-        states.append(
-            train_one(
-                prepared, own, used_device, number, resume, limit, Progress(own, quiet), initial
-            )
-        )
+        state = train_one(
+            prepared, own, used_device, number, resume, limit, Progress(own, quiet), initial,
+            keep_state=keep_state,
+        )  # fmt: skip
+        states.append(state)
     if seeds > 1:
         progress.say(_keep_best(directory, states, prepared.recipe.training.select))
+    say_where(directory, chosen.parser, progress.say)
     return directory
 
 
@@ -330,30 +335,37 @@ def train_one(
     vocabulary: Vocabulary | None = None,
     feed: loop.Feed | None = None,
     teacher: str = "",
+    keep_state: bool = False,
 ) -> State:
     """Train a model, calibrate it on dev and write its card; one that has all this stays.
 
-    vocabulary, feed: as for `loop.train`; teacher: what a student learned from, in words.
+    vocabulary, feed, keep_state: as for `loop.train`; teacher: what a student learned from, in
+    words.
     """
     state = loop.train(
         prepared.recipe, prepared.train, prepared.dev, directory, device, seed, resume, max_time,
-        initial, progress, prepared.sources, vocabulary, feed,
+        initial, progress, prepared.sources, vocabulary, feed, keep_state,
     )  # fmt: skip
+    told = f"best epoch: {state.best_epoch} of {state.epoch}, dev"
+    told += f" {prepared.recipe.training.select} {state.best:.2f}"
     if (directory / CARD).exists():  # the loop removes it as soon as it has to train
-        select = prepared.recipe.training.select
-        progress.say(
-            f"{progress.label}the training is through already: {state.epoch} epochs, dev {select}"
-            f" {state.best:.2f}"
-        )
+        progress.say(f"{progress.label}the training is finished already; {told}")
         return state
     calibrated = calibrate(directory, device, prepared) if state.best_epoch else ""
-    if calibrated:
-        progress.say(calibrated)
     write_card(
         directory, prepared.recipe, state, len(prepared.train), len(prepared.dev), calibrated,
         teacher,
     )  # fmt: skip
+    for line in filter(None, (told, calibrated)):
+        progress.say(progress.label + line)
     return state
+
+
+def say_where(directory: PathLike, config: ParserConfig, say: Say) -> None:
+    """Say where a finished model is, and how it is used."""
+    command = family_of(config).command
+    say(f"the model is in {directory}")
+    say(f"{command} with it: depkit {command} --model {shlex.quote(str(directory))} FILE")
 
 
 def calibrate(directory: Path, device: torch.device, prepared: Prepared) -> str:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from depkit.corpus.text import Token
 from depkit.parsers.device import send
 from depkit.parsers.inputs.batches import IGNORED, length_batches
 from depkit.parsers.inputs.vocabulary import Table
-from depkit.parsers.model_directory import TOKENIZER, tokenizer_notes, write_tokenizer
+from depkit.parsers.model_directory import tokenizer_notes, write_tokenizer
 from depkit.parsers.text.multiword import build_multiword_table
 from depkit.parsers.text.tokenizer import (
     INSIDE,
@@ -33,7 +33,8 @@ from depkit.parsers.text.tokenizer import (
     encode_text,
     pad,
 )  # fmt: skip
-from depkit.training.data import digest_of
+from depkit.training.data import digests
+from depkit.training.origin import Origin, check_origin, make_origin
 from depkit.training.recipe import Recipe, TokenizerTraining
 
 LEAST_UPDATES = 300  # a small treebank is read more often
@@ -115,24 +116,21 @@ def provide_tokenizer(
     A tokenizer that is there already, of the same data, settings and seed, stays.
     max_time: seconds for the whole training, of which about a fifth is spent here at most.
     Returns the seconds that it took, once; at most half of `max_time`, so that some are left.
-    Raises ValueError if one of other data is there.
+    Raises ResumeError if one of other data is there.
     """
     settings = recipe.tokenizer
     if not settings.enabled or not has_text(train):
         return 0.0
-    key = digest_of((settings, seed), train, dev)
+    origin = make_origin(seed, {"tokenizer": asdict(settings)}, digests(train, dev))
     notes = tokenizer_notes(directory)
-    if "key" in notes and notes["key"] != key:
-        raise ValueError(
-            f"{directory / TOKENIZER} was made with other data, settings or seed; resume with the"
-            " same ones, or train into another directory"
-        )
-    if "key" not in notes:
+    if "origin" in notes:
+        check_origin(directory, Origin(**notes["origin"]), origin)
+    else:
         began = time.monotonic()
         tokenizer, scores = train_tokenizer(
             settings, train, dev, device, seed, max_time / 5, report
         )
-        notes = {"key": key, "seconds": time.monotonic() - began, "scores": scores}
+        notes = {"origin": asdict(origin), "seconds": time.monotonic() - began, "scores": scores}
         write_tokenizer(directory, tokenizer, notes)
     return min(float(notes["seconds"]), max_time / 2)
 

@@ -73,12 +73,15 @@ def test_a_run_goes_on(text, tmp_path, monkeypatch, capfd):
     assert distill(cut, text, "-q", "--resume") == 0
     one, other = (load_file(each / "model.safetensors") for each in (whole, cut))
     assert all((one[name] == other[name]).all() for name in one)
-    before = (cut / "last.safetensors").read_bytes()
-    assert distill(cut, text, "-q", "--resume") == 0  # it is finished
-    assert (cut / "last.safetensors").read_bytes() == before
+    before = {path: path.stat().st_mtime_ns for path in cut.rglob("*")}
+    assert distill(cut, text, "--resume") == 0
+    err = capfd.readouterr().err
+    assert "the training is finished already; best epoch: " in err
+    assert err.endswith(f"\nparse with it: depkit parse --model {cut} FILE\n")
+    assert {path: path.stat().st_mtime_ns for path in cut.rglob("*")} == before
     fails(capfd, 1, "is there already; --resume", cut, text)
     (tmp_path / "news.txt").write_text("Something else. And more.\n")
-    fails(capfd, 1, "another teacher, text or settings", cut, text, "--resume")
+    fails(capfd, 1, "another teacher or other text", cut, text, "--resume")
 
 
 def test_a_treebank_alone_and_several_at_once(tmp_path, capfd):

@@ -57,7 +57,10 @@ def test_run_again_it_says_the_same(made, capfd):
     assert run([*COMMAND, "--recipes", "bilstm", "-o", str(made)]) == 0
     out, err = capfd.readouterr()
     assert out == "" and "loss" not in err  # nothing is trained
-    assert err.splitlines()[-1].startswith("the ensemble: dev UAS ")
+    scores, place, command = err.splitlines()[-3:]
+    assert scores.startswith("the ensemble: dev UAS ")
+    assert place == f"the model is in {made}"
+    assert command == f"parse with it: depkit parse --model {made} FILE"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +79,11 @@ def test_run_again_it_says_the_same(made, capfd):
         (["-o", "{here}/new", "--device", "cpu,tpu"], 2, "no device 'tpu'"),
         (["-o", "{here}/new", "--reuse", "{here}"], 1, "there is no ensemble"),
         (["-o", "{here}/new", "--max-time", "soon"], 2, "is no time"),
-        (["-o", "{made}", "--recipes", "bilstm", "--set", "encoder.size=9"], 1, "another recipe"),
+        (
+            ["-o", "{made}", "--recipes", "bilstm", "--set", "encoder.size=9"],
+            1,
+            "size=8 (now 9)",
+        ),
     ],
 )
 def test_mistakes_are_one_line(arguments, status, message, made, tmp_path, capfd):

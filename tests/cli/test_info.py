@@ -135,6 +135,15 @@ def test_the_size_is_that_of_the_model_alone(model):
     assert rows(run(model))["directory"] == f"{model}, {size / 1024:.4g} KiB"
 
 
+def test_all_files_of_the_directory_are_told_with_their_sizes(model):
+    (model / "seed-1").mkdir()
+    (model / "seed-1" / "a").write_bytes(b"x" * 20_000_000)
+    sizes = facts_of(model)["files"]
+    assert list(sizes)[:3] == ["seed-1", "last.safetensors", WEIGHTS]
+    assert (sizes["seed-1"], sizes[CARD]) == (20_000_000, (model / CARD).stat().st_size)
+    assert rows(run(model))["files"].startswith("seed-1 19.07 MiB, last.safetensors 9.537 MiB, ")
+
+
 def test_the_recipe_as_toml(model):
     assert run(model, "-v").endswith("\n\n" + (model / CONFIG).read_text("utf-8"))
 

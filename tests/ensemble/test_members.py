@@ -34,7 +34,7 @@ from depkit.parsers.model_directory import (
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.ensemble import log_mean
 from depkit.training import loop
-from depkit.training.checkpoint import LAST, ResumeError, State
+from depkit.training.checkpoint import FINISHED, LAST, ResumeError, State
 from tests.conftest import TINY
 from tests.parsers.inputs.test_transformer import save_bert
 from tests.training.test_loop import killed_at
@@ -149,7 +149,7 @@ def test_a_finished_member_is_only_looked_at(tmp_path, monkeypatch):
     first = train_alone(plan, 0)
     card = tmp_path / plan.names[0] / CARD
     told, written = card.read_text("utf-8"), card.stat().st_mtime_ns
-    assert "\n- Calibrated on dev: arc T " in told
+    assert "\n- Calibration on " in told
 
     never = Mock(side_effect=AssertionError("its network is made"))
     monkeypatch.setattr(Biaffine, "network", never)
@@ -172,7 +172,7 @@ def test_members_are_reused(tmp_path, monkeypatch):
             one, other = (tmp_path / whole / name / part for whole in ("both", place))
             assert one.read_bytes() == other.read_bytes()
     other = [*SMALL, "training.rate=1e-3"]
-    with pytest.raises(ResumeError, match=r"--reuse .*a: its fold-1-selfatt was trained"):
+    with pytest.raises(ResumeError, match=r"--reuse .*a: fold-1-selfatt does not fit: .*rate="):
         train_ensemble(plan_of(tmp_path / "c", reuse=reuse, settings=other), ["cpu"], 1)
     assert not (tmp_path / "c" / "fold-1-selfatt").exists()
 
@@ -186,7 +186,7 @@ def test_side_by_side_is_as_one_by_one(whole, tmp_path):
 def test_a_failure_in_another_process_is_told(tmp_path):
     plan = plan_of(tmp_path)
     train_alone(plan, 1)
-    damaged = tmp_path / plan.names[1] / "last.safetensors"
+    damaged = tmp_path / plan.names[1] / FINISHED
     damaged.write_bytes(b"nonsense")
     with pytest.raises(ValueError, match=r"on cpu: .*damaged"):
         train_ensemble(plan, ["cpu", "cpu"], 1)

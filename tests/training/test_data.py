@@ -1,7 +1,5 @@
 """What is wrong with training data is said before training starts."""
 
-from dataclasses import replace
-
 import pytest
 
 from depkit.corpus.errors import DataError, FormatError
@@ -9,7 +7,8 @@ from depkit.corpus.files import write
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import BiaffineConfig, Calibration, Decoder, TaggerConfig
 from depkit.parsers.settings import ConfigError
-from depkit.training.data import findings, fingerprint, resolve_auto, split
+from depkit.training.data import digests, findings, resolve_auto, split
+from depkit.training.origin import make_origin, tables_of
 from depkit.training.recipe import Recipe, Training
 from depkit.training.run import read_sentences
 
@@ -101,16 +100,6 @@ def test_dev_split_is_a_share_and_spread(tiny):
             split(tiny, share)
 
 
-def test_fingerprint_leaves_out_when_to_stop(tiny):
-    def key(**training):
-        return fingerprint(Recipe(BiaffineConfig(), training=Training(**training)), tiny, tiny)
-
-    assert key(patience=3) == key(patience=9, save_every=1.0)
-    assert key(epochs=3, schedule="constant") == key(epochs=4, schedule="constant")
-    assert key(epochs=3, schedule="linear") != key(epochs=4, schedule="linear")
-    assert key(rate=0.1) != key(rate=0.2)
-
-
 def test_a_small_treebank_is_read_in_smaller_batches(tiny):
     tokens = sum(len(sentence) + 1 for sentence in tiny)
 
@@ -124,12 +113,29 @@ def test_a_small_treebank_is_read_in_smaller_batches(tiny):
     assert size(updates=10**6) == 150
 
 
-def test_fingerprint_tells_data_and_recipe_apart(tiny):
-    recipe = Recipe(BiaffineConfig())
-    first = fingerprint(recipe, tiny, tiny[:2])
-    assert first == fingerprint(recipe, list(tiny), tiny[:2])
-    assert first != fingerprint(recipe, tiny[1:], tiny[:2])
-    assert first != fingerprint(recipe, tiny[:-2], tiny[-2:] + tiny[:2])
-    assert first != fingerprint(resolved(tiny), tiny, tiny[:2])
-    calibrated = replace(recipe.parser, calibration=Calibration(arc=2.0))
-    assert first == fingerprint(replace(recipe, parser=calibrated), tiny, tiny[:2])
+@pytest.mark.parametrize(
+    ("seed", "training", "parser", "train", "expected"),
+    [
+        (1, {}, {}, slice(None), ""),
+        (1, {"patience": 9, "save_every": 1.0, "epochs": 4}, {}, slice(None), ""),
+        (1, {}, {"calibration": Calibration(arc=2.0)}, slice(None), ""),
+        (2, {}, {}, slice(None), "--seed 1 (now 2)"),
+        (1, {"rate": 0.1}, {}, slice(None), "training.rate=0.002 (now 0.1)"),
+        (1, {}, {"decoder": SINGLE_ROOT.decoder}, slice(None), "decoder.root=auto (now single)"),
+        (1, {}, {}, slice(1, None), "other training sentences"),
+        (
+            2, {"rate": 0.1, "decay": 0.5, "clip": 1.0, "select": "UAS"}, {}, slice(None),
+            "--seed 1 (now 2), training.rate=0.002 (now 0.1), training.clip=5.0 (now 1.0), 2 more"
+            " settings that differ",
+        ),
+    ],
+)  # fmt: skip
+def test_a_run_is_told_apart_by_what_its_result_depends_on(
+    seed, training, parser, train, expected, tiny
+):
+    def origin(recipe, train, seed):
+        return make_origin(seed, tables_of(recipe), digests(train, tiny[:2]))
+
+    first = origin(Recipe(BiaffineConfig()), tiny, 1)
+    recipe = Recipe(BiaffineConfig(**parser), training=Training(**training))
+    assert first.difference(origin(recipe, tiny[train], seed)) == expected

@@ -20,9 +20,9 @@ from depkit.parsers.config import BiaffineConfig, Inputs
 from depkit.parsers.families import family_of
 from depkit.parsers.graph.network import BiaffineNetwork
 from depkit.parsers.inputs.batches import length_batches
-from depkit.parsers.model_directory import WEIGHTS
+from depkit.parsers.model_directory import WEIGHTS, read_config
 from depkit.training import loop
-from depkit.training.checkpoint import LAST, ResumeError, save_state
+from depkit.training.checkpoint import FINISHED, LAST, ResumeError, save_state
 from depkit.training.data import resolve_auto
 from depkit.training.loop import Feed, TrainingError, train, updates_of
 from depkit.training.progress import Progress
@@ -55,6 +55,7 @@ def run(recipe, sentences, directory, initial=None, **arguments):
     directory.mkdir(exist_ok=True)
     torch.set_num_threads(1)
     recipe = resolve_auto(adopt(recipe, initial.config) if initial else recipe, sentences)
+    arguments = {"keep_state": True} | arguments
     return train(recipe, sentences, sentences, directory, CPU, initial=initial, **arguments)
 
 
@@ -177,24 +178,74 @@ def test_seeds_repeat_and_differ(tiny, tmp_path):
     assert not same(weights(tmp_path / "a"), weights(tmp_path / "c"))
 
 
-def test_a_finished_run_is_left_alone(tiny, tmp_path):
-    first = run(small(epochs=2), tiny, tmp_path)
-    before = (tmp_path / LAST).read_bytes()
-    assert run(small(epochs=2), tiny, tmp_path, resume=True) == first
-    assert (tmp_path / LAST).read_bytes() == before
+def contents(directory):
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+@pytest.mark.parametrize("keep_state", [False, True])
+def test_a_finished_run_is_left_alone(keep_state, tiny, tmp_path):
+    first = run(small(epochs=2), tiny, tmp_path, keep_state=keep_state)
+    before = contents(tmp_path)
+    assert (LAST in before, FINISHED in before) == (keep_state, not keep_state)
+    for epochs in (2, 1):
+        assert run(small(epochs=epochs), tiny, tmp_path, resume=True, keep_state=False) == first
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("had", "more"),
+    [
+        ({"epochs": 1}, {"epochs": 2}),
+        ({"rate": 0.0, "patience": 1}, {"rate": 0.0, "patience": 2}),
+        ({"epochs": 1000, "max_time": 0.1}, {"epochs": 1000, "max_time": 0.3}),
+    ],
+)
+def test_a_finished_run_goes_on_with_its_state_alone(had, more, tiny, tmp_path):
+    def go(directory, keep_state, settings, resume=False):
+        options = dict(settings)
+        limit = options.pop("max_time", 60.0)
+        return run(
+            small(**options), tiny, directory, max_time=limit, keep_state=keep_state, resume=resume
+        )
+
+    done = go(tmp_path / "kept", True, had).epoch
+    assert go(tmp_path / "kept", False, more, True).epoch > done
+    assert FINISHED in contents(tmp_path / "kept") and LAST not in contents(tmp_path / "kept")
+    go(tmp_path / "gone", False, had)
+    before = contents(tmp_path / "gone")
+    with pytest.raises(ResumeError, match=r"--keep-state; .* depkit train --init /\S+$"):
+        go(tmp_path / "gone", True, more, True)
+    assert contents(tmp_path / "gone") == before
+
+
+def test_a_run_that_goes_on_with_more_epochs_keeps_its_batches(tiny, tmp_path):
+    def size(epochs, resume=False):
+        recipe = small(epochs=epochs, batch_tokens=1000, updates=1)
+        run(recipe, tiny, tmp_path, resume=resume)
+        assert f"\nepochs = {epochs}\n" in (tmp_path / "config.toml").read_text("utf-8")
+        return read_config(tmp_path)[1]["training"]["batch_tokens"]
+
+    began = size(1)
+    assert 150 < began < 1000
+    assert size(2, True) == size(3, True) == began
 
 
 def test_resuming_with_other_data_or_settings_or_no_sound_checkpoint_is_refused(tiny, tmp_path):
     run(small(epochs=1), tiny, tmp_path)
-    for recipe, sentences, seed in (
-        (small(epochs=2), tiny, 1), (small(epochs=1), tiny[1:], 1), (small(epochs=1), tiny, 2),
-    ):  # fmt: skip
-        with pytest.raises(ResumeError, match="other data, another recipe"):
+    for recipe, sentences, seed, message in (
+        (small(epochs=1, rate=1.0), tiny, 1, r"with training\.rate=0\.003 \(now 1\.0\); resume"),
+        (small(epochs=1), tiny[1:], 1, "other training sentences, other dev sentences; resume"),
+        (small(epochs=1), tiny, 2, r"--seed 1 \(now 2\)"),
+    ):
+        with pytest.raises(ResumeError, match=message):
             run(recipe, sentences, tmp_path, resume=True, seed=seed)
-    (tmp_path / LAST).write_bytes(b"nonsense")
-    with pytest.raises(ResumeError, match="damaged"):
-        run(small(epochs=1), tiny, tmp_path, resume=True)
-    (tmp_path / LAST).unlink()  # a model without its checkpoint is not written over
+    for file in (LAST, FINISHED):
+        for content in (b"nonsense", b"{}"):
+            (tmp_path / LAST).unlink(missing_ok=True)
+            (tmp_path / file).write_bytes(content)
+            with pytest.raises(ResumeError, match=f"{file}: damaged"):
+                run(small(epochs=1), tiny, tmp_path, resume=True)
+    (tmp_path / FINISHED).unlink()  # a model without a checkpoint is not written over
     with pytest.raises(ResumeError, match="no last"):
         run(small(epochs=1), tiny, tmp_path, resume=True)
 
@@ -270,7 +321,7 @@ def test_recurrent_dropout_changes_a_run_and_stays_the_same_in_its_second_half(t
     go("without", ENCODERS["bilstm"], 2)
     go("whole", encoder, 2)
     go("cut", encoder, 1)
-    with pytest.raises(ResumeError, match="another recipe"):
+    with pytest.raises(ResumeError, match=r"encoder\.recurrent_dropout=0\.3 \(now 0\.0\)"):
         go("cut", ENCODERS["bilstm"], 2, resume=True)
     go("cut", encoder, 2, resume=True)
     states = {name: load_file(tmp_path / name / LAST) for name in ("without", "whole", "cut")}

@@ -79,3 +79,30 @@ def test_kernels_of_the_cpu_take_bounded_memory(own):
     others = {name: value for name, value in os.environ.items() if name not in limits}
     done = subprocess.run(command, env=others | own, capture_output=True, text=True, check=True)
     assert done.stdout.split() == list((limits | own).values())
+
+
+@pytest.mark.parametrize(("recipe", "command"), [("small", "parse"), ("tagger", "tag")])
+def test_a_training_ends_with_a_conclusion_and_the_next_command(recipe, command, tmp_path, capfd):
+    directory = tmp_path / "my model"
+    settings = [*SETTINGS[:4], "tokenizer.enabled=false"]
+    made = {
+        "train": TINY, "dev": TINY, "output": directory, "recipe": recipe, "settings": settings,
+        "epochs": 1, "device": "cpu",
+    }  # fmt: skip
+    depkit.train(**made)
+    err = capfd.readouterr().err.splitlines()
+    best = next(line for line in err if line.startswith("best epoch: 1 of 1, dev "))
+    assert err[-2:] == [
+        f"the model is in {directory}",
+        f"{command} with it: depkit {command} --model '{directory}' FILE",
+    ]
+    with pytest.raises(ValueError, match="--keep-state"):
+        depkit.train(**made | {"resume": True, "epochs": 2})
+    capfd.readouterr()
+    depkit.train(**made, resume=True)
+    assert capfd.readouterr().err.splitlines()[-3:] == [
+        f"the training is finished already; {best}",
+        *err[-2:],
+    ]
+    depkit.train(**made, resume=True, quiet=True)
+    assert capfd.readouterr().err == ""

@@ -116,15 +116,24 @@ class Biaffine(Family):
         self, parser: Any, dev: Sequence[Sentence], context: Iterable[np.ndarray] | None
     ) -> tuple[Calibration | None, str]:
         from depkit.parsers.graph.calibration import FEWEST, calibrate
+        from depkit.parsers.graph.temperatures import kept
 
         calibration, report = calibrate(parser, dev, context)
         if report.words < FEWEST:
             return None, f"not calibrated: {report.words} words of dev are too few for that"
-        return calibration, (
-            f"calibrated on dev: arc T {calibration.arc:.2f}, label T {calibration.label:.2f},"
-            f" marginal T {calibration.marginal:.2f}; expected calibration error of labelled arcs"
-            f" {report.before.labelled:.1f} -> {report.after.labelled:.1f} (cross-fitted)"
+        return kept(calibration, report), (
+            f"calibration on {report.words:,} words of dev: the expected calibration error of"
+            f" labelled arcs {_change(report.before.labelled, report.after.labelled)}, that of"
+            f" marginal probabilities {_change(report.before.marginal, report.after.marginal)}"
+            " (percentage points, each half of dev measured with what was fitted on the other)"
         )
+
+
+def _change(before: float, after: float) -> str:
+    """What calibration did to an error, in words."""
+    if after < before:
+        return f"falls from {before:.1f} to {after:.1f}"
+    return f"does not fall ({before:.1f} to {after:.1f}), so that these stay uncalibrated"
 
 
 def root_label(train: Sequence[Sentence]) -> str:

@@ -7,7 +7,7 @@ one for arcs over all trees; what is best stays best.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -95,6 +95,16 @@ def measure(scored: Sequence[Scored], single_root: bool) -> tuple[Calibration, R
     ]
     words, sampled = (sum(len(each.words) for each in some) for some in (scored, sample))
     return fit(scored, marginals, everyone), Report(errors(before), errors(after), words, sampled)
+
+
+def kept(calibration: Calibration, report: Report) -> Calibration:
+    """The temperatures that lower the errors on sentences they were not fitted on; 1 for others."""
+    before, after = report.before, report.after
+    if after.labelled >= before.labelled:
+        calibration = replace(calibration, arc=1.0, label=1.0)
+    if after.marginal >= before.marginal:
+        calibration = replace(calibration, marginal=1.0)
+    return calibration
 
 
 class Choices:

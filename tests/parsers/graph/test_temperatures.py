@@ -1,5 +1,7 @@
 """Temperatures and what they are worth: against grids, definitions, and halves made to differ."""
 
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 import torch
@@ -10,10 +12,13 @@ from depkit.parsers.graph.temperatures import (
     BINS,
     BOUNDS,
     Choices,
+    Errors,
     Marginals,
+    Report,
     Scored,
     calibration_error,
     fit_temperature,
+    kept,
     measure,
     minimum,
     spread,
@@ -192,3 +197,18 @@ def test_next_to_nothing_to_measure(halves, count):
         assert calibration == Calibration()
     assert report.words == report.sampled == 3 * count
     assert report.after == report.before  # by the other half, which is empty
+
+
+@pytest.mark.parametrize(
+    ("labelled", "marginal", "expected"),
+    [
+        (1.9, 2.9, (2.0, 3.0, 4.0)),
+        (2.0, 2.9, (1.0, 1.0, 4.0)),
+        (1.9, 3.1, (2.0, 3.0, 1.0)),
+        (2.1, 3.0, (1.0, 1.0, 1.0)),
+    ],
+)
+def test_temperatures_that_do_not_help_on_the_other_half_are_not_kept(labelled, marginal, expected):
+    before, after = Errors(9.0, 2.0, 3.0, 9.0), Errors(0.0, labelled, marginal, 0.0)
+    found = kept(Calibration(2.0, 3.0, 4.0), Report(before, after, 100, 100))
+    assert astuple(found) == expected

@@ -1,0 +1,88 @@
+"""What the result of a training run depends on, so that it goes on only as it was begun."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from depkit.training.recipe import Recipe
+
+# Settings that say when a run stops and how its model is stored, which can change when it goes on.
+_FREE = {f"training.{name}" for name in ("epochs", "patience", "save_every", "storage")}
+_NAMED = 3  # so many settings that differ are named
+
+
+class ResumeError(ValueError):
+    """A run that cannot be gone on with."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a run was begun with.
+
+    settings: as text, by the names that a user knows: "--seed", "training.rate", ...; data: digests
+    of all else, by what is said where they differ: "other training sentences", ...
+    """
+
+    settings: dict[str, str]
+    data: dict[str, str]
+
+    def difference(self, now: "Origin") -> str:
+        """How a run differs that was begun so, for one that is to be gone on with now, in words;
+        "" if it does not."""
+        names = [
+            name
+            for name in self.settings | now.settings
+            if name not in _FREE and self.settings.get(name) != now.settings.get(name)
+        ]
+        told = [
+            f"{name}{' ' if name.startswith('--') else '='}{self.settings.get(name, '(unset)')}"
+            f" (now {now.settings.get(name, 'unset')})"
+            for name in names[:_NAMED]
+        ]
+        if len(names) > _NAMED:
+            told.append(f"{len(names) - _NAMED} more settings that differ")
+        told += [each for each in self.data | now.data if self.data.get(each) != now.data.get(each)]
+        return ", ".join(told)
+
+
+def check_origin(directory: Path, begun: Origin, now: Origin) -> None:
+    """Raises ResumeError where a run is to be gone on with otherwise than it was begun."""
+    if difference := begun.difference(now):
+        raise ResumeError(
+            f"{directory}: the run there was begun with {difference}; resume with the same, or"
+            " train into another directory"
+        )
+
+
+def make_origin(seed: int, tables: Mapping[str, Any], data: Mapping[str, str]) -> Origin:
+    """tables: settings, nested; data: as in Origin, "" for what there is not."""
+    settings = {"--seed": str(seed)} | dict(_flat(tables))
+    return Origin(settings, {name: key for name, key in data.items() if key})
+
+
+def with_batches_of(origin: Origin, recipe: Recipe) -> Recipe:
+    """The recipe with the batches of a run that was begun with another number of epochs, from which
+    their size followed."""
+    training, begun = recipe.training, origin.settings
+    if not training.updates or begun.get("training.epochs") == str(training.epochs):
+        return recipe
+    size = int(begun.get("training.batch_tokens", training.batch_tokens))
+    return replace(recipe, training=replace(training, batch_tokens=size))
+
+
+def tables_of(recipe: Recipe) -> dict[str, Any]:
+    """The settings that a parser's weights depend on, and those that say when to stop."""
+    tables = recipe.tables()
+    for name in ("about", "tokenizer", "calibration"):
+        tables.pop(name, None)
+    return tables
+
+
+def _flat(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in tables.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value if isinstance(value, str) and value else json.dumps(value)
