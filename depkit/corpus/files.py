@@ -12,6 +12,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
+from depkit.corpus.encodings import check_encoding
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import Format, by_name, named_format
 from depkit.corpus.reader import read_lines
@@ -51,6 +52,7 @@ def read_stream(
     strict: bool = True,
 ) -> Iterator[Sentence]:
     """The sentences of a stream of bytes; see `reader.read_lines`."""
+    _check_opening(binary, encoding, file)
     try:
         with _text(binary, encoding) as lines:
             yield from read_lines(lines, format, file, strict)
@@ -63,10 +65,18 @@ def open_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
     r"""A text stream whose lines end at \n alone and keep their terminators.
 
     Undecodable bytes become surrogates, which the reader reports with their line.
-    Raises ValueError for an encoding that is not known.
+    Raises ValueError for an encoding that is not known, FormatError for UTF-16 in another.
     """
-    with open_bytes(path) as binary, _text(binary, encoding) as text:
-        yield text
+    with open_bytes(path) as binary:
+        _check_opening(binary, encoding, os.fspath(path))
+        with _text(binary, encoding) as text:
+            yield text
+
+
+def _check_opening(binary: BinaryIO, encoding: str, file: str) -> None:
+    """Raises FormatError for UTF-16 or UTF-32 that is to be read in another encoding."""
+    if peek := getattr(binary, "peek", None):
+        check_encoding(peek(1024), encoding, file)
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """The tokens of a sentence as they stand in a text: multiword tokens whole, and white space.
 
 White space other than one space stands in MISC in the way of UDPipe (Straka 2018):
-SpaceAfter=No for none, else SpacesBefore, SpacesAfter and SpacesInToken with escapes.
+SpaceAfter=No for none, else SpacesBefore, SpacesAfter and SpacesInToken with escapes. Control
+characters, which are no text in CoNLL-U, are white space and have Python's escapes.
 """
 
 import re
@@ -9,9 +10,16 @@ from dataclasses import dataclass
 
 from depkit.corpus.sentence import Sentence
 
-_ESCAPES = {" ": "\\s", "\t": "\\t", "\r": "\\r", "\n": "\\n", "|": "\\p", "\\": "\\\\"}
+CONTROLS = "".join(map(chr, [*range(0x20), *range(0x7F, 0xA0)]))
+_ESCAPED = CONTROLS + "\u2028\u2029"
+_ESCAPES = {character: character.encode("unicode_escape").decode() for character in _ESCAPED} | {
+    " ": "\\s",
+    "|": "\\p",
+    "\\": "\\\\",
+}
 _TRANSLATED = str.maketrans(_ESCAPES)
 _UNESCAPES = {escape: character for character, escape in _ESCAPES.items()}
+_ESCAPE = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,4 +99,4 @@ def escaped(text: str) -> str:
 
 def unescaped(value: str) -> str:
     """The text of a value in MISC."""
-    return re.sub(r"\\[strnp\\]", lambda match: _UNESCAPES[match[0]], value)
+    return _ESCAPE.sub(lambda match: _UNESCAPES.get(match[0], match[0]), value)

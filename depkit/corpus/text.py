@@ -1,6 +1,7 @@
 """Raw text: decoding it, cutting it into paragraphs, making sentences of its tokens.
 
-No character is lost: joining the tokens of `surface.surface_tokens` gives the text back.
+No character is lost: joining the tokens of `surface.surface_tokens` gives the text back. Control
+characters are white space.
 """
 
 import codecs
@@ -9,10 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from depkit.corpus.emoji import EMOJI
+from depkit.corpus.encodings import check_encoding
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import BOM, Sentence
-from depkit.corpus.surface import space_features
+from depkit.corpus.surface import CONTROLS, space_features
 
 # Start and end of a token in its text; its words, where they are not the token itself.
 Token = tuple[int, int, tuple[str, ...] | None]
@@ -20,9 +23,14 @@ Token = tuple[int, int, tuple[str, ...] | None]
 Segment = Callable[[list[str]], list[list[list[Token]]]]
 
 LONGEST_PARAGRAPH = 1 << 16  # characters; a longer one is cut at the last sentence end in them
+# White space: what Python takes for it, and control characters such as NUL.
+_SPACES = [0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
+_BLANKS = CONTROLS + "".join(map(chr, _SPACES))
+_BLANK, _INLINE = f"[{_BLANKS}]", f"[{_BLANKS.replace(chr(10), '')}]"
+_CONTROL = re.compile(f"[{''.join(each for each in CONTROLS if not each.isspace())}]")
 # A break begins where white space begins, so that no long run of it is tried again and again.
-_PARAGRAPHS = re.compile(r"(?<!\s)[^\S\n]*\n[^\S\n]*\n\s*")
-_LINES = re.compile(r"(?<!\s)[^\S\n]*\n\s*")
+_PARAGRAPHS = re.compile(f"(?<!{_BLANK}){_INLINE}*\n{_INLINE}*\n{_BLANK}*")
+_LINES = re.compile(f"(?<!{_BLANK}){_INLINE}*\n{_BLANK}*")
 
 
 @dataclass
@@ -44,6 +52,8 @@ def decoded(chunks: Iterable[bytes], encoding: str, file: str = "-") -> Iterator
         raise ValueError(f"no text encoding {encoding!r} is known") from None
     line, offset, first = 1, 0, True
     for chunk in chain(chunks, [b""]):
+        if not offset:
+            check_encoding(chunk, encoding, file)
         pending = len(decoder.getstate()[0])  # bytes of an unfinished character
         try:
             text = decoder.decode(chunk, not chunk)
@@ -89,12 +99,13 @@ def read_text(
         if chunk and "\n" not in chunk and (lines or len(rest) <= LONGEST_PARAGRAPH):
             continue  # no paragraph ends here
         while True:
-            text = rest.lstrip()
+            text = rest.lstrip(_BLANKS)
             before, rest = before + rest[: len(rest) - len(text)], text
             texts, gaps, rest = _paragraphs(rest, not chunk, lines)
             if not texts:
                 break
-            for text, gap, sentences in zip(texts, gaps, segment(texts), strict=True):
+            segmented = segment([_without_controls(text) for text in texts])
+            for text, gap, sentences in zip(texts, gaps, segmented, strict=True):
                 if gap is None and len(sentences) > 1:  # the last sentence of a cut text goes on
                     held = sentences.pop()[0][0]
                     text, rest = text[:held], text[held:] + rest
@@ -116,7 +127,7 @@ def _paragraphs(text: str, final: bool, lines: bool) -> tuple[list[str], list[st
     """
     texts: list[str] = []
     gaps: list[str | None] = []
-    start, stop = 0, len(text.rstrip())
+    start, stop = 0, len(text.rstrip(_BLANKS))
     for match in (_LINES if lines else _PARAGRAPHS).finditer(text):
         too_long = not lines and match.start() - start > LONGEST_PARAGRAPH
         if too_long or (match.end() == len(text) and not final):  # white space that may go on
@@ -126,7 +137,7 @@ def _paragraphs(text: str, final: bool, lines: bool) -> tuple[list[str], list[st
         gaps.append(match[0])
         start = match.end()
     if not lines and stop - start > LONGEST_PARAGRAPH:
-        texts.append(text[start : start + LONGEST_PARAGRAPH].rstrip())
+        texts.append(text[start : start + LONGEST_PARAGRAPH].rstrip(_BLANKS))
         gaps.append(None)
         start += len(texts[-1])
     elif final and start < stop:
@@ -183,7 +194,14 @@ _RANGE = "%d-%d\t%s\t_\t_\t_\t_\t_\t_\t_\t%s\n"
 
 def _one_line(token: str) -> str:
     """A token as a form: white space inside it becomes one space."""
-    return token if token.isprintable() and " " not in token else " ".join(token.split())
+    if token.isprintable() and " " not in token:
+        return token
+    return " ".join(_without_controls(token).split())
+
+
+def _without_controls(text: str) -> str:
+    """A text, as long, with control characters that Python takes for no white space as spaces."""
+    return _CONTROL.sub(" ", text)
 
 
 def split_at_spaces(texts: list[str]) -> list[list[list[Token]]]:
@@ -200,4 +218,4 @@ def split_by_rule(texts: list[str]) -> list[list[list[Token]]]:
 
 
 _SPACED = re.compile(r"\S+")
-_RULE = re.compile(r"\w+(?:[-'’.]\w+)*|[^\w\s]")
+_RULE = re.compile(EMOJI + r"|\w+(?:[-'’.]\w+)*|[^\w\s]")

@@ -21,6 +21,7 @@ from depkit.parsers.config import Calibration, Mean
 from depkit.parsers.ensembles import combine
 from depkit.parsers.model_directory import load
 from depkit.parsers.settings import ConfigError
+from depkit.serving.doubts import FIRST, doubts
 
 SELDOM = 10_000  # new objects until Python looks for garbage that refers to itself
 
@@ -80,10 +81,24 @@ def annotate_files(job: Job, note: Callable[[str], None] = lambda text: None) ->
     target_format = named_format(job.format) if job.format and job.format != "json" else None
     account = Account()
     totals = Totals()
+    first: list[Sentence] = []
+
+    def looked_at(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        for sentence in sentences:
+            yield sentence
+            if len(first) < FIRST:
+                first.append(sentence)
+                if len(first) == FIRST:
+                    note_doubts()
+
+    def note_doubts() -> None:
+        for doubt in doubts(parser, first):
+            note(doubt)
 
     def annotated(chosen: Sequence[int]) -> Iterator[Sentence]:
         kind: Format | None = None
         sentences, vectors = _read(parser, job, chosen)
+        sentences = looked_at(sentences)
         if probabilities and job.format:  # they stand in MISC, which CoNLL-U alone has
             sentences = (convert(each, CONLLU, account=account) for each in sentences)
         act = getattr(parser, job.action)
@@ -118,6 +133,8 @@ def annotate_files(job: Job, note: Callable[[str], None] = lambda text: None) ->
     else:
         put(range(len(job.files)), job.output)
     totals.seconds = time.monotonic() - began
+    if len(first) < FIRST:
+        note_doubts()
     if target_format:
         for lost in account.notes(target_format.name):
             note(lost)

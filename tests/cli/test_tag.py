@@ -191,7 +191,7 @@ def test_an_interrupted_run_goes_on(tmp_path, capfd):
     assert (done[0] / "model.safetensors").stat().st_mtime_ns == first
     assert depkit.load(work / "fold-03", device="cpu").config.family == "tagger"
     capfd.readouterr()
-    fails(capfd, [*again, "--resume", "--seed", "2", "-q"], 1, "other data, another recipe")
+    fails(capfd, [*again, "--resume", "--seed", "2", "-q"], 1, "--seed 1 (now 2)")
 
 
 def test_an_interrupt_leaves_no_temporary_files(tmp_path, temporary, monkeypatch):

@@ -1,5 +1,7 @@
 """Tokens as they stand in the text: ranges, empty nodes, white space in MISC."""
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,7 +40,12 @@ def test_every_treebank_without_misc_has_single_spaces():
 @given(st.text())
 def test_escapes_come_back(text):
     assert unescaped(escaped(text)) == text
-    assert not set(" \t\r\n|") & set(escaped(text))
+    assert not set(" |\u2028\u2029") & set(escaped(text))
+    assert not any(unicodedata.category(each) == "Cc" for each in escaped(text))
+
+
+def test_what_is_no_escape_of_ours_stays():
+    assert unescaped(r"a\q\x41\u00e9\x0\s\\x00") == r"a\q\x41\u00e9\x0 \x00"
 
 
 @pytest.mark.parametrize(

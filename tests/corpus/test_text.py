@@ -33,7 +33,7 @@ def text_of(sentences):
     )
 
 
-TEXTS = st.text(st.sampled_from("ab..   \n\n\t|\\é\u3000\r"), max_size=150)
+TEXTS = st.text(st.sampled_from("ab..   \n\n\t|\\é\u3000\r\x00\x0c\x85\u2028"), max_size=150)
 
 
 @given(TEXTS, st.lists(st.integers(0, 150)), st.booleans())
@@ -48,7 +48,8 @@ def test_nothing_is_lost_and_chunks_make_no_difference(text, places, lines):
     finally:
         module.LONGEST_PARAGRAPH = longest
     assert list(map(str, pieces)) == list(map(str, whole))
-    assert text_of(whole) == (text if text.strip() else "")
+    assert text_of(whole) == (text if text.strip("\x00\n\t\r \x0c\x85\u2028\u3000") else "")
+    assert not any(set("\x00\x0c\x85\u2028") & set(str(sentence)) for sentence in whole)
 
 
 def test_documents_paragraphs_and_sentences():
@@ -99,6 +100,19 @@ def test_white_space_inside_a_token():
     sentence = make_sentence("con\n tôi", [(0, 8, None)])
     assert sentence.form == ["con tôi"]
     assert text_of([sentence]) == "con\n tôi"
+
+
+def test_control_characters_are_white_space():
+    text = "\x00\x00One\x00two.\x07\n\x00\n Three\x7f\x1b"
+    sentences = list(read_text([text], at_full_stops))
+    assert [sentence.form for sentence in sentences] == [["One", "two."], ["Three"]]
+    assert [sentence.text for sentence in sentences] == ["One two.", "Three"]
+    assert sentences[0].column("misc") == [
+        "SpacesBefore=\\x00\\x00|SpacesAfter=\\x00", "SpacesAfter=\\x07\\n\\x00\\n\\s"
+    ]  # fmt: skip
+    assert text_of(sentences) == text
+    assert list(read_text(["\x00\n\x01"], at_full_stops)) == []
+    assert make_sentence("con\x00tôi", [(0, 7, None)]).form == ["con tôi"]
 
 
 def test_tokens_by_rule():

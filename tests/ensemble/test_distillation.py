@@ -156,7 +156,8 @@ def run(lesson, directory, dev=None, key="key", **arguments):
     directory.mkdir(exist_ok=True)
     return train(
         lesson.recipe, lesson.treebank, dev or lesson.treebank, directory, CPU,
-        vocabulary=lesson.student, feed=distillation.make_feed(lesson, key, CPU), **arguments,
+        vocabulary=lesson.student, feed=distillation.make_feed(lesson, key, CPU),
+        keep_state=True, **arguments,
     )  # fmt: skip
 
 

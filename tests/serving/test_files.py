@@ -45,6 +45,32 @@ def test_what_a_user_should_know_is_noted(model, tmp_path):
     assert len(notes) == 1 and notes[0].startswith("conllx cannot hold")
 
 
+TAGGED = "<p>Dogs &amp; cats</p>"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The cat sleeps.\n", []),
+        ("1 2 3\n", []),
+        ("Собака спит. Кот cat.\n", ["81% of the text's letters are unknown to the model"]),
+        (f"{TAGGED}\n" * 300, ["this looks like HTML"]),
+        (f"{TAGGED}\n{TAGGED.replace('a', 'я')}\n" + "The dog barks.\n" * 20, []),
+        ("The dog barks.\n" * 200 + "Собака спит.\n" * 900, []),  # the first sentences tell
+        ("", []),
+    ],
+)
+def test_what_a_model_cannot_know_is_noted_once(text, expected, model, tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_text(text, "utf-8")
+    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    notes: list[str] = []
+    options = {"input": "lines", "output_dir": str(tmp_path / "out")}
+    annotate_files(job(model, *files, **options), notes.append)
+    assert len(notes) == len(expected)
+    assert all(note.startswith(start) for note, start in zip(notes, expected, strict=True)), notes
+
+
 def test_tagging_leaves_trees_alone(model, tmp_path):
     out = tmp_path / "out.conllu"
     annotate_files(job(model, TINY, action="tag", tags="predict", output=str(out)))

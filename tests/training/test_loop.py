@@ -119,7 +119,7 @@ def same(one, other):
 
 
 def same_runs(one, other):
-    """Whether two runs ended with the same model and the same checkpoint."""
+    """Whether two runs, whose states are kept, ended with the same model and checkpoint."""
     return all(same(*(load_file(run / file) for run in (one, other))) for file in (WEIGHTS, LAST))
 
 

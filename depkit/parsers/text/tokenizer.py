@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from depkit.corpus.emoji import emoji_spans
 from depkit.corpus.text import Token
 from depkit.nn.lstm import BiLSTM
 from depkit.parsers.device import mixed, send
@@ -74,10 +75,11 @@ class Tokenizer:
     def _labels(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """As `decode` takes them: what ends after the characters, and their places.
 
-        White space counts as one character.
+        White space counts as one character. Nothing ends inside an emoji.
         """
         self.network.eval()
-        numbers, places = encode_text("".join(texts), self.characters)
+        text = "".join(texts)
+        numbers, places = encode_text(text, self.characters)
         stops = np.searchsorted(places, _stops(texts)).tolist()
         windows = np.array(
             [
@@ -98,7 +100,12 @@ class Tokenizer:
             place = begin[:, None] + np.arange(characters.shape[1])
             kept = (low[:, None] <= place) & (place < high[:, None])
             labels[:, place[kept]] = best[:, kept]
-        return labels[0], labels[1], places
+        ends, multiword = labels
+        for start, stop in emoji_spans(text):
+            first, last = np.searchsorted(places, (start, stop - 1))
+            ends[last] = ends[first : last + 1].max()
+            ends[first:last], multiword[first:last] = INSIDE, SINGLE
+        return ends, multiword, places
 
     def decode(
         self, texts: list[str], ends: np.ndarray, multiword: np.ndarray, places: np.ndarray

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -96,6 +97,28 @@ def test_all_characters_but_white_space_stand_in_one_token(texts, spaces):
             assert words is None or "".join(words) == text[start:end]
         assert one.segment([text]) == [sentences]  # whatever it is batched with
         assert one.segment_lines([text]) == [[tokens]]
+
+
+@pytest.mark.parametrize("emoji", ["👍🏽", "👨‍👩‍👧", "🇫🇷", "1️⃣"])
+@pytest.mark.parametrize("labels", ["0", "1", "2", "21", "12"])
+def test_no_token_ends_inside_an_emoji(emoji, labels, monkeypatch):
+    """The network ends tokens and sentences, and splits words, wherever it can."""
+    text = f"ab{emoji}c {emoji}. {emoji}"
+    one = tokenizer()
+    best = torch.tensor([int(labels[i % len(labels)]) for i in range(1000)])
+
+    def forward(self, characters, sizes):
+        ends = torch.nn.functional.one_hot(best[: characters.shape[1]], 3).float()
+        split = torch.tensor([0.0, 1.0, 0.0]).expand_as(ends)
+        return ends.expand(len(characters), -1, -1), split.expand(len(characters), -1, -1)
+
+    monkeypatch.setattr(TokenizerNetwork, "forward", forward)
+    (sentences,) = one.segment([text])
+    tokens = [token for sentence in sentences for token in sentence]
+    parts = [words or (text[start:end],) for start, end, words in tokens]
+    assert sum(part.count(emoji) for words in parts for part in words) == 3
+    if labels != "0":
+        assert [emoji] in [list(words) for words in parts]
 
 
 def test_the_network_is_computed_in_the_precision_that_is_asked_for():

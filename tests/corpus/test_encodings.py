@@ -1,0 +1,38 @@
+"""UTF-16 and UTF-32 are named wherever a file is read, and read by their name."""
+
+import pytest
+
+from depkit.corpus.brackets import read_trees
+from depkit.corpus.encodings import wide_encoding
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import read
+from depkit.corpus.text import decoded
+from tests.corpus.rows import RICH
+
+TREE = "(S (NP (DT The) (NN café)) (VP (VBZ opens)))\n"
+WIDE = ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"]
+
+
+@pytest.mark.parametrize("encoding", WIDE)
+def test_wide_characters_are_recognised_and_named(encoding, tmp_path):
+    def text(path, encoding="utf-8"):
+        return decoded([path.read_bytes()], encoding, str(path))
+
+    for content, reader in ((TREE, text), (TREE, read_trees), (RICH, read)):
+        path = tmp_path / "file"
+        path.write_bytes(content.encode(encoding))
+        message = f"file: text in {encoding[:6].upper()}, not in utf-8; add --encoding {encoding}$"
+        with pytest.raises(FormatError, match=message):
+            list(reader(path))
+        assert list(reader(path, encoding=encoding))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"\x00", b"a\x00", b"\x00" * 40, "naïve".encode(), "漢字かな".encode(),
+        b"a NUL\x00 here and there\x00.", bytes(range(256)) * 8, "Привет".encode("cp1251"),
+    ],
+)  # fmt: skip
+def test_other_bytes_are_not_taken_for_it(data):
+    assert wide_encoding(data) == ""
