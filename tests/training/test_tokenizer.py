@@ -9,6 +9,7 @@ import torch
 from depkit.corpus.text import read_text
 from depkit.parsers.model_directory import TOKENIZER, ModelError, read_tokenizer
 from depkit.training import tokenizer as module
+from depkit.training.origin import ResumeError
 from depkit.training.recipe import make_recipe
 from depkit.training.tokenizer import passages, provide_tokenizer, segmentation_scores
 from tests.corpus.rows import PREDICATES, RICH, parse, row
@@ -81,8 +82,11 @@ def test_what_is_there_already_stays(tiny, tmp_path, monkeypatch):
     written = (tmp_path / TOKENIZER).read_bytes()
     assert provide() == seconds and not told
     assert (tmp_path / TOKENIZER).read_bytes() == written
-    with pytest.raises(ValueError, match="other data, settings or seed"):
+    with pytest.raises(ResumeError, match=r"begun with --seed 1 \(now 2\)"):
         provide(seed=2)
+    other = make_recipe("bilstm", None, ["tokenizer.size=5", "tokenizer.epochs=2"])
+    with pytest.raises(ResumeError, match=r"begun with tokenizer\.size=4 \(now 5\)"):
+        provide(other)
     assert (tmp_path / TOKENIZER).read_bytes() == written
 
 
