@@ -82,7 +82,7 @@ def test_a_run_goes_on(text, tmp_path, monkeypatch, capfd):
     assert (cut / FINISHED).stat().st_mtime_ns == before
     fails(capfd, 1, "is there already; --resume", cut, text)
     (tmp_path / "news.txt").write_text("Something else. And more.\n")
-    fails(capfd, 1, "another teacher or other text", cut, text, "--resume")
+    fails(capfd, 1, "another teacher, text or settings", cut, text, "--resume")
 
 
 def test_a_treebank_alone_and_several_at_once(tmp_path, capfd):
