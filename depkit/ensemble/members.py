@@ -148,8 +148,7 @@ def train_member(
         if not found:
             raise
         shutil.rmtree(directory)  # else it would stand in the way without --reuse, too
-        reason = str(error).removeprefix(f"{directory}: ")
-        raise ResumeError(f"--reuse {found.parent}: {name} does not fit: {reason}") from None
+        raise ResumeError(f"--reuse: {error}".replace(str(directory), str(found))) from None
 
 
 def _copy(directory: Path, target: Path) -> None:

@@ -172,7 +172,7 @@ def test_members_are_reused(tmp_path, monkeypatch):
             one, other = (tmp_path / whole / name / part for whole in ("both", place))
             assert one.read_bytes() == other.read_bytes()
     other = [*SMALL, "training.rate=1e-3"]
-    with pytest.raises(ResumeError, match=r"--reuse .*a: fold-1-selfatt does not fit: .*rate="):
+    with pytest.raises(ResumeError, match=r"--reuse: .*a/fold-1-selfatt: .*rate="):
         train_ensemble(plan_of(tmp_path / "c", reuse=reuse, settings=other), ["cpu"], 1)
     assert not (tmp_path / "c" / "fold-1-selfatt").exists()
 
