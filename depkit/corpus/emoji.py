@@ -1,6 +1,6 @@
 """Emoji that are sequences of characters: flags, keycaps, skin tones, families.
 
-They are those of Unicode Technical Standard #51, sections 1.4.5 to 1.4.9, and likewise made others.
+They are built as in Unicode Technical Standard #51, section 1.4, whether or not they are in use.
 """
 
 import re

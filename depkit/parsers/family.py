@@ -145,6 +145,6 @@ class Family(ABC):
     def calibrate(
         self, parser: Any, dev: Sequence[Sentence], context: "Iterable[np.ndarray] | None"
     ) -> tuple[Calibration | None, str]:
-        """Temperatures fitted on dev, and what came of it in a line for people; None where dev is too
-        small, None and "" for a family without probabilities."""
+        """Temperatures fitted on dev, and what came of it in a line for people; None where dev is
+        too small, None and "" for a family without probabilities."""
         return None, ""
