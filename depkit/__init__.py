@@ -86,8 +86,8 @@ if TYPE_CHECKING:
     from depkit.score.attachment import evaluate
     from depkit.score.evaluation import Evaluation
     from depkit.score.report import analyze
-    from depkit.training.checkpoint import ResumeError
     from depkit.training.loop import TrainingError
+    from depkit.training.origin import ResumeError
     from depkit.training.run import train
 
 __all__ = [
@@ -103,7 +103,7 @@ _MODULES = {
     "FormatError": "depkit.corpus.errors",
     "ModelError": "depkit.parsers.model_directory",
     "Parser": "depkit.parsers.base",
-    "ResumeError": "depkit.training.checkpoint",
+    "ResumeError": "depkit.training.origin",
     "Sentence": "depkit.corpus.sentence",
     "TrainingError": "depkit.training.loop",
     "TransformerError": "depkit.parsers.inputs.transformer",

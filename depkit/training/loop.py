@@ -104,7 +104,7 @@ def train(
         recipe = with_batches_of(found.origin, recipe)
         training = recipe.training
     data_of = digests(train_sentences, dev_sentences) | {
-        "other vectors, features or transformer": sources.key,
+        "other vectors, features, lexicon or transformer": sources.key,
         "another vocabulary": vocabulary.digest() if shared else "",
         "another teacher or other text": feed.key if feed else "",
         "another --init": digest_of_weights(initial.network) if initial else "",

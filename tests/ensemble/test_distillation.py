@@ -18,9 +18,9 @@ from depkit.parsers.inputs.soft_targets import LARGEST, MOST, places
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table, Vocabulary
 from depkit.parsers.model_directory import find_model, read_config
 from depkit.parsers.settings import ConfigError
-from depkit.training.checkpoint import ResumeError
 from depkit.training.data import resolve_auto
 from depkit.training.loop import train, updates_of
+from depkit.training.origin import ResumeError
 from depkit.training.progress import Progress
 from depkit.training.recipe import Distillation, make_recipe, trained_parts
 from tests.training.test_loop import CPU, Killed, killed_at, same_runs, small

@@ -14,7 +14,7 @@ from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary
 from depkit.parsers.inputs.lemmas import edit_script
 from depkit.parsers.inputs.vocabulary import Table, Vocabulary
 from depkit.parsers.tagger.lemmas import ABSENT, best_scripts
-from depkit.training.checkpoint import ResumeError
+from depkit.training.origin import ResumeError
 from depkit.training.sources import find_sources
 from tests.training.test_loop import CPU, DROPLESS, small
 from tests.training.test_loop import run as train
@@ -78,7 +78,7 @@ def test_a_model_has_the_lemmas_of_its_treebank_and_lexicon(tiny, tmp_path):
     # A run goes on with the same lexicon only.
     write([words.with_tree([0], ["dep"])], lexicon)
     recipe, sources = find_sources(recipe, tiny, tiny, CPU)
-    with pytest.raises(ResumeError):
+    with pytest.raises(ResumeError, match="lexicon"):
         train(recipe, tiny, tmp_path / "model", sources=sources, resume=True)
 
 
