@@ -11,6 +11,7 @@ import typer
 from depkit.cli import options
 from depkit.cli.comparison_tables import Table, of_agreement, of_calibration, short_systems
 from depkit.cli.evaluate import Confidence, Gold, Preds, tell
+from depkit.cli.help import ANALYSIS, DATA, OUTPUT
 from depkit.score.agreement import METRICS as COMPARED
 from depkit.score.agreement import agreement_rows
 from depkit.score.analysis import METRICS, PRESETS, Analysis, View, analyze, read_data
@@ -38,6 +39,7 @@ def analyze_command(
             + ", ".join(f"{name} ({each.about})" for name, each in GROUPINGS.items())
             + ".",
             show_default="distance",
+            rich_help_panel=ANALYSIS,
         ),
     ] = None,
     bins: Annotated[
@@ -48,15 +50,17 @@ def analyze_command(
             " ..-3,-2..2; each for every number. Beside them are root (arcs of roots), other"
             " (numbers in no bin) and none (words without a head or below a cycle). With"
             f" --calibration, how many of equal width ({BINS}).",
+            rich_help_panel=ANALYSIS,
         ),
     ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
+            metavar="PRESET",
             help="Tables of the literature instead of --by: li2019 (distance 1, 2, 3, 4, 5-6, 7-10,"
             " 11-), mcdonald-nivre (sentence length, distance, depth), conllx (those of the"
             " CoNLL-X script).",
+            rich_help_panel=ANALYSIS,
         ),
     ] = None,
     metric: Annotated[
@@ -66,6 +70,7 @@ def analyze_command(
             help=f"What has to be right: {', '.join(METRICS)} (the bin is the same, whatever the"
             " head, as in the CoNLL-X script's tables).",
             show_default="LAS",
+            rich_help_panel=ANALYSIS,
         ),
     ] = None,
     confused: Annotated[
@@ -75,12 +80,17 @@ def analyze_command(
             metavar="WHAT",
             help=f"What is taken for what, the most frequent first: {', '.join(CONFUSIONS)} (the"
             " heads' gold UPOS).",
+            rich_help_panel=ANALYSIS,
         ),
     ] = None,
     worst_sentences: Annotated[
         int | None,
         typer.Option(
-            "--worst", metavar="N", min=1, help="The N sentences with most errors in the metric."
+            "--worst",
+            metavar="N",
+            min=1,
+            help="The N sentences with most errors in the metric.",
+            rich_help_panel=ANALYSIS,
         ),
     ] = None,
     calibration: Annotated[
@@ -90,6 +100,7 @@ def analyze_command(
             help="Whether the probabilities of depkit parse --prob can be trusted: accuracy in bins"
             " of confidence, that of the head (--metric UAS) or of head and relation (LAS). The gap"
             " is accuracy - confidence, ECE the mean absolute gap, MCE the largest.",
+            rich_help_panel=ANALYSIS,
         ),
     ] = False,
     agreement: Annotated[
@@ -99,46 +110,68 @@ def analyze_command(
             help="How two PREDs or more complement one another in --metric UAS or LAS: where some"
             " is right (the oracle) or all are, where two say the same, and which errors of one"
             " another has right; with --by or --preset, in bins of gold words.",
+            rich_help_panel=ANALYSIS,
         ),
     ] = False,
     top: Annotated[
-        int | None, typer.Option(min=1, help="How many confusions.", show_default=str(TOP))
+        int | None,
+        typer.Option(
+            min=1,
+            help="How many confusions.",
+            show_default=str(TOP),
+            rich_help_panel=ANALYSIS,
+        ),
     ] = None,
     error_reduction: Annotated[
         bool,
-        typer.Option("--rer", help="Relative error reduction of F1 against the first PRED."),
+        typer.Option(
+            "--rer",
+            help="Relative error reduction of F1 against the first PRED.",
+            rich_help_panel=ANALYSIS,
+        ),
     ] = False,
     confidence: Confidence = False,
     test: Annotated[
         Test | None,
         typer.Option(
             help="Test each later PRED's F1 against the first's, bin by bin: paired approximate"
-            " randomisation or bootstrap over sentences, adjusted by Holm's method over the table."
+            " randomisation or bootstrap over sentences, adjusted by Holm's method over the table.",
+            rich_help_panel=ANALYSIS,
         ),
     ] = None,
     seed: options.Seed = DEFAULT_SEED,
     train: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="A training file, for --by frequency and --by oov."),
+        typer.Option(
+            metavar="FILE",
+            help="A training file, for --by frequency and --by oov.",
+            rich_help_panel=DATA,
+        ),
     ] = None,
     plot: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Also draw the tables of bins, .svg, .png or .pdf (needs depkit[plot]): curves"
+            help="Also draw the tables of bins, .svg, .png or .pdf (needs matplotlib): curves"
             " over numbers, bars for the rest; with --calibration, a reliability diagram.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     measure: Annotated[
         Literal["precision", "recall", "f1"] | None,
         typer.Option(
-            help="What --plot draws.", show_default="recall over numbers, which is accuracy; f1"
+            help="What --plot draws.",
+            show_default="recall over numbers, which is accuracy; f1",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     punct: options.Punct = "keep",
     subtypes: Annotated[
         options.Subtypes,
-        typer.Option(help="drop cuts relations at the first colon: nsubj:pass, nsubj."),
+        typer.Option(
+            help="drop cuts relations at the first colon: nsubj:pass, nsubj.",
+            rich_help_panel=DATA,
+        ),
     ] = "keep",
     format: options.Format = None,
     as_json: options.JsonFlag = False,

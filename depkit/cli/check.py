@@ -54,7 +54,8 @@ def check_command(
 ) -> int:
     """Check CoNLL-U, CoNLL-X and CoNLL-09 files: format, trees, labels, text and comments.
 
-    A line for each finding: FILE:LINE: severity: sent_id: what is wrong [code]; then the counts.
+    A line for each finding: FILE:LINE: severity: sent_id: what is wrong, with a code in brackets;
+    then the counts.
     An error keeps a file from being read, trained on or scored against. Warnings are what UD
     validation (levels 1 and 2) refuses besides, errors with --ud, and what --train finds; a note
     is good to know. With --quiet, errors only and no counts. The exit status is 1 if there are

@@ -36,7 +36,10 @@ def convert_command(
         list[str], typer.Argument(metavar="IN", help="Files, one after another; - for stdin.")
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="The file to write, - for stdout; in UTF-8.")
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The file to write, - for stdout; in UTF-8."
+        ),
     ] = "-",
     source: Annotated[
         Literal["ptb", "conllx", "conll09", "conllu"] | None,
@@ -55,8 +58,9 @@ def convert_command(
     tags: Annotated[
         str,
         typer.Option(
+            metavar="FILE",
             help="A CoNLL file of the same words whose XPOS are to be IN's; Penn trees are"
-            " converted by their own tags."
+            " converted by their own tags.",
         ),
     ] = "",
     predicted: Annotated[
@@ -120,7 +124,9 @@ def convert_command(
     penn = "conllu" if dependencies == "ud" else "conllx"
     format = named_format(target) if target else by_name(output)
     if not (format or original or kinds == {"ptb"}):
-        raise typer.BadParameter("needs --to conllx, conll09 or conllu, or an -o that tells it")
+        raise typer.BadParameter(
+            "choose conllx, conll09 or conllu, or name an -o that tells it", param_hint="--to"
+        )
 
     problems = Problems(strict)
     numbers: Counter[str] = Counter()

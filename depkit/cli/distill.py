@@ -6,15 +6,25 @@ from typing import Annotated
 import typer
 
 from depkit.cli import options
+from depkit.cli.help import DATA
 from depkit.cli.train import note_interruption
 
 
 def distill_command(
     teacher: Annotated[
-        str, typer.Argument(help="The model to learn from: a directory or a bundled model's name.")
+        str,
+        typer.Argument(
+            metavar="TEACHER",
+            help="The model to learn from: a directory or a bundled model's name.",
+        ),
     ],
     train: Annotated[
-        list[str], typer.Option(help="A treebank that is learnt with the teacher; repeatable.")
+        list[str],
+        typer.Option(
+            metavar="FILE",
+            help="A treebank that is learnt with the teacher; repeatable.",
+            rich_help_panel=DATA,
+        ),
     ],
     output: options.ModelOutput,
     text: Annotated[
@@ -58,7 +68,9 @@ def distill_command(
     """
     files = text or []
     if any(os.path.exists(file) and not os.path.isfile(file) for file in files) or "-" in files:
-        raise typer.BadParameter("text is read again when a run goes on; name files, not stdin")
+        raise typer.BadParameter(
+            "is read again when a run goes on; name files, not stdin", param_hint="TEXT"
+        )
 
     from depkit.ensemble.distillation import distill
 

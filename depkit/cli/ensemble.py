@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from depkit.cli import options
+from depkit.cli.help import MACHINE, MODEL
 from depkit.cli.train import note_interruption
 
 
@@ -17,17 +18,32 @@ def ensemble_command(
     dev: options.Dev = "",
     dev_split: options.DevSplit = None,
     folds: Annotated[
-        int, typer.Option(min=2, help="So many members, each of all folds but its own.")
+        int,
+        typer.Option(
+            min=2,
+            help="So many members, each of all folds but its own.",
+            rich_help_panel=MODEL,
+        ),
     ] = 6,
     recipes: Annotated[
-        str, typer.Option(help="The members' recipes in turn, or TOML files over bilstm.")
+        str,
+        typer.Option(
+            metavar="RECIPE,...",
+            help="The members' recipes in turn, or TOML files over bilstm.",
+            rich_help_panel=MODEL,
+        ),
     ] = "selfatt,bilstm",
     mean: Annotated[
-        Literal["arithmetic", "geometric"], typer.Option(help="Of the members' probabilities.")
+        Literal["arithmetic", "geometric"],
+        typer.Option(help="Of the members' probabilities.", rich_help_panel=MODEL),
     ] = "arithmetic",
     reuse: Annotated[
         list[str] | None,
-        typer.Option(help="Take members from this ensemble where it has them; repeatable."),
+        typer.Option(
+            metavar="DIR",
+            help="Take members from this ensemble where it has them; repeatable.",
+            rich_help_panel=MODEL,
+        ),
     ] = None,
     config: options.Config = "",
     settings: options.Settings = None,
@@ -42,8 +58,10 @@ def ensemble_command(
         str,
         typer.Option(
             envvar="DEPKIT_DEVICE",
+            metavar="DEVICE",
             help="auto (all GPUs), or several, a member on each at a time: cuda:0,cuda:1 or"
             " cpu,cpu.",
+            rich_help_panel=MACHINE,
         ),
     ] = "auto",
     threads: options.Threads = None,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from depkit.cli import options
+from depkit.cli.help import ANALYSIS
 from depkit.score import attachment, conll18
 from depkit.score.evaluation import Evaluation
 from depkit.score.significance import (
@@ -32,7 +33,12 @@ Preds = Annotated[
     list[str], typer.Argument(metavar="PRED", help="Parsed files; the first is the baseline.")
 ]
 Confidence = Annotated[
-    bool, typer.Option("--confidence", help="95% intervals: 1,000 bootstrap samples of sentences.")
+    bool,
+    typer.Option(
+        "--confidence",
+        help="95% intervals: 1,000 bootstrap samples of sentences.",
+        rich_help_panel=ANALYSIS,
+    ),
 ]
 
 

@@ -4,46 +4,90 @@ import gc
 import os
 import signal
 import sys
+from importlib import import_module
 from types import FrameType
+from typing import Annotated, Any
 
 import typer
 
-from depkit.cli.analyze import analyze_command
-from depkit.cli.check import check_command
-from depkit.cli.convert import convert_command
-from depkit.cli.distill import distill_command
-from depkit.cli.ensemble import ensemble_command
-from depkit.cli.evaluate import evaluate_command
-from depkit.cli.info import info_command
-from depkit.cli.parse import parse_command
-from depkit.cli.show import show_command
-from depkit.cli.stats import stats_command
-from depkit.cli.tag import tag_command
-from depkit.cli.train import train_command
+from depkit.cli.help import Command, Group
+from depkit.cli.usage import usage_message
+from depkit.corpus.suggestion import unknown
 from depkit.parsers.settings import ConfigError
+from depkit.version import __version__
+
+# Every subcommand with its line in `depkit --help`. A subcommand's module is imported only when it
+# is called, so that each starts quickly.
+COMMANDS = {
+    "train": "Train a parser.",
+    "ensemble": "Train several parsers that parse together.",
+    "distill": "Train a small parser on what a larger one makes of text.",
+    "parse": "Parse text or treebanks: a tree for each sentence.",
+    "tag": "Tag text or treebanks: UPOS, XPOS, FEATS and LEMMA.",
+    "eval": "Score parsed files against a gold file.",
+    "analyze": "Break scores down by distance, depth, relation and more.",
+    "convert": "Convert Penn trees to dependencies, and between CoNLL formats.",
+    "check": "Find errors in CoNLL-U, CoNLL-X and CoNLL-09 files.",
+    "stats": "Count words, labels and shapes of trees in treebanks.",
+    "show": "Draw trees in the terminal, or as a picture.",
+    "info": "Tell what depkit runs on here, or what a model is.",
+}
+
+SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+
+
+def subcommand(name: str) -> Any:
+    """The Click command of a subcommand, whose module is imported now."""
+    module = {"eval": "evaluate"}.get(name, name)
+    function = getattr(import_module(f"depkit.cli.{module}"), f"{module}_command")
+    paragraphs = [" ".join(each.split()) for each in (function.__doc__ or "").split("\n\n")]
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    # Rich would keep the ends of the docstring's lines.
+    alone.command(name, cls=Command, help="\n\n".join(paragraphs))(function)
+    return typer.main.get_command(alone)
+
+
+class Subcommands(Group):
+    """Knows the names of all subcommands, and makes the one that is called."""
+
+    def resolve_command(self, context: Any, arguments: list[str]) -> tuple[str, Any, list[str]]:
+        """The subcommand that the arguments begin with, and what is left for it."""
+        name, *rest = arguments
+        if name not in COMMANDS:
+            context.fail(unknown("command", name, COMMANDS, COMMANDS))
+        return name, subcommand(name), rest
+
 
 app = typer.Typer(
     name="depkit",
+    cls=Subcommands,
     help="Train, run and evaluate dependency parsers.",
-    epilog="Example: depkit parse < in.txt > out.conllu. With --debug, anywhere, an error"
+    epilog="Example: depkit parse in.txt -o out.conllu. With --debug, anywhere, an error"
     " shows its traceback.",
-    rich_markup_mode=None,
+    context_settings=SETTINGS,
     pretty_exceptions_enable=False,
     add_completion=False,
-    no_args_is_help=True,
 )
-app.command("train")(train_command)
-app.command("ensemble")(ensemble_command)
-app.command("distill")(distill_command)
-app.command("parse")(parse_command)
-app.command("tag")(tag_command)
-app.command("eval")(evaluate_command)
-app.command("analyze")(analyze_command)
-app.command("convert")(convert_command)
-app.command("check")(check_command)
-app.command("stats")(stats_command)
-app.command("show")(show_command)
-app.command("info")(info_command)
+for _name, _summary in COMMANDS.items():
+    app.command(_name, help=_summary)(lambda: None)  # for the list in the help alone
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"depkit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _depkit(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", is_eager=True, callback=_print_version
+        ),
+    ] = False,
+) -> None:
+    pass
 
 
 def main() -> None:
@@ -61,11 +105,11 @@ def _terminated(signum: int, frame: FrameType | None) -> None:
 def run(arguments: list[str]) -> int:
     """Run a command line; mistakes become one line on stderr. Returns the exit status.
 
-    0 ok, 1 bad data or another failure, 2 bad usage, 130 interrupted. `--debug` anywhere
-    shows the traceback of an error instead.
+    0 ok, 1 bad data or another failure, 2 bad usage, 130 interrupted. Without arguments, the help
+    is printed. `--debug` anywhere shows the traceback of an error instead.
     """
     debug = "--debug" in arguments
-    arguments = [argument for argument in arguments if argument != "--debug"]
+    arguments = [argument for argument in arguments if argument != "--debug"] or ["--help"]
     try:
         status = app(args=arguments, prog_name="depkit", standalone_mode=False)
         sys.stdout.flush()
@@ -82,10 +126,11 @@ def run(arguments: list[str]) -> int:
     except typer.TyperException as error:
         if debug:
             raise
-        # the usage error's own text ends with a full stop or not, depending on the kind
-        message = error.format_message()
-        message = message if message.endswith("...") else message.removesuffix(".")
-        print(f"depkit: error: {message}; see depkit --help", file=sys.stderr)
+        name = next((each for each in arguments if not each.startswith("-")), "")
+        command = f"depkit {name}" if name in COMMANDS else "depkit"
+        message = usage_message(error)
+        see = " See" if message.endswith("?") else "; see"
+        print(f"depkit: error: {message}{see} {command} --help", file=sys.stderr)
         return 2
     except Exception as error:
         if debug:

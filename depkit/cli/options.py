@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from depkit.score.punctuation import policy
+from depkit.cli.help import ANALYSIS, DATA, MACHINE, MODEL, OTHER, OUTPUT, TRAINING
 
 
 def _known(encoding: str) -> str:
@@ -17,28 +17,52 @@ def _known(encoding: str) -> str:
     return encoding
 
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more on stderr.")]
+# The metavar of an option or argument of string type says what it takes; the table of those that
+# shells can complete is in pages/inventory.py.
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Say nothing but errors.", rich_help_panel=OTHER),
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Say more on stderr.", rich_help_panel=OTHER)
+]
 Encoding = Annotated[
     str,
     typer.Option(
-        envvar="DEPKIT_ENCODING", help="The input files' encoding, e.g. latin-1.", callback=_known
+        envvar="DEPKIT_ENCODING",
+        metavar="ENCODING",
+        help="The input files' encoding, e.g. latin-1.",
+        callback=_known,
+        rich_help_panel=DATA,
     ),
 ]
 Device = Annotated[
-    str, typer.Option(envvar="DEPKIT_DEVICE", help="auto, cpu, cuda, cuda:N or mps.")
+    str,
+    typer.Option(
+        envvar="DEPKIT_DEVICE",
+        metavar="DEVICE",
+        help="auto, cpu, cuda, cuda:N or mps.",
+        rich_help_panel=MACHINE,
+    ),
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(envvar="DEPKIT_THREADS", min=1, help="CPU threads; all cores if not given."),
+    typer.Option(
+        envvar="DEPKIT_THREADS",
+        min=1,
+        help="CPU threads; all cores if not given.",
+        rich_help_panel=MACHINE,
+    ),
 ]
 Models = Annotated[
     list[Path] | None,  # so that DEPKIT_MODEL is split as PATH is, not at spaces
     typer.Option(
         "--model",
         envvar="DEPKIT_MODEL",
+        metavar="MODEL",
         help="A model directory, or a bundled model's name; of several, the mean.",
         show_default="en-ewt",
+        rich_help_panel=MODEL,
     ),
 ]
 MeanOption = Annotated[
@@ -47,29 +71,54 @@ MeanOption = Annotated[
         "--mean",
         help="Of the probabilities, where there are several models.",
         show_default="arithmetic, or an ensemble's own",
+        rich_help_panel=MODEL,
     ),
 ]
 Input = Annotated[
     Literal["text", "lines", "tokens", "conllu", "conllx", "conll09"] | None,
     typer.Option(
-        help="By default CoNLL formats are told by name or content, and all else is text;"
-        " lines: one sentence a line; tokens: likewise, with spaces between tokens."
+        metavar="FORMAT",
+        help="text, lines (one sentence a line), tokens (likewise, with spaces between tokens),"
+        " conllu, conllx or conll09; by default CoNLL formats are told by name or content, and all"
+        " else is text.",
+        rich_help_panel=DATA,
     ),
 ]
 OutputFormat = Annotated[
     Literal["conllu", "conllx", "conll09", "json"] | None,
     typer.Option(
-        help="json: an object a line, with character offsets; by default CoNLL as the input,"
-        " CoNLL-U for text; another format is converted to as by depkit convert."
+        metavar="FORMAT",
+        help="conllu, conllx, conll09, or json (an object a line, with character offsets); by"
+        " default CoNLL as the input,"
+        " CoNLL-U for text; another format is converted to as by depkit convert.",
+        rich_help_panel=OUTPUT,
     ),
 ]
-Output = Annotated[str, typer.Option("--output", "-o", help="The file to write, - for stdout.")]
+Output = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="The file to write, - for stdout.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 OutputDir = Annotated[
-    str, typer.Option(help="Write each file under its own name into this directory.")
+    str,
+    typer.Option(
+        metavar="DIR",
+        help="Write each file under its own name into this directory.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 Features = Annotated[
     list[str] | None,
-    typer.Option(help="ELMo vectors (HDF5) of a FILE, for a model that reads them; once for each."),
+    typer.Option(
+        metavar="FILE",
+        help="ELMo vectors (HDF5) of a FILE, for a model that reads them; once for each.",
+        rich_help_panel=DATA,
+    ),
 ]
 BatchTokens = Annotated[
     int | None,
@@ -77,48 +126,117 @@ BatchTokens = Annotated[
         min=1,
         help="Words, padding included, that are scored at once.",
         show_default="1200 on a CPU, 4000 elsewhere",
+        rich_help_panel=MACHINE,
     ),
 ]
 
 # Of the commands that train
 TrainFiles = Annotated[list[str], typer.Argument(help="Training treebanks.", metavar="TRAIN")]
-ModelOutput = Annotated[str, typer.Option("--output", "-o", help="The model directory to make.")]
-Dev = Annotated[str, typer.Option(help="The treebank that chooses the best epoch.")]
+ModelOutput = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DIR",
+        help="The model directory to make.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Dev = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE",
+        help="The treebank that chooses the best epoch.",
+        rich_help_panel=DATA,
+    ),
+]
 DevSplit = Annotated[
     float | None,
-    typer.Option(help="Instead: this share of the training sentences, evenly spread, e.g. 0.1."),
+    typer.Option(
+        help="Instead: this share of the training sentences, evenly spread, e.g. 0.1.",
+        rich_help_panel=DATA,
+    ),
 ]
 Recipe = Annotated[
     str,
-    typer.Option(envvar="DEPKIT_RECIPE", help="A shipped recipe: bilstm, selfatt, small, ..."),
+    typer.Option(
+        envvar="DEPKIT_RECIPE",
+        metavar="RECIPE",
+        help="A shipped recipe: bilstm, selfatt, small, ...",
+        rich_help_panel=MODEL,
+    ),
 ]
-Config = Annotated[str, typer.Option(help="A TOML file over the recipe.")]
+Config = Annotated[
+    str,
+    typer.Option(metavar="FILE", help="A TOML file over the recipe.", rich_help_panel=MODEL),
+]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", help="One setting over both, e.g. encoder.layers=4; repeatable."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="One setting over both, e.g. encoder.layers=4; repeatable.",
+        rich_help_panel=MODEL,
+    ),
 ]
 TrainFeatures = Annotated[
     list[str] | None,
     typer.Option(
-        "--features", help="ELMo vectors (HDF5) of a TRAIN file; once for each, in order."
+        "--features",
+        metavar="FILE",
+        help="ELMo vectors (HDF5) of a TRAIN file; once for each, in order.",
+        rich_help_panel=DATA,
     ),
 ]
-DevFeatures = Annotated[str, typer.Option(help="Those of the dev treebank.")]
+DevFeatures = Annotated[
+    str,
+    typer.Option(metavar="FILE", help="Those of the dev treebank.", rich_help_panel=DATA),
+]
 TrainSeed = Annotated[
-    int, typer.Option(envvar="DEPKIT_SEED", min=0, max=2**31, help="Of everything random.")
+    int,
+    typer.Option(
+        envvar="DEPKIT_SEED",
+        min=0,
+        max=2**31,
+        help="Of everything random.",
+        rich_help_panel=TRAINING,
+    ),
 ]
-Epochs = Annotated[int | None, typer.Option(min=1, help="At most so many epochs of a training.")]
+Epochs = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="At most so many epochs of a training.",
+        rich_help_panel=TRAINING,
+    ),
+]
 Patience = Annotated[
-    int | None, typer.Option(min=1, help="Stop a training after so many epochs without a gain.")
+    int | None,
+    typer.Option(
+        min=1,
+        help="Stop a training after so many epochs without a gain.",
+        rich_help_panel=TRAINING,
+    ),
 ]
-MaxTime = Annotated[str, typer.Option(help="At most so long for a training, e.g. 90s, 10m, 2h.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in the output.")]
+MaxTime = Annotated[
+    str,
+    typer.Option(
+        metavar="TIME",
+        help="At most so long for a training, e.g. 90s, 10m, 2h.",
+        rich_help_panel=TRAINING,
+    ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on with the run in the output.", rich_help_panel=TRAINING),
+]
 KeepState = Annotated[
     bool,
     typer.Option(
         "--keep-state",
         help="Keep the optimiser's state at the end, so that --resume can go on with more epochs;"
         " it is several times as large as the model.",
+        rich_help_panel=TRAINING,
     ),
 ]
 
@@ -131,13 +249,25 @@ Punct = Annotated[
         help="Which gold words to leave out: keep (none), ptb (XPOS `` '' : , .), ptb7 (also"
         " -LRB- -RRB-), ctb (XPOS PU), unicode (forms all punctuation, as the CoNLL scripts),"
         " upos (PUNCT), deprel (punct), or tags:A,B,... of XPOS.",
+        rich_help_panel=DATA,
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of the random numbers in intervals and tests.")]
-Format = Annotated[
-    TableFormat | None, typer.Option("--format", help="How to print.", show_default="text")
+Seed = Annotated[
+    int,
+    typer.Option(
+        envvar="DEPKIT_SEED",
+        min=0,
+        help="Of the random numbers in intervals and tests.",
+        rich_help_panel=ANALYSIS,
+    ),
 ]
-JsonFlag = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
+Format = Annotated[
+    TableFormat | None,
+    typer.Option("--format", help="How to print.", show_default="text", rich_help_panel=OUTPUT),
+]
+JsonFlag = Annotated[
+    bool, typer.Option("--json", help="The same as --format json.", rich_help_panel=OUTPUT)
+]
 
 
 def chosen_format(format: TableFormat | None, as_json: bool) -> TableFormat:
@@ -151,6 +281,8 @@ def check_inputs(files: Sequence[str], punct: str) -> None:
     """What is wrong with the files and --punct themselves, before a file is opened."""
     if list(files).count("-") > 1:
         raise typer.BadParameter("only one file can be standard input", param_hint="-")
+    from depkit.score.punctuation import policy
+
     try:
         policy(punct)
     except ValueError as error:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from depkit.cli import options
+from depkit.cli.help import MODEL, OUTPUT
 
 
 def parse_command(
@@ -17,27 +18,42 @@ def parse_command(
     input: options.Input = None,
     tags: Annotated[
         Literal["keep", "predict"] | None,
-        typer.Option(help="Keep or predict all tags; by default empty tag columns are filled in."),
+        typer.Option(
+            help="Keep or predict all tags; by default empty tag columns are filled in.",
+            rich_help_panel=MODEL,
+        ),
     ] = None,
     decode: Annotated[
         Literal["mst", "eisner", "argmax"] | None,
-        typer.Option(help="mst, eisner (projective) or argmax (maybe no tree); else the model's."),
+        typer.Option(
+            help="mst, eisner (projective) or argmax (maybe no tree); else the model's.",
+            rich_help_panel=MODEL,
+        ),
     ] = None,
     root: Annotated[
         Literal["auto", "single", "multi"],
-        typer.Option(help="How many children the root may have; auto is the model's way."),
+        typer.Option(
+            help="How many children the root may have; auto is the model's way.",
+            rich_help_panel=MODEL,
+        ),
     ] = "auto",
     format: options.OutputFormat = None,
     output: options.Output = "-",
     output_dir: options.OutputDir = "",
     prob: Annotated[
         bool,
-        typer.Option("--prob", help="Write how probable each word's head and label are."),
+        typer.Option(
+            "--prob",
+            help="Write how probable each word's head and label are.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = False,
     marginals: Annotated[
         bool,
         typer.Option(
-            "--marginals", help="With --prob: the head's probability over all trees; slow."
+            "--marginals",
+            help="With --prob: the head's probability over all trees; slow.",
+            rich_help_panel=OUTPUT,
         ),
     ] = False,
     features: options.Features = None,
@@ -45,9 +61,11 @@ def parse_command(
         list[str] | None,
         typer.Option(
             "--set",
+            metavar="KEY=VALUE",
             help="Look at the model's attention in another way: encoder.window=10,"
             " encoder.relaxed=true, encoder.attend=[...]; or say where its transformer is:"
             " inputs.context.model=DIRECTORY; repeatable.",
+            rich_help_panel=MODEL,
         ),
     ] = None,
     device: options.Device = "auto",
@@ -75,7 +93,7 @@ def parse_command(
     others; the time grows with the cube of a sentence's length (400 words: 0.1 s, 1,600: 10 s),
     and more than 2,000 words are refused.
 
-    Example: depkit parse < in.txt > out.conllu
+    Example: depkit parse in.txt -o out.conllu
     """
 
     if prob and format in ("conllx", "conll09"):

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from depkit.cli import options
+from depkit.cli.help import MODEL, TRAINING
 from depkit.cli.train import note_interruption
 
 # Parameters that go with --folds alone, and without it alone.
@@ -28,7 +29,9 @@ def tag_command(
     input: options.Input = None,
     tags: Annotated[
         Literal["missing", "predict"],
-        typer.Option(help="Fill in empty tag columns alone, or predict all tags."),
+        typer.Option(
+            help="Fill in empty tag columns alone, or predict all tags.", rich_help_panel=MODEL
+        ),
     ] = "predict",
     format: options.OutputFormat = None,
     output: options.Output = "-",
@@ -36,18 +39,45 @@ def tag_command(
     features: options.Features = None,
     folds: Annotated[
         int | None,
-        typer.Option(min=2, help="Jack-knife FILE: so many taggers, each of the other folds."),
+        typer.Option(
+            min=2,
+            help="Jack-knife FILE: so many taggers, each of the other folds.",
+            rich_help_panel=TRAINING,
+        ),
     ] = None,
-    recipe: Annotated[str, typer.Option(help="With --folds: the taggers' recipe.")] = "tagger",
-    config: Annotated[str, typer.Option(help="With --folds: a TOML file over the recipe.")] = "",
+    recipe: Annotated[
+        str,
+        typer.Option(
+            envvar="DEPKIT_RECIPE",
+            metavar="RECIPE",
+            help="With --folds: the taggers' recipe.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = "tagger",
+    config: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="With --folds: a TOML file over the recipe.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = "",
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", help="With --folds: one setting over both, e.g. encoder.size=128; repeatable."
+            "--set",
+            metavar="KEY=VALUE",
+            help="With --folds: one setting over both, e.g. encoder.size=128; repeatable.",
+            rich_help_panel=TRAINING,
         ),
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="With --folds: epochs of each tagger.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="With --folds: epochs of each tagger.",
+            rich_help_panel=TRAINING,
+        ),
     ] = None,
     seed: Annotated[
         int,
@@ -56,13 +86,24 @@ def tag_command(
             min=0,
             max=2**31,
             help="With --folds: of the folds and of the trainings.",
+            rich_help_panel=TRAINING,
         ),
     ] = 1,
     work: Annotated[
-        str, typer.Option(help="With --folds: keep the taggers here, for --resume and use.")
+        str,
+        typer.Option(
+            metavar="DIR",
+            help="With --folds: keep the taggers here, for --resume and use.",
+            rich_help_panel=TRAINING,
+        ),
     ] = "",
     resume: Annotated[
-        bool, typer.Option("--resume", help="With --folds: go on with the taggers in --work.")
+        bool,
+        typer.Option(
+            "--resume",
+            help="With --folds: go on with the taggers in --work.",
+            rich_help_panel=TRAINING,
+        ),
     ] = False,
     keep_state: Annotated[
         bool,

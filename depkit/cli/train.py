@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from depkit.cli import options
+from depkit.cli.help import MODEL, TRAINING
 
 
 def train_command(
@@ -21,11 +22,21 @@ def train_command(
     features: options.TrainFeatures = None,
     dev_features: options.DevFeatures = "",
     init: Annotated[
-        str, typer.Option(help="Start from this model: its parts, weights, words, tokenizer.")
+        str,
+        typer.Option(
+            metavar="MODEL",
+            help="Start from this model: its parts, weights, words, tokenizer.",
+            rich_help_panel=MODEL,
+        ),
     ] = "",
     seed: options.TrainSeed = 1,
     seeds: Annotated[
-        int, typer.Option(min=1, help="Train so many, from --seed on; mean and deviation.")
+        int,
+        typer.Option(
+            min=1,
+            help="Train so many, from --seed on; mean and deviation.",
+            rich_help_panel=TRAINING,
+        ),
     ] = 1,
     epochs: options.Epochs = None,
     patience: options.Patience = None,

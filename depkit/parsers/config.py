@@ -10,6 +10,7 @@ from depkit.parsers.settings import ConfigError, from_dict, nested, overlay
 
 C = TypeVar("C", bound="ParserConfig")
 Column = Literal["lemma", "upos", "xpos", "feats"]
+TEST_TIME = ("encoder.window", "encoder.relaxed", "encoder.attend", "inputs.context.model")
 UNTRAINED = {"trained": False}  # marks a parser's sections that its network does not depend on
 Algorithm = Literal["mst", "eisner", "argmax"]
 
@@ -248,13 +249,12 @@ def at_test_time(config: C, settings: Sequence[str]) -> C:
 
     Raises ConfigError for any other.
     """
-    known = ("encoder.window", "encoder.relaxed", "encoder.attend", "inputs.context.model")
     tables = dataclasses.asdict(config)
     given: dict[str, Any] = {}
     for setting in settings:
-        if setting.partition("=")[0].strip() not in known:
+        if setting.partition("=")[0].strip() not in TEST_TIME:
             raise ConfigError(
-                f"{setting!r} cannot be set in parsing; what can is {', '.join(known)}"
+                f"{setting!r} cannot be set in parsing; what can is {', '.join(TEST_TIME)}"
             )
         overlay(given, nested(setting))
     overlay(tables, given)

@@ -4,9 +4,11 @@ import dataclasses
 import math
 import tomllib
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Literal, TypeVar
+
+from depkit.corpus.suggestion import unknown
 
 T = TypeVar("T")
 
@@ -40,7 +42,7 @@ def from_dict(
         if key not in known:
             if any(key in each for each in alternatives):
                 continue
-            raise ConfigError(f"no setting {name!r}; here there are {', '.join(known)}")
+            raise ConfigError(unknown("setting", name, [path + each for each in known], known))
         classes = _dataclasses_of(hints[key])
         if classes:
             if not isinstance(value, dict):
@@ -51,6 +53,16 @@ def from_dict(
         else:
             given[key] = _checked(hints[key], value, name)
     return kind(**given)
+
+
+def setting_names(kind: type, path: str = "") -> Iterator[str]:
+    """The settings in a configuration dataclass, as in KEY=VALUE; those of all alternatives."""
+    for key, hint in _types_of(kind).items():
+        classes = _dataclasses_of(hint)
+        for each in classes:
+            yield from setting_names(each, f"{path}{key}.")
+        if not classes:
+            yield f"{path}{key}"
 
 
 def _types_of(kind: type) -> dict[str, Any]:

@@ -5,12 +5,14 @@ import math
 import tomllib
 from dataclasses import dataclass, field, replace
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
+from depkit.corpus.suggestion import unknown
 from depkit.parsers.config import ParserConfig, check_encoder
-from depkit.parsers.families import family_of, parser_config, parser_fields
-from depkit.parsers.settings import ConfigError, from_dict, nested, overlay
+from depkit.parsers.families import FAMILIES, family_of, parser_config, parser_fields
+from depkit.parsers.settings import ConfigError, from_dict, nested, overlay, setting_names
 
 LEAST_TOKENS = 150
 
@@ -106,6 +108,14 @@ def recipe_names() -> list[str]:
     )
 
 
+def recipe_settings() -> list[str]:
+    """What --set can name: the settings of all families' parsers, and of training."""
+    own = (name for name in setting_names(Recipe) if not name.startswith("parser."))
+    parsers = (setting_names(family.config) for family in FAMILIES.values())
+    found = dict.fromkeys(chain(own, *parsers))
+    return [name for name in found if not name.startswith("calibration.")]
+
+
 def make_recipe(
     name: str = "bilstm",
     file: str | None = None,
@@ -119,7 +129,7 @@ def make_recipe(
     Raises ConfigError for an unknown name, key or value.
     """
     if name not in recipe_names():
-        raise ConfigError(f"no recipe {name!r}; there are {', '.join(recipe_names())}")
+        raise ConfigError(unknown("recipe", name, recipe_names(), recipe_names()))
     tables = _shipped(name)
     given: dict[str, Any] = {}
     if file:
@@ -146,7 +156,7 @@ def from_tables(tables: dict[str, Any]) -> Recipe:
     known = parser_fields() | own.keys()
     for key in tables:
         if key not in known:
-            raise ConfigError(f"no setting {key!r}; here there are {', '.join(sorted(known))}")
+            raise ConfigError(unknown("setting", key, [*known, *recipe_settings()], sorted(known)))
     parser = parser_config({key: value for key, value in tables.items() if key not in own})
     rest = {key: value for key, value in tables.items() if key in own}
     return replace(from_dict(Recipe, {"parser": {}} | rest), parser=parser)

@@ -159,10 +159,6 @@ def test_several_files_and_an_output_directory(model, tmp_path):
         (["parse", "a/x", "b/x", "--model", "x", "--output-dir", "b"], "two files"),
         (["train", "x", "-o", "y"], "name either --dev FILE or --dev-split SHARE"),
         (["train", "x", "-o", "y", "--dev", "z", "--max-time", "soon"], "is no time"),
-        (["train"], "Missing"),
-        (["nonsense"], "No such command"),
-        (["eval", "x"], "Missing"),
-        (["parse", "--threads", "0"], "threads"),
     ],
 )
 def test_bad_usage_is_one_line_and_status_2(arguments, message, capfd, monkeypatch):

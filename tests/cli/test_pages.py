@@ -15,7 +15,7 @@ from typing import Annotated
 import pytest
 import typer
 
-from depkit.cli.pages import inventory
+from depkit.cli import main
 from depkit.cli.pages.bash import bash_script
 from depkit.cli.pages.fish import fish_script
 from depkit.cli.pages.inventory import Command, Parameter, Value, commands
@@ -76,14 +76,14 @@ def test_help_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_an_option_that_the_table_does_not_know_is_refused(monkeypatch) -> None:
-    def new(secret: Annotated[str, typer.Option()] = "") -> None:
+    def new(secret: Annotated[str, typer.Option(metavar="SECRET")] = "") -> None:
         """New."""
 
-    app = typer.Typer(help="Test.")
-    app.command("new")(new)
-    app.callback()(lambda: None)
-    monkeypatch.setattr(inventory, "app", app)
-    with pytest.raises(ValueError, match=r"depkit new .*'secret'.*VALUES of .*inventory\.py"):
+    app = typer.Typer()
+    app.command()(new)
+    monkeypatch.setattr(main, "COMMANDS", {"new": "New."})
+    monkeypatch.setattr(main, "subcommand", lambda name: typer.main.get_command(app))
+    with pytest.raises(ValueError, match=r"depkit new .*'secret'.*OFFERS of .*inventory\.py"):
         commands()
 
 

@@ -217,7 +217,7 @@ def test_an_interrupt_leaves_no_temporary_files(tmp_path, temporary, monkeypatch
         (["--folds", "3", "--tags", "predict"], "--tags"),
         (["--folds", "3", "--output-dir", "x"], "--output-dir"),
         (["--folds", "3", "--resume"], "--work"),
-        (["--folds", "1"], "greater than or equal to 2"),
+        (["--folds", "1"], "--folds 1: give a whole number, 2 or more"),
         (["--folds", "3", str(TINY)], "one file"),
         (["--folds", "3", "--recipe", "best"], "no recipe 'best'"),
         (["--folds", "3", "--recipe", "li2019-bilstm"], "nothing to jack-knife"),

@@ -114,7 +114,8 @@ def test_configuration_survives_toml():
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
-        ({"inputs": {"wrod": 3}}, "no setting 'inputs.wrod'; here there are word"),
+        ({"inputs": {"wrod": 3}}, "no setting 'inputs.wrod'; did you mean inputs.word?"),
+        ({"decoder": {"strategy": 3}}, "no setting 'decoder.strategy'; there are algorithm, root"),
         ({"encoder": {"kind": "gru"}}, "it can be bilstm, selfatt"),
         ({"encoder": {"layers": "three"}}, "takes a value of type int"),
         ({"encoder": {"layers": True}}, "takes a value of type int"),

@@ -7,13 +7,28 @@ import pytest
 
 from depkit.parsers.config import BiLSTM
 from depkit.parsers.settings import ConfigError, to_toml
-from depkit.training.recipe import Training, from_tables, make_recipe, recipe_names
+from depkit.training.recipe import Training, from_tables, make_recipe, recipe_names, recipe_settings
 from depkit.training.schedule import rate_factor
 
 
 @pytest.mark.parametrize("name", recipe_names())
 def test_shipped_recipes_load(name):
     make_recipe(name)
+
+
+def test_settings_of_all_families_and_encoders_are_listed():
+    names = recipe_settings()
+    assert len(names) == len(set(names))
+    assert {"about", "encoder.attend", "encoder.recurrent_dropout", "inputs.context.model",
+            "scorer.predict", "training.rate", "decoder.root", "family"} <= set(names)  # fmt: skip
+    assert not {"calibration.arc", "encoder", "parser"} & set(names)
+
+
+def test_misspelt_settings_of_a_file_get_a_suggestion(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text("layer = 2\n[encoder]\nsize = 16\n")
+    with pytest.raises(ConfigError, match=r"'layer'; did you mean .*encoder\.layers"):
+        make_recipe("bilstm", str(file))
 
 
 def test_a_recipe_stands_on_its_base():
@@ -47,8 +62,10 @@ def test_settings_win_over_the_file_over_the_recipe(tmp_path):
     ("arguments", "message"),
     [
         (("nonsense",), "no recipe 'nonsense'; there are bilstm"),
-        (("bilstm", None, ["encoder.layer=1"]), "no setting 'encoder.layer'"),
-        (("bilstm", None, ["layers=1"]), "no setting 'layers'"),
+        (("selfat",), "no recipe 'selfat'; did you mean selfatt?"),
+        (("bilstm", None, ["encoder.layer=1"]), "'encoder.layer'; did you mean encoder.layers?"),
+        (("bilstm", None, ["layers=1"]), "'layers'; did you mean .*encoder.layers"),
+        (("bilstm", None, ["colour=1"]), "no setting 'colour'; there are about, .*training"),
         (("bilstm", None, ["encoder.projects=true"]), "no setting 'encoder.projects'"),
         (("bilstm", None, ["family="]), "family is ''; it can be biaffine"),
         (("bilstm", None, ["encoder.layers"]), "not KEY=VALUE"),

@@ -1,20 +1,23 @@
 """The command line as data, read off the Typer app: what completions and man pages are made of."""
 
-import re
 import typing
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import typer
-from typer.core import TyperArgument, TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperOption
 
+from depkit.cli import main
 from depkit.cli.evaluate import NAMES
-from depkit.cli.main import app
+from depkit.cli.usage import number_limits
+from depkit.parsers.config import TEST_TIME
 from depkit.score.analysis import METRICS, PRESETS
 from depkit.score.groupings import GROUPINGS
 from depkit.score.mistakes import CONFUSIONS
 from depkit.score.punctuation import POLICIES
-from depkit.training.recipe import recipe_names
+from depkit.training.recipe import recipe_names, recipe_settings
+
+Kind = Literal["file", "directory", "model", "words", "free"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Value:
     """What may stand somewhere: how it is called, and what a shell can offer for it."""
 
     label: str
-    kind: Literal["file", "directory", "model", "words", "free"] = "free"
+    kind: Kind = "free"
     words: tuple[str, ...] = ()
 
 
@@ -52,33 +55,23 @@ class Command:
     options: tuple[Parameter, ...]
 
 
-FILE = Value("FILE", "file")
-DIRECTORY = Value("DIR", "directory")
-MODEL = Value("MODEL", "model")
-
-# What the parameters of string type take, by name, or by command and name where that differs.
-# All others tell it by their type: numbers, flags, choices.
-VALUES = {
-    **dict.fromkeys("config dev dev_features diff features file files gold original".split(), FILE),
-    **dict.fromkeys("output plot preds svg_file text train".split(), FILE),
-    "convert tags": FILE,
-    **dict.fromkeys(("output_dir", "reuse", "work"), DIRECTORY),
-    **dict.fromkeys(("train output", "ensemble output", "distill output"), DIRECTORY),
-    **dict.fromkeys(("init", "model", "models", "teacher"), MODEL),
-    **dict.fromkeys(("set", "settings"), Value("KEY=VALUE")),
-    "bins": Value("BINS"),
-    "by": Value("GROUPING", "words", tuple(GROUPINGS)),
-    "confused": Value("WHAT", "words", tuple(CONFUSIONS)),
-    "device": Value("DEVICE", "words", ("auto", "cpu", "cuda", "mps")),
-    "encoding": Value("NAME"),
-    "eval metric": Value("METRIC", "words", tuple(NAMES)),
-    "max_time": Value("TIME"),
-    "metric": Value("METRIC", "words", tuple(METRICS)),
-    "preset": Value("NAME", "words", tuple(PRESETS)),
-    "punct": Value("POLICY", "words", tuple(POLICIES)),
-    "recipe": Value("NAME", "words", tuple(recipe_names())),
-    "recipes": Value("NAME,..."),
-    "sentence": Value("ID"),
+# What a shell can offer for a value of string type, by its name in the help (the metavar of the
+# option). Other parameters tell by their type what they take: numbers, flags, choices.
+OFFERS: dict[str, Kind | tuple[str, ...]] = {
+    **dict.fromkeys(("FILE", "GOLD", "IN", "ORIGINAL", "OUT", "PRED", "TEXT", "TRAIN"), "file"),
+    "DIR": "directory",
+    **dict.fromkeys(("MODEL", "TEACHER"), "model"),
+    **dict.fromkeys(("BINS", "ENCODING", "ID", "TIME"), "free"),
+    "DEVICE": ("auto", "cpu", "cuda", "mps"),
+    "GROUPING": tuple(GROUPINGS),
+    "KEY=VALUE": tuple(f"{name}=" for name in recipe_settings()),
+    "parse KEY=VALUE": tuple(f"{name}=" for name in TEST_TIME),
+    "METRIC": tuple(METRICS),
+    "eval METRIC": tuple(NAMES),
+    "POLICY": tuple(POLICIES),
+    "PRESET": tuple(PRESETS),
+    **dict.fromkeys(("RECIPE", "RECIPE,..."), tuple(recipe_names())),
+    "WHAT": tuple(CONFUSIONS),
 }
 
 # Not Typer's: `main.run` takes it out of the command line before Typer sees it.
@@ -88,15 +81,14 @@ DEBUG = Parameter(("--debug",), None, "Show the traceback of an error.")
 def commands() -> list[Command]:
     """depkit itself, then its subcommands in the order of `depkit --help`.
 
-    Raises ValueError for a parameter of string type that VALUES does not know.
+    Raises ValueError for a parameter of string type that OFFERS does not know.
     """
-    group = typer.main.get_command(app)
-    assert isinstance(group, TyperGroup)
-    visible = {name: each for name, each in group.commands.items() if not each.hidden}
-    return [_command("", group), *(_command(name, each) for name, each in visible.items())]
+    depkit: Any = typer.main.get_command(main.app)
+    subcommands = [(name, main.subcommand(name), each) for name, each in main.COMMANDS.items()]
+    return [_command("", depkit, depkit.help), *(_command(*each) for each in subcommands)]
 
 
-def _command(name: str, command: Any) -> Command:
+def _command(name: str, command: Any, summary: str) -> Command:
     """A Click command as data; Typer has its Click in a private place, hence Any."""
     paragraphs = [
         " ".join(paragraph.split())
@@ -108,12 +100,12 @@ def _command(name: str, command: Any) -> Command:
     hints = typing.get_type_hints(command.callback) if command.callback else {}
     parameters = [
         (each, _parameter(name, each, hints.get(each.name, bool)))
-        for each in command.get_params(typer.Context(command, info_name=name))
+        for each in command.get_params(typer.Context(command, info_name=name, **main.SETTINGS))
         if not each.hidden
     ]
     return Command(
         name=name,
-        summary=re.split(r"(?<=\.)\s", paragraphs[0])[0].removesuffix("."),
+        summary=summary.removesuffix("."),
         description=tuple(each for each in paragraphs if each not in examples),
         examples=tuple(each.removeprefix("Example: ") for each in examples),
         arguments=tuple(each for raw, each in parameters if isinstance(raw, TyperArgument)),
@@ -125,34 +117,34 @@ def _parameter(command: str, raw: TyperArgument | TyperOption, hint: Any) -> Par
     is_option = isinstance(raw, TyperOption)
     is_flag = isinstance(raw, TyperOption) and raw.is_flag
     return Parameter(
-        names=(*raw.opts, *raw.secondary_opts) if is_option else (),
+        names=tuple(sorted([*raw.opts, *raw.secondary_opts], key=len)) if is_option else (),
         value=None if is_flag else _value(command, raw, hint),
         help=raw.help or "",
         required=raw.required,
         repeatable=raw.multiple or raw.nargs != 1,
         default=_default(raw),
-        limits=_limits(raw.min, raw.max),
+        limits=number_limits(raw.min, raw.max),
         variable=raw.envvar if isinstance(raw.envvar, str) else "",
     )
 
 
 def _value(command: str, raw: TyperArgument | TyperOption, hint: Any) -> Value:
     """What a parameter takes, from its type; if that is a string, from the table."""
-    given = (raw.metavar or "").strip("[]")  # a page sets its own brackets around what may lack
+    label = raw.metavar or ""
     while typing.get_origin(hint) is not Literal and typing.get_args(hint):
         hint = typing.get_args(hint)[0]  # of `list[X]`, `X | None`
     if typing.get_origin(hint) is Literal:
         words = typing.get_args(hint)
-        return Value(given or "|".join(words), "words", words)
+        return Value(label or "|".join(words), "words", words)
     if hint in (int, float):
-        return Value(given or ("N" if hint is int else "X"))
-    known = VALUES.get(f"{command} {raw.name}") or VALUES.get(raw.name)
-    if known is None:
+        return Value(label or ("N" if hint is int else "X"))
+    offer = OFFERS.get(f"{command} {label}") or OFFERS.get(label)
+    if offer is None:
         raise ValueError(
-            f"depkit {command} has a parameter {raw.name!r}: say in VALUES of"
-            " depkit/cli/pages/inventory.py what it takes"
+            f"depkit {command} has a parameter {raw.name!r} with the metavar {label!r}: say in"
+            " OFFERS of depkit/cli/pages/inventory.py what it takes"
         )
-    return Value(given or known.label, known.kind, known.words)
+    return Value(label, "words", offer) if isinstance(offer, tuple) else Value(label, offer)
 
 
 def _default(raw: TyperArgument | TyperOption) -> str:
@@ -160,9 +152,3 @@ def _default(raw: TyperArgument | TyperOption) -> str:
     if not raw.show_default or isinstance(shown, bool) or shown in (None, ""):
         return ""
     return " ".join(map(str, shown)) if isinstance(shown, list | tuple) else str(shown)
-
-
-def _limits(least: float | None, most: float | None) -> str:
-    if least is None:
-        return "" if most is None else f"at most {most}"
-    return f"{least} or more" if most is None else f"{least} to {most}"

@@ -1,0 +1,63 @@
+"""The help of commands: in Rich's panels on a wide terminal, in plain sections elsewhere."""
+
+import shutil
+import sys
+from collections import defaultdict
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+# Where an option stands in the help of a command that has many, by its `rich_help_panel`.
+DATA, MODEL, TRAINING, ANALYSIS, OUTPUT, MACHINE, OTHER = (
+    "Data", "Model", "Training", "Analysis", "Output", "Machine", "Other"
+)  # fmt: skip
+_FEW = 17  # parameters that stand together in one section
+_NARROWEST = 80  # terminal whose columns suffice for those of a panel
+_METAVARS = {bool: "", int: "N", float: "X"}  # Typer says <bool>, <int range>, <float>
+
+
+class _Help:
+    """What depkit itself and its subcommands have in common."""
+
+    rich_markup_mode: Any
+
+    def format_help(self: Any, context: Any, formatter: Any) -> None:
+        """Have Rich print the help, or write it for Typer to print."""
+        columns = shutil.get_terminal_size().columns
+        self.rich_markup_mode = "rich" if sys.stdout.isatty() and columns >= _NARROWEST else None
+        formatter.width = min(formatter.width, max(columns, 30) - 2)  # Typer's is 50 or more
+        parameters = self.get_params(context)
+        for each in parameters:
+            if each.param_type_name == "argument":
+                each.display_type_rich = lambda ctx: ""  # Typer says <list[str]>
+            elif each.metavar is None and each.type_descriptor.annotation in _METAVARS:
+                each.metavar = _METAVARS[each.type_descriptor.annotation]
+            if each.name == "help":
+                each.rich_help_panel = OTHER
+            if len(parameters) <= _FEW:
+                each.rich_help_panel = None
+        super().format_help(context, formatter)  # type: ignore[misc]
+
+
+class Command(_Help, TyperCommand):
+    """A subcommand."""
+
+    def collect_usage_pieces(self, context: Any) -> list[str]:
+        """The arguments in the usage line, [FILE]... or FILE..., which Typer puts in braces."""
+        pieces = super().collect_usage_pieces(context)
+        return [each.replace("{", "").replace("}", "") for each in pieces]
+
+    def format_options(self, context: Any, formatter: Any) -> None:
+        """Write the arguments and options, those of a panel together."""
+        sections = defaultdict(list)
+        for each in self.get_params(context):
+            if record := each.get_help_record(context):
+                usual = "Arguments" if each.param_type_name == "argument" else "Options"
+                sections[getattr(each, "rich_help_panel", None) or usual].append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+class Group(_Help, TyperGroup):
+    """depkit itself."""

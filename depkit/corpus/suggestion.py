@@ -1,0 +1,19 @@
+"""What to say of a name that is not known."""
+
+from collections.abc import Iterable
+
+
+def unknown(what: str, name: str, known: Iterable[str], listed: Iterable[str] = ()) -> str:
+    """ "no recipe 'selfat'; did you mean selfatt?", or else all the names that are `listed`.
+
+    A setting may lack its section: `layers` is compared with the last parts of known names.
+    """
+    from difflib import get_close_matches
+
+    whole = "." in name
+    parts = {each: each if whole else each.rpartition(".")[2] for each in known}
+    best = get_close_matches(name, parts.values(), 1, 0.8 if whole else 0.6)
+    meant = " or ".join([each for each, part in parts.items() if part in best][:3])
+    names = ", ".join(listed)
+    advice = f"; did you mean {meant}?" if meant else f"; there are {names}" if names else ""
+    return f"no {what} {name!r}{advice}"

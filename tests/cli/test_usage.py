@@ -1,0 +1,117 @@
+"""Help and usage errors: plain words, suggestions, the subcommand's own help."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from contextlib import suppress
+
+import pytest
+from rich.markup import render
+
+from depkit.cli import help as command_help
+from depkit.cli.main import COMMANDS, run, subcommand
+from depkit.version import __version__
+from tests.cli.commands import fails
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("nonsense", "no command 'nonsense'; there are train, ensemble, .*, info; see depkit -"),
+        ("trian x", r"no command 'trian'; did you mean train\? See depkit --help"),
+        ("--verbos", "no option '--verbos'.* depkit --help"),
+        ("train", "TRAIN is missing; see depkit train --help"),
+        ("train x", "--output is missing; see depkit train --help"),
+        ("--debu eval x", "no option '--debu'"),
+        ("eval x", "PRED is missing; see depkit eval --help"),
+        ("train x --epoch 3", r"no option '--epoch'; did you mean --epochs\? See depkit train --h"),
+        ("stats -Z", "no option '-Z'; see depkit stats --help"),
+        ("parse --threads", "'--threads' requires an argument; see depkit parse --help"),
+        ("info a b", "unexpected extra argument.*; see depkit info --help"),
+        ("eval a b --test foo", "--test foo: choose ar, bootstrap or mcnemar; see depkit"),
+        ("eval a b --test", "'--test' requires an argument; see depkit eval --help"),
+        ("parse --input foo", "--input foo: choose text, lines, tokens, conllu, conllx or conll09"),
+        ("show a --style=", "--style '': choose arcs or tree"),
+        ("show a --width x\x1b[1m", r"--width 'x\\x1b\[1m': give a whole number, 40 or more"),
+        ("train x -o y --epochs 0", "--epochs 0: give a whole number, 1 or more; see"),
+        ("train x -o y --seed -1", "--seed -1: give a whole number, 0 to 2147483648; see"),
+        ("train x -o y --dev-split half", "--dev-split half: give a number; see"),
+        ("eval a b --punct x", r"--punct: no .*'x'; there are .*tags:A,B,\.\.\.; see depkit"),
+        ("eval a b --encoding morse", "--encoding: unknown encoding: morse; see"),
+    ],
+)  # fmt: skip
+def test_usage_errors(arguments: str, message: str, capfd) -> None:
+    assert run(arguments.split(" ")) == 2
+    out, err = capfd.readouterr()
+    assert out == "" and re.fullmatch(f"depkit: error: .*{message}.*\n", f"{err}")
+
+
+def test_a_mistake_in_the_environment_is_told_as_such(capfd, monkeypatch) -> None:
+    monkeypatch.setenv("DEPKIT_THREADS", "many")
+    fails(capfd, ["parse", "x"], 2, "DEPKIT_THREADS=many in the environment: give a")
+    fails(capfd, ["parse", "x", "--threads", "0"], 2, "--threads 0: give")
+
+
+def test_help_and_version(capfd) -> None:
+    for arguments in ([], ["-h"], ["--help"], ["--debug"]):
+        assert run(arguments) == 0
+        told = capfd.readouterr()
+        assert told.out.startswith("Usage: depkit [OPTIONS] COMMAND") and told.err == ""
+    assert run(["--version"]) == 0
+    assert capfd.readouterr().out == f"depkit {__version__}\n"
+    for name in COMMANDS:
+        for option in ("-h", "--help"):
+            assert run([name, option]) == 0
+            assert capfd.readouterr().out.startswith(f"Usage: depkit {name} [OPTIONS]")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_subcommand(name: str, capfd) -> None:
+    run(["--help"])
+    assert f" {COMMANDS[name]}\n" in capfd.readouterr().out  # whole, not cut
+    command = subcommand(name)
+    options = [each for each in command.params if each.param_type_name == "option"]
+    panels = {each.rich_help_panel for each in options}
+    if len(command.params) >= command_help._FEW:  # and --help is one more
+        assert None not in panels, "say in which panel of the help an option stands"
+    for text in [command.help, *(each.help for each in command.params)]:
+        assert render(text).plain == text  # nothing is taken for Rich's markup
+
+
+def at_terminal(columns: int, *arguments: str, **variables: str) -> str:
+    """What depkit prints on a terminal of so many columns, with its escapes."""
+    reader, terminal = pty.openpty()
+    subprocess.run(["stty", "columns", str(columns)], stdin=terminal, check=True)
+    kept = {name: text for name, text in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "depkit", *arguments], stdin=terminal, stdout=terminal,
+        env={**kept, "TERM": "xterm", **variables},
+    )  # fmt: skip
+    os.close(terminal)
+    told = b""
+    with suppress(OSError):  # the other end is closed
+        while some := os.read(reader, 1 << 16):
+            told += some
+    assert process.wait() == 0
+    os.close(reader)
+    return told.decode().replace("\r\n", "\n")
+
+
+def test_help_has_panels_on_a_terminal() -> None:
+    shown = at_terminal(80, "train", "--help", NO_COLOR="1")
+    plain = re.sub("\x1b\\[[0-9;]*m", "", shown)
+    assert re.findall("╭─ (\\w+) ─", plain) == [
+        "Arguments", "Output", "Data", "Model", "Training", "Machine", "Other"
+    ]  # fmt: skip
+    assert max(map(len, plain.splitlines())) == 80 and "…" not in plain and "<str>" not in plain
+    assert not re.search("\x1b\\[[0-9;]*3[0-7]", shown)  # no colours
+    assert re.search("\x1b\\[[0-9;]*3[0-7]", at_terminal(80, "--help"))
+
+
+def test_help_in_a_narrow_terminal_is_plain_text() -> None:
+    shown = at_terminal(40, "train", "--help")
+    titles = re.findall(r"^(\w+):$", shown, flags=re.M)
+    assert titles == ["Arguments", "Output", "Data", "Model", "Training", "Machine", "Other"]
+    assert "\x1b" not in shown and max(map(len, shown.splitlines())) <= 40
