@@ -181,8 +181,7 @@ def _check_places(source: str, output: str, work: str, resume: bool) -> None:
     check_overwriting([source], [output])
     if os.path.isdir(output):
         raise ValueError(f"{output} is a directory; name a file to write")
-    if not Path(output).resolve().parent.is_dir():
-        raise ValueError(f"{output}: there is no such directory to write into")
+    Path(output).parent.mkdir(parents=True, exist_ok=True)
     directory = Path(work)
     if work and directory.exists() and not directory.is_dir():
         raise ValueError(f"{work} is a file; name a directory")

@@ -219,18 +219,23 @@ def _text(binary: BinaryIO, encoding: str) -> Iterator[TextIO]:
 def atomic(path: PathLike) -> Iterator[Path]:
     """A path beside `path` to write to; renamed to it on success, removed on any failure.
 
-    A symbolic link stays one: the file that it points to is replaced.
+    Directories that are not there are made; a failure removes these, too. A symbolic link stays
+    one: the file that it points to is replaced.
     """
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    missing = [each for each in Path(path).parents if not each.exists()]
     try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         yield beside
         if target.exists():
             shutil.copymode(target, beside)
         os.replace(beside, target)
     except BaseException as error:
         with suppress(OSError):
-            beside.unlink()
+            beside.unlink(missing_ok=True)
+            for each in missing:
+                each.rmdir()
         if isinstance(error, OSError) and error.filename == os.fspath(beside):
             error.filename = os.fspath(path)  # the name that the user knows
         raise

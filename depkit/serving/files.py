@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, product, tee
-from pathlib import Path
 from typing import Any, Literal
 
 from depkit.convert.formats import Account, convert
@@ -127,7 +126,6 @@ def annotate_files(job: Job, note: Callable[[str], None] = lambda text: None) ->
 
     began = time.monotonic()
     if job.output_dir:
-        Path(job.output_dir).mkdir(parents=True, exist_ok=True)
         for number, target in enumerate(targets):
             put([number], target)
     else:

@@ -151,6 +151,25 @@ def test_several_files_and_an_output_directory(model, tmp_path):
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "parse {tiny} --model {model} -o {new}", "parse {tiny} --model {model} --output-dir {new}",
+        "tag {tiny} --model {model} -o {new}", "convert {tiny} --to conllx -o {new}",
+        "tag {tiny} --folds 2 --epochs 1 -o {new} --work {new}.work",
+        "show {tiny} --svg {new}", "analyze {tiny} {tiny} --plot {new}.svg",
+        "train {tiny} {training} -o {new}", "distill {model} --train {tiny} {training} -o {new}",
+        "ensemble {tiny} {training} --folds 2 --recipes bilstm -o {new}",
+    ],
+)  # fmt: skip
+def test_directories_of_outputs_are_made(line, model, tmp_path):
+    training = f"--dev {TINY} --epochs 1 {' '.join(SMALL)}"
+    new = tmp_path / "new" / "er" / "out"
+    words = line.format(tiny=TINY, model=model, new=new, training=training).split()
+    assert run([*words, "-q"]) == 0
+    assert new.exists() or new.with_suffix(".svg").exists()
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["parse", "--model", "x", "--decode", "best"], "decode"),

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -176,11 +177,26 @@ def test_atomic_renames_when_all_is_there(tmp_path):
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_errors_name_the_file_that_was_asked_for(tmp_path):
-    for target in (tmp_path / "no" / "a.conllu", tmp_path / "no" / "a.conllu.gz"):
-        with pytest.raises(FileNotFoundError) as caught:
+def test_missing_directories_are_made_and_stay_if_all_goes_well(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for target in (tmp_path / "one" / "two" / "a", Path("three/four/a"), Path("three/b")):
+        with pytest.raises(ZeroDivisionError), atomic(target):
+            _ = 1 / 0
+        assert os.listdir(tmp_path) == []
+    for target in (tmp_path / "one" / "two" / "a", Path("three/four/a"), Path("three/b")):
+        assert write(read(RICH.splitlines(True)), target) == 2
+    with pytest.raises(ZeroDivisionError), atomic("three/five/c"):
+        _ = 1 / 0
+    assert sorted(os.listdir("three")) == ["b", "four"]
+
+
+def test_errors_name_the_file_that_was_asked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    for target, named in (("file/no/a.conllu", "file/no"), ("file/a.conllu.gz", "file")):
+        with pytest.raises((FileExistsError, NotADirectoryError)) as caught:
             write([], target)
-        assert caught.value.filename == str(target)
+        assert caught.value.filename == named
     with pytest.raises(FileNotFoundError):
         list(read(tmp_path / "a.conllu"))
     for use in (lambda: write([], tmp_path), lambda: list(read(tmp_path))):
