@@ -179,13 +179,17 @@ def statistics(source: PathLike | Iterable[Sentence], encoding: str = "utf-8") -
     """The counts of a file, by its path, or of sentences.
 
     Broken sentences are counted with what can be read of them. Raises OSError, and FormatError
-    for a file that cannot be decoded at all.
+    for what is no treebank: all sentences are broken, and none has a tree.
     """
     if isinstance(source, str | os.PathLike):
         found = Statistics(os.fspath(source))
         source = read(source, encoding=encoding, strict=False)
     else:
         found = Statistics()
+    problem = None
     for sentence in source:
         found.add(sentence)
+        problem = problem or sentence.problem
+    if problem and found.broken >= found.sentences and not found.arcs:
+        raise problem
     return found

@@ -81,6 +81,24 @@ def test_labels_that_are_no_text(tmp_path: Path) -> None:
     assert json.loads(run(odd, "--json")[0])["xpos"] == {"\udce4": 1}
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"Time flies.\nFruit flies.\n\nMore.\n",
+        b"\x7fELF\x00\xff\t\n\n\x00",
+        b"<p>1</p>\n",
+        b"\x00\n",
+    ],
+)
+def test_what_is_no_treebank_fails_as_in_eval(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(content)
+    error = run.failure(file)
+    assert isinstance(error, FormatError)
+    assert str(error) == str(Command("eval").failure(file, file))
+    assert str(run.failure(TINY, file)) == str(error)
+
+
 def test_no_sentence_at_all(tmp_path: Path) -> None:
     empty = tmp_path / "empty.conllu"
     empty.write_text("\n")
