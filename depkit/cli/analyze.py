@@ -189,7 +189,7 @@ def analyze_command(
     Example: depkit analyze --by distance --by upos gold.conllu one.conllu two.conllu
     """
     layout = options.chosen_format(format, as_json)
-    options.check_inputs([gold, *preds, *([train] if train else [])], punct)
+    options.check_punct(punct)
     metric = _metric(metric)
     width = BINS
     if calibration:
@@ -228,6 +228,7 @@ def analyze_command(
     _check_names(views + compared, confused or [], train)
     if plot:
         _check_plot(plot)
+    options.check_inputs([gold, *preds, train or ""], quiet)
     named = {name for view in views + compared for name in view.by}
     columns = {column for name in named for column in GROUPINGS[name].columns}
     if worst_sentences:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet
+from depkit.cli.options import Encoding, Quiet, check_inputs
 from depkit.corpus.files import open_output
 from depkit.score.table import text_table
 from depkit.treebank.check import Checker
@@ -63,10 +63,9 @@ def check_command(
 
     Example: depkit check --train train.conllu dev.conllu test.conllu
     """
-    if [*files, train].count("-") > 1:
-        raise typer.BadParameter("only one file can be standard input", param_hint="-")
     if everything and limit is not None:
         raise typer.BadParameter("goes without --max", param_hint="--all")
+    check_inputs([*files, train or ""], quiet)
     shown = None if everything else limit or 20
     counts: Counter[str] = Counter()
     training = Training(train, encoding) if train else None

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet, Verbose
+from depkit.cli.options import Encoding, Quiet, Verbose, check_inputs
 from depkit.convert.formats import Account, convert, with_predicted
 from depkit.convert.merge import merge, retag
 from depkit.corpus.errors import FormatError
@@ -112,8 +112,6 @@ def convert_command(
     """
     kinds = {source or _named(path) for path in files}
     inputs = [*files, *filter(None, [original, tags])]
-    if inputs.count("-") > 1:
-        raise typer.BadParameter("only one file can be standard input", param_hint="-")
     if os.path.isfile(output):
         if any(os.path.samefile(path, output) for path in inputs if os.path.isfile(path)):
             raise typer.BadParameter("the file to write is one of those to read", param_hint="-o")
@@ -127,6 +125,7 @@ def convert_command(
         raise typer.BadParameter(
             "choose conllx, conll09 or conllu, or name an -o that tells it", param_hint="--to"
         )
+    check_inputs(inputs, quiet)
 
     problems = Problems(strict)
     numbers: Counter[str] = Counter()

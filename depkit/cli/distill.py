@@ -72,6 +72,8 @@ def distill_command(
             "is read again when a run goes on; name files, not stdin", param_hint="TEXT"
         )
 
+    options.check_inputs([*train, dev], quiet)
+
     from depkit.ensemble.distillation import distill
 
     with note_interruption("--resume goes on from what is there", quiet):

@@ -113,6 +113,7 @@ def ensemble_command(
         train, dev, dev_split, directory, names, folds, config, overlay, features or [],
         dev_features, reuse or [], seed, limit, encoding, quiet, keep_state,
     )  # fmt: skip
+    options.check_inputs([*train, dev], quiet)
     if verbose and not quiet:
         print(f"# {folds} members on {', '.join(devices)}", file=sys.stderr)
     with note_interruption("the same command goes on where it stopped", quiet):

@@ -101,11 +101,12 @@ def evaluate_command(
     """
     layout = options.chosen_format(format, as_json)
     name = _checked(metric, align, format or as_json, relations, confidence, test)
-    options.check_inputs([gold, *preds], punct)
+    options.check_punct(punct)
     if align and punct != "keep":
         raise typer.BadParameter("does not go with --punct: all words count", param_hint="--align")
     if test and len(preds) < 2:
         raise typer.BadParameter("compares two PREDs or more", param_hint="--test")
+    options.check_inputs([gold, *preds], quiet)
     if align:
         found = conll18.evaluate_aligned(gold, preds, subtypes or "drop", encoding)
     else:

@@ -1,5 +1,6 @@
 """Options that several commands share, so that they read the same everywhere."""
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -277,10 +278,19 @@ def chosen_format(format: TableFormat | None, as_json: bool) -> TableFormat:
     return "json" if as_json else format or "text"
 
 
-def check_inputs(files: Sequence[str], punct: str) -> None:
-    """What is wrong with the files and --punct themselves, before a file is opened."""
+def check_inputs(files: Sequence[str], quiet: bool) -> None:
+    """Refuses standard input where it is named twice; tells who is to type it how to end.
+
+    files: all files to be read. To be called when nothing else is wrong with the command line.
+    """
     if list(files).count("-") > 1:
         raise typer.BadParameter("only one file can be standard input", param_hint="-")
+    if "-" in files and sys.stdin and sys.stdin.isatty():
+        noting(quiet)("reading from the keyboard; Ctrl-D ends")
+
+
+def check_punct(punct: str) -> None:
+    """What is wrong with --punct itself, before a file is opened."""
     from depkit.score.punctuation import policy
 
     try:

@@ -108,6 +108,8 @@ def parse_command(
         "probabilities": ("marginal" if marginals else "local") if prob else "",
     }
 
+    options.check_inputs(files or ["-"], quiet)
+
     from depkit.serving.files import Job, annotate_files
 
     job = Job(

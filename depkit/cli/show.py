@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet, Verbose
+from depkit.cli.options import Encoding, Quiet, Verbose, check_inputs
 from depkit.corpus.files import open_output
 from depkit.drawing.trees import svg
 from depkit.drawing.trees.shown import Shown
@@ -63,14 +63,13 @@ def show_command(
 
     Example: depkit show parsed.conllu --sentence 3
     """
-    if file == diff == "-":
-        raise typer.BadParameter("only one file can be standard input", param_hint="--diff")
     if everything and diff is None:
         raise typer.BadParameter("goes with --diff", param_hint="--all")
     if svg_file and style == "tree":
         raise typer.BadParameter("a picture has arcs", param_hint="--style")
     if svg_file and width is not None:
         raise typer.BadParameter("a picture is as wide as its sentences", param_hint="--width")
+    check_inputs([file, diff or ""], quiet)
     seen = drawn = 0
 
     def chosen() -> Iterator[Shown]:

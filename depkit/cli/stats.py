@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet
+from depkit.cli.options import Encoding, Quiet, check_inputs
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import open_output
 from depkit.score.bins import parse_bins
@@ -50,8 +50,7 @@ def stats_command(
 
     Example: depkit stats train.conllu dev.conllu
     """
-    if files.count("-") > 1:
-        raise typer.BadParameter("only one file can be standard input", param_hint="-")
+    check_inputs(files, quiet)
     found = []
     for file in files:
         counted = statistics(file, encoding)

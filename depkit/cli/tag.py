@@ -138,6 +138,7 @@ def tag_command(
         if len(sources) > 1 or len(features or []) > 1:
             raise typer.BadParameter("takes one file", param_hint="--folds")
         _check_places(sources[0], output, work, resume)
+        options.check_inputs(sources, quiet)
 
         from depkit.ensemble.jackknife import jackknife_file
         from depkit.training.run import all_settings
@@ -151,6 +152,7 @@ def tag_command(
             )  # fmt: skip
         return
     _refuse(context, _TRAINING, "is for --folds alone")
+    options.check_inputs(sources, quiet)
 
     from depkit.serving.files import Job, annotate_files
 

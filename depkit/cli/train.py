@@ -57,6 +57,8 @@ def train_command(
 
     Example: depkit train train.conllu --dev dev.conllu -o en.model --max-time 90m
     """
+    options.check_inputs([*train, dev], quiet)
+
     from depkit.training import run
 
     with note_interruption("--resume goes on from the last checkpoint", quiet):

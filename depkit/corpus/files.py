@@ -99,7 +99,11 @@ def read_opening(binary: BinaryIO, encoding: str) -> tuple[list[str], BinaryIO]:
     At most 64 KB are looked at; a line that goes on beyond is left out.
     """
     opening, lines, end = b"", [""], 0
-    while not end and len(opening) < _OPENING and (chunk := _some(binary)):
+    while not end and len(opening) < _OPENING:
+        chunk = _some(binary)
+        if not chunk:
+            binary = io.BytesIO()  # to ask a keyboard again would take another Ctrl-D
+            break
         opening += chunk
         lines = opening.decode(encoding, "replace").removeprefix(BOM).split("\n")
         begun = next((i for i, line in enumerate(lines) if not _says_nothing(line)), len(lines))

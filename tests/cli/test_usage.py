@@ -80,16 +80,17 @@ def test_help_of_a_subcommand(name: str, capfd) -> None:
         assert render(text).plain == text  # nothing is taken for Rich's markup
 
 
-def at_terminal(columns: int, *arguments: str, **variables: str) -> str:
+def at_terminal(columns: int, *arguments: str, typed: str = "", **variables: str) -> str:
     """What depkit prints on a terminal of so many columns, with its escapes."""
     reader, terminal = pty.openpty()
     subprocess.run(["stty", "columns", str(columns)], stdin=terminal, check=True)
     kept = {name: text for name, text in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")}
     process = subprocess.Popen(
         [sys.executable, "-m", "depkit", *arguments], stdin=terminal, stdout=terminal,
-        env={**kept, "TERM": "xterm", **variables},
+        stderr=terminal, env={**kept, "TERM": "xterm", **variables},
     )  # fmt: skip
     os.close(terminal)
+    os.write(reader, typed.encode())
     told = b""
     with suppress(OSError):  # the other end is closed
         while some := os.read(reader, 1 << 16):
@@ -115,3 +116,28 @@ def test_help_in_a_narrow_terminal_is_plain_text() -> None:
     titles = re.findall(r"^(\w+):$", shown, flags=re.M)
     assert titles == ["Arguments", "Output", "Data", "Model", "Training", "Machine", "Other"]
     assert "\x1b" not in shown and max(map(len, shown.splitlines())) <= 40
+
+
+ROW = "1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "stats -", "stats - -q", "check -", "show", "convert - --to conllu", "eval - {file}",
+        "analyze {file} -", "parse", "tag",
+    ],
+)  # fmt: skip
+def test_who_types_is_told_and_ends_with_one_ctrl_d(arguments: str, tmp_path) -> None:
+    trees = (ROW + "\n") * 2
+    (tmp_path / "gold.conllu").write_text(trees)
+    words = arguments.format(file=tmp_path / "gold.conllu").split()
+    shown = at_terminal(80, *words, typed=trees + "\x04")
+    note = "depkit: note: reading from the keyboard; Ctrl-D ends\n"
+    assert shown.count(note) == ("-q" not in words)
+
+
+def test_pipes_are_no_keyboard() -> None:
+    command = [sys.executable, "-m", "depkit", "stats", "-"]
+    done = subprocess.run(command, input=f"{ROW}\n", capture_output=True, text=True, check=True)
+    assert done.stderr == ""
