@@ -337,6 +337,7 @@ def test_what_a_page_tells(tmp_path: Path) -> None:
             "-o, --output FILE",
             "Takes 1 or more. Default: 1200 on a CPU, 4000 elsewhere. --threads N",
             "DEPKIT_MODEL Stands in for --model",
+            "An option on the command line wins over",
             "130 Interrupted.",
             "depkit(1), depkit-train(1), ",
         ),
@@ -346,7 +347,7 @@ def test_what_a_page_tells(tmp_path: Path) -> None:
             ".one 'or' more\\all. OPTIONS",
             "-n, --number N How [many]: a:b, 'c'. Takes 1 or more.",
             "--into DIR Wohin. Default: ..",
-            "EXAMPLES depkit teach a b EXIT",
+            "EXAMPLES depkit teach a b ENVIRONMENT NO_COLOR If",
         ),
     }
     for command, told in told_by.items():

@@ -14,6 +14,7 @@ from depkit.cli import help as command_help
 from depkit.cli.main import COMMANDS, run, subcommand
 from depkit.version import __version__
 from tests.cli.commands import fails
+from tests.conftest import TINY
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,24 @@ def test_a_mistake_in_the_environment_is_told_as_such(capfd, monkeypatch) -> Non
     monkeypatch.setenv("DEPKIT_THREADS", "many")
     fails(capfd, ["parse", "x"], 2, "DEPKIT_THREADS=many in the environment: give a")
     fails(capfd, ["parse", "x", "--threads", "0"], 2, "--threads 0: give")
+
+
+def test_a_variable_stands_for_its_option_in_every_command() -> None:
+    variables: dict[str, set[str | None]] = {}
+    for name in COMMANDS:
+        for each in subcommand(name).params:
+            variables.setdefault(each.opts[0], set()).add(each.envvar)
+    assert {option: found for option, found in variables.items() if len(found) > 1} == {}
+    told = {"--device", "--encoding", "--model", "--recipe", "--seed", "--threads"}
+    assert {option for option, found in variables.items() if found != {None}} == told
+
+
+def test_an_option_wins_over_its_variable(capfd, monkeypatch) -> None:
+    monkeypatch.setenv("DEPKIT_SEED", "7")
+    scoring = ["eval", str(TINY), str(TINY), "--confidence"]
+    for more, seed in ([], "seed:7"), (["--seed", "3"], "seed:3"):
+        assert run([*scoring, *more]) == 0
+        assert seed in capfd.readouterr().out
 
 
 def test_help_and_version(capfd) -> None:
