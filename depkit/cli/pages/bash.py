@@ -71,6 +71,8 @@ _depkit() {
         model) _depkit_add -d -W "@models@" -- "$current" ;;
         "words "*) _depkit_add -W "${reply#words }" -- "$current" ;;
     esac
+    [[ ${COMPREPLY-} == *= ]] && compopt -o nospace 2> /dev/null # KEY=, whose value follows
+    return 0
 }
 
 complete -F _depkit depkit

@@ -93,10 +93,16 @@ def _action(parameter: Parameter) -> str:
         "file": "_files",
         "directory": "_files -/",
         "model": "_depkit_model",
-        "words": f"({' '.join(value.words)})",
+        "words": _one_of(value.words),
         "free": " ",
     }[value.kind]
     return f":{_escaped(value.label)}:{action}"
+
+
+def _one_of(words: Sequence[str]) -> str:
+    """An action that offers words; behind KEY= the value follows, and no space."""
+    offered = " ".join(words)
+    return f'compadd -S "" - {offered}' if offered.endswith("=") else f"({offered})"
 
 
 def _quoted(text: str) -> str:
