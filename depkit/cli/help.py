@@ -24,7 +24,8 @@ class _Help:
     def format_help(self: Any, context: Any, formatter: Any) -> None:
         """Have Rich print the help, or write it for Typer to print."""
         columns = shutil.get_terminal_size().columns
-        self.rich_markup_mode = "rich" if sys.stdout.isatty() and columns >= _NARROWEST else None
+        wide = sys.stdout and sys.stdout.isatty() and columns >= _NARROWEST
+        self.rich_markup_mode = "rich" if wide else None
         formatter.width = min(formatter.width, max(columns, 30) - 2)  # Typer's is 50 or more
         parameters = self.get_params(context)
         for each in parameters:

@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
 from types import FrameType
 from typing import Annotated, Any
@@ -112,7 +113,8 @@ def run(arguments: list[str]) -> int:
     arguments = [argument for argument in arguments if argument != "--debug"] or ["--help"]
     try:
         status = app(args=arguments, prog_name="depkit", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout:
+            sys.stdout.flush()
         return status if isinstance(status, int) else 0
     except (KeyboardInterrupt, typer.Abort):
         _abandon_stdout()
@@ -130,13 +132,13 @@ def run(arguments: list[str]) -> int:
         command = f"depkit {name}" if name in COMMANDS else "depkit"
         message = usage_message(error)
         see = " See" if message.endswith("?") else "; see"
-        print(f"depkit: error: {message}{see} {command} --help", file=sys.stderr)
+        _tell(f"{message}{see} {command} --help")
         return 2
     except Exception as error:
         if debug:
             raise
         _abandon_stdout()
-        print(f"depkit: error: {describe(error)}", file=sys.stderr)
+        _tell(describe(error))
         return 2 if isinstance(error, ConfigError) else 1
 
 
@@ -148,6 +150,12 @@ def describe(error: Exception) -> str:
         return " ".join(str(error).split()) or type(error).__name__
     name = type(error).__name__
     return f"internal error, {name}: {' '.join(str(error).split())}; --debug shows where"
+
+
+def _tell(mistake: str) -> None:
+    """Print an error on stderr, if there is one to write to."""
+    with suppress(OSError):
+        typer.echo(f"depkit: error: {mistake}", err=True)
 
 
 def _abandon_stdout() -> None:

@@ -13,7 +13,8 @@ def unknown(what: str, name: str, known: Iterable[str], listed: Iterable[str] = 
     whole = "." in name
     parts = {each: each if whole else each.rpartition(".")[2] for each in known}
     best = get_close_matches(name, parts.values(), 1, 0.8 if whole else 0.6)
-    meant = " or ".join([each for each, part in parts.items() if part in best][:3])
+    found = sorted((each for each, part in parts.items() if part in best), key=len)
+    meant = " or ".join(found[:3])
     names = ", ".join(listed)
     advice = f"; did you mean {meant}?" if meant else f"; there are {names}" if names else ""
     return f"no {what} {name!r}{advice}"

@@ -156,6 +156,18 @@ def test_who_types_is_told_and_ends_with_one_ctrl_d(arguments: str, tmp_path) ->
     assert shown.count(note) == ("-q" not in words)
 
 
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [("--help >&-", 0), ("--version 2>&-", 0), ("nonsense 2>&-", 2), ("nonsense 2>/dev/full", 2),
+     ("stats nowhere 2>&-", 1), ("--help > /dev/full", 1), ("stats - <&-", 1)],
+)  # fmt: skip
+def test_closed_streams(line: str, status: int) -> None:
+    command = f"{sys.executable} -m depkit {line}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert done.returncode == status
+    assert "depkit: error" not in done.stdout and "internal" not in done.stderr
+
+
 def test_pipes_are_no_keyboard() -> None:
     command = [sys.executable, "-m", "depkit", "stats", "-"]
     done = subprocess.run(command, input=f"{ROW}\n", capture_output=True, text=True, check=True)
