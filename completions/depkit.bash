@@ -10,29 +10,33 @@ _depkit_value() {
             ;;
         "train")
             case $2 in
-                --output | -o) echo "directory" ;;
+                -o | --output) echo "directory" ;;
                 --dev | --config | --features | --dev-features | [0-9]*) echo "file" ;;
-                --dev-split | --set | --seed | --seeds | --epochs | --patience | --max-time | --threads | --encoding) echo "free" ;;
+                --dev-split | --seed | --seeds | --epochs | --patience | --max-time | --threads | --encoding) echo "free" ;;
                 --recipe) echo "words bilstm en-ewt finetune kk2018-factored li2019-bert li2019-bilstm li2019-elmo li2019-selfatt selfatt small tagger" ;;
+                --set) echo "words about= training.epochs= training.patience= training.batch_tokens= training.updates= training.accumulate= training.rate= training.context_rate= training.layer_decay= training.beta1= training.beta2= training.epsilon= training.weight_decay= training.clip= training.warmup= training.schedule= training.decay= training.decay_updates= training.select= training.precision= training.save_every= training.storage= tokenizer.enabled= tokenizer.embedding= tokenizer.size= tokenizer.dropout= tokenizer.epochs= tokenizer.batch_characters= tokenizer.rate= distillation.weight= distillation.text= family= inputs.word= inputs.word_min_count= inputs.word_unknown= inputs.lowercase= inputs.tag= inputs.tag_column= inputs.char= inputs.char_kind= inputs.char_embedding= inputs.char_dropout= inputs.combine= inputs.part_dropout= inputs.dropout= inputs.lexicon= inputs.vectors.file= inputs.vectors.combine= inputs.vectors.keep= inputs.vectors.tune= inputs.vectors.scale= inputs.vectors.width= inputs.context.source= inputs.context.model= inputs.context.revision= inputs.context.layers= inputs.context.top= inputs.context.pooling= inputs.context.size= inputs.context.dropout= inputs.context.tune= inputs.context.overlap= inputs.context.checkpointing= inputs.context.digest= inputs.context.available= inputs.context.width= encoder.kind= encoder.layers= encoder.size= encoder.dropout= encoder.recurrent_dropout= encoder.heads= encoder.head_size= encoder.feedforward= encoder.attention_dropout= encoder.feedforward_dropout= encoder.residual_dropout= encoder.positions= encoder.norm_first= encoder.window= encoder.relaxed= encoder.attend= scorer.dropout= scorer.predict= scorer.tag_hidden= scorer.arc= scorer.label= decoder.algorithm= decoder.root= decoder.root_label=" ;;
                 --init) echo "model" ;;
                 --device) echo "words auto cpu cuda mps" ;;
             esac
             ;;
         "ensemble")
             case $2 in
-                --output | -o | --reuse) echo "directory" ;;
+                -o | --output | --reuse) echo "directory" ;;
                 --dev | --config | --features | --dev-features | [0-9]*) echo "file" ;;
-                --dev-split | --folds | --recipes | --set | --seed | --epochs | --patience | --max-time | --threads | --encoding) echo "free" ;;
+                --dev-split | --folds | --seed | --epochs | --patience | --max-time | --threads | --encoding) echo "free" ;;
+                --recipes) echo "words bilstm en-ewt finetune kk2018-factored li2019-bert li2019-bilstm li2019-elmo li2019-selfatt selfatt small tagger" ;;
                 --mean) echo "words arithmetic geometric" ;;
+                --set) echo "words about= training.epochs= training.patience= training.batch_tokens= training.updates= training.accumulate= training.rate= training.context_rate= training.layer_decay= training.beta1= training.beta2= training.epsilon= training.weight_decay= training.clip= training.warmup= training.schedule= training.decay= training.decay_updates= training.select= training.precision= training.save_every= training.storage= tokenizer.enabled= tokenizer.embedding= tokenizer.size= tokenizer.dropout= tokenizer.epochs= tokenizer.batch_characters= tokenizer.rate= distillation.weight= distillation.text= family= inputs.word= inputs.word_min_count= inputs.word_unknown= inputs.lowercase= inputs.tag= inputs.tag_column= inputs.char= inputs.char_kind= inputs.char_embedding= inputs.char_dropout= inputs.combine= inputs.part_dropout= inputs.dropout= inputs.lexicon= inputs.vectors.file= inputs.vectors.combine= inputs.vectors.keep= inputs.vectors.tune= inputs.vectors.scale= inputs.vectors.width= inputs.context.source= inputs.context.model= inputs.context.revision= inputs.context.layers= inputs.context.top= inputs.context.pooling= inputs.context.size= inputs.context.dropout= inputs.context.tune= inputs.context.overlap= inputs.context.checkpointing= inputs.context.digest= inputs.context.available= inputs.context.width= encoder.kind= encoder.layers= encoder.size= encoder.dropout= encoder.recurrent_dropout= encoder.heads= encoder.head_size= encoder.feedforward= encoder.attention_dropout= encoder.feedforward_dropout= encoder.residual_dropout= encoder.positions= encoder.norm_first= encoder.window= encoder.relaxed= encoder.attend= scorer.dropout= scorer.predict= scorer.tag_hidden= scorer.arc= scorer.label= decoder.algorithm= decoder.root= decoder.root_label=" ;;
                 --device) echo "words auto cpu cuda mps" ;;
             esac
             ;;
         "distill")
             case $2 in
                 --train | --dev | --config | [1-9]*) echo "file" ;;
-                --output | -o) echo "directory" ;;
-                --dev-split | --set | --seed | --epochs | --patience | --max-time | --batch-tokens | --threads | --encoding) echo "free" ;;
+                -o | --output) echo "directory" ;;
+                --dev-split | --seed | --epochs | --patience | --max-time | --batch-tokens | --threads | --encoding) echo "free" ;;
                 --recipe) echo "words bilstm en-ewt finetune kk2018-factored li2019-bert li2019-bilstm li2019-elmo li2019-selfatt selfatt small tagger" ;;
+                --set) echo "words about= training.epochs= training.patience= training.batch_tokens= training.updates= training.accumulate= training.rate= training.context_rate= training.layer_decay= training.beta1= training.beta2= training.epsilon= training.weight_decay= training.clip= training.warmup= training.schedule= training.decay= training.decay_updates= training.select= training.precision= training.save_every= training.storage= tokenizer.enabled= tokenizer.embedding= tokenizer.size= tokenizer.dropout= tokenizer.epochs= tokenizer.batch_characters= tokenizer.rate= distillation.weight= distillation.text= family= inputs.word= inputs.word_min_count= inputs.word_unknown= inputs.lowercase= inputs.tag= inputs.tag_column= inputs.char= inputs.char_kind= inputs.char_embedding= inputs.char_dropout= inputs.combine= inputs.part_dropout= inputs.dropout= inputs.lexicon= inputs.vectors.file= inputs.vectors.combine= inputs.vectors.keep= inputs.vectors.tune= inputs.vectors.scale= inputs.vectors.width= inputs.context.source= inputs.context.model= inputs.context.revision= inputs.context.layers= inputs.context.top= inputs.context.pooling= inputs.context.size= inputs.context.dropout= inputs.context.tune= inputs.context.overlap= inputs.context.checkpointing= inputs.context.digest= inputs.context.available= inputs.context.width= encoder.kind= encoder.layers= encoder.size= encoder.dropout= encoder.recurrent_dropout= encoder.heads= encoder.head_size= encoder.feedforward= encoder.attention_dropout= encoder.feedforward_dropout= encoder.residual_dropout= encoder.positions= encoder.norm_first= encoder.window= encoder.relaxed= encoder.attend= scorer.dropout= scorer.predict= scorer.tag_hidden= scorer.arc= scorer.label= decoder.algorithm= decoder.root= decoder.root_label=" ;;
                 --input) echo "words text lines tokens conllu conllx conll09" ;;
                 --device) echo "words auto cpu cuda mps" ;;
                 0) echo "model" ;;
@@ -47,10 +51,11 @@ _depkit_value() {
                 --decode) echo "words mst eisner argmax" ;;
                 --root) echo "words auto single multi" ;;
                 --format) echo "words conllu conllx conll09 json" ;;
-                --output | -o | --features | [0-9]*) echo "file" ;;
+                -o | --output | --features | [0-9]*) echo "file" ;;
                 --output-dir) echo "directory" ;;
-                --set | --batch-tokens | --threads | --encoding) echo "free" ;;
+                --set) echo "words encoder.window= encoder.relaxed= encoder.attend= inputs.context.model=" ;;
                 --device) echo "words auto cpu cuda mps" ;;
+                --batch-tokens | --threads | --encoding) echo "free" ;;
             esac
             ;;
         "tag")
@@ -60,10 +65,11 @@ _depkit_value() {
                 --input) echo "words text lines tokens conllu conllx conll09" ;;
                 --tags) echo "words missing predict" ;;
                 --format) echo "words conllu conllx conll09 json" ;;
-                --output | -o | --features | --config | [0-9]*) echo "file" ;;
+                -o | --output | --features | --config | [0-9]*) echo "file" ;;
                 --output-dir | --work) echo "directory" ;;
-                --folds | --set | --epochs | --seed | --batch-tokens | --threads | --encoding) echo "free" ;;
+                --folds | --epochs | --seed | --batch-tokens | --threads | --encoding) echo "free" ;;
                 --recipe) echo "words bilstm en-ewt finetune kk2018-factored li2019-bert li2019-bilstm li2019-elmo li2019-selfatt selfatt small tagger" ;;
+                --set) echo "words about= training.epochs= training.patience= training.batch_tokens= training.updates= training.accumulate= training.rate= training.context_rate= training.layer_decay= training.beta1= training.beta2= training.epsilon= training.weight_decay= training.clip= training.warmup= training.schedule= training.decay= training.decay_updates= training.select= training.precision= training.save_every= training.storage= tokenizer.enabled= tokenizer.embedding= tokenizer.size= tokenizer.dropout= tokenizer.epochs= tokenizer.batch_characters= tokenizer.rate= distillation.weight= distillation.text= family= inputs.word= inputs.word_min_count= inputs.word_unknown= inputs.lowercase= inputs.tag= inputs.tag_column= inputs.char= inputs.char_kind= inputs.char_embedding= inputs.char_dropout= inputs.combine= inputs.part_dropout= inputs.dropout= inputs.lexicon= inputs.vectors.file= inputs.vectors.combine= inputs.vectors.keep= inputs.vectors.tune= inputs.vectors.scale= inputs.vectors.width= inputs.context.source= inputs.context.model= inputs.context.revision= inputs.context.layers= inputs.context.top= inputs.context.pooling= inputs.context.size= inputs.context.dropout= inputs.context.tune= inputs.context.overlap= inputs.context.checkpointing= inputs.context.digest= inputs.context.available= inputs.context.width= encoder.kind= encoder.layers= encoder.size= encoder.dropout= encoder.recurrent_dropout= encoder.heads= encoder.head_size= encoder.feedforward= encoder.attention_dropout= encoder.feedforward_dropout= encoder.residual_dropout= encoder.positions= encoder.norm_first= encoder.window= encoder.relaxed= encoder.attend= scorer.dropout= scorer.predict= scorer.tag_hidden= scorer.arc= scorer.label= decoder.algorithm= decoder.root= decoder.root_label=" ;;
                 --device) echo "words auto cpu cuda mps" ;;
             esac
             ;;
@@ -95,7 +101,7 @@ _depkit_value() {
             ;;
         "convert")
             case $2 in
-                --output | -o | --tags | --merge | [0-9]*) echo "file" ;;
+                -o | --output | --tags | --merge | [0-9]*) echo "file" ;;
                 --from) echo "words ptb conllx conll09 conllu" ;;
                 --to) echo "words conllx conll09 conllu" ;;
                 --dependencies) echo "words sd ud" ;;
@@ -133,12 +139,12 @@ _depkit_value() {
 # Print the options of a subcommand.
 _depkit_options() {
     case $1 in
-        "") echo "--help --debug" ;;
-        "train") echo "--output --dev --dev-split --recipe --config --set --features --dev-features --init --seed --seeds --epochs --patience --max-time --resume --device --threads --encoding --quiet --verbose --help --debug" ;;
-        "ensemble") echo "--output --dev --dev-split --folds --recipes --mean --reuse --config --set --features --dev-features --seed --epochs --patience --max-time --device --threads --encoding --quiet --verbose --help --debug" ;;
-        "distill") echo "--train --output --dev --dev-split --recipe --config --set --input --seed --epochs --patience --max-time --resume --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
+        "") echo "--version --help --debug" ;;
+        "train") echo "--output --dev --dev-split --recipe --config --set --features --dev-features --init --seed --seeds --epochs --patience --max-time --resume --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
+        "ensemble") echo "--output --dev --dev-split --folds --recipes --mean --reuse --config --set --features --dev-features --seed --epochs --patience --max-time --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
+        "distill") echo "--train --output --dev --dev-split --recipe --config --set --input --seed --epochs --patience --max-time --resume --keep-state --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "parse") echo "--model --mean --input --tags --decode --root --format --output --output-dir --prob --marginals --features --set --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
-        "tag") echo "--model --mean --input --tags --format --output --output-dir --features --folds --recipe --config --set --epochs --seed --work --resume --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
+        "tag") echo "--model --mean --input --tags --format --output --output-dir --features --folds --recipe --config --set --epochs --seed --work --resume --keep-state --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "eval") echo "--punct --subtypes --align --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
         "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --plot --measure --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;
         "convert") echo "--output --from --to --dependencies --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
@@ -196,6 +202,8 @@ _depkit() {
         model) _depkit_add -d -W "en-ewt" -- "$current" ;;
         "words "*) _depkit_add -W "${reply#words }" -- "$current" ;;
     esac
+    [[ ${COMPREPLY-} == *= ]] && compopt -o nospace 2> /dev/null # KEY=, whose value follows
+    return 0
 }
 
 complete -F _depkit depkit
