@@ -111,6 +111,7 @@ def tag_command(
             "--keep-state",
             help="With --folds: keep the optimisers' states in --work, so that --resume can go on"
             " with more epochs.",
+            rich_help_panel=TRAINING,
         ),
     ] = False,
     device: options.Device = "auto",
