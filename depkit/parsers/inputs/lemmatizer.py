@@ -12,6 +12,7 @@ from collections.abc import Container, Sequence
 from functools import cached_property
 from itertools import takewhile
 from math import inf, log
+from operator import itemgetter
 
 from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary, Tags
 from depkit.parsers.inputs.lemmas import (
@@ -36,6 +37,7 @@ KEPT = 100_000  # words whose lemma is remembered
 NETWORK, LEMMA, WORD, OTHER_UPOS = 0.5, 3.0, 2.0, 7.0
 
 Script = tuple[str, float]  # an edit script and the logarithm of its probability
+Edits = tuple[Counter[Edit], int]  # how many words have which edit; how many words there are
 WordClass = tuple[str, str]  # UPOS and XPOS, or FEATS where there is no XPOS
 
 
@@ -67,13 +69,13 @@ class Lemmatizer:
         Candidates are what the network's scripts make of the form, what the edits of words of the
         same class with the same last character make of it, and its lemmas with another UPOS. A
         candidate is plausible if it is one of the latter, if it is a lemma with the same UPOS, or
-        if words of the same class with the same last character are edited so. Without a plausible
-        candidate the form is its own lemma.
+        if several words of the same class with the same last character are edited so. Without a
+        plausible candidate the form is its own lemma.
         """
         tags = self.dictionary.agreeing(tags)
         lemmas = self.evidence.lemmas[tags[0]]
         by_ending = self.evidence.by_ending(_class_of(tags), form)
-        attested = by_ending[1][0] if len(by_ending) > 1 else Counter[Edit]()
+        attested = self.evidence.rules(_class_of(tags), form)
         cases = self.evidence.case_shares(_class_of(tags), form)
         usual = max(CASES, key=cases.__getitem__)
         others = [
@@ -124,8 +126,10 @@ class _Evidence:
         # Reversed words in order: those with the same ending are neighbours. A class is sorted when
         # it is first asked for.
         self._sorted: dict[WordClass, list[tuple[str, Edit]]] = {}
-        self._edits: dict[tuple[WordClass, str], Counter[Edit]] = {}
+        self._edits: dict[tuple[WordClass, str], Edits] = {}
+        self._rules: dict[tuple[WordClass, str], set[Edit]] = {}
         self._cases: dict[tuple[WordClass, str], Counter[str]] = defaultdict(Counter)
+        self._case_shares: dict[tuple[WordClass, str], dict[str, float]] = {}
         classes = list(map(_class_of, dictionary.tags))
         scripts = list(map(parse_script, dictionary.scripts))
         for form, flat in dictionary.forms.items():
@@ -137,14 +141,23 @@ class _Evidence:
                     self._words[of].append((low[::-1], edit))
                     self._cases[of, shape][case] += 1
 
-    def by_ending(self, of: WordClass, form: str) -> list[tuple[Counter[Edit], int]]:
-        """How many words of a class have which edit, and how many there are: all of them, then
-        those that have the last character of a form, the last two and so on."""
+    def by_ending(self, of: WordClass, form: str) -> list[Edits]:
+        """The edits of the words of a class: of all, then of those that have the last character of
+        a form, the last two and so on, as long as there are any."""
         low, longest = form.lower(), min(LONGEST_ENDING, len(form))
-        counts = (self._edits_of(of, low[len(low) - size :]) for size in range(longest + 1))
-        return [(edits, edits.total()) for edits in takewhile(bool, counts)]
+        found = (self._edits_of(of, low[len(low) - size :]) for size in range(longest + 1))
+        return list(takewhile(itemgetter(1), found))
 
-    def _edits_of(self, of: WordClass, ending: str) -> Counter[Edit]:
+    def rules(self, of: WordClass, form: str) -> set[Edit]:
+        """The edits that several words of a class with the last character of a form have."""
+        key = of, form[-1:].lower()
+        if key not in self._rules:
+            edits, _ = self._edits_of(*key) if form else (Counter[Edit](), 0)
+            self._rules[key] = {edit for edit, count in edits.items() if count > 1}
+        return self._rules[key]
+
+    def _edits_of(self, of: WordClass, ending: str) -> Edits:
+        """The edits of the words of a class with an ending."""
         if (of, ending) in self._edits:
             return self._edits[of, ending]
         if of not in self._sorted:
@@ -154,14 +167,18 @@ class _Evidence:
         stop = bisect_left(words, (ending[::-1] + LAST,))
         edits = Counter(edit for _, edit in words[start:stop])
         if edits:  # There are many more endings that no word has.
-            self._edits[of, ending] = edits
-        return edits
+            self._edits[of, ending] = edits, stop - start
+        return edits, stop - start
 
     def case_shares(self, of: WordClass, form: str) -> dict[str, float]:
         """The share of each case among lemmas of words of a class, capitalised as a form is."""
-        counts = self._cases[of, capitalisation(form)]
-        total = counts.total() + SMOOTHING
-        return {case: (counts[case] + SMOOTHING / len(CASES)) / total for case in CASES}
+        key = of, capitalisation(form)
+        if key not in self._case_shares:
+            counts = self._cases[key]
+            total = counts.total() + SMOOTHING
+            shares = {case: (counts[case] + SMOOTHING / len(CASES)) / total for case in CASES}
+            self._case_shares[key] = shares
+        return self._case_shares[key]
 
 
 def is_irregular(edit: Edit) -> bool:

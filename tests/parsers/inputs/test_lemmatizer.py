@@ -76,7 +76,8 @@ ENGLISH = [
     ("rang", "ring", "VERB", "VBD", "_"), ("sing", "sing", "VERB", "VB", "_"),
     ("Dogs", "Dogs", "PROPN", "NNPS", "_"), ("PARIS", "Paris", "PROPN", "NNP", "_"),
     ("LILLE", "Lille", "PROPN", "NNP", "_"), ("he", "he", "PRON", "PRP", "_"),
-    ("in", "in", "ADP", "IN", "_"),
+    ("in", "in", "ADP", "IN", "_"), ("NICE", "Nice", "PROPN", "NNP", "_"),
+    ("smoked", "smoke", "VERB", "VBD", "_"),
 ]  # fmt: skip
 S, ES = edit_script("dogs", "dog"), edit_script("boxes", "box")
 D, ED = edit_script("liked", "like"), edit_script("walked", "walk")
