@@ -3,11 +3,14 @@
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from depkit.cli.help import ANALYSIS, DATA, MACHINE, MODEL, OTHER, OUTPUT, TRAINING
+
+if TYPE_CHECKING:
+    from depkit.drawing.progress import ProgressBars
 
 
 def _known(encoding: str) -> str:
@@ -309,7 +312,16 @@ def noting(quiet: bool) -> Callable[[str], None]:
     return note
 
 
+def progress_bars(quiet: bool, files: Sequence[str], output: str = "") -> "ProgressBars":
+    """Bars on stderr; none where they would mix with what is typed or written on the terminal."""
+    from depkit.drawing.progress import ProgressBars
+
+    typed = "-" in files and sys.stdin is not None and sys.stdin.isatty()
+    written = output == "-" and sys.stdout is not None and sys.stdout.isatty()
+    return ProgressBars(quiet or typed or written)
+
+
 def print_speed(sentences: int, words: int, seconds: float) -> None:
     """What --verbose says of a run over files."""
     speed = f"{words / max(seconds, 1e-9):,.0f} words/s"
-    typer.echo(f"{sentences} sentences, {words} words in {seconds:.1f} s ({speed})", err=True)
+    typer.echo(f"{sentences:,} sentences, {words:,} words in {seconds:.1f} s ({speed})", err=True)

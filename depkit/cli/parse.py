@@ -117,6 +117,7 @@ def parse_command(
         {name: value for name, value in given.items() if value}, mean, input, format, output,
         output_dir, features or [], settings or [], device, batch_tokens, threads, encoding,
     )  # fmt: skip
-    totals = annotate_files(job, options.noting(quiet))
+    bars = options.progress_bars(quiet, job.files, "" if output_dir else output)
+    totals = annotate_files(job, options.noting(quiet), bars)
     if verbose and not quiet:
         options.print_speed(totals.sentences, totals.words, totals.seconds)

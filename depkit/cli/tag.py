@@ -161,7 +161,8 @@ def tag_command(
         sources, models or ["en-ewt"], "tag", tags, {}, mean, input, format, output, output_dir,
         features or [], [], device, batch_tokens, threads, encoding,
     )  # fmt: skip
-    totals = annotate_files(job, options.noting(quiet))
+    bars = options.progress_bars(quiet, job.files, "" if output_dir else output)
+    totals = annotate_files(job, options.noting(quiet), bars)
     if verbose and not quiet:
         options.print_speed(totals.sentences, totals.words, totals.seconds)
 

@@ -7,8 +7,9 @@ import os
 import shutil
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
@@ -87,10 +88,50 @@ def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
         raise OSError("standard input is closed")
     with nullcontext(sys.stdin.buffer) if name == "-" else open(name, "rb") as file:
         try:
-            with _packed(file, name, "rb") as binary:
+            with _packed(_watched(file), name, "rb") as binary:
                 yield binary
         except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError) as error:
             raise FormatError(name, 0, "", f"a damaged archive: {error}") from None
+
+
+Watch = Callable[[int], None]
+_watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
+
+
+@contextmanager
+def watch_reading(told: Watch) -> Iterator[None]:
+    """Inside it, `told` is called with the number of bytes of every piece that is read of a file.
+
+    Of a packed file these are the packed bytes, so that their sum can be compared with its size.
+    """
+    token = _watch.set(told)
+    try:
+        yield
+    finally:
+        _watch.reset(token)
+
+
+def _watched(file: BinaryIO) -> BinaryIO:
+    """The file, or one that tells what is read of it."""
+    told = _watch.get()
+    return cast(BinaryIO, io.BufferedReader(_Watched(file, told), _OPENING)) if told else file
+
+
+class _Watched(io.RawIOBase):
+    """A stream that tells how many bytes are read of it."""
+
+    def __init__(self, file: BinaryIO, told: Watch) -> None:
+        self.file = file
+        self.told = told
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        chunk = self.file.read1(len(buffer))  # type: ignore[attr-defined]
+        buffer[: len(chunk)] = chunk
+        self.told(len(chunk))
+        return len(chunk)
 
 
 def read_opening(binary: BinaryIO, encoding: str) -> tuple[list[str], BinaryIO]:

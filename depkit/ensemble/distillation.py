@@ -13,6 +13,7 @@ import torch
 from depkit.corpus.errors import DataError
 from depkit.corpus.files import PathLike
 from depkit.corpus.sentence import Sentence
+from depkit.drawing.progress import reading_bar
 from depkit.ensemble.silver import SHARD_WORDS, Shard, annotate, is_there, windows, write_rows
 from depkit.ensemble.teacher import (
     Teach,
@@ -97,7 +98,10 @@ def distill(
     own = treebank_rows(teach, prepared.train, directory, key, progress)
     shards: list[Shard] = []
     if text:
-        silver = annotate(parser, teach, text, directory / "text", key, input, encoding, progress)
+        with reading_bar(progress.bars, "teacher", text):
+            silver = annotate(
+                parser, teach, text, directory / "text", key, input, encoding, progress
+            )
         left_out = [f"{count:,} {why}" for why, count in silver.left_out.items()]
         read = f"{silver.sentences:,} sentences ({silver.words:,} words)"
         progress.say(f"text: {read}" + (f"; left out: {', '.join(left_out)}" if left_out else ""))
@@ -143,7 +147,13 @@ def treebank_rows(
     key += digest_of_sentences(sentences)
     if not is_there(shard, key):
         began = time.monotonic()
-        rows = np.concatenate([teach(part, True) for part in windows(sentences, SHARD_WORDS)])
+        parts = []
+        with progress.bars.bar("teacher") as show:
+            for part in windows(sentences, SHARD_WORDS):
+                parts.append(teach(part, True))
+                read = sum(map(len, parts))
+                show(read, sum(map(len, sentences)), f"{read:,} words of the treebank")
+        rows = np.concatenate(parts)
         write_rows(shard, [len(sentence) for sentence in sentences], rows, key)
         speed = len(rows) / (time.monotonic() - began)
         progress.say(f"teacher: {len(rows):,} words of the treebank, {speed:,.0f} words/s")

@@ -106,11 +106,13 @@ def jackknife(
         # most of the others to learn from; the rest, one at least, chooses the epoch
         share = max(DEV_SHARE, 1.5 / len(others))  # 1 / n of n can come out as 0.99...
         learnt, dev = split(others, share)
-        train(
-            recipe, [sentences[i] for i in learnt], [sentences[i] for i in dev],
-            own_directory, device, seed, resume, progress=Progress(own_directory, quiet),
-            sources=sources.of_some(sizes, learnt, dev), keep_state=keep_state,
-        )  # fmt: skip
+        progress = Progress(own_directory, quiet, name=f"fold {number + 1} of {folds}")
+        with progress.bar():
+            train(
+                recipe, [sentences[i] for i in learnt], [sentences[i] for i in dev],
+                own_directory, device, seed, resume, progress=progress,
+                sources=sources.of_some(sizes, learnt, dev), keep_state=keep_state,
+            )  # fmt: skip
         tagger = load(own_directory, str(device), threads=torch.get_num_threads())
         context = sources.of_some(sizes, own, []).train
         vectors = None if context is None else sentence_vectors(context, sizes[own])

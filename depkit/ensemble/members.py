@@ -12,6 +12,7 @@ import torch
 
 from depkit.corpus.errors import DataError
 from depkit.corpus.files import atomic_directory
+from depkit.drawing.progress import ProgressBars
 from depkit.ensemble.jackknife import assign_folds
 from depkit.parsers.ensembles import check_combination
 from depkit.parsers.families import family_of
@@ -118,16 +119,18 @@ def _recipe(plan: Plan, name: str) -> Recipe:
 
 
 def train_member(
-    plan: Plan, kind: Kind, number: int, device: torch.device, labelled: bool = False
+    plan: Plan, kind: Kind, number: int, device: torch.device, bars: ProgressBars | None = None
 ) -> State:
     """Train a member, or go on where it stopped; one that is through is left alone.
 
-    The tokenizer stands in the ensemble's directory already. labelled: its progress lines
-    begin with its name. Raises as `loop.train`; ResumeError where what is there was made otherwise.
+    The tokenizer stands in the ensemble's directory already. bars: where members that are trained
+    side by side show their progress; lines begin with their names. Raises as `loop.train`;
+    ResumeError where what is there was made otherwise.
     """
     name, prepared = plan.names[number], kind.prepared
     directory = plan.directory / name
-    progress = Progress(directory, plan.quiet, label=f"{name}: " if labelled else "")
+    label = f"{name}: " if bars else ""
+    progress = Progress(directory, plan.quiet, label=label, name=name, bars=bars)
     found = None if is_begun(directory) else _elsewhere(plan.reuse, name)
     if found:
         progress.say(f"{name}: taken from {found.parent}")

@@ -142,10 +142,8 @@ def annotate(
             write_rows(shard, [len(sentence) for sentence in part], rows, key)
             new += size
             speed = new / (time.monotonic() - began)
-            line = f"teacher: {words + size:,} words of text, {speed:,.0f} words/s"
-            progress.status(line)
             if len(shards) % SAID == SAID - 1:
-                progress.say(line)
+                progress.say(f"teacher: {words + size:,} words of text, {speed:,.0f} words/s")
         shards.append(shard)
         count, words = count + len(part), words + size
     if not shards:

@@ -5,20 +5,20 @@ import os
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from threading import Thread
 from typing import Any
 
 import torch
 
+from depkit.drawing.progress import ProgressBars, RemoteProgressBars, receive
 from depkit.ensemble.members import Plan, prepare_kinds, train_member
 from depkit.parsers.config import EnsembleConfig, Mean
 from depkit.parsers.model_directory import TOKENIZER, load, write_ensemble
 from depkit.training.card import write_ensemble_card
 from depkit.training.checkpoint import State, sweep
 from depkit.training.loop import TrainingError, dev_scores
-from depkit.training.progress import Progress
 from depkit.training.run import calibrate, provide_tokenizer, say_where
 from depkit.training.sources import Sources
 
@@ -33,7 +33,8 @@ def train_ensemble(
     Raises what `members.prepare_kinds` and `loop.train` do; TrainingError where another process
     failed.
     """
-    say = Progress(plan.directory, plan.quiet).say
+    bars = ProgressBars(plan.quiet)
+    say = bars.say
     torch.set_num_threads(threads)
     device = torch.device(devices[0])
     kinds = prepare_kinds(plan, device, say)
@@ -43,7 +44,7 @@ def train_ensemble(
     if not (plan.directory / TOKENIZER).exists():  # that of another list of recipes will do
         provide_tokenizer(plan.directory, first, device, plan.seed, plan.max_time, say)
     if len(devices) > 1:
-        _side_by_side(plan, devices, threads)
+        _side_by_side(plan, devices, threads, bars)
     states: dict[str, State] = {}
     for number, name in enumerate(plan.names):  # one that is through is only looked at
         say(f"member {number + 1} of {plan.folds}, {name}")
@@ -68,46 +69,54 @@ def train_ensemble(
     return scores
 
 
-def _side_by_side(plan: Plan, devices: Sequence[str], threads: int) -> None:
+def _side_by_side(plan: Plan, devices: Sequence[str], threads: int, bars: ProgressBars) -> None:
     """Train all members, one a device at a time. Raises TrainingError with a failure's words."""
     context = multiprocessing.get_context("spawn")
-    following, failures = context.Value("i", 0), context.SimpleQueue()
-    processes = [
-        context.Process(target=_work, args=(plan, device, threads, following, failures))
-        for device in devices[: plan.folds]
-    ]
+    following = context.Value("i", 0)
+    running: dict[Connection, SpawnProcess] = {}
     try:
         # what a terminal's Ctrl-C sends is for the parent alone, from the children's first moment
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        for process in processes:
+        for device in devices[: plan.folds]:
+            receiver, sender = context.Pipe(duplex=False)
+            process = context.Process(target=_work, args=(plan, device, threads, following, sender))
             process.start()
+            running[receiver] = process
+            sender.close()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        _wait_for(processes)
-        if not failures.empty():
-            raise TrainingError(failures.get())
-        for process in processes:
-            if process.exitcode:
-                raise TrainingError(
-                    f"a training process ended with status {process.exitcode}; the same command"
-                    " goes on where it stopped"
-                )
+        _show_all(running, plan.folds, bars)
     finally:
-        for process in processes:
+        bars.remove()
+        for process in running.values():
             if process.is_alive():
                 process.terminate()
-        for process in processes:
+        for process in running.values():
             process.join()
 
 
-def _wait_for(processes: Sequence[SpawnProcess]) -> None:
-    """Until all have ended, or one has failed."""
-    running = {process.sentinel: process for process in processes}
-    while running:
-        for sentinel in wait(list(running)):
-            process = running.pop(sentinel)  # type: ignore[arg-type]
-            process.join()
-            if process.exitcode:
-                return
+def _show_all(running: dict[Connection, SpawnProcess], folds: int, bars: ProgressBars) -> None:
+    """Show what the processes send, until all have ended. Raises TrainingError if one fails."""
+    left, through = dict(running), 0
+    with bars.bar("members") as show:
+        while left:
+            ready = wait(left)
+            for receiver in [each for each in left if each in ready]:
+                try:
+                    message = receiver.recv()
+                except (EOFError, OSError):  # it has ended, maybe in the middle of a message
+                    process = left.pop(receiver)
+                    process.join()
+                    if process.exitcode:
+                        raise TrainingError(
+                            f"a training process ended with status {process.exitcode}; the same"
+                            " command goes on where it stopped"
+                        ) from None
+                    continue
+                if message[0] == "failed":
+                    raise TrainingError(message[1])
+                receive(bars, message)
+                through += message[0] == "remove"  # the bar of a member
+                show(through, folds, f"{through} of {folds}")
 
 
 def _end_with_parent() -> None:
@@ -118,13 +127,15 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _work(plan: Plan, device: str, threads: int, following: Any, failures: Any) -> None:
+def _work(plan: Plan, device: str, threads: int, following: Any, sender: Connection) -> None:
     """Train the members that no other process has begun, until there is none.
 
-    following: the number of the next one, shared among processes.
+    following: the number of the next one, shared among processes. sender: takes what `_show_all`
+    shows, as this process is not to write between the lines of another.
     """
     Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
+    bars = RemoteProgressBars(plan.quiet, sender.send)
     try:
         own_device = torch.device(device)
         kinds = prepare_kinds(plan, own_device)
@@ -135,7 +146,8 @@ def _work(plan: Plan, device: str, threads: int, following: Any, failures: Any) 
             if number >= plan.folds:
                 return
             kind = kinds[plan.recipe(number)]
-            train_member(plan, kind, number, own_device, labelled=True)
+            train_member(plan, kind, number, own_device, bars)
     except Exception as error:
-        failures.put(f"on {device}: {' '.join(str(error).split()) or type(error).__name__}")
+        what = " ".join(str(error).split()) or type(error).__name__
+        sender.send(("failed", f"on {device}: {what}"))
         raise SystemExit(1) from None

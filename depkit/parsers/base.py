@@ -9,8 +9,8 @@ is `GraphParser.parse_batch`, which decodes trees by `graph.decoding.decode_head
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import tee
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
 
@@ -53,7 +53,8 @@ class Parser(ABC):
     network: in evaluation mode when it parses. precision: of its matrix products; on a CPU `load`
     keeps their weights in it, so load the model again for another. threads: how many batches are
     parsed at a time on a CPU. tokenizer: None if there is none: the treebank had no text to learn
-    it from, or it was not wanted.
+    it from, or it was not wanted. computed: is told the sentences of each batch that the network is
+    through with, on the thread that computed it, long before `parse` gives them back.
     """
 
     config: Any  # of the family's class of ParserConfig
@@ -63,6 +64,7 @@ class Parser(ABC):
     precision: torch.dtype = torch.float32
     threads: int = 1
     tokenizer: Tokenizer | None = None
+    computed: Callable[[Sequence[Sentence]], None] | None = field(default=None, kw_only=True)
 
     # Options of `parse` that only some families have
     options: ClassVar[frozenset[str]] = frozenset()
@@ -117,9 +119,17 @@ class Parser(ABC):
         if context is None and self.config.inputs.context.source == "elmo":
             raise ValueError("this model reads ELMo vectors; name their file with --features")
         batch_tokens = batch_tokens or (CPU_TOKENS if self.device.type == "cpu" else GPU_TOKENS)
+
+        def compute_and_tell(batch: Any, some_sentences: Sequence[Sentence]) -> Sequence[T]:
+            results = compute(batch, some_sentences)
+            if self.computed:
+                self.computed(some_sentences)
+            return results
+
         yield from map_batches(
-            self._checked(sentences), context, self.preparer(), compute, batch_tokens, self.workers
-        )
+            self._checked(sentences), context, self.preparer(), compute_and_tell, batch_tokens,
+            self.workers,
+        )  # fmt: skip
 
     def sentences_of(self, sentences: Parsable) -> Iterable[Sentence]:
         """Sentences as such, see `parse`. Raises TypeError for what is none."""

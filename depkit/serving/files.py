@@ -5,16 +5,19 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice, product, tee
+from threading import Lock
 from typing import Any, Literal
 
 from depkit.convert.formats import Account, convert
-from depkit.corpus.files import PathLike, named_format, open_output, write
+from depkit.corpus.files import PathLike, named_format, open_output, watch_reading, write
 from depkit.corpus.formats import CONLLU, Format, by_name
 from depkit.corpus.json_lines import json_lines
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import Numbers
+from depkit.drawing.progress import ProgressBars, size_of
 from depkit.parsers.base import Parser
 from depkit.parsers.config import Calibration, Mean
 from depkit.parsers.ensembles import combine
@@ -60,10 +63,15 @@ class Totals:
     seconds: float = 0.0
 
 
-def annotate_files(job: Job, note: Callable[[str], None] = lambda text: None) -> Totals:
+def annotate_files(
+    job: Job,
+    note: Callable[[str], None] = lambda text: None,
+    bars: ProgressBars | None = None,
+) -> Totals:
     """Read the files, have a model parse or tag their sentences, write them.
 
-    note: is told what was lost in other formats, and what else a user should know. Raises
+    note: is told what was lost in other formats, and what else a user should know. bars: where
+    progress is shown, if anywhere. Raises
     ConfigError for files that cannot be so read and written, and for options that the model has
     not; else what reading, parsing and writing raise.
     """
@@ -97,7 +105,7 @@ def annotate_files(job: Job, note: Callable[[str], None] = lambda text: None) ->
     def annotated(chosen: Sequence[int]) -> Iterator[Sentence]:
         kind: Format | None = None
         sentences, vectors = _read(parser, job, chosen)
-        sentences = looked_at(sentences)
+        sentences = counted(looked_at(sentences))
         if probabilities and job.format:  # they stand in MISC, which CoNLL-U alone has
             sentences = (convert(each, CONLLU, account=account) for each in sentences)
         act = getattr(parser, job.action)
@@ -125,11 +133,12 @@ def annotate_files(job: Job, note: Callable[[str], None] = lambda text: None) ->
         write(chain(some, sentences), target, job.encoding if read_as_is else "utf-8")
 
     began = time.monotonic()
-    if job.output_dir:
-        for number, target in enumerate(targets):
-            put([number], target)
-    else:
-        put(range(len(job.files)), job.output)
+    with _shown(bars or ProgressBars(quiet=True), parser, job) as counted:
+        if job.output_dir:
+            for number, target in enumerate(targets):
+                put([number], target)
+        else:
+            put(range(len(job.files)), job.output)
     totals.seconds = time.monotonic() - began
     if len(first) < FIRST:
         note_doubts()
@@ -137,6 +146,46 @@ def annotate_files(job: Job, note: Callable[[str], None] = lambda text: None) ->
         for lost in account.notes(target_format.name):
             note(lost)
     return totals
+
+
+@contextmanager
+def _shown(
+    bars: ProgressBars, parser: Parser, job: Job
+) -> Iterator[Callable[[Iterable[Sentence]], Iterable[Sentence]]]:
+    """Inside it, a bar shows how far a job is; sentences that are read pass through what it gives.
+
+    Files are read far ahead of the model. Of the bytes read, only the share of words that the model
+    is through with is counted as done.
+    """
+    if not bars.live:
+        yield lambda sentences: sentences
+        return
+    began, total, lock = time.monotonic(), size_of(job.files), Lock()
+    read, done = Totals(), Totals()
+    bytes_read = 0
+
+    def count_bytes(count: int) -> None:
+        nonlocal bytes_read
+        bytes_read += count
+
+    def count_read(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        for sentence in sentences:
+            read.words += len(sentence)
+            yield sentence
+
+    def count_done(batch: Sequence[Sentence]) -> None:
+        with lock:  # batches are computed on several threads
+            done.sentences += len(batch)
+            done.words += sum(map(len, batch))
+            if bars.due():
+                speed = done.words / (time.monotonic() - began)
+                text = f"{speed:,.0f} words/s  {done.sentences:,} sentences"
+                show(bytes_read * done.words / read.words, total, text)
+
+    with bars.bar("parsing" if job.action == "parse" else "tagging") as show:
+        parser.computed = count_done
+        with watch_reading(count_bytes):
+            yield count_read
 
 
 def _load(job: Job) -> Parser:

@@ -197,11 +197,12 @@ def train(
             state.batch += len(group_of_batches)
             if now > max_time:
                 break
-            if progress.due():
-                progress.status(
-                    f"epoch {state.epoch + 1}  {100 * state.batch / len(batches):.0f}%"
+            if progress.bars.due():
+                progress.show(
+                    max(state.update / updates, now / max_time),
+                    f"epoch {state.epoch + 1} of {training.epochs}"
                     f"  loss {float(total) / -(-state.batch // training.accumulate):.3f}"
-                    f"  {words / (time.monotonic() - epoch_began):,.0f} words/s"
+                    f"  {words / (time.monotonic() - epoch_began):,.0f} words/s",
                 )
             if time.monotonic() - saved > training.save_every and state.batch < len(batches):
                 state.loss, state.seconds = float(total), time.monotonic() - began

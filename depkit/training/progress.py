@@ -1,19 +1,20 @@
-"""What a training run says while it runs: lines on stderr, and a JSONL log."""
+"""What a training run says while it runs: lines and a bar on stderr, and a JSONL log."""
 
 import json
-import sys
-import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TextIO
+
+from depkit.drawing.progress import ProgressBars, Show
 
 LOG = "log.jsonl"
 
 
 class Progress:
-    """A status line that is rewritten on a terminal, a line an epoch everywhere.
+    """A line an epoch on stderr, on a terminal a bar, and the log.
 
-    label: before each epoch's line, where several runs go on side by side; then there is no
-    status line.
+    label: before each epoch's line, where several runs go on side by side; name: the bar's.
+    bars: where to show all this, if not on stderr at once.
     """
 
     def __init__(
@@ -22,13 +23,25 @@ class Progress:
         quiet: bool = False,
         stream: TextIO | None = None,
         label: str = "",
+        name: str = "training",
+        bars: ProgressBars | None = None,
     ) -> None:
         self.path = directory / LOG
-        self.quiet = quiet
-        self.stream = stream or sys.stderr
         self.label = label
-        self.live = self.stream.isatty() and not quiet and not label
-        self.shown = 0.0
+        self.bars = bars or ProgressBars(quiet, stream)
+        self.name = name
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        self.bars.say(text)
+
+    def bar(self) -> AbstractContextManager[Show]:
+        """Inside it, `show` is seen."""
+        return self.bars.bar(self.name)
+
+    def show(self, done: float, text: str) -> None:
+        """Renew the bar: which share of the training is done, and a text."""
+        self.bars.show(self.name, done, 1.0, text)
 
     def resume(self, epochs: int) -> None:
         """Forget the log's epochs from number `epochs` on: they are run again."""
@@ -36,31 +49,6 @@ class Progress:
             lines = self.path.read_text("utf-8").splitlines()
             kept = [line for line in lines if _epoch(line) <= epochs]
             self.path.write_text("".join(line + "\n" for line in kept), "utf-8")
-
-    def due(self) -> bool:
-        """Whether the status line wants renewing; asked every update, true twice a second."""
-        now = time.monotonic()
-        if not self.live or now - self.shown < 0.5:
-            return False
-        self.shown = now
-        return True
-
-    def status(self, text: str) -> None:
-        """Renew the status line."""
-        if self.live:
-            self._write(f"\r\x1b[K{text}")
-
-    def say(self, text: str) -> None:
-        """A line that stays."""
-        if not self.quiet:
-            self._write(("\r\x1b[K" if self.live else "") + text + "\n")
-
-    def _write(self, text: str) -> None:
-        try:
-            self.stream.write(text)
-            self.stream.flush()
-        except OSError:  # nobody reads any more; that is no reason to stop training
-            self.quiet, self.live = True, False
 
     def epoch(self, record: dict[str, Any], scores: dict[str, float]) -> None:
         """Log an epoch and say its figures; scores: of dev, by name."""

@@ -142,8 +142,9 @@ def train(
         own.mkdir(exist_ok=True)
         if seeds > 1:
             copy_tokenizer(directory, own)
+        own_progress = Progress(own, quiet, name=f"seed {number}" if seeds > 1 else "training")
         state = train_one(
-            prepared, own, used_device, number, resume, limit, Progress(own, quiet), initial,
+            prepared, own, used_device, number, resume, limit, own_progress, initial,
             keep_state=keep_state,
         )  # fmt: skip
         states.append(state)
@@ -342,10 +343,11 @@ def train_one(
     vocabulary, feed, keep_state: as for `loop.train`; teacher: what a student learned from, in
     words.
     """
-    state = loop.train(
-        prepared.recipe, prepared.train, prepared.dev, directory, device, seed, resume, max_time,
-        initial, progress, prepared.sources, vocabulary, feed, keep_state,
-    )  # fmt: skip
+    with progress.bar():
+        state = loop.train(
+            prepared.recipe, prepared.train, prepared.dev, directory, device, seed, resume,
+            max_time, initial, progress, prepared.sources, vocabulary, feed, keep_state,
+        )  # fmt: skip
     told = f"best epoch: {state.best_epoch} of {state.epoch}, dev"
     told += f" {prepared.recipe.training.select} {state.best:.2f}"
     if (directory / CARD).exists():  # the loop removes it as soon as it has to train

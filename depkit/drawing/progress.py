@@ -1,0 +1,239 @@
+"""What long work shows on stderr: lines that stay and, on a terminal, progress bars below them."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from threading import RLock
+from typing import TYPE_CHECKING, Any, TextIO
+
+from depkit.corpus.files import watch_reading
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.progress import Progress, ProgressColumn, TaskID
+
+FIRST = 0.5  # seconds until bars appear: short work shows none, and does not wait for rich
+INTERVAL = 0.25  # seconds from one drawing to the next
+WITH_BAR = 72  # columns of the terminal
+
+# What renews a bar: how much is completed, of how much (None if that is not known), and a text.
+Show = Callable[[float, float | None, str], None]
+
+
+class ProgressBars:
+    """Lines on stderr, and below them on a terminal a bar for each work that goes on.
+
+    Elsewhere than on a terminal there are the lines alone; if quiet, nothing. A stderr that nobody
+    reads any more is no error. Bars are drawn by the calls that renew them, a few times a second,
+    from any thread; there is no thread that draws.
+    """
+
+    def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
+        stream = None if quiet else stream or sys.stderr  # which is None if it is closed
+        self.stream = _Tolerant(stream) if stream else None
+        self.live = bool(stream and stream.isatty())
+        self.lock = RLock()
+        self.bars: dict[str, tuple[float, float | None, str]] = {}
+        self.next = 0.0
+        self.drawn: Progress | None = None
+        self.tasks: dict[str, TaskID] = {}
+        self.display: Live | None = None  # while bars are on the screen
+
+    def say(self, text: str) -> None:
+        """Write a line that stays."""
+        if self.stream:
+            with self.hidden() as drawn:
+                self.stream.write(text + "\n")
+                self.stream.flush()
+            if drawn:
+                self._draw()
+
+    @contextmanager
+    def bar(self, name: str) -> Iterator[Show]:
+        """A bar with a name of its own, until the end of the block; gives what renews it."""
+        self.add(name)
+        try:
+            yield partial(self.show, name)
+        finally:
+            self.remove(name)
+
+    def add(self, name: str) -> None:
+        """Begin a bar."""
+        with self.lock:
+            if not self.bars:
+                self.next = time.monotonic() + FIRST
+            self.bars[name] = (0.0, None, "")
+
+    def show(self, name: str, completed: float, total: float | None, text: str) -> None:
+        """Renew a bar; nothing happens if there is none of that name."""
+        with self.lock:
+            if name in self.bars:
+                self.bars[name] = (completed, total, text)
+                if self.due():
+                    self._draw()
+
+    def due(self) -> bool:
+        """Whether the bars are drawn when the next one is renewed."""
+        return self.live and time.monotonic() >= self.next
+
+    def remove(self, *names: str) -> None:
+        """End bars; without names, all."""
+        with self.lock:
+            for name in names or list(self.bars):
+                self.bars.pop(name, None)
+                if self.drawn and name in self.tasks:
+                    self.drawn.remove_task(self.tasks.pop(name))
+            if not self.bars:
+                self._erase()
+
+    @contextmanager
+    def hidden(self) -> Iterator[bool]:
+        """Without bars on the screen, so that others can write there; gives whether there were."""
+        with self.lock:
+            drawn = self.display is not None
+            self._erase()
+            yield drawn
+
+    def _draw(self) -> None:
+        from rich.live import Live
+
+        self.drawn = self.drawn or _progress(self.stream)
+        for name, (completed, total, text) in self.bars.items():
+            if name not in self.tasks:
+                self.tasks[name] = self.drawn.add_task(name, total=None, text="")
+                self.drawn.tasks[-1].completed = completed  # is no speed: a resumed training's
+            self.drawn.update(self.tasks[name], completed=completed, total=total, text=text)
+        if not self.display:
+            self.display = Live(
+                get_renderable=self.drawn.get_renderable, console=self.drawn.console,
+                auto_refresh=False, transient=True, redirect_stdout=False,
+            )  # fmt: skip
+            self.display.start()
+        self.display.refresh()
+        self.next = time.monotonic() + INTERVAL
+
+    def _erase(self) -> None:
+        display, self.display = self.display, None
+        if display:
+            display.stop()
+
+
+class RemoteProgressBars(ProgressBars):
+    """Bars that another process draws: it passes what `send` is called with to `receive`."""
+
+    def __init__(self, quiet: bool, send: Callable[[tuple[Any, ...]], None]) -> None:
+        super().__init__(quiet)
+        self.send = send
+
+    def say(self, text: str) -> None:
+        self.send(("say", text))
+
+    def add(self, name: str) -> None:
+        self.send(("add", name))
+
+    def show(self, name: str, completed: float, total: float | None, text: str) -> None:
+        if self.due():
+            self.send(("show", name, completed, total, text))
+            self.next = time.monotonic() + INTERVAL
+
+    def remove(self, *names: str) -> None:
+        self.send(("remove", *names))
+
+
+def receive(bars: ProgressBars, message: tuple[Any, ...]) -> None:
+    """Draw what another process sent."""
+    name, *arguments = message
+    getattr(bars, name)(*arguments)
+
+
+@contextmanager
+def reading_bar(
+    bars: ProgressBars, name: str, files: Sequence[str], text: Callable[[], str] = str
+) -> Iterator[None]:
+    """Inside it, a bar shows how much of some files is read, by their bytes, and a text."""
+    read, total = 0, size_of(files)
+    with bars.bar(name) as show:
+
+        def told(count: int) -> None:
+            nonlocal read
+            read += count
+            if bars.due():
+                show(read, total, text())
+
+        with watch_reading(told):
+            yield
+
+
+def size_of(files: Sequence[str]) -> int | None:
+    """The bytes of files together, `-` being standard input; None if one of them has no size."""
+    total = 0
+    for file in files:
+        try:
+            found = os.fstat(sys.stdin.fileno()) if file == "-" else os.stat(file)
+        except (OSError, ValueError, AttributeError):  # what is missing is reported by its reader
+            return None
+        if not found.st_size:  # a pipe
+            return None
+        total += found.st_size
+    return total
+
+
+class _Tolerant:
+    """A stream to which writing never fails."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self.stream.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self.stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def _progress(stream: Any) -> "Progress":
+    """rich's bars, drawn when `refresh` is called alone."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(file=stream)
+    # The cursor stays visible, or it would not come back after a kill or during a Ctrl-Z.
+    console.show_cursor = lambda show=True: False  # type: ignore[method-assign]
+    return Progress(
+        *_columns(console.width),
+        console=console, auto_refresh=False, speed_estimate_period=600,
+    )  # fmt: skip
+
+
+def _columns(width: int) -> "list[ProgressColumn]":
+    """What stands in a bar's line; in a narrow terminal no bar, and the text is cut."""
+    from rich.progress import (
+        BarColumn,
+        ProgressColumn,
+        Task,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.table import Column
+    from rich.text import Text
+
+    class Cut(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(task.fields["text"], no_wrap=True, overflow="ellipsis")
+
+    return [
+        TextColumn("{task.description}", markup=False),
+        *([BarColumn()] if width >= WITH_BAR else []),
+        TaskProgressColumn(),
+        TimeRemainingColumn(compact=True),
+        Cut(table_column=Column()),  # a column that can be made narrower, unlike the others
+    ]
