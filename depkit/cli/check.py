@@ -1,14 +1,16 @@
 """`depkit check`: what is wrong with treebanks, line by line."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet, check_inputs
+from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars
 from depkit.corpus.files import open_output
+from depkit.drawing.progress import ProgressBars, reading_bar
 from depkit.score.table import text_table
 from depkit.treebank.check import Checker
 from depkit.treebank.check_training import Training
@@ -71,15 +73,15 @@ def check_command(
     training = Training(train, encoding) if train else None
     if train and training and training.broken and not quiet:
         typer.echo(broken_sentences(train, training.broken, training.sentences), err=True)
+    checker = Checker(ud, training)
+    findings = _counted(checker, files, encoding, counts)
+    lines = _json(findings, checker, counts) if as_json else _lines(findings, shown, quiet)
+    bars = progress_bars(quiet, files)
     with open_output("-") as stream:
-        checker = Checker(ud, training)
-        findings = _counted(checker, files, encoding, counts)
-        if as_json:
-            stream.writelines(_json(findings, checker, counts))
-        else:
-            stream.writelines(_lines(findings, shown, quiet))
-            if not quiet:
-                stream.write(_summary(checker, counts, verbose))
+        with reading_bar(bars, "checking", files, lambda: f"{checker.sentences:,} sentences"):
+            _write(lines, stream, bars)
+        if not (as_json or quiet):
+            stream.write(_summary(checker, counts, verbose))
     return int(_by_severity(counts, ud)["error"] > 0)
 
 
@@ -106,6 +108,17 @@ def _lines(findings: Iterable[Finding], shown: int | None, quiet: bool) -> Itera
         if shown is None or seen[finding.code] <= shown:
             yield f"{finding}\n"
     yield from _more(file, seen, shown)
+
+
+def _write(lines: Iterable[str], stream: TextIO, bars: ProgressBars) -> None:
+    """Write lines, on a terminal each by itself, so that none comes into a bar's line."""
+    if not (bars.live and sys.stdout.isatty()):
+        stream.writelines(lines)
+        return
+    for line in lines:
+        with bars.hidden():
+            stream.write(line)
+            stream.flush()
 
 
 def _more(file: str, seen: Counter[str], shown: int | None) -> Iterator[str]:

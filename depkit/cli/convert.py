@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet, Verbose, check_inputs
+from depkit.cli.options import Encoding, Quiet, Verbose, check_inputs, progress_bars
 from depkit.convert.formats import Account, convert, with_predicted
 from depkit.convert.merge import merge, retag
 from depkit.corpus.errors import FormatError
@@ -26,6 +26,7 @@ from depkit.corpus.files import (
 )
 from depkit.corpus.formats import Format, by_name
 from depkit.corpus.sentence import Sentence
+from depkit.drawing.progress import reading_bar
 
 SHOWN = 20  # broken sentences
 PTB_SUFFIXES = (".mrg", ".ptb")
@@ -141,7 +142,8 @@ def convert_command(
         given = retag(given, read(tags, strict=False))
     if original:
         given = merge(read(original, strict=False), given, merge_tags, predicted, account)
-    count = write(_converted(given, format, predicted, account, problems, files[0]), output)
+    with reading_bar(progress_bars(quiet, inputs, output), "converting", inputs):
+        count = write(_converted(given, format, predicted, account, problems, files[0]), output)
     for note in account.notes(format.name if format else "") if account else []:
         say(f"depkit: note: {note}")
     if verbose and not quiet:

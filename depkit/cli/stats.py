@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet, check_inputs
+from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import open_output
+from depkit.drawing.progress import reading_bar
 from depkit.score.bins import parse_bins
 from depkit.score.table import percent, short_names, text_table
 from depkit.treebank.output import broken_sentences, json_text, printable
@@ -52,13 +53,14 @@ def stats_command(
     """
     check_inputs(files, quiet)
     found = []
-    for file in files:
-        counted = statistics(file, encoding)
-        if not counted.sentences:
-            raise FormatError(file, 0, "", "no sentence in the file")
-        if counted.broken and not quiet:
-            typer.echo(broken_sentences(file, counted.broken, counted.sentences), err=True)
-        found.append(counted)
+    with reading_bar(progress_bars(quiet, files), "counting", files):
+        for file in files:
+            counted = statistics(file, encoding)
+            if not counted.sentences:
+                raise FormatError(file, 0, "", "no sentence in the file")
+            if counted.broken and not quiet:
+                typer.echo(broken_sentences(file, counted.broken, counted.sentences), err=True)
+            found.append(counted)
     if len(found) > 1:
         found.append(reduce(add, found))
     with open_output("-") as stream:
