@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from depkit.cli import options
-from depkit.cli.comparison_tables import Table, of_agreement, of_calibration, short_systems
+from depkit.cli.comparison_tables import of_agreement, of_calibration, short_systems
 from depkit.cli.evaluate import Confidence, Gold, Preds, tell
 from depkit.cli.help import ANALYSIS, DATA, OUTPUT
+from depkit.cli.tables import Table, best_systems, rendered
 from depkit.score.agreement import METRICS as COMPARED
 from depkit.score.agreement import agreement_rows
 from depkit.score.analysis import METRICS, PRESETS, Analysis, View, analyze, read_data
@@ -20,7 +21,7 @@ from depkit.score.groupings import GROUPINGS, NEED_TRAIN
 from depkit.score.mistakes import CONFUSION, CONFUSIONS, WORST, confusion, worst
 from depkit.score.report import Options, rows, total_rows
 from depkit.score.significance import DEFAULT_SEED, choices, sentence
-from depkit.score.table import TABLES, csv_table, flat, p_value, percent
+from depkit.score.table import csv_table, flat, p_value, percent
 
 Test = Literal["ar", "bootstrap"]
 Record = dict[str, Any]
@@ -367,11 +368,8 @@ def _text(tables: list[Table], layout: str, signature: str) -> str:
     """The tables, one below the other, and the signature."""
     notes = [table.note for table in tables]
     notes[-1] = "\n".join(filter(None, [notes[-1], signature]))
-    shown = [
-        TABLES[layout](table.columns, table.rows, note, table.title)
-        for table, note in zip(tables, notes, strict=True)
-    ]
-    return "\n\n".join(shown)
+    shown = (replace(table, note=note) for table, note in zip(tables, notes, strict=True))
+    return "\n\n".join(rendered(table, layout) for table in shown)
 
 
 def _of_bins(analysis: Analysis, records: list[Record], wanted: Options) -> Table:
@@ -408,7 +406,9 @@ def _of_bins(analysis: Analysis, records: list[Record], wanted: Options) -> Tabl
         tested = sum(row.get("p") is not None for row in records)
         note = sentence(wanted.test, wanted.trials, wanted.seed, tested, "in this table")
     title = f"{analysis.view.metric} by {' × '.join(analysis.view.by)}"
-    return Table(title if several else f"{title}: {next(iter(short.values()))}", header, body, note)
+    title = title if several else f"{title}: {next(iter(short.values()))}"
+    best = best_systems(header, body, ("precision", "recall", "F1", "accuracy"))
+    return Table(title, header, body, note, best)
 
 
 def _listed(title: str, columns: Sequence[str], records: list[Record]) -> Table:

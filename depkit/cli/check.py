@@ -9,9 +9,9 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars
+from depkit.cli.tables import Table, rendered
 from depkit.corpus.files import open_output
 from depkit.drawing.progress import ProgressBars, reading_bar
-from depkit.score.table import text_table
 from depkit.treebank.check import Checker
 from depkit.treebank.check_training import Training
 from depkit.treebank.findings import CODES, Finding, severity
@@ -151,7 +151,7 @@ def _summary(checker: Checker, counts: Counter[str], verbose: bool) -> str:
         for name, code, count in _sorted(counts, checker.ud)
     ]
     header = ["severity", "code", "count", *(["meaning"] if verbose else [])]
-    return f"\n{text_table(header, rows)}\n{total}"
+    return f"\n{rendered(Table('', header, rows))}\n{total}"
 
 
 def _numbered(things: dict[str, int]) -> str:

@@ -1,23 +1,12 @@
-"""A table as `depkit analyze` prints it; those of probabilities and of several systems' errors."""
+"""Tables of `depkit analyze`: those of probabilities and of several systems' errors."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from depkit.cli.tables import Table, best_cells, best_systems
 from depkit.score.table import percent, short_names
 
 Record = dict[str, Any]
-
-
-@dataclass
-class Table:
-    """A table as it is printed."""
-
-    title: str
-    columns: Sequence[str]
-    rows: list[list[str]]
-    note: str = ""
 
 
 def of_calibration(records: list[Record]) -> Table:
@@ -36,7 +25,10 @@ def of_calibration(records: list[Record]) -> Table:
         body.append([*row, percent(record["brier"], 4)])
     title = f"calibration of {records[0]['metric']}"
     title = title if several else f"{title}: {next(iter(short.values()))}"
-    return Table(title, [*columns, "gap", "ECE", "MCE", "Brier"], body)
+    columns += ["gap", "ECE", "MCE", "Brier"]
+    return Table(
+        title, columns, body, best=best_systems(columns, body, ("ECE", "MCE", "Brier"), min)
+    )
 
 
 def of_agreement(binned: list[Record], total: list[Record]) -> list[Table]:
@@ -62,8 +54,9 @@ def of_agreement(binned: list[Record], total: list[Record]) -> list[Table]:
     names = ["A", "B", "agreement", "A's errors right in B", "B's errors right in A"]
     same = {"UAS": "head", "LAS": "head and relation"}[metric]
     columns = ["bin", "words", *short.values(), "oracle", "all right"]
+    best = best_cells(bins, ([(i, 2 + j) for j in range(len(short))] for i in range(len(bins))))
     return [
-        Table(f"{metric}{by}; oracle: some is right", columns, bins),
+        Table(f"{metric}{by}; oracle: some is right", columns, bins, best=best),
         Table(f"pairs{by}; agreement: the same {same}", ["bin"] * bool(binned) + names, pairs),
     ]
 

@@ -9,6 +9,7 @@ import typer
 
 from depkit.cli import options
 from depkit.cli.help import ANALYSIS
+from depkit.cli.tables import Table, best_systems, rendered
 from depkit.score import attachment, conll18
 from depkit.score.evaluation import Evaluation
 from depkit.score.significance import (
@@ -19,7 +20,7 @@ from depkit.score.significance import (
     intervals,
     sentence,
 )
-from depkit.score.table import TABLES, csv_table, flat, p_value, percent, short_names
+from depkit.score.table import csv_table, flat, p_value, percent, short_names
 
 Test = Literal["ar", "bootstrap", "mcnemar"]
 NAMES = list(dict.fromkeys([*attachment.METRICS, *conll18.METRICS]))
@@ -235,16 +236,22 @@ def _rendered(records: list[dict[str, Any]], layout: str, align: bool, note: str
         rows = [flat(record) for record in records]
         header = list(dict.fromkeys(key for row in rows for key in row))
         return csv_table(header, [[str(row.get(key, "")) for key in header] for row in rows])
-    table = TABLES[layout]
     short = short_names([record["system"] for record in records])
     records = [record | {"system": name} for record, name in zip(records, short, strict=True)]
     names = _shown(records, align)
     below = "\n".join(filter(None, [note, records[0]["signature"]]))
     rows_of = _long if align or "confidence" in records[0] or note else _wide
-    main = table(*rows_of(records, names), below)
+    main = _table(*rows_of(records, names), names, layout, below)
     if "relations" not in records[0]:
         return main
-    return f"{table(*_by_relation(records))}\n\n{main}"
+    return f"{_table(*_by_relation(records), [], layout)}\n\n{main}"
+
+
+def _table(
+    columns: list[str], rows: list[list[str]], names: list[str], layout: str, note: str = ""
+) -> str:
+    best = best_systems(columns, rows, {"score", "precision", "recall", "F1", *names})
+    return rendered(Table("", columns, rows, note, best), layout)
 
 
 def _shown(records: list[dict[str, Any]], align: bool) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from depkit.cli.options import Quiet
+from depkit.cli.tables import rendered_facts
 from depkit.version import __version__
 
 _PACKAGES = ("torch", "transformers", "numpy", "numba")
@@ -38,9 +39,9 @@ def info_command(
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
     elif model is None:
-        typer.echo(_table(_system_rows(facts)))
+        typer.echo(rendered_facts(_system_rows(facts)))
     else:
-        parts = [facts["card"] or "", _table(_model_rows(facts))]
+        parts = [facts["card"] or "", rendered_facts(_model_rows(facts))]
         if verbose:
             parts.append(_recipe(Path(facts["directory"])))
         typer.echo("\n\n".join(part.strip() for part in parts if part))
@@ -233,8 +234,3 @@ def _size(count: float) -> str:
             return f"{count:.4g} {unit}"
         count /= 1024
     return f"{count:.1f} GiB"
-
-
-def _table(rows: list[tuple[str, str]]) -> str:
-    width = max(len(label) for label, _ in rows)
-    return "\n".join(f"{label:{width}}  {text}" for label, text in rows)

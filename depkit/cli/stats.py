@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 
 from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars
+from depkit.cli.tables import Table, rendered
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import open_output
 from depkit.drawing.progress import reading_bar
 from depkit.score.bins import parse_bins
-from depkit.score.table import percent, short_names, text_table
+from depkit.score.table import percent, short_names
 from depkit.treebank.output import broken_sentences, json_text, printable
 from depkit.treebank.statistics import LABELS, Statistics, statistics
 
@@ -91,7 +92,7 @@ def _figures(found: Sequence[Statistics], names: Sequence[str]) -> str:
         if whole and not any(values) and name != "non-projective sentences":
             continue  # rare things that are not there
         rows.append([name, *(percent(value, 0 if whole else 2) for value in values)])
-    return text_table(["", *names], rows)
+    return rendered(Table("", ["", *names], rows))
 
 
 def _header(title: str, names: Sequence[str]) -> list[str]:
@@ -121,7 +122,7 @@ def _labels(found: Sequence[Statistics], names: Sequence[str], column: str, top:
     if order[cut:]:
         rest = [sum(each.get(name, 0) for name in order[cut:]) for each in counts]
         rows.append(_shares(f"{len(order) - cut} others", rest, totals))
-    return text_table(_header(TITLES[column], names), rows)
+    return rendered(Table("", _header(TITLES[column], names), rows))
 
 
 def _histogram(found: Sequence[Statistics], names: Sequence[str], name: str) -> str:
@@ -133,4 +134,4 @@ def _histogram(found: Sequence[Statistics], names: Sequence[str], name: str) -> 
         inside = [sum(n for value, n in each.items() if low <= value <= high) for each in counts]
         if any(inside):
             rows.append(_shares(label, inside, totals))
-    return text_table(_header(name, names), rows) if rows else ""
+    return rendered(Table("", _header(name, names), rows)) if rows else ""

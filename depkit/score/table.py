@@ -21,7 +21,7 @@ _LATEX = str.maketrans(
 def text_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
     """Columns aligned by blanks, numbers at the right; the title above, the note below."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    names = _names(header, rows)
+    names = name_columns(header, rows)
     lines = []
     for row in (header, *rows):
         cells = [
@@ -34,7 +34,7 @@ def text_table(header: Row, rows: Sequence[Row], note: str = "", title: str = ""
 
 def markdown_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
     """A pipe table, numbers at the right; the note below, as an indented block of code."""
-    marks = [":--" if name else "--:" for name in _names(header, rows)]
+    marks = [":--" if name else "--:" for name in name_columns(header, rows)]
     escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     lines = ["| " + " | ".join(row) + " |" for row in (header, marks, *escaped)]
     above = [f"**{title}**", ""] if title else []
@@ -45,7 +45,7 @@ def markdown_table(header: Row, rows: Sequence[Row], note: str = "", title: str 
 def latex_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
     """A tabular in the rules of the package booktabs; title and note above, as comments."""
     body = [" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in (header, *rows)]
-    marks = "".join("l" if name else "r" for name in _names(header, rows))
+    marks = "".join("l" if name else "r" for name in name_columns(header, rows))
     return "\n".join(
         [
             *(f"% {line}" for line in (title + "\n" + note).splitlines() if line),
@@ -77,7 +77,7 @@ def html_table(header: Row, rows: Sequence[Row], note: str = "") -> str:
 TABLES = {"text": text_table, "markdown": markdown_table, "latex": latex_table}
 
 
-def _names(header: Row, rows: Sequence[Row]) -> list[bool]:
+def name_columns(header: Row, rows: Sequence[Row]) -> list[bool]:
     """Which columns hold names: the first, and those with a cell that is no number."""
     return [i == 0 or any(row[i].strip(_NUMERIC) for row in rows) for i in range(len(header))]
 
