@@ -74,6 +74,7 @@ class ProgressBars:
                 self.bars[name] = (completed, total, text)
                 if self.due():
                     self._draw()
+                    self.next = time.monotonic() + INTERVAL
 
     def due(self) -> bool:
         """Whether the bars are drawn when the next one is renewed."""
@@ -98,6 +99,7 @@ class ProgressBars:
             yield drawn
 
     def _draw(self) -> None:
+        from rich.constrain import Constrain
         from rich.live import Live
 
         self.drawn = self.drawn or _progress(self.stream)
@@ -108,12 +110,12 @@ class ProgressBars:
             self.drawn.update(self.tasks[name], completed=completed, total=total, text=text)
         if not self.display:
             self.display = Live(
-                get_renderable=self.drawn.get_renderable, console=self.drawn.console,
-                auto_refresh=False, transient=True, redirect_stdout=False,
+                console=self.drawn.console, auto_refresh=False, transient=True,
+                redirect_stdout=False,
             )  # fmt: skip
             self.display.start()
-        self.display.refresh()
-        self.next = time.monotonic() + INTERVAL
+        width = self.drawn.console.width - len("^C")  # or that would begin another line
+        self.display.update(Constrain(self.drawn, width), refresh=True)
 
     def _erase(self) -> None:
         display, self.display = self.display, None
