@@ -174,9 +174,10 @@ def _shown(
             yield sentence
 
     def count_done(batch: Sequence[Sentence]) -> None:
+        distinct = {id(sentence): sentence for sentence in batch}.values()  # some are there twice
         with lock:  # batches are computed on several threads
-            done.sentences += len(batch)
-            done.words += sum(map(len, batch))
+            done.sentences += len(distinct)
+            done.words += sum(map(len, distinct))
             if bars.due():
                 speed = done.words / (time.monotonic() - began)
                 text = f"{speed:,.0f} words/s  {done.sentences:,} sentences"

@@ -263,8 +263,11 @@ def test_help_and_eval_start_light():
     code = (
         "import sys\nfrom depkit.cli.main import run\n"
         "run(['--help'])\nif {'numpy', 'pydantic'} & sys.modules.keys(): sys.exit('help is slow')\n"
-        f"run(['eval', {str(TINY)!r}, {str(TINY)!r}])\n"
+        f"tiny = {str(TINY)!r}\nrun(['eval', tiny, tiny])\n"
         "heavy = {'torch', 'numba', 'transformers', 'conllu', 'rich'} & sys.modules.keys()\n"
+        "for command in ('check', 'stats', 'analyze', 'convert'):\n"
+        "    run([command, *[tiny] * (1 + (command == 'analyze')), '--quiet'])\n"
+        "heavy |= {'rich'} & sys.modules.keys()\n"
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)

@@ -19,6 +19,7 @@ from depkit.drawing.trees.shown import Shown
 from depkit.drawing.trees.terminal import usual_width
 from tests.cli.commands import Command
 from tests.corpus.rows import row
+from tests.drawing.terminal import Terminal
 from tests.drawing.trees.read_drawing import read_drawing
 
 run = Command("show")
@@ -145,11 +146,6 @@ def test_colour(gold: str, pred: str) -> None:
     assert run(gold, "--diff", pred, "--color", "never")[0] == plain
     painted = run(gold, "--diff", pred, "--color", "always")[0]
     assert re.sub("\x1b\\[[0-9]*m", "", painted) == plain != painted
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import atomic, open_lines, open_output, read, write
+from depkit.corpus.files import atomic, open_lines, open_output, read, watch_reading, write
 from tests.corpus.rows import RICH, row
 
 LATIN = RICH.replace("molino", "cañón")
@@ -29,6 +29,17 @@ def test_files_come_back_as_they_were(tmp_path, name):
     with opened(path, "rb") as file:
         assert file.read() == RICH.encode()
     assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("name", ["a.conllu", "a.conllu.gz", "a.conllu.xz"])
+def test_what_is_read_is_told_in_bytes_of_the_file(name, tmp_path):
+    path, pieces = tmp_path / name, []
+    write(read((RICH * 1_000).splitlines(True)), path)
+    with watch_reading(pieces.append):
+        assert sum(1 for _ in read(path)) == 2_000
+    assert sum(pieces) == path.stat().st_size
+    list(read(path))
+    assert sum(pieces) == path.stat().st_size
 
 
 def test_packed_files_do_not_depend_on_name_and_time(tmp_path):

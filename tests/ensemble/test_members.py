@@ -1,5 +1,8 @@
 """Ensembles trained: folds exact and disjoint, members that go on, one vocabulary for all."""
 
+import io
+import multiprocessing
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from unittest.mock import Mock
@@ -11,6 +14,7 @@ import torch
 import depkit
 from depkit.corpus.errors import DataError
 from depkit.corpus.files import read, write
+from depkit.drawing.progress import ProgressBars
 from depkit.ensemble import members as module
 from depkit.ensemble import training
 from depkit.ensemble.members import Plan, prepare_kinds, train_member
@@ -35,6 +39,7 @@ from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.ensemble import log_mean
 from depkit.training import loop
 from depkit.training.checkpoint import FINISHED, LAST, ResumeError, State
+from depkit.training.loop import TrainingError
 from tests.conftest import TINY
 from tests.parsers.inputs.test_transformer import save_bert
 from tests.training.test_loop import killed_at
@@ -181,6 +186,25 @@ def test_side_by_side_is_as_one_by_one(whole, tmp_path):
     train_ensemble(plan_of(tmp_path), ["cpu", "cpu"], 1)
     for name in whole.names:
         assert weights(whole.directory / name) == weights(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "error"),
+    [
+        ([("say", "fold-1: epoch 1"), ("add", "fold-1"), ("remove", "fold-1")], 0, None),
+        ([("say", "fold-1: epoch 1"), ("failed", "on cpu: no memory")], 1, "^on cpu: no memory"),
+        ([("say", "fold-1: epoch 1")], -9, "ended with status -9; the same command goes on"),
+    ],
+)
+def test_only_one_process_writes(sent, status, error):
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    for message in sent:
+        sender.send(message)
+    sender.close()
+    stream = io.StringIO()
+    with pytest.raises(TrainingError, match=error) if error else nullcontext():
+        training._show_all({receiver: Mock(exitcode=status)}, 3, ProgressBars(stream=stream))
+    assert stream.getvalue() == "fold-1: epoch 1\n"
 
 
 def test_a_failure_in_another_process_is_told(tmp_path):

@@ -1,13 +1,16 @@
 """A model over files, without a command line: what is counted, noted and refused."""
 
 import json
+import re
 
 import pytest
 
 import depkit
+from depkit.drawing.progress import ProgressBars
 from depkit.parsers.settings import ConfigError
 from depkit.serving.files import Job, annotate_files, output_name
 from tests.conftest import TINY
+from tests.drawing.terminal import Terminal, draw_at_once
 from tests.parsers.test_base import make, save
 
 
@@ -31,6 +34,20 @@ def test_files_go_one_after_the_other_or_each_into_its_own(model, tmp_path):
     assert (apart.sentences, apart.words) == (48, 364)
     for name in ("tiny.conllu", "b.conllu"):
         assert list(map(str, depkit.read(tmp_path / "out" / name))) == expected
+
+
+@pytest.mark.parametrize(("action", "name"), [("parse", "parsing"), ("tag", "tagging")])
+def test_progress_is_shown_and_changes_nothing(action, name, model, tmp_path, monkeypatch):
+    draw_at_once(monkeypatch)
+    stream = Terminal()
+    for output, bars in (("without", None), ("with", ProgressBars(stream=stream))):
+        options = {"output": str(tmp_path / output), "action": action, "batch_tokens": 40}
+        annotate_files(job(model, TINY, TINY, **options), bars=bars)
+    assert (tmp_path / "with").read_bytes() == (tmp_path / "without").read_bytes()
+    line = re.compile(rf"{name} .*?(\d+)%.* words/s  (\d+) sentences")
+    shown = map(line.match, stream.lines())
+    counts = [tuple(map(int, match.groups())) for match in shown if match]
+    assert counts == sorted(counts) and counts[-1] == (100, 48)
 
 
 def test_what_a_user_should_know_is_noted(model, tmp_path):

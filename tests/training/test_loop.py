@@ -1,6 +1,8 @@
 """The loop learns, stops when told, and goes on after an interruption as if there was none."""
 
+import io
 import json
+import re
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
@@ -27,6 +29,7 @@ from depkit.training.data import resolve_auto
 from depkit.training.loop import Feed, TrainingError, train, updates_of
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, Training, adopt
+from tests.drawing.terminal import Broken, Terminal, draw_at_once
 
 CPU = torch.device("cpu")
 DROPOUTS = dict.fromkeys(["attention_dropout", "feedforward_dropout", "residual_dropout"], 0.0)
@@ -346,8 +349,23 @@ def test_a_batch_that_does_not_fit_is_named(tiny, tmp_path, monkeypatch):
 
 
 def test_a_closed_stderr_does_not_stop_a_run(tiny, tmp_path):
-    closed = Mock(isatty=lambda: False, write=Mock(side_effect=BrokenPipeError))
-    assert run(small(), tiny, tmp_path, progress=Progress(tmp_path, stream=closed)).epoch == 3
+    assert run(small(), tiny, tmp_path, progress=Progress(tmp_path, stream=Broken())).epoch == 3
+
+
+def test_a_terminal_shows_a_bar_and_the_same_lines(tiny, tmp_path, monkeypatch):
+    draw_at_once(monkeypatch)
+    shown = []
+    for stream in (io.StringIO(), Terminal()):
+        directory = tmp_path / type(stream).__name__
+        directory.mkdir()
+        progress = Progress(directory, stream=stream)
+        with progress.bar():
+            run(small(), tiny, directory, progress=progress)
+        shown.append(stream.getvalue())
+    assert re.findall(r"epoch +(\d)  loss .* dev UAS .* LAS .* left", shown[0]) == ["1", "2", "3"]
+    assert re.findall(r"epoch +(\d)  loss .* dev UAS .* LAS .* left", shown[1]) == ["1", "2", "3"]
+    assert "training" not in shown[0]
+    assert set(re.findall(r"training .*%.* epoch (\d) of 3  loss", shown[1])) == {"1", "2", "3"}
 
 
 @pytest.mark.parametrize("accumulate", [1, 2, 3, 50])

@@ -1,0 +1,55 @@
+"""When commands show progress, so that it never mixes with what is typed or written."""
+
+import io
+import sys
+
+import pytest
+
+from depkit.cli import check
+from depkit.cli.options import print_speed, progress_bars
+from depkit.drawing.progress import ProgressBars
+from tests.drawing.terminal import Terminal, draw_at_once
+
+
+@pytest.mark.parametrize(
+    ("terminals", "quiet", "files", "output", "live"),
+    [
+        ("in out err", False, ["a"], "b", True),
+        ("in out err", True, ["a"], "b", False),
+        ("in out err", False, ["a"], "-", False),
+        ("in out err", False, ["-"], "b", False),
+        ("in err", False, ["a"], "-", True),
+        ("out err", False, ["a", "-"], "b", True),
+        ("in out", False, ["a"], "b", False),
+    ],
+)
+def test_when_bars_are_shown(terminals, quiet, files, output, live, monkeypatch):
+    for name in ("in", "out", "err"):
+        stream = Terminal() if name in terminals.split() else io.StringIO()
+        monkeypatch.setattr(sys, f"std{name}", stream)
+    assert progress_bars(quiet, files, output).live == live
+
+
+def test_findings_do_not_mix_with_bars(monkeypatch):
+    draw_at_once(monkeypatch)
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    bars = ProgressBars(stream=terminal)
+
+    def lines():
+        with bars.bar("checking") as show:
+            for number in range(3):
+                show(number, 3, "")
+                yield f"finding {number}\n"
+
+    check._write(lines(), terminal, bars)
+    found = [line for line in terminal.lines() if "finding" in line]
+    assert found == ["finding 0", "finding 1", "finding 2"]
+    assert any(line.startswith("checking") and "67%" in line for line in terminal.lines())
+
+
+def test_the_closing_line_of_a_run(capsys):
+    print_speed(12543, 204585, 14.2)
+    assert capsys.readouterr().err == (
+        "12,543 sentences, 204,585 words in 14.2 s (14,407 words/s)\n"
+    )

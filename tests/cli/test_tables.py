@@ -1,0 +1,92 @@
+"""Tables on a terminal: readable at any width, the best system marked; elsewhere plain text."""
+
+import io
+import re
+import sys
+
+import pytest
+
+from depkit.cli.tables import Table, best_cells, best_systems, rendered, rendered_facts
+from depkit.score.table import text_table
+from tests.drawing.terminal import Terminal
+
+COLUMNS = ["metric", "system", "score", "95% from", "A's errors right in B"]
+ROWS = [
+    ["UAS", "baseline", "93.69", "93.00", "1.00"],
+    ["UAS", "another-name-that-is-long", "95.13", "94.40", "-"],
+    ["LAS", "baseline", "91.34", "90.46", "2.00"],
+    ["LAS", "another-name-that-is-long", "9.16", "9.00", "3.00"],
+]
+BEST = best_systems(COLUMNS, ROWS, {"score"})
+TABLE = Table("a title", COLUMNS, ROWS, "a note", BEST)
+
+
+def on_terminal(monkeypatch, width=100):
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "scores", "best"),
+    [
+        (COLUMNS, ROWS, {"score"}, {(1, 2), (2, 2)}),
+        (["system", "UAS"], [["a", "9.50"], ["b", "10.00"], ["c", "10.00"]], ["UAS"],
+         {(1, 1), (2, 1)}),
+        (["system", "UAS"], [["a", "9.50"], ["b", "9.50"]], ["UAS"], set()),
+        (["system", "UAS"], [["a", "9.50"], ["b", "-"]], ["UAS"], set()),
+        (["system", "UAS"], [["a", "9.50"]], ["UAS"], set()),
+        (["metric", "score"], [["UAS", "9.50"], ["LAS", "8.50"]], ["score"], set()),
+    ],
+)  # fmt: skip
+def test_the_best_systems(columns, rows, scores, best):
+    assert best_systems(columns, rows, scores) == best
+
+
+def test_the_best_can_be_the_lowest():
+    assert best_cells([["1.5", "0.5"]], [[(0, 0), (0, 1)]], min) == {(0, 1)}
+
+
+def test_elsewhere_than_on_a_terminal_nothing_is_marked(monkeypatch):
+    assert rendered(TABLE) == text_table(COLUMNS, ROWS, "a note", "a title")
+    facts = [("a", "b"), ("label", "text")]
+    assert rendered_facts(facts) == "a      b\nlabel  text"
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert "\x1b" not in rendered(TABLE) + rendered_facts(facts)
+
+
+def test_on_a_terminal_only_text_is_drawn(monkeypatch):
+    on_terminal(monkeypatch)
+    assert rendered(TABLE) != text_table(COLUMNS, ROWS, "a note", "a title")
+    assert "\x1b" not in rendered(TABLE, "markdown") + rendered(TABLE, "latex")
+
+
+@pytest.mark.parametrize("no_color", [False, True])
+def test_the_best_are_bold_with_and_without_colours(no_color, monkeypatch):
+    on_terminal(monkeypatch)
+    if no_color:
+        monkeypatch.setenv("NO_COLOR", "1")
+    drawn = rendered(TABLE)
+    style = "1" if no_color else "1;32"
+    assert re.findall(rf"\x1b\[{style}m(\d[^\x1b]*)\x1b", drawn) == ["95.13", "91.34"]
+
+
+@pytest.mark.parametrize("width", [100, 60, 40, 30])
+def test_every_number_is_whole_at_any_width(width, monkeypatch):
+    on_terminal(monkeypatch, width)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", rendered(TABLE)).splitlines()
+    assert max(map(len, lines)) <= width
+    assert (lines[0].strip(), lines[-1]) == ("a title", "a note")
+    cells = [cell for line in lines for cell in line.split()]
+    numbers = [cell for row in ROWS for cell in row[2:] if cell != "-"]
+    assert sorted(number for number in cells if number in numbers) == sorted(numbers)
+
+
+def test_facts_are_folded_beside_their_labels(monkeypatch):
+    on_terminal(monkeypatch, 40)
+    monkeypatch.setenv("NO_COLOR", "1")
+    text = re.sub(r"\x1b\[[0-9;]*m", "", rendered_facts([("label", "word " * 20), ("b", "c")]))
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 40 and len(lines) == 5
+    assert [line[:7].strip() for line in lines] == ["label", "", "", "", "b"]

@@ -1,0 +1,32 @@
+"""A stream that says it is a terminal, and keeps what is written to it."""
+
+import io
+import re
+
+import pytest
+
+from depkit.drawing import progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+    def lines(self) -> list[str]:
+        """All that ever stood in a line, without colours."""
+        return re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", self.getvalue()))
+
+
+class Broken(Terminal):
+    """A terminal that was closed."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+def draw_at_once(monkeypatch: pytest.MonkeyPatch, width: int = 100) -> None:
+    """Have bars drawn by every call that renews them, on a terminal of a known width."""
+    monkeypatch.setattr(progress, "FIRST", 0)
+    monkeypatch.setattr(progress, "INTERVAL", 0)
+    for name, value in {"COLUMNS": str(width), "TERM": "xterm", "NO_COLOR": "1"}.items():
+        monkeypatch.setenv(name, value)
