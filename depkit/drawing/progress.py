@@ -41,6 +41,7 @@ class ProgressBars:
         self.drawn: Progress | None = None
         self.tasks: dict[str, TaskID] = {}
         self.display: Live | None = None  # while bars are on the screen
+        self.above: _Above | None = None
 
     def say(self, text: str) -> None:
         """Write a line that stays."""
@@ -89,6 +90,8 @@ class ProgressBars:
                     self.drawn.remove_task(self.tasks.pop(name))
             if not self.bars:
                 self._erase()
+                if self.above and sys.stderr is self.above:
+                    sys.stderr = self.above.end()
 
     @contextmanager
     def hidden(self) -> Iterator[bool]:
@@ -111,8 +114,10 @@ class ProgressBars:
         if not self.display:
             self.display = Live(
                 console=self.drawn.console, auto_refresh=False, transient=True,
-                redirect_stdout=False,
+                redirect_stdout=False, redirect_stderr=False,
             )  # fmt: skip
+            if self.stream and sys.stderr is self.stream.stream:
+                sys.stderr = self.above = _Above(self, sys.stderr)
             self.display.start()
         width = self.drawn.console.width - len("^C")  # or that would begin another line
         self.display.update(Constrain(self.drawn, width), refresh=True)
@@ -196,6 +201,36 @@ class _Tolerant:
     def flush(self) -> None:
         with suppress(OSError):
             self.stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+class _Above:
+    """What stands in for sys.stderr while there are bars, and writes whole lines above them.
+
+    rich has such a stream, too, but Typer writes past it, as it tells no encoding.
+    """
+
+    def __init__(self, bars: ProgressBars, stream: TextIO) -> None:
+        self.bars = bars
+        self.stream = stream
+        self.pending = ""
+
+    def write(self, text: str) -> int:
+        lines, end, self.pending = (self.pending + text).rpartition("\n")
+        if end:
+            self.bars.say(lines)
+        return len(text)
+
+    def flush(self) -> None:
+        """The end of a line does it."""
+
+    def end(self) -> TextIO:
+        """Write what has no end yet; gives the stream that this one stands for."""
+        _Tolerant(self.stream).write(self.pending)
+        self.pending = ""
+        return self.stream
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)

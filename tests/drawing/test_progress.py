@@ -8,6 +8,7 @@ import sys
 from functools import partial
 
 import pytest
+import typer
 
 from depkit.corpus.files import read
 from depkit.drawing.progress import (
@@ -60,8 +61,14 @@ def test_others_write_above_the_bars(monkeypatch):
     bars = ProgressBars()
     with bars.bar("converting") as show:
         show(1, 2, "")
-        print("a warning", file=sys.stderr)
-    assert re.search(r"converting[^\n]*\x1b\[2Ka warning\n", stream.getvalue())
+        print("a", "warning", file=sys.stderr)
+        show(2, 2, "")
+        typer.echo("a note", err=True)
+        sys.stderr.write("no end")
+        show(2, 2, "")
+    assert sys.stderr is stream
+    told = [line for line in stream.lines() if line and not line.startswith("converting")]
+    assert told == ["a warning", "a note", "no end"]
 
 
 @pytest.mark.parametrize(("width", "bar", "words"), [(100, True, True), (40, False, False)])
