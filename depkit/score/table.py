@@ -62,7 +62,7 @@ def latex_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "
 
 def html_table(header: Row, rows: Sequence[Row], note: str = "") -> str:
     """A table as a notebook shows it, numbers at the right; the note below."""
-    styles = ["left" if name else "right" for name in _names(header, rows)]
+    styles = ["left" if name else "right" for name in name_columns(header, rows)]
     lines = [
         "<tr>" + "".join(
             f'<{tag} style="text-align: {style}">{escape(cell)}</{tag}>'
