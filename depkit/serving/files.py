@@ -71,9 +71,8 @@ def annotate_files(
     """Read the files, have a model parse or tag their sentences, write them.
 
     note: is told what was lost in other formats, and what else a user should know. bars: where
-    progress is shown, if anywhere. Raises
-    ConfigError for files that cannot be so read and written, and for options that the model has
-    not; else what reading, parsing and writing raise.
+    progress is shown, if anywhere. Raises ConfigError for files that cannot be so read and written,
+    and for options that the model has not; else what reading, parsing and writing raise.
     """
     targets = _targets(job)
     # Sentences come and go by the thousand; looking for reference cycles as often as Python does
