@@ -104,6 +104,7 @@ def test_the_directory_is_a_model_and_its_members_are_too(tiny, tmp_path):
     card = (tmp_path / "README.md").read_text("utf-8")
     assert "fold-2-bilstm" in card and f"LAS {scores['LAS']:.2f}" in card
     vocabularies = [read_vocabulary(tmp_path / name).to_json() for name in plan.names]
+    assert len({str(each.pop("lemmas")) for each in vocabularies}) == 3  # of their own sentences
     assert vocabularies[0] == vocabularies[1] == vocabularies[2]
 
 
