@@ -37,8 +37,8 @@ returns the parsed sentences, whose words know their heads and children:
      It   was   asleep       .
     PRON  AUX     ADJ      PUNCT
 
-`parse` does the same for any number of sentences, one by one in little memory. `read` gives those
-of a treebank, `parser.read` those of any file, `write` writes them:
+`parser.parse` does the same for any number of sentences, one by one in little memory. `read` gives
+the sentences of a treebank, `parser.read` those of any file, `write` writes them:
 
     >>> depkit.write(parser.parse(sentences), "parsed.conllu")
     2

@@ -231,6 +231,6 @@ def _size(count: float) -> str:
     """A number of bytes for people."""
     for unit in ("bytes", "KiB", "MiB"):
         if count < 1024:
-            return f"{count:.4g} {unit}"
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
         count /= 1024
     return f"{count:.1f} GiB"

@@ -226,7 +226,7 @@ MaxTime = Annotated[
     str,
     typer.Option(
         metavar="TIME",
-        help="At most so long for a training, e.g. 90s, 10m, 2h.",
+        help="Stop training after this time, e.g. 90s, 10m, 2h; calibration comes after it.",
         rich_help_panel=TRAINING,
     ),
 ]

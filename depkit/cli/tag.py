@@ -190,7 +190,10 @@ def _check_places(source: str, output: str, work: str, resume: bool) -> None:
     if work and directory.exists() and not directory.is_dir():
         raise ValueError(f"{work} is a file; name a directory")
     if work and not resume and directory.exists() and any(directory.iterdir()):
-        raise ValueError(f"{work} is there already; --resume goes on with it, or name another")
+        raise ValueError(
+            f"{work} is not empty; --resume continues an unfinished run there, or name another"
+            " directory"
+        )
 
 
 def _workplace(work: str) -> AbstractContextManager[str]:

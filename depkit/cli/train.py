@@ -61,7 +61,7 @@ def train_command(
 
     from depkit.training import run
 
-    with note_interruption("--resume goes on from the last checkpoint", quiet):
+    with note_interruption("--resume continues from the last checkpoint, if there is one", quiet):
         run.train(
             train, output, dev, dev_split, recipe, config, settings or [], features or [],
             dev_features, init, seed, seeds, epochs, patience, max_time, resume, device, threads,

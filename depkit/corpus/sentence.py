@@ -74,7 +74,10 @@ class Sentence:
     def __getitem__(self, index: slice) -> list[Word]: ...
     def __getitem__(self, index: int | slice) -> Word | list[Word]:
         """The word at an index from 0, or those of a slice; IndexError as for a list."""
-        found = range(len(self))[index]
+        try:
+            found = range(len(self))[index]
+        except IndexError:
+            raise IndexError(f"no word {index} in a sentence of {len(self)} words") from None
         return Word(self, found) if isinstance(found, int) else [Word(self, i) for i in found]
 
     def __iter__(self) -> Iterator[Word]:

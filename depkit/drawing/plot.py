@@ -95,7 +95,7 @@ def picture_format(path: str) -> str:
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError:
-        raise ValueError("--plot needs matplotlib: pip install 'depkit[plot]'") from None
+        raise ValueError("drawing needs matplotlib: pip install 'depkit[plot]'") from None
     return suffix
 
 

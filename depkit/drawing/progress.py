@@ -72,7 +72,8 @@ class ProgressBars:
         """Renew a bar; nothing happens if there is none of that name."""
         with self.lock:
             if name in self.bars:
-                self.bars[name] = (completed, total, text)
+                # The estimate of what is completed may fall; the bar does not.
+                self.bars[name] = (max(completed, self.bars[name][0]), total, text)
                 if self.due():
                     self._draw()
                     self.next = time.monotonic() + INTERVAL
@@ -269,7 +270,7 @@ def _columns(width: int) -> "list[ProgressColumn]":
 
     return [
         TextColumn("{task.description}", markup=False),
-        *([BarColumn()] if width >= WITH_BAR else []),
+        *([BarColumn(width // 6)] if width >= WITH_BAR else []),
         TaskProgressColumn(),
         TimeRemainingColumn(compact=True),
         Cut(table_column=Column()),  # a column that can be made narrower, unlike the others

@@ -104,6 +104,9 @@ class Parser(ABC):
         """The sentences with tags, features and lemmas; raises ValueError if none are predicted."""
         raise ValueError("this model predicts no tags")
 
+    def warm_up(self) -> None:  # noqa: B027 (most parsers have nothing to compile)
+        """Compile what parsing will need, so that no training time is spent on it."""
+
     def map_batches(
         self,
         sentences: Parsable,
@@ -135,6 +138,8 @@ class Parser(ABC):
         """Sentences as such, see `parse`. Raises TypeError for what is none."""
         if isinstance(sentences, str):
             return self.tokenize(sentences)
+        if not isinstance(sentences, Iterable | Sentence):
+            raise TypeError(f"give a text or sentences to parse, not {type(sentences).__name__}")
         return map(as_sentence, each_sentence(sentences))
 
     def _checked(self, sentences: Parsable) -> Iterator[Sentence]:

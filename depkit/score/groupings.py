@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from depkit.corpus.suggestion import unknown
 from depkit.corpus.universal import base
 from depkit.score import structure
 from depkit.score.bins import EACH, NONE, ROOT, each, parse_bins
@@ -210,7 +211,7 @@ def _ranked(groups: Sequence[Groups], scored: np.ndarray) -> list[Groups]:
 def named(name: str) -> Grouping:
     """The grouping of that name. Raises ValueError, saying what there is."""
     if name not in GROUPINGS:
-        raise ValueError(f"no grouping '{name}'; there are {', '.join(GROUPINGS)}")
+        raise ValueError(unknown("grouping", name, GROUPINGS, GROUPINGS))
     return GROUPINGS[name]
 
 

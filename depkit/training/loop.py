@@ -42,6 +42,8 @@ from depkit.training.recipe import Recipe
 from depkit.training.schedule import grouped, rate_factor
 from depkit.training.sources import Sources, scaled
 
+SLOW = 3.0  # seconds of compiling that are worth a line
+
 
 class TrainingError(ValueError):
     """A training that cannot go on."""
@@ -156,6 +158,12 @@ def train(
             f"depkit: note: the warm-up of {training.warmup} updates is longer than the training"
             f" of {updates}; lower training.warmup or training.batch_tokens"
         )
+    if state.epoch:
+        progress.say(f"{progress.label}resuming after epoch {state.epoch}")
+    began = time.monotonic()
+    parser.warm_up()
+    if (took := time.monotonic() - began) > SLOW:
+        progress.say(f"compiled the decoder in {took:.0f} s; this is done once after installation")
     began = time.monotonic() - state.seconds  # as if the run had never stopped
     saved = time.monotonic()
     while not is_through(state, recipe, max_time):

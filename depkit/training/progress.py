@@ -54,13 +54,13 @@ class Progress:
         """Log an epoch and say its figures; scores: of dev, by name."""
         with self.path.open("a", encoding="utf-8") as log:
             log.write(json.dumps(record | scores) + "\n")
-        star = " *" if record["best"] else ""
+        best = "  best" if record["best"] else ""
         told = " ".join(f"{name} {score:.2f}" for name, score in scores.items())
         self.say(
             f"{self.label}epoch {record['epoch']:>3}  loss {record['loss']:.3f}"
             f"  dev {told}"
             f"  {record['words_per_second']:,.0f} words/s"
-            f"  {clock(record['seconds'])} gone, {clock(record['left'])} left{star}"
+            f"  {clock(record['left'])} left{best}"
         )
 
 

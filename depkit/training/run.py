@@ -197,7 +197,10 @@ def new_directory(output: PathLike, resume: bool) -> Path:
     if directory.exists() and not directory.is_dir():
         raise ValueError(f"{output} is a file; name a directory")
     if not resume and directory.exists() and any(directory.iterdir()):
-        raise ValueError(f"{output} is there already; --resume goes on with it, or name another")
+        raise ValueError(
+            f"{output} is not empty; --resume continues an unfinished run there, or name another"
+            " directory"
+        )
     return directory
 
 

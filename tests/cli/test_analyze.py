@@ -288,6 +288,7 @@ BINS, PAIR = "goes with a table of bins", "goes with two PREDs and a table of bi
     ("arguments", "complaint"),
     [
         (["--by", "colour"], "no grouping 'colour'; there are distance,"),
+        (["--by", "distnce"], "no grouping 'distnce'; did you mean distance?"),
         (["--by", "upos", "--by", "upos"], "named twice"),
         (["--by", "upos", "--bins", "1,2"], "more bins than groupings of numbers"),
         (["--bins", "1,x"], "'x' in bins '1,x' is no bin"),

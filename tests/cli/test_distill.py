@@ -80,7 +80,7 @@ def test_a_run_goes_on(text, tmp_path, monkeypatch, capfd):
     assert "the training is finished already; best epoch: " in err
     assert err.endswith(f"\nparse with it: depkit parse --model {cut} FILE\n")
     assert (cut / FINISHED).stat().st_mtime_ns == before
-    fails(capfd, 1, "is there already; --resume", cut, text)
+    fails(capfd, 1, "is not empty; --resume", cut, text)
     (tmp_path / "news.txt").write_text("Something else. And more.\n")
     fails(capfd, 1, "another teacher, text or settings", cut, text, "--resume")
 

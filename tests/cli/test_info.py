@@ -49,7 +49,7 @@ def test_kept_features_are_told(cache):
     assert "features" not in rows(run())
     (cache / "features").mkdir(parents=True)
     (cache / "features" / "one.npy").write_bytes(b"x" * 2048)
-    assert rows(run())["features"].startswith("2 KiB kept in")
+    assert rows(run())["features"].startswith("2.0 KiB kept in")
     assert facts_of()["features"]["bytes"] == 2048
 
 
@@ -132,7 +132,7 @@ def test_a_model(model, tiny):
 def test_the_size_is_that_of_the_model_alone(model):
     size = sum((model / name).stat().st_size for name in (CONFIG, VOCABULARY, WEIGHTS, CARD))
     assert facts_of(model)["bytes"] == size
-    assert rows(run(model))["directory"] == f"{model}, {size / 1024:.4g} KiB"
+    assert rows(run(model))["directory"] == f"{model}, {size / 1024:.1f} KiB"
 
 
 def test_all_files_of_the_directory_are_told_with_their_sizes(model):
@@ -141,7 +141,7 @@ def test_all_files_of_the_directory_are_told_with_their_sizes(model):
     sizes = facts_of(model)["files"]
     assert list(sizes)[:3] == ["seed-1", "last.safetensors", WEIGHTS]
     assert (sizes["seed-1"], sizes[CARD]) == (20_000_000, (model / CARD).stat().st_size)
-    assert rows(run(model))["files"].startswith("seed-1 19.07 MiB, last.safetensors 9.537 MiB, ")
+    assert rows(run(model))["files"].startswith("seed-1 19.1 MiB, last.safetensors 9.5 MiB, ")
 
 
 def test_the_recipe_as_toml(model):

@@ -338,7 +338,7 @@ def test_another_measure(two: list[str], tmp_path: Path) -> None:
 
 def test_no_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    told = r"^--plot needs matplotlib: pip install 'depkit\[plot\]'$"
+    told = r"^drawing needs matplotlib: pip install 'depkit\[plot\]'$"
     with pytest.raises(ValueError, match=told):
         picture_format("a.svg")
 

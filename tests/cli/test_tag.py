@@ -255,7 +255,7 @@ def test_bad_data_and_places_are_one_line_and_status_1(tmp_path, capfd):
         (["-o", str(tmp_path)], "is a directory"),
         (["-o", str(TINY / "a" / "b")], "tiny.conllu/a: Not a directory"),
         (["--work", str(TINY)], "is a file"),
-        (["--work", str(tmp_path)], "is there already"),
+        (["--work", str(tmp_path)], "is not empty; --resume"),
         (["--config", "nowhere.toml"], "nowhere.toml"),
     ):
         fails(capfd, [*common, *arguments], 1, message)

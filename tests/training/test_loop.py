@@ -3,9 +3,11 @@
 import io
 import json
 import re
+from collections import deque
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import count
+from itertools import count, islice
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 import numpy as np
@@ -21,6 +23,7 @@ from depkit.parsers import config
 from depkit.parsers.config import BiaffineConfig, Inputs
 from depkit.parsers.families import family_of
 from depkit.parsers.graph.network import BiaffineNetwork
+from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.batches import length_batches
 from depkit.parsers.model_directory import WEIGHTS, read_config
 from depkit.training import loop
@@ -429,3 +432,11 @@ def test_updates_are_those_of_each_epochs_batches(tiny):
     batches = [len(length_batches(each, recipe.training.batch_tokens, random)) for each in sizes]
     assert len(set(batches)) == 4
     assert updates_of(feed, recipe) == sum((each + 1) // 2 for each in batches)
+
+
+def test_compiling_the_decoder_takes_no_training_time(tiny, tmp_path, monkeypatch):
+    seconds = count(0.0, 0.001)
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(GraphParser, "warm_up", lambda self: deque(islice(seconds, 100_000), 0))
+    state = run(small(epochs=3), tiny, tmp_path, max_time=60)
+    assert next(seconds) > 100 and state.epoch == 3

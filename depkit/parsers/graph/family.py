@@ -122,18 +122,15 @@ class Biaffine(Family):
         if report.words < FEWEST:
             return None, f"not calibrated: {report.words} words of dev are too few for that"
         return kept(calibration, report), (
-            f"calibration on {report.words:,} words of dev: the expected calibration error of"
-            f" labelled arcs {_change(report.before.labelled, report.after.labelled)}, that of"
-            f" marginal probabilities {_change(report.before.marginal, report.after.marginal)}"
-            " (percentage points, each half of dev measured with what was fitted on the other)"
+            f"calibration on {report.words:,} words of dev: expected error of labelled arcs"
+            f" {_change(report.before.labelled, report.after.labelled)}; of marginals"
+            f" {_change(report.before.marginal, report.after.marginal)}"
         )
 
 
 def _change(before: float, after: float) -> str:
-    """What calibration did to an error, in words."""
-    if after < before:
-        return f"falls from {before:.1f} to {after:.1f}"
-    return f"does not fall ({before:.1f} to {after:.1f}), so that these stay uncalibrated"
+    """What calibration did to an expected calibration error, cross-fitted."""
+    return f"{before:.1f} -> {after:.1f}" + ("" if after < before else ", not applied")
 
 
 def root_label(train: Sequence[Sentence]) -> str:

@@ -23,6 +23,7 @@ from depkit.parsers.graph.probabilities import (
     head_marginals,
 )
 from depkit.parsers.tagger.parser import TaggerParser
+from depkit.trees.decode import decode
 
 
 @dataclass(repr=False)
@@ -74,6 +75,11 @@ class GraphParser(TaggerParser):
         """See `Parser.predict`."""
         tags = "predict" if self.config.predicted_tags else "keep"
         return self.parse(sentences, tags, context=context)
+
+    def warm_up(self) -> None:
+        """See `Parser.warm_up`."""
+        scores = np.zeros((1, 3, 3), dtype=np.float32)
+        decode(scores, np.array([2]), self.decoding.algorithm, compile=True)
 
     def score(self, batch: Any) -> Scores:
         """The scores of a batch; see `network.Scores`."""

@@ -175,7 +175,7 @@ def test_a_training_ends_with_it(tmp_path, capfd, monkeypatch):
     assert config.calibration == kept(fitted, report) != Calibration()
     before, after = report.before.labelled, report.after.labelled
     assert f"on {report.words} words of dev: " in told
-    assert f"labelled arcs falls from {before:.1f} to {after:.1f}, " in told
+    assert f"labelled arcs {before:.1f} -> {after:.1f}; " in told
 
     def interrupted(*arguments):
         raise KeyboardInterrupt
