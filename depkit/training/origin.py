@@ -51,8 +51,8 @@ def check_origin(directory: Path, begun: Origin, now: Origin) -> None:
     """Raises ResumeError where a run is to be gone on with otherwise than it was begun."""
     if difference := begun.difference(now):
         raise ResumeError(
-            f"{directory}: the run there was begun with {difference}; resume with the same, or"
-            " train into another directory"
+            f"{directory}: the run there was begun with {difference}; resume with the same recipe"
+            " and settings, or train into another directory"
         )
 
 
