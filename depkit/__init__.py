@@ -1,7 +1,7 @@
 """depkit: train, run and evaluate dependency parsers.
 
-`load` gives the bundled English parser, or the one in a model directory. Called with a text it
-returns the parsed sentences, whose words know their heads and children:
+`load` gives the bundled English parser, or the one in a model directory. Called with a
+text, the parser returns sentences made of words, which have a head and children:
 
     >>> import depkit
     >>> parser = depkit.load()
@@ -25,7 +25,7 @@ returns the parsed sentences, whose words know their heads and children:
     >>> sentences[0].head  # the whole column
     [2, 3, 0, 6, 6, 3, 3]
 
-`show` draws trees in the terminal; notebooks draw a sentence by themselves:
+`show` draws trees in the terminal; a notebook draws any sentence that it displays:
 
     >>> depkit.show(sentences[1])
     # 1: 2
@@ -37,8 +37,9 @@ returns the parsed sentences, whose words know their heads and children:
      It   was   asleep       .
     PRON  AUX     ADJ      PUNCT
 
-`parser.parse` does the same for any number of sentences, one by one in little memory. `read` gives
-the sentences of a treebank, `parser.read` those of any file, `write` writes them:
+`parser.parse` yields sentences one by one, so that any number can be parsed in little memory.
+`read` yields the sentences of a treebank, `parser.read` also those of raw text, and `write` writes
+sentences to a file:
 
     >>> depkit.write(parser.parse(sentences), "parsed.conllu")
     2
@@ -47,7 +48,7 @@ the sentences of a treebank, `parser.read` those of any file, `write` writes the
     1 ['det', 'nsubj', 'root', 'case', 'det', 'obl', 'punct']
     2 ['nsubj', 'cop', 'root', 'punct']
 
-`evaluate` compares trees with the right ones, `analyze` breaks the scores down:
+`evaluate` scores trees against the gold ones, `analyze` breaks the scores down:
 
     >>> chains = [sentence.with_tree([*range(2, len(sentence) + 1), 0], sentence.deprel)
     ...           for sentence in sentences]  # each word depends on the next
@@ -63,8 +64,8 @@ the sentences of a treebank, `parser.read` those of any file, `write` writes the
     >>> docs = depkit.to_spacy(sentences, spacy.blank("en").vocab)  # doctest: +SKIP
 
 Everything is imported when it is first used, so that `import depkit` costs nothing and only the
-parsers need torch. What goes wrong is raised as one of the errors here, all of them ValueErrors,
-or as an OSError.
+parsers need torch. All errors are OSErrors or ValueErrors; the subclasses of ValueError that depkit
+defines can be imported from here.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -153,7 +153,7 @@ def analyze_command(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Also draw the tables of bins, .svg, .png or .pdf (needs matplotlib): curves"
+            help="Also draw the tables of bins, as .svg, .png or .pdf (needs matplotlib): curves"
             " over numbers, bars for the rest; with --calibration, a reliability diagram.",
             rich_help_panel=OUTPUT,
         ),

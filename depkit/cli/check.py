@@ -56,8 +56,8 @@ def check_command(
 ) -> int:
     """Check CoNLL-U, CoNLL-X and CoNLL-09 files: format, trees, labels, text and comments.
 
-    A line for each finding: FILE:LINE: severity: sent_id: what is wrong, with a code in brackets;
-    then the counts.
+    Prints a line for each finding, FILE:LINE: severity: sent_id: what is wrong, with its code in
+    brackets; and then the counts.
     An error keeps a file from being read, trained on or scored against. Warnings are what UD
     validation (levels 1 and 2) refuses besides, errors with --ud, and what --train finds; a note
     is good to know. With --quiet, errors only and no counts. The exit status is 1 if there are
@@ -111,7 +111,7 @@ def _lines(findings: Iterable[Finding], shown: int | None, quiet: bool) -> Itera
 
 
 def _write(lines: Iterable[str], stream: TextIO, bars: ProgressBars) -> None:
-    """Write lines, on a terminal each by itself, so that none comes into a bar's line."""
+    """Write lines; on a terminal one at a time with the bars hidden, so that they do not mix."""
     if not (bars.live and sys.stdout.isatty()):
         stream.writelines(lines)
         return

@@ -1,4 +1,4 @@
-"""Tables of `depkit analyze`: those of probabilities and of several systems' errors."""
+"""Tables of `depkit analyze` about calibration and about the agreement of several systems."""
 
 from itertools import groupby
 from typing import Any

@@ -100,7 +100,7 @@ def convert_command(
     format: a note tells how many were left out. Within one format all is kept.
 
     With --dependencies ud each sentence gets a sent_id, made of the file's name and a number, and
-    its text, in which the spaces are those of usual writing: Penn trees do not tell them.
+    a text. Penn trees do not record the original spaces; the text has those of usual writing.
 
     --merge brings trees back to a file that became CoNLL-X and was parsed: depkit convert
     parsed.conllx --merge en.conllu -o parsed.conllu. The words must be the same; all else of
@@ -124,7 +124,8 @@ def convert_command(
     format = named_format(target) if target else by_name(output)
     if not (format or original or kinds == {"ptb"}):
         raise typer.BadParameter(
-            "choose conllx, conll09 or conllu, or name an -o that tells it", param_hint="--to"
+            "choose conllx, conll09 or conllu, or an -o whose name tells the format",
+            param_hint="--to",
         )
     check_inputs(inputs, quiet)
 
@@ -190,7 +191,10 @@ def _named(path: str) -> str | None:
 
 
 def _sent_ids(path: str, numbers: Counter[str]) -> Iterator[str]:
-    """A file's name and a number for each sentence; files of the same name share the numbers."""
+    """Endless sent_ids, a file's name and a number each.
+
+    numbers: the last number by file name, so that files of the same name are numbered on.
+    """
     name = os.path.basename(path).removesuffix(".gz").removesuffix(".xz")
     stem = "" if path == "-" else os.path.splitext(name)[0] + "-"
     stem = "".join(x if x.isprintable() and x != " " else "_" for x in stem)

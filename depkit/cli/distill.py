@@ -69,7 +69,7 @@ def distill_command(
     files = text or []
     if any(os.path.exists(file) and not os.path.isfile(file) for file in files) or "-" in files:
         raise typer.BadParameter(
-            "is read again when a run goes on; name files, not stdin", param_hint="TEXT"
+            "is read again when a run is resumed; name files, not standard input", param_hint="TEXT"
         )
 
     options.check_inputs([*train, dev], quiet)

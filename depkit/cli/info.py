@@ -170,8 +170,10 @@ def _model(name: str) -> dict[str, Any]:
 
 
 def _sizes(directory: Path) -> dict[str, int]:
-    """The bytes of what stands in a directory, the largest first, folders with all that is in them;
-    a training's files, too."""
+    """The sizes in bytes of a directory's files and folders, the largest first.
+
+    Those that only training needs are included.
+    """
     sizes = {
         path.name: sum(each.stat().st_size for each in (path, *path.rglob("*")) if each.is_file())
         for path in directory.iterdir()

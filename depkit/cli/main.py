@@ -21,8 +21,8 @@ from depkit.version import __version__
 # is called, so that each starts quickly.
 COMMANDS = {
     "train": "Train a parser.",
-    "ensemble": "Train several parsers that parse together.",
-    "distill": "Train a small parser on what a larger one makes of text.",
+    "ensemble": "Train several parsers whose predictions are combined.",
+    "distill": "Train a small parser on the output of a larger one.",
     "parse": "Parse text or treebanks: a tree for each sentence.",
     "tag": "Tag text or treebanks: UPOS, XPOS, FEATS and LEMMA.",
     "eval": "Score parsed files against a gold file.",
@@ -31,28 +31,28 @@ COMMANDS = {
     "check": "Find errors in CoNLL-U, CoNLL-X and CoNLL-09 files.",
     "stats": "Count words, labels and shapes of trees in treebanks.",
     "show": "Draw trees in the terminal, or as a picture.",
-    "info": "Tell what depkit runs on here, or what a model is.",
+    "info": "Show versions and devices, or describe a model.",
 }
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 
 def subcommand(name: str) -> Any:
-    """The Click command of a subcommand, whose module is imported now."""
+    """Import the module of a subcommand and return its Click command."""
     module = {"eval": "evaluate"}.get(name, name)
     function = getattr(import_module(f"depkit.cli.{module}"), f"{module}_command")
     paragraphs = [" ".join(each.split()) for each in (function.__doc__ or "").split("\n\n")]
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    # Rich would keep the ends of the docstring's lines.
+    # The paragraphs are joined into single lines because Rich would keep their line breaks.
     alone.command(name, cls=Command, help="\n\n".join(paragraphs))(function)
     return typer.main.get_command(alone)
 
 
 class Subcommands(Group):
-    """Knows the names of all subcommands, and makes the one that is called."""
+    """The group of all subcommands, which imports only the one that is called."""
 
     def resolve_command(self, context: Any, arguments: list[str]) -> tuple[str, Any, list[str]]:
-        """The subcommand that the arguments begin with, and what is left for it."""
+        """Name and command of the subcommand that is called, and the arguments after its name."""
         name, *rest = arguments
         if name not in COMMANDS:
             context.fail(unknown("command", name, COMMANDS, COMMANDS))
@@ -70,7 +70,7 @@ app = typer.Typer(
     add_completion=False,
 )
 for _name, _summary in COMMANDS.items():
-    app.command(_name, help=_summary)(lambda: None)  # for the list in the help alone
+    app.command(_name, help=_summary)(lambda: None)  # a placeholder, listed in the help
 
 
 def _print_version(wanted: bool) -> None:
@@ -153,7 +153,7 @@ def describe(error: Exception) -> str:
 
 
 def _tell(mistake: str) -> None:
-    """Print an error on stderr, if there is one to write to."""
+    """Print an error message on stderr, if stderr can be written to."""
     with suppress(OSError):
         typer.echo(f"depkit: error: {mistake}", err=True)
 

@@ -21,8 +21,8 @@ def _known(encoding: str) -> str:
     return encoding
 
 
-# The metavar of an option or argument of string type says what it takes; the table of those that
-# shells can complete is in pages/inventory.py.
+# Every option or argument of string type has a metavar that says what it takes. OFFERS in
+# pages/inventory.py lists all of them, with what shells can complete for each.
 Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="Say nothing but errors.", rich_help_panel=OTHER),
@@ -83,8 +83,8 @@ Input = Annotated[
     typer.Option(
         metavar="FORMAT",
         help="text, lines (one sentence a line), tokens (likewise, with spaces between tokens),"
-        " conllu, conllx or conll09; by default CoNLL formats are told by name or content, and all"
-        " else is text.",
+        " conllu, conllx or conll09; by default CoNLL formats are recognised by name or content,"
+        " and all else is text.",
         rich_help_panel=DATA,
     ),
 ]
@@ -93,8 +93,8 @@ OutputFormat = Annotated[
     typer.Option(
         metavar="FORMAT",
         help="conllu, conllx, conll09, or json (an object a line, with character offsets); by"
-        " default CoNLL as the input,"
-        " CoNLL-U for text; another format is converted to as by depkit convert.",
+        " default the CoNLL format of the input, or CoNLL-U for text. Another format is written as"
+        " depkit convert would.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -282,18 +282,19 @@ def chosen_format(format: TableFormat | None, as_json: bool) -> TableFormat:
 
 
 def check_inputs(files: Sequence[str], quiet: bool) -> None:
-    """Refuses standard input where it is named twice; tells who is to type it how to end.
+    """Check the use of standard input, and note how to end it if it is a keyboard.
 
-    files: all files to be read. To be called when nothing else is wrong with the command line.
+    files: all files to be read. Call this after all other checks of the command line, so that the
+    note is printed only if the command goes on. Raises BadParameter if `-` is named twice.
     """
     if list(files).count("-") > 1:
         raise typer.BadParameter("only one file can be standard input", param_hint="-")
     if "-" in files and sys.stdin and sys.stdin.isatty():
-        noting(quiet)("reading from the keyboard; Ctrl-D ends")
+        noting(quiet)("reading from the keyboard; press Ctrl-D to end")
 
 
 def check_punct(punct: str) -> None:
-    """What is wrong with --punct itself, before a file is opened."""
+    """Raises BadParameter for a --punct that does not exist, before any file is opened."""
     from depkit.score.punctuation import policy
 
     try:
@@ -313,7 +314,10 @@ def noting(quiet: bool) -> Callable[[str], None]:
 
 
 def progress_bars(quiet: bool, files: Sequence[str], output: str = "") -> "ProgressBars":
-    """Bars on stderr; none where they would mix with what is typed or written on the terminal."""
+    """Progress bars on stderr; none if input is typed, or output printed, on the terminal.
+
+    files: the input; output: the file to write, "" if that is not stdout.
+    """
     from depkit.drawing.progress import ProgressBars
 
     typed = "-" in files and sys.stdin is not None and sys.stdin.isatty()

@@ -1,4 +1,4 @@
-"""Tables as commands print them: drawn by rich for a terminal, else by `score.table`."""
+"""Tables as commands print them: with rich on a terminal, elsewhere with `score.table`."""
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -10,13 +10,13 @@ from typing import Any, Literal
 from depkit.score.table import TABLES, name_columns
 
 Cell = tuple[int, int]  # row and column
-GAP = 2  # terminal cells between columns
-LEAST = 12  # cells of a column of names in a terminal that is too narrow for all columns
+GAP = 2  # blanks between columns
+LEAST = 12  # width to which a column of names is folded if the table is wider than the terminal
 
 
 @dataclass
 class Table:
-    """A table; best: the cells that a terminal marks, see `best_systems`."""
+    """A table; best: the cells that are highlighted on a terminal, see `best_systems`."""
 
     title: str
     columns: Sequence[str]
@@ -30,7 +30,10 @@ def best_cells(
     compared: Iterable[Sequence[Cell]],
     best: Callable[[Iterable[float]], float] = max,
 ) -> set[Cell]:
-    """Of each of some groups of cells those with the best number, unless all have the same."""
+    """The cells with the best number of their group, unless all numbers of the group are the same.
+
+    compared: the groups. best: max, or min where less is better. Cells with "-" do not count.
+    """
     found: set[Cell] = set()
     for cells in compared:
         values = {(i, j): float(rows[i][j]) for i, j in cells if rows[i][j] != "-"}
@@ -48,7 +51,8 @@ def best_systems(
 ) -> set[Cell]:
     """The cells of the best system in each column of `scores`.
 
-    Rows are compared that are the same in all columns in front of the column "system".
+    Compared are the rows that agree in all columns before the column "system": the systems of one
+    bin, say. best: as for `best_cells`.
     """
     if "system" not in columns:
         return set()
@@ -63,14 +67,14 @@ def best_systems(
 
 
 def rendered(table: Table, layout: str = "text") -> str:
-    """A table in a layout of `score.table.TABLES`; as text on a terminal, drawn for its width."""
+    """A table in a layout of `score.table.TABLES`; on a terminal, text is fitted to its width."""
     if layout == "text" and _on_terminal():
         return _drawn(table)
     return TABLES[layout](table.columns, table.rows, table.note, table.title)
 
 
 def rendered_facts(facts: Sequence[tuple[str, str]]) -> str:
-    """Labels with a text each, one below the other."""
+    """A list of labels, each with its text beside it."""
     if _on_terminal():
         from rich.table import Table as Grid
 
@@ -89,7 +93,7 @@ def _on_terminal() -> bool:
 
 
 def _drawn(table: Table) -> str:
-    """The table as rich draws it, in parts one below the other where it is too wide."""
+    """The table as rich draws it; where it is too wide, some columns below the others."""
     from rich import box
     from rich.cells import cell_len
     from rich.console import Console
@@ -102,7 +106,8 @@ def _drawn(table: Table) -> str:
     parts = [list(range(len(header)))]
     terminal = Console().width
     if sum(widths) + GAP * (len(widths) - 1) > terminal:
-        for j, name in enumerate(names):  # names are folded then, and what stands above numbers
+        # Fold the cells of columns of names, and the headers of columns of numbers.
+        for j, name in enumerate(names):
             cells = max((cell_len(row[j]) for row in table.rows), default=0)
             longest = max(map(cell_len, header[j].split()), default=0)
             widths[j] = min(widths[j], LEAST) if name else max(cells, longest)
@@ -124,7 +129,10 @@ def _drawn(table: Table) -> str:
 
 
 def _parts(widths: Sequence[int], names: Sequence[bool], terminal: int) -> list[list[int]]:
-    """The columns that fit side by side, from left to right; the first names are in all parts."""
+    """Which columns stand side by side in each part of a table that is too wide.
+
+    The columns of names at the left are repeated in every part.
+    """
     first = list(takewhile(names.__getitem__, range(len(names))))
     parts = [first]
     for j in range(len(first), len(names)):
@@ -135,7 +143,7 @@ def _parts(widths: Sequence[int], names: Sequence[bool], terminal: int) -> list[
 
 
 def _captured(drawn: Any) -> str:
-    """What rich prints of something, with what colours it; plain where NO_COLOR says so."""
+    """What rich prints of something, with escape sequences for colours unless NO_COLOR is set."""
     from rich.console import Console
 
     console = Console(highlight=False)

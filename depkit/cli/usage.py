@@ -1,4 +1,4 @@
-"""What is wrong with a command line, in plain words."""
+"""The messages of usage errors."""
 
 from typing import Any
 
@@ -8,9 +8,10 @@ from depkit.corpus.suggestion import unknown
 
 
 def usage_message(error: Any) -> str:
-    """What a usage error of Typer's says, in one sentence without its full stop.
+    """The message for a usage error raised by Typer: one sentence without a full stop.
 
-    Typer's classes of errors are private but for BadParameter; they are told by what they hold.
+    Of Typer's error classes BadParameter alone is public; the others are recognised by their
+    attributes.
     """
     if hasattr(error, "possibilities"):  # there is no such option
         known = [name for each in error.ctx.command.get_params(error.ctx) for name in each.opts]
@@ -25,7 +26,7 @@ def usage_message(error: Any) -> str:
     name = error.param_hint or (_name(parameter) if parameter else "")
     if not message:
         return f"{name} is missing"
-    if hasattr(cause, "errors"):  # Pydantic's error: a value that is not of its type
+    if hasattr(cause, "errors"):  # Pydantic's error for a value of the wrong type
         value = str(cause.errors()[0]["input"])
         shown = value if value.strip() and value.isprintable() else repr(value)
         given = f"{name} {shown}"
@@ -36,12 +37,12 @@ def usage_message(error: Any) -> str:
 
 
 def _name(parameter: Any) -> str:
-    """An option's long name, an argument's name in the usage line."""
+    """The long name of an option; the metavar of an argument."""
     return max(parameter.opts, key=len) if parameter.opts[0][0] == "-" else parameter.metavar
 
 
 def _wanted(parameter: Any) -> str:
-    """What an option or argument takes, as an advice."""
+    """Advice on what an option or argument takes: "choose text or json", "give a number"."""
     kind = parameter.type_descriptor
     if kind.choices:
         *most, last = map(str, kind.choices)
@@ -52,7 +53,7 @@ def _wanted(parameter: Any) -> str:
 
 
 def number_limits(least: float | None, most: float | None) -> str:
-    """The numbers that an option takes; "" for all."""
+    """The range of numbers that an option takes, in words; "" if there are no limits."""
     if least is None:
         return "" if most is None else f"at most {most}"
     return f"{least} or more" if most is None else f"{least} to {most}"

@@ -1,4 +1,4 @@
-"""Penn Treebank tokens as they stand in running text: which of them no space sets apart."""
+"""Where spaces belong between Penn Treebank tokens in running text."""
 
 from collections.abc import Sequence
 
@@ -6,13 +6,14 @@ BRACKETS = {
     "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}",
 }  # fmt: skip
 
-# By form and by tag. Quotation marks are told by their tags: ' is one, but also a possessive.
+# Tokens without a space before them (joined to the left) or after them (to the right), by form in
+# lower case and by tag. The tag tells whether ' is a quotation mark or a possessive.
 _JOINED_LEFT = {",", ".", ";", ":", "?", "!", "...", "%", ")", "]", "}"}
 _JOINED_LEFT |= {"n't", "'s", "'re", "'ve", "'m", "'ll", "'d", "''"}
 _JOINED_LEFT_TAGS = {"''", "POS", "HYPH"}
 _JOINED_RIGHT = {"(", "[", "{", "``"}
 _JOINED_RIGHT_TAGS = {"``", "$", "#", "HYPH"}
-# One word of the text that the treebank's tokenizer cuts in two.
+# The halves of words that the treebank's tokenizer splits in two.
 _CUT = {
     ("can", "not"), ("d'", "ye"), ("gim", "me"), ("gon", "na"), ("got", "ta"), ("lem", "me"),
     ("more", "'n"), ("'t", "is"), ("'t", "was"), ("wan", "na"),
@@ -20,10 +21,11 @@ _CUT = {
 
 
 def spaces_after(forms: Sequence[str], tags: Sequence[str]) -> list[bool]:
-    """Whether a space follows each word in running text; the last one counts as followed.
+    """Whether a space follows each word in running text; always true of the last word.
 
-    forms: with brackets as such, see `BRACKETS`; tags: those of the Penn Treebank. The original
-    spaces are lost, so this is the usual way of writing: `--` and `&` stand apart.
+    forms: with "(" rather than "-LRB-" and so on, see `BRACKETS`; tags: those of the Penn Treebank.
+    The treebank does not record the original spaces, so these are the usual ones; `--` and `&` have
+    spaces on both sides.
     """
     lowered = [form.lower() for form in forms]
     spaced = [

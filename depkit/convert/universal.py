@@ -1,8 +1,9 @@
 """Penn Treebank trees to basic Universal Dependencies: a first version.
 
 The machinery of `convert.stanford`, trained on another target: a sample of the treebank as
-CoreNLP's converter has it (its version 4.5.10). Brackets are written as such, and all other words
-as in the treebank, quotation marks (`` and '') too; `# text` joins them as running text.
+CoreNLP's converter has it (its version 4.5.10). Brackets are written as
+( rather than -LRB- and so on, and all other words as in the treebank, even quotation marks (`` and
+''). The comment `# text` joins the words with the spaces of running text.
 """
 
 from collections import Counter
@@ -68,8 +69,8 @@ def converter() -> tuple[Converter, dict[str, str]]:
 def convert(trees: Iterable[Tree], ids: Iterable[str] | None = None) -> Iterator[Sentence]:
     """Sentences in CoNLL-U format, one a tree: XPOS is the tree's tag; without lemmas.
 
-    ids: what `# sent_id` is to be, 1, 2, 3 ... if they are not given. `# text` is what the words
-    most likely looked like before they were cut; see `detokenize`.
+    ids: the values of `# sent_id`, by default 1, 2, 3 and so on. The spaces in `# text` are the
+    usual ones; see `detokenize`.
     """
     model, table = converter()
     for tree, sent_id in zip(trees, ids or map(str, count(1)), strict=False):

@@ -1,6 +1,7 @@
 """Emoji that are sequences of characters: flags, keycaps, skin tones, families.
 
-They are built as in Unicode Technical Standard #51, section 1.4, whether or not they are in use.
+The pattern follows Unicode Technical Standard #51, section 1.4, and so it also matches well-formed
+sequences that are not in use.
 """
 
 import re
@@ -15,7 +16,8 @@ _KEYCAP = "[0-9#*]\ufe0f?\u20e3"
 EMOJI = f"(?:{_FLAG}|{_KEYCAP}|{_BASE}(?:{_MODIFIER}+(?:{_JOINED})*|(?:{_JOINED})+))"
 
 _FIND = re.compile(EMOJI)
-# A sequence has one of these; to look for them alone is faster.
+# Every emoji of several characters contains one of these. Most texts contain none of them, which is
+# faster to find out than that EMOJI does not match.
 _SIGN = re.compile("[\u200d\u20e3\ufe0e\ufe0f\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff\U000e007f]")
 
 

@@ -66,7 +66,7 @@ def open_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
     r"""A text stream whose lines end at \n alone and keep their terminators.
 
     Undecodable bytes become surrogates, which the reader reports with their line.
-    Raises ValueError for an encoding that is not known, FormatError for UTF-16 in another.
+    Raises ValueError for an encoding that is not known, FormatError as `_check_opening`.
     """
     with open_bytes(path) as binary:
         _check_opening(binary, encoding, os.fspath(path))
@@ -75,7 +75,7 @@ def open_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
 
 
 def _check_opening(binary: BinaryIO, encoding: str, file: str) -> None:
-    """Raises FormatError for UTF-16 or UTF-32 that is to be read in another encoding."""
+    """Raises FormatError if a file is in UTF-16 or UTF-32, but `encoding` is another."""
     if peek := getattr(binary, "peek", None):
         check_encoding(peek(1024), encoding, file)
 
@@ -99,12 +99,13 @@ _watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 
 @contextmanager
-def watch_reading(told: Watch) -> Iterator[None]:
-    """Inside it, `told` is called with the number of bytes of every piece that is read of a file.
+def watch_reading(watch: Watch) -> Iterator[None]:
+    """Within the block, call `watch` with the number of bytes of every chunk read from a file.
 
-    Of a packed file these are the packed bytes, so that their sum can be compared with its size.
+    Of a compressed file these are the compressed bytes, so that their sum can be compared with the
+    file's size.
     """
-    token = _watch.set(told)
+    token = _watch.set(watch)
     try:
         yield
     finally:
@@ -112,17 +113,17 @@ def watch_reading(told: Watch) -> Iterator[None]:
 
 
 def _watched(file: BinaryIO) -> BinaryIO:
-    """The file, or one that tells what is read of it."""
-    told = _watch.get()
-    return cast(BinaryIO, io.BufferedReader(_Watched(file, told), _OPENING)) if told else file
+    """The file, wrapped within `watch_reading` so that its reads are reported."""
+    watch = _watch.get()
+    return cast(BinaryIO, io.BufferedReader(_Watched(file, watch), _OPENING)) if watch else file
 
 
 class _Watched(io.RawIOBase):
-    """A stream that tells how many bytes are read of it."""
+    """A stream that calls `watch` with the number of bytes of every read."""
 
-    def __init__(self, file: BinaryIO, told: Watch) -> None:
+    def __init__(self, file: BinaryIO, watch: Watch) -> None:
         self.file = file
-        self.told = told
+        self.watch = watch
 
     def readable(self) -> bool:
         return True
@@ -130,7 +131,7 @@ class _Watched(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         chunk = self.file.read1(len(buffer))  # type: ignore[attr-defined]
         buffer[: len(chunk)] = chunk
-        self.told(len(chunk))
+        self.watch(len(chunk))
         return len(chunk)
 
 
@@ -143,7 +144,7 @@ def read_opening(binary: BinaryIO, encoding: str) -> tuple[list[str], BinaryIO]:
     while not end and len(opening) < _OPENING:
         chunk = _some(binary)
         if not chunk:
-            binary = io.BytesIO()  # to ask a keyboard again would take another Ctrl-D
+            binary = io.BytesIO()  # reading on from a keyboard would need a second Ctrl-D
             break
         opening += chunk
         lines = opening.decode(encoding, "replace").removeprefix(BOM).split("\n")
@@ -264,8 +265,8 @@ def _text(binary: BinaryIO, encoding: str) -> Iterator[TextIO]:
 def atomic(path: PathLike) -> Iterator[Path]:
     """A path beside `path` to write to; renamed to it on success, removed on any failure.
 
-    Directories that are not there are made; a failure removes these, too. A symbolic link stays
-    one: the file that it points to is replaced.
+    Missing directories are created, and removed again on failure. A symbolic link stays one: the
+    file that it points to is replaced.
     """
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")

@@ -1,6 +1,9 @@
-"""What draws a sentence in a notebook: a higher floor sets it, as this one knows no drawings."""
+"""The function that draws a sentence in a notebook.
+
+The package `depkit` sets it, as modules of `depkit.corpus` must not import `depkit.drawing`.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
-draw: Callable[[Any], str] | None = None  # a Sentence -> SVG; set by the package `depkit`
+draw: Callable[[Any], str] | None = None  # from a Sentence to SVG

@@ -27,7 +27,7 @@ class Source:
 
 
 def source(sentences: PathLike | Sentence | Iterable[Sentence], encoding: str = "utf-8") -> Source:
-    """A file by its path (`-` is stdin), or sentences at hand, or only one."""
+    """A file by its path (`-` is stdin), a sentence, or several."""
     if isinstance(sentences, str | os.PathLike):
         return Source(os.fspath(sentences), read(sentences, encoding=encoding))
     return Source("", each_sentence(sentences))

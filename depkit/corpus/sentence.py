@@ -21,7 +21,7 @@ T = TypeVar("T")
 class Sentence:
     r"""A parsed or unparsed sentence, one entry a syntactic word in every column.
 
-    `for word in sentence` and `sentence[0]` give `Word`s, views on a row of the columns.
+    `for word in sentence` and `sentence[0]` give `Word`s, each a view of one row of the columns.
     form, lemma, upos, xpos, feats, deprel: lists of str, `_` where the file has nothing;
     head: list of int, 0 = root, -1 where the file has `_`. `lines` are the original lines
     with their terminators (blank lines after the sentence included; a byte order mark is a
@@ -73,7 +73,7 @@ class Sentence:
     @overload
     def __getitem__(self, index: slice) -> list[Word]: ...
     def __getitem__(self, index: int | slice) -> Word | list[Word]:
-        """The word at an index from 0, or those of a slice; IndexError as for a list."""
+        """The word at a 0-based index, or the words of a slice; IndexError as for a list."""
         try:
             found = range(len(self))[index]
         except IndexError:
@@ -89,7 +89,7 @@ class Sentence:
         return "".join(self.lines)
 
     def _repr_svg_(self) -> str | None:
-        """The tree as a picture, which notebooks show; None without a tree."""
+        """The tree as SVG, which notebooks display; None without a tree."""
         return notebook.draw(self) if notebook.draw and max(self.head, default=-1) >= 0 else None
 
     def __repr__(self) -> str:
@@ -180,7 +180,9 @@ class Sentence:
         )  # fmt: skip
 
     def to_conllu(self) -> str:
-        """The sentence in CoNLL-U, blank line included; of other formats the columns it shares.
+        """The sentence in CoNLL-U, with a blank line at its end.
+
+        Of a sentence in another format, the columns that CoNLL-U has, too.
 
         Raises the sentence's `problem` if it has one.
         """
@@ -206,7 +208,7 @@ class Sentence:
 
 
 def each_sentence(sentences: Sentence | Iterable[T]) -> "Iterable[Sentence | T]":
-    """Sentences as they are, or the only one."""
+    """The sentences; a single one as a list of itself."""
     return [sentences] if isinstance(sentences, Sentence) else sentences
 
 
@@ -270,7 +272,8 @@ def new_sentence(
     """A sentence made from words rather than from a file; what is not given is `_`.
 
     form: the words, one at least; columns: further columns by name, a value a word;
-    constituents: the tree of phrases over them; comments: whole lines, to stand before them.
+    constituents: the tree of phrases over them; comments: lines to stand before the words,
+    `#` and line terminators included.
     Raises as `Sentence.with_columns`.
     """
     if not form:

@@ -1,4 +1,4 @@
-"""Sentences as spaCy's `Doc`, for programs that speak spaCy, displaCy among them."""
+"""From sentences to spaCy's `Doc`s, for displaCy and other programs that work with spaCy."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -19,15 +19,16 @@ _FEATS = re.compile(r"[^=|]+=[^=|]+(\|[^=|]+=[^=|]+)*")
 def to_spacy(sentences: Sentence | Iterable[Sentence], vocab: "Vocab") -> "Iterator[Doc]":
     """A spaCy `Doc` for each paragraph, with its sentences, trees, tags, features and lemmas.
 
-    sentences: of a parser or of `read`; a new Doc begins at each comment `# newdoc` or `# newpar`,
-    which stand where a blank line does in running text, and sentences without these share one.
+    sentences: from a parser or from `read`. A new Doc begins at each comment `# newdoc` or
+    `# newpar`, which a parser writes at the beginning of each paragraph of running text; sentences
+    without such comments make one Doc.
     vocab: a pipeline's, `nlp.vocab`, or `spacy.blank("en").vocab`.
     As in spaCy's own conversion of CoNLL-U, the relation `root` is called ROOT, a token is a
     syntactic word, and there is no space inside a multiword token. White space of any kind becomes
-    one space, and none stands at the end. An empty relation becomes `dep`; UPOS and FEATS that are
-    not UD's are left out, and so are the trees of a Doc with words that have no head. spaCy begins
-    a sentence at each root, so that a sentence of several roots becomes several.
-    Raises ModuleNotFoundError without spaCy; a sentence's `problem`.
+    one space; at the end of a Doc there is none. An empty relation becomes `dep`; UPOS and FEATS
+    that are not UD's are left out, and so are the trees of a Doc with words that have no head.
+    spaCy begins a sentence at each root, so that a sentence of several roots becomes several.
+    Raises ModuleNotFoundError without spaCy, and a sentence's `problem` if it has one.
     """
     try:
         from spacy.tokens import Doc
@@ -68,7 +69,7 @@ def _document(Doc: "type[Doc]", sentences: list[Sentence], vocab: "Vocab") -> "D
             for start, sentence in zip(starts, sentences, strict=False)
             for word, head in enumerate(sentence.head)
         ]
-        # A tree whose relations are all empty is none to spaCy.
+        # If all relations of a tree were empty, spaCy would ignore the tree; hence `dep`.
         deps = [{"root": "ROOT", "": "dep"}.get(each, each) for each in column("deprel")]
         tree = {"heads": heads, "deps": deps}
     return Doc(

@@ -1,12 +1,13 @@
-"""What to say of a name that is not known."""
+"""Error messages for unknown names, with the names that may have been meant."""
 
 from collections.abc import Iterable
 
 
 def unknown(what: str, name: str, known: Iterable[str], listed: Iterable[str] = ()) -> str:
-    """ "no recipe 'selfat'; did you mean selfatt?", or else all the names that are `listed`.
+    """ "no recipe 'selfat'; did you mean selfatt?" or, if none is similar, the names in `listed`.
 
-    A setting may lack its section: `layers` is compared with the last parts of known names.
+    A name without a dot is compared with the last parts of the known names, so that for the setting
+    "layer" encoder.layers is suggested.
     """
     from difflib import get_close_matches
 

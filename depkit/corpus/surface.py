@@ -2,7 +2,7 @@
 
 White space other than one space stands in MISC in the way of UDPipe (Straka 2018):
 SpaceAfter=No for none, else SpacesBefore, SpacesAfter and SpacesInToken with escapes. Control
-characters, which are no text in CoNLL-U, are white space and have Python's escapes.
+characters count as white space, and are escaped as in Python's string literals.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Raw text: decoding it, cutting it into paragraphs, making sentences of its tokens.
 
 No character is lost: joining the tokens of `surface.surface_tokens` gives the text back. Control
-characters are white space.
+characters count as white space.
 """
 
 import codecs
@@ -200,7 +200,10 @@ def _one_line(token: str) -> str:
 
 
 def _without_controls(text: str) -> str:
-    """A text, as long, with control characters that Python takes for no white space as spaces."""
+    """The text with a space for every control character that Python does not count as white space.
+
+    Its length stays the same.
+    """
     return _CONTROL.sub(" ", text)
 
 

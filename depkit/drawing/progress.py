@@ -1,4 +1,4 @@
-"""What long work shows on stderr: lines that stay and, on a terminal, progress bars below them."""
+"""Messages of long work on stderr and, on a terminal, progress bars below them."""
 
 import os
 import sys
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.progress import Progress, ProgressColumn, TaskID
 
-FIRST = 0.5  # seconds until bars appear: short work shows none, and does not wait for rich
-INTERVAL = 0.25  # seconds from one drawing to the next
-WITH_BAR = 72  # columns of the terminal
+FIRST = 0.5  # seconds until bars appear, so that short work neither shows any nor imports rich
+INTERVAL = 0.25  # seconds between two drawings
+WITH_BAR = 72  # on terminals of fewer columns, percentages stand without a bar
 
-# What renews a bar: how much is completed, of how much (None if that is not known), and a text.
+# Updates a bar: how much is completed, of what total (None if that is not known), and a text.
 Show = Callable[[float, float | None, str], None]
 
 
 class ProgressBars:
-    """Lines on stderr, and below them on a terminal a bar for each work that goes on.
+    """Writes messages to stderr and, on a terminal, draws the progress bars of running work below.
 
-    Elsewhere than on a terminal there are the lines alone; if quiet, nothing. A stderr that nobody
-    reads any more is no error. Bars are drawn by the calls that renew them, a few times a second,
-    from any thread; there is no thread that draws.
+    Without a terminal there are only the messages; if quiet, nothing. It is no error if stderr can
+    no longer be written to. All methods can be called from any thread. There is no drawing thread:
+    bars are redrawn by `show`, a few times a second.
     """
 
     def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
@@ -44,7 +44,7 @@ class ProgressBars:
         self.above: _Above | None = None
 
     def say(self, text: str) -> None:
-        """Write a line that stays."""
+        """Write a message, which stays above the bars."""
         if self.stream:
             with self.hidden() as drawn:
                 self.stream.write(text + "\n")
@@ -54,7 +54,7 @@ class ProgressBars:
 
     @contextmanager
     def bar(self, name: str) -> Iterator[Show]:
-        """A bar with a name of its own, until the end of the block; gives what renews it."""
+        """Show a bar, with a name of its own, within the block; gives the function to update it."""
         self.add(name)
         try:
             yield partial(self.show, name)
@@ -62,14 +62,14 @@ class ProgressBars:
             self.remove(name)
 
     def add(self, name: str) -> None:
-        """Begin a bar."""
+        """Add a bar."""
         with self.lock:
             if not self.bars:
                 self.next = time.monotonic() + FIRST
             self.bars[name] = (0.0, None, "")
 
     def show(self, name: str, completed: float, total: float | None, text: str) -> None:
-        """Renew a bar; nothing happens if there is none of that name."""
+        """Update a bar; does nothing if there is none of that name."""
         with self.lock:
             if name in self.bars:
                 # The estimate of what is completed may fall; the bar does not.
@@ -79,11 +79,11 @@ class ProgressBars:
                     self.next = time.monotonic() + INTERVAL
 
     def due(self) -> bool:
-        """Whether the bars are drawn when the next one is renewed."""
+        """Whether the next update of a bar will draw."""
         return self.live and time.monotonic() >= self.next
 
     def remove(self, *names: str) -> None:
-        """End bars; without names, all."""
+        """Remove bars; without names, all."""
         with self.lock:
             for name in names or list(self.bars):
                 self.bars.pop(name, None)
@@ -96,7 +96,10 @@ class ProgressBars:
 
     @contextmanager
     def hidden(self) -> Iterator[bool]:
-        """Without bars on the screen, so that others can write there; gives whether there were."""
+        """Erase the bars, so that the block can write to the screen; gives whether there were any.
+
+        They appear again when a bar is updated.
+        """
         with self.lock:
             drawn = self.display is not None
             self._erase()
@@ -110,7 +113,8 @@ class ProgressBars:
         for name, (completed, total, text) in self.bars.items():
             if name not in self.tasks:
                 self.tasks[name] = self.drawn.add_task(name, total=None, text="")
-                self.drawn.tasks[-1].completed = completed  # is no speed: a resumed training's
+                # What is done already, in a resumed run, must not count for the speed.
+                self.drawn.tasks[-1].completed = completed
             self.drawn.update(self.tasks[name], completed=completed, total=total, text=text)
         if not self.display:
             self.display = Live(
@@ -120,7 +124,7 @@ class ProgressBars:
             if self.stream and sys.stderr is self.stream.stream:
                 sys.stderr = self.above = _Above(self, sys.stderr)
             self.display.start()
-        width = self.drawn.console.width - len("^C")  # or that would begin another line
+        width = self.drawn.console.width - len("^C")  # room for the echo of a Ctrl-C
         self.display.update(Constrain(self.drawn, width), refresh=True)
 
     def _erase(self) -> None:
@@ -130,7 +134,10 @@ class ProgressBars:
 
 
 class RemoteProgressBars(ProgressBars):
-    """Bars that another process draws: it passes what `send` is called with to `receive`."""
+    """Messages and bars that another process shows.
+
+    send: called with each message to that process, which passes it to `receive`.
+    """
 
     def __init__(self, quiet: bool, send: Callable[[tuple[Any, ...]], None]) -> None:
         super().__init__(quiet)
@@ -152,7 +159,7 @@ class RemoteProgressBars(ProgressBars):
 
 
 def receive(bars: ProgressBars, message: tuple[Any, ...]) -> None:
-    """Draw what another process sent."""
+    """Show what a `RemoteProgressBars` in another process sent."""
     name, *arguments = message
     getattr(bars, name)(*arguments)
 
@@ -161,27 +168,27 @@ def receive(bars: ProgressBars, message: tuple[Any, ...]) -> None:
 def reading_bar(
     bars: ProgressBars, name: str, files: Sequence[str], text: Callable[[], str] = str
 ) -> Iterator[None]:
-    """Inside it, a bar shows how much of some files is read, by their bytes, and a text."""
+    """Show within the block how many bytes of the files have been read, and a text."""
     read, total = 0, size_of(files)
     with bars.bar(name) as show:
 
-        def told(count: int) -> None:
+        def count_bytes(count: int) -> None:
             nonlocal read
             read += count
             if bars.due():
                 show(read, total, text())
 
-        with watch_reading(told):
+        with watch_reading(count_bytes):
             yield
 
 
 def size_of(files: Sequence[str]) -> int | None:
-    """The bytes of files together, `-` being standard input; None if one of them has no size."""
+    """The total size of files in bytes (`-` is stdin); None if that of one is not known."""
     total = 0
     for file in files:
         try:
             found = os.fstat(sys.stdin.fileno()) if file == "-" else os.stat(file)
-        except (OSError, ValueError, AttributeError):  # what is missing is reported by its reader
+        except (OSError, ValueError, AttributeError):  # a missing file is reported when it is read
             return None
         if not found.st_size:  # a pipe
             return None
@@ -190,7 +197,7 @@ def size_of(files: Sequence[str]) -> int | None:
 
 
 class _Tolerant:
-    """A stream to which writing never fails."""
+    """A stream that ignores errors in writing to it."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -208,9 +215,9 @@ class _Tolerant:
 
 
 class _Above:
-    """What stands in for sys.stderr while there are bars, and writes whole lines above them.
+    """Takes the place of sys.stderr while there are bars, and writes complete lines above them.
 
-    rich has such a stream, too, but Typer writes past it, as it tells no encoding.
+    rich has such a stream, too, but Typer bypasses that, as it has no encoding.
     """
 
     def __init__(self, bars: ProgressBars, stream: TextIO) -> None:
@@ -225,10 +232,10 @@ class _Above:
         return len(text)
 
     def flush(self) -> None:
-        """The end of a line does it."""
+        """Do nothing: a line is written when it is complete."""
 
     def end(self) -> TextIO:
-        """Write what has no end yet; gives the stream that this one stands for."""
+        """Write an incomplete last line; returns the stream whose place this one took."""
         _Tolerant(self.stream).write(self.pending)
         self.pending = ""
         return self.stream
@@ -238,7 +245,7 @@ class _Above:
 
 
 def _progress(stream: Any) -> "Progress":
-    """rich's bars, drawn when `refresh` is called alone."""
+    """rich's bars, without a thread that redraws them."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -252,7 +259,7 @@ def _progress(stream: Any) -> "Progress":
 
 
 def _columns(width: int) -> "list[ProgressColumn]":
-    """What stands in a bar's line; in a narrow terminal no bar, and the text is cut."""
+    """The columns of a bar's line. In a narrow terminal there is no bar, and the text is cut."""
     from rich.progress import (
         BarColumn,
         ProgressColumn,

@@ -124,8 +124,8 @@ def train_member(
     """Train a member, or go on where it stopped; one that is through is left alone.
 
     The tokenizer stands in the ensemble's directory already. bars: where members that are trained
-    side by side show their progress; lines begin with their names. Raises as `loop.train`;
-    ResumeError where what is there was made otherwise.
+    at the same time show their progress; each message then begins with the member's name. Raises as
+    `loop.train`; ResumeError where what is there was made otherwise.
     """
     name, prepared = plan.names[number], kind.prepared
     directory = plan.directory / name

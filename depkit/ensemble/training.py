@@ -96,14 +96,14 @@ def _side_by_side(plan: Plan, devices: Sequence[str], threads: int, bars: Progre
 
 def _show_all(running: dict[Connection, SpawnProcess], folds: int, bars: ProgressBars) -> None:
     """Show what the processes send, until all have ended. Raises TrainingError if one fails."""
-    left, through = dict(running), 0
+    left, finished = dict(running), 0
     with bars.bar("members") as show:
         while left:
             ready = wait(left)
             for receiver in [each for each in left if each in ready]:
                 try:
                     message = receiver.recv()
-                except (EOFError, OSError):  # it has ended, maybe in the middle of a message
+                except (EOFError, OSError):  # the process has ended, maybe in mid-message
                     process = left.pop(receiver)
                     process.join()
                     if process.exitcode:
@@ -115,8 +115,8 @@ def _show_all(running: dict[Connection, SpawnProcess], folds: int, bars: Progres
                 if message[0] == "failed":
                     raise TrainingError(message[1])
                 receive(bars, message)
-                through += message[0] == "remove"  # the bar of a member
-                show(through, folds, f"{through} of {folds}")
+                finished += message[0] == "remove"  # a member that is finished removes its bar
+                show(finished, folds, f"{finished} of {folds}")
 
 
 def _end_with_parent() -> None:
@@ -130,8 +130,8 @@ def _end_with_parent() -> None:
 def _work(plan: Plan, device: str, threads: int, following: Any, sender: Connection) -> None:
     """Train the members that no other process has begun, until there is none.
 
-    following: the number of the next one, shared among processes. sender: takes what `_show_all`
-    shows, as this process is not to write between the lines of another.
+    following: the number of the next one, shared among processes. sender: takes messages for
+    `_show_all`; processes that wrote to the terminal themselves would mix their lines.
     """
     Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)

@@ -41,8 +41,8 @@ TAGS = ("lemma", "upos", "xpos", "feats")
 
 T = TypeVar("T")
 
-# What a parser parses: running text; a sentence or several, each also as its words or as a
-# TokenList of the package conllu.
+# What `parse` accepts: running text, a Sentence, or several sentences, each of which is a Sentence,
+# a list of words, or a TokenList of the package conllu.
 Parsable: TypeAlias = "str | Sentence | Iterable[Sentence | Sequence[str] | TokenList]"
 
 
@@ -53,8 +53,8 @@ class Parser(ABC):
     network: in evaluation mode when it parses. precision: of its matrix products; on a CPU `load`
     keeps their weights in it, so load the model again for another. threads: how many batches are
     parsed at a time on a CPU. tokenizer: None if there is none: the treebank had no text to learn
-    it from, or it was not wanted. computed: is told the sentences of each batch that the network is
-    through with, on the thread that computed it, long before `parse` gives them back.
+    it from, or it was not wanted. computed: called with the sentences of each batch as soon as
+    it is computed, on the thread that did so, and often long before `parse` yields them.
     """
 
     config: Any  # of the family's class of ParserConfig
@@ -70,7 +70,7 @@ class Parser(ABC):
     options: ClassVar[frozenset[str]] = frozenset()
 
     def __call__(self, sentences: Parsable, **options: Any) -> list[Sentence]:
-        """The parsed sentences of a text, or those given, all at once; options: as for `parse`."""
+        """Parse a text or sentences, and return all parsed sentences; options: as for `parse`."""
         return list(self.parse(sentences, **options))
 
     def __repr__(self) -> str:
@@ -88,8 +88,8 @@ class Parser(ABC):
     def parse(self, sentences: Parsable, *arguments: Any, **options: Any) -> Iterator[Sentence]:
         """The sentences with what the parser predicts, in input order and bounded memory.
 
-        sentences: running text, of which the tokenizer makes sentences; or a `Sentence` or several,
-        as `read` gives them, lists of words, `conllu.TokenList`s.
+        sentences: running text, which the tokenizer splits into sentences; or a `Sentence`; or
+        several sentences: `Sentence`s, as `read` yields them, lists of words, `conllu.TokenList`s.
         Families that parse take `tags` ("missing", "predict" or "keep"), `batch_tokens` and
         `context`, which are as for `TaggerParser.tag`; `options` names the others.
         """
@@ -123,19 +123,19 @@ class Parser(ABC):
             raise ValueError("this model reads ELMo vectors; name their file with --features")
         batch_tokens = batch_tokens or (CPU_TOKENS if self.device.type == "cpu" else GPU_TOKENS)
 
-        def compute_and_tell(batch: Any, some_sentences: Sequence[Sentence]) -> Sequence[T]:
+        def compute_and_report(batch: Any, some_sentences: Sequence[Sentence]) -> Sequence[T]:
             results = compute(batch, some_sentences)
             if self.computed:
                 self.computed(some_sentences)
             return results
 
         yield from map_batches(
-            self._checked(sentences), context, self.preparer(), compute_and_tell, batch_tokens,
+            self._checked(sentences), context, self.preparer(), compute_and_report, batch_tokens,
             self.workers,
         )  # fmt: skip
 
     def sentences_of(self, sentences: Parsable) -> Iterable[Sentence]:
-        """Sentences as such, see `parse`. Raises TypeError for what is none."""
+        """What `parse` accepts, as `Sentence`s. Raises TypeError for anything else."""
         if isinstance(sentences, str):
             return self.tokenize(sentences)
         if not isinstance(sentences, Iterable | Sentence):
@@ -203,7 +203,7 @@ class Parser(ABC):
         """The sentences of a text. Raises ValueError if the parser has no tokenizer."""
         if not self.tokenizer:
             raise ValueError(
-                "this model has no tokenizer, as its treebank had no text; parse lists of words"
+                "this model has no tokenizer and cannot parse running text; give it lists of words"
             )
         return read_text([text], self.tokenizer.segment)
 
@@ -231,14 +231,14 @@ class Parser(ABC):
 
 
 def as_sentence(sentence: "Sentence | Sequence[str] | TokenList") -> Sentence:
-    """A sentence as it is, or of words, or of a token list of the package conllu.
+    """A `Sentence` as it is, or one made from a list of words or a TokenList of conllu.
 
     Raises TypeError for anything else, ValueError for a list that makes no sentence.
     """
     if isinstance(sentence, Sentence):
         return sentence
     if not isinstance(sentence, list | tuple):  # a TokenList is a list, too
-        what = "a text is parsed by itself" if isinstance(sentence, str) else ""
+        what = "pass a text by itself, not in a list" if isinstance(sentence, str) else ""
         raise TypeError(
             f"a sentence is a depkit.Sentence, a list of words or a conllu.TokenList, not"
             f" {type(sentence).__name__}{what and '; ' + what}"

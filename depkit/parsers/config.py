@@ -10,6 +10,7 @@ from depkit.parsers.settings import ConfigError, from_dict, nested, overlay
 
 C = TypeVar("C", bound="ParserConfig")
 Column = Literal["lemma", "upos", "xpos", "feats"]
+# Settings that can be changed when a trained parser is loaded, see `at_test_time`
 TEST_TIME = ("encoder.window", "encoder.relaxed", "encoder.attend", "inputs.context.model")
 UNTRAINED = {"trained": False}  # marks a parser's sections that its network does not depend on
 Algorithm = Literal["mst", "eisner", "argmax"]
@@ -74,7 +75,7 @@ class Inputs:
     combine: Literal["concat", "sum"] = "concat"  # of word, tag, characters, context
     part_dropout: float = 0.33  # of a token's word, tag, characters, each on its own
     dropout: float = 0.33  # of the features, one mask a sentence
-    lexicon: str = ""  # a CoNLL-U file; its words join the treebank's in the lemma dictionary
+    lexicon: str = ""  # a CoNLL-U file whose words the lemma dictionary has besides the treebank's
     vectors: Vectors = field(default_factory=Vectors)
     context: Context = field(default_factory=Context)
 

@@ -145,6 +145,9 @@ class Family(ABC):
     def calibrate(
         self, parser: Any, dev: Sequence[Sentence], context: "Iterable[np.ndarray] | None"
     ) -> tuple[Calibration | None, str]:
-        """Temperatures fitted on dev, and what came of it in a line for people; None where dev is
-        too small, None and "" for a family without probabilities."""
+        """Fit temperatures on dev; returns them, and a line of text that tells their effect.
+
+        Instead of the temperatures there is None if dev is too small. A family without
+        probabilities returns None and "".
+        """
         return None, ""

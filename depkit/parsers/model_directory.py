@@ -277,7 +277,7 @@ def write_description(
 
 
 def write_vocabulary(directory: Path, vocabulary: Vocabulary) -> None:
-    """vocab.json, a table a line."""
+    """Write vocab.json, with each table on a line of its own."""
     tables = (
         f"{json.dumps(name)}: {json.dumps(table, ensure_ascii=False)}"
         for name, table in vocabulary.to_json().items()

@@ -56,7 +56,10 @@ def from_dict(
 
 
 def setting_names(kind: type, path: str = "") -> Iterator[str]:
-    """The settings in a configuration dataclass, as in KEY=VALUE; those of all alternatives."""
+    """The dotted names of all settings in a configuration dataclass, as in --set KEY=VALUE.
+
+    Where a section can be one of several dataclasses, the settings of all of them.
+    """
     for key, hint in _types_of(kind).items():
         classes = _dataclasses_of(hint)
         for each in classes:

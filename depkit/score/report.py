@@ -54,14 +54,15 @@ def analyze(
 ) -> list[dict[str, Any]]:
     """The scores of one or several systems in bins, as `depkit analyze` counts them.
 
-    gold, preds: paths or sentences. by: groupings, crossed if several: "distance", "deprel",
-    "length" ...; bins: those of each grouping of numbers, for example "1,2,3-6,7-"; train: a
-    treebank, whose words "oov" and "frequency" need; confidence, test: see `Options`; the rest is
-    as for `evaluate`. Returns a dict for every bin and system, good for `pandas.DataFrame`.
+    gold, preds: paths or sentences. by: a grouping ("distance", "deprel", "length" ...), or several
+    to be crossed; bins: for each grouping by a number its bins, for example "1,2,3-6,7-"; train:
+    the training treebank, which the groupings "oov" and "frequency" need; confidence, test: see
+    `Options`; the rest is as for `evaluate`. Returns a dict for each bin and system, from which
+    `pandas.DataFrame` makes a table.
     Raises FormatError as `evaluate`; ValueError for choices that do not exist; OSError.
     """
     if not preds:
-        raise ValueError("name a file to analyze beside the gold one")
+        raise ValueError("give at least one system's trees to compare with the gold ones")
     by = (by,) if isinstance(by, str) else tuple(by)
     view = View(by, (bins,) if isinstance(bins, str) else tuple(bins), metric)
     view.check()

@@ -1,4 +1,4 @@
-"""Tables of scores as plain text, Markdown, LaTeX (booktabs) or HTML, and as CSV; names first."""
+"""Tables of scores as plain text, Markdown, LaTeX (booktabs), HTML or CSV."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What is odd about a text for a model: another script, markup. Its first sentences tell."""
+"""Warnings about text that a model was not made for, judged by its first sentences."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,10 +11,11 @@ _MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9]*(?:\s[^<>]*)?>|<!|&(?:nbsp|amp|lt|
 
 
 def doubts(parser: Parser, sentences: Sequence[Sentence]) -> Iterator[str]:
-    """Why a model may parse sentences badly, each reason as a note.
+    """A warning for each reason why the model may parse these sentences badly.
 
-    Most letters are outside its alphabet (unless it reads a transformer, which has its own), or
-    there is HTML markup, three times at least and once in four sentences.
+    There are two reasons: most letters are unknown to the model (not checked if it reads a
+    transformer, which knows other letters); or there is HTML markup, at least three times, and at
+    least once in four sentences.
     """
     texts = [sentence.text or " ".join(sentence.form) for sentence in sentences]
     letters = [letter for text in texts for letter in text if letter.isalpha()]
@@ -23,7 +24,7 @@ def doubts(parser: Parser, sentences: Sequence[Sentence]) -> Iterator[str]:
     if 2 * strange > len(letters) and parser.config.inputs.context.source != "transformer":
         yield (
             f"{100 * strange / len(letters):.0f}% of the text's letters are unknown to the model,"
-            " which was trained on another script; what it predicts will be poor"
+            " which was trained on another script; expect poor predictions"
         )
     if sum(len(_MARKUP.findall(text)) for text in texts) >= max(3, len(texts) / 4):
-        yield "this looks like HTML, whose markup is parsed as if it were words; remove it first"
+        yield "this looks like HTML; its markup is parsed as if it were words, so remove it first"

@@ -70,9 +70,10 @@ def annotate_files(
 ) -> Totals:
     """Read the files, have a model parse or tag their sentences, write them.
 
-    note: is told what was lost in other formats, and what else a user should know. bars: where
-    progress is shown, if anywhere. Raises ConfigError for files that cannot be so read and written,
-    and for options that the model has not; else what reading, parsing and writing raise.
+    note: called with each message to the user, for example on what the output format cannot hold.
+    bars: where to show progress; None for nowhere. Raises ConfigError for files that cannot be read
+    and written as the job says, and for options that the model does not have; else what reading,
+    parsing and writing raise.
     """
     targets = _targets(job)
     # Sentences come and go by the thousand; looking for reference cycles as often as Python does
@@ -89,7 +90,7 @@ def annotate_files(
     totals = Totals()
     first: list[Sentence] = []
 
-    def looked_at(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    def keep_first(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         for sentence in sentences:
             yield sentence
             if len(first) < FIRST:
@@ -104,7 +105,7 @@ def annotate_files(
     def annotated(chosen: Sequence[int]) -> Iterator[Sentence]:
         kind: Format | None = None
         sentences, vectors = _read(parser, job, chosen)
-        sentences = counted(looked_at(sentences))
+        sentences = counted(keep_first(sentences))
         if probabilities and job.format:  # they stand in MISC, which CoNLL-U alone has
             sentences = (convert(each, CONLLU, account=account) for each in sentences)
         act = getattr(parser, job.action)
@@ -151,10 +152,11 @@ def annotate_files(
 def _shown(
     bars: ProgressBars, parser: Parser, job: Job
 ) -> Iterator[Callable[[Iterable[Sentence]], Iterable[Sentence]]]:
-    """Inside it, a bar shows how far a job is; sentences that are read pass through what it gives.
+    """Show in a progress bar how much of the job's input the model has parsed.
 
-    Files are read far ahead of the model. Of the bytes read, only the share of words that the model
-    is through with is counted as done.
+    Gives a function through which the sentences that are read must pass, to be counted. As files
+    are read far ahead of the model, progress is the number of bytes read, times the share of the
+    words read that the model has parsed.
     """
     if not bars.live:
         yield lambda sentences: sentences
@@ -173,7 +175,8 @@ def _shown(
             yield sentence
 
     def count_done(batch: Sequence[Sentence]) -> None:
-        distinct = {id(sentence): sentence for sentence in batch}.values()  # some are there twice
+        # A batch may be filled up with sentences that it has already.
+        distinct = {id(sentence): sentence for sentence in batch}.values()
         with lock:  # batches are computed on several threads
             done.sentences += len(distinct)
             done.words += sum(map(len, distinct))

@@ -1,5 +1,7 @@
-"""Where a training run stands: weights, optimiser and State in one file, so that it is replaced
-whole; of a finished run the State alone."""
+"""The checkpoint of a training run: weights, optimiser and State in one file, replaced as a whole.
+
+Of a finished run only the State is kept, unless `keep_state` is given.
+"""
 
 import json
 import shlex
@@ -28,8 +30,8 @@ class State:
     """Where a run stands. What is random follows from (seed, epoch, update), so no generator
     needs to be kept.
 
-    origin: what the run was begun with; update: updates done; epoch: epochs done; batch: of the
-    next one's batches, those done; loss: summed over these; best: the best dev score, after
+    origin: what the run was begun with; update: updates done; epoch: epochs done; batch:
+    batches done of the epoch after these; loss: its sum over them; best: the best dev score, after
     `best_epoch` epochs; seconds: of training so far.
     """
 
@@ -63,14 +65,14 @@ def save_state(directory: Path, state: State, network: nn.Module, optimizer: obj
 
 
 def save_finished(directory: Path, state: State) -> None:
-    """Write the State of a run that is through, in place of the checkpoint, which is far larger."""
+    """Replace the checkpoint of a finished run by its State alone, which is far smaller."""
     with atomic(directory / FINISHED) as beside:
         beside.write_text(json.dumps(asdict(state), indent=0), encoding="utf-8")
     (directory / LAST).unlink(missing_ok=True)
 
 
 def check_kept(directory: Path) -> None:
-    """Raises ResumeError for a run that is through and whose checkpoint is gone."""
+    """Raises ResumeError for a finished run whose checkpoint was not kept."""
     if not (directory / LAST).exists():
         name = shlex.quote(str(directory))
         raise ResumeError(
@@ -81,7 +83,7 @@ def check_kept(directory: Path) -> None:
 
 
 def is_begun(directory: Path) -> bool:
-    """Whether there is a run to go on with, or one that is through."""
+    """Whether the directory has a run, unfinished or finished."""
     return (directory / LAST).exists() or (directory / FINISHED).exists()
 
 
@@ -90,8 +92,8 @@ def read_state(directory: Path) -> State | None:
     if not is_begun(directory):
         if (directory / WEIGHTS).exists():
             raise ResumeError(
-                f"{directory}: a model, but no {LAST} to go on from; train into another directory,"
-                " from this model's weights with --init"
+                f"{directory} has a model, but no {LAST} to resume from; train into another"
+                " directory (--init starts from this model's weights)"
             )
         return None
     path = directory / LAST
@@ -138,7 +140,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
 @contextmanager
 def _damage_told(path: Path) -> Iterator[None]:
-    """Raises ResumeError for what a damaged file causes inside, or one of another version."""
+    """Turn errors in the block, which reads a damaged or an old file, into a ResumeError."""
     try:
         yield
     except (SafetensorError, LookupError, TypeError, AttributeError, ValueError) as error:

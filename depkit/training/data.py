@@ -65,7 +65,7 @@ def findings(config: ParserConfig, train: Sequence[Sentence], dev: Sequence[Sent
 
 
 def digests(train: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, str]:
-    """Digests of the treebanks, as an Origin has them."""
+    """Digests of the treebanks, for `Origin.data`."""
     return {
         "other training sentences": digest_of_sentences(train),
         "other dev sentences": digest_of_sentences(dev),

@@ -85,9 +85,9 @@ def train(
     extended by the new treebank's. sources: what the recipe reads beside the treebank, if anything.
     vocabulary: instead of that of the sentences; symbols that do not occur in these get the vector
     of the unknown symbol, unless there is a feed. feed: what to train on instead of the sentences.
-    keep_state: keep the optimiser's state when the run is through, so that it can go on with more
-    epochs, patience or time; it is several times as large as the model. On the CPU a resumed run
-    ends with the same weights as one never interrupted; one that is through is only looked at.
+    keep_state: keep the optimiser's state of a finished run, so that it can go on with more epochs,
+    patience or time; it is several times as large as the model. On the CPU a resumed run ends with
+    the same weights as one never interrupted; the state of a finished run is returned as it is.
     Raises ResumeError, and TrainingError if the loss is no longer finite or a batch does not fit
     in memory.
     """
@@ -102,7 +102,7 @@ def train(
     if initial:
         vocabulary = extended(initial.vocabulary, vocabulary)
     found = read_state(directory) if resume else None
-    if found:  # batches of `training.updates` stay as they were for the run's first epochs
+    if found:  # if `training.updates` has set their size, batches stay as large as they were
         recipe = with_batches_of(found.origin, recipe)
         training = recipe.training
     data_of = digests(train_sentences, dev_sentences) | {
@@ -141,7 +141,7 @@ def train(
     state = found or State(origin, seed)
     if found:
         load_state(directory, network, optimizer)
-        write_config(directory, recipe.tables())  # with the epochs that it is to have now
+        write_config(directory, recipe.tables())  # settings such as the number of epochs may be new
     else:
         write_description(directory, recipe.tables(), vocabulary, network.transformer)
         save_state(directory, state, network, optimizer)  # so no model is ever without one

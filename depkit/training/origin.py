@@ -1,4 +1,4 @@
-"""What the result of a training run depends on, so that it goes on only as it was begun."""
+"""What the result of a training run depends on: all this must be the same when it is resumed."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -8,13 +8,13 @@ from typing import Any
 
 from depkit.training.recipe import Recipe
 
-# Settings that say when a run stops and how its model is stored, which can change when it goes on.
+# Settings that may be others when a run is resumed: when it stops, and how its model is stored.
 _FREE = {f"training.{name}" for name in ("epochs", "patience", "save_every", "storage")}
-_NAMED = 3  # so many settings that differ are named
+_NAMED = 3  # an error names at most so many settings that differ
 
 
 class ResumeError(ValueError):
-    """A run that cannot be gone on with."""
+    """A run that cannot be resumed."""
 
 
 @dataclass(frozen=True)
@@ -22,15 +22,15 @@ class Origin:
     """What a run was begun with.
 
     settings: as text, by the names that a user knows: "--seed", "training.rate", ...; data: digests
-    of all else, by what is said where they differ: "other training sentences", ...
+    of everything else, by the words with which an error tells that they differ: "other training
+    sentences", ...
     """
 
     settings: dict[str, str]
     data: dict[str, str]
 
     def difference(self, now: "Origin") -> str:
-        """How a run differs that was begun so, for one that is to be gone on with now, in words;
-        "" if it does not."""
+        """In words, what this run was begun with that is different now; "" if all is the same."""
         names = [
             name
             for name in self.settings | now.settings
@@ -48,7 +48,7 @@ class Origin:
 
 
 def check_origin(directory: Path, begun: Origin, now: Origin) -> None:
-    """Raises ResumeError where a run is to be gone on with otherwise than it was begun."""
+    """Raises ResumeError if a run was begun with something else than it is to be resumed with."""
     if difference := begun.difference(now):
         raise ResumeError(
             f"{directory}: the run there was begun with {difference}; resume with the same recipe"
@@ -57,14 +57,17 @@ def check_origin(directory: Path, begun: Origin, now: Origin) -> None:
 
 
 def make_origin(seed: int, tables: Mapping[str, Any], data: Mapping[str, str]) -> Origin:
-    """tables: settings, nested; data: as in Origin, "" for what there is not."""
+    """tables: the settings, nested; data: as in Origin, with "" for what the run does not have."""
     settings = {"--seed": str(seed)} | dict(_flat(tables))
     return Origin(settings, {name: key for name, key in data.items() if key})
 
 
 def with_batches_of(origin: Origin, recipe: Recipe) -> Recipe:
-    """The recipe with the batches of a run that was begun with another number of epochs, from which
-    their size followed."""
+    """The recipe with the batch size of the run that is resumed.
+
+    Where `training.updates` is set, the batch size was computed from the number of epochs, and must
+    stay when the run goes on with more.
+    """
     training, begun = recipe.training, origin.settings
     if not training.updates or begun.get("training.epochs") == str(training.epochs):
         return recipe
@@ -73,7 +76,7 @@ def with_batches_of(origin: Origin, recipe: Recipe) -> Recipe:
 
 
 def tables_of(recipe: Recipe) -> dict[str, Any]:
-    """The settings that a parser's weights depend on, and those that say when to stop."""
+    """The settings of a recipe without those that the weights do not depend on."""
     tables = recipe.tables()
     for name in ("about", "tokenizer", "calibration"):
         tables.pop(name, None)

@@ -11,10 +11,10 @@ LOG = "log.jsonl"
 
 
 class Progress:
-    """A line an epoch on stderr, on a terminal a bar, and the log.
+    """Writes a line an epoch to stderr and to the log, and on a terminal shows a progress bar.
 
-    label: before each epoch's line, where several runs go on side by side; name: the bar's.
-    bars: where to show all this, if not on stderr at once.
+    label: put before each line, where several runs go on at the same time; name: of the bar; bars:
+    where lines and bar are shown, by default on stderr.
     """
 
     def __init__(
@@ -36,11 +36,11 @@ class Progress:
         self.bars.say(text)
 
     def bar(self) -> AbstractContextManager[Show]:
-        """Inside it, `show` is seen."""
+        """Show a progress bar within the block, to be updated by `show`."""
         return self.bars.bar(self.name)
 
     def show(self, done: float, text: str) -> None:
-        """Renew the bar: which share of the training is done, and a text."""
+        """Update the bar; done: the share of the training, 0 to 1."""
         self.bars.show(self.name, done, 1.0, text)
 
     def resume(self, epochs: int) -> None:

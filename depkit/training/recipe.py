@@ -109,7 +109,7 @@ def recipe_names() -> list[str]:
 
 
 def recipe_settings() -> list[str]:
-    """What --set can name: the settings of all families' parsers, and of training."""
+    """The settings that --set takes: those of all families' parsers, and of training."""
     own = (name for name in setting_names(Recipe) if not name.startswith("parser."))
     parsers = (setting_names(family.config) for family in FAMILIES.values())
     found = dict.fromkeys(chain(own, *parsers))

@@ -367,7 +367,7 @@ def train_one(
 
 
 def say_where(directory: PathLike, config: ParserConfig, say: Say) -> None:
-    """Say where a finished model is, and how it is used."""
+    """Say where the finished model is, and the command that uses it."""
     command = family_of(config).command
     say(f"the model is in {directory}")
     say(f"{command} with it: depkit {command} --model {shlex.quote(str(directory))} FILE")

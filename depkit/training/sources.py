@@ -46,7 +46,7 @@ class FeatureFile:
 class Sources:
     """vectors: those that are kept; transformer: frozen, or to be trained; train, dev: contextual
     vectors laid out as a Dataset, [total, layers, width], where they are not trained; lexicon:
-    words with tags and lemmas; key: a digest of what the recipe and the treebank don't tell."""
+    sentences whose words join the lemma dictionary; key: a digest of the contents of all these."""
 
     vectors: Vectors | None = None
     transformer: Transformer | None = None

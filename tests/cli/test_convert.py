@@ -245,8 +245,8 @@ def test_missing_files(rich: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ([], "name an -o that tells it"),
-        (["-o", "out.txt"], "name an -o that tells it"),
+        ([], "an -o whose name tells the format"),
+        (["-o", "out.txt"], "an -o whose name tells the format"),
         (["--to", "ptb"], "Invalid value"),
         (["--from", "text", "--to", "conllu"], "Invalid value"),
         (["--to", "conllx", "--encoding", "morse"], "Invalid value"),

@@ -347,7 +347,7 @@ def test_what_a_page_tells(tmp_path: Path) -> None:
             "-o, --output FILE",
             "Takes 1 or more. Default: 1200 on a CPU, 4000 elsewhere. --threads N",
             "DEPKIT_MODEL Stands in for --model",
-            "An option on the command line wins over",
+            "An option on the command line takes",
             "130 Interrupted.",
             "depkit(1), depkit-train(1), ",
         ),

@@ -55,8 +55,9 @@ class Command:
     options: tuple[Parameter, ...]
 
 
-# What a shell can offer for a value of string type, by its name in the help (the metavar of the
-# option). Other parameters tell by their type what they take: numbers, flags, choices.
+# What a shell can complete for a parameter of string type, by its metavar (how the help calls its
+# value); "parse KEY=VALUE" is that of one subcommand. For other parameters (numbers, flags,
+# choices) it follows from the type.
 OFFERS: dict[str, Kind | tuple[str, ...]] = {
     **dict.fromkeys(("FILE", "GOLD", "IN", "ORIGINAL", "OUT", "PRED", "TEXT", "TRAIN"), "file"),
     "DIR": "directory",
@@ -141,8 +142,8 @@ def _value(command: str, raw: TyperArgument | TyperOption, hint: Any) -> Value:
     offer = OFFERS.get(f"{command} {label}") or OFFERS.get(label)
     if offer is None:
         raise ValueError(
-            f"depkit {command} has a parameter {raw.name!r} with the metavar {label!r}: say in"
-            " OFFERS of depkit/cli/pages/inventory.py what it takes"
+            f"depkit {command} has a parameter {raw.name!r} with the metavar {label!r}: add"
+            " that to OFFERS of depkit/cli/pages/inventory.py, with what a shell can complete"
         )
     return Value(label, "words", offer) if isinstance(offer, tuple) else Value(label, offer)
 

@@ -27,7 +27,7 @@ _SESSION = (
 )
 _FILES = (
     "A file named - is standard input or standard output; files named .gz or .xz are"
-    " compressed; missing directories of files to write are made. Standard output carries data"
+    " compressed. Missing directories of output files are created. Standard output carries data"
     " only, all else goes to standard error."
 )
 _STATUS = (
@@ -159,18 +159,18 @@ def _synopsis(command: Command) -> str:
 
 
 def _environment(commands: Sequence[Command]) -> list[str]:
-    """The variables that stand in for options, and others."""
+    """The environment variables that commands read: those that stand in for options, and others."""
     options = [option for command in commands for option in command.options]
     said = {
         option.variable: f"Stands in for {max(option.names, key=len)} where that is not given."
         for option in options
         if option.variable
     }
-    order = ["An option on the command line wins over its variable."] if said else []
+    order = ["An option on the command line takes precedence over its variable."] if said else []
     if any(name in ("--recipe", "--recipes") for option in options for name in option.names):
         said["DEPKIT_CACHE"] = (
-            "Where the features of transformers that are not trained are kept from one training"
-            " to the next; else depkit in XDG_CACHE_HOME or ~/.cache."
+            "Directory where the outputs of frozen transformers are kept from one training to the"
+            " next. By default, it is depkit in XDG_CACHE_HOME or ~/.cache."
         )
     said["NO_COLOR"] = "If it is set, nothing is coloured unless asked for."
     entries = _tagged((_bold(variable), meaning) for variable, meaning in sorted(said.items()))

@@ -100,7 +100,7 @@ def _action(parameter: Parameter) -> str:
 
 
 def _one_of(words: Sequence[str]) -> str:
-    """An action that offers words; behind KEY= the value follows, and no space."""
+    """An action that completes one of some words; no space is added after KEY=, but the value."""
     offered = " ".join(words)
     return f'compadd -S "" - {offered}' if offered.endswith("=") else f"({offered})"
 

@@ -36,8 +36,9 @@ class Arc:
 
 @dataclass(frozen=True)
 class Shown:
-    """A sentence, its place in the file (from 1, or 0 for none), and perhaps another tree to
-    compare with.
+    """A sentence to draw, and perhaps another tree to compare with.
+
+    number: its position in the file, from 1; 0 if it is not from a file.
 
     All its texts are safe to be printed. Words are told by their numbers, from 1.
     """
@@ -61,7 +62,7 @@ class Shown:
 
     @property
     def name(self) -> str:
-        """The number and the sent_id, as far as there are any."""
+        """The number and the sent_id, without those that are missing."""
         parts = str(self.number or ""), visible(self.sentence.sent_id)
         return ": ".join(filter(None, parts))
 

@@ -18,7 +18,7 @@ _DRAWINGS: dict[Style, Callable[[Shown, int, bool], Iterator[str]]] = {
     "arcs": arcs.draw, "tree": indented.draw,
 }  # fmt: skip
 _WIDTH = 100  # without a terminal
-NARROWEST = 40  # so that labels keep some letters
+NARROWEST = 40  # columns; in fewer, labels would lose all their letters
 
 
 def show(
@@ -30,11 +30,11 @@ def show(
 ) -> None:
     """Print the trees of sentences, as `depkit show` does.
 
-    sentences: a path, a sentence or several. diff: the same sentences with other trees; then those
-    that differ are printed, with what is wrong in them given that `sentences` are right. style:
-    "arcs" above the words, or a "tree" with a word a line. width: where to wrap, by default at the
-    terminal's.
-    Raises ValueError for another style; FormatError where the words differ and as `read`; OSError.
+    sentences: a path, a sentence or several. diff: the same sentences with other trees; if given,
+    `sentences` are taken as right, and only those are printed where `diff` is wrong, with its wrong
+    arcs. style: "arcs" above the words, or a "tree" with a word a line. width: where to wrap, by
+    default at the terminal's width.
+    Raises ValueError for an unknown style; FormatError where the words differ; what `read` raises.
     """
     if style not in _DRAWINGS:
         raise ValueError(f"no style {style!r}; there are {', '.join(_DRAWINGS)}")
@@ -50,7 +50,7 @@ def compared(
     diff: PathLike | Sentence | Iterable[Sentence] | None = None,
     encoding: str = "utf-8",
 ) -> Iterator[Shown]:
-    """What is to be shown of sentences, or of them beside those of `diff`; see `show`."""
+    """The sentences to draw, with the trees of `diff`, if given, to compare with; see `show`."""
     right = source(sentences, encoding)
     if diff is None:
         for number, sentence in enumerate(right.sentences, start=1):
@@ -71,7 +71,7 @@ def drawings(sentences: Iterable[Shown], style: Style, width: int, colour: bool)
 
 
 def usual_width() -> int:
-    """The width of the terminal, or of what is no terminal."""
+    """The width of the terminal; a fixed one if stdout is no terminal."""
     if not sys.stdout.isatty():
         return _WIDTH
     return max(shutil.get_terminal_size().columns, NARROWEST)

@@ -98,7 +98,7 @@ def measure(scored: Sequence[Scored], single_root: bool) -> tuple[Calibration, R
 
 
 def kept(calibration: Calibration, report: Report) -> Calibration:
-    """The temperatures that lower the errors on sentences they were not fitted on; 1 for others."""
+    """The temperatures, with 1 for those that do not lower the error on held-out sentences."""
     before, after = report.before, report.after
     if after.labelled >= before.labelled:
         calibration = replace(calibration, arc=1.0, label=1.0)

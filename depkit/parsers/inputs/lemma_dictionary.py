@@ -1,4 +1,4 @@
-"""The words of a treebank with their tags and lemmas."""
+"""A dictionary of the words of a treebank with their tags and lemmas."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,10 +19,11 @@ T = TypeVar("T", str, Tags, Reading)
 
 @dataclass(frozen=True)
 class LemmaDictionary:
-    """How often the forms of a treebank have which tags and lemmas.
+    """How often each form of a treebank occurs with which tags and lemma.
 
-    forms: for each form, [tags, script, count] one after the other in a flat list; tags and script
-    are indices of the other two lists. In all of them the most frequent comes first.
+    forms: for each form the flat list [tags, script, count, tags, script, count, ...] of its
+    readings; tags and script are indices into the other two lists. All lists begin with the most
+    frequent entry.
     """
 
     tags: list[Tags]
@@ -47,24 +48,25 @@ class LemmaDictionary:
     def look_up(self, form: str, tags: Tags) -> str | None:
         """The most frequent lemma of a form with these UPOS, XPOS and FEATS.
 
-        If there is none, FEATS is left out, then XPOS; then the same word in another case is
-        looked up. None if no such word is in the dictionary. A UPOS that is nowhere in the
-        dictionary is ignored, and one that does not agree with XPOS is replaced.
+        If there is none with all three tags, FEATS is not compared, then XPOS neither. If there is
+        still none, the form is looked up in whatever case. None if that fails, too. A UPOS that
+        does not agree with XPOS is replaced first, see `agreeing`; if the dictionary has no word of
+        this UPOS at all, no tags are compared.
         """
         tags = self.agreeing(tags)
         sizes = (3, 2, 1) if any(upos == tags[0] for upos, *_ in self.tags) else (0,)
         for readings in (list(self.readings([form])), self.spellings(form)):
             for size in sizes:
                 counts: Counter[str] = Counter()
-                for (known, of, script), count in readings:
-                    if of[:size] == tags[:size]:
-                        counts[apply_script(known, script)] += count
+                for (known_form, known_tags, script), count in readings:
+                    if known_tags[:size] == tags[:size]:
+                        counts[apply_script(known_form, script)] += count
                 if counts:
                     return max(counts, key=counts.__getitem__)
         return None
 
     def agreeing(self, tags: Tags) -> Tags:
-        """The tags; where UPOS and XPOS never occur together, with the usual UPOS of that XPOS."""
+        """The tags, with the usual UPOS of XPOS if the two given never occur together."""
         upos, xpos, feats = tags
         uposes = self._uposes.get(xpos)
         return (uposes[0], xpos, feats) if uposes and upos not in uposes else tags
@@ -79,7 +81,7 @@ class LemmaDictionary:
 
     @cached_property
     def _spellings(self) -> dict[str, list[str]]:
-        """The forms of the dictionary by their lower case."""
+        """The forms of the dictionary, grouped by their lower-case form."""
         spellings: dict[str, list[str]] = {}
         for form in self.forms:
             spellings.setdefault(form.lower(), []).append(form)
@@ -91,15 +93,19 @@ class LemmaDictionary:
 
     @staticmethod
     def from_json(data: dict) -> "LemmaDictionary":
-        """The dictionary that `to_json` described; KeyError, TypeError or ValueError if not."""
+        """The dictionary of what `to_json` returned; raises KeyError, TypeError or ValueError."""
         tags = [(upos, xpos, feats) for upos, xpos, feats in data["tags"]]
         scripts, forms = list(data["scripts"]), dict(data["forms"])
         readings = np.array(list(chain.from_iterable(forms.values())), dtype=np.int64)
         ends = np.array([len(tags), len(scripts), np.iinfo(np.int64).max])
         if any(len(flat) % 3 for flat in forms.values()):
-            raise ValueError("its lemmas have readings that are not three numbers")
+            raise ValueError(
+                "a form in its lemma dictionary has a reading that is not three numbers"
+            )
         if not ((readings.reshape(-1, 3) >= 0) & (readings.reshape(-1, 3) < ends)).all():
-            raise ValueError("its lemmas have readings of tags or scripts that it has not")
+            raise ValueError(
+                "a form in its lemma dictionary has tags or a script with a wrong number"
+            )
         return LemmaDictionary(tags, scripts, forms)
 
     @staticmethod
@@ -120,7 +126,7 @@ class LemmaDictionary:
 
     @staticmethod
     def merged(dictionaries: Iterable["LemmaDictionary"]) -> "LemmaDictionary":
-        """All that the dictionaries have, with the sums of their counts."""
+        """The readings of all dictionaries, their counts summed."""
         counts: Counter[Reading] = Counter()
         for each in dictionaries:
             for reading, count in each.readings(each.forms):
@@ -129,12 +135,12 @@ class LemmaDictionary:
 
 
 def readings_of(sentence: Sentence) -> Iterator[Reading]:
-    """What a sentence tells of its words' lemmas."""
+    """The readings of a sentence's words."""
     columns = (sentence.form, sentence.lemma, sentence.upos, sentence.xpos, sentence.feats)
     for form, lemma, *tags in zip(*columns, strict=True):
         yield form, (tags[0], tags[1], tags[2]), edit_script(form, lemma)
 
 
 def _ordered(counts: Counter[T]) -> list[T]:
-    """The keys by falling count, those of one count in alphabetical order."""
+    """The keys by falling count, those of the same count in alphabetical order."""
     return sorted(counts, key=lambda key: (-counts[key], key))

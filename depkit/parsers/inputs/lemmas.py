@@ -10,7 +10,8 @@ from functools import lru_cache
 LOWER, KEEP, TITLE, UPPER, WHOLE = "lower", "keep", "title", "upper", "whole"
 CASES = (LOWER, KEEP, TITLE, UPPER)
 
-# Cut in front, add in front, cut behind, add behind; the lemma alone where the case is WHOLE
+# What a script has besides the case: how many characters to cut in front, what to add there, how
+# many to cut behind, what to add there; only the lemma where the case is WHOLE
 Edit = tuple[int, str, int, str] | tuple[str]
 
 
@@ -68,7 +69,7 @@ def apply_edit(form: str, case: str, edit: Edit) -> str | None:
 
 
 def _shared(form: str, lemma: str) -> tuple[int, int, int]:
-    """The longest common substring, the first of them: its start in both, and its length."""
+    """The longest common substring, the first of them: its start in each, and its length."""
     best = (0, 0, 0)
     ends = [0] * (len(lemma) + 1)  # how long a common part ends at form[i - 1], lemma[j - 1]
     for i, character in enumerate(form, start=1):

@@ -1,9 +1,10 @@
-"""Lemmas by the training treebank's dictionary, and by plausible edit scripts for other words.
+"""Lemmas from the training treebank's dictionary; for other words, from plausible edit scripts.
 
 The dictionary comes first, as in UDPipe (Straka 2018) and Stanza (Qi et al. 2020). For a word that
-it does not have, the network's scores of edit scripts are combined with two things that the
-dictionary tells: how often words with the same tags and the same ending are edited so (the suffix
-interpolation of Brants 2000), and whether the result is a known word.
+it does not have, the network's scores of edit scripts are combined with evidence from the
+dictionary: the share of words with the same tags and the same ending that have this edit
+(interpolated over endings of all lengths, as in Brants 2000), and whether the result is a known
+word.
 """
 
 from bisect import bisect_left
@@ -25,19 +26,20 @@ from depkit.parsers.inputs.lemmas import (
 )
 
 LONGEST_ENDING = 6  # characters
-SMOOTHING = 1.0  # how many words the share among words with a shorter ending counts for
+SMOOTHING = 1.0  # weight of the share among words with a shorter ending, as a number of words
 RARE = 1e-4  # the share of an edit that no word of the same class has
 LAST = "\U0010ffff"  # sorts behind all other characters
-FLOOR = -5.0  # lower log-probabilities count as this one
-KEPT = 100_000  # words whose lemma is remembered
+FLOOR = -5.0  # the network's log-probabilities are clipped to this value from below
+KEPT = 100_000  # size of the cache of `look_up`, in words
 
-# Weights of the network's log-probability and of evidence: that the result is a lemma with the same
-# UPOS, that it is a word, that it is the lemma of this form with another UPOS. They were chosen on
-# held-out tenths and twentieths of the train parts of two treebanks (EWT and Latin-Perseus).
+# Weights of the network's log-probability, and of three properties of a candidate: being the lemma
+# of some word with the same UPOS, being a known word, and being the lemma of this form with another
+# UPOS. They were chosen on held-out tenths and twentieths of the train parts of two treebanks (EWT
+# and Latin-Perseus).
 NETWORK, LEMMA, WORD, OTHER_UPOS = 0.5, 3.0, 2.0, 7.0
 
 Script = tuple[str, float]  # an edit script and the logarithm of its probability
-Edits = tuple[Counter[Edit], int]  # how many words have which edit; how many words there are
+Edits = tuple[Counter[Edit], int]  # the number of words by edit, and of all words
 WordClass = tuple[str, str]  # UPOS and XPOS, or FEATS where there is no XPOS
 
 
@@ -66,11 +68,11 @@ class Lemmatizer:
     def guess(self, form: str, tags: Tags, scripts: Sequence[Script]) -> str:
         """The most plausible lemma of a word that the dictionary does not have with its UPOS.
 
-        Candidates are what the network's scripts make of the form, what the edits of words of the
-        same class with the same last character make of it, and its lemmas with another UPOS. A
-        candidate is plausible if it is one of the latter, if it is a lemma with the same UPOS, or
-        if several words of the same class with the same last character are edited so. Without a
-        plausible candidate the form is its own lemma.
+        Candidates are made by the network's scripts, by the attested edits, which are those of
+        several words of the same class with the same last character, and by the scripts of the
+        same form with another UPOS. A candidate is plausible if it is a lemma of the form with
+        another UPOS, if it is a lemma of any word with the same UPOS, or if its edit is attested.
+        Without a plausible candidate the form is its own lemma.
         """
         tags = self.dictionary.agreeing(tags)
         lemmas = self.evidence.lemmas[tags[0]]
@@ -110,21 +112,21 @@ class Lemmatizer:
 
     @cached_property
     def evidence(self) -> "_Evidence":
-        """Computed when the first word comes that is not in the dictionary."""
+        """Computed for the first word that is not in the dictionary."""
         return _Evidence(self.dictionary)
 
 
 class _Evidence:
-    """What a dictionary tells of words that it does not have; threads can share it.
+    """Statistics of a dictionary that help with words it does not have; threads can share it.
 
-    lemmas: by UPOS.
+    lemmas: the lemmas of the dictionary by UPOS.
     """
 
     def __init__(self, dictionary: LemmaDictionary) -> None:
         self.lemmas: dict[str, set[str]] = defaultdict(set)
         self._words: dict[WordClass, list[tuple[str, Edit]]] = defaultdict(list)
-        # Reversed words in order: those with the same ending are neighbours. A class is sorted when
-        # it is first asked for.
+        # The words of a class, reversed and sorted, so that those with the same ending are
+        # neighbours. A class is sorted when it is first needed.
         self._sorted: dict[WordClass, list[tuple[str, Edit]]] = {}
         self._edits: dict[tuple[WordClass, str], Edits] = {}
         self._rules: dict[tuple[WordClass, str], set[Edit]] = {}
@@ -135,44 +137,47 @@ class _Evidence:
         for form, flat in dictionary.forms.items():
             low, shape = form.lower(), capitalisation(form)
             for tags, script in zip(flat[::3], flat[1::3], strict=True):
-                of, (case, edit) = classes[tags], scripts[script]
-                self.lemmas[of[0]].add(apply_edit(form, case, edit) or form)
+                word_class, (case, edit) = classes[tags], scripts[script]
+                self.lemmas[word_class[0]].add(apply_edit(form, case, edit) or form)
                 if not is_irregular(edit):
-                    self._words[of].append((low[::-1], edit))
-                    self._cases[of, shape][case] += 1
+                    self._words[word_class].append((low[::-1], edit))
+                    self._cases[word_class, shape][case] += 1
 
-    def by_ending(self, of: WordClass, form: str) -> list[Edits]:
-        """The edits of the words of a class: of all, then of those that have the last character of
-        a form, the last two and so on, as long as there are any."""
+    def by_ending(self, word_class: WordClass, form: str) -> list[Edits]:
+        """The edits of the words of a class that share an ending with a form.
+
+        First come those of all words of the class, then of those with the same last character,
+        with the same last two and so on, as long as there are any.
+        """
         low, longest = form.lower(), min(LONGEST_ENDING, len(form))
-        found = (self._edits_of(of, low[len(low) - size :]) for size in range(longest + 1))
+        found = (self._edits_of(word_class, low[len(low) - size :]) for size in range(longest + 1))
         return list(takewhile(itemgetter(1), found))
 
-    def rules(self, of: WordClass, form: str) -> set[Edit]:
-        """The edits that several words of a class with the last character of a form have."""
-        key = of, form[-1:].lower()
+    def rules(self, word_class: WordClass, form: str) -> set[Edit]:
+        """The edits of more than one word of a class with the same last character as a form."""
+        key = word_class, form[-1:].lower()
         if key not in self._rules:
             edits, _ = self._edits_of(*key) if form else (Counter[Edit](), 0)
             self._rules[key] = {edit for edit, count in edits.items() if count > 1}
         return self._rules[key]
 
-    def _edits_of(self, of: WordClass, ending: str) -> Edits:
+    def _edits_of(self, word_class: WordClass, ending: str) -> Edits:
         """The edits of the words of a class with an ending."""
-        if (of, ending) in self._edits:
-            return self._edits[of, ending]
-        if of not in self._sorted:
-            self._sorted[of] = sorted(self._words[of])
-        words = self._sorted[of]
+        if (word_class, ending) in self._edits:
+            return self._edits[word_class, ending]
+        if word_class not in self._sorted:
+            self._sorted[word_class] = sorted(self._words[word_class])
+        words = self._sorted[word_class]
         start = bisect_left(words, (ending[::-1],))
         stop = bisect_left(words, (ending[::-1] + LAST,))
         edits = Counter(edit for _, edit in words[start:stop])
-        if edits:  # There are many more endings that no word has.
-            self._edits[of, ending] = edits, stop - start
+        if edits:  # Endings of no word are not cached; there are too many of them.
+            self._edits[word_class, ending] = edits, stop - start
         return edits, stop - start
 
-    def case_shares(self, of: WordClass, form: str) -> dict[str, float]:
-        """The share of each case among lemmas of words of a class, capitalised as a form is."""
-        key = of, capitalisation(form)
+    def case_shares(self, word_class: WordClass, form: str) -> dict[str, float]:
+        """The shares of the cases of scripts, among words of a class capitalised like a form."""
+        key = word_class, capitalisation(form)
         if key not in self._case_shares:
             counts = self._cases[key]
             total = counts.total() + SMOOTHING
@@ -182,7 +187,7 @@ class _Evidence:
 
 
 def is_irregular(edit: Edit) -> bool:
-    """Whether an edit replaces the beginning of a word, so that it is of no use for others."""
+    """Whether an edit replaces the beginning of a word, and thus does not apply to other words."""
     return len(edit) == 1 or bool(edit[0] and edit[1])
 
 
@@ -192,7 +197,7 @@ def _class_of(tags: Tags) -> WordClass:
 
 
 def capitalisation(form: str) -> str:
-    """Whether a form is in "lower", "title", "upper" or "mixed" case; one capital is "title"."""
+    """Whether a form is in "lower", "title", "upper" or "mixed" case; a lone capital is "title"."""
     if form == form.lower():
         return "lower"
     if form[1:] == form[1:].lower():

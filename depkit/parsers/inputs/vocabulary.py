@@ -38,7 +38,8 @@ class Vocabulary:
     """The tables of a parser.
 
     columns: what is predicted (relations, tags), by column; vectors: the words with a
-    pretrained vector, None where the parser has none; lemmas: the dictionary, see `with_lemmas`.
+    pretrained vector, None where the parser has none; lemmas: the lemma dictionary, None
+    where it has none, see `with_lemmas`.
     """
 
     words: Table
@@ -61,7 +62,7 @@ class Vocabulary:
         return list(map(self.characters.get, form)) or [UNKNOWN]
 
     def with_lemmas(self, sentences: Iterable[Sentence]) -> "Vocabulary":
-        """The same with the dictionary of some sentences, if lemmas are predicted at all."""
+        """A copy with the lemma dictionary of some sentences; itself if no lemmas are predicted."""
         if "lemma" not in self.columns:
             return self
         counts = Counter(chain.from_iterable(map(readings_of, sentences)))
@@ -114,7 +115,7 @@ def extended(old: Vocabulary, new: Vocabulary) -> Vocabulary:
 
 
 def merged_lemmas(vocabularies: Iterable[Vocabulary]) -> LemmaDictionary | None:
-    """The dictionary of all lemmas that some vocabularies have; None if they have none."""
+    """The lemma dictionaries of some vocabularies as one; None if none has any."""
     dictionaries = [each.lemmas for each in vocabularies if each.lemmas]
     return LemmaDictionary.merged(dictionaries) if dictionaries else None
 

@@ -1,4 +1,4 @@
-"""From a network's scores of edit scripts to lemmas, by way of the dictionary."""
+"""Lemmas from the dictionary and, for words that it does not have, from scores of edit scripts."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary
 from depkit.parsers.inputs.lemmatizer import Lemmatizer
 
 SCRIPTS = 4  # how many of the network's edit scripts are candidates for an unknown word's lemma
-ABSENT = -1
+ABSENT = -1  # in place of a script's index, at words that are in the dictionary
 
 
 def best_scripts(
@@ -51,8 +51,8 @@ def choose_lemmas(
 ) -> list[str]:
     """The lemmas of a sentence.
 
-    tags: its new columns of tags, in place of its own; symbols: the edit scripts; scripts, scores:
-    of its words, [words, SCRIPTS], as `best_scripts` gives them.
+    tags: the predicted columns, used instead of the sentence's own; symbols: all edit scripts;
+    scripts, scores: the rows of its words, [words, SCRIPTS], of what `best_scripts` returns.
     """
     columns = (tags.get(name, getattr(sentence, name)) for name in ("upos", "xpos", "feats"))
     lemmas = []

@@ -75,17 +75,17 @@ class TaggerParser(Parser):
 
     @cached_property
     def lemmatizer(self) -> Lemmatizer | None:
-        """What chooses lemmas; None for a model without a dictionary, whose best scripts do."""
+        """Chooses lemmas; None without a dictionary, when the best edit scripts are applied."""
         dictionary = self.vocabulary.lemmas
         return Lemmatizer(dictionary, self.vocabulary.words.numbers) if dictionary else None
 
     def best_tags(
         self, scores: dict[str, Tensor], sentences: Sequence[Sentence]
     ) -> dict[str, Tensor]:
-        """What `tag_columns` needs of the scores of a batch, [batch, length, value] by column.
+        """The best values of a batch, as `tag_columns` takes them.
 
-        It is the indices of the best values by column, [batch, length]; of lemmas, where there is a
-        lemmatizer, what `best_scripts` returns.
+        scores: [batch, length, value] by column. Returns the indices of the best values by column,
+        [batch, length] each; for lemmas, where there is a lemmatizer, what `best_scripts` returns.
         """
         lemmatizer = self.lemmatizer
         best = {

@@ -75,7 +75,7 @@ class Tokenizer:
     def _labels(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """As `decode` takes them: what ends after the characters, and their places.
 
-        White space counts as one character. Nothing ends inside an emoji.
+        White space counts as one character. No token ends inside an emoji.
         """
         self.network.eval()
         text = "".join(texts)
