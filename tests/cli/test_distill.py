@@ -133,7 +133,7 @@ def test_who_cannot_teach_or_learn(tmp_path, text, capfd):
     ("more", "told"),
     [
         (["--dev-split", "0.1"], "name either --dev FILE or --dev-split SHARE"),
-        (["-"], "name files, not stdin"),
+        (["-"], "name files, not standard input"),
         (["--max-time", "soon"], "--max-time 'soon' is no time"),
         (["--set", "distillation.words=2"], "no setting 'distillation.words'"),
         (["--recipe", "huge"], "no recipe 'huge'"),
