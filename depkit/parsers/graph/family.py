@@ -122,8 +122,8 @@ class Biaffine(Family):
         if report.words < FEWEST:
             return None, f"not calibrated: {report.words} words of dev are too few for that"
         return kept(calibration, report), (
-            f"calibration on {report.words:,} words of dev, expected calibration error: labelled arcs"
-            f" {_change(report.before.labelled, report.after.labelled)}; marginals"
+            f"calibration on {report.words:,} words of dev: expected calibration error of labelled"
+            f" arcs {_change(report.before.labelled, report.after.labelled)}; of marginals"
             f" {_change(report.before.marginal, report.after.marginal)}"
         )
 
