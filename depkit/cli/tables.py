@@ -77,12 +77,13 @@ def rendered_facts(facts: Sequence[tuple[str, str]]) -> str:
     """A list of labels, each with its text beside it."""
     if _on_terminal():
         from rich.table import Table as Grid
+        from rich.text import Text
 
         grid = Grid.grid(padding=(0, 2, 0, 0))
         grid.add_column(style="bold", no_wrap=True)
         grid.add_column(overflow="fold")
         for fact in facts:
-            grid.add_row(*fact)
+            grid.add_row(*map(Text, fact))  # a plain string would be read as markup
         return _captured(grid)
     width = max(len(label) for label, _ in facts)
     return "\n".join(f"{label:{width}}  {text}" for label, text in facts)

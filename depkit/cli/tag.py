@@ -178,6 +178,7 @@ def _refuse(context: typer.Context, names: Sequence[str], why: str) -> None:
 
 def _check_places(source: str, output: str, work: str, resume: bool) -> None:
     """What is wrong with the files and directories themselves, before hours of training."""
+    from depkit.corpus.files import check_parent
     from depkit.serving.files import check_overwriting
 
     if resume and not work:
@@ -185,7 +186,7 @@ def _check_places(source: str, output: str, work: str, resume: bool) -> None:
     check_overwriting([source], [output])
     if os.path.isdir(output):
         raise ValueError(f"{output} is a directory; name a file to write")
-    Path(output).parent.mkdir(parents=True, exist_ok=True)
+    check_parent(output)
     directory = Path(work)
     if work and directory.exists() and not directory.is_dir():
         raise ValueError(f"{work} is a file; name a directory")

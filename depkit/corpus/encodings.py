@@ -26,6 +26,10 @@ def check_encoding(opening: bytes, encoding: str, file: str) -> None:
     opening: the first bytes of the file.
     """
     found = wide_encoding(opening)
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        return  # An unknown encoding is refused by what decodes the text.
     if found and not codecs.lookup(encoding).name.startswith(found[:6]):
         raise FormatError(
             file, 0, "", f"text in {found[:6].upper()}, not in {encoding}; add --encoding {found}"

@@ -1,5 +1,6 @@
 """Files by name: `-` is stdin or stdout, .gz and .xz are (de)compressed, writing is atomic."""
 
+import errno
 import gzip
 import io
 import lzma
@@ -261,6 +262,13 @@ def _text(binary: BinaryIO, encoding: str) -> Iterator[TextIO]:
             text.detach()
 
 
+def check_parent(path: PathLike) -> None:
+    """Raises NotADirectoryError where a file to write would stand below another file."""
+    above = next((each for each in Path(path).parents if each.exists()), Path())
+    if not above.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(above))
+
+
 @contextmanager
 def atomic(path: PathLike) -> Iterator[Path]:
     """A path beside `path` to write to; renamed to it on success, removed on any failure.
@@ -268,6 +276,7 @@ def atomic(path: PathLike) -> Iterator[Path]:
     Missing directories are created, and removed again on failure. A symbolic link stays one: the
     file that it points to is replaced.
     """
+    check_parent(path)
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     missing = [each for each in Path(path).parents if not each.exists()]

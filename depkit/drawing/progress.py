@@ -46,11 +46,12 @@ class ProgressBars:
     def say(self, text: str) -> None:
         """Write a message, which stays above the bars."""
         if self.stream:
-            with self.hidden() as drawn:
-                self.stream.write(text + "\n")
-                self.stream.flush()
-            if drawn:
-                self._draw()
+            with self.lock:
+                with self.hidden() as drawn:
+                    self.stream.write(text + "\n")
+                    self.stream.flush()
+                if drawn:
+                    self._draw()
 
     @contextmanager
     def bar(self, name: str) -> Iterator[Show]:

@@ -8,7 +8,7 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +107,18 @@ def read_state(directory: Path) -> State | None:
 
 def _state(text: str) -> State:
     values = json.loads(text)
-    return State(Origin(**values.pop("origin")), **values)
+    origin = Origin(**values.pop("origin"))
+    state = State(origin, **values)
+    if not all(
+        isinstance(table, dict) and all(isinstance(each, str) for each in table.values())
+        for table in (origin.settings, origin.data)
+    ):
+        raise ValueError("its origin is not text")
+    for field in fields(State)[1:]:
+        value = getattr(state, field.name)
+        if type(value) not in ((int, float) if field.type is float else (int,)):
+            raise ValueError(f"its {field.name} is {value!r}")
+    return state
 
 
 def load_state(directory: Path, network: nn.Module, optimizer: torch.optim.Adam) -> None:
@@ -127,8 +138,10 @@ def load_state(directory: Path, network: nn.Module, optimizer: torch.optim.Adam)
         for name, each in tensors.items():
             if name.startswith("optimizer."):
                 parameter, _, part = name.removeprefix("optimizer.").rpartition(".")
-                device = parameters[parameter].device
-                optimizer.state[parameters[parameter]][part] = each.to(device)
+                weight = parameters[parameter]
+                if each.ndim and each.shape != weight.shape:  # Adam's count of steps has none
+                    raise ValueError(f"{name} has shape {list(each.shape)}")
+                optimizer.state[weight][part] = each.to(weight.device)
 
 
 @contextmanager
@@ -143,10 +156,11 @@ def _damage_told(path: Path) -> Iterator[None]:
     """Turn errors in the block, which reads a damaged or an old file, into a ResumeError."""
     try:
         yield
-    except (SafetensorError, LookupError, TypeError, AttributeError, ValueError) as error:
-        if isinstance(error, ResumeError):
-            raise
-        raise ResumeError(f"{path}: damaged, or of another version of depkit: {error}") from None
+    except ResumeError:
+        raise
+    except (SafetensorError, LookupError, TypeError, AttributeError, ValueError, RuntimeError) as e:
+        reason = str(e).splitlines()[-1].strip() if str(e) else type(e).__name__
+        raise ResumeError(f"{path}: damaged, or of another version of depkit: {reason}") from None
 
 
 def sweep(directory: Path) -> None:

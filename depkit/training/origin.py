@@ -10,6 +10,7 @@ from depkit.training.recipe import Recipe
 
 # Settings that may be others when a run is resumed: when it stops, and how its model is stored.
 _FREE = {f"training.{name}" for name in ("epochs", "patience", "save_every", "storage")}
+_FREE |= {"inputs.lexicon", "inputs.vectors.file"}  # paths of files that are compared by content
 _NAMED = 3  # an error names at most so many settings that differ
 
 

@@ -26,6 +26,7 @@ from depkit.parsers.inputs.batches import (
     rounded_length,
 )
 from depkit.parsers.inputs.layer import context_layers, part_sizes
+from depkit.parsers.inputs.lemma_dictionary import readings_of
 from depkit.parsers.inputs.transformer import Transformer, load_transformer
 from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import Recipe
@@ -99,6 +100,8 @@ def find_sources(
     lexicon: list[Sentence] = []
     if inputs.lexicon:
         lexicon = list(read(inputs.lexicon))
+        if not any(True for sentence in lexicon for _ in readings_of(sentence)):
+            raise ConfigError(f"inputs.lexicon={inputs.lexicon}: no word there has a lemma")
         key += digest_of_files([inputs.lexicon])
     context = inputs.context
     if context.source == "transformer":

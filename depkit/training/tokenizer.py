@@ -34,7 +34,7 @@ from depkit.parsers.text.tokenizer import (
     pad,
 )  # fmt: skip
 from depkit.training.data import digests
-from depkit.training.origin import Origin, check_origin, make_origin
+from depkit.training.origin import Origin, ResumeError, check_origin, make_origin
 from depkit.training.recipe import Recipe, TokenizerTraining
 
 LEAST_UPDATES = 300  # a small treebank is read more often
@@ -125,6 +125,11 @@ def provide_tokenizer(
     notes = tokenizer_notes(directory)
     if "origin" in notes:
         check_origin(directory, Origin(**notes["origin"]), origin)
+    elif notes:
+        raise ResumeError(
+            f"{directory}: the tokenizer there was trained by another version of depkit; train into"
+            " another directory"
+        )
     else:
         began = time.monotonic()
         tokenizer, scores = train_tokenizer(

@@ -86,7 +86,9 @@ def test_every_number_is_whole_at_any_width(width, monkeypatch):
 def test_facts_are_folded_beside_their_labels(monkeypatch):
     on_terminal(monkeypatch, 40)
     monkeypatch.setenv("NO_COLOR", "1")
-    text = re.sub(r"\x1b\[[0-9;]*m", "", rendered_facts([("label", "word " * 20), ("b", "c")]))
+    text = re.sub(
+        r"\x1b\[[0-9;]*m", "", rendered_facts([("label", "word " * 20), ("b", "c[/red]")])
+    )
     lines = text.splitlines()
     assert max(map(len, lines)) <= 40 and len(lines) == 5
     assert [line[:7].strip() for line in lines] == ["label", "", "", "", "b"]

@@ -253,7 +253,7 @@ def test_bad_data_and_places_are_one_line_and_status_1(tmp_path, capfd):
     common = ["tag", str(TINY), *FOLDS]
     for arguments, message in (
         (["-o", str(tmp_path)], "is a directory"),
-        (["-o", str(TINY / "a" / "b")], "tiny.conllu/a: Not a directory"),
+        (["-o", str(TINY / "a" / "b")], "tiny.conllu: Not a directory"),
         (["--work", str(TINY)], "is a file"),
         (["--work", str(tmp_path)], "is not empty; --resume"),
         (["--config", "nowhere.toml"], "nowhere.toml"),

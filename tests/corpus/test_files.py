@@ -204,8 +204,8 @@ def test_missing_directories_are_made_and_stay_if_all_goes_well(tmp_path, monkey
 def test_errors_name_the_file_that_was_asked_for(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
-    for target, named in (("file/no/a.conllu", "file/no"), ("file/a.conllu.gz", "file")):
-        with pytest.raises((FileExistsError, NotADirectoryError)) as caught:
+    for target, named in (("file/no/a.conllu", "file"), ("file/a.conllu.gz", "file")):
+        with pytest.raises(NotADirectoryError) as caught:
             write([], target)
         assert caught.value.filename == named
     with pytest.raises(FileNotFoundError):

@@ -13,6 +13,7 @@ from depkit.parsers.ensembles import combine
 from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary
 from depkit.parsers.inputs.lemmas import edit_script
 from depkit.parsers.inputs.vocabulary import Table, Vocabulary
+from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.lemmas import ABSENT, best_scripts
 from depkit.training.origin import ResumeError
 from depkit.training.sources import find_sources
@@ -102,3 +103,11 @@ def test_members_know_the_lemmas_of_their_own_sentences_and_ensembles_all(tiny, 
     both = combine(members).vocabulary.lemmas
     assert both == EMPTY.with_lemmas(tiny).lemmas
     assert combine(members).lemmatizer.dictionary == both
+
+
+def test_a_lexicon_without_lemmas_is_refused(tiny, tmp_path):
+    lexicon = tmp_path / "lexicon.conllu"
+    write([each.with_columns({"lemma": ["_"] * len(each)}) for each in tiny], lexicon)
+    recipe = small(inputs=replace(DROPLESS, lexicon=str(lexicon)))
+    with pytest.raises(ConfigError, match=r"lexicon.conllu: no word there has a lemma"):
+        find_sources(recipe, tiny, tiny, CPU)

@@ -251,6 +251,16 @@ def test_resuming_with_other_data_or_settings_or_no_sound_checkpoint_is_refused(
             (tmp_path / file).write_bytes(content)
             with pytest.raises(ResumeError, match=f"{file}: damaged"):
                 run(small(epochs=1), tiny, tmp_path, resume=True)
+    origin = {"settings": {}, "data": {}}
+    for damage in (
+        {"epoch": "2"}, {"epoch": None}, {"best": None}, {"seed": True}, {"more": 1},
+        {"origin": origin | {"settings": []}}, {"origin": origin | {"data": None}},
+        {"origin": {"settings": {"training.batch_tokens": 5}, "data": {}}},
+    ):  # fmt: skip
+        state = {"origin": origin, "seed": 1, "epoch": 1} | damage
+        (tmp_path / FINISHED).write_text(json.dumps(state))
+        with pytest.raises(ResumeError, match=f"{FINISHED}: damaged"):
+            run(small(epochs=1), tiny, tmp_path, resume=True)
     (tmp_path / FINISHED).unlink()  # a model without a checkpoint is not written over
     with pytest.raises(ResumeError, match="no last"):
         run(small(epochs=1), tiny, tmp_path, resume=True)

@@ -7,10 +7,8 @@ from functools import cached_property
 from itertools import chain
 from typing import TypeVar
 
-import numpy as np
-
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.inputs.lemmas import apply_script, edit_script
+from depkit.parsers.inputs.lemmas import apply_script, check_script, edit_script
 
 Tags = tuple[str, str, str]  # UPOS, XPOS, FEATS
 Reading = tuple[str, Tags, str]  # form, tags, edit script
@@ -54,7 +52,7 @@ class LemmaDictionary:
         this UPOS at all, no tags are compared.
         """
         tags = self.agreeing(tags)
-        sizes = (3, 2, 1) if any(upos == tags[0] for upos, *_ in self.tags) else (0,)
+        sizes = (3, 2, 1) if tags[0] in self._all_uposes else (0,)
         for readings in (list(self.readings([form])), self.spellings(form)):
             for size in sizes:
                 counts: Counter[str] = Counter()
@@ -80,6 +78,10 @@ class LemmaDictionary:
         return uposes
 
     @cached_property
+    def _all_uposes(self) -> set[str]:
+        return {upos for upos, _, _ in self.tags}
+
+    @cached_property
     def _spellings(self) -> dict[str, list[str]]:
         """The forms of the dictionary, grouped by their lower-case form."""
         spellings: dict[str, list[str]] = {}
@@ -96,16 +98,18 @@ class LemmaDictionary:
         """The dictionary of what `to_json` returned; raises KeyError, TypeError or ValueError."""
         tags = [(upos, xpos, feats) for upos, xpos, feats in data["tags"]]
         scripts, forms = list(data["scripts"]), dict(data["forms"])
-        readings = np.array(list(chain.from_iterable(forms.values())), dtype=np.int64)
-        ends = np.array([len(tags), len(scripts), np.iinfo(np.int64).max])
-        if any(len(flat) % 3 for flat in forms.values()):
-            raise ValueError(
-                "a form in its lemma dictionary has a reading that is not three numbers"
-            )
-        if not ((readings.reshape(-1, 3) >= 0) & (readings.reshape(-1, 3) < ends)).all():
-            raise ValueError(
-                "a form in its lemma dictionary has tags or a script with a wrong number"
-            )
+        if not all(isinstance(tag, str) for tag in chain.from_iterable(tags)):
+            raise ValueError("its lemma dictionary has tags that are no text")
+        for script in scripts:
+            check_script(script)
+        if not all(isinstance(flat, list) and len(flat) % 3 == 0 for flat in forms.values()):
+            raise ValueError("its lemma dictionary has a reading that is not three numbers")
+        numbers = list(chain.from_iterable(forms.values()))
+        if not all(type(number) is int and number >= 0 for number in numbers) or (
+            max(numbers[::3], default=-1) >= len(tags)
+            or max(numbers[1::3], default=-1) >= len(scripts)
+        ):
+            raise ValueError("its lemma dictionary has a wrong number for tags or a script")
         return LemmaDictionary(tags, scripts, forms)
 
     @staticmethod
@@ -135,10 +139,11 @@ class LemmaDictionary:
 
 
 def readings_of(sentence: Sentence) -> Iterator[Reading]:
-    """The readings of a sentence's words."""
+    """The readings of a sentence's words that have a lemma."""
     columns = (sentence.form, sentence.lemma, sentence.upos, sentence.xpos, sentence.feats)
     for form, lemma, *tags in zip(*columns, strict=True):
-        yield form, (tags[0], tags[1], tags[2]), edit_script(form, lemma)
+        if lemma != "_" or form == "_":
+            yield form, (tags[0], tags[1], tags[2]), edit_script(form, lemma)
 
 
 def _ordered(counts: Counter[T]) -> list[T]:

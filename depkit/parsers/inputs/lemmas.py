@@ -42,6 +42,17 @@ def parse_script(script: str) -> tuple[str, Edit]:
     return case, tuple(edit)
 
 
+def check_script(script: object) -> None:
+    """Raises ValueError for what is no edit script."""
+    try:
+        case, edit = parse_script(script)
+    except (ValueError, TypeError):
+        raise ValueError(f"{script!r} is no edit script") from None
+    kinds = [str] if case == WHOLE else [int, str, int, str] if case in CASES else None
+    if list(map(type, edit)) != kinds or any(type(n) is int and n < 0 for n in edit):
+        raise ValueError(f"{script!r} is no edit script")
+
+
 def case_of(form: str, edit: Edit, lemma: str) -> str:
     """The first case with which an edit turns a form into its lemma; WHOLE if there is none."""
     return next((case for case in CASES if apply_edit(form, case, edit) == lemma), WHOLE)

@@ -59,10 +59,21 @@ def test_dictionaries_are_written_read_and_merged(one, other):
 
 
 @pytest.mark.parametrize(
-    "forms", [{"a": [0, 0]}, {"a": [0, 9, 1]}, {"a": [-1, 0, 1]}, {"a": "x"}, {"a": [0, None, 1]}]
-)
-def test_a_damaged_dictionary_is_refused(forms):
-    data = dictionary([("a", "b", "N", "x", "_")]).to_json() | {"forms": forms}
+    "damage",
+    [
+        *({"forms": {"a": each}} for each in (
+            [0, 0], [0, 9, 1], [-1, 0, 1], "010", [0, None, 1], ["0", "0", "1"], [0, 0.0, 1],
+            [10**30, 0, 1], {"0": 0},
+        )),
+        *({"scripts": [each]} for each in (
+            "garbage", None, 3, '["lower"]', '["whole", 1]', '["lower", -1, "", 0, ""]',
+            '["odd", 0, "", 0, ""]', '["lower", "0", "", 0, ""]',
+        )),
+        {"tags": [["N", "x"]]}, {"tags": [["N", "x", None]]}, {"tags": None}, {"forms": [1]},
+    ],
+)  # fmt: skip
+def test_a_damaged_dictionary_is_refused(damage):
+    data = dictionary([("a", "b", "N", "x", "_")]).to_json() | damage
     with pytest.raises((ValueError, TypeError)):
         LemmaDictionary.from_json(data)
 
@@ -130,9 +141,10 @@ def test_edits_by_ending_are_those_of_all_words_with_it(words, form, upos):
 
 
 def test_readings_of_a_sentence():
-    columns = {"form": ["Dogs", "ran"], "lemma": ["dog", "run"], "upos": ["NOUN", "VERB"],
-               "xpos": ["NNS", "VBD"], "feats": ["_", "_"], "deprel": ["_", "_"]}  # fmt: skip
-    sentence = Sentence(CONLLU, [], [0, 1], columns, [-1, -1])
+    columns = {"form": ["Dogs", "ran", "off"], "lemma": ["dog", "run", "_"],
+               "upos": ["NOUN", "VERB", "ADV"], "xpos": ["NNS", "VBD", "RB"],
+               "feats": ["_"] * 3, "deprel": ["_"] * 3}  # fmt: skip
+    sentence = Sentence(CONLLU, [], [0, 1, 2], columns, [-1] * 3)
     read = list(readings_of(sentence))
     assert [(form, tags) for form, tags, _ in read] == [
         ("Dogs", ("NOUN", "NNS", "_")), ("ran", ("VERB", "VBD", "_")),
