@@ -95,8 +95,18 @@ def main() -> None:
     """Entry point of the console script."""
     signal.signal(signal.SIGTERM, _terminated)
     status = run(sys.argv[1:])
+    _flush_stderr()
     gc.freeze()  # or Python looks for garbage among all objects of torch: 0.4 s
     sys.exit(status)
+
+
+def _flush_stderr() -> None:
+    """Flush stderr, or discard what it cannot take, for which Python would exit with 120."""
+    try:
+        if sys.stderr:
+            sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _terminated(signum: int, frame: FrameType | None) -> None:
