@@ -106,7 +106,7 @@ def test_examples_name_options_that_there_are() -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A directory with things to complete, the scripts apart from them in `scripts`."""
-    scripts, work = tmp_path / "scripts", tmp_path / "work"
+    scripts, work = tmp_path / "scripts", tmp_path / "trees"
     scripts.mkdir()
     everything = [*commands(), TEACH]
     (scripts / "depkit.bash").write_text(bash_script(everything, MODELS), "utf-8")
@@ -214,7 +214,7 @@ def tabbed(arguments: list[str], line: str, folder: Path, **variables: str) -> s
         ("depkit train --set encoder.la", "depkit train --set encoder.layers="),
         ("depkit parse --output=my\\ f", "depkit parse --output=my\\ file.conllu "),
         ("depkit teach < de", "depkit teach < dev.conllu "),
-        ("depkit parse ~/work/de", "depkit parse ~/work/dev.conllu "),
+        ("depkit parse ~/trees/de", "depkit parse ~/trees/dev.conllu "),
     ],
 )
 def test_bash_at_a_terminal(folder: Path, line: str, expected: str) -> None:

@@ -120,10 +120,10 @@ class LemmaDictionary:
         for (_, tags, script), count in counts.items():
             of_tags[tags] += count
             of_scripts[script] += count
-        all_tags = {tags: number for number, tags in enumerate(_ordered(of_tags))}
-        scripts = {script: number for number, script in enumerate(_ordered(of_scripts))}
+        all_tags = {tags: number for number, tags in enumerate(by_frequency(of_tags))}
+        scripts = {script: number for number, script in enumerate(by_frequency(of_scripts))}
         forms: dict[str, list[int]] = {}
-        for form, tags, script in _ordered(counts):
+        for form, tags, script in by_frequency(counts):
             numbers = (all_tags[tags], scripts[script], counts[form, tags, script])
             forms.setdefault(form, []).extend(numbers)
         return LemmaDictionary(list(all_tags), list(scripts), forms)
@@ -146,6 +146,6 @@ def readings_of(sentence: Sentence) -> Iterator[Reading]:
             yield form, (tags[0], tags[1], tags[2]), edit_script(form, lemma)
 
 
-def _ordered(counts: Counter[T]) -> list[T]:
+def by_frequency(counts: Counter[T]) -> list[T]:
     """The keys by falling count, those of the same count in alphabetical order."""
     return sorted(counts, key=lambda key: (-counts[key], key))

@@ -9,7 +9,7 @@ from itertools import chain
 from depkit.corpus.digest import digest
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import Inputs
-from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary, readings_of
+from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary, by_frequency, readings_of
 from depkit.parsers.inputs.lemmas import apply_script, edit_script
 
 PAD, UNKNOWN, ROOT = 0, 1, 2
@@ -160,5 +160,4 @@ def build_vocabulary(
 
 
 def _ordered(counter: Counter[str], least: int = 1) -> list[str]:
-    kept = [(-count, symbol) for symbol, count in counter.items() if count >= least]
-    return [symbol for _, symbol in sorted(kept)]
+    return [symbol for symbol in by_frequency(counter) if counter[symbol] >= least]
