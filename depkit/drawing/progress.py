@@ -149,7 +149,7 @@ class RemoteProgressBars(ProgressBars):
 
     Args:
         quiet: As for `ProgressBars`.
-        send: A function that sends a tuple to the other process, which calls `receive` with it.
+        send: A function that sends a tuple to the other process, as an argument of `receive`.
     """
 
     def __init__(self, quiet: bool, send: Callable[[tuple[Any, ...]], None]) -> None:
