@@ -12,19 +12,19 @@ class MLP(nn.Module):
 
     Args:
         input_size: The width of the input, [batch, length, input_size].
-        size: The width of the output, [batch, length, size].
+        output_size: The width of the output, [batch, length, output_size].
         dropout: The dropout rate.
     """
 
-    def __init__(self, input_size: int, size: int, dropout: float) -> None:
+    def __init__(self, input_size: int, output_size: int, dropout: float) -> None:
         super().__init__()
-        self.linear = nn.Linear(input_size, size)
+        self.linear = nn.Linear(input_size, output_size)
         orthogonal_(self.linear.weight)
         nn.init.zeros_(self.linear.bias)
         self.dropout = SharedDropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map [batch, length, input_size] to [batch, length, size]."""
+        """Map [batch, length, input_size] to [batch, length, output_size]."""
         return self.dropout(nn.functional.leaky_relu(self.linear(x), 0.1))
 
 

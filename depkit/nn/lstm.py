@@ -103,7 +103,7 @@ class BiLSTMLayer(nn.Module):
         if not self.training or self.recurrent_dropout.p == 0:
             return run_lstm(lstm, x)
         # Dropping columns of W drops elements of the state: W (m * h) = (W * m) h. The dropout
-        # shares its mask over the second dimension, which are the rows of W here.
+        # shares its mask over the second dimension, which holds the rows of W here.
         return run_lstm(lstm, x, self.recurrent_dropout(lstm.all_weights[0][1][None])[0])
 
 

@@ -17,7 +17,7 @@ from depkit.corpus.digest import digest_of_files
 
 
 def make_dispatcher(function: Callable[..., Any]) -> Any:
-    """Apply numba.njit(cache=True, nogil=True), but let failures of the cache pass.
+    """Apply numba.njit(cache=True, nogil=True), but ignore failures of the cache.
 
     numba raises RuntimeError on decoration if no cache directory can be written, and OSError or
     an unpickling error on the first call if a cache file cannot be read, written or trusted. The

@@ -14,8 +14,8 @@ weight, exp(score). The first visits of such walks form a tree drawn from the di
 
 where escape(j, i) is, up to a factor, the inverse's element (i, i) minus its element (j, i).
 Eliminating a word from the walk (Grassmann, Taksar and Heyman 1985) changes no escape probability
-between the other words, and it only adds and multiplies positive numbers. The recursion eliminates
-one half of the words to compute the escapes within the other half, for both halves.
+between the other words, and it only adds and multiplies positive numbers. To compute
+the escapes within one half of the words, the recursion eliminates the other half.
 
 With a single root, the arcs from the root have infinitely small weights: the walk continues among
 the words, and an escape is the expected weight of the root arcs that it passes.
@@ -59,7 +59,7 @@ def batch_marginals(scores: ArrayLike, lengths: ArrayLike, single_root: bool = T
         scores: [batch, n_max + 1, n_max + 1] (dependent, head); column 0 is the artificial root.
             Row 0, the diagonal and the padding are ignored, -inf forbids an arc.
         lengths: [batch] int, the number of words of each sentence.
-        single_root: Whether to sum over the trees with exactly one child of the root only.
+        single_root: Whether only trees with exactly one child of the root are possible.
 
     Returns:
         float64 in the shape of the scores: P(head of i is j) at [sentence, i, j], 0 where the
@@ -186,9 +186,9 @@ def split_at_core(arcs: np.ndarray, core: np.ndarray) -> tuple[np.ndarray, np.nd
 def log_arc_terms(arcs: np.ndarray, single_root: bool) -> np.ndarray:
     """The logarithms of `arc_terms` for one sentence with any range and any forbidden arcs.
 
-    With a single root, a walk never leaves the core for the other words. To reach the core is
-    therefore to escape any of the other words, and it has infinitely more weight than the arcs
-    from the root into them, which are given no weight.
+    With a single root, a walk never leaves the core for the other words, so a walk that reaches
+    the core has escaped all of them. Compared with this, the arcs from the root to words outside
+    the core weigh infinitely little and get no weight.
     """
     core = core_words(arcs, single_root)
     inner, outer = split_at_core(arcs, core)
@@ -221,7 +221,7 @@ def arc_terms(weight: np.ndarray, escape: np.ndarray, arithmetic: Arithmetic) ->
 
 
 def escapes(weight: np.ndarray, single_root: bool, arithmetic: Arithmetic) -> np.ndarray:
-    """Compute the chance that a walk from one word reaches the root without another word. O(n^3).
+    """Compute the chances to reach the root from one word without visiting another. O(n^3).
 
     Args:
         weight: [batch, n, n + 1] (dependent, head), with the root in the last column; the
@@ -257,8 +257,9 @@ def escapes(weight: np.ndarray, single_root: bool, arithmetic: Arithmetic) -> np
 def eliminate(weight: np.ndarray, count: int, single_root: bool, arithmetic: Arithmetic) -> None:
     """Eliminate the first words from the walk, in place: paths through them become arcs. O(n^3).
 
-    From column `count` on, the first `count` rows become the chances of the node at which a walk
-    from these words first leaves them, and the other rows the weights without these words.
+    In the columns from `count` on, the first `count` rows become the probabilities of the first
+    node outside these words that a walk from them visits. The other rows become the weights
+    without these words.
 
     Args:
         weight: [batch, n, n + 1] as for `escapes`.
