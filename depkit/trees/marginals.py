@@ -14,8 +14,8 @@ weight, exp(score). The first visits of such walks form a tree drawn from the di
 
 where escape(j, i) is, up to a factor, the inverse's element (i, i) minus its element (j, i).
 Eliminating a word from the walk (Grassmann, Taksar and Heyman 1985) changes no escape probability
-between the other words, and it only adds and multiplies positive numbers. To compute
-the escapes within one half of the words, the recursion eliminates the other half.
+between the other words, and it only adds and multiplies positive numbers. To compute the escapes
+within one half of the words, the recursion eliminates the other half.
 
 With a single root, the arcs from the root have infinitely small weights: the walk continues among
 the words, and an escape is the expected weight of the root arcs that it passes.
