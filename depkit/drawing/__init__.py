@@ -1,1 +1,1 @@
-"""Trees and charts, drawn for terminals and as files."""
+"""Drawings of trees and charts, and progress bars."""

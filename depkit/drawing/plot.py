@@ -1,6 +1,7 @@
-"""Pictures for `depkit analyze --plot`: curves or bars over bins, and reliability diagrams.
+"""Charts for `depkit analyze --plot`: curves or bars over bins, and reliability diagrams.
 
-Drawn by matplotlib, an optional extra, without a display and without pyplot's global state.
+They are drawn by matplotlib, an optional dependency, without a display and without the global
+state of pyplot.
 """
 
 import io
@@ -21,16 +22,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-# By suffix, the metadata: without today's date, so that the same input gives the same bytes.
+# The metadata of each file format. There is no date in it, so the same input gives the same bytes.
 FORMATS: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None},
     ".png": {},
     ".pdf": {"CreationDate": None},
 }
-APART = ("root", "other")  # bins of numbers that are no numbers
+NON_NUMERIC_BINS = ("root", "other")  # the other bins of a numeric grouping are numbers
 NOTE = "95% intervals: bootstrap over sentences; "
 
-WIDTH, LINE = 7.5, 66  # of a panel: inches, and the characters that fit
+PANEL_WIDTH = 7.5  # in inches
+PANEL_CHARACTERS = 66  # that fit into the width of a panel
 STYLE: dict[Any, Any] = {
     "font.size": 12,
     "axes.spines.top": False,
@@ -39,10 +41,11 @@ STYLE: dict[Any, Any] = {
     "hatch.linewidth": 0.6,
     "svg.fonttype": "none",
     "svg.hashsalt": "depkit",
-    "text.parse_math": False,  # a tag may be `$`
+    "text.parse_math": False,  # $ may be a tag
 }
-# Of each system; they differ in lightness as well, for those who see or print no colours.
-LOOKS: list[tuple[str, Any, str, str]] = [  # colour, line, marker, hatch
+# Colour, line style, marker and hatch of each system. The colours differ in lightness, for readers
+# who cannot see colours and for prints without colours.
+SYSTEM_STYLES: list[tuple[str, Any, str, str]] = [
     ("#111111", "-", "o", ""),
     ("#e57a10", (0, (5, 1.5)), "s", "///"),
     ("#1b3f86", (0, (1, 1)), "^", "..."),
@@ -58,22 +61,34 @@ def plot(
     measure: str | None = None,
     seed: int = DEFAULT_SEED,
 ) -> None:
-    """Draw every analysis into one file, with 95% bootstrap intervals; the same input, same bytes.
+    """Draw all analyses into one file, with 95% bootstrap intervals.
 
-    A grouping of numbers becomes curves, of recall if no measure is chosen (the share of each
-    bin's gold words that are right, as in Figure 4 of Li et al. 2019), over the sizes of the
-    bins. Another grouping becomes bars: of F1, or, for several systems, of the differences from
-    the first. A calibration becomes a reliability diagram (Guo et al. 2017, Figure 1): accuracy
-    over mean confidence, beside the diagonal where they are equal. path: ends in .svg, .png or
-    .pdf; written beside and renamed. measure: of MEASURES.
-    Raises ValueError for another suffix or measure and where there is no matplotlib; OSError.
+    A numeric grouping becomes a panel of curves above the sizes of the bins, by default of recall
+    (the share of each bin's gold words that are correct, as in Figure 4 of Li et al. 2019). Any
+    other grouping becomes bars of F1 or, if there are several systems, of the differences from the
+    first system. Statistics of confidences become a reliability diagram (Guo et al. 2017, Figure
+    1): accuracy over mean confidence, with the diagonal on which they are equal. The same input
+    always gives the same bytes.
+
+    Args:
+        analyses: What to draw, one panel each.
+        path: The file to write, which ends in .svg, .png or .pdf. It is replaced only when the
+            chart is complete.
+        measure: One of MEASURES, by default recall for curves and F1 for bars.
+        seed: The seed of the bootstrap.
+
+    Raises:
+        ValueError: For another suffix or measure, or if matplotlib is not installed.
+        OSError: If the file cannot be written.
     """
     suffix = picture_format(path)
     import matplotlib
 
     panels = [
-        diagram_of(each, seed) if isinstance(each, Calibration) else panel_of(each, measure, seed)
-        for each in analyses
+        diagram_of(analysis, seed)
+        if isinstance(analysis, Calibration)
+        else panel_of(analysis, measure, seed)
+        for analysis in analyses
     ]
     choices = (*analyses[0].data.choices, ("seed", str(seed)))
     note = NOTE + ", ".join(f"{name}: {choice}" for name, choice in choices)
@@ -81,14 +96,14 @@ def plot(
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
-        figure = _figure(panels, note)
+        figure = _draw_figure(panels, note)
         figure.savefig(picture, format=suffix[1:], dpi=200, metadata=FORMATS[suffix])
     with open_output(path) as stream:
         stream.buffer.write(picture.getvalue())
 
 
 def picture_format(path: str) -> str:
-    """The suffix of a path that can be drawn to; ValueError if it, or matplotlib, is not there."""
+    """The suffix of a path; raises ValueError if it is not in FORMATS or matplotlib is missing."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in FORMATS:
         raise ValueError(f"--plot draws {', '.join(FORMATS)}, not {suffix or 'no suffix'}: {path}")
@@ -99,21 +114,21 @@ def picture_format(path: str) -> str:
     return suffix
 
 
-def _figure(panels: Sequence[Panel], note: str) -> "Figure":
-    """All panels below each other, or in two columns if they are many."""
+def _draw_figure(panels: Sequence[Panel], note: str) -> "Figure":
+    """Draw panels one below the other, or in two columns if there are more than three."""
     from matplotlib.figure import Figure
 
     columns = 1 if len(panels) <= 3 else 2
     rows = [panels[i : i + columns] for i in range(0, len(panels), columns)]
     heights = [max(map(_height, row)) for row in rows]
-    figure = Figure(figsize=(WIDTH * columns, sum(heights) + 0.8), layout="constrained")
+    figure = Figure(figsize=(PANEL_WIDTH * columns, sum(heights) + 0.8), layout="constrained")
     grid = figure.subfigures(len(rows), columns, squeeze=False, height_ratios=heights)
-    for panel, part in zip(panels, grid.flat, strict=False):
+    for panel, subfigure in zip(panels, grid.flat, strict=False):
         if isinstance(panel, Diagram):
-            _draw_reliability(panel, part)
+            _draw_reliability(panel, subfigure)
         else:
-            (_draw_curves if panel.curves else _draw_bars)(panel, part)
-    _legend(figure, panels)
+            (_draw_curves if panel.curves else _draw_bars)(panel, subfigure)
+    _draw_legend(figure, panels)
     figure.supxlabel(
         textwrap.fill(note, 72 * columns), x=0.99, ha="right", fontsize=11, color="#444444"
     )
@@ -121,12 +136,12 @@ def _figure(panels: Sequence[Panel], note: str) -> "Figure":
 
 
 def _height(panel: Panel) -> float:
-    """In inches."""
+    """The height of a panel in inches."""
     return 5.0 if panel.curves else 1.2 + len(panel.bins) * (0.14 + 0.14 * len(panel.values))
 
 
-def _legend(figure: "Figure", panels: Sequence[Panel]) -> None:
-    """What stands for each system, unless the texts say it; above the panels."""
+def _draw_legend(figure: "Figure", panels: Sequence[Panel]) -> None:
+    """Draw a legend of the systems above the panels, unless the axes name the only one."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -135,30 +150,33 @@ def _legend(figure: "Figure", panels: Sequence[Panel]) -> None:
     drawn = range(len(names)) if curves else panels[0].drawn
     if len(drawn) == 1 and not curves:
         return
-    handles: list[Any] = [Patch(**_filled(i, 0.25)) for i in drawn]
+    handles: list[Any] = [Patch(**_fill_style(i, 0.25)) for i in drawn]
     if curves:
-        handles = [(handles[i], Line2D([], [], **_line(i))) for i in drawn]
-    fitting = sum(len(names[i]) + 9 for i in drawn) <= LINE + 9
+        handles = [(handles[i], Line2D([], [], **_line_style(i))) for i in drawn]
+    fits_in_row = sum(len(names[i]) + 9 for i in drawn) <= PANEL_CHARACTERS + 9
     figure.legend(
         handles, [names[i] for i in drawn], loc="outside upper center",
-        ncols=len(drawn) if fitting else 1, frameon=False, handlelength=3.5, handleheight=1.2,
+        ncols=len(drawn) if fits_in_row else 1, frameon=False, handlelength=3.5, handleheight=1.2,
     )  # fmt: skip
 
 
 def _draw_curves(panel: Panel, figure: "SubFigure") -> None:
-    """The curves, and below them the sizes of the bins; bins that are no numbers stand apart."""
+    """Draw curves and, below them, the sizes of the bins; non-numeric bins are set apart."""
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3.2, 1])
-    apart = np.isin(panel.bins, APART)
-    x = np.cumsum(np.where(apart | np.roll(apart, 1), max(1.5, len(apart) / 20), 1.0))
-    lone = apart | (np.count_nonzero(~apart) == 1)  # one point is no curve
+    non_numeric = np.isin(panel.bins, NON_NUMERIC_BINS)
+    x = np.cumsum(
+        np.where(non_numeric | np.roll(non_numeric, 1), max(1.5, len(non_numeric) / 20), 1.0)
+    )
+    # A single numeric bin makes no curve.
+    isolated = non_numeric | (np.count_nonzero(~non_numeric) == 1)
     for row, i in enumerate(panel.drawn):
         values, low, high = panel.values[row], panel.low[row], panel.high[row]
-        line = _line(i) | ({"markersize": 5} if len(x) > 20 else {})
-        upper.fill_between(x[~lone], low[~lone], high[~lone], **_filled(i, 0.15))
-        upper.plot(x[~lone], values[~lone], **line)
-        beside = x[lone] + 0.16 * (row - (len(panel.values) - 1) / 2)
-        upper.vlines(beside, low[lone], high[lone], colors=line["color"])
-        upper.plot(beside, values[lone], **line | {"linestyle": ""})
+        line = _line_style(i) | ({"markersize": 5} if len(x) > 20 else {})
+        upper.fill_between(x[~isolated], low[~isolated], high[~isolated], **_fill_style(i, 0.15))
+        upper.plot(x[~isolated], values[~isolated], **line)
+        x_isolated = x[isolated] + 0.16 * (row - (len(panel.values) - 1) / 2)
+        upper.vlines(x_isolated, low[isolated], high[isolated], colors=line["color"])
+        upper.plot(x_isolated, values[isolated], **line | {"linestyle": ""})
     bottom, top = _limits(panel)
     upper.set_ylim(bottom, top)
     upper.set_yticks([t for t in upper.get_yticks() if max(bottom, 0) <= t <= min(top, 100)])
@@ -169,16 +187,16 @@ def _draw_curves(panel: Panel, figure: "SubFigure") -> None:
 
 
 def _limits(panel: Panel) -> tuple[float, float]:
-    """The ends of the axis of values: all points, but no endless bands of rare bins."""
+    """The limits of the axis of values: all points, and the intervals of bins that are not rare."""
     common = panel.sizes >= 0.01 * panel.sizes.sum()
-    seen = np.hstack([panel.values, panel.low[:, common], panel.high[:, common]])
-    bottom, top = float(np.nanmin(seen)), float(np.nanmax(seen))
+    visible = np.hstack([panel.values, panel.low[:, common], panel.high[:, common]])
+    bottom, top = float(np.nanmin(visible)), float(np.nanmax(visible))
     margin = max(0.05 * (top - bottom), 0.5)
     return bottom - margin, top + margin
 
 
 def _draw_sizes(panel: Panel, axes: "Axes", x: np.ndarray) -> None:
-    """The gold words of each bin, and the names of the bins below, of many bins only some."""
+    """Draw the number of gold words in each bin, and the names of at most 20 bins."""
     bars = axes.bar(x, panel.sizes, width=0.7, color="#bbbbbb")
     if len(x) <= 13:
         axes.bar_label(bars, [f"{size:,}" for size in panel.sizes], fontsize=11)
@@ -187,15 +205,15 @@ def _draw_sizes(panel: Panel, axes: "Axes", x: np.ndarray) -> None:
         axes.spines.left.set_visible(False)
         axes.set_ylabel("gold words")
     else:
-        _count_on_log_scale(axes)
-    axes.set_xlabel(textwrap.fill(panel.by, LINE))
-    every = -(-len(x) // 20)
-    axes.set_xticks(x[::every], panel.bins[::every])
-    if sum(len(name) + 1 for name in panel.bins[::every]) > LINE:
+        _use_log_scale(axes)
+    axes.set_xlabel(textwrap.fill(panel.by, PANEL_CHARACTERS))
+    step = -(-len(x) // 20)
+    axes.set_xticks(x[::step], panel.bins[::step])
+    if sum(len(name) + 1 for name in panel.bins[::step]) > PANEL_CHARACTERS:
         axes.tick_params(axis="x", rotation=90)
 
 
-def _count_on_log_scale(axes: "Axes") -> None:
+def _use_log_scale(axes: "Axes") -> None:
     axes.set_yscale("log")
     axes.set_ylim(bottom=0.7)
     axes.yaxis.set_major_formatter("{x:,.0f}")
@@ -203,58 +221,58 @@ def _count_on_log_scale(axes: "Axes") -> None:
 
 
 def _draw_reliability(panel: Diagram, figure: "SubFigure") -> None:
-    """Accuracy over confidence and the diagonal; below, on a log scale, the words of each bin."""
+    """Draw accuracy over confidence and the diagonal; below, on a log scale, the bin sizes."""
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3.2, 1])
     upper.plot([0, 100], [0, 100], color="#888888", linewidth=1.2)
     ends = np.linspace(0, 100, len(panel.bins) + 1)
     width = 0.8 * ends[1] / len(panel.names)
     for i in panel.drawn:
-        x, line = panel.confidence[i], _line(i)
+        x, line = panel.confidence[i], _line_style(i)
         upper.vlines(x, panel.low[i], panel.high[i], colors=line["color"], linewidth=1.4)
-        some = panel.sizes[i] > 0
-        upper.plot(x[some], panel.values[i][some], **line)
-        place = (ends[:-1] + ends[1:]) / 2 + width * (i - (len(panel.names) - 1) / 2)
-        lower.bar(place, panel.sizes[i], width, **_filled(i, 0.35))
+        nonempty = panel.sizes[i] > 0
+        upper.plot(x[nonempty], panel.values[i][nonempty], **line)
+        position = (ends[:-1] + ends[1:]) / 2 + width * (i - (len(panel.names) - 1) / 2)
+        lower.bar(position, panel.sizes[i], width, **_fill_style(i, 0.35))
     upper.set_ylim(-3, 103)
     upper.set_ylabel(panel.axis)
     upper.grid(axis="y", color="#dddddd")
-    _count_on_log_scale(lower)
+    _use_log_scale(lower)
     lower.set_xlabel(panel.by)
     lower.set_xlim(-1, 101)
-    shown = ends[:: -(-len(panel.bins) // 20)]
-    lower.set_xticks(shown, [f"{end:.3g}" for end in shown])
+    ticks = ends[:: -(-len(panel.bins) // 20)]
+    lower.set_xticks(ticks, [f"{end:.3g}" for end in ticks])
     figure.align_ylabels()
 
 
 def _draw_bars(panel: Panel, figure: "SubFigure") -> None:
-    """Bars from the highest to the lowest, those of the same bin side by side."""
+    """Draw horizontal bars, those of the same bin next to each other."""
     axes = figure.subplots()
-    axes.use_sticky_edges = panel.drawn.start == 0  # differences have room on both sides of 0
+    axes.use_sticky_edges = panel.drawn.start == 0  # differences need a margin on both sides of 0
     y = np.arange(len(panel.bins))
     height = 0.76 / len(panel.values)
     for row, i in enumerate(panel.drawn):
-        place = y + height * (row - (len(panel.values) - 1) / 2)
-        axes.barh(place, panel.values[row], height, **_filled(i, 0.35))
-        axes.hlines(place, panel.low[row], panel.high[row], colors="black", linewidth=1.4)
+        position = y + height * (row - (len(panel.values) - 1) / 2)
+        axes.barh(position, panel.values[row], height, **_fill_style(i, 0.35))
+        axes.hlines(position, panel.low[row], panel.high[row], colors="black", linewidth=1.4)
     axes.axvline(0, color="black", linewidth=1)
     names = [f"{name} ({size:,})" for name, size in zip(panel.bins, panel.sizes, strict=True)]
     axes.set_yticks(y, names)
-    axes.set_ylim(len(y) - 0.4, -0.6)  # the first on top
+    axes.set_ylim(len(y) - 0.4, -0.6)  # the first bin is at the top
     axes.grid(axis="x", color="#dddddd")
-    figure.suptitle(textwrap.fill(panel.by, LINE), fontsize=12)
-    figure.supxlabel(textwrap.fill(panel.axis, LINE), fontsize=12)
+    figure.suptitle(textwrap.fill(panel.by, PANEL_CHARACTERS), fontsize=12)
+    figure.supxlabel(textwrap.fill(panel.axis, PANEL_CHARACTERS), fontsize=12)
 
 
-def _line(system: int) -> dict[str, Any]:
-    """How a system's curve looks; every other one has hollow markers."""
-    colour, line, marker, _ = LOOKS[system % len(LOOKS)]
+def _line_style(system: int) -> dict[str, Any]:
+    """The style of a system's curve; every second system has hollow markers."""
+    colour, line, marker, _ = SYSTEM_STYLES[system % len(SYSTEM_STYLES)]
     return {
         "color": colour, "linestyle": line, "linewidth": 2.2, "marker": marker, "markersize": 7.5,
         "markeredgewidth": 2, "markerfacecolor": "white" if system % 2 else colour,
     }  # fmt: skip
 
 
-def _filled(system: int, strength: float) -> dict[str, Any]:
-    """How a system's bars and bands look."""
-    colour, _, _, hatch = LOOKS[system % len(LOOKS)]
+def _fill_style(system: int, strength: float) -> dict[str, Any]:
+    """The style of a system's bars and bands."""
+    colour, _, _, hatch = SYSTEM_STYLES[system % len(SYSTEM_STYLES)]
     return {"facecolor": (colour, strength), "edgecolor": (colour, 0.7), "hatch": hatch}

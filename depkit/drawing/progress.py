@@ -1,4 +1,4 @@
-"""Messages of long work on stderr and, on a terminal, progress bars below them."""
+"""Messages of long-running work on stderr and, on a terminal, progress bars below them."""
 
 import os
 import sys
@@ -15,47 +15,50 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.progress import Progress, ProgressColumn, TaskID
 
-FIRST = 0.5  # seconds until bars appear, so that short work neither shows any nor imports rich
-INTERVAL = 0.25  # seconds between two drawings
-WITH_BAR = 72  # on terminals of fewer columns, percentages stand without a bar
+FIRST_DELAY = 0.5  # seconds until bars appear; short work shows no bars and does not import rich
+INTERVAL = 0.25  # minimum number of seconds between two updates of the screen
+MIN_WIDTH_FOR_BAR = 72  # narrower terminals show percentages without a bar
 
-# Updates a bar: how much is completed, of what total (None if that is not known), and a text.
+# A function that updates a bar with the completed amount, the total (None: unknown) and a text.
 Show = Callable[[float, float | None, str], None]
 
 
 class ProgressBars:
-    """Writes messages to stderr and, on a terminal, draws the progress bars of running work below.
+    """Writes messages to stderr and, on a terminal, draws progress bars below them.
 
-    Without a terminal there are only the messages; if quiet, nothing. It is no error if stderr can
-    no longer be written to. All methods can be called from any thread. There is no drawing thread:
-    bars are redrawn by `show`, a few times a second.
+    Errors in writing to stderr are ignored. All methods can be called from any thread. There is no
+    drawing thread; bars are redrawn when they are updated, at most once every INTERVAL.
+
+    Args:
+        quiet: Whether to write neither messages nor bars.
+        stream: Where to write, by default stderr. If it is no terminal, no bars are drawn.
     """
 
     def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
-        stream = None if quiet else stream or sys.stderr  # which is None if it is closed
-        self.stream = _Tolerant(stream) if stream else None
+        stream = None if quiet else stream or sys.stderr  # None if it is closed
+        self.stream = _TolerantStream(stream) if stream else None
         self.live = bool(stream and stream.isatty())
         self.lock = RLock()
         self.bars: dict[str, tuple[float, float | None, str]] = {}
-        self.next = 0.0
-        self.drawn: Progress | None = None
+        self.next_update = 0.0
+        self.progress: Progress | None = None
         self.tasks: dict[str, TaskID] = {}
-        self.display: Live | None = None  # while bars are on the screen
-        self.above: _Above | None = None
+        self.display: Live | None = None  # not None while bars are on the screen
+        self.stderr: _LinesAboveBars | None = None
 
     def say(self, text: str) -> None:
-        """Write a message, which stays above the bars."""
+        """Write a message above the bars, where it remains."""
         if self.stream:
             with self.lock:
-                with self.hidden() as drawn:
+                with self.hidden() as had_bars:
                     self.stream.write(text + "\n")
                     self.stream.flush()
-                if drawn:
+                if had_bars:
                     self._draw()
 
     @contextmanager
     def bar(self, name: str) -> Iterator[Show]:
-        """Show a bar, with a name of its own, within the block; gives the function to update it."""
+        """Show a bar with a unique name within the block; yield a function that updates it."""
         self.add(name)
         try:
             yield partial(self.show, name)
@@ -63,70 +66,77 @@ class ProgressBars:
             self.remove(name)
 
     def add(self, name: str) -> None:
-        """Add a bar."""
+        """Add a bar with a unique name."""
         with self.lock:
             if not self.bars:
-                self.next = time.monotonic() + FIRST
+                self.next_update = time.monotonic() + FIRST_DELAY
             self.bars[name] = (0.0, None, "")
 
     def show(self, name: str, completed: float, total: float | None, text: str) -> None:
-        """Update a bar; does nothing if there is none of that name."""
+        """Update a bar; do nothing if there is no bar of this name.
+
+        Args:
+            name: The name of the bar.
+            completed: The completed amount.
+            total: The total amount, None if it is unknown.
+            text: What to write beside the bar.
+        """
         with self.lock:
             if name in self.bars:
-                # The estimate of what is completed may fall; the bar does not.
+                # The completed amount may be an estimate that decreases, but the bar never does.
                 self.bars[name] = (max(completed, self.bars[name][0]), total, text)
                 if self.due():
                     self._draw()
-                    self.next = time.monotonic() + INTERVAL
+                    self.next_update = time.monotonic() + INTERVAL
 
     def due(self) -> bool:
-        """Whether the next update of a bar will draw."""
-        return self.live and time.monotonic() >= self.next
+        """Whether the next update of a bar will be drawn."""
+        return self.live and time.monotonic() >= self.next_update
 
     def remove(self, *names: str) -> None:
-        """Remove bars; without names, all."""
+        """Remove the bars of these names, or all bars if no name is given."""
         with self.lock:
             for name in names or list(self.bars):
                 self.bars.pop(name, None)
-                if self.drawn and name in self.tasks:
-                    self.drawn.remove_task(self.tasks.pop(name))
+                if self.progress and name in self.tasks:
+                    self.progress.remove_task(self.tasks.pop(name))
             if not self.bars:
                 self._erase()
-                if self.above and sys.stderr is self.above:
-                    sys.stderr = self.above.end()
+                if self.stderr and sys.stderr is self.stderr:
+                    sys.stderr = self.stderr.finish()
 
     @contextmanager
     def hidden(self) -> Iterator[bool]:
-        """Erase the bars, so that the block can write to the screen; gives whether there were any.
+        """Erase the bars, so that the block can write to the screen.
 
-        They appear again when a bar is updated.
+        Yields whether there were bars on the screen. They reappear when a bar is updated.
         """
         with self.lock:
-            drawn = self.display is not None
+            had_bars = self.display is not None
             self._erase()
-            yield drawn
+            yield had_bars
 
     def _draw(self) -> None:
         from rich.constrain import Constrain
         from rich.live import Live
 
-        self.drawn = self.drawn or _progress(self.stream)
+        self.progress = self.progress or _make_progress(self.stream)
         for name, (completed, total, text) in self.bars.items():
             if name not in self.tasks:
-                self.tasks[name] = self.drawn.add_task(name, total=None, text="")
-                # What is done already, in a resumed run, must not count for the speed.
-                self.drawn.tasks[-1].completed = completed
-            self.drawn.update(self.tasks[name], completed=completed, total=total, text=text)
+                self.tasks[name] = self.progress.add_task(name, total=None, text="")
+                # In a resumed run, the speed must not count what was completed before.
+                self.progress.tasks[-1].completed = completed
+            self.progress.update(self.tasks[name], completed=completed, total=total, text=text)
         if not self.display:
             self.display = Live(
-                console=self.drawn.console, auto_refresh=False, transient=True,
+                console=self.progress.console, auto_refresh=False, transient=True,
                 redirect_stdout=False, redirect_stderr=False,
             )  # fmt: skip
             if self.stream and sys.stderr is self.stream.stream:
-                sys.stderr = self.above = _Above(self, sys.stderr)
+                sys.stderr = self.stderr = _LinesAboveBars(self, sys.stderr)
             self.display.start()
-        width = self.drawn.console.width - len("^C")  # room for the echo of a Ctrl-C
-        self.display.update(Constrain(self.drawn, width), refresh=True)
+        width = self.progress.console.width - len("^C")  # the terminal echoes this after a Ctrl-C
+        self.display.update(Constrain(self.progress, width), refresh=True)
 
     def _erase(self) -> None:
         display, self.display = self.display, None
@@ -135,9 +145,11 @@ class ProgressBars:
 
 
 class RemoteProgressBars(ProgressBars):
-    """Messages and bars that another process shows.
+    """Sends messages and updates of bars to another process, which shows them.
 
-    send: called with each message to that process, which passes it to `receive`.
+    Args:
+        quiet: As for `ProgressBars`.
+        send: A function that sends a tuple to the other process, as an argument of `receive`.
     """
 
     def __init__(self, quiet: bool, send: Callable[[tuple[Any, ...]], None]) -> None:
@@ -145,31 +157,42 @@ class RemoteProgressBars(ProgressBars):
         self.send = send
 
     def say(self, text: str) -> None:
+        """Send a message."""
         self.send(("say", text))
 
     def add(self, name: str) -> None:
+        """Send the name of a new bar."""
         self.send(("add", name))
 
     def show(self, name: str, completed: float, total: float | None, text: str) -> None:
+        """Send an update of a bar, unless the bars were updated a moment ago."""
         if self.due():
             self.send(("show", name, completed, total, text))
-            self.next = time.monotonic() + INTERVAL
+            self.next_update = time.monotonic() + INTERVAL
 
     def remove(self, *names: str) -> None:
+        """Send the names of bars to remove."""
         self.send(("remove", *names))
 
 
 def receive(bars: ProgressBars, message: tuple[Any, ...]) -> None:
-    """Show what a `RemoteProgressBars` in another process sent."""
-    name, *arguments = message
-    getattr(bars, name)(*arguments)
+    """Apply to bars a message from a `RemoteProgressBars` in another process."""
+    method, *arguments = message
+    getattr(bars, method)(*arguments)
 
 
 @contextmanager
 def reading_bar(
     bars: ProgressBars, name: str, files: Sequence[str], text: Callable[[], str] = str
 ) -> Iterator[None]:
-    """Show within the block how many bytes of the files have been read, and a text."""
+    """Show within the block a bar for the share of files that has been read.
+
+    Args:
+        bars: Where to show the bar.
+        name: The name of the bar.
+        files: The files that are read within the block.
+        text: A function that returns the text beside the bar.
+    """
     read, total = 0, size_of(files)
     with bars.bar(name) as show:
 
@@ -184,21 +207,21 @@ def reading_bar(
 
 
 def size_of(files: Sequence[str]) -> int | None:
-    """The total size of files in bytes (`-` is stdin); None if that of one is not known."""
+    """The total size of files in bytes (`-` is stdin); None if the size of a file is unknown."""
     total = 0
     for file in files:
         try:
-            found = os.fstat(sys.stdin.fileno()) if file == "-" else os.stat(file)
-        except (OSError, ValueError, AttributeError):  # a missing file is reported when it is read
+            status = os.fstat(sys.stdin.fileno()) if file == "-" else os.stat(file)
+        except (OSError, ValueError, AttributeError):  # reading a missing file reports it
             return None
-        if not found.st_size:  # a pipe
+        if not status.st_size:  # a pipe
             return None
-        total += found.st_size
+        total += status.st_size
     return total
 
 
-class _Tolerant:
-    """A stream that ignores errors in writing to it."""
+class _TolerantStream:
+    """A stream that ignores errors in writing."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -215,10 +238,10 @@ class _Tolerant:
         return getattr(self.stream, name)
 
 
-class _Above:
-    """Takes the place of sys.stderr while there are bars, and writes complete lines above them.
+class _LinesAboveBars:
+    """Replaces sys.stderr while there are bars, and writes complete lines above the bars.
 
-    rich has such a stream, too, but Typer bypasses that, as it has no encoding.
+    rich has such a stream, but Typer bypasses it because it has no encoding.
     """
 
     def __init__(self, bars: ProgressBars, stream: TextIO) -> None:
@@ -233,11 +256,11 @@ class _Above:
         return len(text)
 
     def flush(self) -> None:
-        """Do nothing: a line is written when it is complete."""
+        """Do nothing; a line is written when it is complete."""
 
-    def end(self) -> TextIO:
-        """Write an incomplete last line; returns the stream whose place this one took."""
-        _Tolerant(self.stream).write(self.pending)
+    def finish(self) -> TextIO:
+        """Write an incomplete last line and return the stream that this one replaced."""
+        _TolerantStream(self.stream).write(self.pending)
         self.pending = ""
         return self.stream
 
@@ -245,22 +268,22 @@ class _Above:
         return getattr(self.stream, name)
 
 
-def _progress(stream: Any) -> "Progress":
-    """rich's bars, without a thread that redraws them."""
+def _make_progress(stream: Any) -> "Progress":
+    """Make rich's progress bars, without its drawing thread."""
     from rich.console import Console
     from rich.progress import Progress
 
     console = Console(file=stream)
-    # The cursor stays visible, or it would not come back after a kill or during a Ctrl-Z.
+    # Never hide the cursor: it would not reappear after a kill or Ctrl-Z.
     console.show_cursor = lambda show=True: False  # type: ignore[method-assign]
     return Progress(
-        *_columns(console.width),
+        *_make_columns(console.width),
         console=console, auto_refresh=False, speed_estimate_period=600,
     )  # fmt: skip
 
 
-def _columns(width: int) -> "list[ProgressColumn]":
-    """The columns of a bar's line. In a narrow terminal there is no bar, and the text is cut."""
+def _make_columns(width: int) -> "list[ProgressColumn]":
+    """The columns of a bar's line; in a narrow terminal there is no bar and the text is clipped."""
     from rich.progress import (
         BarColumn,
         ProgressColumn,
@@ -272,14 +295,14 @@ def _columns(width: int) -> "list[ProgressColumn]":
     from rich.table import Column
     from rich.text import Text
 
-    class Cut(ProgressColumn):
+    class ClippedText(ProgressColumn):
         def render(self, task: Task) -> Text:
             return Text(task.fields["text"], no_wrap=True, overflow="ellipsis")
 
     return [
         TextColumn("{task.description}", markup=False),
-        *([BarColumn(width // 6)] if width >= WITH_BAR else []),
+        *([BarColumn(width // 6)] if width >= MIN_WIDTH_FOR_BAR else []),
         TaskProgressColumn(),
         TimeRemainingColumn(compact=True),
-        Cut(table_column=Column()),  # a column that can be made narrower, unlike the others
+        ClippedText(table_column=Column()),  # the only column that rich may narrow
     ]

@@ -1,1 +1,1 @@
-"""Torch building blocks, one idea a file; they know tensors, not sentences."""
+"""Torch modules that know tensors, not sentences; every file implements one idea."""

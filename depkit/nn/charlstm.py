@@ -1,46 +1,59 @@
-"""A word's vector from its characters (CharLSTM, Kitaev and Klein 2018)."""
+"""Word vectors from a BiLSTM over the characters (CharLSTM, Kitaev and Klein 2018)."""
 
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
-from depkit.nn.lstm import reversal, run_lstm, turn
+from depkit.nn.lstm import reorder, reversal_indices, run_lstm
 
 
 class CharLSTM(nn.Module):
-    """One BiLSTM over a word's characters; both final states, concatenated.
+    """The final states of a forward and a backward LSTM over a word's characters, concatenated.
 
-    Run it once per distinct word. Words come sorted by length and in groups of similar
-    length, so that little padding is read.
+    Run it once for each distinct word. Words must be sorted by length and divided into groups of
+    similar length, so that little padding is read.
+
+    Args:
+        characters: The number of different characters, with padding as character 0.
+        embedding: The width of the character embeddings.
+        output_size: The width of the word vectors.
+        dropout: The dropout rate on the character embeddings.
     """
 
-    def __init__(self, characters: int, embedding: int, features: int, dropout: float) -> None:
+    def __init__(self, characters: int, embedding: int, output_size: int, dropout: float) -> None:
         super().__init__()
         self.embedding = nn.Embedding(characters, embedding, padding_idx=0)
         self.dropout = nn.Dropout(dropout)
-        self.forward_lstm = nn.LSTM(embedding, features // 2, batch_first=True)
-        self.backward_lstm = nn.LSTM(embedding, features - features // 2, batch_first=True)
+        self.forward_lstm = nn.LSTM(embedding, output_size // 2, batch_first=True)
+        self.backward_lstm = nn.LSTM(embedding, output_size - output_size // 2, batch_first=True)
 
     def forward(
         self, characters: Tensor, lengths: Tensor, groups: Sequence[tuple[int, int]]
     ) -> Tensor:
-        """characters: [words, longest], lengths: [words], both sorted by length.
+        """Compute the vectors of words that are sorted by length.
 
-        groups: (end, width) of each group of words; the last end is the number of words.
-        Returns [words, features].
+        Args:
+            characters: [words, longest] character indices.
+            lengths: [words], the number of characters of each word.
+            groups: For each group of words, the index after its last word and the length of its
+                longest word.
+
+        Returns:
+            [words, output_size].
         """
-        parts = []
+        vectors = []
         start = 0
         for end, width in groups:
-            parts.append(self._final(characters[start:end, :width], lengths[start:end]))
+            vectors.append(self._final_states(characters[start:end, :width], lengths[start:end]))
             start = end
-        return torch.cat(parts) if len(parts) > 1 else parts[0]
+        return torch.cat(vectors) if len(vectors) > 1 else vectors[0]
 
-    def _final(self, characters: Tensor, lengths: Tensor) -> Tensor:
+    def _final_states(self, characters: Tensor, lengths: Tensor) -> Tensor:
         x = self.dropout(self.embedding(characters))  # [words, width, embedding]
-        ahead = run_lstm(self.forward_lstm, x)
-        back = run_lstm(self.backward_lstm, turn(x, reversal(lengths, characters.shape[1])))
-        both = torch.cat((ahead, back), dim=-1)
+        forward = run_lstm(self.forward_lstm, x)
+        reverse = reversal_indices(lengths, characters.shape[1])
+        backward = run_lstm(self.backward_lstm, reorder(x, reverse))
+        both = torch.cat((forward, backward), dim=-1)
         last = (lengths - 1)[:, None, None].expand(-1, 1, both.shape[-1])
         return both.gather(1, last).squeeze(1)

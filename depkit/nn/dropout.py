@@ -1,20 +1,18 @@
-"""Dropout whose mask is shared over time, and dropout of whole inputs of a token."""
+"""Dropout with a mask shared over positions, and dropout of whole inputs of a token."""
 
 import torch
 from torch import Tensor, nn
 
 
 class SharedDropout(nn.Module):
-    """One mask a sentence, shared by its positions (Gal and Ghahramani 2016).
-
-    x: [batch, length, features] -> the same shape.
-    """
+    """Dropout with one mask for all positions of a sentence (Gal and Ghahramani 2016)."""
 
     def __init__(self, p: float) -> None:
         super().__init__()
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
+        """Map [batch, length, size] to the same shape."""
         if not self.training or self.p == 0:
             return x
         keep = 1 - self.p
@@ -23,11 +21,15 @@ class SharedDropout(nn.Module):
 
 
 class InputDropout(nn.Module):
-    """Drops a token's inputs independently (its word, its tag, ...) and rescales the rest.
+    """Dropout of a token's inputs (its word, its tag, ...) as a whole, independently of each other.
 
-    weights: what each input counts in the rescaling; the survivors are multiplied by
-    (sum of all weights) / (sum of the survivors' weights). With a word of weight 2 and a tag
-    of weight 1 that is Li et al.'s scheme: both kept 1, word alone 1.5, tag alone 3.
+    The inputs that remain are multiplied by (sum of all weights) / (sum of the remaining inputs'
+    weights). With weight 2 for the word and 1 for the tag, this is the scheme of Li et al.: factor
+    1 if both remain, 1.5 for the word alone, 3 for the tag alone.
+
+    Args:
+        p: The probability that an input is dropped.
+        weights: The weight of each input in the rescaling.
     """
 
     def __init__(self, p: float, weights: list[float]) -> None:
@@ -37,12 +39,12 @@ class InputDropout(nn.Module):
         self.register_buffer("weights", torch.tensor(weights), persistent=False)
 
     def forward(self, inputs: list[Tensor]) -> list[Tensor]:
-        """inputs: tensors [batch, length, features of each]."""
+        """Map a list of tensors [batch, length, size of the input] to a list of the same shapes."""
         if not self.training or self.p == 0:
             return inputs
         batch, length = inputs[0].shape[:2]
-        kept = torch.empty(batch, length, len(inputs), device=inputs[0].device)
-        kept.bernoulli_(1 - self.p)
-        remaining = (kept * self.weights).sum(-1, keepdim=True)  # [batch, length, 1]
-        scale = kept * (self.weights.sum() / remaining.clamp(min=1e-6))
+        mask = torch.empty(batch, length, len(inputs), device=inputs[0].device)
+        mask.bernoulli_(1 - self.p)
+        remaining = (mask * self.weights).sum(-1, keepdim=True)  # [batch, length, 1]
+        scale = mask * (self.weights.sum() / remaining.clamp(min=1e-6))
         return [x * scale[..., i : i + 1] for i, x in enumerate(inputs)]

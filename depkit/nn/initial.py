@@ -1,4 +1,4 @@
-"""Initial weights, which a network whose weights are read from a file can do without."""
+"""Initialisation of weights, which can be skipped if the weights are then read from a file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,21 +6,24 @@ from contextvars import ContextVar
 
 from torch import Tensor, nn
 
-_wanted = ContextVar("wanted", default=True)
+_enabled = ContextVar("enabled", default=True)
 
 
 @contextmanager
 def no_initial_weights() -> Iterator[None]:
-    """Inside it `orthogonal_` leaves weights as they are: it takes as long as all other parts of
-    loading a parser, and on a busy machine, where its threads wait for one another, far longer."""
-    token = _wanted.set(False)
+    """Make `orthogonal_` do nothing within the block.
+
+    Orthogonal initialisation takes as long as all other parts of loading a parser, and far longer
+    on a busy machine, where its threads wait for each other.
+    """
+    token = _enabled.set(False)
     try:
         yield
     finally:
-        _wanted.reset(token)
+        _enabled.reset(token)
 
 
 def orthogonal_(weight: Tensor) -> None:
-    """A matrix with orthonormal rows or columns (Saxe et al. 2014), in place."""
-    if _wanted.get():
+    """Initialise a matrix, in place, with orthonormal rows or columns (Saxe et al. 2014)."""
+    if _enabled.get():
         nn.init.orthogonal_(weight)

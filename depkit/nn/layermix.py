@@ -1,14 +1,11 @@
-"""A learned mix of layers (ELMo, Peters et al. 2018, Eq. 1)."""
+"""A learned weighted mean of layers (ELMo, Peters et al. 2018, Eq. 1)."""
 
 import torch
 from torch import Tensor, nn
 
 
 class LayerMix(nn.Module):
-    """gamma * sum_j softmax(s)_j h_j: [..., layers, width] -> [..., width].
-
-    s starts at 0, all layers alike, and gamma at 1, so that it starts as their mean.
-    """
+    """gamma * sum_j softmax(s)_j h_j, with s initially 0 and gamma 1: the mean of the layers."""
 
     def __init__(self, layers: int) -> None:
         super().__init__()
@@ -16,6 +13,8 @@ class LayerMix(nn.Module):
         self.scale = nn.Parameter(torch.ones(()))
 
     def forward(self, x: Tensor) -> Tensor:
-        share = self.scale * self.weights.softmax(0)
-        # a product would round to autocast's precision; layers are few, and words many
-        return (x * share.to(x.dtype)[:, None]).sum(-2)
+        """Map [..., layers, width] to [..., width]."""
+        factors = self.scale * self.weights.softmax(0)
+        # Under autocast a matrix product would be rounded to half precision. As there are few
+        # layers, a sum of products costs little more.
+        return (x * factors.to(x.dtype)[:, None]).sum(-2)

@@ -9,30 +9,37 @@ from depkit.nn.dropout import SharedDropout
 from depkit.nn.initial import orthogonal_
 
 
-def reversal(lengths: Tensor, longest: int) -> Tensor:
-    """Indices that turn each sequence round and leave its padding where it is.
+def reversal_indices(lengths: Tensor, longest: int) -> Tensor:
+    """Make indices that reverse each sequence but leave its padding at the end.
 
-    lengths: [batch] -> [batch * longest], into the flattened [batch, longest].
+    lengths: [batch]. Returns [batch * longest] indices into the flattened [batch, longest].
     """
     position = torch.arange(longest, device=lengths.device)
-    turned = torch.where(
+    reversed_position = torch.where(
         position < lengths[:, None], lengths[:, None] - 1 - position, position
     )  # [batch, longest]
     start = torch.arange(lengths.shape[0], device=lengths.device)[:, None] * longest
-    return (turned + start).flatten()
+    return (reversed_position + start).flatten()
 
 
-def turn(x: Tensor, order: Tensor) -> Tensor:
-    """x: [batch, length, features], order: as `reversal` gives it -> the same shape."""
-    return x.flatten(0, 1).index_select(0, order).view_as(x)
+def reorder(x: Tensor, indices: Tensor) -> Tensor:
+    """Reorder the positions of x, [batch, length, size], by indices from `reversal_indices`."""
+    return x.flatten(0, 1).index_select(0, indices).view_as(x)
 
 
 def run_lstm(lstm: nn.LSTM, x: Tensor, recurrent: Tensor | None = None) -> Tensor:
-    """The outputs of an LSTM of one layer and direction, [batch, length, size].
+    """Compute the outputs of an LSTM with one layer and one direction.
 
-    recurrent: [4 * size, size], in place of its weights from state to state.
-    On a GPU outside autocast, which would run it in float16 even where bfloat16 is asked for,
-    and unscaled gradients underflow there; TF32 keeps it fast.
+    On a GPU, the LSTM runs in float32 outside autocast, which would run it in float16 even if
+    bfloat16 is configured; unscaled gradients underflow in float16. TF32 keeps it fast.
+
+    Args:
+        lstm: The LSTM.
+        x: [batch, length, input size].
+        recurrent: [4 * size, size], recurrent weights to use instead of the LSTM's.
+
+    Returns:
+        [batch, length, size].
     """
     if x.is_cuda:
         with torch.autocast("cuda", enabled=False):
@@ -43,32 +50,38 @@ def run_lstm(lstm: nn.LSTM, x: Tensor, recurrent: Tensor | None = None) -> Tenso
 def _outputs(lstm: nn.LSTM, x: Tensor, recurrent: Tensor | None) -> Tensor:
     if recurrent is None:
         return lstm(x)[0]
-    first = x.new_zeros(1, len(x), lstm.hidden_size)
+    zeros = x.new_zeros(1, len(x), lstm.hidden_size)
     weights: list[Tensor] = [*lstm.all_weights[0]]
     weights[1] = recurrent
-    with warnings.catch_warnings():  # cuDNN's, that it copies the weights together for each call
+    with warnings.catch_warnings():  # cuDNN warns that every call copies the weights into one block
         warnings.filterwarnings("ignore", "RNN module weights are not part of")
-        # biases, one layer, no dropout between layers, training, one direction, batch first
-        return torch.lstm(x, (first, first), weights, True, 1, 0.0, True, False, True)[0]
+        # These are: biases, layers, dropout between layers, training, bidirectional, batch first.
+        return torch.lstm(x, (zeros, zeros), weights, True, 1, 0.0, True, False, True)[0]
 
 
 class BiLSTMLayer(nn.Module):
-    """A forward and a backward LSTM; the backward one reads each sequence from its own end.
+    """A forward LSTM, and a backward LSTM that starts at the last real position of each sequence.
 
-    Turning the sequences round, rather than packing them, keeps padded batches exact and
-    on the fast kernels of every device (a packed LSTM is several times slower on a CPU).
-    In training the state that a step hands on to the next is dropped out, by one mask for all
-    steps (Gal and Ghahramani 2016). Each direction has its own, which the batch's sentences
-    share: so it can be put on the columns of the recurrent weights, as in Merity et al. (2018)
-    single weights are dropped, and all steps stay one call of the kernel.
-    x: [batch, length, features] -> [batch, length, 2 * size].
+    The sequences are reversed rather than packed: padded batches give exact results, and every
+    device can use its fast kernels (a packed LSTM is several times slower on a CPU).
+
+    In training, dropout is applied to the state that a step receives from the step before, with
+    the same mask for all steps (Gal and Ghahramani 2016). All sentences of a batch share the mask,
+    each direction has a different one. The mask can therefore be applied to the columns of the
+    recurrent weights, as Merity et al. (2018) do for single weights, and a whole sequence remains
+    one call of the LSTM kernel.
+
+    Args:
+        input_size: The width of the input.
+        size: The width of the state in each direction.
+        recurrent_dropout: The dropout rate of the state.
     """
 
-    def __init__(self, features: int, size: int, recurrent_dropout: float = 0.0) -> None:
+    def __init__(self, input_size: int, size: int, recurrent_dropout: float = 0.0) -> None:
         super().__init__()
         self.recurrent_dropout = SharedDropout(recurrent_dropout)
-        self.forward_lstm = nn.LSTM(features, size, batch_first=True)
-        self.backward_lstm = nn.LSTM(features, size, batch_first=True)
+        self.forward_lstm = nn.LSTM(input_size, size, batch_first=True)
+        self.backward_lstm = nn.LSTM(input_size, size, batch_first=True)
         for lstm in (self.forward_lstm, self.backward_lstm):
             for name, weights in lstm.named_parameters():
                 if "bias" in name:
@@ -77,27 +90,39 @@ class BiLSTMLayer(nn.Module):
                     for gate in weights.chunk(4):
                         orthogonal_(gate)
 
-    def forward(self, x: Tensor, order: Tensor) -> Tensor:
-        ahead = self._run(self.forward_lstm, x)
-        back = self._run(self.backward_lstm, turn(x, order))
-        return torch.cat((ahead, turn(back, order)), dim=-1)
+    def forward(self, x: Tensor, reverse: Tensor) -> Tensor:
+        """Map [batch, length, input_size] to [batch, length, 2 * size].
+
+        reverse: the result of `reversal_indices` for the batch.
+        """
+        forward = self._run(self.forward_lstm, x)
+        backward = self._run(self.backward_lstm, reorder(x, reverse))
+        return torch.cat((forward, reorder(backward, reverse)), dim=-1)
 
     def _run(self, lstm: nn.LSTM, x: Tensor) -> Tensor:
         if not self.training or self.recurrent_dropout.p == 0:
             return run_lstm(lstm, x)
-        # W (m * h) = (W * m) h: rows of W stand where the dropout has positions
+        # Dropping columns of W drops elements of the state: W (m * h) = (W * m) h. The dropout
+        # shares its mask over the second dimension, which holds the rows of W here.
         return run_lstm(lstm, x, self.recurrent_dropout(lstm.all_weights[0][1][None])[0])
 
 
 class BiLSTM(nn.Module):
-    """Layers of BiLSTM with shared-mask dropout on the input of each but the first.
+    """BiLSTM layers with shared-mask dropout on the input of each layer except the first.
 
-    The first layer's input has been dropped by the parser. recurrent_dropout: inside each layer.
+    The parser applies dropout to the input of the first layer itself.
+
+    Args:
+        input_size: The width of the input.
+        size: The width of the state in each direction.
+        layers: The number of layers.
+        dropout: The dropout rate between layers.
+        recurrent_dropout: The dropout rate of the state inside each layer.
     """
 
     def __init__(
         self,
-        features: int,
+        input_size: int,
         size: int,
         layers: int,
         dropout: float,
@@ -105,15 +130,15 @@ class BiLSTM(nn.Module):
     ) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
-            BiLSTMLayer(features if i == 0 else 2 * size, size, recurrent_dropout)
+            BiLSTMLayer(input_size if i == 0 else 2 * size, size, recurrent_dropout)
             for i in range(layers)
         )
         self.dropout = SharedDropout(dropout)
         self.features = 2 * size
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """x: [batch, length, features], lengths: [batch] -> [batch, length, 2 * size]."""
-        order = reversal(lengths, x.shape[1])
+        """Map x, [batch, length, input_size], lengths, [batch], to [batch, length, 2 * size]."""
+        reverse = reversal_indices(lengths, x.shape[1])
         for i, layer in enumerate(self.layers):
-            x = layer(self.dropout(x) if i else x, order)
+            x = layer(self.dropout(x) if i else x, reverse)
         return x

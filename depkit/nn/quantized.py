@@ -1,4 +1,4 @@
-"""Eight-bit matrix products on CPUs that have no bfloat16: weights once, inputs as they come."""
+"""Eight-bit matrix products, for prediction on CPUs without bfloat16."""
 
 import warnings
 
@@ -12,13 +12,14 @@ def can_quantize() -> bool:
 
 
 def quantize(module: nn.Module) -> nn.Module:
-    """A module whose LSTMs and linear layers compute in int8; for prediction only.
+    """Convert a module, in place, so that its LSTMs and linear layers compute in int8.
 
-    Weights are quantised by tensor, inputs by tensor and call ("dynamic quantisation"), so
-    that scores depend, in their last digits, on what is in the batch.
+    The scale of the weights is computed once for each tensor, that of the inputs at each call for
+    the whole batch ("dynamic quantisation"). The last digits of the scores therefore depend on the
+    other sentences in the batch.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch.ao is to move to a package of its own
+        warnings.simplefilter("ignore")  # torch.ao warns that it will move to another package
         from torch.ao.quantization import quantize_dynamic
 
         torch.backends.quantized.engine = "x86"

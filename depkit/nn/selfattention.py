@@ -10,42 +10,58 @@ from depkit.nn.attention_mask import attention_mask
 from depkit.nn.dropout import SharedDropout
 from depkit.nn.initial import orthogonal_
 
-# fused kernels ask for head sizes that are a multiple of this
+# Fused attention kernels need head sizes that are multiples of this number.
 _HEAD_MULTIPLE = {"cuda": 8}
 
 
-def sinusoids(length: int, features: int, device: torch.device | None = None) -> Tensor:
-    """Fixed position embeddings, Eq. 8: [length, features], sine at even places."""
+def sinusoids(length: int, size: int, device: torch.device | None = None) -> Tensor:
+    """Fixed position vectors (Eq. 8), [length, size], with the sines in the even columns."""
     position = torch.arange(length, device=device, dtype=torch.float32)[:, None]
-    even = torch.arange(0, features, 2, device=device, dtype=torch.float32)
-    angle = position * torch.exp(even * (-math.log(10000.0) / features))
-    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :features]
+    even = torch.arange(0, size, 2, device=device, dtype=torch.float32)
+    angle = position * torch.exp(even * (-math.log(10000.0) / size))
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :size]
 
 
-def place_vectors(
-    table: nn.Embedding | None, length: int, features: int, device: torch.device
+def position_vectors(
+    table: nn.Embedding | None, length: int, size: int, device: torch.device
 ) -> Tensor:
-    """[length, features]: rows of a learned table, its last one repeated; else sinusoids."""
+    """Make the vectors of the first positions.
+
+    Args:
+        table: Learned vectors, the last of which serves for all later positions; None for fixed
+            vectors.
+        length: The number of positions.
+        size: The width of the vectors.
+        device: The device of the result.
+
+    Returns:
+        [length, size].
+    """
     if table is None:
-        return sinusoids(length, features, device)
-    place = torch.arange(length, device=device)
-    return table(place.clamp(max=table.num_embeddings - 1))
+        return sinusoids(length, size, device)
+    position = torch.arange(length, device=device)
+    return table(position.clamp(max=table.num_embeddings - 1))
 
 
 def scaled_attention(packed: Tensor, mask: Tensor, dropout: float) -> Tensor:
-    """Eqs. 10 and 11 for all heads at once, softmax(q k / sqrt(size)) v.
+    """Compute softmax(q k / sqrt(size)) v for all attention heads at once (Eqs. 10 and 11).
 
-    packed: query, key and value, [batch, length, 3, heads, size]; mask: as `attention_mask`
-    gives it; dropout: on the attention weights. Returns [batch, length, heads, size].
+    On a GPU, heads whose size is no multiple of 8 are padded with zeros, because fused kernels
+    need such sizes. The scale is that of the real size, so the result is the same.
 
-    Heads whose size is no multiple of 8 are padded with zeros on a GPU, where fused kernels
-    ask for it; as the scale is given, the result is the same.
+    Args:
+        packed: Query, key and value, [batch, length, 3, heads, size].
+        mask: The result of `attention_mask`, True where a position may attend.
+        dropout: The dropout rate of the attention weights.
+
+    Returns:
+        [batch, length, heads, size].
     """
     size = packed.shape[-1]
     padding = -size % _HEAD_MULTIPLE.get(packed.device.type, 1)
     if padding:
         packed = functional.pad(packed, (0, padding))
-    query, key, value = packed.permute(2, 0, 3, 1, 4)  # each [batch, head, length, size]
+    query, key, value = packed.permute(2, 0, 3, 1, 4)  # 3 x [batch, head, length, size]
     attended = functional.scaled_dot_product_attention(
         query, key, value, attn_mask=mask, scale=size**-0.5, dropout_p=dropout
     )
@@ -55,36 +71,51 @@ def scaled_attention(packed: Tensor, mask: Tensor, dropout: float) -> Tensor:
 
 
 class MultiHeadAttention(nn.Module):
-    """Eqs. 9 to 12, without biases. x: [batch, length, features] -> the same shape."""
+    """Multi-head self-attention without biases (Eqs. 9 to 12).
 
-    def __init__(self, features: int, heads: int, head_size: int, dropout: float) -> None:
+    Args:
+        input_size: The width of the input and the output.
+        heads: The number of attention heads.
+        head_size: The width of a head.
+        dropout: The dropout rate of the attention weights.
+    """
+
+    def __init__(self, input_size: int, heads: int, head_size: int, dropout: float) -> None:
         super().__init__()
         self.heads = heads
         self.head_size = head_size
         self.dropout = dropout
-        self.query_key_value = nn.Linear(features, 3 * heads * head_size, bias=False)
-        self.output = nn.Linear(heads * head_size, features, bias=False)
+        self.query_key_value = nn.Linear(input_size, 3 * heads * head_size, bias=False)
+        self.output = nn.Linear(heads * head_size, input_size, bias=False)
         nn.init.xavier_uniform_(self.query_key_value.weight)
         orthogonal_(self.output.weight)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """mask: as `attention_mask` gives it, True where a position may attend."""
+        """Map [batch, length, input_size] to the same shape; mask: from `attention_mask`."""
         packed = self.query_key_value(x).view(*x.shape[:2], 3, self.heads, self.head_size)
         attended = scaled_attention(packed, mask, self.dropout if self.training else 0.0)
         return self.output(attended.flatten(2))
 
 
 class ResidualLayer(nn.Module):
-    """Attention, then feed-forward, each LayerNorm(x + dropout(sublayer(x))), Eqs. 13 to 15.
+    """Attention, then a feed-forward network, both as LayerNorm(x + dropout(sublayer(x))).
 
-    width: of x; attention: (x, mask) -> the shape of x; up, down: the feed-forward network's
-    linear layers, initialised here; norm_first: x + dropout(sublayer(LayerNorm(x))) instead
-    (Xiong et al. 2020).
+    These are Eqs. 13 to 15. The linear layers of the feed-forward network are initialised here.
+
+    Args:
+        input_size: The width of the input and the output.
+        attention: A module that maps (x, mask) to the shape of x.
+        up: The first linear layer of the feed-forward network.
+        down: The second linear layer of the feed-forward network.
+        feedforward_dropout: The dropout rate of the hidden feed-forward layer.
+        residual_dropout: The dropout rate of the output of each sublayer.
+        norm_first: Whether the sublayers are x + dropout(sublayer(LayerNorm(x))) instead (Xiong et
+            al. 2020).
     """
 
     def __init__(
         self,
-        width: int,
+        input_size: int,
         attention: nn.Module,
         up: nn.Module,
         down: nn.Module,
@@ -95,18 +126,19 @@ class ResidualLayer(nn.Module):
         super().__init__()
         self.norm_first = norm_first
         self.attention = attention
-        self.attention_norm = nn.LayerNorm(width, eps=1e-3)
+        self.attention_norm = nn.LayerNorm(input_size, eps=1e-3)
         self.up = up
         self.down = down
-        self.feedforward_norm = nn.LayerNorm(width, eps=1e-3)
+        self.feedforward_norm = nn.LayerNorm(input_size, eps=1e-3)
         self.feedforward_dropout = SharedDropout(feedforward_dropout)
         self.residual_dropout = SharedDropout(residual_dropout)
-        for part in (*up.modules(), *down.modules()):
-            if isinstance(part, nn.Linear):
-                orthogonal_(part.weight)
-                nn.init.zeros_(part.bias)
+        for module in (*up.modules(), *down.modules()):
+            if isinstance(module, nn.Linear):
+                orthogonal_(module.weight)
+                nn.init.zeros_(module.bias)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Map [batch, length, input_size] to the same shape; mask: from `attention_mask`."""
         if self.norm_first:
             x = x + self.residual_dropout(self.attention(self.attention_norm(x), mask))
             return x + self.residual_dropout(self.feedforward(self.feedforward_norm(x)))
@@ -114,21 +146,37 @@ class ResidualLayer(nn.Module):
         return self.feedforward_norm(x + self.residual_dropout(self.feedforward(x)))
 
     def feedforward(self, x: Tensor) -> Tensor:
-        """Eq. 14."""
+        """Apply the feed-forward network (Eq. 14)."""
         return self.down(self.feedforward_dropout(self.up(x).relu()))
 
 
 class SelfAttention(nn.Module):
-    """Layers of self-attention over inputs with positions added, Eq. 7.
+    """Layers of self-attention over inputs to which position vectors are added (Eq. 7).
 
-    positions: "sinusoidal" (fixed) or "learned" (a table of `longest` rows; later positions
-    share the last one). window, relaxed: as for `attention_mask`; they may be set at any
-    time, to see what a trained model does with them (Kitaev and Klein 2018, section 4.2).
+    The attributes window and relaxed may be changed at any time, to see how they affect a trained
+    model (Kitaev and Klein 2018, section 4.2).
+
+    Args:
+        input_size: The width of the input and the output.
+        layers: The number of layers.
+        heads: The number of attention heads.
+        head_size: The width of a head.
+        feedforward: The width of the hidden feed-forward layers.
+        attention_dropout: The dropout rate of the attention weights.
+        feedforward_dropout: The dropout rate of the hidden feed-forward layers.
+        residual_dropout: The dropout rate of the output of each sublayer.
+        input_dropout: The dropout rate of the input after the position vectors are added.
+        positions: "sinusoidal" for fixed vectors, or "learned" for a table of `longest` rows,
+            where later positions share the last row.
+        longest: The number of learned positions.
+        norm_first: As for `ResidualLayer`.
+        window: As for `attention_mask`.
+        relaxed: As for `attention_mask`.
     """
 
     def __init__(
         self,
-        features: int,
+        input_size: int,
         layers: int,
         heads: int,
         head_size: int,
@@ -144,25 +192,25 @@ class SelfAttention(nn.Module):
         relaxed: bool = False,
     ) -> None:
         super().__init__()
-        self.features = features
+        self.features = input_size
         self.window = window
         self.relaxed = relaxed
         self.layers = nn.ModuleList(
             ResidualLayer(
-                features, MultiHeadAttention(features, heads, head_size, attention_dropout),
-                nn.Linear(features, feedforward), nn.Linear(feedforward, features),
+                input_size, MultiHeadAttention(input_size, heads, head_size, attention_dropout),
+                nn.Linear(input_size, feedforward), nn.Linear(feedforward, input_size),
                 feedforward_dropout, residual_dropout, norm_first,
             )
             for _ in range(layers)
         )  # fmt: skip
         self.dropout = SharedDropout(input_dropout)
-        self.norm = nn.LayerNorm(features, eps=1e-3) if norm_first else nn.Identity()
-        self.positions = nn.Embedding(longest, features) if positions == "learned" else None
+        self.norm = nn.LayerNorm(input_size, eps=1e-3) if norm_first else nn.Identity()
+        self.positions = nn.Embedding(longest, input_size) if positions == "learned" else None
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """x: [batch, length, features], lengths: [batch] -> the same shape as x."""
+        """Map x, [batch, length, input_size], and lengths, [batch], to the shape of x."""
         length = x.shape[1]
-        x = self.dropout(x + place_vectors(self.positions, length, self.features, x.device))
+        x = self.dropout(x + position_vectors(self.positions, length, self.features, x.device))
         mask = attention_mask(lengths, length, self.window, self.relaxed)
         for layer in self.layers:
             x = layer(x, mask)

@@ -1,4 +1,4 @@
-"""Tree algorithms on arrays; numpy and numba only.
+"""Tree algorithms on arrays, with numpy and numba only.
 
-Import the submodules: this package itself loads neither, so that it costs nothing to pass through.
+Import the submodules: the package itself imports neither library, so importing it costs nothing.
 """

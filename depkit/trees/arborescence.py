@@ -2,13 +2,14 @@
 
 Edmonds' algorithm (Chu and Liu 1965; Edmonds 1967) in the dense form of Tarjan (1977, "Finding
 optimum branchings"; corrected by Camerini et al. 1979), grown along one path at a time as in
-Gabow et al. (1986). Every component picks its best incoming arc; a path of such arcs either
-reaches the arborescence or closes a cycle, which becomes one component. One root: Zmigrod et
-al. (2020, "Please mind the root") show why it needs care.
+Gabow et al. (1986). Every component chooses its best incoming arc. A path of such arcs either
+reaches the arborescence or closes a cycle, and the cycle is contracted into one component.
+Zmigrod et al. (2020, "Please mind the root") show why a single root needs care.
 
-A component's row holds, for each original node, its best arc into the component. A cycle's rows
-merge into one of them, and its nodes are relabelled, in O(n) for each component that goes away:
-at most n ever do, so plain labels are as good as union-find here.
+The row of a component holds, for each original node, the best arc from that node into the
+component. Contracting a cycle merges the rows of its components into one row and relabels their
+nodes, in O(n) for each component that disappears. At most n components disappear, so plain labels
+are as fast as union-find.
 """
 
 import numpy as np
@@ -20,48 +21,57 @@ NONE = -1
 
 
 @compiled
-def maximum_arborescence(score: np.ndarray, single_root: bool, head: np.ndarray) -> bool:
-    """Write the heads of the best tree, not necessarily projective.
+def find_maximum_arborescence(score: np.ndarray, single_root: bool, head: np.ndarray) -> bool:
+    """Write the heads of the best tree, which need not be projective.
 
-    score: [n + 1, n + 1] (dependent, head), column 0 the artificial root; row 0 and the diagonal
-    are ignored, -inf forbids an arc, NaN and +inf must not occur. head: [n], written; some best
-    tree if several are. Returns whether there is a tree, with one child of the root if
-    single_root. Works in float64, on 12 (n + 1)^2 bytes.
+    Works in float64 and needs 12 (n + 1)^2 bytes.
+
+    Args:
+        score: [n + 1, n + 1] (dependent, head); column 0 is the artificial root. Row 0 and the
+            diagonal are ignored, -inf forbids an arc, NaN and +inf must not occur.
+        single_root: Whether the root must have exactly one child.
+        head: [n], overwritten; if several trees are best, with one of them.
+
+    Returns:
+        Whether there is a tree.
     """
     n = head.size
-    row, target = arc_rows(score)
-    row_of = np.arange(2 * n + 1)  # [component], single nodes first, then cycles as they close
+    best_score, best_word = arc_rows(score)
+    row_of = np.arange(2 * n + 1)  # [component], first the words, then the contracted cycles
     parent = np.full(2 * n + 1, NONE, np.int64)  # [component] the cycle it was contracted into
-    source = np.empty(2 * n + 1, np.int64)  # [component] the chosen arc, from here ...
-    entered = np.empty(2 * n + 1, np.int64)  # [component] ... to this word within
-    attached = np.zeros(2 * n + 1, np.bool_)  # [component] reached from the root
+    source = np.empty(2 * n + 1, np.int64)  # [component] the node its chosen arc leaves
+    entered = np.empty(2 * n + 1, np.int64)  # [component] the word its chosen arc enters
+    attached = np.zeros(2 * n + 1, np.bool_)  # [component] whether it is reached from the root
     attached[0] = True
-    component = np.arange(n + 1)  # [node] the outermost one around it
-    position = np.full(2 * n + 1, NONE, np.int64)  # [component] its place on a path
+    component = np.arange(n + 1)  # [node] the outermost component around it
+    path_index = np.full(2 * n + 1, NONE, np.int64)  # [component] its index in the path
     path = np.empty(n + 1, np.int64)
     count = n + 1
     for word in range(1, n + 1):
         if attached[component[word]]:
             continue
         length = 0
-        following = component[word]
-        while not attached[following]:
-            if position[following] == NONE:
+        current = component[word]
+        while not attached[current]:
+            if path_index[current] == NONE:
                 start = length
             else:
-                start = position[following]
-                contract(path[start:length], count, row, target, row_of, parent, source, component)
-                following = count
+                start = path_index[current]
+                contract(
+                    path[start:length], count, best_score, best_word, row_of, parent, source,
+                    component,
+                )  # fmt: skip
+                current = count
                 count += 1
-            path[start] = following
-            position[following] = start
+            path[start] = current
+            path_index[current] = start
             length = start + 1
-            best = best_source(row[row_of[following]], single_root)
+            best = best_source(best_score[row_of[current]], single_root)
             if best == NONE:
                 return False
-            source[following] = best
-            entered[following] = target[row_of[following], best]
-            following = component[best]
+            source[current] = best
+            entered[current] = best_word[row_of[current], best]
+            current = component[best]
         for i in range(length):
             attached[path[i]] = True
     expand(count, parent, source, entered, head)
@@ -72,24 +82,25 @@ def maximum_arborescence(score: np.ndarray, single_root: bool, head: np.ndarray)
 def arc_rows(score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The rows of the single words: [word, source] arc scores, and the word each arc enters."""
     size = len(score)
-    row = score.astype(np.float64)
-    target = np.empty((size, size), np.int32)
+    best_score = score.astype(np.float64)
+    best_word = np.empty((size, size), np.int32)
     for word in range(size):
-        row[word, word] = -np.inf
-        target[word] = word
-    return row, target
+        best_score[word, word] = -np.inf
+        best_word[word] = word
+    return best_score, best_word
 
 
 @compiled
 def best_source(row: np.ndarray, single_root: bool) -> int:
-    """The source of the best arc into a component, NONE if all are forbidden.
+    """The source of the best arc into a component, or NONE if all arcs are forbidden.
 
-    With a single root, arcs weigh (arcs from the root, score), and fewest come first. Edmonds'
-    algorithm is exact for any weights that add, subtract and compare like numbers, as such pairs
-    do. The count needs no storing: an arc on a cycle never comes from the root, so contraction
-    subtracts 0 from the counts, and they stay 1 in column 0 and 0 elsewhere. Hence an arc from
-    the root is chosen only where there is no other, and the tree found has the fewest possible:
-    one, or no tree with a single root exists. No large constant takes part.
+    With a single root, the weight of an arc is the pair (number of root arcs, score), and a lower
+    number is better whatever the score. Edmonds' algorithm is exact for such pairs because they
+    can be added, subtracted and compared like numbers. The number is not stored: an arc on a cycle
+    never comes from the root, so contraction subtracts 0 from it, and it remains 1 in column 0 and
+    0 elsewhere. An arc from the root is therefore chosen only where there is no other arc, and the
+    resulting tree has as few root arcs as possible: one, unless no tree with a single root exists.
+    Unlike a large penalty on root arcs, this loses no precision.
     """
     if row.size > 1:
         best = 1 + int(row[1:].argmax())
@@ -101,72 +112,97 @@ def best_source(row: np.ndarray, single_root: bool) -> int:
 @compiled
 def contract(
     cycle: np.ndarray,
-    name: int,
-    row: np.ndarray,
-    target: np.ndarray,
+    number: int,
+    best_score: np.ndarray,
+    best_word: np.ndarray,
     row_of: np.ndarray,
     parent: np.ndarray,
     source: np.ndarray,
     component: np.ndarray,
 ) -> None:
-    """Make the components of a cycle into a new one, in the row of the cycle's first.
+    """Contract a cycle into a new component, in place and in O(n len(cycle)).
 
-    An arc into the cycle replaces the chosen arc of the component that it enters, so it is worth
-    the difference of the two. O(n len(cycle)).
+    An arc into the cycle replaces the chosen arc of the component that it enters, so its new score
+    is the difference of the two scores.
+
+    Args:
+        cycle: The components on the cycle. The row of the first becomes the row of the new one.
+        number: The number of the new component.
+        best_score: [row, source] scores of the best arcs.
+        best_word: [row, source] words that the best arcs enter.
+        row_of: [component] rows.
+        parent: [component] the cycle it was contracted into.
+        source: [component] the node its chosen arc leaves.
+        component: [node] the outermost component around it.
     """
-    kept = row_of[cycle[0]]
-    best = row[kept]
+    merged = row_of[cycle[0]]
+    best = best_score[merged]
     best -= best[source[cycle[0]]]
     for i in range(1, cycle.size):
-        merged = row_of[cycle[i]]
-        chosen_score = row[merged, source[cycle[i]]]
-        take_better(best, target[kept], row[merged], target[merged], chosen_score)
-    row_of[name] = kept
+        row = row_of[cycle[i]]
+        chosen_score = best_score[row, source[cycle[i]]]
+        merge_row(best, best_word[merged], best_score[row], best_word[row], chosen_score)
+    row_of[number] = merged
     for i in range(cycle.size):
-        parent[cycle[i]] = name
-    within = parent[component] == name
-    component[within] = name
+        parent[cycle[i]] = number
+    within = parent[component] == number
+    component[within] = number
     best[within] = -np.inf
 
 
 @compiled
-def take_better(
-    best: np.ndarray, word: np.ndarray, row: np.ndarray, target: np.ndarray, less: float
+def merge_row(
+    best: np.ndarray, best_word: np.ndarray, row: np.ndarray, row_word: np.ndarray, less: float
 ) -> None:
-    """Where an arc of a row, worth so much less, is better than the best, let it take its place."""
+    """Replace the best arcs, in place, by those of another row where these are better.
+
+    Args:
+        best: [source] scores of the best arcs so far.
+        best_word: [source] the words that these arcs enter.
+        row: [source] scores of the arcs of another row.
+        row_word: [source] the words that the arcs of the other row enter.
+        less: The number to subtract from the scores of the other row.
+    """
     for node in range(best.size):
         value = row[node] - less
         if value > best[node]:
             best[node] = value
-            word[node] = target[node]
+            best_word[node] = row_word[node]
 
 
-@take_better.as_arrays
-def take_better_at_once(
-    best: np.ndarray, word: np.ndarray, row: np.ndarray, target: np.ndarray, less: float
+@merge_row.interpret_as
+def merge_row_vectorized(
+    best: np.ndarray, best_word: np.ndarray, row: np.ndarray, row_word: np.ndarray, less: float
 ) -> None:
-    """The same, for the interpreter."""
+    """Do the same as `merge_row` by array operations, which are fast without numba."""
     value = row - less
     better = value > best
     best[better] = value[better]
-    word[better] = target[better]
+    best_word[better] = row_word[better]
 
 
 @compiled
 def expand(
     count: int, parent: np.ndarray, source: np.ndarray, entered: np.ndarray, head: np.ndarray
 ) -> None:
-    """Open the contracted cycles, outermost first, and write the head of every word. O(n).
+    """Expand the contracted cycles, outermost first, and write the head of every word in O(n).
 
-    The arc chosen for a component holds, and overrules those of all components between it and
-    the word it enters.
+    The arc chosen for a component replaces the arcs chosen for all components between it and the
+    word that the arc enters.
+
+    Args:
+        count: The number of components.
+        parent: [component] the cycle it was contracted into.
+        source: [component] the node its chosen arc leaves.
+        entered: [component] the word its chosen arc enters.
+        head: [n], overwritten.
     """
-    overruled = np.zeros(count, np.bool_)
-    for name in range(count - 1, 0, -1):
-        if overruled[name]:
+    replaced = np.zeros(count, np.bool_)
+    for number in range(count - 1, 0, -1):
+        if replaced[number]:
             continue
-        word = entered[name]
-        head[word - 1] = source[name]
-        while word != name:
-            overruled[word] = True
+        word = entered[number]
+        head[word - 1] = source[number]
+        while word != number:
+            replaced[word] = True
             word = parent[word]

@@ -1,4 +1,4 @@
-"""The best head of every word by itself, which is often a tree already."""
+"""The best head of every word on its own; these heads often form a tree already."""
 
 import numpy as np
 
@@ -6,22 +6,22 @@ from depkit.trees.compiled import compiled
 
 
 @compiled
-def are_scores(score: np.ndarray) -> bool:
-    """Whether no arc score is NaN or +inf; the diagonal and row 0 are no arcs.
+def has_valid_scores(score: np.ndarray) -> bool:
+    """Whether no arc score is NaN or +inf; row 0 and the diagonal are not checked.
 
     score: [n + 1, n + 1] (dependent, head).
     """
-    good = score[1:] < np.inf  # put this way round, NaN fails it too
-    np.fill_diagonal(good[:, 1:], True)
-    return bool(good.all())
+    valid = score[1:] < np.inf  # False for NaN, unlike a test for values >= inf
+    np.fill_diagonal(valid[:, 1:], True)
+    return bool(valid.all())
 
 
 @compiled
-def best_heads(score: np.ndarray, head: np.ndarray) -> bool:
-    """Write each word's best head, the lowest of equals, never the word itself. O(n^2).
+def find_best_heads(score: np.ndarray, head: np.ndarray) -> bool:
+    """Write each word's best head, the lowest one in a tie, never the word itself. O(n^2).
 
-    score: [n + 1, n + 1] (dependent, head). head: [n], written. Returns whether every word has
-    a head that is not forbidden (-inf).
+    score: [n + 1, n + 1] (dependent, head). head: [n], overwritten. Returns whether every word
+    has a head that is not forbidden (-inf).
     """
     arcs = score[1:].copy()
     np.fill_diagonal(arcs[:, 1:], -np.inf)

@@ -1,4 +1,4 @@
-"""One decorator for every kernel: compiled at its first call, or run as the Python that it is."""
+"""A decorator for functions that numba compiles at the first call, or that run as plain Python."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,16 +15,16 @@ _interpreting = ContextVar("interpreting", default=False)
 class Kernel(Generic[P, R]):
     """A function that numba compiles when it is first called.
 
-    Loading numba and compiled kernels takes a second or more, as long as loading torch, so it is
-    left until such a call. Kernels call each other, compiled or not.
+    Importing numba and loading compiled kernels takes a second or more, as long as importing
+    torch, so it happens at the first call. Kernels can call each other, compiled or not.
     """
 
     def __init__(self, function: Callable[P, R]) -> None:
         self.function = self.interpreted = function
         update_wrapper(self, function)
 
-    def as_arrays(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Decorates what the interpreter is to run in place of a kernel that is one long loop."""
+    def interpret_as(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Decorate a function without loops, to run instead of this kernel inside `interpreted`."""
         self.interpreted = function
         return function
 
@@ -37,13 +37,14 @@ class Kernel(Generic[P, R]):
 
     @property
     def _numba_type_(self) -> Any:
-        """A kernel that another one calls is, to numba, what it is compiled to."""
+        """The type by which numba compiles calls of this kernel in other kernels."""
         return self.dispatcher._numba_type_
 
-    def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run the compiled function or, inside `interpreted`, the Python function."""
         if _interpreting.get():
-            return self.interpreted(*arguments, **named)
-        result: R = self.dispatcher(*arguments, **named)
+            return self.interpreted(*args, **kwargs)
+        result: R = self.dispatcher(*args, **kwargs)
         return result
 
 
@@ -52,8 +53,10 @@ compiled = Kernel
 
 @contextmanager
 def interpreted() -> Iterator[None]:
-    """Inside it the kernels that this thread calls run as Python, a hundred times slower at loops
-    over numbers, and not so much slower at operations on whole arrays."""
+    """Run the kernels that this thread calls within the block as plain Python.
+
+    Loops over numbers become about a hundred times slower, operations on whole arrays much less.
+    """
     token = _interpreting.set(True)
     try:
         yield

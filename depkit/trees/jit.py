@@ -1,7 +1,7 @@
-"""How numba compiles kernels: nogil, and cached where a cache can be kept.
+"""Compilation of kernels by numba: without the GIL, and cached where a cache can be written.
 
-A kernel is never compiled with parallel=True: threads over sentences come from the caller, so
-no numba threading layer is loaded, and nothing here clashes with torch's own threads.
+Kernels are never compiled with parallel=True: callers run threads over sentences, so no threading
+layer of numba is loaded that could conflict with the threads of torch.
 """
 
 from collections.abc import Callable
@@ -17,50 +17,50 @@ from depkit.corpus.digest import digest_of_files
 
 
 def make_dispatcher(function: Callable[..., Any]) -> Any:
-    """numba.njit(cache=True, nogil=True), except that a cache out of reach is no error.
+    """Apply numba.njit(cache=True, nogil=True), but ignore failures of the cache.
 
-    numba raises RuntimeError on decoration when no cache directory can be written, and OSError
-    or an unpickling error on the first call when a cache file cannot be read, written or
-    trusted. The kernel is then compiled for this process only.
+    numba raises RuntimeError on decoration if no cache directory can be written, and OSError or
+    an unpickling error on the first call if a cache file cannot be read, written or trusted. The
+    kernel is then compiled for this process only.
     """
     dispatcher: Any = numba.njit(nogil=True)(function)
-    # Without a cache the dispatcher keeps the null cache it was born with.
+    # If this fails, the dispatcher keeps its initial cache, which stores nothing.
     with suppress(RuntimeError, OSError):
         dispatcher._cache = ForgivingCache(function)
     return dispatcher
 
 
 class ForgivingCache(FunctionCache):
-    """numba's cache of one function: a failure is a miss, and what made it fail is dropped."""
+    """numba's cache of one function, where a failure is a miss and clears the damaged index."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled function for a signature, None when not cached or not readable."""
-        # A damaged pickle may raise anything at all.
+        """The compiled function for a signature; None if it is not cached or not readable."""
+        # A damaged pickle may raise any exception.
         with suppress(Exception):
             return super().load_overload(sig, target_context)
-        self.forget()
+        self.clear_index()
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save the compiled function for a signature, if possible."""
-        # numba writes the index before the code: after a failure the two may disagree.
+        # numba writes the index before the code, so after a failure the two may disagree.
         with suppress(Exception):
             super().save_overload(sig, data)
             return
-        self.forget()
+        self.clear_index()
 
-    def forget(self) -> None:
-        """Empty the index, so that the next save starts from a sound one."""
+    def clear_index(self) -> None:
+        """Empty the index, so that the next save starts from a valid one."""
         with suppress(Exception):
             self.flush()
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        # numba looks only at the file of the function itself, and would run old code of a
-        # kernel it calls after that kernel's file was edited or upgraded.
+        # numba checks only the file of the function itself. If that function calls a kernel in
+        # another file, numba would keep using the kernel's old code after an edit or upgrade.
         return (*super()._index_key(sig, codegen), source_digest())
 
 
 @cache
 def source_digest() -> str:
-    """A digest of the sources of all kernels, which call each other across files."""
+    """A digest of the source files of all kernels."""
     return digest_of_files(sorted(Path(__file__).parent.glob("*.py")))

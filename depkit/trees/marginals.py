@@ -1,22 +1,24 @@
 """Exact arc probabilities over all trees, projective or not, in O(n^3).
 
-A tree's probability is proportional to exp(the sum of its arcs' scores). By the matrix-tree
-theorem (Tutte 1984) the sum over all trees is a determinant, and arc probabilities come from the
-inverse (Koo et al. 2007; McDonald and Satta 2007; Smith and Smith 2007). Those formulas subtract
-nearly equal numbers where scores are sharp. This file reaches the same values without a single
-subtraction, so that each is right in nearly all its digits, however small.
+The probability of a tree is proportional to exp(the sum of its arc scores). By the matrix-tree
+theorem (Tutte 1984) the sum over all trees is a determinant, and the arc probabilities follow from
+the inverse matrix (Koo et al. 2007; McDonald and Satta 2007; Smith and Smith 2007). Those formulas
+subtract nearly equal numbers where scores are sharp. This module computes the same values without
+any subtraction, so every probability, however small, is correct in nearly all its digits.
 
-Walk from word to head at random, each arc by its weight exp(score). The tree of the first visits
-is drawn from the distribution (Wilson 1996), hence P(head of i is j) is proportional, over j, to
+Consider a random walk from word to head that takes each arc with a probability proportional to its
+weight, exp(score). The first visits of such walks form a tree drawn from the distribution (Wilson
+1996). Hence P(head of i is j) is, over j, proportional to
 
     weight(i, j) * escape(j, i),  escape(j, i): the chance to reach the root from j without i,
 
-which is the inverse's (i, i) - (j, i), up to a factor. Leaving a word out of the walk (Grassmann,
-Taksar and Heyman 1985) changes no escape between the others, and adds and multiplies positive
-numbers only. Either half of the words is left out to find escapes in the other half, and so on.
+where escape(j, i) is, up to a factor, the inverse's element (i, i) minus its element (j, i).
+Eliminating a word from the walk (Grassmann, Taksar and Heyman 1985) changes no escape probability
+between the other words, and it only adds and multiplies positive numbers. To compute the escapes
+within one half of the words, the recursion eliminates the other half.
 
-With a single root, the arcs from the root weigh infinitely little: the walk goes on among the
-words, and an escape is the expected weight of the root arcs that it passes.
+With a single root, the arcs from the root have infinitely small weights: the walk continues among
+the words, and an escape is the expected weight of the root arcs that it passes.
 """
 
 from typing import NamedTuple
@@ -26,19 +28,19 @@ from numpy.typing import ArrayLike
 
 from depkit.trees.decode import (
     DECODED,
+    INVALID_SCORES,
     NO_TREE,
-    NOT_SCORES,
-    complain,
-    length_array,
-    score_array,
+    as_length_array,
+    as_score_array,
+    raise_first_failure,
 )
 
-SAFE_RANGE = 300.0  # any two products of weights within e^+-300 are far from under- and overflow
-CHUNK = 1 << 16  # arcs in one pass over sentences of the same size, to stay within the cache
+SAFE_RANGE = 300.0  # products of two weights within e^+-300 neither underflow nor overflow
+ARCS_PER_PASS = 1 << 16  # of sentences of the same length, few enough to fit into the CPU's cache
 
 
 class Arithmetic(NamedTuple):
-    """How positive numbers add, multiply and divide."""
+    """The operations on positive numbers, which may be represented by their logarithms."""
 
     add: np.ufunc
     multiply: np.ufunc
@@ -47,50 +49,63 @@ class Arithmetic(NamedTuple):
 
 
 LINEAR = Arithmetic(np.add, np.multiply, np.divide, 0.0)
-LOGARITHMIC = Arithmetic(np.logaddexp, np.add, np.subtract, -np.inf)  # slower, never out of range
+LOGARITHMIC = Arithmetic(np.logaddexp, np.add, np.subtract, -np.inf)  # slower, for any range
 
 
-def batch_marginals(scores: ArrayLike, sizes: ArrayLike, single_root: bool = True) -> np.ndarray:
-    """The probability of every arc under P(tree) ~ exp(sum of its arcs' scores), exactly.
+def batch_marginals(scores: ArrayLike, lengths: ArrayLike, single_root: bool = True) -> np.ndarray:
+    """Compute the probability of every arc under P(tree) ~ exp(sum of its arc scores), exactly.
 
-    scores: [batch, n_max + 1, n_max + 1] (dependent, head), column 0 the artificial root. Row 0,
-    the diagonal and the padding are ignored, -inf forbids an arc. sizes: [batch] int, the words
-    of each sentence. single_root: over trees with exactly one child of the root, not any number.
+    Args:
+        scores: [batch, n_max + 1, n_max + 1] (dependent, head); column 0 is the artificial root.
+            Row 0, the diagonal and the padding are ignored, -inf forbids an arc.
+        lengths: [batch] int, the number of words of each sentence.
+        single_root: Whether only trees with exactly one child of the root are possible.
 
-    Returns the same shape, float64: at [sentence, i, j], P(head of i is j), 0 in what is ignored.
-    Every word's row sums to 1 but for rounding; no value is below 0 or above 1 (by construction,
-    nothing is clipped). Raises ValueError as decode() does: for wrong shapes, a score of NaN or
-    +inf, or where the forbidden arcs leave no tree.
+    Returns:
+        float64 in the shape of the scores: P(head of i is j) at [sentence, i, j], 0 where the
+        scores are ignored. The row of every word sums to 1 up to rounding, and every value is
+        between 0 and 1 without clipping.
+
+    Raises:
+        ValueError: As by `decode`, for wrong shapes, a score of NaN or +inf, or if the forbidden
+            arcs leave no tree.
     """
-    score = score_array(scores)
-    size = length_array(sizes, score)
-    arcs = [log_weights(one, n, single_root) for one, n in zip(score, size, strict=True)]
-    check(arcs, single_root)
+    score = as_score_array(scores)
+    length = as_length_array(lengths, score)
+    arcs = [log_weights(matrix, n, single_root) for matrix, n in zip(score, length, strict=True)]
+    check_trees_exist(arcs, single_root)
     probability = np.zeros(score.shape)
-    plain = np.array([is_plain(one) for one in arcs], np.bool_)
-    for n in np.unique(size[plain]):
-        group = np.flatnonzero(plain & (size == n))
-        count = max(1, CHUNK // (n + 1) ** 2)
-        for some in np.split(group, range(count, len(group), count)):
-            weight = np.exp([arcs[index] for index in some])
+    safe = np.array([is_in_safe_range(weights) for weights in arcs], np.bool_)
+    for n in np.unique(length[safe]):
+        group = np.flatnonzero(safe & (length == n))
+        count = max(1, ARCS_PER_PASS // (n + 1) ** 2)
+        for indices in np.split(group, range(count, len(group), count)):
+            weight = np.exp([arcs[index] for index in indices])
             terms = arc_terms(weight, escapes(weight, single_root, LINEAR), LINEAR)
-            probability[some, 1 : n + 1, : n + 1] = terms / terms.sum(axis=2, keepdims=True)
-    for index in np.flatnonzero(~plain):
-        n = size[index]
-        terms = sharp_terms(arcs[index], single_root)
+            probability[indices, 1 : n + 1, : n + 1] = terms / terms.sum(axis=2, keepdims=True)
+    for index in np.flatnonzero(~safe):
+        n = length[index]
+        terms = log_arc_terms(arcs[index], single_root)
         terms = np.exp(terms - terms.max(axis=1, keepdims=True))
         probability[index, 1 : n + 1, : n + 1] = terms / terms.sum(axis=1, keepdims=True)
     return probability
 
 
 def log_weights(score: np.ndarray, n: int, single_root: bool) -> np.ndarray:
-    """Arc scores, shifted to be at most 0 without a change of the distribution.
+    """Shift arc scores so that they are at most 0, without changing the distribution.
 
-    score: [>= n + 1, >= n + 1] (dependent, head). Returns [n, n + 1] float64 (dependent, head),
-    the root's column last and the diagonal -inf.
+    A constant can be subtracted from a whole row. With a single root it can also be subtracted
+    from the root's column; the column is shifted first, so that a large constant in it costs no
+    precision.
 
-    A row may be shifted as a whole. With a single root so may the root's column; it comes first,
-    so that a large constant in it costs no precision.
+    Args:
+        score: [>= n + 1, >= n + 1] (dependent, head).
+        n: The number of words.
+        single_root: As for `batch_marginals`.
+
+    Returns:
+        [n, n + 1] float64 (dependent, head), with the root in the last column and -inf on the
+        diagonal.
     """
     arcs = np.empty((n, n + 1))
     arcs[:, :n] = score[1 : n + 1, 1 : n + 1]
@@ -99,63 +114,67 @@ def log_weights(score: np.ndarray, n: int, single_root: bool) -> np.ndarray:
     if n == 0 or not (arcs < np.inf).all():
         return arcs
     if single_root:
-        lower(arcs[None, :, n])
-    lower(arcs)
+        subtract_row_maxima(arcs[None, :, n])
+    subtract_row_maxima(arcs)
     return arcs
 
 
-def lower(rows: np.ndarray) -> None:
-    """Subtract each row's maximum from it, in place, unless -inf."""
+def subtract_row_maxima(rows: np.ndarray) -> None:
+    """Subtract each row's maximum from the row, in place, unless it is -inf."""
     best = rows.max(axis=1, keepdims=True)
     best[best == -np.inf] = 0.0
     rows -= best
 
 
-def is_plain(arcs: np.ndarray) -> bool:
-    """Whether exp of all scores can be calculated with as they are: none forbidden or far below.
+def is_in_safe_range(arcs: np.ndarray) -> bool:
+    """Whether linear arithmetic is exact enough: no arc is forbidden or scored far below others.
 
-    arcs: [n, n + 1] from log_weights().
+    arcs: [n, n + 1] from `log_weights`.
     """
     return np.count_nonzero(arcs > -SAFE_RANGE) == len(arcs) ** 2
 
 
-def check(arcs: list[np.ndarray], single_root: bool) -> None:
-    """Raise decode()'s ValueError for the first sentence that is no scores or has no tree."""
+def check_trees_exist(arcs: list[np.ndarray], single_root: bool) -> None:
+    """Raise the ValueError of `decode` for the first sentence with invalid scores or no tree."""
     outcome = np.full(len(arcs), DECODED, np.int8)
-    for index, one in enumerate(arcs):
-        if not (one < np.inf).all():  # put this way round, NaN fails it too
-            outcome[index] = NOT_SCORES
-        elif not is_plain(one) and not core_words(one, single_root).any():
+    for index, weights in enumerate(arcs):
+        if not (weights < np.inf).all():  # unlike a test for values >= inf, it fails for NaN too
+            outcome[index] = INVALID_SCORES
+        elif not is_in_safe_range(weights) and not core_words(weights, single_root).any():
             outcome[index] = NO_TREE
-    complain(outcome, "mst", single_root)
+    raise_first_failure(outcome, "mst", single_root)
 
 
 def core_words(arcs: np.ndarray, single_root: bool) -> np.ndarray:
-    """The words that, without the root, all words can descend from: [n] bool.
+    """The words from which, without the root, all words can descend: [n] bool.
 
-    With any number of roots, all words. Either way, none if there is no tree. All words outside
-    descend from the core, and no word of the core descends from one outside.
+    Without a single root, the core is all words. In both cases it is empty if there is no tree.
+    All words outside the core descend from it, and no word of the core descends from a word
+    outside.
     """
     n = len(arcs)
     arc = np.eye(n + 1, dtype=np.bool_)  # [dependent, head], the root last
     arc[:n] |= arcs > -np.inf
     if single_root:
-        core = np.asarray(reachable(arc[:n, :n]).all(axis=0))
+        core = np.asarray(reachability(arc[:n, :n]).all(axis=0))
         return core if arc[:n, n][core].any() else np.zeros(n, np.bool_)
-    return np.full(n, reachable(arc)[:, n].all())
+    return np.full(n, reachability(arc)[:, n].all())
 
 
-def reachable(arc: np.ndarray) -> np.ndarray:
-    """Which nodes can be reached from which; arc: [node, node] bool, true on the diagonal."""
+def reachability(arc: np.ndarray) -> np.ndarray:
+    """The transitive closure of arcs: [node, node] bool, given with a true diagonal."""
     while True:
-        further = arc.astype(np.float32) @ arc.astype(np.float32) > 0
-        if np.array_equal(further, arc):
+        closure = arc.astype(np.float32) @ arc.astype(np.float32) > 0
+        if np.array_equal(closure, arc):
             return arc
-        arc = further
+        arc = closure
 
 
-def split(arcs: np.ndarray, core: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The arcs among the core and its root, and those among the others, with the core as root."""
+def split_at_core(arcs: np.ndarray, core: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Split the arcs into those within the core and the root, and those into the other words.
+
+    In the second part, the core as a whole takes the root's column.
+    """
     n = len(arcs)
     inner = arcs[np.ix_(core, np.append(core, True))]
     outer = np.empty((n - len(inner), n - len(inner) + 1))
@@ -164,14 +183,15 @@ def split(arcs: np.ndarray, core: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return inner, outer
 
 
-def sharp_terms(arcs: np.ndarray, single_root: bool) -> np.ndarray:
-    """arc_terms() of one sentence in logarithms, whatever the range and the forbidden arcs.
+def log_arc_terms(arcs: np.ndarray, single_root: bool) -> np.ndarray:
+    """The logarithms of `arc_terms` for one sentence with any range and any forbidden arcs.
 
-    With a single root, a walk never leaves the core for the other words: to reach the core is to
-    escape any of those, and it counts infinitely more than the root's arcs, which weigh nothing.
+    With a single root, a walk never leaves the core for the other words, so a walk that reaches
+    the core has escaped all of them. Compared with this, the arcs from the root to words outside
+    the core weigh infinitely little and get no weight.
     """
     core = core_words(arcs, single_root)
-    inner, outer = split(arcs, core)
+    inner, outer = split_at_core(arcs, core)
     escape = np.full((len(arcs), len(arcs)), -np.inf)
     escape[np.ix_(core, core)] = escapes(inner[None], single_root, LOGARITHMIC)[0]
     if not core.all():
@@ -184,7 +204,16 @@ def sharp_terms(arcs: np.ndarray, single_root: bool) -> np.ndarray:
 
 
 def arc_terms(weight: np.ndarray, escape: np.ndarray, arithmetic: Arithmetic) -> np.ndarray:
-    """What the arc probabilities are proportional to: [batch, n, n + 1], the root's first."""
+    """Compute the terms to which the arc probabilities are proportional.
+
+    Args:
+        weight: [batch, n, n + 1] (dependent, head), with the root in the last column.
+        escape: [batch, n, n], as returned by `escapes`.
+        arithmetic: The representation of the numbers.
+
+    Returns:
+        [batch, n, n + 1] (dependent, head), with the root in the first column.
+    """
     terms = np.empty_like(weight)
     terms[:, :, 0] = weight[:, :, -1]
     terms[:, :, 1:] = arithmetic.multiply(weight[:, :, :-1], escape.transpose(0, 2, 1))
@@ -192,45 +221,59 @@ def arc_terms(weight: np.ndarray, escape: np.ndarray, arithmetic: Arithmetic) ->
 
 
 def escapes(weight: np.ndarray, single_root: bool, arithmetic: Arithmetic) -> np.ndarray:
-    """The chance of a walk to reach the root from one word without another.
+    """Compute the chances to reach the root from one word without visiting another. O(n^3).
 
-    weight: [batch, n, n + 1] (dependent, head), the root's column last; the diagonal is ignored.
-    Returns [batch, from, without]; up to a factor, if single_root. O(n^3).
+    Args:
+        weight: [batch, n, n + 1] (dependent, head), with the root in the last column; the
+            diagonal is ignored.
+        single_root: As for `batch_marginals`.
+        arithmetic: The representation of the numbers.
+
+    Returns:
+        [batch, from, without]; with a single root, only up to a common factor.
     """
     add, multiply, _, zero = arithmetic
     n = weight.shape[1]
     escape = np.full((len(weight), n, n), zero)
     if n <= 1:
         return escape
-    words = np.arange(n)
-    for gone, kept in [(words[: n // 2], words[n // 2 :]), (words[n // 2 :], words[: n // 2])]:
-        order = np.concatenate([gone, kept, [n]])
+    halves = np.split(np.arange(n), [n // 2])
+    for eliminated, remaining in [halves, halves[::-1]]:
+        order = np.concatenate([eliminated, remaining, [n]])
         reduced = weight[:, order[:-1, None], order]
-        leave_out(reduced, len(gone), single_root, arithmetic)
-        exits = reduced[:, : len(gone), len(gone) :]  # [batch, gone, kept or root]
-        within = escapes(reduced[:, len(gone) :, len(gone) :], single_root, arithmetic)
-        from_gone = np.repeat(exits[:, :, -1:], len(kept), axis=2)  # [batch, gone, kept]
-        for k in range(len(kept)):
-            add(from_gone, multiply(exits[:, :, k, None], within[:, k, None]), out=from_gone)
-        escape[:, kept[:, None], kept] = within
-        escape[:, gone[:, None], kept] = from_gone
+        count = len(eliminated)
+        eliminate(reduced, count, single_root, arithmetic)
+        exits = reduced[:, :count, count:]  # [batch, eliminated, remaining or root]
+        within = escapes(reduced[:, count:, count:], single_root, arithmetic)
+        from_eliminated = np.repeat(exits[:, :, -1:], len(remaining), axis=2)
+        for k in range(len(remaining)):
+            step = multiply(exits[:, :, k, None], within[:, k, None])
+            add(from_eliminated, step, out=from_eliminated)  # [batch, eliminated, remaining]
+        escape[:, remaining[:, None], remaining] = within
+        escape[:, eliminated[:, None], remaining] = from_eliminated
     return escape
 
 
-def leave_out(weight: np.ndarray, count: int, single_root: bool, arithmetic: Arithmetic) -> None:
-    """Take the first words out of the walk, in place: arcs through them become arcs past them.
+def eliminate(weight: np.ndarray, count: int, single_root: bool, arithmetic: Arithmetic) -> None:
+    """Eliminate the first words from the walk, in place: paths through them become arcs. O(n^3).
 
-    weight: [batch, n, n + 1] as in escapes(), count < n. From column count on, the first count
-    rows become the chances of where a walk goes from there, and the others the weights without
-    those words. With a single root the root's column, infinitely small, adds nothing to the weight
-    of all arcs from a word. O(n^3).
+    In the columns from `count` on, the first `count` rows become the probabilities of the first
+    node outside these words that a walk from them visits. The other rows become the weights
+    without these words.
+
+    Args:
+        weight: [batch, n, n + 1] as for `escapes`.
+        count: The number of words to eliminate, less than n.
+        single_root: As for `batch_marginals`. If true, the root's column, infinitely small, adds
+            nothing to the total weight of the arcs from a word.
+        arithmetic: The representation of the numbers.
     """
     add, multiply, divide, zero = arithmetic
     for word in range(count):
         rest = weight[:, :, word + 1 :]
-        going = rest[:, word]  # [batch, head]
-        total = add.reduce(going[:, :-1] if single_root else going, axis=1, keepdims=True)
-        divide(going, total, out=going)
-        into = weight[:, :, word].copy()  # [batch, dependent]
-        into[:, word] = zero
-        add(rest, multiply(into[:, :, None], going[:, None]), out=rest)
+        outgoing = rest[:, word]  # [batch, head]
+        total = add.reduce(outgoing[:, :-1] if single_root else outgoing, axis=1, keepdims=True)
+        divide(outgoing, total, out=outgoing)
+        incoming = weight[:, :, word].copy()  # [batch, dependent]
+        incoming[:, word] = zero
+        add(rest, multiply(incoming[:, :, None], outgoing[:, None]), out=rest)

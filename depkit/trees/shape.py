@@ -1,26 +1,26 @@
-"""The shape of a tree: rooted, projective, crossing, depths.
+"""Properties of a head vector: whether it is a tree, its roots, cycles, depths, crossing arcs.
 
-Throughout, head: [n] int32, head[i] is the 1-based head of word i + 1, 0 the root's. It need not
-be a tree: cycles and several roots are fine everywhere. A head below 0 or above n is ValueError,
-except for is_tree, which answers False. An empty sentence is a projective tree.
+All functions take head: [n] int32, where head[i] is the 1-based head of word i + 1, 0 for the
+root. The vector need not be a tree: it may have cycles and several roots. A head below 0 or above n
+raises ValueError, except in `is_tree`, which returns False. An empty sentence is a projective tree.
 """
 
 import numpy as np
 
 from depkit.trees.compiled import compiled
 
-UNSEEN, WALKING = 0, -2
+UNSEEN, ON_PATH = 0, -2  # states of a word in `depths` before its depth is known
 ON_CYCLE = -1
 
 
 @compiled
-def span(word: int, other: int) -> tuple[int, int]:
-    """The two ends of an arc, left first."""
-    return min(word, other), max(word, other)
+def arc_span(word: int, head: int) -> tuple[int, int]:
+    """The two ends of an arc, the left one first."""
+    return min(word, head), max(word, head)
 
 
 @compiled
-def in_range(head: np.ndarray) -> bool:
+def has_heads_in_range(head: np.ndarray) -> bool:
     """Whether every head is 0 or one of the n words. O(n)."""
     for i in range(head.size):
         if head[i] < 0 or head[i] > head.size:
@@ -31,7 +31,7 @@ def in_range(head: np.ndarray) -> bool:
 @compiled
 def count_roots(head: np.ndarray) -> int:
     """The number of words whose head is 0. O(n)."""
-    if not in_range(head):
+    if not has_heads_in_range(head):
         raise ValueError("a head is out of range")
     count = 0
     for i in range(head.size):
@@ -42,25 +42,26 @@ def count_roots(head: np.ndarray) -> int:
 
 @compiled
 def depths(head: np.ndarray) -> np.ndarray:
-    """The number of arcs from the artificial root to each word.
+    """The number of arcs from the artificial root to each word. O(n).
 
-    Returns [n] int32: 1 for a child of the root, -1 for a word on or below a cycle. O(n): every
-    word is walked up from once, and its depth written on a second walk.
+    Returns [n] int32: 1 for a child of the root, -1 for a word on a cycle or below one.
     """
-    if not in_range(head):
+    if not has_heads_in_range(head):
         raise ValueError("a head is out of range")
     depth = np.full(head.size, UNSEEN, np.int32)
     for start in range(1, head.size + 1):
+        # Walk up from each word to the first one that has been visited; count the arcs.
         steps, word = 0, start
         while word != 0 and depth[word - 1] == UNSEEN:
-            depth[word - 1] = WALKING
+            depth[word - 1] = ON_PATH
             steps += 1
             word = head[word - 1]
-        above = 0 if word == 0 else depth[word - 1]
-        lost = above == WALKING or above == ON_CYCLE
+        top_depth = 0 if word == 0 else depth[word - 1]
+        cyclic = top_depth == ON_PATH or top_depth == ON_CYCLE
+        # Walk the same path again and write the depths.
         word = start
-        while word != 0 and depth[word - 1] == WALKING:
-            depth[word - 1] = ON_CYCLE if lost else above + steps
+        while word != 0 and depth[word - 1] == ON_PATH:
+            depth[word - 1] = ON_CYCLE if cyclic else top_depth + steps
             steps -= 1
             word = head[word - 1]
     return depth
@@ -68,7 +69,7 @@ def depths(head: np.ndarray) -> np.ndarray:
 
 @compiled
 def has_cycle(head: np.ndarray) -> bool:
-    """Whether some word is its own ancestor; a word that is its own head is. O(n)."""
+    """Whether some word is an ancestor of itself, for instance by being its own head. O(n)."""
     depth = depths(head)
     for i in range(head.size):
         if depth[i] == ON_CYCLE:
@@ -80,27 +81,28 @@ def has_cycle(head: np.ndarray) -> bool:
 def is_tree(head: np.ndarray, single_root: bool = False) -> bool:
     """Whether every word descends from the artificial root; False if a head is out of range.
 
-    single_root: ask also for exactly one child of the root, unless the sentence is empty. O(n).
+    single_root: whether to require exactly one child of the root too, unless the sentence is
+    empty. O(n).
     """
     if head.size == 0:
         return True
-    if not in_range(head) or has_cycle(head):
+    if not has_heads_in_range(head) or has_cycle(head):
         return False
     return not single_root or count_roots(head) == 1
 
 
 @compiled
 def crossing(head: np.ndarray) -> bool:
-    """Whether some two arcs of a tree cross (the tree is then non-projective).
+    """Whether two arcs of a tree cross, which makes the tree non-projective. O(n^2).
 
-    The root's own arc counts, as in the CoNLL-X statistics. O(n^2).
+    Arcs from the root count, as in the CoNLL-X statistics.
     """
-    if not in_range(head):
+    if not has_heads_in_range(head):
         raise ValueError("a head is out of range")
     for i in range(head.size):
-        low, high = span(i + 1, head[i])
+        low, high = arc_span(i + 1, head[i])
         for j in range(i + 1, head.size):
-            left, right = span(j + 1, head[j])
+            left, right = arc_span(j + 1, head[j])
             if low < left < high < right or left < low < right < high:
                 return True
     return False
@@ -108,26 +110,25 @@ def crossing(head: np.ndarray) -> bool:
 
 @compiled
 def nonprojective_arcs(head: np.ndarray) -> np.ndarray:
-    """Which words hang on a non-projective arc.
+    """Which words are the dependents of non-projective arcs: [n] bool. O(n^2).
 
     The arc from h to d is non-projective if some word strictly between the two is no descendant
     of h (Nivre and Nilsson 2005, "Pseudo-projective dependency parsing"). The artificial root 0
-    dominates every word, those on a cycle too, so its own arcs are always projective.
-
-    Returns [n] bool. A tree has such an arc exactly when two of its arcs cross. O(n^2).
+    dominates every word, those on cycles included, so its arcs are always projective. A tree has
+    a non-projective arc exactly if two of its arcs cross.
     """
-    if not in_range(head):
+    if not has_heads_in_range(head):
         raise ValueError("a head is out of range")
     nonprojective = np.zeros(head.size, np.bool_)
-    dominates = np.zeros(head.size + 1, np.int32)  # the last word found to be a descendant
+    last_descendant = np.zeros(head.size + 1, np.int32)  # of each node, the last one visited
     for word in range(1, head.size + 1):
-        dominates[0] = word
+        last_descendant[0] = word
         ancestor = head[word - 1]
-        while dominates[ancestor] != word:
-            dominates[ancestor] = word
+        while last_descendant[ancestor] != word:
+            last_descendant[ancestor] = word
             ancestor = head[ancestor - 1]
         for i in range(head.size):
-            low, high = span(i + 1, head[i])
-            if low < word < high and dominates[head[i]] != word:
+            low, high = arc_span(i + 1, head[i])
+            if low < word < high and last_descendant[head[i]] != word:
                 nonprojective[i] = True
     return nonprojective

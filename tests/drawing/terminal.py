@@ -1,4 +1,4 @@
-"""A stream that says it is a terminal, and keeps what is written to it."""
+"""A stream that claims to be a terminal and stores what is written to it."""
 
 import io
 import re
@@ -13,20 +13,20 @@ class Terminal(io.StringIO):
         return True
 
     def lines(self) -> list[str]:
-        """All that ever stood in a line, without colours."""
+        """Everything that was ever written to a line, without colours."""
         return re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", self.getvalue()))
 
 
 class Broken(Terminal):
-    """A terminal that was closed."""
+    """A terminal that has been closed."""
 
     def write(self, text: str) -> int:
         raise BrokenPipeError
 
 
 def draw_at_once(monkeypatch: pytest.MonkeyPatch, width: int = 100) -> None:
-    """Have bars drawn by every call that renews them, on a terminal of a known width."""
-    monkeypatch.setattr(progress, "FIRST", 0)
+    """Draw bars at every update, on a terminal of the given width."""
+    monkeypatch.setattr(progress, "FIRST_DELAY", 0)
     monkeypatch.setattr(progress, "INTERVAL", 0)
     for name, value in {"COLUMNS": str(width), "TERM": "xterm", "NO_COLOR": "1"}.items():
         monkeypatch.setenv(name, value)

@@ -1,4 +1,4 @@
-"""Progress on stderr: lines everywhere, bars on a terminal alone, and never an error of its own."""
+"""Progress on stderr: messages always, bars only on a terminal, and never an error."""
 
 import gzip
 import io
@@ -27,7 +27,7 @@ def at_once(monkeypatch):
     draw_at_once(monkeypatch)
 
 
-def work(bars: ProgressBars) -> None:
+def use_bars(bars: ProgressBars) -> None:
     bars.say("before")
     with bars.bar("training") as show:
         show(0.25, 1.0, "epoch 1 [of] 4")
@@ -37,15 +37,15 @@ def work(bars: ProgressBars) -> None:
     bars.say("behind")
 
 
-def test_without_a_terminal_there_are_lines_alone():
+def test_without_a_terminal_there_are_only_messages():
     stream = io.StringIO()
-    work(ProgressBars(stream=stream))
+    use_bars(ProgressBars(stream=stream))
     assert stream.getvalue() == "before\nafter [an] epoch\nbehind\n"
 
 
-def test_bars_stand_below_the_lines_and_leave_nothing_behind():
+def test_bars_are_below_the_messages_and_disappear():
     stream, stderr = Terminal(), sys.stderr
-    work(ProgressBars(stream=stream))
+    use_bars(ProgressBars(stream=stream))
     bars = [re.split(" +", line, maxsplit=4) for line in stream.lines() if "training" in line]
     assert {(bar[2], bar[4].strip()) for bar in bars} == {
         ("25%", "epoch 1 [of] 4"), ("50%", "epoch 2"),
@@ -55,7 +55,7 @@ def test_bars_stand_below_the_lines_and_leave_nothing_behind():
     assert sys.stderr is stderr
 
 
-def test_others_write_above_the_bars(monkeypatch):
+def test_other_output_to_stderr_is_above_the_bars(monkeypatch):
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     bars = ProgressBars()
@@ -67,23 +67,25 @@ def test_others_write_above_the_bars(monkeypatch):
         sys.stderr.write("no end")
         show(2, 2, "")
     assert sys.stderr is stream
-    told = [line for line in stream.lines() if line and not line.startswith("converting")]
-    assert told == ["a warning", "a note", "no end"]
+    messages = [line for line in stream.lines() if line and not line.startswith("converting")]
+    assert messages == ["a warning", "a note", "no end"]
 
 
-@pytest.mark.parametrize(("width", "bar", "words"), [(100, True, True), (40, False, False)])
-def test_a_bar_fits_into_the_terminal(width, bar, words, monkeypatch):
+@pytest.mark.parametrize(
+    ("width", "has_bar", "has_whole_text"), [(100, True, True), (40, False, False)]
+)
+def test_a_bar_fits_into_the_terminal(width, has_bar, has_whole_text, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
     stream = Terminal()
     with ProgressBars(stream=stream).bar("parsing") as show:
         show(1, 3, "3,456 words/s  123,456 sentences")
     line = max(stream.lines(), key=len)
     assert line.startswith("parsing") and " 33%" in line and "3,456 words/s" in line
-    assert ("━" in line, "sentences" in line) == (bar, words)
+    assert ("━" in line, "sentences" in line) == (has_bar, has_whole_text)
     assert len(line) <= width - len("^C")
 
 
-def test_short_work_draws_nothing_and_does_not_wait_for_rich():
+def test_short_work_draws_nothing_and_does_not_import_rich():
     code = (
         "import sys\nfrom depkit.drawing.progress import ProgressBars\n"
         "from tests.drawing.terminal import Terminal\nstream = Terminal()\n"
@@ -96,32 +98,32 @@ def test_short_work_draws_nothing_and_does_not_wait_for_rich():
 @pytest.mark.parametrize("stream", [Broken(), None])
 def test_a_closed_stderr_is_no_error(stream, monkeypatch):
     monkeypatch.setattr(sys, "stderr", stream)
-    work(ProgressBars())
+    use_bars(ProgressBars())
 
 
-def test_quiet_is_quiet():
+def test_quiet_bars_write_nothing():
     stream = Terminal()
-    work(ProgressBars(quiet=True, stream=stream))
+    use_bars(ProgressBars(quiet=True, stream=stream))
     assert stream.getvalue() == ""
 
 
-def test_the_bars_of_another_process_are_as_ones_own(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())  # of the other process
-    here, there = (ProgressBars(stream=Terminal()) for _ in range(2))
-    work(RemoteProgressBars(False, partial(receive, there)))
-    work(here)
-    assert there.stream.getvalue() == here.stream.getvalue() != ""
+def test_the_bars_of_another_process_look_the_same(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())  # stderr of the other process
+    local, remote = (ProgressBars(stream=Terminal()) for _ in range(2))
+    use_bars(RemoteProgressBars(False, partial(receive, remote)))
+    use_bars(local)
+    assert remote.stream.getvalue() == local.stream.getvalue() != ""
     assert sys.stderr.getvalue() == ""
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_a_bar_of_the_bytes_that_are_read(packed, tmp_path):
-    path = tmp_path / ("a.conllu.gz" if packed else "a.conllu")
-    path.write_bytes(gzip.compress(TINY.read_bytes()) if packed else TINY.read_bytes())
-    stream, found = Terminal(), []
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_bar_for_the_share_of_bytes_that_has_been_read(compressed, tmp_path):
+    path = tmp_path / ("a.conllu.gz" if compressed else "a.conllu")
+    path.write_bytes(gzip.compress(TINY.read_bytes()) if compressed else TINY.read_bytes())
+    stream, sentences = Terminal(), []
     bars = ProgressBars(stream=stream)
-    with reading_bar(bars, "reading", [str(path)], lambda: f"{len(found)} read"):
-        found += read(path)
+    with reading_bar(bars, "reading", [str(path)], lambda: f"{len(sentences)} read"):
+        sentences += read(path)
     assert "100%" in stream.getvalue() and "0 read" in stream.getvalue()
 
 
@@ -130,5 +132,5 @@ def test_sizes_of_files(tmp_path, monkeypatch):
     with open(tmp_path / "a") as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
         assert size_of([str(tmp_path / "a"), "-"]) == 10
-    assert size_of([str(tmp_path / "a"), "-"]) is None  # it is closed
+    assert size_of([str(tmp_path / "a"), "-"]) is None  # stdin is closed
     assert size_of([str(tmp_path / "a"), str(tmp_path / "b")]) is None

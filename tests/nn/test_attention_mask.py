@@ -11,7 +11,7 @@ LONGEST = 7
 
 
 def may_attend(query: int, key: int, length: int, window: int, relaxed: bool) -> bool:
-    """The definition, for one pair of positions of a sentence of `length`, window > 0."""
+    """The definition for a pair of positions in a sentence of `length`, with window > 0."""
     if query == key:
         return True
     if key >= length:
@@ -19,13 +19,13 @@ def may_attend(query: int, key: int, length: int, window: int, relaxed: bool) ->
     if abs(query - key) <= window:
         return True
     w0, first_word, last_word = 0, 1, length - 1
-    free = [place for place in (w0, first_word, last_word) if place < length]
+    free = [position for position in (w0, first_word, last_word) if position < length]
     return relaxed and (query in free or key in free)
 
 
 @pytest.mark.parametrize("relaxed", [False, True])
 @pytest.mark.parametrize("window", range(1, LONGEST + 2))
-def test_windows_are_their_definition(window, relaxed):
+def test_windows_agree_with_the_definition(window, relaxed):
     lengths = torch.arange(1, LONGEST + 1)
     mask = attention_mask(lengths, LONGEST, window, relaxed)
     assert mask.shape == (LONGEST, 1, LONGEST, LONGEST)
@@ -37,13 +37,13 @@ def test_windows_are_their_definition(window, relaxed):
 
 
 @pytest.mark.parametrize("relaxed", [False, True])
-def test_no_window_is_all_real_positions(relaxed):
+def test_without_a_window_all_real_positions_are_keys(relaxed):
     mask = attention_mask(torch.tensor([3, 1, 5]), 5, relaxed=relaxed)
     assert mask.shape == (3, 1, 1, 5)
     assert mask.dtype == torch.bool
     assert mask[:, 0, 0].long().tolist() == [[1, 1, 1, 0, 0], [1, 0, 0, 0, 0], [1, 1, 1, 1, 1]]
 
 
-def test_a_negative_window_is_refused():
+def test_a_negative_window_is_an_error():
     with pytest.raises(ValueError, match="-1"):
         attention_mask(torch.tensor([3]), 3, window=-1)

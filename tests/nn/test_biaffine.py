@@ -1,4 +1,4 @@
-"""Biaffine scorers and dropouts, by hand."""
+"""Biaffine scorers and dropouts against explicit computations."""
 
 from itertools import product
 
@@ -8,7 +8,7 @@ from depkit.nn.biaffine import ArcScorer, LabelScorer
 from depkit.nn.dropout import InputDropout, SharedDropout
 
 
-def scored(scorer):
+def random_scores(scorer):
     """A scorer of random weights, dependents and heads [2, 4, 3], and their scores."""
     torch.manual_seed(0)
     scorer.weight.data.normal_()
@@ -17,19 +17,19 @@ def scored(scorer):
 
 
 def test_arc_score_is_equation_4():
-    weight, dependent, head, got = scored(ArcScorer(3))
+    weight, dependent, head, scores = random_scores(ArcScorer(3))
     for b, i, j in product(range(2), range(4), range(4)):
         expected = torch.cat((dependent[b, i], torch.ones(1))) @ weight @ head[b, j]
-        torch.testing.assert_close(got[b, i, j], expected)
+        torch.testing.assert_close(scores[b, i, j], expected)
 
 
 def test_label_score_has_a_bias_on_both_sides():
-    weight, dependent, head, got = scored(LabelScorer(3, 5))
-    one = torch.ones(1)
+    weight, dependent, head, scores = random_scores(LabelScorer(3, 5))
+    bias = torch.ones(1)
     for b, i, label in product(range(2), range(4), range(5)):
-        left, right = torch.cat((dependent[b, i], one)), torch.cat((head[b, i], one))
+        left, right = torch.cat((dependent[b, i], bias)), torch.cat((head[b, i], bias))
         expected = left @ weight.view(4, 5, 4)[:, label] @ right
-        torch.testing.assert_close(got[b, i, label], expected)
+        torch.testing.assert_close(scores[b, i, label], expected)
 
 
 def test_scorers_start_at_zero():
@@ -37,22 +37,22 @@ def test_scorers_start_at_zero():
     assert not LabelScorer(3, 5).weight.any()
 
 
-def test_shared_dropout_drops_a_feature_of_a_whole_sentence():
+def test_shared_dropout_drops_a_column_of_a_whole_sentence():
     torch.manual_seed(0)
-    got = SharedDropout(0.5)(torch.ones(50, 4, 40))
-    assert set(got.unique().tolist()) == {0.0, 2.0}
-    assert (got == got[:, :1]).all()
-    assert 0.4 < (got == 0).float().mean() < 0.6
+    x = SharedDropout(0.5)(torch.ones(50, 4, 40))
+    assert set(x.unique().tolist()) == {0.0, 2.0}
+    assert (x == x[:, :1]).all()
+    assert 0.4 < (x == 0).float().mean() < 0.6
 
 
-def test_word_and_tag_dropout_rescales_the_survivors():
+def test_word_and_tag_dropout_rescales_the_remaining_input():
     torch.manual_seed(0)
     word, tag = InputDropout(0.33, [2.0, 1.0])([torch.ones(200, 50, 1), torch.ones(200, 50, 1)])
     pairs = torch.cat((word, tag), -1).flatten(0, 1)
     seen = {tuple(round(x, 4) for x in pair) for pair in pairs.tolist()}
     assert seen == {(0.0, 0.0), (1.0, 1.0), (1.5, 0.0), (0.0, 3.0)}
-    kept = (word > 0).float().mean().item()
-    assert abs(kept - 0.67) < 0.02
+    share = (word > 0).float().mean().item()
+    assert abs(share - 0.67) < 0.02
 
 
 def test_nothing_is_dropped_in_prediction():

@@ -1,4 +1,4 @@
-"""CharConcat by hand."""
+"""CharConcat against explicit computations."""
 
 import pytest
 import torch
@@ -7,14 +7,14 @@ from depkit.nn.charconcat import CharConcat
 from depkit.nn.charlstm import CharLSTM
 
 
-def rows(lengths: list[int], longest: int) -> torch.Tensor:
+def make_words(lengths: list[int], longest: int) -> torch.Tensor:
     """Words of the characters 1, 2, 3 ..., padded with 0: [words, longest]."""
-    place = torch.arange(1, longest + 1).expand(len(lengths), -1)
-    return place.masked_fill(place > torch.tensor(lengths)[:, None], 0)
+    position = torch.arange(1, longest + 1).expand(len(lengths), -1)
+    return position.masked_fill(position > torch.tensor(lengths)[:, None], 0)
 
 
-def by_hand(layer: CharConcat, length: int) -> torch.Tensor:
-    """The first eight and the last eight characters, these from the end; 0 is padding."""
+def expected_vector(layer: CharConcat, length: int) -> torch.Tensor:
+    """The first eight characters, then the last eight in reverse order, padded with 0."""
     word = [*range(1, length + 1)]
     first, last = (word + [0] * 7)[:8], (word[::-1] + [0] * 7)[:8]
     return torch.cat([layer.embedding.weight[character] for character in first + last])
@@ -22,28 +22,28 @@ def by_hand(layer: CharConcat, length: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("order", [[1, 7, 8, 9, 16, 20], [9, 20, 1, 16, 8, 7]])
 @pytest.mark.parametrize("longest", [20, 32])
-def test_words_by_hand_in_any_order(order, longest):
+def test_words_in_any_order(order, longest):
     torch.manual_seed(0)
     layer = CharConcat(21, 3, 0.0)
-    got = layer(rows(order, longest), torch.tensor(order), [(len(order), longest)])
-    assert got.shape == (len(order), layer.features) == (len(order), 48)
+    vectors = layer(make_words(order, longest), torch.tensor(order), [(len(order), longest)])
+    assert vectors.shape == (len(order), layer.features) == (len(order), 48)
     for row, length in enumerate(order):
-        assert torch.equal(got[row], by_hand(layer, length))
+        assert torch.equal(vectors[row], expected_vector(layer, length))
 
 
 @pytest.mark.parametrize("longest", range(1, 8))
-def test_rows_narrower_than_eight(longest):
+def test_words_shorter_than_eight_characters(longest):
     torch.manual_seed(0)
     layer = CharConcat(21, 3, 0.0)
-    got = layer(rows([1, longest], longest), torch.tensor([1, longest]))
-    assert torch.equal(got[0], by_hand(layer, 1))
-    wide = layer(rows([longest], 20), torch.tensor([longest]))
-    assert torch.equal(got[1], wide[0])
+    vectors = layer(make_words([1, longest], longest), torch.tensor([1, longest]))
+    assert torch.equal(vectors[0], expected_vector(layer, 1))
+    wide = layer(make_words([longest], 20), torch.tensor([longest]))
+    assert torch.equal(vectors[1], wide[0])
 
 
 def test_gradients_reach_the_characters_that_are_read():
     layer = CharConcat(21, 3, 0.0)
-    layer(rows([20], 20), torch.tensor([20])).sum().backward()
+    layer(make_words([20], 20), torch.tensor([20])).sum().backward()
     counts = layer.embedding.weight.grad[:, 0].tolist()
     assert counts == [0.0] + [1.0] * 8 + [0.0] * 4 + [1.0] * 8
 
@@ -52,14 +52,14 @@ def test_dropout_is_elementwise_and_only_in_training():
     torch.manual_seed(0)
     layer = CharConcat(21, 32, 0.5)
     torch.nn.init.ones_(layer.embedding.weight)
-    words, lengths = rows([16] * 50, 16), torch.tensor([16] * 50)
-    got = layer(words, lengths)
-    assert set(got.unique().tolist()) == {0.0, 2.0}
-    assert got.mean().item() == pytest.approx(1.0, abs=0.05)
+    words, lengths = make_words([16] * 50, 16), torch.tensor([16] * 50)
+    vectors = layer(words, lengths)
+    assert set(vectors.unique().tolist()) == {0.0, 2.0}
+    assert vectors.mean().item() == pytest.approx(1.0, abs=0.05)
     assert torch.equal(layer.eval()(words, lengths), torch.ones(50, 512))
 
 
-def test_stands_in_for_a_charlstm():
-    words, lengths, groups = rows([2, 3, 9], 9), torch.tensor([2, 3, 9]), [(2, 3), (3, 9)]
+def test_the_interface_is_that_of_charlstm():
+    words, lengths, groups = make_words([2, 3, 9], 9), torch.tensor([2, 3, 9]), [(2, 3), (3, 9)]
     concat, lstm = CharConcat(21, 4, 0.0), CharLSTM(21, 4, 64, 0.0)
     assert concat(words, lengths, groups).shape == lstm(words, lengths, groups).shape

@@ -1,4 +1,4 @@
-"""What holds of every encoder: sentences do not see padding, nor what is outside of a window."""
+"""Properties of all encoders: padding has no effect, nor has anything outside a window."""
 
 import pytest
 import torch
@@ -10,18 +10,17 @@ from tests.nn.textbook import LENGTHS, make
 
 WINDOWS = [{}, {"window": 1}, {"window": 1, "relaxed": True}, {"window": 2, "relaxed": True}]
 
-
-MADE = [
+MAKERS = [
     lambda: BiLSTM(6, 5, 3, 0.33).double().eval(),
     lambda: make(SelfAttention, positions="learned", longest=4),
-    *(lambda o=o: make(SelfAttention, **o) for o in WINDOWS),
-    *(lambda o=o: make(Factored, **o) for o in WINDOWS),
+    *(lambda options=options: make(SelfAttention, **options) for options in WINDOWS),
+    *(lambda options=options: make(Factored, **options) for options in WINDOWS),
 ]
 
 
-@pytest.mark.parametrize("made", MADE)
-def test_padding_changes_nothing(made):
-    encoder = made()
+@pytest.mark.parametrize("make_encoder", MAKERS)
+def test_padding_changes_nothing(make_encoder):
+    encoder = make_encoder()
     x = torch.randn(len(LENGTHS), 6, 6, dtype=torch.float64)
     batch = encoder(x, LENGTHS)
     assert batch.isfinite().all()
@@ -30,17 +29,17 @@ def test_padding_changes_nothing(made):
         torch.testing.assert_close(batch[row, :length], alone[0])
 
 
-@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("set_later", [False, True])
 @pytest.mark.parametrize("relaxed", [False, True])
 @pytest.mark.parametrize("kind", [SelfAttention, Factored])
-def test_a_layer_sees_its_window_and_nothing_else(kind, relaxed, late):
+def test_a_layer_sees_its_window_and_nothing_else(kind, relaxed, set_later):
     length, window = 10, {"window": 2, "relaxed": relaxed}
-    encoder = make(kind, 1, **({} if late else window))
+    encoder = make(kind, 1, **({} if set_later else window))
     for name, value in window.items():
         setattr(encoder, name, value)
     x = torch.randn(1, length, 6, dtype=torch.float64, requires_grad=True)
     free = {0, 1, length - 1} if relaxed else set()
     for i in range(length):
         gradient = torch.autograd.grad(encoder(x, torch.tensor([length]))[0, i, 0], x)[0]
-        seen = {j for j in range(length) if gradient[0, j].abs().max() > 0}
-        assert seen == {j for j in range(length) if abs(i - j) <= 2 or i in free or j in free}
+        visible = {j for j in range(length) if gradient[0, j].abs().max() > 0}
+        assert visible == {j for j in range(length) if abs(i - j) <= 2 or i in free or j in free}

@@ -1,4 +1,4 @@
-"""Initial weights are orthogonal, unless they are not wanted."""
+"""Initial weights are orthogonal, unless initialisation is skipped."""
 
 import torch
 
@@ -14,12 +14,12 @@ def test_rows_or_columns_are_orthonormal():
         torch.testing.assert_close(product, torch.eye(3))
 
 
-def test_weights_that_are_not_wanted_stay_as_they_are():
+def test_skipped_initialisation_leaves_weights_unchanged():
     weight = torch.full((3, 5), 7.0)
     with no_initial_weights():
         orthogonal_(weight)
         layer = MLP(4, 4, 0.0).linear.weight
     assert (weight == 7).all()
     assert not torch.allclose(layer @ layer.T, torch.eye(4))
-    orthogonal_(weight)  # wanted again
+    orthogonal_(weight)  # enabled again
     assert not (weight == 7).any()

@@ -1,21 +1,21 @@
-"""The mix starts as the mean, and is Eq. 1 of Peters et al. once weights are set."""
+"""A new mix is the mean of the layers; with weights it is Eq. 1 of Peters et al."""
 
 import torch
 
 from depkit.nn.layermix import LayerMix
 
 
-def test_it_starts_as_the_mean_of_the_layers():
+def test_a_new_mix_is_the_mean_of_the_layers():
     x = torch.randn(2, 3, 4, 5)
     torch.testing.assert_close(LayerMix(4)(x), x.mean(-2))
 
 
-def test_it_is_the_weighted_sum_by_hand():
+def test_the_mix_is_the_weighted_sum_of_the_layers():
     mix = LayerMix(2)
     with torch.no_grad():
-        mix.weights.copy_(torch.tensor([0.0, 3.0]).log1p())  # shares of 1 to 4
+        mix.weights.copy_(torch.tensor([0.0, 3.0]).log1p())  # softmax: 1/5 and 4/5
         mix.scale.fill_(10)
-    x = torch.tensor([[1.0, 2.0], [3.0, -1.0]])  # [layer, feature]
+    x = torch.tensor([[1.0, 2.0], [3.0, -1.0]])  # [layer, column]
     torch.testing.assert_close(mix(x), torch.tensor([26.0, -4.0]))
 
 
@@ -27,5 +27,5 @@ def test_weights_scale_and_layers_learn():
         assert tensor.grad is not None and tensor.grad.abs().sum() > 0
 
 
-def test_precision_is_kept():
+def test_precision_does_not_change():
     assert LayerMix(2)(torch.randn(3, 2, 4, dtype=torch.bfloat16)).dtype == torch.bfloat16

@@ -1,19 +1,19 @@
-"""Turning sequences round instead of packing them is exact, and so is recurrent dropout."""
+"""Reversing sequences instead of packing them is exact, and so is recurrent dropout."""
 
 import pytest
 import torch
 from torch import nn
 
 from depkit.nn.charlstm import CharLSTM
-from depkit.nn.lstm import BiLSTM, BiLSTMLayer, reversal, run_lstm, turn
+from depkit.nn.lstm import BiLSTM, BiLSTMLayer, reorder, reversal_indices, run_lstm
 
 LENGTHS = torch.tensor([5, 1, 3])
 
 
-def test_reversal_turns_words_and_leaves_padding():
+def test_reversal_leaves_padding_at_the_end():
     x = torch.arange(15).view(3, 5, 1)
     expected = [[4, 3, 2, 1, 0], [5, 6, 7, 8, 9], [12, 11, 10, 13, 14]]
-    assert turn(x, reversal(LENGTHS, 5)).squeeze(-1).tolist() == expected
+    assert reorder(x, reversal_indices(LENGTHS, 5)).squeeze(-1).tolist() == expected
 
 
 def test_characters_in_groups_equal_words_one_by_one():
@@ -21,25 +21,25 @@ def test_characters_in_groups_equal_words_one_by_one():
     layer = CharLSTM(10, 5, 7, 0.0)
     characters = torch.tensor([[3, 0, 0, 0], [4, 5, 0, 0], [6, 7, 8, 0], [9, 3, 4, 5]])
     lengths = torch.tensor([1, 2, 3, 4])
-    got = layer(characters, lengths, [(2, 2), (4, 4)])
-    assert got.shape == (4, 7)
+    vectors = layer(characters, lengths, [(2, 2), (4, 4)])
+    assert vectors.shape == (4, 7)
     for word, length in enumerate(lengths.tolist()):
         alone = layer(characters[word : word + 1, :length], lengths[word : word + 1], [(1, length)])
-        torch.testing.assert_close(got[word], alone[0])
+        torch.testing.assert_close(vectors[word], alone[0])
 
 
-def recurrent_weights_of(encoder, monkeypatch):
-    """What `run_lstm` is given in one pass over a batch, for each layer and direction."""
-    given = []
+def record_recurrent_weights(encoder, monkeypatch):
+    """Arguments of `run_lstm` in one pass over a batch, for each layer and direction."""
+    calls = []
 
-    def spied(lstm, x, recurrent=None):
-        given.append((lstm, recurrent))
+    def record(lstm, x, recurrent=None):
+        calls.append((lstm, recurrent))
         return run_lstm(lstm, x, recurrent)
 
     with monkeypatch.context() as patch:
-        patch.setattr("depkit.nn.lstm.run_lstm", spied)
+        patch.setattr("depkit.nn.lstm.run_lstm", record)
         encoder(torch.ones(3, 5, 4), LENGTHS)
-    return given
+    return calls
 
 
 @pytest.mark.parametrize("dropped", [False, True])
@@ -50,9 +50,9 @@ def test_layer_equals_a_loop_over_steps_that_drops_the_state(dropped):
         nn.init.normal_(weights)  # biases start as zeros
     x = torch.randn(3, 5, 4, requires_grad=True)
     torch.manual_seed(1)
-    got = layer(x, reversal(LENGTHS, 5))
+    result = layer(x, reversal_indices(LENGTHS, 5))
 
-    torch.manual_seed(1)  # the same masks, each direction's in its turn
+    torch.manual_seed(1)  # the same masks, first that of the forward LSTM
     ahead, back = (torch.empty(6).bernoulli_(0.5) / 0.5 for _ in range(2))
     assert 0 < ahead.count_nonzero() < 6 and 0 < back.count_nonzero() < 6
     if not dropped:
@@ -74,14 +74,14 @@ def test_layer_equals_a_loop_over_steps_that_drops_the_state(dropped):
                 state = out.sigmoid() * cell.tanh()
                 expected[row, step, half] = state
     real = torch.arange(5) < LENGTHS[:, None]
-    torch.testing.assert_close(got[real], expected[real])
+    torch.testing.assert_close(result[real], expected[real])
 
-    wanted = [x, *layer.parameters()]
+    inputs = [x, *layer.parameters()]
     weight = torch.randn(int(real.sum()), 12)
-    found = torch.autograd.grad((got[real] * weight).sum(), wanted)
-    by_hand = torch.autograd.grad((expected[real] * weight).sum(), wanted)
-    torch.testing.assert_close(found, by_hand)
-    recurrent = found[2]  # of the forward LSTM's weight_hh: none for a state that is dropped
+    gradients = torch.autograd.grad((result[real] * weight).sum(), inputs)
+    expected_gradients = torch.autograd.grad((expected[real] * weight).sum(), inputs)
+    torch.testing.assert_close(gradients, expected_gradients)
+    recurrent = gradients[2]  # of the forward LSTM's weight_hh; 0 for dropped states
     assert recurrent[:, ahead == 0].count_nonzero() == 0
     assert recurrent[:, ahead != 0].count_nonzero() > 0
 
@@ -89,34 +89,34 @@ def test_layer_equals_a_loop_over_steps_that_drops_the_state(dropped):
 def test_recurrent_dropout_differs_by_layer_direction_and_batch(monkeypatch):
     torch.manual_seed(0)
     encoder = BiLSTM(4, 64, 2, 0.0, 0.4)
-    given = recurrent_weights_of(encoder, monkeypatch) + recurrent_weights_of(encoder, monkeypatch)
-    masks = [recurrent / lstm.weight_hh_l0 for lstm, recurrent in given]
+    calls = [call for _ in range(2) for call in record_recurrent_weights(encoder, monkeypatch)]
+    masks = [recurrent / lstm.weight_hh_l0 for lstm, recurrent in calls]
     assert len(masks) == 8
     for i, mask in enumerate(masks):
         assert set(mask[0].mul(0.6).round(decimals=4).tolist()) == {0.0, 1.0}
         torch.testing.assert_close(mask, mask[:1].expand_as(mask))  # the same for every gate
-        assert all(not torch.equal(mask[0] > 0, other[0] > 0) for other in masks[:i])
+        assert all(not torch.equal(mask[0] > 0, earlier[0] > 0) for earlier in masks[:i])
 
 
 @pytest.mark.parametrize("mode", ["a rate of 0", "evaluation"])
-def test_without_recurrent_dropout_nothing_is_drawn_or_replaced(mode, monkeypatch):
+def test_without_recurrent_dropout_no_mask_is_drawn(mode, monkeypatch):
     torch.manual_seed(0)
     encoder = BiLSTM(4, 6, 2, 0.33, 0.0 if mode == "a rate of 0" else 0.5)
     encoder.train(mode == "a rate of 0")
     plain = BiLSTM(4, 6, 2, 0.33).train(encoder.training)
     plain.load_state_dict(encoder.state_dict())
-    assert all(recurrent is None for _, recurrent in recurrent_weights_of(encoder, monkeypatch))
+    assert all(recurrent is None for _, recurrent in record_recurrent_weights(encoder, monkeypatch))
     x = torch.randn(3, 5, 4)
     results, states = [], []
-    for each in (plain, encoder):
+    for module in (plain, encoder):
         torch.manual_seed(1)
-        results.append(each(x, LENGTHS))
+        results.append(module(x, LENGTHS))
         states.append(torch.get_rng_state())
     assert torch.equal(*results) and torch.equal(*states)
 
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
-def test_given_recurrent_weights_run_as_those_of_the_module(precision):
+def test_recurrent_weights_as_an_argument_give_the_same_result(precision):
     torch.manual_seed(0)
     lstm = nn.LSTM(4, 6, batch_first=True)
     x = torch.randn(3, 5, 4)

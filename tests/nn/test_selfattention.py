@@ -18,15 +18,15 @@ def test_sinusoids_are_equation_8():
             assert table[i, 2 * j + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
 
 
-@pytest.mark.parametrize("multiple", [1, 8])  # heads are padded to it
+@pytest.mark.parametrize("multiple", [1, 8])  # heads are padded to a multiple of this number
 @pytest.mark.parametrize("norm_first", [False, True])
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal"])
-def test_encoder_equals_its_equations(positions, norm_first, multiple, monkeypatch):
+def test_encoder_equals_the_equations(positions, norm_first, multiple, monkeypatch):
     monkeypatch.setitem(selfattention._HEAD_MULTIPLE, "cpu", multiple)
     check(make(SelfAttention, positions=positions, norm_first=norm_first, longest=4))
 
 
-def test_names_of_weights_stay_as_saved_models_have_them():
+def test_names_of_weights_are_those_in_saved_models():
     encoder = SelfAttention(12, 1, 3, 4, 20, 0.0, 0.0, 0.0, 0.0, "learned", norm_first=True)
     assert list(encoder.state_dict()) == [
         "layers.0.attention.query_key_value.weight", "layers.0.attention.output.weight",

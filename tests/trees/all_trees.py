@@ -1,6 +1,6 @@
-"""Every head vector of a few words, and plain definitions of what makes one a tree.
+"""All head vectors of a few words, and plain definitions of what makes one a tree.
 
-Written for clarity alone and sharing nothing with depkit, to prove it against.
+They are written for clarity and share no code with depkit, which the tests compare with them.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,9 +18,9 @@ def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return rng.normal(size=shape)
 
 
-def forbidding(part: float, draw: Draw = normal) -> Draw:
-    """Scores as drawn, but for that part of them, which are -inf."""
-    return lambda rng, shape: np.where(rng.random(shape) < part, -np.inf, draw(rng, shape))
+def forbid(share: float, draw: Draw = normal) -> Draw:
+    """Draw scores and set a share of them to -inf."""
+    return lambda rng, shape: np.where(rng.random(shape) < share, -np.inf, draw(rng, shape))
 
 
 def head_vectors(n: int) -> Iterator[Heads]:
@@ -29,16 +29,16 @@ def head_vectors(n: int) -> Iterator[Heads]:
 
 
 def ancestors(heads: Heads, word: int) -> set[int]:
-    """The words, and perhaps the root 0, that the word descends from."""
-    found: set[int] = set()
-    while word != 0 and heads[word - 1] not in found:
+    """The words that a word descends from, and the root 0 if it does."""
+    result: set[int] = set()
+    while word != 0 and heads[word - 1] not in result:
         word = heads[word - 1]
-        found.add(word)
-    return found
+        result.add(word)
+    return result
 
 
 def is_plain_tree(heads: Heads, single_root: bool) -> bool:
-    """Whether all words descend from the root, and only one directly if single_root."""
+    """Whether all words descend from the root; if single_root, only one of them directly."""
     rooted = all(0 in ancestors(heads, word) for word in range(1, len(heads) + 1))
     return rooted and (not single_root or heads.count(0) == 1)
 
@@ -47,23 +47,23 @@ def arcs_cross(heads: Heads) -> bool:
     """Whether an arc has one end strictly within another arc and one strictly outside."""
     arcs = [{word, head} for word, head in enumerate(heads, 1)]
     return any(
-        min(outer) < end < max(outer) and not min(outer) <= other <= max(outer)
+        min(outer) < end < max(outer) and not min(outer) <= start <= max(outer)
         for outer in arcs
         for arc in arcs
         if len(arc) == 2
-        for end, other in [sorted(arc), sorted(arc)[::-1]]
+        for end, start in [sorted(arc), sorted(arc)[::-1]]
     )
 
 
 @cache
 def trees(n: int, single_root: bool, projective: bool) -> np.ndarray:
     """All trees over n words: [tree, n]."""
-    kept = [
+    selected = [
         heads
         for heads in head_vectors(n)
         if is_plain_tree(heads, single_root) and not (projective and arcs_cross(heads))
     ]
-    return np.array(kept).reshape(len(kept), n)
+    return np.array(selected).reshape(len(selected), n)
 
 
 def tree_scores(score: np.ndarray, heads: np.ndarray) -> np.ndarray:

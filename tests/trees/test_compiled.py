@@ -1,4 +1,4 @@
-"""A kernel runs whatever becomes of numba's cache; each case in a process of its own."""
+"""A kernel runs whatever happens to numba's cache; every case runs in a new process."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ def double(x: int) -> int:
 
 
 def run(folder: Path, program: str, cache: Path) -> str:
-    """What a program prints that may import modules from the folder, with this cache or none."""
+    """What a program prints that may import modules from the folder, with this cache directory."""
     root = Path(__file__).parents[2]
     environment = os.environ | {
         "PYTHONPATH": f"{folder}{os.pathsep}{root}",
@@ -27,10 +27,10 @@ def run(folder: Path, program: str, cache: Path) -> str:
         "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator",
     }
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout.strip()
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    assert process.stderr == ""
+    return process.stdout.strip()
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_kernel_is_compiled_nogil_and_cached(folder: Path) -> None:
 def test_no_cache_directory_at_all(folder: Path) -> None:
     (folder / "file").touch()
     for _ in range(2):
-        # Permissions would not stop root; a path below a regular file stops anyone.
+        # The root user ignores permissions, but nobody can write below a regular file.
         assert run(folder, CALL, folder / "file" / "cache") == "8 0"
 
 

@@ -1,4 +1,4 @@
-"""Decoding against brute force over all trees, and against networkx further up."""
+"""Decoding against brute force over all trees and, for longer sentences, against networkx."""
 
 import subprocess
 import sys
@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from depkit.trees.compiled import interpreted
-from depkit.trees.decode import FEW, decode
+from depkit.trees.decode import MIN_ARCS_TO_COMPILE, decode
 from depkit.trees.shape import is_tree, nonprojective_arcs
-from tests.trees.all_trees import Draw, forbidding, normal, tree_scores, trees
+from tests.trees.all_trees import Draw, forbid, normal, tree_scores, trees
 
 Run = Callable[[], AbstractContextManager[None]]
 
@@ -27,13 +27,13 @@ DRAWS: dict[str, Draw] = {
     "tied": integers,
     "all equal": lambda rng, shape: np.zeros(shape),
     "root preferred": lambda rng, shape: rng.normal(size=shape) + 9 * (np.arange(shape[-1]) == 0),
-    "some forbidden": forbidding(0.25),
-    "most forbidden": forbidding(0.55, integers),
+    "some forbidden": forbid(0.25),
+    "most forbidden": forbid(0.55, integers),
 }
-GOOD = np.zeros((2, 3, 3), np.float32)
+VALID = np.zeros((2, 3, 3), np.float32)
 
 
-def score_of(score: np.ndarray, heads: np.ndarray) -> float:
+def tree_score(score: np.ndarray, heads: np.ndarray) -> float:
     return float(tree_scores(score, heads[None, 1 : len(score)])[0])
 
 
@@ -45,7 +45,7 @@ def test_brute_force(run: Run, draw: Draw, algorithm: str, single_root: bool) ->
     rng = np.random.default_rng(7)
     for n in range(1, 6):
         for score in draw(rng, (150, n + 1, n + 1)).astype(np.float32):
-            # What is no arc must not matter.
+            # Row 0 and the diagonal must not matter.
             score[0] = score[np.arange(n + 1), np.arange(n + 1)] = np.nan
             best = tree_scores(score, trees(n, single_root, algorithm == "eisner")).max()
             with run():
@@ -57,11 +57,11 @@ def test_brute_force(run: Run, draw: Draw, algorithm: str, single_root: bool) ->
                 assert heads[0] == 0
                 assert is_tree(heads[1:], single_root)
                 assert algorithm == "mst" or not nonprojective_arcs(heads[1:]).any()
-            assert score_of(score, heads) == pytest.approx(best, abs=1e-5)
+            assert tree_score(score, heads) == pytest.approx(best, abs=1e-5)
 
 
 def networkx_score(score: np.ndarray, single_root: bool) -> float:
-    """The best tree's score as networkx finds it; for a single root, where root arcs cost most."""
+    """The score of the best tree by networkx; for a single root, every root arc has a high cost."""
     cost = 1e4 * single_root
     score = score - cost * (np.arange(len(score)) == 0)
     np.fill_diagonal(score, -np.inf)
@@ -74,29 +74,31 @@ def networkx_score(score: np.ndarray, single_root: bool) -> float:
 
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("n", [30, 45, 60])
-def test_longer_sentences_as_networkx(n: int, single_root: bool) -> None:
+def test_longer_sentences_agree_with_networkx(n: int, single_root: bool) -> None:
     rng = np.random.default_rng(n)
-    near = -np.abs(np.arange(n + 1)[:, None] - np.arange(n + 1))  # gives long, nested cycles
+    near = -np.abs(np.arange(n + 1)[:, None] - np.arange(n + 1))  # makes long, nested cycles
     sparse = np.where(rng.random((n + 1, n + 1)) < 0.8, -np.inf, 0)
     for bias in (0, near, sparse, 20 * (np.arange(n + 1) == 0)):
         score = (rng.normal(size=(n + 1, n + 1)) + bias).astype(np.float32)
         heads = decode(score[None], [n], "mst", single_root)[0]
         assert is_tree(heads[1:], single_root)
-        assert score_of(score, heads) == pytest.approx(networkx_score(score, single_root), abs=1e-4)
+        assert tree_score(score, heads) == pytest.approx(
+            networkx_score(score, single_root), abs=1e-4
+        )
 
 
 @pytest.mark.parametrize("single_root", [True, False])
-def test_projective_is_best_where_the_best_is_projective(single_root: bool) -> None:
+def test_eisner_equals_mst_where_the_best_tree_is_projective(single_root: bool) -> None:
     rng = np.random.default_rng(3)
     n, agreed = 40, 0
     near = -2.0 * np.abs(np.arange(n + 1)[:, None] - np.arange(n + 1))
     score = rng.normal(size=(200, n + 1, n + 1)) + near
     mst = decode(score, [n] * 200, "mst", single_root)
     eisner = decode(score, [n] * 200, "eisner", single_root)
-    for one, best, projective in zip(score, mst, eisner, strict=True):
+    for matrix, best, projective in zip(score, mst, eisner, strict=True):
         assert is_tree(projective[1:], single_root)
         assert not nonprojective_arcs(projective[1:]).any()
-        gap = score_of(one, best) - score_of(one, projective)
+        gap = tree_score(matrix, best) - tree_score(matrix, projective)
         assert gap > -1e-9
         if not nonprojective_arcs(best[1:]).any():
             assert gap < 1e-9
@@ -105,14 +107,14 @@ def test_projective_is_best_where_the_best_is_projective(single_root: bool) -> N
 
 
 @pytest.mark.parametrize("algorithm", ["mst", "eisner"])
-def test_root_count_decides_before_any_score(algorithm: str) -> None:
+def test_number_of_roots_takes_precedence_over_scores(algorithm: str) -> None:
     score = np.zeros((1, 4, 4), np.float32)
     score[0, :, 0] = 1e30
     heads = decode(score, [3], algorithm, single_root=True)
     assert np.count_nonzero(heads[0, 1:] == 0) == 1
     heads = decode(score, [3], algorithm, single_root=False)
     assert heads.tolist() == [[0, 0, 0, 0]]
-    # Among all that large a constant, the small scores still choose the tree.
+    # The small scores still decide between the trees, in spite of the large constant.
     score = np.full((1, 4, 4), 0.125, np.float32)
     score[0, :, 0] = [0, -1e30, -1e30, -1e30]
     score[0, 1, 2] = score[0, 2, 1] = 0.25
@@ -123,8 +125,8 @@ def test_root_count_decides_before_any_score(algorithm: str) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["argmax", "mst", "eisner"])
-def test_best_heads_that_make_a_tree_are_kept(algorithm: str) -> None:
-    # A gold tree, projective, with ties that an argmax gives to the lowest head.
+def test_best_heads_that_form_a_tree_are_the_result(algorithm: str) -> None:
+    # The best heads form a projective tree; in a tie the lowest head is best.
     gold = np.array([0, 2, 0, 2, 5, 3])
     score = np.zeros((1, 6, 6), np.float32)
     score[0, np.arange(1, 6), gold[1:]] = 1
@@ -146,18 +148,18 @@ def test_argmax() -> None:
 
 
 def ragged_batch() -> tuple[np.ndarray, np.ndarray]:
-    """Scores and lengths from 0 to 25, with NaN for padding."""
+    """Scores and lengths of sentences of 0 to 25 words, with NaN as padding."""
     rng = np.random.default_rng(5)
     length = rng.integers(0, 26, size=200)
     score = rng.normal(size=(200, 26, 26)).astype(np.float32)
-    for one, n in zip(score, length, strict=True):
-        one[n + 1 :] = one[:, n + 1 :] = np.nan
+    for matrix, n in zip(score, length, strict=True):
+        matrix[n + 1 :] = matrix[:, n + 1 :] = np.nan
     return score, length
 
 
 @pytest.mark.parametrize("algorithm", ["argmax", "mst", "eisner"])
 @pytest.mark.parametrize("single_root", [True, False])
-def test_batch_is_its_sentences(algorithm: str, single_root: bool) -> None:
+def test_batch_equals_its_sentences_one_by_one(algorithm: str, single_root: bool) -> None:
     score, length = ragged_batch()
     heads = decode(score, length, algorithm, single_root)
     assert heads.dtype == np.int32
@@ -165,15 +167,15 @@ def test_batch_is_its_sentences(algorithm: str, single_root: bool) -> None:
     order = np.random.default_rng(6).permutation(200)
     permuted = decode(score[order], length[order], algorithm, single_root)
     assert np.array_equal(permuted, heads[order])
-    for one, n, row in zip(score, length, heads, strict=True):
-        alone = decode(one[None, : n + 1, : n + 1], [n], algorithm, single_root)
+    for matrix, n, row in zip(score, length, heads, strict=True):
+        alone = decode(matrix[None, : n + 1, : n + 1], [n], algorithm, single_root)
         assert row.tolist() == alone[0].tolist() + [0] * (25 - n)
 
 
-def test_any_layout_and_type_of_number() -> None:
+def test_any_memory_layout_and_number_type() -> None:
     score = np.random.default_rng(2).integers(-99, 99, size=(20, 12, 12))
     heads = decode(score, [11] * 20)
-    for same in (
+    for converted in (
         score.astype(np.float16),
         score.astype(np.float32),
         score.astype(">f4"),
@@ -181,10 +183,10 @@ def test_any_layout_and_type_of_number() -> None:
         np.repeat(score.astype(np.float32), 2, axis=2)[:, :, ::2],
         score.tolist(),
     ):
-        assert np.array_equal(decode(same, np.full(20, 11, np.uint8)), heads)
-    fixed = score.astype(np.float32)
-    fixed.flags.writeable = False
-    assert np.array_equal(decode(fixed, [11] * 20), heads)
+        assert np.array_equal(decode(converted, np.full(20, 11, np.uint8)), heads)
+    read_only = score.astype(np.float32)
+    read_only.flags.writeable = False
+    assert np.array_equal(decode(read_only, [11] * 20), heads)
 
 
 def test_float64_is_not_narrowed() -> None:
@@ -211,12 +213,12 @@ def test_long_sentence(algorithm: str) -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("algorithm", ["argmax", "mst", "eisner"])
-def test_what_is_no_score(bad: float, algorithm: str) -> None:
+def test_invalid_scores(bad: float, algorithm: str) -> None:
     score = np.zeros((5, 4, 4), np.float32)
     score[2, 3, 1] = score[4, 1, 2] = bad
     with pytest.raises(ValueError, match=r"^sentence 2: .*NaN or \+inf"):
         decode(score, [3] * 5, algorithm)
-    decode(score, [3, 3, 2, 3, 1], algorithm)  # only padding now
+    decode(score, [3, 3, 2, 3, 1], algorithm)  # now the invalid scores are padding
 
 
 def test_no_tree() -> None:
@@ -235,15 +237,15 @@ def test_no_tree() -> None:
 @pytest.mark.parametrize(
     ("scores", "lengths", "algorithm", "message"),
     [
-        (GOOD, [2, 2], "cle", "unknown algorithm 'cle', not one of argmax, mst, eisner"),
-        (GOOD[0], [2, 2], "mst", "scores have shape"),
-        (GOOD[:, :, :2], [2, 2], "mst", "scores have shape"),
-        (GOOD[:, :0, :0], [2, 2], "mst", "scores have shape"),
-        (GOOD.astype(np.complex64), [2, 2], "mst", "not real numbers"),
-        (GOOD, [2], "mst", "lengths have shape"),
-        (GOOD, [2.0, 2.0], "mst", "not integers"),
-        (GOOD, [2, 3], "mst", "sentence 1: length 3 is not within 0..2"),
-        (GOOD, [2, -1], "mst", "sentence 1: length -1 is not within 0..2"),
+        (VALID, [2, 2], "cle", "no decoding algorithm 'cle'; choose one of argmax, mst, eisner"),
+        (VALID[0], [2, 2], "mst", "scores have shape"),
+        (VALID[:, :, :2], [2, 2], "mst", "scores have shape"),
+        (VALID[:, :0, :0], [2, 2], "mst", "scores have shape"),
+        (VALID.astype(np.complex64), [2, 2], "mst", "must be real numbers"),
+        (VALID, [2], "mst", "lengths have shape"),
+        (VALID, [2.0, 2.0], "mst", "must be integers"),
+        (VALID, [2, 3], "mst", "sentence 1: length 3 is not within 0..2"),
+        (VALID, [2, -1], "mst", "sentence 1: length -1 is not within 0..2"),
     ],
 )
 def test_wrong_arguments(
@@ -255,7 +257,7 @@ def test_wrong_arguments(
 
 @pytest.mark.parametrize("algorithm", ["mst", "argmax"])
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
-def test_the_interpreter_finds_the_same(draw: Draw, algorithm: str) -> None:
+def test_interpreted_kernels_give_the_same_results(draw: Draw, algorithm: str) -> None:
     rng = np.random.default_rng(11)
     for n in (1, 2, 9, 40):
         for score in draw(rng, (20, n + 1, n + 1)).astype(np.float32):
@@ -272,9 +274,13 @@ def test_the_interpreter_finds_the_same(draw: Draw, algorithm: str) -> None:
 
 @pytest.mark.parametrize(
     ("sentences", "options", "loaded"),
-    [(1, "", "False"), (1, ", compile=True", "True"), (1 + FEW // 101**2, "", "True")],
+    [
+        (1, "", "False"),
+        (1, ", compile=True", "True"),
+        (1 + MIN_ARCS_TO_COMPILE // 101**2, "", "True"),
+    ],
 )
-def test_numba_is_loaded_for_many_arcs_or_when_asked_for(
+def test_numba_is_imported_for_many_arcs_or_with_compile(
     sentences: int, options: str, loaded: str
 ) -> None:
     program = (
@@ -283,5 +289,5 @@ def test_numba_is_loaded_for_many_arcs_or_when_asked_for(
         f"{sentences}, 0); decode(scores, [100] * {sentences}{options});"
         "print('numba' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert (done.stdout.strip(), done.stderr) == (loaded, "")
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (process.stdout.strip(), process.stderr) == (loaded, "")

@@ -8,7 +8,7 @@ import pytest
 
 from depkit.trees import marginals as module
 from depkit.trees.marginals import batch_marginals
-from tests.trees.all_trees import Draw, forbidding, normal, tree_scores, trees
+from tests.trees.all_trees import Draw, forbid, normal, tree_scores, trees
 
 DRAWS: dict[str, Draw] = {
     "normal": normal,
@@ -18,14 +18,14 @@ DRAWS: dict[str, Draw] = {
     "all equal": lambda rng, shape: np.zeros(shape),
     "root preferred": lambda rng, shape: rng.normal(size=shape) + 90 * (np.arange(shape[-1]) == 0),
     "root avoided": lambda rng, shape: rng.normal(size=shape) - 900 * (np.arange(shape[-1]) == 0),
-    "some forbidden": forbidding(0.25),
-    "most forbidden": forbidding(0.6),
-    "forbidden and sharp": forbidding(0.4, lambda rng, shape: 500 * rng.normal(size=shape)),
+    "some forbidden": forbid(0.25),
+    "most forbidden": forbid(0.6),
+    "forbidden and sharp": forbid(0.4, lambda rng, shape: 500 * rng.normal(size=shape)),
 }
-SMALLEST = 1e-290  # a probability below need only be small
+SMALLEST = 1e-290  # any value up to this is as good as a smaller probability
 
-# The errors allowed for are relative, whatever the size: an algorithm that subtracts fails them.
-# Scores of size s are themselves only known to 1e-16 s.
+# The tolerances are relative to each probability, so an algorithm that subtracts fails the tests.
+# Scores of magnitude s are themselves only precise to 1e-16 s.
 
 
 def marginals(score: np.ndarray, single_root: bool = True) -> np.ndarray:
@@ -37,8 +37,8 @@ def log_sum(values: np.ndarray) -> float:
     return float(np.logaddexp.reduce(values))
 
 
-def enumerated(score: np.ndarray, single_root: bool) -> np.ndarray:
-    """The arc probabilities, from every tree."""
+def enumerate_marginals(score: np.ndarray, single_root: bool) -> np.ndarray:
+    """The arc probabilities as sums over all trees."""
     candidates = trees(len(score) - 1, single_root, False)
     totals = tree_scores(score, candidates)
     expected = np.zeros(score.shape)
@@ -49,7 +49,7 @@ def enumerated(score: np.ndarray, single_root: bool) -> np.ndarray:
 
 
 def assert_distributions(probability: np.ndarray) -> None:
-    """One over the heads of every word, exactly within bounds."""
+    """The heads of every word have probabilities between 0 and 1 with the sum 1."""
     assert probability.dtype == np.float64
     assert probability.min() >= 0
     assert probability.max() <= 1
@@ -64,38 +64,38 @@ def test_brute_force(draw: Draw, single_root: bool) -> None:
     rng = np.random.default_rng(11)
     for n in range(1, 6):
         for score in draw(rng, (20, n + 1, n + 1)).astype(np.float64):
-            # What is no arc must not matter.
+            # Row 0 and the diagonal must not matter.
             score[0] = score[np.arange(n + 1), np.arange(n + 1)] = np.nan
             if tree_scores(score, trees(n, single_root, False)).max() == -np.inf:
                 with pytest.raises(ValueError, match="leave no tree"):
                     marginals(score, single_root)
                 continue
-            found = marginals(score, single_root)
-            assert_distributions(found)
-            expected = enumerated(score, single_root)
-            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=SMALLEST)
+            result = marginals(score, single_root)
+            assert_distributions(result)
+            expected = enumerate_marginals(score, single_root)
+            np.testing.assert_allclose(result, expected, rtol=1e-10, atol=SMALLEST)
 
 
 def textbook(
-    weight: np.ndarray, inverted: Callable[[np.ndarray], np.ndarray], single_root: bool
+    weight: np.ndarray, invert: Callable[[np.ndarray], np.ndarray], single_root: bool
 ) -> np.ndarray:
-    """The formulas of Koo et al. (2007), section 3, for weights of any kind of number.
+    """The formulas of Koo et al. (2007), section 3, for weights of any number type.
 
-    The Laplacian's row of a word holds its heads; for a single root, the first column gives way
-    to the root's weights.
+    A word's row of the Laplacian holds its heads; for a single root, the root's weights replace
+    the first column.
     """
     root, heads = weight[1:, 0], weight[1:, 1:].copy()
     np.fill_diagonal(heads, 0)
     laplacian = np.diag(heads.sum(axis=1) + (0 if single_root else root)) - heads
     if single_root:
         laplacian[:, 0] = root
-    inverse = inverted(laplacian)
-    found = np.zeros(weight.shape)
-    found[1:, 0] = root * (inverse[0] if single_root else inverse.diagonal())
+    inverse = invert(laplacian)
+    result = np.zeros(weight.shape)
+    result[1:, 0] = root * (inverse[0] if single_root else inverse.diagonal())
     if single_root:
         inverse[0] = 0
-    found[1:, 1:] = heads * (inverse.diagonal()[:, None] - inverse.T)
-    return found
+    result[1:, 1:] = heads * (inverse.diagonal()[:, None] - inverse.T)
+    return result
 
 
 def rational_inverse(matrix: np.ndarray) -> np.ndarray:
@@ -117,25 +117,25 @@ def test_rational_arithmetic(range_: int, single_root: bool) -> None:
     exponent = np.random.default_rng(range_).integers(-range_, 1, size=(10, 10))
     weight = np.full(exponent.shape, Fraction(2)) ** exponent.astype(object)
     expected = textbook(weight, rational_inverse, single_root)
-    found = marginals(exponent * np.log(2), single_root)
-    assert_distributions(found)
-    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=SMALLEST)
+    result = marginals(exponent * np.log(2), single_root)
+    assert_distributions(result)
+    np.testing.assert_allclose(result, expected, rtol=1e-11, atol=SMALLEST)
 
 
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("n", [1, 2, 77, 200])
-@pytest.mark.parametrize("scale", [0, 1])  # 0: all trees alike
-def test_any_length_as_the_textbook(scale: int, n: int, single_root: bool) -> None:
+@pytest.mark.parametrize("scale", [0, 1])  # 0: all trees have the same score
+def test_any_length_agrees_with_the_textbook(scale: int, n: int, single_root: bool) -> None:
     score = scale * np.random.default_rng(4).normal(size=(n + 1, n + 1))
-    found = marginals(score, single_root)
-    assert_distributions(found)
-    assert found == pytest.approx(textbook(np.exp(score), np.linalg.inv, single_root), abs=1e-12)
+    result = marginals(score, single_root)
+    assert_distributions(result)
+    assert result == pytest.approx(textbook(np.exp(score), np.linalg.inv, single_root), abs=1e-12)
 
 
 @pytest.mark.parametrize("backwards", [-np.inf, -50_000.0])
 @pytest.mark.parametrize("single_root", [True, False])
 def test_words_independent_of_each_other(single_root: bool, backwards: float) -> None:
-    """Where every head comes earlier there are no cycles: each word chooses on its own."""
+    """If every head precedes its dependent there are no cycles, and words choose independently."""
     n = 200
     rng = np.random.default_rng(8)
     score = np.tril(40 * rng.normal(size=(n + 1, n + 1)), -1)
@@ -143,15 +143,15 @@ def test_words_independent_of_each_other(single_root: bool, backwards: float) ->
     order = np.append(0, 1 + rng.permutation(n))
     shuffled = np.empty_like(score)
     shuffled[np.ix_(order, order)] = score
-    free = score.copy()
+    allowed = score.copy()
     if single_root:
-        free[2:, 0] = -np.inf
-        free[1, 1:] = -np.inf
-    free[np.triu_indices(n + 1)] = -np.inf
-    expected = np.exp(free[1:] - np.logaddexp.reduce(free[1:], axis=1, keepdims=True))
-    found = marginals(shuffled, single_root)
-    assert_distributions(found)
-    np.testing.assert_allclose(found[np.ix_(order, order)][1:], expected, rtol=1e-9, atol=SMALLEST)
+        allowed[2:, 0] = -np.inf
+        allowed[1, 1:] = -np.inf
+    allowed[np.triu_indices(n + 1)] = -np.inf
+    expected = np.exp(allowed[1:] - np.logaddexp.reduce(allowed[1:], axis=1, keepdims=True))
+    result = marginals(shuffled, single_root)
+    assert_distributions(result)
+    np.testing.assert_allclose(result[np.ix_(order, order)][1:], expected, rtol=1e-9, atol=SMALLEST)
 
 
 @pytest.mark.parametrize("single_root", [True, False])
@@ -161,9 +161,9 @@ def test_a_row_may_be_shifted(scale: float, single_root: bool) -> None:
     rng = np.random.default_rng(2)
     score = np.round(scale * rng.normal(size=(n + 1, n + 1)), 1)
     shift = 1000 * rng.integers(-3, 4, size=(n + 1, 1))
-    found = marginals(score, single_root)
-    moved = marginals(score + shift, single_root)
-    np.testing.assert_allclose(moved, found, rtol=1e-8, atol=SMALLEST)
+    result = marginals(score, single_root)
+    shifted = marginals(score + shift, single_root)
+    np.testing.assert_allclose(shifted, result, rtol=1e-8, atol=SMALLEST)
 
 
 def test_a_large_constant_on_the_root_costs_no_precision() -> None:
@@ -177,7 +177,7 @@ def test_a_large_constant_on_the_root_costs_no_precision() -> None:
 
 
 def test_both_arithmetics_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plain numbers serve as far as SAFE_RANGE says, where few and far exits are the worst."""
+    """Linear arithmetic is exact up to SAFE_RANGE; few and unlikely root arcs are the hardest."""
     n = 40
     rng = np.random.default_rng(9)
     near = -np.abs(np.arange(n + 1)[:, None] - np.arange(n + 1)) * 299.0 / n
@@ -189,30 +189,30 @@ def test_both_arithmetics_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> No
     pairs[2, 0] = 0
     for score in (near, far, pairs, twos):
         for single_root in (True, False):
-            plain = marginals(score, single_root)
+            linear = marginals(score, single_root)
             with monkeypatch.context() as patch:
                 patch.setattr(module, "SAFE_RANGE", -1.0)
-                logs = marginals(score, single_root)
-            np.testing.assert_allclose(plain, logs, rtol=1e-9, atol=SMALLEST)
+                logarithmic = marginals(score, single_root)
+            np.testing.assert_allclose(linear, logarithmic, rtol=1e-9, atol=SMALLEST)
 
 
-@pytest.mark.parametrize("chunk", [1, 1 << 10, 1 << 16])
+@pytest.mark.parametrize("arcs_per_pass", [1, 1 << 10, 1 << 16])
 @pytest.mark.parametrize("single_root", [True, False])
-def test_batch_is_its_sentences(
-    single_root: bool, chunk: int, monkeypatch: pytest.MonkeyPatch
+def test_batch_equals_its_sentences_one_by_one(
+    single_root: bool, arcs_per_pass: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "CHUNK", chunk)
+    monkeypatch.setattr(module, "ARCS_PER_PASS", arcs_per_pass)
     rng = np.random.default_rng(5)
-    size = rng.integers(0, 15, size=90)
+    lengths = rng.integers(0, 15, size=90)
     score = rng.normal(size=(90, 16, 16)).astype(np.float32)
     score[::5] *= 300
     score[::7, 2, 1] = score[::7, 1, 4] = -np.inf
-    for one, n in zip(score, size, strict=True):
-        one[n + 1 :] = one[:, n + 1 :] = np.nan
-    found = batch_marginals(score, size, single_root)
-    assert found.shape == score.shape
-    for one, n, probability in zip(score, size, found, strict=True):
-        alone = marginals(one[: n + 1, : n + 1], single_root)
+    for matrix, n in zip(score, lengths, strict=True):
+        matrix[n + 1 :] = matrix[:, n + 1 :] = np.nan
+    result = batch_marginals(score, lengths, single_root)
+    assert result.shape == score.shape
+    for matrix, n, probability in zip(score, lengths, result, strict=True):
+        alone = marginals(matrix[: n + 1, : n + 1], single_root)
         assert_distributions(alone)
         np.testing.assert_allclose(probability[: n + 1, : n + 1], alone, rtol=1e-12)
         assert not probability[n + 1 :].any()
@@ -226,7 +226,7 @@ def test_small_sentences_and_batches() -> None:
         assert marginals(np.full((2, 2), -800), single_root).tolist() == [[0, 0], [1, 0]]
 
 
-def test_scores_are_left_alone() -> None:
+def test_scores_are_not_changed() -> None:
     score = np.random.default_rng(1).normal(size=(3, 6, 6)) * 200
     before = score.copy()
     batch_marginals(score, [5, 5, 3])
@@ -238,12 +238,12 @@ def test_scores_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_what_is_no_score(bad: float) -> None:
+def test_invalid_scores(bad: float) -> None:
     score = np.zeros((5, 4, 4))
     score[2, 3, 1] = score[4, 1, 2] = bad
     with pytest.raises(ValueError, match=r"^sentence 2: .*NaN or \+inf"):
         batch_marginals(score, [3] * 5)
-    assert batch_marginals(score, [3, 3, 2, 3, 1]).sum() == 12  # only padding now
+    assert batch_marginals(score, [3, 3, 2, 3, 1]).sum() == 12  # now the invalid scores are padding
 
 
 def test_no_tree() -> None:

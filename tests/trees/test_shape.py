@@ -1,4 +1,4 @@
-"""Every head vector of up to five words, trees or not, against plain definitions."""
+"""All head vectors of up to five words, trees or not, against plain definitions."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def array(heads: tuple[int, ...]) -> np.ndarray:
     return np.array(heads, np.int32)
 
 
-def test_trees_are_as_many_as_cayley_counts() -> None:
+def test_number_of_trees_is_cayleys_formula() -> None:
     for n in range(1, 6):
         assert len(trees(n, False, False)) == (n + 1) ** (n - 1)
         assert len(trees(n, True, False)) == n ** (n - 1)
@@ -28,12 +28,14 @@ def test_trees_and_roots() -> None:
 
 def test_cycles_and_depths() -> None:
     for heads in VECTORS:
-        above = [ancestors(heads, word) for word in range(1, len(heads) + 1)]
+        all_ancestors = [ancestors(heads, word) for word in range(1, len(heads) + 1)]
         depth = shape.depths(array(heads))
         assert depth.dtype == np.int32
-        assert depth.tolist() == [len(found) if 0 in found else -1 for found in above]
+        assert depth.tolist() == [
+            len(word_ancestors) if 0 in word_ancestors else -1 for word_ancestors in all_ancestors
+        ]
         assert shape.has_cycle(array(heads)) == any(
-            word in found for word, found in enumerate(above, 1)
+            word in word_ancestors for word, word_ancestors in enumerate(all_ancestors, 1)
         )
 
 
@@ -48,9 +50,9 @@ def test_crossing_and_nonprojective_arcs() -> None:
             )
             for dependent, head in enumerate(heads, 1)
         ]
-        found = shape.nonprojective_arcs(array(heads))
-        assert found.dtype == np.bool_
-        assert found.tolist() == expected
+        result = shape.nonprojective_arcs(array(heads))
+        assert result.dtype == np.bool_
+        assert result.tolist() == expected
 
 
 @pytest.mark.parametrize("heads", [(-1,), (2,), (0, 1, 4), (0, -2, 1), (2**31 - 1, 0)])
@@ -63,10 +65,10 @@ def test_head_out_of_range(heads: tuple[int, ...]) -> None:
 
 def test_long_chain() -> None:
     n = 100_000
-    upwards = np.arange(2, n + 2, dtype=np.int32)
-    upwards[-1] = 0
-    assert shape.depths(upwards).tolist() == list(range(n, 0, -1))
-    assert shape.is_tree(upwards, True)
-    upwards[-1] = 1
-    assert shape.has_cycle(upwards)
-    assert set(shape.depths(upwards)) == {-1}
+    chain = np.arange(2, n + 2, dtype=np.int32)
+    chain[-1] = 0
+    assert shape.depths(chain).tolist() == list(range(n, 0, -1))
+    assert shape.is_tree(chain, True)
+    chain[-1] = 1
+    assert shape.has_cycle(chain)
+    assert set(shape.depths(chain)) == {-1}

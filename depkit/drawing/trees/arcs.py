@@ -1,4 +1,4 @@
-"""Trees as text: words in a row, arcs drawn above them in box-drawing characters."""
+"""Trees as text: words in a row, with arcs above them in box-drawing characters."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -6,12 +6,12 @@ from itertools import groupby, islice
 from operator import itemgetter
 
 from depkit.drawing.trees.arc_layout import End, Layout, Line, Measures
-from depkit.drawing.trees.cells import cell_width, clipped
-from depkit.drawing.trees.shown import Arc, Kind, Shown, painted
+from depkit.drawing.trees.cells import cell_width, clip
+from depkit.drawing.trees.shown import Arc, Kind, Shown, colour_text
 
 MEASURES = Measures(cell_width, step=1, gap=2, pad=1)
 
-# What leaves a cell: towards the words, away from them, to the left, to the right.
+# The directions in which lines leave a cell. NEAR is towards the words, FAR away from them.
 NEAR, FAR, LEFT, RIGHT = 1, 2, 4, 8
 _COMMON = {0: " ", NEAR | FAR: "│", LEFT | RIGHT: "─", NEAR | FAR | LEFT | RIGHT: "┼"}
 _COMMON |= {NEAR | FAR | LEFT: "┤", NEAR | FAR | RIGHT: "├"}
@@ -19,40 +19,48 @@ ABOVE = _COMMON | {NEAR | RIGHT: "╭", NEAR | LEFT: "╮"}
 BELOW = _COMMON | {NEAR | RIGHT: "╰", NEAR | LEFT: "╯"}
 
 
-def draw(shown: Shown, width: int, colour: bool) -> Iterator[str]:
-    """The lines of a drawing: arcs, words, tags, and below them the arcs that are wrong.
+def draw(drawn: Shown, width: int, colour: bool) -> Iterator[str]:
+    """Draw a sentence: arcs, words and tags, and below them the wrong arcs.
 
-    A sentence that is too wide comes in blocks of words with their numbers; an arc to another
-    block goes to the edge, to the number of the word at its other end.
+    A sentence that is too wide is divided into blocks, where each word has its number. An arc to
+    another block ends at the edge, at the number of the word at its other end.
+
+    Args:
+        drawn: The sentence.
+        width: The width of the drawing in terminal cells.
+        colour: Whether to use the terminal's colours.
+
+    Returns:
+        The lines of the drawing.
     """
-    # so that a word fits with the numbers of others at both edges, its own label on one side
-    widest = max(map(cell_width, (*shown.forms, *shown.tags)))
-    room = max(width - 16 - 3 * len(str(len(shown.forms))) - widest // 2, 8)
+    # A block must have room for a word, its label, and numbers of other words at both edges.
+    widest = max(map(cell_width, (*drawn.forms, *drawn.tags)))
+    label_width = max(width - 16 - 3 * len(str(len(drawn.forms))) - widest // 2, 8)
     arcs = [
-        [replace(arc, label=clipped(arc.label, room)) for arc in some]
-        for some in (shown.arcs(), shown.wrong_arcs())
+        [replace(arc, label=clip(arc.label, label_width)) for arc in side]
+        for side in (drawn.arcs(), drawn.wrong_arcs())
     ]
-    rows = [row for row in (shown.forms, shown.tags) if any(row)]
-    blocks = list(islice(_layout(rows, arcs).blocks(width), 2))
+    rows = [row for row in (drawn.forms, drawn.tags) if any(row)]
+    blocks = list(islice(_make_layout(rows, arcs).make_blocks(width), 2))
     if len(blocks) > 1:
-        rows.append([str(number) for number in range(1, len(shown.forms) + 1)])
-    for block in blocks if len(blocks) == 1 else _layout(rows, arcs).blocks(width):
+        rows.append([str(number) for number in range(1, len(drawn.forms) + 1)])
+    for block in blocks if len(blocks) == 1 else _make_layout(rows, arcs).make_blocks(width):
         if block.first > 1:
             yield ""
         above, below = (_Canvas(lines, block.width) for lines in block.sides)
         yield from reversed(list(above.rows(ABOVE, "▼", colour)))
         for row in rows:
-            yield _words(row[block.first - 1 : block.last], block.centres)
+            yield _align(row[block.first - 1 : block.last], block.centres)
         yield from below.rows(BELOW, "▲", colour)
 
 
-def _layout(rows: Sequence[Sequence[str]], arcs: Sequence[Sequence[Arc]]) -> Layout:
+def _make_layout(rows: Sequence[Sequence[str]], arcs: Sequence[Sequence[Arc]]) -> Layout:
     widths = [max(map(cell_width, column)) for column in zip(*rows, strict=True)]
     return Layout(widths, arcs, MEASURES)
 
 
-def _words(texts: Sequence[str], centres: Sequence[int]) -> str:
-    """A row of texts, each in the middle of its column."""
+def _align(texts: Sequence[str], centres: Sequence[int]) -> str:
+    """A row of texts, with the middle of each text at the given coordinate."""
     row, end = "", 0
     for text, centre in zip(texts, centres, strict=True):
         start = centre - cell_width(text) // 2
@@ -62,7 +70,7 @@ def _words(texts: Sequence[str], centres: Sequence[int]) -> str:
 
 
 class _Canvas:
-    """The lines on one side of a block's words, in cells; level 0 is next to the words."""
+    """The lines above or below the words of a block, in cells; level 0 is next to the words."""
 
     def __init__(self, lines: Sequence[Line], width: int) -> None:
         levels = 1 + max((line.level for line in lines), default=-1)
@@ -70,27 +78,28 @@ class _Canvas:
         self.kinds: list[list[Kind]] = [["plain"] * width for _ in range(levels)]
         self.texts: list[dict[int, str]] = [{} for _ in range(levels)]
         self.arrows: set[int] = set()
-        for line in sorted(lines, key=lambda line: line.kind != "plain"):  # colours on top
+        # Coloured lines come last, so that shared stems have their colour.
+        for line in sorted(lines, key=lambda line: line.kind != "plain"):
             self._draw(line, width)
 
     def _draw(self, line: Line, width: int) -> None:
-        if not line.upright:
+        if not line.is_vertical:
             for column in range(line.left + 1, line.right):
                 self._link(line, line.level, column, LEFT | RIGHT)
         if line.start:
-            self._stem(line, line.start, line.left, FAR if line.upright else RIGHT)
-        if line.end and not line.upright:
-            self._stem(line, line.end, line.right, LEFT)
-        self._write(line, line.label_at, line.label)
-        if line.beyond:
-            mark = f"┄{line.beyond}" if line.start else f"{line.beyond}┄"
+            self._draw_stem(line, line.start, line.left, FAR if line.is_vertical else RIGHT)
+        if line.end and not line.is_vertical:
+            self._draw_stem(line, line.end, line.right, LEFT)
+        self._write(line, line.label_start, line.label)
+        if line.other_words:
+            mark = f"┄{line.other_words}" if line.start else f"{line.other_words}┄"
             self._write(line, width - len(mark) if line.start else 0, mark)
 
-    def _stem(self, line: Line, end: End, column: int, turn: int) -> None:
+    def _draw_stem(self, line: Line, end: End, column: int, turn: int) -> None:
         self._link(line, line.level, column, NEAR | turn)
         for level in range(line.level):
             self._link(line, level, column, NEAR | FAR)
-        if end.enters:
+        if end.has_arrow:
             self.arrows.add(column)
 
     def _link(self, line: Line, level: int, column: int, links: int) -> None:
@@ -103,13 +112,15 @@ class _Canvas:
             self.kinds[line.level][column] = line.kind
 
     def rows(self, glyphs: Mapping[int, str], arrow: str, colour: bool) -> Iterator[str]:
-        """The rows of the drawing, from the words on."""
+        """The rows of characters, beginning next to the words."""
         for level, (links, kinds) in enumerate(zip(self.links, self.kinds, strict=True)):
-            pieces = [glyphs[link] for link in links]
+            cells = [glyphs[link] for link in links]
             texts = dict.fromkeys(self.arrows, arrow) if level == 0 else self.texts[level]
             for column, text in texts.items():
                 hidden = cell_width(text) - 1
-                pieces[column : column + 1 + hidden] = [text] + [""] * hidden
-            runs = groupby(zip(pieces, kinds, strict=True), key=itemgetter(1))
-            row = (painted("".join(piece for piece, _ in run), kind, colour) for kind, run in runs)
+                cells[column : column + 1 + hidden] = [text] + [""] * hidden
+            runs = groupby(zip(cells, kinds, strict=True), key=itemgetter(1))
+            row = (
+                colour_text("".join(cell for cell, _ in run), kind, colour) for kind, run in runs
+            )
             yield "".join(row).rstrip()

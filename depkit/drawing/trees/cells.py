@@ -1,50 +1,51 @@
-"""Text in the cells of a terminal: how many it takes, and nothing in it that drives one."""
+"""Text in terminal cells: its width, and its conversion to characters that are safe to print."""
 
 import unicodedata
 from bisect import bisect_left
 
-# These turn the direction of everything after them, even of the next word's columns.
-_TURNING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+# Bidirectional classes of characters that change the direction of all following text.
+_DIRECTION_CHANGES = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 
 
 def cell_width(text: str) -> int:
-    """The number of terminal cells of a text: 2 a wide East Asian character, 0 an accent."""
+    """The number of terminal cells of a text: 2 for a wide East Asian letter, 0 for an accent."""
     if text.isascii():
         return len(text)
-    from rich.cells import cell_len  # its tables take a while to load
+    from rich.cells import cell_len  # importing its tables takes a while
 
     return cell_len(text)
 
 
-def visible(text: str) -> str:
-    """The text with a visible sign in place of whatever could drive a terminal.
+def make_visible(text: str) -> str:
+    """Replace characters that control a terminal, or that XML forbids, by visible ones.
 
-    ESC becomes U+241B, and so on; line ends, changes of direction and what XML forbids
-    become U+FFFD. Blanks alone become U+2423, accents without a letter get a dotted circle.
+    Controls become their symbols (ESC becomes U+241B). Line ends, changes of direction and
+    characters that XML forbids become U+FFFD. Spaces become U+2423 if the text has nothing else,
+    and a dotted circle is put before accents without a letter.
     """
     if not text.isprintable():
-        text = "".join(map(_sign, text))
+        text = "".join(map(_visible_character, text))
     if text.isspace():
         return "\u2423" * len(text)
     return text if cell_width(text) or not text else f"\u25cc{text}"
 
 
-def _sign(character: str) -> str:
-    number = ord(character)
-    if number < 0x20:
-        return chr(0x2400 + number)
-    if number == 0x7F:
+def _visible_character(character: str) -> str:
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
         return "\u2421"
     unsafe = (
         unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
-        or unicodedata.bidirectional(character) in _TURNING
-        or number & 0xFFFE == 0xFFFE  # no character at all
+        or unicodedata.bidirectional(character) in _DIRECTION_CHANGES
+        or code & 0xFFFE == 0xFFFE  # U+FFFE and U+FFFF of each plane are not characters
     )
     return "\ufffd" if unsafe else character
 
 
-def clipped(text: str, width: int) -> str:
-    """The text if it fits into so many cells, else its beginning and an ellipsis."""
+def clip(text: str, width: int) -> str:
+    """The text if it fits into `width` cells, else as much of its beginning as fits with "…"."""
     if cell_width(text) <= width:
         return text
     if width < 1:

@@ -1,103 +1,121 @@
-"""Trees as text: a word a line, indented under its head."""
+"""Trees as text: one line for each word, indented under its head."""
 
 from collections.abc import Iterator, Sequence
 
-from depkit.drawing.trees.cells import cell_width, visible
-from depkit.drawing.trees.shown import WRONG, Kind, Shown, painted
+from depkit.drawing.trees.cells import cell_width, make_visible
+from depkit.drawing.trees.shown import WRONG, Kind, Shown, colour_text
 
-LOST = "# without a head, or in a cycle:"
-_Branch = tuple[int, str]  # a word's number, and the lines that lead to it
+UNROOTED_HEADING = "# words without a head or in a cycle:"
+_Branch = tuple[int, str]  # a word, and the connecting lines before it
 
 
-def draw(shown: Shown, width: int, colour: bool) -> Iterator[str]:
-    """The lines of a drawing: number, word under its head, tag, relation, what is wrong with it.
+def draw(drawn: Shown, width: int, colour: bool) -> Iterator[str]:
+    """Draw a sentence, one line for each word: number, form, tag, relation, and what is wrong.
 
-    Words that no path leads to from the root come last, under a line that says so; a cycle
-    begins with its first word. Indentation takes half the width at most.
+    Words that do not descend from the root come last, under a heading. A cycle is drawn from its
+    first word on.
+
+    Args:
+        drawn: The sentence.
+        width: The width of the drawing in terminal cells; indentation takes at most half of it.
+        colour: Whether to use the terminal's colours.
+
+    Returns:
+        The lines of the drawing.
     """
-    rooted, lost = _branches(shown.sentence.head, width // 2)
-    rows = [_row(shown, word, lines) for word, lines in (*rooted, *lost)]
+    rooted, unrooted = _make_branches(drawn.sentence.head, width // 2)
+    branches = [*rooted, *unrooted]
+    rows = [_make_row(drawn, word, lines) for word, lines in branches]
     widths = [max(map(cell_width, column)) for column in zip(*rows, strict=True)]
     widths[1] = min(widths[1], width // 2)
-    for place, ((word, _), row) in enumerate(zip((*rooted, *lost), rows, strict=True)):
-        if place == len(rooted):
-            yield LOST
-        kinds: tuple[Kind, ...] = ("plain", "plain", "plain", shown.kind(word), "wrong")
+    for index, ((word, _), row) in enumerate(zip(branches, rows, strict=True)):
+        if index == len(rooted):
+            yield UNROOTED_HEADING
+        kinds: tuple[Kind, ...] = ("plain", "plain", "plain", drawn.kind(word), "wrong")
         cells = [
-            painted(text, kind, colour) + " " * (size - cell_width(text))
+            colour_text(text, kind, colour) + " " * (size - cell_width(text))
             for text, kind, size in zip(row, kinds, widths, strict=True)
             if size
         ]
         yield "  ".join(cells).rstrip()
 
 
-def _row(shown: Shown, word: int, lines: str) -> tuple[str, ...]:
-    """The cells of a word's line: number, form in its tree, tag, relation, mistake."""
-    head, relation = shown.sentence.head[word - 1], visible(shown.sentence.deprel[word - 1])
-    number = f"{word:{len(str(len(shown.forms)))}}"
-    if head > 0 and lines[:1] in ("", "…"):  # where a cycle or the way to the head is cut
-        relation += _from(shown, head)
-    mistake = _mistake(shown, word) if word in shown.wrong else ""
-    return number, lines + shown.forms[word - 1], shown.tags[word - 1], relation, mistake
+def _make_row(drawn: Shown, word: int, lines: str) -> tuple[str, ...]:
+    """The cells of a word's line: number, form with connecting lines, tag, relation, error."""
+    head = drawn.sentence.head[word - 1]
+    relation = make_visible(drawn.sentence.deprel[word - 1])
+    number = f"{word:{len(str(len(drawn.forms)))}}"
+    if head > 0 and lines[:1] in ("", "…"):  # no line leads to the head
+        relation += _describe_head(drawn, head)
+    error = _describe_error(drawn, word) if word in drawn.wrong else ""
+    return number, lines + drawn.forms[word - 1], drawn.tags[word - 1], relation, error
 
 
-def _mistake(shown: Shown, word: int) -> str:
-    """What the predicted tree has for a wrong word: its relation, and a wrong head."""
-    assert shown.predicted is not None
-    head, relation = shown.predicted.head[word - 1], visible(shown.predicted.deprel[word - 1])
-    if head == shown.sentence.head[word - 1]:
+def _describe_error(drawn: Shown, word: int) -> str:
+    """The relation of a wrong word in the predicted tree, and its head if that is wrong."""
+    assert drawn.predicted is not None
+    head = drawn.predicted.head[word - 1]
+    relation = make_visible(drawn.predicted.deprel[word - 1])
+    if head == drawn.sentence.head[word - 1]:
         return f"{WRONG} {relation}"
-    return f"{WRONG} {relation}{_from(shown, head)}" if head >= 0 else f"{WRONG} headless"
+    return f"{WRONG} {relation}{_describe_head(drawn, head)}" if head >= 0 else f"{WRONG} headless"
 
 
-def _from(shown: Shown, head: int) -> str:
-    return f" ← {head} {shown.forms[head - 1]}" if head else " ← 0"
+def _describe_head(drawn: Shown, head: int) -> str:
+    return f" ← {head} {drawn.forms[head - 1]}" if head else " ← 0"
 
 
-def _branches(head: Sequence[int], limit: int) -> tuple[list[_Branch], list[_Branch]]:
-    """All words below the root, and all others, in the order of the drawing."""
-    dependents: list[list[int]] = [[] for _ in range(len(head) + 1)]
-    for word, above in enumerate(head, start=1):
-        if above >= 0:
-            dependents[above].append(word)
-    rooted = [branch for top in dependents[0] for branch in _below(top, dependents, limit)]
-    found = {word for word, _ in rooted}
-    lost = []
-    for word in range(1, len(head) + 1):
-        if word not in found:
-            top = _top(word, head)
-            if head[top - 1] > 0:  # here the cycle is cut
-                dependents[head[top - 1]].remove(top)
-            branches = list(_below(top, dependents, limit))
-            found.update(below for below, _ in branches)
-            lost += branches
-    return rooted, lost
+def _make_branches(heads: Sequence[int], limit: int) -> tuple[list[_Branch], list[_Branch]]:
+    """The branches of all words that descend from the root, and those of all other words.
+
+    Both are in the order of the drawing. limit: the maximum length of the connecting lines.
+    """
+    dependents: list[list[int]] = [[] for _ in range(len(heads) + 1)]
+    for word, head in enumerate(heads, start=1):
+        if head >= 0:
+            dependents[head].append(word)
+    rooted = [branch for top in dependents[0] for branch in _subtree(top, dependents, limit)]
+    visited = {word for word, _ in rooted}
+    unrooted = []
+    for word in range(1, len(heads) + 1):
+        if word not in visited:
+            top = _top_ancestor(word, heads)
+            if heads[top - 1] > 0:  # cut the cycle here
+                dependents[heads[top - 1]].remove(top)
+            branches = list(_subtree(top, dependents, limit))
+            visited.update(descendant for descendant, _ in branches)
+            unrooted += branches
+    return rooted, unrooted
 
 
-def _below(top: int, dependents: Sequence[Sequence[int]], limit: int) -> Iterator[_Branch]:
-    """A word and all below it, each head before its dependents."""
+def _subtree(top: int, dependents: Sequence[Sequence[int]], limit: int) -> Iterator[_Branch]:
+    """The branches of a word and all its descendants, each head before its dependents."""
     stack = [(top, "", "")]
     while stack:
-        word, before, under = stack.pop()
+        word, before, indent = stack.pop()
         yield word, before
-        last = len(stack)
+        size = len(stack)
         for dependent in reversed(dependents[word]):
-            turn, further = ("├─ ", "│  ") if len(stack) > last else ("└─ ", "   ")
-            stack.append((dependent, _cut(under + turn, limit), _cut(under + further, limit)))
+            corner, deeper = ("├─ ", "│  ") if len(stack) > size else ("└─ ", "   ")
+            lines, below = (_clip_start(indent + part, limit) for part in (corner, deeper))
+            stack.append((dependent, lines, below))
 
 
-def _cut(lines: str, limit: int) -> str:
-    """The end of the lines that lead to a word, if they are too many."""
+def _clip_start(lines: str, limit: int) -> str:
+    """The connecting lines, without their beginning if they are too long."""
     return lines if len(lines) <= limit else "…" + lines[1 - limit :]
 
 
-def _top(word: int, head: Sequence[int]) -> int:
-    """What is above a word that is not under the root: one without a head, or its cycle's first."""
+def _top_ancestor(word: int, heads: Sequence[int]) -> int:
+    """The ancestor from which to draw a word that does not descend from the root.
+
+    It is the ancestor without a head or, if there is a cycle, the first word on the cycle.
+    """
     path: dict[int, None] = {}
     while word not in path:
-        if head[word - 1] < 0:
+        if heads[word - 1] < 0:
             return word
         path[word] = None
-        word = head[word - 1]
-    walked = list(path)
-    return min(walked[walked.index(word) :])
+        word = heads[word - 1]
+    ancestors = list(path)
+    return min(ancestors[ancestors.index(word) :])

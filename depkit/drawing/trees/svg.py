@@ -1,4 +1,4 @@
-"""Trees as a picture: one self-contained SVG file, sentences one under another."""
+"""Trees as one self-contained SVG file, one sentence below the other."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,16 +10,16 @@ from depkit.drawing.trees.arc_layout import Layout, Line, Measures
 from depkit.drawing.trees.cells import cell_width
 from depkit.drawing.trees.shown import Kind, Shown
 
-# All in pixels. The viewer chooses the font, so that widths can only be guessed.
-FORM, TAG, LABEL = 16, 11, 12
-NARROW, BROAD = "fijlrtI.,:;!|'()[]", "mwMW@%"
+# All sizes are in pixels. Widths of texts are estimates, because the viewer chooses the font.
+FORM, TAG, LABEL = 16, 11, 12  # font sizes
+NARROW, BROAD = "fijlrtI.,:;!|'()[]", "mwMW@%"  # letters
 MARGIN = 20
 HEADING = 24
 LEVEL = 20  # between two levels of arcs
 CORNER = 10
 ARROW = 7
 
-# Missed arcs are thick and wrong ones dashed, to be told apart in grey as well.
+# Missed arcs are thick and wrong ones dashed, so that they differ without colours too.
 COLOURS: dict[Kind, str] = {"plain": "#333333", "missed": "#006e2b", "wrong": "#c00000"}
 STROKES: dict[Kind, str] = {
     "plain": 'stroke-width="1.2"',
@@ -29,16 +29,16 @@ STROKES: dict[Kind, str] = {
 
 
 def picture(sentences: Iterable[Shown]) -> Iterator[str]:
-    """The pieces of an SVG file with a drawing of each sentence, as wide as it needs to be.
+    """Draw sentences as an SVG file, which is as wide as the widest sentence.
 
-    Arcs stand above the words, those that are wrong below them.
+    Arcs are above the words, wrong arcs below them. Returns the parts of the file's text.
     """
     drawings: list[str] = []
     width, height = 0, MARGIN
-    for shown in sentences:
-        across, down, elements = _drawing(shown)
+    for drawn in sentences:
+        drawing_width, drawing_height, elements = _draw(drawn)
         drawings.append(f'<g transform="translate({MARGIN} {height})">\n{elements}</g>\n')
-        width, height = max(width, across), height + down + MARGIN
+        width, height = max(width, drawing_width), height + drawing_height + MARGIN
     width += 2 * MARGIN
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
@@ -50,43 +50,43 @@ def picture(sentences: Iterable[Shown]) -> Iterator[str]:
 
 
 def draw_sentence(sentence: Sentence) -> str:
-    """A picture of one sentence, for a notebook."""
+    """Draw one sentence as SVG, for a notebook."""
     return "".join(picture([Shown(0, sentence)]))
 
 
-def _drawing(shown: Shown) -> tuple[int, int, str]:
-    """One sentence: how much room it takes to the right and down, and its elements."""
-    measures = Measures(partial(_width, LABEL), step=6, gap=14, pad=CORNER)
-    columns = zip(shown.forms, shown.tags, strict=True)
-    widths = [max(_width(FORM, form), _width(TAG, tag)) for form, tag in columns]
-    arcs = (shown.arcs(), shown.wrong_arcs())
-    block = next(Layout(widths, arcs, measures).blocks(sys.maxsize))
+def _draw(drawn: Shown) -> tuple[int, int, str]:
+    """Draw one sentence; returns the width, the height and the SVG elements."""
+    measures = Measures(partial(_text_width, LABEL), step=6, gap=14, pad=CORNER)
+    columns = zip(drawn.forms, drawn.tags, strict=True)
+    widths = [max(_text_width(FORM, form), _text_width(TAG, tag)) for form, tag in columns]
+    arcs = (drawn.arcs(), drawn.wrong_arcs())
+    block = next(Layout(widths, arcs, measures).make_blocks(sys.maxsize))
     above, below = block.sides
     top = HEADING + _height(above)
     forms = top + FORM + 2
     tags = forms + TAG + 5
-    bottom = (tags if any(shown.tags) else forms) + 6
+    bottom = (tags if any(drawn.tags) else forms) + 6
     elements = [
-        f"<title>{escape(shown.text or ' '.join(shown.forms))}</title>",
+        f"<title>{escape(drawn.text or ' '.join(drawn.forms))}</title>",
         f'<text x="0" y="{LABEL}" {_font(LABEL, "#555555")} text-anchor="start">'
-        f"{escape(shown.name)}</text>",
-        *_side(above, top, -1),
-        *_texts(shown.forms, block.centres, forms, _font(FORM, "black")),
-        *_texts(shown.tags, block.centres, tags, _font(TAG, "#555555")),
-        *_side(below, bottom, 1),
+        f"{escape(drawn.name)}</text>",
+        *_draw_arcs(above, top, -1),
+        *_draw_texts(drawn.forms, block.centres, forms, _font(FORM, "black")),
+        *_draw_texts(drawn.tags, block.centres, tags, _font(TAG, "#555555")),
+        *_draw_arcs(below, bottom, 1),
     ]
-    width = max(block.width, _width(LABEL, shown.name))
+    width = max(block.width, _text_width(LABEL, drawn.name))
     return width, bottom + _height(below), "\n".join([*elements, ""])
 
 
-def _width(size: int, text: str) -> int:
-    """The width of a text in letters of that size, about what common fonts make of it."""
+def _text_width(size: int, text: str) -> int:
+    """The approximate width of a text in common fonts of a size."""
     narrow, broad = (sum(map(letters.count, text)) for letters in (NARROW, BROAD))
     return round(size * (0.62 * cell_width(text) - 0.22 * narrow + 0.32 * broad))
 
 
 def _height(lines: Sequence[Line]) -> int:
-    """The room that arcs need, with half a label at their top."""
+    """The height of all arcs, with half a label at their top."""
     return LEVEL * max((line.level for line in lines), default=0) + LABEL
 
 
@@ -94,7 +94,7 @@ def _font(size: int, colour: str) -> str:
     return f'font-size="{size}" fill="{colour}"'
 
 
-def _texts(texts: Sequence[str], centres: Sequence[int], y: int, font: str) -> Iterator[str]:
+def _draw_texts(texts: Sequence[str], centres: Sequence[int], y: int, font: str) -> Iterator[str]:
     yield f"<g {font}>"
     for text, centre in zip(texts, centres, strict=True):
         if text:
@@ -102,49 +102,53 @@ def _texts(texts: Sequence[str], centres: Sequence[int], y: int, font: str) -> I
     yield "</g>"
 
 
-def _side(lines: Sequence[Line], base: int, away: int) -> Iterator[str]:
-    """The arcs on one side of the words, from y = base on; away: -1 is up, 1 is down."""
+def _draw_arcs(lines: Sequence[Line], base: int, direction: int) -> Iterator[str]:
+    """Draw the arcs above the words (direction -1) or below them (1), beginning at y = base."""
     for kind in COLOURS:
-        some = [line for line in lines if line.kind == kind]
-        if some:
+        lines_of_kind = [line for line in lines if line.kind == kind]
+        if lines_of_kind:
             yield f'<g stroke="{COLOURS[kind]}" {STROKES[kind]} fill="none">'
-            yield from (f'<path d="{_path(line, base, away)}"/>' for line in some)
-            yield f'</g>\n<path fill="{COLOURS[kind]}" d="{_arrows(some, base, away)}"/>'
+            yield from (f'<path d="{_arc_path(line, base, direction)}"/>' for line in lines_of_kind)
+            arrows = _arrow_path(lines_of_kind, base, direction)
+            yield f'</g>\n<path fill="{COLOURS[kind]}" d="{arrows}"/>'
     for line in lines:
         if line.label:
-            yield _label(line, base + away * LEVEL * line.level)
+            yield _draw_label(line, base + direction * LEVEL * line.level)
 
 
-def _path(line: Line, base: int, away: int) -> str:
-    """An arc with round corners; an arrow's end is left to the arrow."""
-    far = base + away * LEVEL * line.level
-    left, right = (base + away * ARROW * bool(end and end.enters) for end in (line.start, line.end))
-    if line.upright:
+def _arc_path(line: Line, base: int, direction: int) -> str:
+    """The path of an arc with round corners, without its arrow."""
+    far = base + direction * LEVEL * line.level
+    left, right = (
+        base + direction * ARROW * bool(end and end.has_arrow) for end in (line.start, line.end)
+    )
+    if line.is_vertical:
         return f"M{line.left} {far}V{left}"
     corner = min(CORNER, (line.right - line.left) // 2)
-    near = far - away * corner
+    near = far - direction * corner
     return (
         f"M{line.left} {left}V{near}Q{line.left} {far} {line.left + corner} {far}"
         f"H{line.right - corner}Q{line.right} {far} {line.right} {near}V{right}"
     )
 
 
-def _arrows(lines: Sequence[Line], base: int, away: int) -> str:
+def _arrow_path(lines: Sequence[Line], base: int, direction: int) -> str:
+    """The path of the arrows of several arcs."""
     tips = {
         x
         for line in lines
         for x, end in ((line.left, line.start), (line.right, line.end))
-        if end and end.enters
+        if end and end.has_arrow
     }
-    back = base + away * ARROW
+    back = base + direction * ARROW
     return "".join(f"M{x - 4} {back}H{x + 4}L{x} {base}Z" for x in sorted(tips))
 
 
-def _label(line: Line, y: int) -> str:
-    """A label on its line, which a white ground interrupts."""
+def _draw_label(line: Line, y: int) -> str:
+    """Draw a label on a white rectangle that interrupts its line."""
     return (
-        f'<rect x="{line.label_at - 2}" y="{y - LABEL // 2}" width="{line.size + 4}"'
+        f'<rect x="{line.label_start - 2}" y="{y - LABEL // 2}" width="{line.label_width + 4}"'
         f' height="{LABEL}" fill="white"/>'
-        f'<text x="{line.label_at + line.size // 2}" y="{y + LABEL // 3}"'
+        f'<text x="{line.label_start + line.label_width // 2}" y="{y + LABEL // 3}"'
         f" {_font(LABEL, COLOURS[line.kind])}>{escape(line.label)}</text>"
     )

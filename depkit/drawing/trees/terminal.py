@@ -14,11 +14,11 @@ from depkit.drawing.trees.shown import Shown
 
 Style = Literal["arcs", "tree"]
 
-_DRAWINGS: dict[Style, Callable[[Shown, int, bool], Iterator[str]]] = {
+_STYLES: dict[Style, Callable[[Shown, int, bool], Iterator[str]]] = {
     "arcs": arcs.draw, "tree": indented.draw,
 }  # fmt: skip
 _WIDTH = 100  # without a terminal
-NARROWEST = 40  # columns; in fewer, labels would lose all their letters
+NARROWEST = 40  # columns; with fewer columns, all letters of labels might be clipped
 
 
 def show(
@@ -30,18 +30,24 @@ def show(
 ) -> None:
     """Print the trees of sentences, as `depkit show` does.
 
-    sentences: a path, a sentence or several. diff: the same sentences with other trees; if given,
-    `sentences` are taken as right, and only those are printed where `diff` is wrong, with its wrong
-    arcs. style: "arcs" above the words, or a "tree" with a word a line. width: where to wrap, by
-    default at the terminal's width.
-    Raises ValueError for an unknown style; FormatError where the words differ; what `read` raises.
+    Args:
+        sentences: A file, a sentence or several sentences.
+        diff: The same sentences with predicted trees. If given, the trees of `sentences` are gold
+            trees, and only sentences with errors are printed, together with their wrong arcs.
+        style: "arcs" for arcs above the words, "tree" for one line a word.
+        width: The width at which to wrap, by default that of the terminal.
+        encoding: The encoding of files.
+
+    Raises:
+        ValueError: For an unknown style.
+        FormatError: If the sentences do not have the same words, and as raised by `read`.
     """
-    if style not in _DRAWINGS:
-        raise ValueError(f"no style {style!r}; there are {', '.join(_DRAWINGS)}")
-    shown = compared(sentences, diff, encoding)
-    wanted = (each for each in shown if diff is None or each.wrong)
+    if style not in _STYLES:
+        raise ValueError(f"there is no style {style!r}; choose one of {', '.join(_STYLES)}")
+    drawn_sentences = compared(sentences, diff, encoding)
+    selected = (drawn for drawn in drawn_sentences if diff is None or drawn.wrong)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    for drawing in drawings(wanted, style, max(width or usual_width(), NARROWEST), colour):
+    for drawing in drawings(selected, style, max(width or usual_width(), NARROWEST), colour):
         print(drawing, end="")
 
 
@@ -50,28 +56,47 @@ def compared(
     diff: PathLike | Sentence | Iterable[Sentence] | None = None,
     encoding: str = "utf-8",
 ) -> Iterator[Shown]:
-    """The sentences to draw, with the trees of `diff`, if given, to compare with; see `show`."""
-    right = source(sentences, encoding)
+    """Read the sentences to draw, with the predicted trees of `diff` if it is given.
+
+    Args:
+        sentences: As for `show`.
+        diff: As for `show`.
+        encoding: The encoding of files.
+
+    Returns:
+        The sentences.
+    """
+    gold_source = source(sentences, encoding)
     if diff is None:
-        for number, sentence in enumerate(right.sentences, start=1):
+        for number, sentence in enumerate(gold_source.sentences, start=1):
             yield Shown(number, sentence)
     else:
-        both = pairs(right, [source(diff, encoding)])
-        for number, (gold, (predicted,)) in enumerate(both, start=1):
+        sentence_pairs = pairs(gold_source, [source(diff, encoding)])
+        for number, (gold, (predicted,)) in enumerate(sentence_pairs, start=1):
             yield Shown(number, gold, predicted)
 
 
 def drawings(sentences: Iterable[Shown], style: Style, width: int, colour: bool) -> Iterator[str]:
-    """Each sentence's drawing under its heading, a blank line between two of them."""
-    gap = ""
-    for shown in sentences:
-        heading = [f"# {line}" for line in (shown.name, shown.text) if line]
-        yield gap + "\n".join([*heading, *_DRAWINGS[style](shown, width, colour), ""])
-        gap = "\n"
+    """Draw sentences under their headings, with a blank line between two sentences.
+
+    Args:
+        sentences: The sentences.
+        style: As for `show`.
+        width: The width at which to wrap.
+        colour: Whether to use the terminal's colours.
+
+    Returns:
+        The text of each drawing, with the line ends.
+    """
+    separator = ""
+    for drawn in sentences:
+        heading = [f"# {line}" for line in (drawn.name, drawn.text) if line]
+        yield separator + "\n".join([*heading, *_STYLES[style](drawn, width, colour), ""])
+        separator = "\n"
 
 
 def usual_width() -> int:
-    """The width of the terminal; a fixed one if stdout is no terminal."""
+    """The width of the terminal, or a fixed width if stdout is no terminal."""
     if not sys.stdout.isatty():
         return _WIDTH
     return max(shutil.get_terminal_size().columns, NARROWEST)

@@ -1,4 +1,4 @@
-"""Small sentences to draw, and random ones: any heads, any text."""
+"""Small sentences to draw, and random ones with any heads and any text."""
 
 from hypothesis import strategies as st
 
@@ -14,8 +14,8 @@ def sentence(rows: str) -> Sentence:
     return new_sentence(form, {"upos": upos, "head": head, "deprel": deprel})
 
 
-def shown(rows: str) -> Shown:
-    """The first sentence of a file, to be drawn."""
+def make_drawn(rows: str) -> Shown:
+    """The content of a drawing of such a sentence, as the first of a file."""
     return Shown(1, sentence(rows))
 
 
@@ -28,34 +28,34 @@ STORY = (
 
 @st.composite
 def annotations(draw: st.DrawFn, size: int) -> tuple[list[int], list[str]]:
-    """Heads and relations of so many words: none, the root, themselves, in cycles."""
+    """Heads and relations of `size` words: no head, the root, the word itself, any cycles."""
     heads = draw(st.lists(st.integers(-1, size), min_size=size, max_size=size))
     return heads, draw(st.lists(st.sampled_from(RELATIONS), min_size=size, max_size=size))
 
 
 @st.composite
-def numbered(draw: st.DrawFn, longest: int = 25) -> Sentence:
-    """Words w1w, w2w, ... with any heads at all."""
+def numbered_sentences(draw: st.DrawFn, longest: int = 25) -> Sentence:
+    """Sentences of the words w1w, w2w, ... with any heads."""
     size = draw(st.integers(1, longest))
     heads, relations = draw(annotations(size))
     form = [f"w{number}w" for number in range(1, size + 1)]
-    head = ["_" if above < 0 else str(above) for above in heads]
-    return new_sentence(form, {"head": head, "deprel": relations})
+    head_column = ["_" if head < 0 else str(head) for head in heads]
+    return new_sentence(form, {"head": head_column, "deprel": relations})
 
 
 @st.composite
-def pairs(draw: st.DrawFn) -> Shown:
-    """Two such trees over the same words."""
-    gold = draw(numbered())
+def tree_pairs(draw: st.DrawFn) -> Shown:
+    """Two trees over the same numbered words."""
+    gold = draw(numbered_sentences())
     return Shown(1, gold, gold.with_tree(*draw(annotations(len(gold)))))
 
 
 @st.composite
-def messy(draw: st.DrawFn) -> Shown:
-    """Sentences with any characters that a file can hold: controls, accents, emoji, Chinese."""
+def unusual_texts(draw: st.DrawFn) -> Shown:
+    """Sentences of any characters that a file can contain: controls, accents, emoji, Chinese."""
     characters = st.characters(exclude_categories=["Cs"], exclude_characters="\t\r\n")
-    odd = ["\x1b[31m", "שלום", "同樣", "e\u0301", "👨‍👩‍👧", "\u202e", "\u0301"]
-    texts = st.text(characters, min_size=1) | st.sampled_from(odd)
+    unusual = ["\x1b[31m", "שלום", "同樣", "e\u0301", "👨‍👩‍👧", "\u202e", "\u0301"]
+    texts = st.text(characters, min_size=1) | st.sampled_from(unusual)
     size = draw(st.integers(1, 12))
     form, upos, deprel = (draw(st.lists(texts, min_size=size, max_size=size)) for _ in range(3))
     heads = draw(st.lists(st.integers(0, size), min_size=size, max_size=size))

@@ -1,4 +1,4 @@
-"""Reading trees back from the drawings of arcs, by following the lines with a finger."""
+"""A reader of drawings of arcs, which follows the lines character by character."""
 
 import re
 from collections.abc import Sequence
@@ -10,26 +10,26 @@ FORM = re.compile("w([0-9]+)w")
 
 
 def read_drawing(lines: Sequence[str]) -> tuple[dict[int, tuple[int, str]], ...]:
-    """Head and label of each word with an arc above it, and of each with one below it.
+    """Head and label of the words with an arc above them, and of those with an arc below.
 
-    The words must be w1w, w2w, ... without tags. The head is 0 for a line that goes straight up.
+    The words must be w1w, w2w, ... without tags. The head is 0 for a vertical line.
     """
     above: dict[int, tuple[int, str]] = {}
     below: dict[int, tuple[int, str]] = {}
     for block in "\n".join(lines).split("\n\n"):
         rows = block.split("\n")
-        [place] = [place for place, row in enumerate(rows) if FORM.search(row)]
-        centres = {match.start() + 1: int(match[1]) for match in FORM.finditer(rows[place])}
-        rest = rows[place + 1 :]
+        [index] = [index for index, row in enumerate(rows) if FORM.search(row)]
+        centres = {match.start() + 1: int(match[1]) for match in FORM.finditer(rows[index])}
+        rest = rows[index + 1 :]
         if rest and re.fullmatch("[ 0-9]+", rest[0]):  # the numbers of wrapped words
             rest.pop(0)
-        above |= _arcs(rows[:place][::-1], centres)
+        above |= _arcs(rows[:index][::-1], centres)
         below |= _arcs([row.translate(UPSIDE_DOWN) for row in rest], centres)
     return above, below
 
 
 def _arcs(rows: Sequence[str], centres: dict[int, int]) -> dict[int, tuple[int, str]]:
-    """The arcs drawn in rows that lead away from the words."""
+    """The arcs in rows of characters, the first of which is next to the words."""
     cells = [_cells(row) for row in rows]
     size = max(map(len, cells), default=0)
     grid = [row + [" "] * (size - len(row)) for row in cells]
@@ -48,15 +48,15 @@ def _arcs(rows: Sequence[str], centres: dict[int, int]) -> dict[int, tuple[int, 
 
 
 def _cells(row: str) -> list[str]:
-    """A character a cell, nothing in the second cell of a wide one."""
+    """One character for each cell; the second cell of a wide character is empty."""
     return [cell for character in row for cell in [character, ""][: cell_width(character)]]
 
 
 def _follow(grid: Sequence[Sequence[str]], column: int) -> tuple[int | str | None, str]:
-    """Where the line from an arrow leads, and what is written on it.
+    """The end of the line from an arrow, and the label of the line.
 
-    That is a column, the number at the edge of a block, or None for a line straight up. Other
-    lines may cross this one, and a label may hide it on its way up.
+    The end is a column, the text of a number at the edge of a block, or None for a vertical line.
+    Other lines may cross the line, and a label may hide a part of it.
     """
     level = 1
     while grid[level][column] not in ("╭", "╮"):
@@ -76,7 +76,7 @@ def _follow(grid: Sequence[Sequence[str]], column: int) -> tuple[int | str | Non
 
 
 def _text_at(row: Sequence[str], column: int) -> str:
-    """What is written without a gap around a column."""
+    """The text without spaces around a column."""
     start = end = column
     while start > 0 and row[start - 1] != " ":
         start -= 1

@@ -7,22 +7,30 @@ from hypothesis import strategies as st
 
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.drawing.trees.arcs import draw
-from depkit.drawing.trees.cells import cell_width, visible
+from depkit.drawing.trees.cells import cell_width, make_visible
 from depkit.drawing.trees.shown import Arc, Shown
-from tests.drawing.trees.drawn_trees import DOGS, STORY, messy, numbered, pairs, sentence, shown
+from tests.drawing.trees.drawn_trees import (
+    DOGS,
+    STORY,
+    make_drawn,
+    numbered_sentences,
+    sentence,
+    tree_pairs,
+    unusual_texts,
+)
 from tests.drawing.trees.read_drawing import read_drawing
 
 
-def plain(shown: Shown, width: int = 100) -> list[str]:
-    return list(draw(shown, width, False))
+def draw_plain(drawn: Shown, width: int = 100) -> list[str]:
+    return list(draw(drawn, width, False))
 
 
-def picture(text: str) -> list[str]:
-    """The lines of a drawing in this file, whose first is empty and which is indented."""
+def expected_lines(text: str) -> list[str]:
+    """The lines of an indented drawing in this file, whose first line is empty."""
     return [line.removeprefix("    ").rstrip() for line in text.splitlines()[1:-1]]
 
 
-PICTURES = {  # the sentence, and how it is drawn
+DRAWINGS = {  # a sentence and its drawing
     "projective": f"""
     {STORY}
                          root
@@ -42,7 +50,7 @@ PICTURES = {  # the sentence, and how it is drawn
     Super  iuvencum   stabat  deiectum   leo
      ADP     NOUN      VERB     VERB    NOUN
     """,
-    "an arc shorter than those to dependents stays under them": """
+    "an arc shorter than those to dependents stays below them": """
     magnam ADJ 3 amod | vidit VERB 0 root | urbem NOUN 2 obj
             root
        ╭──────┼─amod────╮
@@ -51,7 +59,7 @@ PICTURES = {  # the sentence, and how it is drawn
     magnam   vidit   urbem
       ADJ    VERB    NOUN
     """,
-    "a label stands beside a line that crosses its own": """
+    "a label is beside a line that crosses its line": """
     , PUNCT 3 punct | quae DET 4 det | debetur VERB 0 root | pars NOUN 3 nsubj
                   root
              ╭──────┼─det───────╮
@@ -86,14 +94,14 @@ PICTURES = {  # the sentence, and how it is drawn
 }
 
 
-@pytest.mark.parametrize("text", PICTURES.values(), ids=PICTURES)
-def test_pictures(text: str) -> None:
-    rows, *drawn = picture(text)
-    assert plain(shown(rows)) == drawn
+@pytest.mark.parametrize("text", DRAWINGS.values(), ids=DRAWINGS)
+def test_drawings(text: str) -> None:
+    rows, *lines = expected_lines(text)
+    assert draw_plain(make_drawn(rows)) == lines
 
 
 def test_wrapped() -> None:
-    assert plain(shown(STORY), 40) == picture(
+    assert draw_plain(make_drawn(STORY), 40) == expected_lines(
         """
                          root
                            │ ╭────────────┄7
@@ -113,11 +121,11 @@ def test_wrapped() -> None:
     )
 
 
-def test_fine_tags_without_universal_ones_and_none_without_any() -> None:
+def test_xpos_replaces_missing_upos() -> None:
     untagged = sentence("Dogs _ 0 root")
-    assert plain(Shown(1, untagged)) == ["root", "  ▼", "Dogs"]
-    fine = untagged.with_columns({"xpos": ["NNS"]})
-    assert plain(Shown(1, fine)) == ["root", "  ▼", "Dogs", " NNS"]
+    assert draw_plain(Shown(1, untagged)) == ["root", "  ▼", "Dogs"]
+    tagged = untagged.with_columns({"xpos": ["NNS"]})
+    assert draw_plain(Shown(1, tagged)) == ["root", "  ▼", "Dogs", " NNS"]
 
 
 def test_differences() -> None:
@@ -125,7 +133,7 @@ def test_differences() -> None:
     predicted = gold.with_tree(
         [3, 3, 4, 0, 6, 3, -1], [*gold.deprel[:2], "nsubj", *gold.deprel[3:]]
     )
-    assert plain(Shown(1, gold, predicted)) == picture(
+    assert draw_plain(Shown(1, gold, predicted)) == expected_lines(
         """
                               root
                                 │ ╭───────punct────────╮
@@ -145,13 +153,13 @@ def test_colours() -> None:
     gold = sentence(DOGS)
     different = Shown(1, gold, gold.with_tree([2, 0, 1], gold.deprel))
     coloured = list(draw(different, 100, True))
-    assert [re.sub("\x1b\\[[0-9]*m", "", line) for line in coloured] == plain(different)
+    assert [re.sub("\x1b\\[[0-9]*m", "", line) for line in coloured] == draw_plain(different)
     assert "\x1b[32m╭─punct─╮\x1b[0m" in coloured[1]
     assert coloured[-1] == "  \x1b[31m╰──────✗punct───────╯\x1b[0m"
-    assert not any("\x1b" in line for line in draw(shown(DOGS), 100, True))
+    assert not any("\x1b" in line for line in draw(make_drawn(DOGS), 100, True))
 
 
-def test_a_shared_stem_has_the_colour_of_what_is_wrong() -> None:
+def test_a_shared_stem_has_the_colour_of_the_missed_arc() -> None:
     gold = sentence("a X 0 root | b X 1 x | c X 1 y")
     lines = list(draw(Shown(1, gold, gold.with_tree([0, 1, 2], gold.deprel)), 100, True))
     assert "\x1b[32m├\x1b[0m─x──╮" in lines[2]
@@ -159,56 +167,57 @@ def test_a_shared_stem_has_the_colour_of_what_is_wrong() -> None:
     assert "\x1b[32m├─x──╮\x1b[0m" in lines[2]
 
 
-def expected(arcs: Iterable[Arc]) -> dict[int, tuple[int, str]]:
-    """What is to be read back; a word's arc to itself is drawn straight up."""
-    return {arc.dependent: (0 if arc.upright else arc.head, arc.label) for arc in arcs}
+def readable_arcs(arcs: Iterable[Arc]) -> dict[int, tuple[int, str]]:
+    """The result of reading a drawing of arcs; a word's arc to itself looks like the root's arc."""
+    return {arc.dependent: (0 if arc.is_vertical else arc.head, arc.label) for arc in arcs}
 
 
-@given(numbered(), st.integers(40, 160))
+@given(numbered_sentences(), st.integers(40, 160))
 def test_any_tree_can_be_read_back(sentence: Sentence, width: int) -> None:
-    shown = Shown(1, sentence)
-    lines = plain(shown, width)
-    assert read_drawing(lines) == (expected(shown.arcs()), {})
+    drawn = Shown(1, sentence)
+    lines = draw_plain(drawn, width)
+    assert read_drawing(lines) == (readable_arcs(drawn.arcs()), {})
     assert max(map(cell_width, lines)) <= width
 
 
-@given(pairs(), st.integers(60, 160))
-def test_any_difference_can_be_read_back(shown: Shown, width: int) -> None:
-    lines = plain(shown, width)
-    assert read_drawing(lines) == (expected(shown.arcs()), expected(shown.wrong_arcs()))
+@given(tree_pairs(), st.integers(60, 160))
+def test_any_difference_can_be_read_back(drawn: Shown, width: int) -> None:
+    lines = draw_plain(drawn, width)
+    assert read_drawing(lines) == (readable_arcs(drawn.arcs()), readable_arcs(drawn.wrong_arcs()))
     assert max(map(cell_width, lines)) <= width
 
 
-@given(numbered(), st.integers(40, 60))
+@given(numbered_sentences(), st.integers(40, 60))
 def test_long_labels_are_clipped(sentence: Sentence, width: int) -> None:
     long = sentence.with_tree(sentence.head, ["y" * 80] * len(sentence))
-    shown = Shown(1, long)
-    lines = plain(shown, width)
+    drawn = Shown(1, long)
+    lines = draw_plain(drawn, width)
     assert max(map(cell_width, lines)) <= width
     read, _ = read_drawing(lines)
     assert {word: head for word, (head, _) in read.items()} == {
-        word: head for word, (head, _) in expected(shown.arcs()).items()
+        word: head for word, (head, _) in readable_arcs(drawn.arcs()).items()
     }
 
 
-@given(messy(), st.integers(40, 100))
-def test_any_text_stays_within_the_width_and_drives_nothing(shown: Shown, width: int) -> None:
-    lines = plain(shown, width)
-    widest = max(map(cell_width, (*shown.forms, *shown.tags)))
-    # beside every word may stand the numbers of words in other blocks, outside if it is too wide
-    marks = 16 + 3 * len(str(len(shown.forms)))
+@given(unusual_texts(), st.integers(40, 100))
+def test_any_text_fits_and_is_safe_to_print(drawn: Shown, width: int) -> None:
+    lines = draw_plain(drawn, width)
+    widest = max(map(cell_width, (*drawn.forms, *drawn.tags)))
+    # Numbers of words in other blocks may be beside every word; if the word is too wide, they are
+    # outside the given width.
+    marks = 16 + 3 * len(str(len(drawn.forms)))
     limit = width if widest < width - marks else max(width, widest) + marks
     assert max(map(cell_width, lines)) <= limit
-    assert all(visible(line) == line for line in lines)
-    drawn = "".join(lines)
-    assert all(form.rstrip() in drawn for form in shown.forms)
+    assert all(make_visible(line) == line for line in lines)
+    text = "".join(lines)
+    assert all(form.rstrip() in text for form in drawn.forms)
 
 
-def test_wide_trees_at_once() -> None:
-    """A chain and a star of 2 000 words, in blocks."""
+def test_wide_trees() -> None:
+    """A chain and a star of 2 000 words are drawn in blocks."""
     size = 2_000
     form = [f"w{number}w" for number in range(1, size + 1)]
     for heads in (range(size), [0] + [1] * (size - 1)):
-        shown = Shown(1, new_sentence(form, {"head": list(map(str, heads))}))
-        read, _ = read_drawing(plain(shown))
+        drawn = Shown(1, new_sentence(form, {"head": list(map(str, heads))}))
+        read, _ = read_drawing(draw_plain(drawn))
         assert [head for head, _ in read.values()] == list(heads)

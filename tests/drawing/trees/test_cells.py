@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depkit.drawing.trees.cells import cell_width, clipped, visible
+from depkit.drawing.trees.cells import cell_width, clip, make_visible
 
 
 @pytest.mark.parametrize(
@@ -13,38 +13,38 @@ def test_widths(text: str, width: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "result"),
     [
         ("plain, même 同樣", "plain, même 同樣"),
         ("\x1b[31mred\x07", "␛[31mred␇"),
         ("\x7f\x85\u2028", "␡\ufffd\ufffd"),
         ("a\u202eb\u2066", "a\ufffdb\ufffd"),
         ("\uffff\U0001fffe", "\ufffd\ufffd"),
-        ("می\u200cخواهم", "می\u200cخواهم"),  # this one shapes the word
+        ("می\u200cخواهم", "می\u200cخواهم"),  # this character shapes the word
         ("\u0301", "\u25cc\u0301"),
         ("\u200b", "\u25cc\u200b"),
         ("\xa0", "␣"),
         ("", ""),
     ],
 )
-def test_what_is_visible(text: str, shown: str) -> None:
-    assert visible(text) == shown
+def test_make_visible(text: str, result: str) -> None:
+    assert make_visible(text) == result
 
 
 @given(st.text())
-def test_what_is_visible_stays(text: str) -> None:
-    assert visible(visible(text)) == visible(text)
-    assert bool(text) == bool(cell_width(visible(text)))
+def test_visible_text_does_not_change(text: str) -> None:
+    assert make_visible(make_visible(text)) == make_visible(text)
+    assert bool(text) == bool(cell_width(make_visible(text)))
 
 
-def test_clipped() -> None:
-    assert clipped("nsubj:pass", 10) == "nsubj:pass"
-    assert clipped("nsubj:pass", 9) == "nsubj:pa…"
-    assert clipped("同樣同樣", 6) == "同樣…"
-    assert clipped("ab", 1) == "…"
-    assert clipped("ab", 0) == ""
+def test_clip() -> None:
+    assert clip("nsubj:pass", 10) == "nsubj:pass"
+    assert clip("nsubj:pass", 9) == "nsubj:pa…"
+    assert clip("同樣同樣", 6) == "同樣…"
+    assert clip("ab", 1) == "…"
+    assert clip("ab", 0) == ""
 
 
 @given(st.text(), st.integers(0, 30))
 def test_clipped_text_fits(text: str, width: int) -> None:
-    assert cell_width(clipped(visible(text), width)) <= width
+    assert cell_width(clip(make_visible(text), width)) <= width

@@ -4,14 +4,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.drawing.trees.cells import cell_width, visible
-from depkit.drawing.trees.indented import LOST, draw
+from depkit.drawing.trees.cells import cell_width, make_visible
+from depkit.drawing.trees.indented import UNROOTED_HEADING, draw
 from depkit.drawing.trees.shown import Shown
-from tests.drawing.trees.drawn_trees import DOGS, STORY, messy, numbered, pairs, sentence, shown
+from tests.drawing.trees.drawn_trees import (
+    DOGS,
+    STORY,
+    make_drawn,
+    numbered_sentences,
+    sentence,
+    tree_pairs,
+    unusual_texts,
+)
 
 
 def test_heads_first() -> None:
-    assert list(draw(shown(STORY), 100, False)) == [
+    assert list(draw(make_drawn(STORY), 100, False)) == [
         "4  comes       VERB   root",
         "3  ├─ AP       PROPN  obl",
         "1  │  ├─ From  ADP    case",
@@ -22,11 +30,11 @@ def test_heads_first() -> None:
     ]
 
 
-def test_no_word_is_lost() -> None:
+def test_words_without_a_root_come_last() -> None:
     rows = "a X 2 x | b X 3 y | c X 2 z | d X 0 root | e X _ _ | f X 5 v | g X 7 w"
-    assert list(draw(shown(rows), 100, False)) == [
+    assert list(draw(make_drawn(rows), 100, False)) == [
         "4  d     X  root",
-        LOST,
+        UNROOTED_HEADING,
         "2  b     X  y ← 3 c",
         "1  ├─ a  X  x",
         "3  └─ c  X  z",
@@ -61,7 +69,7 @@ def test_colours() -> None:
     ]
 
 
-def test_deep_trees_lose_the_lines_far_on_the_left() -> None:
+def test_in_deep_trees_the_lines_are_clipped_on_the_left() -> None:
     size = 10_000
     chain = new_sentence(["w"] * size, {"head": [str(number) for number in range(size)]})
     lines = list(draw(Shown(1, chain), 40, False))
@@ -77,38 +85,38 @@ def read_tree(lines: list[str]) -> dict[int, tuple[int, str]]:
     """Head (-1 for none) and relation of each word, by its indentation."""
     tree: dict[int, tuple[int, str]] = {}
     path: list[int] = []
-    lost = False
+    rooted = True
     for line in lines:
-        if line == LOST:
-            lost = True
+        if line == UNROOTED_HEADING:
+            rooted = False
             continue
         match = re.fullmatch(r" *([0-9]+)  ([│├└─ ]*)w\1w +(\S+)(?: ← ([0-9]+) w\4w)?", line)
         assert match
         word, depth = int(match[1]), len(match[2]) // 3
         path[depth:] = [word]
-        top = (int(match[4]) if match[4] else -1) if lost else 0
+        top = 0 if rooted else int(match[4]) if match[4] else -1
         assert word not in tree
         tree[word] = path[-2] if depth else top, match[3]
     return tree
 
 
-@given(numbered())
+@given(numbered_sentences())
 def test_any_tree_can_be_read_back(sentence: Sentence) -> None:
     lines = list(draw(Shown(1, sentence), 1000, False))
     rows = enumerate(zip(sentence.head, sentence.deprel, strict=True), start=1)
     assert read_tree(lines) == dict(rows)
 
 
-@given(pairs())
-def test_every_difference_is_told_once(shown: Shown) -> None:
-    marked = [line for line in draw(shown, 100, False) if "✗" in line]
-    assert {int(line.split()[0]) for line in marked} == shown.wrong
-    assert len(marked) == len(shown.wrong)
+@given(tree_pairs())
+def test_every_difference_is_marked_once(drawn: Shown) -> None:
+    marked = [line for line in draw(drawn, 100, False) if "✗" in line]
+    assert {int(line.split()[0]) for line in marked} == drawn.wrong
+    assert len(marked) == len(drawn.wrong)
 
 
-@given(messy(), st.integers(40, 100))
-def test_any_text_drives_nothing(shown: Shown, width: int) -> None:
-    lines = list(draw(shown, width, False))
-    assert all(visible(line) == line for line in lines)
-    assert all(any(form.rstrip() in line for line in lines) for form in shown.forms)
+@given(unusual_texts(), st.integers(40, 100))
+def test_any_text_is_safe_to_print(drawn: Shown, width: int) -> None:
+    lines = list(draw(drawn, width, False))
+    assert all(make_visible(line) == line for line in lines)
+    assert all(any(form.rstrip() in line for line in lines) for form in drawn.forms)
     assert cell_width(lines[0]) >= 1
