@@ -11,12 +11,12 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, read
 from depkit.corpus.formats import CONLL09, CONLLU, CONLLX
 from depkit.corpus.sentence import BOM, Sentence
-from depkit.treebank.check_comments import comment_problems, ends_without_space, parse_comment
-from depkit.treebank.check_labels import label_problems
-from depkit.treebank.check_lines import line_problems
-from depkit.treebank.check_rows import row_problems
+from depkit.treebank.check_comments import check_comments, ends_without_space, parse_comment
+from depkit.treebank.check_labels import check_labels
+from depkit.treebank.check_lines import check_lines
+from depkit.treebank.check_rows import check_rows
 from depkit.treebank.check_training import Training
-from depkit.treebank.check_tree import tree_problems
+from depkit.treebank.check_tree import check_tree
 from depkit.treebank.findings import ERRORS, Finding, Problem, quote, severity
 from depkit.treebank.output import printable
 from depkit.treebank.table import Table
@@ -78,11 +78,7 @@ class Checker:
             yield self._finding("unreadable", file, error.line, "", error.message)
             return
         except OSError as error:
-            what = (
-                "the file cannot be opened"
-                if last is None
-                else "the rest of the file cannot be read"
-            )
+            what = "the file cannot be opened" if last is None else "the file's rest cannot be read"
             message = f"{what}: {error.strerror or error}"
             yield self._finding("unreadable", file, 0, "", message)
             return
@@ -102,7 +98,7 @@ class Checker:
         return Finding(severity(code, self.ud), code, file, line, sent_id, message)
 
     def _check_sentence(self, sentence: Sentence) -> Iterator[Finding]:
-        problems = sorted(self._problems(sentence))
+        problems = sorted(self._find_problems(sentence))
         if sentence.problem and not any(problem.code in ERRORS for problem in problems):
             index = sentence.problem.line - sentence.line
             problems.append(Problem(index, "format", sentence.problem.message))
@@ -112,23 +108,23 @@ class Checker:
                 line = sentence.line + max(index - (sentence.lines[0] == BOM), 0)
                 yield self._finding(code, sentence.file, line, sent_id, message)
 
-    def _problems(self, sentence: Sentence) -> Iterator[Problem]:
+    def _find_problems(self, sentence: Sentence) -> Iterator[Problem]:
         table = Table(sentence)
-        yield from line_problems(table)
+        yield from check_lines(table)
         joined, self._joined = self._joined, False
         if not table.line_indices:
             return
-        yield from row_problems(table)
-        yield from tree_problems(table)
+        yield from check_rows(table)
+        yield from check_tree(table)
         if sentence.format == CONLLU and len(table.ragged) < len(table.line_indices):
             self._has_upos = self._has_upos or not {*table.column("upos")} <= {"_", ""}
-            yield from label_problems(table, self.ud, self._has_upos)
-            yield from comment_problems(table, joined)
+            yield from check_labels(table, self.ud, self._has_upos)
+            yield from check_comments(table, joined)
             yield from self._compare_sentences(table)
             self._joined = ends_without_space(table)
-        yield from _size_problems(table)
+        yield from _check_sizes(table)
         if self.training:
-            yield from self.training.problems(sentence)
+            yield from self.training.find_problems(sentence)
 
     def _compare_sentences(self, table: Table) -> Iterator[Problem]:
         """Find what is wrong only because of other sentences."""
@@ -160,7 +156,7 @@ def _shorten_sent_id(sent_id: str) -> str:
     return sent_id if sent_id.isprintable() and len(sent_id) < 200 else quote(sent_id, 200)
 
 
-def _size_problems(table: Table) -> Iterator[Problem]:
+def _check_sizes(table: Table) -> Iterator[Problem]:
     """Find sentences and words that are too long for some programs."""
     sentence = table.sentence
     if len(sentence) > LONG_SENTENCE:

@@ -10,7 +10,7 @@ Token = tuple[int, str, bool]  # row, form, whether a space follows
 ONCE = ("sent_id", "text", "newdoc", "newpar")  # comments that a sentence may have once
 
 
-def comment_problems(table: Table, joined: bool = False) -> Iterator[Problem]:
+def check_comments(table: Table, joined: bool = False) -> Iterator[Problem]:
     """Check the comments of a CoNLL-U sentence.
 
     `joined` tells whether the previous sentence ends in SpaceAfter=No.

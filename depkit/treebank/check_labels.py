@@ -24,7 +24,7 @@ _PATTERN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz:_")
 _TAG = re.compile(r"[A-Z]+")
 
 
-def label_problems(table: Table, ud: bool = False, needs_upos: bool = False) -> Iterator[Problem]:
+def check_labels(table: Table, ud: bool = False, needs_upos: bool = False) -> Iterator[Problem]:
     """Check the cells of a CoNLL-U sentence.
 
     Args:

@@ -13,7 +13,7 @@ from depkit.treebank.table import Table
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]|\r(?!\n)")
 
 
-def line_problems(table: Table) -> Iterator[Problem]:
+def check_lines(table: Table) -> Iterator[Problem]:
     """Check the lines and characters of a sentence."""
     lines = table.sentence.lines
     is_ascii = table.text.isascii()

@@ -13,7 +13,7 @@ _OUTER_SPACE = re.compile(r"\s|.*\s\Z", re.DOTALL)
 _DOUBLE_SPACE = re.compile(r"\s\s")
 
 
-def row_problems(table: Table) -> Iterator[Problem]:
+def check_rows(table: Table) -> Iterator[Problem]:
     """Check the rows; columns and IDs only if the reader has refused the sentence."""
     if table.sentence.problem:
         yield from _check_columns(table)

@@ -39,7 +39,7 @@ class Training:
         if not self.line_numbers:
             raise FormatError(os.fspath(path), 0, "", "the file has no valid sentence")
 
-    def problems(self, sentence: Sentence) -> Iterator[Problem]:
+    def find_problems(self, sentence: Sentence) -> Iterator[Problem]:
         """Yield problems if the file has the sentence, or lacks a label; each label only once."""
         if line := self.line_numbers.get(digest("\t".join(sentence.form))):
             what = f"the training file has a sentence with the same words, {self.name}:{line}"

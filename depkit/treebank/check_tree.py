@@ -13,7 +13,7 @@ from depkit.trees.shape import crossing, nonprojective_arcs
 _NUMBER = re.compile(r"0|[1-9][0-9]*")
 
 
-def tree_problems(table: Table) -> Iterator[Problem]:
+def check_tree(table: Table) -> Iterator[Problem]:
     """Check HEAD and DEPREL of a sentence, and whether its arcs cross."""
     if not table.words:
         return
@@ -133,10 +133,12 @@ def _check_projectivity(table: Table) -> Iterator[Problem]:
     if crossing(heads):
         dependents = np.flatnonzero(nonprojective_arcs(heads)).tolist()
         ids = ", ".join(str(table.word_ids[word]) for word in dependents[:10])
-        ids += ", ..." * (len(dependents) > 10)
-        arcs = f"the arc to word {ids}" if len(dependents) == 1 else f"the arcs to words {ids}"
+        if not dependents:
+            arcs = "the arc to the root"
+        elif len(dependents) == 1:
+            arcs = f"the arc to word {ids}"
+        else:
+            arcs = f"the arcs to words {ids}{', ...' * (len(dependents) > 10)}"
         index = table.line_indices[table.words[dependents[0] if dependents else 0]]
-        what = (
-            f"the tree is non-projective: other arcs cross {arcs if ids else 'the arc to the root'}"
-        )
+        what = f"the tree is non-projective: other arcs cross {arcs}"
         yield Problem(index, "non-projective", what)
