@@ -133,7 +133,8 @@ class Checker:
         if sent_id := sentence.sent_id:
             if sent_id in self._sent_ids:
                 file, other_line = self._sent_ids[sent_id]
-                what = f"the sentence in {printable(file)}:{other_line} has the same sent_id"
+                location = f"{printable(file)}:{other_line}"
+                what = f"the sentence in {location} has the same sent_id"
                 keys = [parse_comment(comment)[0] for comment in sentence.lines]
                 index = keys.index("sent_id")
                 yield Problem(index, "sent-id-again", f"{what}; rename one of the two")

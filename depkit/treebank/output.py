@@ -24,4 +24,5 @@ def broken_sentences(file: str, broken: int, sentences: int) -> str:
     """Return a warning that `broken` of the file's sentences are broken."""
     number = f"{broken} of {sentences} sentence{'s' * (sentences != 1)}"
     what = f"{number} {'is' if broken == 1 else 'are'} broken"
-    return f"depkit: warning: {printable(file)}: {what}; see depkit check {printable(file)}"
+    name = printable(file)
+    return f"depkit: warning: {name}: {what}; see depkit check {name}"
