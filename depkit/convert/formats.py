@@ -54,7 +54,7 @@ class Account:
         notes = []
         if self.cleared_deps:
             values = f"{self.cleared_deps} DEPS value{'s' * (self.cleared_deps > 1)}"
-            notes.append(f"{values} became _, because the trees of their sentences have changed")
+            notes.append(f"{values} became _, where the tree of the sentence has changed")
         if self.dropped:
             items = [
                 f"{count} {name}s" if count > 1 and name.islower() else f"{count} {name}"
@@ -65,8 +65,8 @@ class Account:
             notes.append(f"{format} cannot hold {', '.join(items)}; {them} left out")
         if self.words_with_spaces:
             words = f"{self.words_with_spaces} word{'s' * (self.words_with_spaces > 1)}"
-            what = f"{words} with spaces in their columns were written unchanged"
-            notes.append(f"{format} allows no spaces inside a column, but {what}")
+            what = f"those in the columns of {words} were written unchanged"
+            notes.append(f"{format} allows no spaces inside a column; {what}")
         return notes
 
 

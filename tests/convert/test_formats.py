@@ -66,8 +66,8 @@ def test_conllu_becomes_conllx():
     assert account.notes("conllx") == [
         "conllx cannot hold 6 comments, 2 multiword ranges, 3 empty nodes, 8 DEPS, 1 MISC;"
         " they were left out",
-        "conllx allows no spaces inside a column, but 2 words with spaces in their columns were"
-        " written unchanged",
+        "conllx allows no spaces inside a column; those in the columns of 2 words were written"
+        " unchanged",
     ]
 
 
