@@ -1,4 +1,5 @@
-"""Constituency trees to dependencies; standard library and numpy only.
+"""Conversion of constituency trees to dependencies and of tabular formats to each other.
 
-Import the submodules: this package itself loads none of them.
+The package needs only the standard library, numpy and numba (for training the converters). Import
+the submodules: the package itself loads none of them.
 """

@@ -1,142 +1,157 @@
-"""Constituents with their heads: what is seen of a tree around a word, in few strings."""
+"""Constituents with their head words, and short descriptions of them for the feature templates."""
 
 from collections.abc import Iterator
 from functools import lru_cache
 
-from depkit.convert.lexicon import closed
+from depkit.convert.lexicon import closed_class
 from depkit.corpus.tree import Tree
 
 # The only function tags that bear on the dependencies: times, and adverbial phrases.
-TOLD = {"TMP": "T", "ADV": "A"}
+FUNCTION_TAGS = {"TMP": "T", "ADV": "A"}
 PUNCTUATION = {",", ":", ".", "``", "''", "-LRB-", "-RRB-"}
-IDLE = PUNCTUATION | {"POS"}  # never the head, never what a conjunction joins
+NEVER_CONJUNCT = PUNCTUATION | {"POS"}  # neither a head nor what a conjunction joins
 _VERBAL = ("VB", "MD", "TO")
-_GROUPING = {"be", "have", "do", "get", "become"}  # verbs that a verb group tells apart
+_AUXILIARIES = {"be", "have", "do", "get", "become"}  # named one by one in a verb group
 
 
 class Node:
-    """A constituent or a word, for which its head child is or will be known.
-
-    told: its function tags in short; place: among its parent's children; head: its head word;
-    head_kid: the child that has the head word, the node itself for a word; index: a word's,
-    0-based; name: a word's name among the closed classes.
-    """
+    """A constituent or a word; its head child is set once it is known."""
 
     __slots__ = (
-        "label", "told", "kids", "parent", "place", "head", "head_kid", "index", "name",
-    )  # fmt: skip
+        "label",
+        "function_tags",  # one letter for each tag in FUNCTION_TAGS
+        "children",  # empty for a word
+        "parent",
+        "child_index",  # the node's index among its parent's children
+        "head",  # the head word; the node itself for a word
+        "head_child",  # the child that contains the head word; the node itself for a word
+        "word_index",  # 0-based position in the sentence; -1 for a constituent
+        "closed_class",  # the word's name in `lexicon`; "" for other words and for constituents
+    )
 
-    def __init__(self, label: str, told: str, parent: "Node | None", place: int) -> None:
+    def __init__(
+        self, label: str, function_tags: str, parent: "Node | None", child_index: int
+    ) -> None:
         self.label = label
-        self.told = told
+        self.function_tags = function_tags
         self.parent = parent
-        self.place = place
-        self.kids: list[Node] = []
+        self.child_index = child_index
+        self.children: list[Node] = []
         self.head: Node = self
-        self.head_kid: Node = self
-        self.index = -1
-        self.name = ""
+        self.head_child: Node = self
+        self.word_index = -1
+        self.closed_class = ""
 
 
-def constituents(tree: Tree) -> tuple[list[Node], list[Node]]:
-    """A tree's constituents, children before their parents, and its words in order."""
-    order: list[Node] = []
+def build_nodes(tree: Tree) -> tuple[list[Node], list[Node]]:
+    """Return the constituents of a tree, children before their parents, and its words in order."""
+    constituents: list[Node] = []
     words: list[Node] = []
     agenda = [(tree, Node(tree.label, "", None, 0))]
     while agenda:
         tree, node = agenda.pop()
         if tree.children:
-            order.append(node)
-            for place, child in enumerate(tree.children):
-                told = ""
-                if child.functions:
-                    told = "".join([TOLD.get(function, "") for function in child.functions])
-                kid = Node(child.label, told, node, place)
-                node.kids.append(kid)
-                agenda.append((child, kid))
+            constituents.append(node)
+            for index, subtree in enumerate(tree.children):
+                tags = ""
+                if subtree.functions:
+                    tags = "".join([FUNCTION_TAGS.get(tag, "") for tag in subtree.functions])
+                child = Node(subtree.label, tags, node, index)
+                node.children.append(child)
+                agenda.append((subtree, child))
         else:
-            node.name = closed(tree.word)
+            node.closed_class = closed_class(tree.word)
             words.append(node)
-    order.reverse()
+    constituents.reverse()
     words.reverse()
     for index, word in enumerate(words):
-        word.index = index
-    return order, words
+        word.word_index = index
+    return constituents, words
 
 
-def coarse(label: str) -> str:
-    """A label without what seldom matters: NNS and NNP are N, VBZ is V; VBG and VBN stay."""
-    return _COARSE.get(label, label)
+def coarse_label(label: str) -> str:
+    """Return a label without distinctions that seldom matter.
+
+    NNS and NNP become N, VBZ becomes V; VBG and VBN stay.
+    """
+    return _COARSE_LABELS.get(label, label)
 
 
-_COARSE = {
+_COARSE_LABELS = {
     "NN": "N", "NNS": "N", "NNP": "N", "NNPS": "N", "JJ": "J", "JJR": "J", "JJS": "J",
     "RB": "R", "RBR": "R", "RBS": "R", "VB": "V", "VBD": "V", "VBP": "V", "VBZ": "V",
     "NX": "NP", "WP": "WDT",
 }  # fmt: skip
 
 
-def shape(node: Node) -> str:
-    """The labels of the children in order; a word's name or tag."""
-    if not node.kids:
-        return node.name or node.label
-    return " ".join([kid.label for kid in node.kids[:9]])
+def child_labels(node: Node) -> str:
+    """Return the labels of the first nine children; for a word, its closed class or tag."""
+    if not node.children:
+        return node.closed_class or node.label
+    return " ".join([child.label for child in node.children[:9]])
 
 
-def kinds(node: Node) -> str:
-    """Which labels, coarsely, the children have, punctuation apart."""
-    return _kinds(tuple([kid.label for kid in node.kids]))
+def child_categories(node: Node) -> str:
+    """Return the sorted set of the children's coarse labels, punctuation apart."""
+    return _sorted_categories(tuple([child.label for child in node.children]))
 
 
 @lru_cache(maxsize=1 << 14)
-def _kinds(labels: tuple[str, ...]) -> str:
-    return " ".join(sorted({coarse(label) for label in labels if label not in PUNCTUATION}))
+def _sorted_categories(labels: tuple[str, ...]) -> str:
+    return " ".join(sorted({coarse_label(label) for label in labels if label not in PUNCTUATION}))
 
 
-def verbs(node: Node) -> str:
-    """The verb group on the way down to the head word: `have be VBN` for `had been seen`."""
-    group = []
-    while node.kids:
-        for kid in node.kids:
-            if kid is node.head_kid:
+def verb_group(node: Node) -> str:
+    """Return the verbs on the path to the head word: `have be VBN` for `had been seen`."""
+    verbs = []
+    while node.children:
+        for child in node.children:
+            if child is node.head_child:
                 break
-            if not kid.kids and kid.label[:2] in _VERBAL:
-                group.append(kid.name if kid.name in _GROUPING else kid.label)
-        node = node.head_kid
-    return " ".join([*group[-4:], node.label])
+            if not child.children and child.label[:2] in _VERBAL:
+                name = child.closed_class
+                verbs.append(name if name in _AUXILIARIES else child.label)
+        node = node.head_child
+    return " ".join([*verbs[-4:], node.label])
 
 
-def spine(node: Node) -> str:
-    """The labels on the way down to the head word: `SBAR>S>VP>VBD`."""
+def head_path(node: Node) -> str:
+    """Return the labels on the path to the head word: `SBAR>S>VP>VBD`."""
     labels = [node.label]
-    while node.kids and len(labels) < 6:
-        node = node.head_kid
+    while node.children and len(labels) < 6:
+        node = node.head_child
         if node.label != labels[-1]:
             labels.append(node.label)
     return ">".join(labels)
 
 
 def first_verb(node: Node) -> str:
-    """The name and tag of the first verb among the children, "" if there is none."""
-    for kid in node.kids:
-        if not kid.kids and kid.label[:2] in _VERBAL:
-            return kid.name + "/" + kid.label
+    """Return closed class and tag of the first verb among the children, "" if there is none."""
+    for child in node.children:
+        if not child.children and child.label[:2] in _VERBAL:
+            return child.closed_class + "/" + child.label
     return ""
 
 
-def subject(node: Node) -> str:
-    """The tag of what stands as a verb phrase's subject, EX for `there`; or what is before it."""
+def subject_tag(node: Node) -> str:
+    """Return the tag of the head word of a verb phrase's subject, for example EX for `there`.
+
+    Without a subject before the verb phrase, it is the label of what precedes the clause, or "".
+    """
     while node.parent and node.label == node.parent.label == "VP":
         node = node.parent
     parent = node.parent
-    for kid in reversed(parent.kids[: node.place] if parent and node.label == "VP" else node.kids):
-        if kid.label == "NP":
-            return kid.head.label
-    if parent and parent.parent and parent.place:
-        return parent.parent.kids[parent.place - 1].label
+    before = node.children
+    if parent and node.label == "VP":
+        before = parent.children[: node.child_index]
+    for child in reversed(before):
+        if child.label == "NP":
+            return child.head.label
+    if parent and parent.parent and parent.child_index:
+        return parent.parent.children[parent.child_index - 1].label
     return ""
 
 
-def phrases(node: Node) -> Iterator[Node]:
-    """The children that are no words."""
-    return (kid for kid in node.kids if kid.kids)
+def phrase_children(node: Node) -> Iterator[Node]:
+    """Return the children that are constituents rather than words."""
+    return (child for child in node.children if child.children)

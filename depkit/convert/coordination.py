@@ -1,97 +1,100 @@
-"""Children that belong to another child than their parent's head: flat noun phrases, numbers."""
+"""Children that depend on a sibling rather than on their parent's head word.
+
+They occur in flat noun phrases with a conjunction and in numbers.
+"""
 
 from typing import NamedTuple
 
-from depkit.convert.constituents import IDLE, Node
+from depkit.convert.constituents import NEVER_CONJUNCT, Node
 
-_FLAT = {"NP", "NX", "NAC", "QP"}
+_FLAT_PHRASES = {"NP", "NX", "NAC", "QP"}
 
 
-class Pair(NamedTuple):
-    """What the last conjunction of a flat phrase joins; places among the children.
+class Coordination(NamedTuple):
+    """The last coordination of a flat phrase; the integers are indices of children."""
 
-    first, near: the first and the last of the joined ones before it; last: the last noun, which
-    they may all modify; modifiers: whether they should do so (`cotton and acetate fibers`, but
-    `men and women`); before, after: the labels before the first and from the conjunction on.
-    """
-
-    first: int
-    near: int
+    first: int  # the first conjunct
+    previous: int  # the conjunct right before the conjunction
     conjunction: int
-    last: int
-    modifiers: bool
-    before: str
-    after: str
+    last: int  # the last noun, which all conjuncts may modify
+    are_modifiers: bool  # whether they do: `cotton and acetate fibers`, but not `men and women`
+    labels_before: str  # the labels before the first conjunct
+    labels_after: str  # the labels after the conjunction, up to the last noun
 
 
-def joined(labels: list[str]) -> Pair | None:
-    """The conjoined children of a flat phrase, by their labels; None if there are none."""
+def find_coordination(labels: list[str]) -> Coordination | None:
+    """Find the coordination among the children of a flat phrase, by their labels."""
     if "CC" not in labels:
         return None
     conjunction = len(labels) - 1 - labels[::-1].index("CC")
     last = len(labels) - 1
-    while last > conjunction and labels[last] in IDLE:
+    while last > conjunction and labels[last] in NEVER_CONJUNCT:
         last -= 1
-    near = conjunction - 1
-    while near >= 0 and labels[near] in IDLE:
-        near -= 1
-    if last == conjunction or near < 0:
+    previous = conjunction - 1
+    while previous >= 0 and labels[previous] in NEVER_CONJUNCT:
+        previous -= 1
+    if last == conjunction or previous < 0:
         return None
-    first = near
-    while first > 1 and labels[first - 1] in (",", "CC", ":") and labels[first - 2] not in IDLE:
+    first = previous
+    separators = (",", "CC", ":")
+    while first > 1 and labels[first - 1] in separators and labels[first - 2] not in NEVER_CONJUNCT:
         first -= 2
     before = " ".join(labels[:first])
     after = labels[conjunction + 1 : last + 1]
     # Only the shortest phrases are read as modifiers; plurals never are.
-    modifiers = labels[first] not in ("NNS", "NP", "NX") and (
+    are_modifiers = labels[first] not in ("NNS", "NP", "NX") and (
         (first == 0 and len(after) > 1)
         or (first < 3 and "," in labels[first:conjunction] and len(after) > 1)
         or (before == "DT" and len(after) == 2)
         or (before == "DT JJ" and len(after) == 2 and labels[first].startswith("J"))
     )
-    return Pair(first, near, conjunction, last, modifiers, before, " ".join(after))
+    return Coordination(first, previous, conjunction, last, are_modifiers, before, " ".join(after))
 
 
 def attachments(node: Node) -> dict[int, int]:
-    """The children that do not belong to the head: place -> the place of the one they do.
+    """Map the index of each child that does not depend on the head to the sibling it depends on.
 
-    In `$ 1.5 billion`, 1.5 belongs to billion; in `more than 30`, more to than; see `joined`
-    and `_after_conjunction` for the rest. A child is never moved into its own dependents.
+    In `$ 1.5 billion`, 1.5 depends on billion; in `more than 30`, more on than; see also
+    `find_coordination` and `_reattach_after_conjunction`. No child depends on its own dependents.
     """
-    if node.label not in _FLAT:
+    if node.label not in _FLAT_PHRASES:
         return {}
-    labels = [kid.label for kid in node.kids]
-    head = node.head_kid.place
+    labels = [child.label for child in node.children]
+    head = node.head_child.child_index
     if node.label == "QP" and "CC" not in labels:
-        return _in_number(labels, head)
-    pair = joined(labels)
-    if pair is None:
+        return _reattach_in_number(labels, head)
+    coordination = find_coordination(labels)
+    if coordination is None:
         return {}
-    first, conjunction = node.kids[pair.first], pair.conjunction
+    first, conjunction = node.children[coordination.first], coordination.conjunction
     if head > conjunction and node.label != "QP" and first.label not in ("NP", "NX"):
-        # [cotton and acetate] fibers: `and` and `acetate` belong to cotton
-        return dict.fromkeys(range(pair.first + 1, min(conjunction + 2, head)), pair.first)
-    if head < conjunction and not first.kids:
-        return _after_conjunction(node, labels, pair)
+        # [cotton and acetate] fibers: `and` and `acetate` depend on cotton
+        dependents = range(coordination.first + 1, min(conjunction + 2, head))
+        return dict.fromkeys(dependents, coordination.first)
+    if head < conjunction and not first.children:
+        return _reattach_after_conjunction(node, labels, coordination)
     return {}
 
 
-def _after_conjunction(node: Node, labels: list[str], pair: Pair) -> dict[int, int]:
-    """oats and [new corn seeds]: `new` and `corn` belong to seeds."""
-    last = pair.last
-    head = node.head_kid.place
-    if "$" in labels[pair.conjunction :]:
-        last = labels.index("$", pair.conjunction)
-    moved = {}
-    for place in range(pair.conjunction + 1, len(labels)):
-        if place != last and labels[place] not in IDLE and not node.kids[place].kids:
-            moved[place] = last
+def _reattach_after_conjunction(
+    node: Node, labels: list[str], coordination: Coordination
+) -> dict[int, int]:
+    """In oats and [new corn seeds], `new` and `corn` depend on seeds."""
+    last = coordination.last
+    head = node.head_child.child_index
+    if "$" in labels[coordination.conjunction :]:
+        last = labels.index("$", coordination.conjunction)
+    new_heads = {}
+    for index in range(coordination.conjunction + 1, len(labels)):
+        is_word = not node.children[index].children
+        if index != last and labels[index] not in NEVER_CONJUNCT and is_word:
+            new_heads[index] = last
     if labels[-1] == "POS" and head and labels[head - 1].startswith("N"):
-        moved[len(labels) - 1] = last  # [Ann Smith & Jones]'s
-    return moved
+        new_heads[len(labels) - 1] = last  # [Ann Smith & Jones]'s
+    return new_heads
 
 
-def _in_number(labels: list[str], head: int) -> dict[int, int]:
+def _reattach_in_number(labels: list[str], head: int) -> dict[int, int]:
     if labels[0] in ("$", "#") and labels[1:] == ["CD", "CD"] and head == 0:
         return {1: 2}
     if labels[2] in ("CD", "DT") and head >= 2:

@@ -14,30 +14,30 @@ _JOINED_LEFT_TAGS = {"''", "POS", "HYPH"}
 _JOINED_RIGHT = {"(", "[", "{", "``"}
 _JOINED_RIGHT_TAGS = {"``", "$", "#", "HYPH"}
 # The halves of words that the treebank's tokenizer splits in two.
-_CUT = {
+_SPLIT_WORDS = {
     ("can", "not"), ("d'", "ye"), ("gim", "me"), ("gon", "na"), ("got", "ta"), ("lem", "me"),
     ("more", "'n"), ("'t", "is"), ("'t", "was"), ("wan", "na"),
 }  # fmt: skip
 
 
 def spaces_after(forms: Sequence[str], tags: Sequence[str]) -> list[bool]:
-    """Whether a space follows each word in running text; always true of the last word.
+    """Return for every word whether a space follows it in running text; True for the last word.
 
-    forms: with "(" rather than "-LRB-" and so on, see `BRACKETS`; tags: those of the Penn Treebank.
-    The treebank does not record the original spaces, so these are the usual ones; `--` and `&` have
-    spaces on both sides.
+    The forms contain "(" rather than "-LRB-" and so on (see `BRACKETS`); the tags are those of the
+    Penn Treebank. The treebank does not record the original spaces, so the result follows the usual
+    conventions; `--` and `&` have spaces on both sides.
     """
     lowered = [form.lower() for form in forms]
-    spaced = [
+    followed = [
         not (
             form in _JOINED_RIGHT
             or tag in _JOINED_RIGHT_TAGS
-            or following in _JOINED_LEFT
-            or following_tag in _JOINED_LEFT_TAGS
-            or (form, following) in _CUT
+            or next_form in _JOINED_LEFT
+            or next_tag in _JOINED_LEFT_TAGS
+            or (form, next_form) in _SPLIT_WORDS
         )
-        for form, tag, following, following_tag in zip(
+        for form, tag, next_form, next_tag in zip(
             lowered, tags, lowered[1:], tags[1:], strict=False
         )
     ]
-    return [*spaced, True]
+    return [*followed, True]

@@ -1,4 +1,4 @@
-"""From one tabular format to another: what stands where, and what has no place.
+"""Conversion of sentences from one tabular format to another.
 
 | CoNLL-U | CoNLL-X | CoNLL-09 |
 |---|---|---|
@@ -9,9 +9,10 @@
 | - | PHEAD, PDEPREL (a projective tree) | - |
 | - | - | PLEMMA, PPOS, PFEAT, PHEAD, PDEPREL (automatic), FILLPRED, PRED, APREDs |
 
-What has no place is counted and left out; what no column gives is `_`. Cells are copied as they
-are: tags and features are not translated, and spaces stay, though CoNLL-X and CoNLL-09 have none.
-A sentence that is in the right format already is not touched.
+Each row of the table names the columns that correspond to each other. What the new format has no
+column for is counted and left out; columns without a source are filled with `_`. Cells are copied
+unchanged: tags and features are not translated, and spaces stay, although CoNLL-X and CoNLL-09
+allow none. A sentence that is already in the requested format is returned unchanged.
 """
 
 from collections import Counter
@@ -23,109 +24,124 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import HELD, Format
 from depkit.corpus.sentence import HeadError, Sentence, parse_heads
 
-# CoNLL-09's automatic column beside each column of annotation.
+# CoNLL-09's automatic (predicted) column beside each column of gold annotation.
 AUTOMATIC = {
     "lemma": "plemma", "xpos": "pxpos", "feats": "pfeats", "head": "phead", "deprel": "pdeprel",
 }  # fmt: skip
-_NAMES = {"upos": "coarse tag", "pxpos": "PPOS", "pfeats": "PFEAT", "pred": "predicate"}
-_LINES = ("comment", "multiword range", "empty node")
-_BLANKS = ("_", "_\n", "_\r\n")  # as a row's last cell, too
+_DISPLAY_NAMES = {"upos": "coarse tag", "pxpos": "PPOS", "pfeats": "PFEAT", "pred": "predicate"}
+_LINE_KINDS = ("comment", "multiword range", "empty node")
+_BLANK_CELLS = ("_", "_\n", "_\r\n")  # the last cell of a row includes the line end
 
 
 @dataclass
 class Account:
-    """What became of sentences on their way to another format.
+    """Counts of what sentences lost in a conversion."""
 
-    dropped: what that one cannot hold, by name; spaced: words in whose rows spaces stand, where
-    the format has none; stale: DEPS that a merged tree made `_`.
-    """
-
+    # What the new format cannot hold: the number of non-empty cells or lines, by their name.
     dropped: Counter[str] = field(default_factory=Counter)
-    spaced: int = 0
-    stale: int = 0
+    # Words whose rows contain spaces although the new format allows none.
+    words_with_spaces: int = 0
+    # DEPS that became `_` because another tree was merged into the sentence.
+    cleared_deps: int = 0
 
-    def drop(self, name: str, count: int = 1) -> None:
-        """Count things of a name, if they have one."""
+    def count_dropped(self, name: str, count: int = 1) -> None:
+        """Add to the number of dropped items of a name; an empty name is ignored."""
         if count and name:
             self.dropped[name] += count
 
     def notes(self, format: str) -> list[str]:
-        """What is worth telling, a line each."""
+        """Describe the losses to the user, a line each; `format` is the new format's name."""
         notes = []
-        if self.stale:
-            notes.append(f"{self.stale} DEPS of trees that are others now became _")
+        if self.cleared_deps:
+            values = f"{self.cleared_deps} DEPS value{'s' * (self.cleared_deps > 1)}"
+            notes.append(f"{values} became _, where the tree of the sentence has changed")
         if self.dropped:
-            things = [
+            items = [
                 f"{count} {name}s" if count > 1 and name.islower() else f"{count} {name}"
-                for name in dict.fromkeys([*_LINES, *self.dropped])
+                for name in dict.fromkeys([*_LINE_KINDS, *self.dropped])
                 if (count := self.dropped[name])
             ]
-            notes.append(f"{format} cannot hold {', '.join(things)}")
-        if self.spaced:
-            some = f"{self.spaced} word{'s' * (self.spaced > 1)}"
-            notes.append(f"{format} has no spaces in its columns; {some} kept theirs")
+            them = "they were" if self.dropped.total() > 1 else "it was"
+            notes.append(f"{format} cannot hold {', '.join(items)}; {them} left out")
+        if self.words_with_spaces:
+            words = f"{self.words_with_spaces} word{'s' * (self.words_with_spaces > 1)}"
+            what = f"those in the columns of {words} were written unchanged"
+            notes.append(f"{format} allows no spaces inside a column; {what}")
         return notes
 
 
 def convert(
     sentence: Sentence, format: Format, predicted: bool = False, account: Account | None = None
 ) -> Sentence:
-    r"""A sentence in another format; the table above tells what stands where.
+    """Convert a sentence to another format by the table at the top of this module.
 
-    predicted: CoNLL-09's automatic columns are meant: they are written instead of the others, and
-    it is no loss to leave them out (`with_predicted` reads them). account: where to count what
-    is left out. Line ends are kept, further blank lines are not.
-    Raises the sentence's `problem` if it has one.
+    Line ends are preserved; blank lines beyond the one after the sentence are not.
+
+    Args:
+        sentence: A valid sentence in any format.
+        format: The format to convert to.
+        predicted: Write CoNLL-09's automatic columns instead of the gold ones, and do not count
+            them as lost when they are left out (`with_predicted` has read them).
+        account: Counts what is left out.
+
+    Returns:
+        A new sentence, or the given one if it already has the format.
+
+    Raises:
+        FormatError: the sentence's `problem`, if it has one.
     """
     if sentence.problem:
         raise sentence.problem
     if sentence.format.name == format.name:
         return sentence
     size = len(sentence)
-    texts = _texts(size)  # of HEAD: -1 is the last
-    given = {
+    numbers = _number_texts(size)
+    source = {
         "form": sentence.form, "lemma": sentence.lemma, "upos": sentence.upos,
         "xpos": sentence.xpos, "feats": sentence.feats,
-        "head": [texts[head] for head in sentence.head], "deprel": sentence.deprel,
+        "head": [numbers[head] for head in sentence.head],  # -1 gives the last text, `_`
+        "deprel": sentence.deprel,
     }  # fmt: skip
     if predicted and format.repeats:
-        given = {AUTOMATIC.get(name, name): column for name, column in given.items()}
+        source = {AUTOMATIC.get(name, name): column for name, column in source.items()}
     end = "\r\n" if sentence.lines[sentence.rows[0]].endswith("\r\n") else "\n"
     blank = ["_"] * size
-    columns = [given.get(name, blank) for name in format.columns[1:-1]]
-    # no two formats share their last column, so that it is blank
-    rows = list(map("\t".join, zip(texts[1:-1], *columns, ["_" + end] * size, strict=True)))
-    others = _others(sentence)
-    comments = [line for line in others if line[0] == "#"] if format.spans else []
+    columns = [source.get(name, blank) for name in format.columns[1:-1]]
+    # No two formats share their last column, so it is always blank.
+    rows = list(map("\t".join, zip(numbers[1:-1], *columns, ["_" + end] * size, strict=True)))
+    other_lines = _lines_without_words(sentence)
+    comments = [line for line in other_lines if line[0] == "#"] if format.spans else []
     if account is not None:
         if not format.spans:
-            for line in others:
-                account.drop(_kind(line))
+            for line in other_lines:
+                account.count_dropped(_line_kind(line))
             if " " in "".join(rows):
-                account.spaced += sum(" " in row for row in rows)
-        _count_dropped(account, sentence, format, predicted)
-    places = range(len(comments), len(comments) + size)
-    held = {name: given.get(name, blank) for name in format.held}
-    head = sentence.head if "head" in given else [-1] * size
+                account.words_with_spaces += sum(" " in row for row in rows)
+        _count_dropped_cells(account, sentence, format, predicted)
+    row_indices = range(len(comments), len(comments) + size)
+    held = {name: source.get(name, blank) for name in format.held}
+    head = sentence.head if "head" in source else [-1] * size
     lines = [*comments, *rows, end]
     return Sentence(
-        format, lines, places, held, head, sentence.file, sentence.line,
+        format, lines, row_indices, held, head, sentence.file, sentence.line,
         constituents=sentence.constituents,
     )  # fmt: skip
 
 
 def with_predicted(sentence: Sentence, rewrite: bool = True) -> Sentence:
-    """A CoNLL-09 sentence with its automatic columns copied over those of the annotation.
+    """Copy the automatic columns of a CoNLL-09 sentence over its gold annotation.
 
-    rewrite: in its lines, too, which a sentence that becomes another format does not need.
-    A sentence in another format, or a broken one, is not touched. A PHEAD that is none becomes
-    the sentence's `problem`.
+    With `rewrite`, the sentence's lines are changed as well as its attributes; this is unnecessary
+    if the sentence is converted to another format afterwards. A sentence in another format and a
+    broken one are returned unchanged. An invalid PHEAD becomes the `problem` of the result.
     """
     if not sentence.format.repeats or sentence.problem:
         return sentence
     rows = [sentence.lines[row].split("\t", 13) for row in sentence.rows]
     table = list(zip(*rows, strict=True))
-    columns = {to: list(table[sentence.format.index(by)]) for to, by in AUTOMATIC.items()}
+    columns = {
+        gold: list(table[sentence.format.index(automatic)]) for gold, automatic in AUTOMATIC.items()
+    }
     held = {name: getattr(sentence, name) for name in HELD}
     head, problem = sentence.head, None
     try:
@@ -142,24 +158,24 @@ def with_predicted(sentence: Sentence, rewrite: bool = True) -> Sentence:
 
 
 @lru_cache(maxsize=512)
-def _texts(size: int) -> tuple[str, ...]:
-    """The numbers of so many words behind that of the root, and `_` at the end."""
+def _number_texts(size: int) -> tuple[str, ...]:
+    """Return the numbers from 0, the root's, to `size` as text, followed by `_`."""
     return (*map(str, range(size + 1)), "_")
 
 
-def _others(sentence: Sentence) -> list[str]:
-    """The lines that are no words: comments, ranges, empty nodes, blank lines."""
+def _lines_without_words(sentence: Sentence) -> list[str]:
+    """Return comments, ranges, empty nodes and blank lines."""
     lines, rows = sentence.lines, sentence.rows
     first, last = rows[0], rows[-1]
     between: list[str] = []
     if last - first >= len(rows):
         words = set(rows)
-        between = [lines[place] for place in range(first, last) if place not in words]
+        between = [lines[index] for index in range(first, last) if index not in words]
     return [*lines[:first], *between, *lines[last + 1 :]]
 
 
-def _kind(line: str) -> str:
-    """What a line that is no word is; "" if it holds nothing."""
+def _line_kind(line: str) -> str:
+    """Name the kind of a line that is no word; "" for a blank line or a byte order mark."""
     if line[0] == "#":
         return "comment"
     if line[0].isdigit():
@@ -167,24 +183,30 @@ def _kind(line: str) -> str:
     return ""
 
 
-def _count_dropped(account: Account, sentence: Sentence, format: Format, predicted: bool) -> None:
-    """Count the cells of columns that the format has not, APREDs too."""
-    first, lost = _lost(sentence.format, format, predicted)
+def _count_dropped_cells(
+    account: Account, sentence: Sentence, format: Format, predicted: bool
+) -> None:
+    """Count the non-empty cells of the columns that the new format lacks, APREDs included."""
+    first, names = _dropped_columns(sentence.format, format, predicted)
     rows = [sentence.lines[row] for row in sentence.rows]
-    cut = rows[0].count("\t") + 1 - first
-    columns = list(zip(*[row.rsplit("\t", cut) for row in rows], strict=True))[1:]
-    for name, column in zip_longest(lost, columns, fillvalue="argument"):
-        account.drop(name, len(column) - sum(map(column.count, _BLANKS)))
+    splits = rows[0].count("\t") + 1 - first
+    columns = list(zip(*[row.rsplit("\t", splits) for row in rows], strict=True))[1:]
+    for name, column in zip_longest(names, columns, fillvalue="argument"):
+        account.count_dropped(name, len(column) - sum(map(column.count, _BLANK_CELLS)))
 
 
 @lru_cache
-def _lost(source: Format, target: Format, predicted: bool) -> tuple[int, list[str]]:
-    """The place of the first column that has none in the target.
+def _dropped_columns(source: Format, target: Format, predicted: bool) -> tuple[int, list[str]]:
+    """Find the columns of one format that another one lacks.
 
-    And the names of the columns from there on, "" for those that have one, or are not meant.
+    Returns:
+        The index of the first such column, and the display names of the columns from there on, ""
+        for the columns that are not lost.
     """
-    meant = AUTOMATIC.values() if predicted and source.repeats else ()
-    kept = {"id", *target.held, *meant}
-    first = next(place for place, name in enumerate(source.columns) if name not in kept)
-    names = source.columns[first:]
-    return first, ["" if name in kept else _NAMES.get(name, name.upper()) for name in names]
+    already_read = AUTOMATIC.values() if predicted and source.repeats else ()
+    retained = {"id", *target.held, *already_read}
+    first = next(index for index, name in enumerate(source.columns) if name not in retained)
+    return first, [
+        "" if name in retained else _DISPLAY_NAMES.get(name, name.upper())
+        for name in source.columns[first:]
+    ]

@@ -1,14 +1,14 @@
-"""Head children by table, after Magerman (1995) and Collins (1999, appendix A).
+"""Head children by rules, after Magerman (1995) and Collins (1999, appendix A).
 
-With content words before function words, as Stanford dependencies want them: de Marneffe et al.
-(2006). The tables alone are right for seven in eight constituents; the learned choice takes
-their answer as one observation.
+Content words are preferred over function words, as Stanford dependencies require (de Marneffe et
+al., 2006). The rules alone are correct for seven in eight constituents; the linear model that
+chooses head children uses their choice as one observation.
 """
 
 from depkit.convert.constituents import PUNCTUATION, Node
 
-# Which child is the head, by category: labels in order of preference, sought from the left (<) or
-# from the right (>).
+# For each category, the labels of head children in order of preference; the children are searched
+# from the left (<) or from the right (>).
 RULES = {
     "S": "> VP S SBAR ADJP UCP NP",
     "SQ": "> SQ VP NP ADJP VBZ VBD VBP VB MD",
@@ -29,19 +29,19 @@ RULES = {
     "WHPP": "< IN TO",
     "X": "> NN NNS NNP",
 }
-_RULES = {label: (rule[0] == "<", rule[1:].split()) for label, rule in RULES.items()}
-_NEVER = PUNCTUATION | {"CC", "PRN"}
+_PARSED_RULES = {label: (rule[0] == "<", rule[1:].split()) for label, rule in RULES.items()}
+_NEVER_HEAD = PUNCTUATION | {"CC", "PRN"}
 
 
-def by_rule(node: Node) -> int:
-    """The place of a constituent's head child by the tables."""
-    kids = node.kids
-    if node.label in ("NP", "NX") and kids[0].label == "NP" and kids[-1].label[0] != "N":
+def head_by_rule(node: Node) -> int:
+    """Return the index of a constituent's head child by the rules."""
+    children = node.children
+    if node.label in ("NP", "NX") and children[0].label == "NP" and children[-1].label[0] != "N":
         return 0
-    forward, wanted = _RULES.get(node.label, (True, []))
-    places = range(len(kids)) if forward else range(len(kids) - 1, -1, -1)
-    labels = [kid.label for kid in kids]
-    for label in wanted:
+    from_left, preferred_labels = _PARSED_RULES.get(node.label, (True, []))
+    indices = range(len(children)) if from_left else range(len(children) - 1, -1, -1)
+    labels = [child.label for child in children]
+    for label in preferred_labels:
         if label in labels:
-            return next(place for place in places if labels[place] == label)
-    return next((place for place in places if labels[place] not in _NEVER), places[0])
+            return next(index for index in indices if labels[index] == label)
+    return next((index for index in indices if labels[index] not in _NEVER_HEAD), indices[0])

@@ -1,13 +1,13 @@
-"""The words that the converter knows: closed classes alone, after the published descriptions.
+"""The words that the converters from Penn trees know: closed classes alone.
 
-Every other word is known by its tag and its place in the tree. Sources: the classes of
-Quirk et al. (1985); the tag definitions of Santorini (1990); the relations' definitions in
-de Marneffe and Manning, Stanford typed dependencies manual (2008, revised 2013).
+The converters see every other word only as its tag and its position in the tree. Sources: the
+classes of Quirk et al. (1985); the tag definitions of Santorini (1990); the definitions of the
+relations in de Marneffe and Manning, Stanford typed dependencies manual (2008, revised 2013).
 """
 
 from functools import lru_cache
 
-# Forms of the verbs that make copulas, passives and compound tenses. One name a verb.
+# Forms of the verbs that make copulas, passives and compound tenses, by the verb's name.
 VERBS = {
     "be": "be am is are was were been being 's 're 'm ai",
     "have": "have has had having 've 'd",
@@ -18,8 +18,8 @@ VERBS = {
     "let": "let lets make makes made help helps helped",
     "say": "say says said saying",
 }
-# Words that stand for themselves.
-ITSELF = {
+# Words whose name is their form; the keys only group them.
+SELF_NAMED = {
     "modals": "will would can could may might must shall should ought need 'll wo ca",
     "prepositions": "about above across after against along among around as at because before"
     " behind below beneath beside besides between beyond but by concerning considering despite"
@@ -47,7 +47,7 @@ ITSELF = {
     "others": "same other own certain several few little lot matter addition fact case order"
     " 's ' $ # % us$ c$ a$ - -- : ; , . ? ! `` '' -lrb- -rrb- etc. ok yes no well oh please",
 }
-# Times that are named; one name a class. Other nouns of time stand for themselves.
+# Names of times, by the name of their class. Other nouns of time are in SELF_NAMED.
 TIMES = {
     "weekday": "monday tuesday wednesday thursday friday saturday sunday mon. tue. tues. wed. thu."
     " thurs. fri. sat. sun.",
@@ -65,20 +65,21 @@ NUMBERS = {
 }
 
 
-def _classes() -> dict[str, str]:
-    named: dict[str, str] = {}
+def _name_words() -> dict[str, str]:
+    """Map every word in the tables above to its name."""
+    names: dict[str, str] = {}
     for group in (NUMBERS, TIMES, VERBS):
         for name, words in group.items():
-            named |= dict.fromkeys(words.split(), name)
-    for words in ITSELF.values():
-        named |= {word: word for word in words.split() if word not in named}
-    return named
+            names |= dict.fromkeys(words.split(), name)
+    for words in SELF_NAMED.values():
+        names |= {word: word for word in words.split() if word not in names}
+    return names
 
 
-_CLASSES = _classes()
+_NAMES = _name_words()
 
 
 @lru_cache(maxsize=1 << 14)
-def closed(word: str) -> str:
-    """A word's name among the closed classes, "" for any other: `were` is be, `than` is than."""
-    return _CLASSES.get(word.lower(), "")
+def closed_class(word: str) -> str:
+    """Return a closed-class word's name, "" for any other: `were` is be, `than` is than."""
+    return _NAMES.get(word.lower(), "")

@@ -1,4 +1,4 @@
-"""Trees or tags of one file in the rows of another, which has the same words."""
+"""Trees or tags from one file merged into the rows of another file with the same words."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -6,7 +6,7 @@ from depkit.convert.formats import AUTOMATIC, Account
 from depkit.corpus.pairing import Source, pairs
 from depkit.corpus.sentence import Sentence
 
-ADVICE = "what is merged, or gives its tags, has the same words in the same sentences"
+ADVICE = "both files must have the same sentences with the same words"
 TAGS = ("lemma", "upos", "xpos", "feats")
 
 
@@ -17,59 +17,72 @@ def merge(
     predicted: bool = False,
     account: Account | None = None,
 ) -> Iterator[Sentence]:
-    """The original sentences with the heads and relations of others, of the same words.
+    """Put the heads and relations of other sentences into the original sentences.
 
-    tags: take LEMMA, UPOS, XPOS and FEATS too, where the other has any and the original's format
-    has the column. predicted: write all this into the automatic columns of CoNLL-09 originals.
-    account: where to count DEPS that no longer fit.
-    Sentences are compared one by one, in constant memory. Where the tree is the same, nothing
-    is touched, else as `Sentence.with_tree` does it. If one of two sentences is broken, that one
-    is yielded. Raises FormatError where words or the number of sentences differ.
+    Sentences are compared one by one, in constant memory. An original whose tree does not change
+    keeps its lines; the others are rewritten by `Sentence.with_tree`.
+
+    Args:
+        originals: The sentences whose rows are kept.
+        others: The same sentences, word by word, with the trees to take over.
+        tags: Take over LEMMA, UPOS, XPOS and FEATS as well, where the other sentence has a value
+            and the original's format has the column.
+        predicted: Write into the automatic columns of CoNLL-09 originals.
+        account: Counts the DEPS that are cleared because the tree has changed.
+
+    Yields:
+        The merged sentences. If one of two sentences is broken, that one is yielded unchanged.
+
+    Raises:
+        FormatError: the words or the numbers of sentences differ.
     """
     for original, (other,) in pairs(Source("ORIGINAL", originals), [Source("IN", others)], ADVICE):
         broken = original if original.problem else other
         if broken.problem:
             yield broken
         else:
-            yield _merged(original, other, TAGS if tags else (), predicted, account)
+            yield _merge_sentence(original, other, TAGS if tags else (), predicted, account)
 
 
 def retag(sentences: Iterable[Sentence], others: Iterable[Sentence]) -> Iterator[Sentence]:
-    """Sentences with the XPOS of others, of the same words.
+    """Yield sentences with the XPOS of other sentences that have the same words.
 
-    In CoNLL-X, where CPOSTAG was the same as POSTAG, it stays the same. Broken sentences and
-    errors are as with `merge`.
+    In CoNLL-X, CPOSTAG changes with POSTAG where the two were equal. Broken sentences and errors
+    are treated as in `merge`.
     """
     for sentence, (other,) in pairs(Source("IN", sentences), [Source("--tags", others)], ADVICE):
         broken = sentence if sentence.problem else other
-        both = sentence.format.name == "conllx" and sentence.upos == sentence.xpos
-        columns = dict.fromkeys(("upos", "xpos") if both else ("xpos",), other.xpos)
+        both_tags = sentence.format.name == "conllx" and sentence.upos == sentence.xpos
+        columns = dict.fromkeys(("upos", "xpos") if both_tags else ("xpos",), other.xpos)
         yield broken if broken.problem else sentence.with_columns(columns)
 
 
-def _merged(
+def _merge_sentence(
     original: Sentence,
     other: Sentence,
     tags: Sequence[str],
     predicted: bool,
     account: Account | None,
 ) -> Sentence:
-    to = AUTOMATIC if predicted and original.format.repeats else {}
-    columns = {
-        to.get(name, name): _filled(original.column(to.get(name, name)), getattr(other, name))
-        for name in tags
-        if name in original.format.held
-    }
-    if to:
+    target_names = AUTOMATIC if predicted and original.format.repeats else {}
+    columns = {}
+    for name in tags:
+        if name in original.format.held:
+            target = target_names.get(name, name)
+            columns[target] = _overwrite(original.column(target), getattr(other, name))
+    if target_names:
         heads = ["_" if head < 0 else str(head) for head in other.head]
         return original.with_columns({"phead": heads, "pdeprel": other.deprel} | columns)
     if (original.head, original.deprel) == (other.head, other.deprel):
         return original.with_columns(columns) if columns else original
     if account is not None and original.format.stale:
-        account.stale += sum(deps != "_" for deps in original.column("deps"))
+        account.cleared_deps += sum(deps != "_" for deps in original.column("deps"))
     return original.with_tree(other.head, other.deprel, columns)
 
 
-def _filled(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """A new column, where it has nothing the old one's."""
-    return [mine if mine != "_" else other for other, mine in zip(old, new, strict=True)]
+def _overwrite(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Return the new values, or the old ones where the new column has `_`."""
+    return [
+        new_value if new_value != "_" else old_value
+        for old_value, new_value in zip(old, new, strict=True)
+    ]

@@ -1,15 +1,48 @@
-"""What is observed of a word and its governor when their relation is named."""
+"""Features of a word and its head, from which their relation is chosen."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from depkit.convert.constituents import Node, coarse, kinds, phrases, shape, spine, subject, verbs
-from depkit.convert.linear import Observed, Templates
+from depkit.convert.constituents import (
+    Node,
+    child_categories,
+    child_labels,
+    coarse_label,
+    head_path,
+    phrase_children,
+    subject_tag,
+    verb_group,
+)
+from depkit.convert.linear import Observations, Templates
 
-# The conjunctions are what the relations' definitions in the manual look at: the constituent and
-# its sibling with the head, verb groups (passives), objects before, clauses in short, words of
-# closed classes, times; in ever smaller pieces, so that what is rare is still known in part.
-RELATION = Templates(
+# The conjunctions cover what the definitions of the relations in the manual refer to: the
+# constituent and its sibling with the head, verb groups (passives), preceding objects, summaries of
+# clauses, words of closed classes, times. They become smaller and smaller, so that a rare
+# constituent still has some known features.
+#
+# The observations, in the order in which `observe_relations` gives them. The constituent is the
+# largest one that the dependent heads; its parent is the one that the head heads as well.
+# parent above top opening size: labels of the parent and of the two constituents above it; label
+#   of its first child; number of its children
+# head head_shape head_kinds verbs: the head child's coarse label, its children's labels (all, and
+#   coarse without repetition), its verb group
+# subject passive: the subject of the parent, if it is a verb phrase; the end of a passive group
+# child child_told told kinds shape: the constituent's label, without and with function tags; these
+#   tags; the labels of its children as for the head child
+# bottom: label and children's labels of the constituent below all unary branches
+# core core_kinds: label and children's categories of its first child that is no word
+# first first_name: label of its first child; closed class or tag of that child's head word
+# spine own: labels on the path to the dependent; verb group
+# clause inner form: see `_observe_clause`
+# tag name governor governor_name: tag and closed class of the dependent; coarse tag and closed
+#   class of the head
+# side near other: whether it precedes or follows the head child; at what distance; the distance
+#   from the head, if that is not the parent's head word
+# left2 left right window same: labels of the children around it; how many have its label
+# objects object later prior: complements between the head child and it; whether there is an
+#   object; complements after it; those before it, if it precedes the head child
+# coordination marks wh: conjunctions and punctuation before it; what introduces the clause
+RELATION_TEMPLATES = Templates(
     """
     parent above top opening size
     head head_shape head_kinds verbs subject passive
@@ -97,129 +130,139 @@ RELATION = Templates(
 )
 
 
-class Siblings:
-    """What is the same for all children of a constituent."""
+class ParentContext:
+    """The observations that all children of a constituent share."""
 
-    __slots__ = ("labels", "nominal", "marked", "shared")
+    __slots__ = (
+        "labels",  # of the children
+        "complements",  # of the children, see `_complement_kind`
+        "marked_labels",  # the labels, with a star before the head child's
+        "shared",  # the first observations of RELATION_TEMPLATES, up to `passive`
+    )
 
     def __init__(self, parent: Node) -> None:
-        kids, head = parent.kids, parent.head_kid
+        children, head = parent.children, parent.head_child
         above = parent.parent
-        self.labels = [kid.label for kid in kids]
-        self.nominal = [_nominal(kid) for kid in kids]
-        self.marked = self.labels.copy()
-        self.marked[head.place] = "*" + head.label
-        group = verbs(head)
-        last_two = group.split()[-2:]
-        passive = len(last_two) > 1 and last_two[0] in ("be", "get", "become")
+        self.labels = [child.label for child in children]
+        self.complements = [_complement_kind(child) for child in children]
+        self.marked_labels = self.labels.copy()
+        self.marked_labels[head.child_index] = "*" + head.label
+        verbs = verb_group(head)
+        last_two = verbs.split()[-2:]
+        is_passive = len(last_two) > 1 and last_two[0] in ("be", "get", "become")
         self.shared = (
             parent.label,
             above.label if above else "^",
             above.parent.label if above and above.parent else "^",
             self.labels[0],
-            str(len(kids)),
-            coarse(head.label),
-            shape(head),
-            kinds(head),
-            group,
-            subject(parent) if parent.label == "VP" else "",
-            " ".join(last_two) if passive else "",
+            str(len(children)),
+            coarse_label(head.label),
+            child_labels(head),
+            child_categories(head),
+            verbs,
+            subject_tag(parent) if parent.label == "VP" else "",
+            " ".join(last_two) if is_passive else "",
         )
 
 
-def relations_observed(
+def observe_relations(
     words: Sequence[Node], arcs: Sequence[tuple[Node, Node]]
-) -> Iterator[Observed | None]:
-    """What is seen of every word and its governor, in the order of RELATION's observations.
+) -> Iterator[Observations | None]:
+    """Yield the observations of each word and its head, or None for the root.
 
-    arcs: see `stanford.governors`; None for the root, which has no governor.
+    `arcs` are the result of `stanford.find_arcs` for the words.
     """
-    known: dict[Node, Siblings] = {}
-    for word, (governor, top) in zip(words, arcs, strict=True):
+    contexts: dict[Node, ParentContext] = {}
+    for word, (head, top) in zip(words, arcs, strict=True):
         parent = top.parent
-        if parent is None or governor is word:
+        if parent is None or head is word:
             yield None
             continue
-        siblings = known.get(parent)
-        if siblings is None:
-            siblings = known[parent] = Siblings(parent)
+        context = contexts.get(parent)
+        if context is None:
+            context = contexts[parent] = ParentContext(parent)
+        if top.children:
+            observed = _observe_constituent(top)
+        else:
+            observed = _observe_word(top.label, top.function_tags, top.closed_class)
         yield (
-            *siblings.shared,
-            *(_inside(top) if top.kids else _inside_word(top.label, top.told, top.name)),
+            *context.shared,
+            *observed,
             word.label,
-            word.name,
-            coarse(governor.label),
-            governor.name,
-            *_around(top, parent, governor, siblings),
+            word.closed_class,
+            coarse_label(head.label),
+            head.closed_class,
+            *_observe_siblings(top, parent, head, context),
         )
 
 
-def _inside(top: Node) -> Observed:
-    """child child_told told kinds shape bottom core core_kinds first ... clause inner form"""
-    core = next(phrases(top), top)
-    first = top.kids[0] if top.kids else top
+def _observe_constituent(top: Node) -> Observations:
+    """Return the observations from `child` to `form`."""
+    core = next(phrase_children(top), top)
+    first = top.children[0] if top.children else top
     bottom = top
-    while len(bottom.kids) == 1:
-        bottom = bottom.kids[0]
+    while len(bottom.children) == 1:
+        bottom = bottom.children[0]
     return (
         top.label,
-        top.label + top.told,
-        top.told,
-        kinds(top),
-        shape(top),
-        bottom.label + " " + shape(bottom),
+        top.label + top.function_tags,
+        top.function_tags,
+        child_categories(top),
+        child_labels(top),
+        bottom.label + " " + child_labels(bottom),
         core.label,
-        kinds(core),
+        child_categories(core),
         first.label,
-        first.head.name or first.head.label,
-        spine(top),
-        verbs(top),
-        *_clause(top),
+        first.head.closed_class or first.head.label,
+        head_path(top),
+        verb_group(top),
+        *_observe_clause(top),
     )
 
 
 @lru_cache(maxsize=1 << 12)
-def _inside_word(label: str, told: str, name: str) -> Observed:
-    word = Node(label, told, None, 0)
-    word.name = name
-    return _inside(word)
+def _observe_word(label: str, function_tags: str, closed_class: str) -> Observations:
+    word = Node(label, function_tags, None, 0)
+    word.closed_class = closed_class
+    return _observe_constituent(word)
 
 
-def _around(top: Node, parent: Node, governor: Node, siblings: Siblings) -> Observed:
-    """side near other left2 left right window same objects object later prior ... wh"""
-    place, pivot = top.place, parent.head_kid.place
-    labels, nominal, marked = siblings.labels, siblings.nominal, siblings.marked
-    side = "<" if place < pivot else ">"
+def _observe_siblings(top: Node, parent: Node, head: Node, context: ParentContext) -> Observations:
+    """Return the observations from `side` to `wh`."""
+    index, head_index = top.child_index, parent.head_child.child_index
+    labels, complements, marked = context.labels, context.complements, context.marked_labels
+    side = "<" if index < head_index else ">"
     other = ""
-    if governor is not parent.head:
-        other = str(place - next((k.place for k in parent.kids if k.head is governor), 0))
-    before = marked[max(0, place - 4) : place]
-    objects = nominal[pivot + 1 : place]
-    joins = "c" * _conjoins(labels[:place]) + "C" * _conjoins(labels[place:])
+    if head is not parent.head:
+        sibling = next((child.child_index for child in parent.children if child.head is head), 0)
+        other = str(index - sibling)
+    before = marked[max(0, index - 4) : index]
+    objects = complements[head_index + 1 : index]
+    coordination = "c" * _has_conjunction(labels[:index]) + "C" * _has_conjunction(labels[index:])
     above = parent.parent
     wh = ""
     if above and parent.label in ("S", "SQ", "SBARQ"):
-        wh = above.label + (above.kids[0].label if above.kids[0] is not parent else "")
+        wh = above.label + (above.children[0].label if above.children[0] is not parent else "")
     return (
         side,
-        side + str(min(abs(place - pivot), 3)) + other,
+        side + str(min(abs(index - head_index), 3)) + other,
         other,
-        labels[place - 2] if place > 1 else "<",
-        labels[place - 1] if place else "<",
-        labels[place + 1] if place + 1 < len(labels) else ">",
-        " ".join([*before, "^" + top.label, *marked[place + 1 : place + 5]]),
+        labels[index - 2] if index > 1 else "<",
+        labels[index - 1] if index else "<",
+        labels[index + 1] if index + 1 < len(labels) else ">",
+        " ".join([*before, "^" + top.label, *marked[index + 1 : index + 5]]),
         str(min(labels.count(top.label), 3)),
         "".join(objects)[:4],
         str("N" in objects),
-        "".join(nominal[place + 1 :])[:2],
-        "".join(nominal[:place])[:4] if side == "<" else "",
-        joins,
-        "".join([mark for mark in ("``", ":", ",") if mark in labels[:place]]),
+        "".join(complements[index + 1 :])[:2],
+        "".join(complements[:index])[:4] if side == "<" else "",
+        coordination,
+        "".join([mark for mark in ("``", ":", ",") if mark in labels[:index]]),
         wh,
     )
 
 
-def _conjoins(labels: list[str]) -> bool:
+def _has_conjunction(labels: list[str]) -> bool:
     return "CC" in labels or "CONJP" in labels
 
 
@@ -229,40 +272,47 @@ _TIMES = {
 }  # fmt: skip
 
 
-def _nominal(kid: Node) -> str:
-    """N for what can be an object, T for a time, S for a clause; "" for others."""
-    if kid.label == "NP":
-        return "T" if "T" in kid.told or kid.head.name in _TIMES else "N"
-    return "S" if kid.label in ("S", "SBAR") else ""
+def _complement_kind(child: Node) -> str:
+    """Return N for a possible object, T for a time, S for a clause; "" for others."""
+    if child.label == "NP":
+        is_time = "T" in child.function_tags or child.head.closed_class in _TIMES
+        return "T" if is_time else "N"
+    return "S" if child.label in ("S", "SBAR") else ""
 
 
 _CLAUSES = {"S", "SINV", "SQ", "VP"}
 
 
-def _clause(top: Node) -> tuple[str, str, str]:
-    """A clause's kinds and its verb phrase's; its subject and verb group; and in short.
+def _observe_clause(top: Node) -> tuple[str, str, str]:
+    """Return the observations `clause`, `inner` and `form` of a clause or verb phrase.
 
-    That is its subject and the first word of its verb phrase (`NP TO`, ` VBG`); the kinds of
-    the children, if it has no verb phrase of its own (joined clauses), or is no clause.
+    `clause` is the categories of the clause's and of its verb phrase's children, `inner` the label
+    of its subject and its verb group, `form` the result of `_clause_form`. For a constituent that
+    is no clause, `form` is the categories of its children, the others are "".
     """
     clause = top
     if top.label in ("SBAR", "SBARQ"):
-        clause = next((kid for kid in top.kids if kid.label in _CLAUSES), top)
+        clause = next((child for child in top.children if child.label in _CLAUSES), top)
     elif top.label not in _CLAUSES:
-        return "", "", kinds(top)
-    phrase = next((kid for kid in clause.kids if kid.label == "VP"), clause)
-    both = f"{kinds(clause)} / {kinds(phrase)}"
-    subjects = [kid for kid in clause.kids if kid.label in ("NP", "SBAR", "S")]
-    pivot = clause.head_kid.place
-    group = next((kid.label for kid in reversed(subjects) if kid.place < pivot), "")
-    return both, f"{group}+{verbs(top)}", _form(clause, phrase, subjects)
+        return "", "", child_categories(top)
+    phrase = next((child for child in clause.children if child.label == "VP"), clause)
+    categories = f"{child_categories(clause)} / {child_categories(phrase)}"
+    subjects = [child for child in clause.children if child.label in ("NP", "SBAR", "S")]
+    head_index = clause.head_child.child_index
+    before = (child.label for child in reversed(subjects) if child.child_index < head_index)
+    inner = f"{next(before, '')}+{verb_group(top)}"
+    return categories, inner, _clause_form(clause, phrase, subjects)
 
 
-def _form(clause: Node, phrase: Node, subjects: list[Node]) -> str:
+def _clause_form(clause: Node, phrase: Node, subjects: list[Node]) -> str:
+    """Return the subject's label and the first verb of the verb phrase: `NP TO`, ` VBG`.
+
+    Without a verb phrase (in coordinated clauses), it is the categories of the clause's children.
+    """
     if clause.label == "VP":
         phrase, subjects = clause, []
     elif phrase is clause or clause.label not in _CLAUSES:
-        return kinds(clause)
-    before = next((kid.label for kid in reversed(subjects) if kid.place < phrase.place), "")
-    verb = next((kid for kid in phrase.kids if kid.label[:2] in ("VB", "MD", "TO", "VP")), phrase)
-    return before + " " + coarse(verb.label)
+        return child_categories(clause)
+    before = (child.label for child in reversed(subjects) if child.child_index < phrase.child_index)
+    verbs = (child for child in phrase.children if child.label[:2] in ("VB", "MD", "TO", "VP"))
+    return next(before, "") + " " + coarse_label(next(verbs, phrase).label)

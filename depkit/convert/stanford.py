@@ -1,21 +1,27 @@
 """Penn Treebank trees to basic Stanford dependencies 3.3.0: de Marneffe and Manning (2008, 2013).
 
-A constituent's head word is that of one of its children, which a linear model chooses; the other
-children's head words depend on it, but for a few in flat coordinations and numbers (see
-`convert.coordination`); another linear model labels the arcs. Both were trained by
-`convert.train_stanford` on a converted sample of the treebank; there is no word in them but those
-of `convert.lexicon`. Punctuation keeps its arcs, and a sentence has one root.
+A constituent's head word is that of one of its children, which a linear model chooses. The head
+words of the other children depend on it, with a few exceptions in flat coordinations and numbers
+(see `convert.coordination`). Another linear model labels the arcs. Both models were trained by
+`convert.train_stanford` on a converted sample of the treebank; the only words in them are those of
+`convert.lexicon`. Punctuation keeps its arcs, and a sentence has one root.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
-from depkit.convert.constituents import Node, constituents
+from depkit.convert.constituents import Node, build_nodes
 from depkit.convert.coordination import attachments
-from depkit.convert.head_features import BESIDE, HEAD, HeadView, head_observed, head_view
-from depkit.convert.linear import Model, Observed, load
-from depkit.convert.relation_features import RELATION, relations_observed
+from depkit.convert.head_features import (
+    CHILD_TEMPLATES,
+    SIBLING_TEMPLATES,
+    HeadContext,
+    head_context,
+    observe_children,
+)
+from depkit.convert.linear import Model, Observations, load
+from depkit.convert.relation_features import RELATION_TEMPLATES, observe_relations
 from depkit.corpus.formats import CONLLX
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.tree import Tree
@@ -23,78 +29,95 @@ from depkit.corpus.tree import Tree
 Attach = Callable[[Node], dict[int, int]]
 WEIGHTS = Path(__file__).with_name("stanford.npz")
 ROOT = "root"
-_CACHED = 1 << 14  # decisions that are remembered; many come again and again
+_CACHE_SIZE = 1 << 14  # decisions to remember; many of them recur
 
 
 class Converter:
-    """Two models, of heads and of relations, and what they have decided before.
+    """A converter from constituency trees to dependencies, with a cache of its decisions.
 
-    attach: which children do not belong to the head, see `coordination.attachments`.
+    Args:
+        heads: The ranker that chooses head children.
+        relations: The classifier that labels arcs.
+        attach: Finds the children that do not depend on their parent's head word, as
+            `coordination.attachments` does.
     """
 
     def __init__(self, heads: Model, relations: Model, attach: Attach = attachments) -> None:
         self.heads = heads
         self.relations = relations
         self.attach = attach
-        self._head_place = lru_cache(_CACHED)(self._best_head)
-        self._relation = lru_cache(_CACHED)(self._best_relation)
+        self._cached_head_index = lru_cache(_CACHE_SIZE)(self._head_index)
+        self._cached_relation = lru_cache(_CACHE_SIZE)(self._best_relation)
 
     def dependencies(self, tree: Tree) -> tuple[list[int], list[str]]:
-        """Heads (1-based, 0 the root's) and relations of a tree's words."""
-        order, words = constituents(tree)
-        for node in order:
-            place = self._head_place(head_view(node)) if len(node.kids) > 1 else 0
-            node.head_kid = node.kids[place]
-            node.head = node.head_kid.head
-        arcs = governors(order, words, self.attach)
+        """Return the heads (1-based, 0 for the root) and the relations of a tree's words."""
+        constituents, words = build_nodes(tree)
+        for node in constituents:
+            index = 0
+            if len(node.children) > 1:
+                index = self._cached_head_index(head_context(node))
+            node.head_child = node.children[index]
+            node.head = node.head_child.head
+        arcs = find_arcs(constituents, words, self.attach)
         heads = [
-            0 if governor is word else governor.index + 1
-            for word, (governor, _) in zip(words, arcs, strict=True)
+            0 if head is word else head.word_index + 1
+            for word, (head, _) in zip(words, arcs, strict=True)
         ]
-        return heads, [self._relation(observed) for observed in relations_observed(words, arcs)]
+        relations = [self._cached_relation(observed) for observed in observe_relations(words, arcs)]
+        return heads, relations
 
-    def _best_head(self, view: HeadView) -> int:
-        """The place of the head child; the first of those that are as good."""
+    def _head_index(self, context: HeadContext) -> int:
+        """Return the index of the head child; the first one of a tie."""
         scores = []
-        for observed, siblings in head_observed(view):
-            score = self.heads.score(HEAD, observed)
+        for observed, siblings in observe_children(context):
+            score = self.heads.score(CHILD_TEMPLATES, observed)
             for sibling in siblings:
-                score += self.heads.score(BESIDE, sibling, len(HEAD.getters))
+                score += self.heads.score(SIBLING_TEMPLATES, sibling, len(CHILD_TEMPLATES.getters))
             scores.append(score)
         return scores.index(max(scores))
 
-    def _best_relation(self, observed: Observed | None) -> str:
-        return ROOT if observed is None else self.relations.label(RELATION, observed)
+    def _best_relation(self, observed: Observations | None) -> str:
+        if observed is None:
+            return ROOT
+        return self.relations.best_label(RELATION_TEMPLATES, observed)
 
 
-def governors(
-    order: Sequence[Node], words: Sequence[Node], attach: Attach = attachments
+def find_arcs(
+    constituents: Sequence[Node], words: Sequence[Node], attach: Attach = attachments
 ) -> list[tuple[Node, Node]]:
-    """Of every word, its head word (itself for the root), and the largest constituent it heads.
+    """Find the heads of all words, given the head children of all constituents.
 
-    order: constituents, children before their parents, their heads known.
+    Args:
+        constituents: Children before their parents.
+        words: The words in order.
+        attach: As for `Converter`.
+
+    Returns:
+        For each word, its head (the word itself for the root), and the largest constituent whose
+        head word it is.
     """
     arcs = [(word, word) for word in words]
-    for node in order:
-        kids, head = node.kids, node.head_kid
-        moved = attach(node) if len(kids) > 2 else {}
-        for kid in kids:
-            if kid is not head:
-                governor = kids[moved[kid.place]] if kid.place in moved else head
-                arcs[kid.head.index] = (governor.head, kid)
+    for node in constituents:
+        children, head = node.children, node.head_child
+        new_heads = attach(node) if len(children) > 2 else {}
+        for child in children:
+            if child is not head:
+                index = child.child_index
+                sibling = children[new_heads[index]] if index in new_heads else head
+                arcs[child.head.word_index] = (sibling.head, child)
     return arcs
 
 
 @cache
 def converter() -> Converter:
-    """The converter with the weights that come with depkit."""
+    """Load the converter with the weights that come with depkit."""
     return Converter(load(WEIGHTS, "heads"), load(WEIGHTS, "relations"))
 
 
-def dependencies(tree: Tree) -> tuple[list[str], list[str], list[int], list[str]]:
-    """Forms, tags, heads (1-based, 0 the root's) and relations of a tree's words.
+def convert_tree(tree: Tree) -> tuple[list[str], list[str], list[int], list[str]]:
+    """Return forms, tags, heads (1-based, 0 for the root) and relations of a tree's words.
 
-    Any tree of words gets one tree of dependencies with one root, whatever its labels are.
+    The result is a dependency tree with one root, whatever the labels of the tree are.
     """
     leaves = tree.leaves()
     heads, relations = converter().dependencies(tree)
@@ -102,9 +125,9 @@ def dependencies(tree: Tree) -> tuple[list[str], list[str], list[int], list[str]
 
 
 def convert(trees: Iterable[Tree]) -> Iterator[Sentence]:
-    """Sentences in CoNLL-X format, one a tree: CPOSTAG and POSTAG are the tree's tags."""
+    """Yield a CoNLL-X sentence for each tree; CPOSTAG and POSTAG are the tree's tags."""
     for tree in trees:
-        forms, tags, heads, relations = dependencies(tree)
+        forms, tags, heads, relations = convert_tree(tree)
         columns = {
             "upos": tags, "xpos": tags, "head": list(map(str, heads)), "deprel": relations,
         }  # fmt: skip

@@ -1,9 +1,9 @@
 """Penn Treebank trees to basic Universal Dependencies: a first version.
 
-The machinery of `convert.stanford`, trained on another target: a sample of the treebank as
-CoreNLP's converter has it (its version 4.5.10). Brackets are written as
-( rather than -LRB- and so on, and all other words as in the treebank, even quotation marks (`` and
-''). The comment `# text` joins the words with the spaces of running text.
+It works as `convert.stanford` does, but is trained on another target: a sample of the treebank as
+converted by CoreNLP 4.5.10. Brackets are written as ( rather than -LRB- and so on, and all other
+words as in the treebank, even quotation marks (`` and ''). The comment `# text` joins the words
+with the spaces of running text.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from functools import cache
 from itertools import count, pairwise
 from pathlib import Path
 
-from depkit.convert.constituents import IDLE, Node
+from depkit.convert.constituents import NEVER_CONJUNCT, Node
 from depkit.convert.coordination import attachments
 from depkit.convert.detokenize import BRACKETS, spaces_after
 from depkit.convert.linear import load, load_text
@@ -24,70 +24,79 @@ from depkit.corpus.tree import Tree
 WEIGHTS = Path(__file__).with_name("universal.npz")
 
 
-def universal_attachments(node: Node) -> dict[int, int]:
-    """The children that do not belong to the head, as in `coordination.attachments`.
+def find_universal_reattachments(node: Node) -> dict[int, int]:
+    """Find the children that do not depend on the head, as `coordination.attachments` does.
 
-    In UD a conjunction belongs to what follows it (`oats, and -> corn`); in `more than 30` than
-    belongs to more, in `because of` of to because, in `about $ 3 million` 3 to million.
+    In UD a conjunction depends on what follows it (in `oats and corn`, and on corn); in `more than
+    30`, than depends on more; in `because of`, of on because; in `about $ 3 million`, 3 on million.
     """
-    moved = attachments(node)
-    if moved == {0: 1} and node.label == "QP":
-        moved = {1: 0}
-    head = node.head_kid
-    for before, kid in pairwise(node.kids):
-        pair = before.label, kid.label
-        if pair in (("IN", "IN"), ("JJ", "IN")) and node.label in ("PP", "SBAR"):
-            moved = moved | {kid.place: before.place}
-        elif pair == ("CD", "CD") and node.label == "QP" and head.label in ("$", "#"):
-            moved = moved | {before.place: kid.place}
-        elif kid.label in ("CC", "CONJP") and kid is not head:
-            later = (each.place for each in node.kids[kid.place + 1 :] if each.label not in IDLE)
-            place = next(later, None)
-            if place is not None:
-                moved = moved | {kid.place: moved.get(place, place)}
-    return moved
+    new_heads = attachments(node)
+    if new_heads == {0: 1} and node.label == "QP":
+        new_heads = {1: 0}
+    head = node.head_child
+    for previous, child in pairwise(node.children):
+        labels = previous.label, child.label
+        if labels in (("IN", "IN"), ("JJ", "IN")) and node.label in ("PP", "SBAR"):
+            new_heads = new_heads | {child.child_index: previous.child_index}
+        elif labels == ("CD", "CD") and node.label == "QP" and head.label in ("$", "#"):
+            new_heads = new_heads | {previous.child_index: child.child_index}
+        elif child.label in ("CC", "CONJP") and child is not head:
+            following = node.children[child.child_index + 1 :]
+            conjuncts = (
+                sibling.child_index for sibling in following if sibling.label not in NEVER_CONJUNCT
+            )
+            conjunct = next(conjuncts, None)
+            if conjunct is not None:
+                new_heads = new_heads | {child.child_index: new_heads.get(conjunct, conjunct)}
+    return new_heads
 
 
-def tags_of(trees: Iterable[Tree], gold: Iterable[Sentence]) -> dict[str, str]:
-    """The commonest UPOS by tag and relation, and by tag alone: what `convert` looks up."""
+def most_frequent_upos(trees: Iterable[Tree], gold: Iterable[Sentence]) -> dict[str, str]:
+    """Find the most frequent UPOS by tag and relation, and by tag alone.
+
+    The keys are `TAG relation` and `TAG`; `convert` looks UPOS up in this table.
+    """
     counts: dict[str, Counter[str]] = {}
     for tree, sentence in zip(trees, gold, strict=True):
         for leaf, deprel, upos in zip(tree.leaves(), sentence.deprel, sentence.upos, strict=True):
             for key in (leaf.name, f"{leaf.name} {deprel}"):
                 counts.setdefault(key, Counter())[upos] += 1
-    return {key: min(found, key=lambda tag: (-found[tag], tag)) for key, found in counts.items()}
+    return {
+        key: min(upos_counts, key=lambda upos: (-upos_counts[upos], upos))
+        for key, upos_counts in counts.items()
+    }
 
 
 @cache
 def converter() -> tuple[Converter, dict[str, str]]:
-    """The converter with the weights that come with depkit, and the table of tags."""
+    """Load the converter and the UPOS table that come with depkit."""
     models = load(WEIGHTS, "heads"), load(WEIGHTS, "relations")
     table = dict(line.split("\t") for line in load_text(WEIGHTS, "tags").split("\n"))
-    return Converter(*models, universal_attachments), table
+    return Converter(*models, find_universal_reattachments), table
 
 
 def convert(trees: Iterable[Tree], ids: Iterable[str] | None = None) -> Iterator[Sentence]:
-    """Sentences in CoNLL-U format, one a tree: XPOS is the tree's tag; without lemmas.
+    """Yield a CoNLL-U sentence for each tree; XPOS is the tree's tag, and there are no lemmas.
 
-    ids: the values of `# sent_id`, by default 1, 2, 3 and so on. The spaces in `# text` are the
-    usual ones; see `detokenize`.
+    `ids` are the values of `# sent_id`, by default 1, 2, 3 and so on. The spaces in `# text` follow
+    the usual conventions; see `detokenize`.
     """
-    model, table = converter()
+    model, upos_table = converter()
     for tree, sent_id in zip(trees, ids or map(str, count(1)), strict=False):
         leaves = tree.leaves()
         heads, relations = model.dependencies(tree)
         forms = [BRACKETS.get(leaf.word, leaf.word) for leaf in leaves]
-        spaced = spaces_after(forms, [leaf.name for leaf in leaves])
-        text = "".join(form + " " * space for form, space in zip(forms, spaced, strict=True))
+        spaces = spaces_after(forms, [leaf.name for leaf in leaves])
+        text = "".join(form + " " * space for form, space in zip(forms, spaces, strict=True))
         columns: dict[str, Sequence[str]] = {
             "upos": [
-                table.get(f"{leaf.name} {relation}", table.get(leaf.name, "X"))
+                upos_table.get(f"{leaf.name} {relation}", upos_table.get(leaf.name, "X"))
                 for leaf, relation in zip(leaves, relations, strict=True)
             ],
             "xpos": [leaf.name for leaf in leaves],
             "head": list(map(str, heads)),
             "deprel": relations,
-            "misc": ["_" if space else "SpaceAfter=No" for space in spaced],
+            "misc": ["_" if space else "SpaceAfter=No" for space in spaces],
         }
         comments = [f"# sent_id = {sent_id}\n", f"# text = {text.rstrip()}\n"]
         yield new_sentence(forms, columns, CONLLU, comments=comments)

@@ -1,1 +1,1 @@
-"""Checks and statistics of treebanks; never torch."""
+"""Checks and statistics of treebanks; they never import torch."""

@@ -1,44 +1,46 @@
-"""Checks of the comments of CoNLL-U: sent_id, and the text against the words."""
+"""Checks of CoNLL-U comments: sent_id, and the text, which is compared with the words."""
 
 from collections.abc import Iterator
 
-from depkit.treebank.findings import Problem, quoted
+from depkit.treebank.findings import Problem, quote
 from depkit.treebank.table import Table
 
-Token = tuple[int, str, bool]
+Token = tuple[int, str, bool]  # row, form, whether a space follows
 
-ONCE = ("sent_id", "text", "newdoc", "newpar")  # in a sentence at most
+ONCE = ("sent_id", "text", "newdoc", "newpar")  # comments that a sentence may have once
 
 
-def comment_problems(table: Table, joined: bool = False) -> Iterator[Problem]:
-    """What is wrong with the comments of a CoNLL-U sentence.
+def check_comments(table: Table, joined: bool = False) -> Iterator[Problem]:
+    """Check the comments of a CoNLL-U sentence.
 
-    joined: whether no space follows the sentence before.
+    `joined` tells whether the previous sentence ends in SpaceAfter=No.
     """
-    first = table.places[0]
-    found: dict[str, tuple[int, str]] = {}
-    for place in range(table.begin, first):
-        key, value = parsed(table.sentence.lines[place])
+    first_row = table.line_indices[0]
+    comments: dict[str, tuple[int, str]] = {}
+    for index in range(table.start, first_row):
+        key, value = parse_comment(table.sentence.lines[index])
         if key not in ONCE:
             continue
-        if key in found:
-            what = f"a second comment {key} in the sentence; is a blank line missing before it?"
-            yield Problem(place, "comment-again", what)
+        if key in comments:
+            what = f"the sentence has a second comment {key}; is a blank line missing before it?"
+            yield Problem(index, "comment-again", what)
             continue
-        found[key] = place, value
+        comments[key] = index, value
         if joined and key in ("newdoc", "newpar"):
-            what = f"{key}, but the sentence before ends in SpaceAfter=No; remove that there"
-            yield Problem(place, "space-after", what)
+            unit = {"newdoc": "document", "newpar": "paragraph"}[key]
+            what = f"a new {unit} begins here, but the sentence before it ends in SpaceAfter=No"
+            yield Problem(index, "space-after", f"{what}; remove SpaceAfter=No there")
             joined = False
-    yield from _sent_id(table, found)
-    if "text" not in found:
-        yield Problem(first, "no-text", "no comment # text = ...; the text is the words joined")
+    yield from _check_sent_id(table, comments)
+    if "text" not in comments:
+        what = "the sentence has no comment # text = ...; add it, with the text of the sentence"
+        yield Problem(first_row, "no-text", what)
     else:
-        yield from _text(table, *found["text"])
+        yield from _check_text(table, *comments["text"])
 
 
-def parsed(line: str) -> tuple[str, str]:
-    """The key of a comment and its value, white space at the end of it included."""
+def parse_comment(line: str) -> tuple[str, str]:
+    """Return the key and the value of a comment; white space at the value's end is preserved."""
     key, _, value = line[1:].partition("=")
     name = key.strip()
     if name not in ONCE:  # newdoc and newpar need no value: `# newdoc`, `# newpar id = 1`
@@ -46,44 +48,45 @@ def parsed(line: str) -> tuple[str, str]:
     return name, value.rstrip("\r\n").lstrip()
 
 
-def _sent_id(table: Table, found: dict[str, tuple[int, str]]) -> Iterator[Problem]:
-    if "sent_id" not in found:
-        what = "no comment # sent_id = ...; number the sentences"
-        yield Problem(table.places[0], "no-sent-id", what)
+def _check_sent_id(table: Table, comments: dict[str, tuple[int, str]]) -> Iterator[Problem]:
+    if "sent_id" not in comments:
+        what = "the sentence has no comment # sent_id = ...; add it, for example with a number"
+        yield Problem(table.line_indices[0], "no-sent-id", what)
         return
-    place, value = found["sent_id"]
+    index, value = comments["sent_id"]
     if not value.strip():
-        yield Problem(place, "sent-id", "sent_id without a value; write # sent_id = NAME")
+        yield Problem(index, "sent-id", "sent_id has no value; write # sent_id = NAME")
     elif len(value.split()) > 1:
-        what = f"sent_id {quoted(value)} has white space inside; ids have none"
-        yield Problem(place, "sent-id", what)
+        what = f"sent_id {quote(value)} contains white space; remove or replace it"
+        yield Problem(index, "sent-id", what)
     elif "/" in value:
-        what = f"sent_id {quoted(value)} has a slash, which UD keeps for the language; replace it"
-        yield Problem(place, "sent-id", what)
-    if not table.sentence.lines[place].startswith("# sent_id"):
-        what = "not '# sent_id = NAME', with one space after #"
-        yield Problem(place, "sent-id", f"{quoted(table.sentence.lines[place].rstrip())} is {what}")
+        what = f"sent_id {quote(value)} contains a slash, which UD reserves; replace it"
+        yield Problem(index, "sent-id", what)
+    comment = table.sentence.lines[index]
+    if not comment.startswith("# sent_id"):
+        what = f"the comment {quote(comment.rstrip())} must have one space after #"
+        yield Problem(index, "sent-id", f"{what}; write # sent_id = NAME")
 
 
-def ends_joined(table: Table) -> bool:
-    """Whether the last token of a sentence has SpaceAfter=No."""
+def ends_without_space(table: Table) -> bool:
+    """Return whether the last token of a sentence has SpaceAfter=No."""
     if table.sentence.problem or not table.words:
         return False
     last = table.words[-1]
-    last = next((row for row, rows in table.spans.items() if last in rows), last)
+    last = next((row for row, words in table.range_words.items() if last in words), last)
     return "SpaceAfter=No" in table.cells[last][table.format.index("misc")].split("|")
 
 
-def _text(table: Table, place: int, text: str) -> Iterator[Problem]:
+def _check_text(table: Table, index: int, text: str) -> Iterator[Problem]:
     if text != text.rstrip():
-        yield Problem(place, "text-space", "# text ends with white space; remove it")
+        yield Problem(index, "text-space", "# text ends with white space; remove it")
         text = text.rstrip()
-    if not table.sentence.problem and text != _joined(tokens := _tokens(table)):
-        yield from _mismatches(table, tokens, place, text)
+    if not table.sentence.problem and text != _join_tokens(tokens := _surface_tokens(table)):
+        yield from _find_mismatches(table, tokens, index, text)
 
 
-def _tokens(table: Table) -> list[Token]:
-    """Row, form, and whether a space follows, of each range, and of each word that is in none."""
+def _surface_tokens(table: Table) -> list[Token]:
+    """Return a token for each range and for each word outside all ranges."""
     form, misc = table.column("form"), table.column("misc")
     tokens = [
         (row, form[row], cell == "_" or "SpaceAfter=No" not in cell.split("|"))
@@ -91,35 +94,37 @@ def _tokens(table: Table) -> list[Token]:
     ]
     if not table.ranges and not table.empties:
         return tokens
-    apart = {*table.empties, *(row for rows in table.spans.values() for row in rows)}
-    return [token for token in tokens if token[0] not in apart]
+    inside = (row for words in table.range_words.values() for row in words)
+    excluded = {*table.empties, *inside}
+    return [token for token in tokens if token[0] not in excluded]
 
 
-def _joined(tokens: list[Token]) -> str:
+def _join_tokens(tokens: list[Token]) -> str:
     return "".join([form + " " if spaced else form for _, form, spaced in tokens]).rstrip(" ")
 
 
-def _mismatches(table: Table, tokens: list[Token], place: int, text: str) -> Iterator[Problem]:
-    """Where the text and the words part: every space, and the first word."""
+def _find_mismatches(table: Table, tokens: list[Token], index: int, text: str) -> Iterator[Problem]:
+    """Compare the text with the tokens: report every wrong space, and the first wrong token."""
     position, code = 0, "text-mismatch"
-    before = None  # the row of the token before, if a space should follow it, but does not
+    unspaced = None  # the row of the previous token if it lacks the space that should follow it
     for row, form, spaced in tokens:
-        if before is not None:
-            what = "no space follows in # text; add SpaceAfter=No, or mend the text"
-            yield Problem(table.places[before], code, what)
+        if unspaced is not None:
+            what = "no space follows this token in # text; add SpaceAfter=No, or correct # text"
+            yield Problem(table.line_indices[unspaced], code, what)
         if not text.startswith(form, position):
-            there = text[position : position + 30]
-            what = f"goes on {quoted(there)}, not" if there else "ends before"
-            yield Problem(table.places[row], code, f"# text {what} {quoted(form)}")
+            rest = text[position : position + 30]
+            what = f"continues with {quote(rest)}, not with" if rest else "ends before"
+            message = f"# text {what} {quote(form)}; correct # text or the words"
+            yield Problem(table.line_indices[row], code, message)
             return
         position += len(form)
         rest = text[position:].lstrip()
-        follows = len(rest) < len(text) - position  # any white space is as good as one space
-        if follows and not spaced:
-            what = "SpaceAfter=No, but a space follows in # text; remove one of the two"
-            yield Problem(table.places[row], code, what)
-        before = row if spaced and not follows and position < len(text) else None
+        has_space = len(rest) < len(text) - position  # any white space counts as one space
+        if has_space and not spaced:
+            what = "SpaceAfter=No is set, but a space follows in # text; remove one of the two"
+            yield Problem(table.line_indices[row], code, what)
+        unspaced = row if spaced and not has_space and position < len(text) else None
         position = len(text) - len(rest)
     if position < len(text):
-        what = f"# text goes on {quoted(text[position:])} after the last word"
-        yield Problem(place, code, what)
+        what = f"# text continues with {quote(text[position:])} after the last word"
+        yield Problem(index, code, f"{what}; correct # text or the words")

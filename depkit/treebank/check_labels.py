@@ -1,4 +1,4 @@
-"""Checks of the cells of CoNLL-U that have a form of their own: UPOS, FEATS, DEPREL, DEPS, MISC."""
+"""Checks of the CoNLL-U columns with a prescribed form: UPOS, FEATS, DEPREL, DEPS, MISC."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from depkit.corpus.universal import RELATIONS, RENAMED, UPOS, base
-from depkit.treebank.findings import Problem, quoted
+from depkit.treebank.findings import Problem, quote
 from depkit.treebank.table import EMPTY, WORD, Table
 
 Fault = tuple[str, str]  # a code and a message
@@ -16,182 +16,205 @@ _FEATURE = re.compile(
     r"[A-Z][A-Za-z0-9]*(\[[a-z0-9]+\])?=[A-Z0-9][A-Za-z0-9]*(,[A-Z0-9][A-Za-z0-9]*)*"
 )
 _RELATION = re.compile(r"[a-z]+(:[a-z]+)?")
-# A lemma in any script, and a case: obl:next_to:acc; for letters beyond a-z, here is an L.
+# A relation may end in a lemma in any script and a case: obl:next_to:acc. L stands for a letter
+# beyond a-z.
 _ENHANCED = re.compile(r"[a-z]+(:[a-z]+)?(:[a-zL]+(_[a-zL]+)*)?(:[a-z]+)?")
 _LETTERS = frozenset(["Ll", "Lm", "Lo", "Mn", "Mc", "Me"])
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz:_")
+_PATTERN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz:_")
 _TAG = re.compile(r"[A-Z]+")
 
 
-def label_problems(table: Table, ud: bool = False, tagged: bool = False) -> Iterator[Problem]:
-    """What is wrong with the cells of a CoNLL-U sentence.
+def check_labels(table: Table, ud: bool = False, needs_upos: bool = False) -> Iterator[Problem]:
+    """Check the cells of a CoNLL-U sentence.
 
-    ud: whether the labels must be UD's; tagged: whether every word should have a UPOS.
+    Args:
+        table: The rows of the sentence.
+        ud: Whether tags and relations must be those of UD.
+        needs_upos: Whether every word should have a UPOS, because other words of the file have one.
     """
-    apart = {*table.ranges, *table.ragged}
-    nodes = [row for row in range(len(table.cells)) if row not in apart]
-    yield from _by_value(table, nodes, "feats", feature_faults)
+    excluded = {*table.ranges, *table.ragged}
+    nodes = [row for row in range(len(table.cells)) if row not in excluded]
+    yield from _check_values(table, nodes, "feats", feature_faults)
     words = [row for row in table.words if row not in table.ragged]
     upos = table.format.index("upos")
-    if ud or tagged:
+    if ud or needs_upos:
         empties = [row for row in table.empties if table.cells[row][upos] != "_"]
-        faults_of = _tag_faults if ud else _tag_form_faults
-        yield from _by_value(table, words + empties, "upos", faults_of)
-    yield from _by_value(table, words, "deprel", _relation_faults if ud else _form_faults)
-    yield from _misc(table)
-    yield from _deps(table, nodes, ud)
+        check_tag = _universal_tag_faults if ud else _tag_form_faults
+        yield from _check_values(table, words + empties, "upos", check_tag)
+    check_relation = _universal_relation_faults if ud else _relation_form_faults
+    yield from _check_values(table, words, "deprel", check_relation)
+    yield from _check_misc(table)
+    yield from _check_deps(table, nodes, ud)
 
 
-def _by_value(
-    table: Table, rows: list[int], name: str, faults_of: Callable[[str], tuple[Fault, ...]]
+def _check_values(
+    table: Table, rows: list[int], column: str, check_value: Callable[[str], tuple[Fault, ...]]
 ) -> Iterator[Problem]:
-    """The faults of a column's values, each value looked at once, wherever they stand."""
-    index = table.format.index(name)
-    faults = {value: faults_of(value) for value in {table.cells[row][index] for row in rows}}
+    """Check a column's cells in some rows; each different value is checked once."""
+    index = table.format.index(column)
+    faults = {value: check_value(value) for value in {table.cells[row][index] for row in rows}}
     if any(faults.values()):
         for row in rows:
             for code, message in faults[table.cells[row][index]]:
-                yield Problem(table.places[row], code, message)
+                yield Problem(table.line_indices[row], code, message)
 
 
 @lru_cache(1 << 16)
 def feature_faults(feats: str) -> tuple[Fault, ...]:
-    """What is wrong with a value of FEATS."""
+    """Return the faults of a value of FEATS."""
     if feats in ("_", ""):
         return ()
     features = feats.split("|")
     for feature in features:
         if not _FEATURE.fullmatch(feature):
-            what = f"FEATS has {quoted(feature)}, not Name=Value or Name=Value1,Value2"
-            return (("feats", what),)
+            what = f"FEATS contains {quote(feature)}, which is not in the form Name=Value"
+            advice = "names begin with A-Z, values with A-Z or 0-9"
+            return (("feats", f"{what} or Name=Value1,Value2; {advice}"),)
     faults = []
     names = [feature.partition("=")[0].lower() for feature in features]
     if names != sorted(names):
-        right = "|".join(sorted(features, key=str.lower))
-        faults.append(("feats-order", f"FEATS are not in alphabetical order; write {right}"))
+        ordered = "|".join(sorted(features, key=str.lower))
+        faults.append(("feats-order", f"FEATS are not in alphabetical order; write {ordered}"))
     if len(set(names)) < len(names):
         name = next(name for name in names if names.count(name) > 1)
-        what = f"FEATS {quoted(feats, 80)} has {name.capitalize()} twice"
+        what = f"FEATS {quote(feats, 80)} contains {name.capitalize()} twice"
         faults.append(("feats-repeated", f"{what}; join its values with a comma, or remove one"))
     for feature in features:
         values = feature.partition("=")[2].split(",")
         if len(set(values)) < len(values):
-            faults.append(("feats-repeated", f"{quoted(feature)} has a value twice; remove one"))
+            what = f"{quote(feature)} contains a value twice; remove one"
+            faults.append(("feats-repeated", what))
         elif values != sorted(values, key=str.lower):
-            right = ",".join(sorted(values, key=str.lower))
-            faults.append(("feats-order", f"values are not in order in {feature}; write {right}"))
+            ordered = ",".join(sorted(values, key=str.lower))
+            what = f"the values of {feature} are not in alphabetical order; write {ordered}"
+            faults.append(("feats-order", what))
     return tuple(faults)
 
 
-def _tag_faults(tag: str) -> tuple[Fault, ...]:
+def _universal_tag_faults(tag: str) -> tuple[Fault, ...]:
     if tag in UPOS:
         return ()
-    hint = f"; in UD version 2 it is {RENAMED[tag]}" if tag in RENAMED else ""
-    return (("upos", f"UPOS {quoted(tag)} is none of the 17 tags of UD{hint}"),)
+    hint = f"; its name in UD version 2 is {RENAMED[tag]}" if tag in RENAMED else ""
+    return (("upos", f"UPOS {quote(tag)} is not one of the 17 tags of UD{hint}"),)
 
 
 def _tag_form_faults(tag: str) -> tuple[Fault, ...]:
     if not tag or _TAG.fullmatch(tag):
         return ()
     if tag == "_":
-        return (("upos-form", "no UPOS, though other words have one; X is for what has none"),)
-    what = "not in capital letters A-Z, as UD has them; is it an XPOS?"
-    return (("upos-form", f"UPOS {quoted(tag)} is {what}"),)
+        what = "the word has no UPOS, though other words have one; write X if no other tag fits"
+        return (("upos-form", what),)
+    what = "is not in capital letters A-Z as the tags of UD are; is it an XPOS?"
+    return (("upos-form", f"UPOS {quote(tag)} {what}"),)
 
 
-def _relation_faults(relation: str) -> tuple[Fault, ...]:
+def _universal_relation_faults(relation: str) -> tuple[Fault, ...]:
     if relation == "ref":
-        return (("deprel", "'ref' is a relation of DEPS only"),)
-    return _base_faults(relation) or _form_faults(relation)
+        return (("deprel", "DEPREL is 'ref', a relation that only DEPS may have"),)
+    return _inventory_faults(relation) or _relation_form_faults(relation)
 
 
-def _form_faults(relation: str) -> tuple[Fault, ...]:
-    """Of a relation of the basic tree, whatever the inventory."""
+def _relation_form_faults(relation: str) -> tuple[Fault, ...]:
+    """Return the faults of the form of a DEPREL."""
     if relation in ("_", "") or _RELATION.fullmatch(relation):
         return ()
-    return (("deprel-form", f"{quoted(relation)} is not relation:subtype in letters a-z"),)
+    what = f"DEPREL {quote(relation)} is not in the form relation:subtype, in letters a-z"
+    return (("deprel-form", what),)
 
 
-def _enhanced_faults(relation: str) -> tuple[Fault, ...]:
-    """Of a relation of DEPS, whatever the inventory."""
+def _enhanced_form_faults(relation: str) -> tuple[Fault, ...]:
+    """Return the faults of the form of a relation in DEPS."""
     if _RELATION.fullmatch(relation):
         return ()
-    letters = "".join(
-        each if each in _PLAIN else "L" if unicodedata.category(each) in _LETTERS else "?"
-        for each in relation
-    )
-    if _ENHANCED.fullmatch(letters):
+    pattern = "".join(map(_pattern_character, relation))
+    if _ENHANCED.fullmatch(pattern):
         return ()
-    what = "is not relation:subtype:lemma:case in small letters"
-    return (("deprel-form", f"DEPS: {quoted(relation)} {what}"),)
+    what = "is not in the form relation:subtype:lemma:case, in lower-case letters"
+    return (("deprel-form", f"DEPS: the relation {quote(relation)} {what}"),)
 
 
-def _base_faults(relation: str) -> tuple[Fault, ...]:
-    """Of a relation that must be one of UD's."""
+def _pattern_character(character: str) -> str:
+    if character in _PATTERN_CHARACTERS:
+        return character
+    return "L" if unicodedata.category(character) in _LETTERS else "?"
+
+
+def _inventory_faults(relation: str) -> tuple[Fault, ...]:
+    """Return a fault if a relation is not one of UD's, subtypes apart."""
     name = base(relation)
     if name not in RELATIONS and relation not in ("_", "ref"):
-        hint = f"; in UD version 2 it is {RENAMED[name]}" if name in RENAMED else ""
-        return (("deprel", f"{quoted(relation)} is none of the 37 relations of UD{hint}"),)
+        hint = f"; its name in UD version 2 is {RENAMED[name]}" if name in RENAMED else ""
+        what = f"the relation {quote(relation)} is not one of the 37 relations of UD{hint}"
+        return (("deprel", what),)
     return ()
 
 
-def _misc(table: Table) -> Iterator[Problem]:
-    """Of MISC only SpaceAfter means something to all."""
-    inside = {row for rows in table.spans.values() for row in rows}
+def _check_misc(table: Table) -> Iterator[Problem]:
+    """Check MISC, in which only SpaceAfter has a fixed meaning."""
+    inside_ranges = {row for words in table.range_words.values() for row in words}
     empties = set(table.empties)
     for row, misc in enumerate(table.column("misc")):
-        if misc == "_" or (misc == "SpaceAfter=No" and row not in inside and row not in empties):
+        may_have_space_after = row not in inside_ranges and row not in empties
+        if misc == "_" or (misc == "SpaceAfter=No" and may_have_space_after):
             continue
-        place = table.places[row]
+        index = table.line_indices[row]
         parts = misc.split("|")
         if "" in parts and misc:
-            what = f"MISC {quoted(misc)} has an empty piece; is a | too many?"
-            yield Problem(place, "misc", what)
+            what = f"MISC {quote(misc)} has an empty part; is there a | too many?"
+            yield Problem(index, "misc", what)
         pairs = (part.partition("=") for part in parts)
         values = [value for name, _, value in pairs if name == "SpaceAfter"]
-        if values and row in inside:
-            what = "SpaceAfter of a word in a range; it belongs to the range"
+        if values and row in inside_ranges:
+            what = "the word is inside a multiword range, but has SpaceAfter; move it to the range"
         elif values and row in empties:
-            what = "SpaceAfter of an empty node, which is not in the text; remove it"
+            what = "the empty node has SpaceAfter, but is not part of the text; remove it"
         elif values and values != ["No"]:
-            what = f"SpaceAfter is {quoted(','.join(values))}; it is No, or not there"
+            what = f"SpaceAfter is {quote(','.join(values))}, but its only value is No"
+            what += "; write SpaceAfter=No, or remove it"
         else:
             continue
-        yield Problem(place, "space-after", what)
+        yield Problem(index, "space-after", what)
 
 
-def _deps(table: Table, nodes: list[int], ud: bool) -> Iterator[Problem]:
+def _check_deps(table: Table, nodes: list[int], ud: bool) -> Iterator[Problem]:
     index = table.format.index("deps")
-    written = [table.cells[row][index] for row in nodes]
-    if set(written) <= {"_", ""}:
+    column = [table.cells[row][index] for row in nodes]
+    if set(column) <= {"_", ""}:
         return
     ids = [table.cells[row][0] for row in nodes]
-    known = {"0", *ids, *map(str, table.known)}
-    found = [deps_faults(deps, ud) for deps in written]
-    below: dict[str, list[str]] = defaultdict(list)  # by the id of the head
-    for own, (heads, _) in zip(ids, found, strict=True):
+    valid_heads = {"0", *ids, *map(str, table.valid_heads)}
+    checked = [deps_faults(deps, ud) for deps in column]
+    dependents: dict[str, list[str]] = defaultdict(list)  # by the id of their head
+    for node_id, (heads, _) in zip(ids, checked, strict=True):
         for head in heads:
-            below[head].append(own)
-    sound = not table.sentence.problem
-    for row, own, deps, (heads, faults) in zip(nodes, ids, written, found, strict=True):
-        if own in heads:
-            faults += (("deps", f"DEPS {quoted(deps)} has the node as its own head"),)
-        if not known.issuperset(heads):
-            unknown = next(head for head in heads if head not in known)
-            faults += (("deps", f"DEPS {quoted(deps)} names {unknown}, which is not here"),)
+            dependents[head].append(node_id)
+    is_valid = not table.sentence.problem
+    rows = zip(nodes, ids, column, checked, strict=True)
+    for row, node_id, deps, (heads, faults) in rows:
+        if node_id in heads:
+            what = f"DEPS {quote(deps)} makes the node its own head; name another head"
+            faults += (("deps", what),)
+        if not valid_heads.issuperset(heads):
+            unknown = next(head for head in heads if head not in valid_heads)
+            what = f"DEPS {quote(deps)} names the head {unknown}, which the sentence does not have"
+            faults += (("deps", what),)
         for code, message in faults:
-            sound &= code != "deps"
-            yield Problem(table.places[row], code, message)
-    if sound and len(reached := _reached(below)) <= len(ids):
-        lost = [(row, own) for row, own in zip(nodes, ids, strict=True) if own not in reached]
-        shown = ", ".join(own for _, own in lost[:10]) + ", ..." * (len(lost) > 10)
-        what = f"DEPS do not connect {shown} to the root; every node has a way up to 0"
-        yield Problem(table.places[lost[0][0]], "deps-unreachable", what)
+            is_valid &= code != "deps"
+            yield Problem(table.line_indices[row], code, message)
+    if is_valid and len(reached := _reachable_nodes(dependents)) <= len(ids):
+        lost = [(row, node_id) for row, node_id in zip(nodes, ids, strict=True)
+                if node_id not in reached]  # fmt: skip
+        names = ", ".join(node_id for _, node_id in lost[:10]) + ", ..." * (len(lost) > 10)
+        what = f"DEPS do not connect {names} to the root; every node needs a path of heads to 0"
+        yield Problem(table.line_indices[lost[0][0]], "deps-unreachable", what)
 
 
 @lru_cache(1 << 16)
 def deps_faults(deps: str, ud: bool = False) -> tuple[tuple[str, ...], tuple[Fault, ...]]:
-    """The heads in a value of DEPS, and what is wrong with it as such."""
+    """Return the heads in a value of DEPS, and the faults of the value by itself.
+
+    `ud` tells whether the relations must be those of UD.
+    """
     if deps in ("_", ""):
         return (), ()
     heads, keys = [], []
@@ -200,30 +223,33 @@ def deps_faults(deps: str, ud: bool = False) -> tuple[tuple[str, ...], tuple[Fau
         head, colon, relation = part.partition(":")
         match = EMPTY.fullmatch(head)
         if not colon or not relation or not (match or WORD.fullmatch(head) or head == "0"):
-            return (), (("deps", f"DEPS has {quoted(part)}, not head:relation"),)
+            what = f"DEPS contains {quote(part)}, which is not in the form head:relation"
+            return (), (("deps", what),)
         if (head == "0") != (base(relation) == "root"):
-            faults.append(("deps", f"DEPS has {quoted(part)}; head 0 and root go together"))
-        unknown = _base_faults(relation) if ud else ()
+            what = f"DEPS contains {quote(part)}, but head 0 and the relation root go together"
+            faults.append(("deps", what))
+        unknown = _inventory_faults(relation) if ud else ()
         faults += [(code, f"DEPS: {what}") for code, what in unknown]
-        faults += () if unknown else _enhanced_faults(relation)
+        faults += () if unknown else _enhanced_form_faults(relation)
         heads.append(head)
         number = (int(match[1]), int(match[2])) if match else (int(head), 0)
         keys.append((number, relation))
     if len(set(keys)) < len(keys):
-        faults.append(("deps-repeated", f"DEPS {quoted(deps, 80)} has the same twice; remove one"))
+        what = f"DEPS {quote(deps, 80)} contains the same head and relation twice; remove one"
+        faults.append(("deps-repeated", what))
     elif keys != sorted(keys):
-        ordered = sorted(zip(keys, deps.split("|"), strict=True))
-        right = "|".join(part for _, part in ordered)
-        faults.append(("deps-order", f"DEPS are not in the order of heads; write {right}"))
+        pairs = sorted(zip(keys, deps.split("|"), strict=True))
+        ordered = "|".join(part for _, part in pairs)
+        faults.append(("deps-order", f"DEPS are not sorted by their heads; write {ordered}"))
     return tuple(heads), tuple(faults)
 
 
-def _reached(below: dict[str, list[str]]) -> set[str]:
-    """The nodes that have a way up to the root."""
-    reached, todo = {"0"}, ["0"]
-    while todo:
-        for node in below.get(todo.pop(), ()):
-            if node not in reached:
-                reached.add(node)
-                todo.append(node)
+def _reachable_nodes(dependents: dict[str, list[str]]) -> set[str]:
+    """Return the ids of the nodes that can be reached from the root, 0, and the root's."""
+    reached, agenda = {"0"}, ["0"]
+    while agenda:
+        for node_id in dependents.get(agenda.pop(), ()):
+            if node_id not in reached:
+                reached.add(node_id)
+                agenda.append(node_id)
     return reached

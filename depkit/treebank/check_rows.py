@@ -1,9 +1,9 @@
-"""Checks of a sentence's rows: their columns, IDs, and the cells as such."""
+"""Checks of a sentence's rows: their columns, IDs, and white space and emptiness of cells."""
 
 import re
 from collections.abc import Iterator
 
-from depkit.treebank.findings import Problem, quoted
+from depkit.treebank.findings import Problem, quote
 from depkit.treebank.table import EMPTY, RANGE, WORD, Table
 
 SPACED = ("form", "lemma", "plemma", "misc")  # the columns that may have spaces inside
@@ -13,122 +13,140 @@ _OUTER_SPACE = re.compile(r"\s|.*\s\Z", re.DOTALL)
 _DOUBLE_SPACE = re.compile(r"\s\s")
 
 
-def row_problems(table: Table) -> Iterator[Problem]:
-    """What is wrong with the rows; columns and IDs of whole sentences are known to be right."""
+def check_rows(table: Table) -> Iterator[Problem]:
+    """Check the rows; columns and IDs only if the reader has refused the sentence."""
     if table.sentence.problem:
-        yield from _columns(table)
-        yield from _ids(table)
-        for row, cells in enumerate(table.raw):
+        yield from _check_columns(table)
+        yield from _check_ids(table)
+        for row, cells in enumerate(table.raw_cells):
             if row not in table.ragged and not cells[1]:
-                what = "no FORM; every word has one, if only _"
-                yield Problem(table.places[row], "no-form", what)
+                what = "the word has no FORM; write _ if it is unknown"
+                yield Problem(table.line_indices[row], "no-form", what)
     lines = table.sentence.lines
-    rows = "".join([lines[place] for place in table.places])
+    rows = "".join([lines[index] for index in table.line_indices])
     if any(end in rows for end in ("\t\t", "\t\n", "\t\r")) or rows.endswith("\t"):
-        yield from _empty_cells(table)
-    if " " in rows or not table.plain:
-        yield from _spaces(table)
+        yield from _check_empty_cells(table)
+    if " " in rows or not table.is_plain:
+        yield from _check_spaces(table)
     if table.ranges or table.empties:
-        yield from _without_analysis(table)
-        yield from _odd_places(table)
+        yield from _check_cells_without_analysis(table)
+        yield from _check_range_positions(table)
     if table.format.repeats:
-        yield from _predicates(table)
+        yield from _check_predicates(table)
 
 
-def _columns(table: Table) -> Iterator[Problem]:
+def _check_columns(table: Table) -> Iterator[Problem]:
     for row in sorted(table.ragged):
-        size = len(table.raw[row])
-        found = f"{size} column{'s' * (size > 1)} instead of {table.width} of {table.format.name}"
+        size = len(table.raw_cells[row])
+        columns = f"{size} column{'s' * (size > 1)}"
+        what = f"the row has {columns} instead of the {table.width} of {table.format.name}"
         if size == 1:
-            advice = f"no tab in {quoted(table.raw[row][0])}; columns are separated by tabs"
+            text = quote(table.raw_cells[row][0])
+            advice = f"separate the columns by tabs, of which {text} has none"
         elif table.format.repeats:
             advice = "every row has 14 columns, and one more for each predicate of the sentence"
         else:
-            advice = "look for a tab that is missing or one too many"
-        yield Problem(table.places[row], "columns", f"{found}; {advice}")
+            advice = "look for a tab that is missing or superfluous"
+        yield Problem(table.line_indices[row], "columns", f"{what}; {advice}")
 
 
-def _ids(table: Table) -> Iterator[Problem]:
-    """Words are numbered 1, 2, 3; a wrong number is said once, and counting goes on from it."""
-    last = covered = empty = words = 0  # the last: word, word of a range, empty node here
-    end = max(table.known)
+def _check_ids(table: Table) -> Iterator[Problem]:
+    """Check that words are numbered 1, 2, 3; after a wrong ID, counting continues from it."""
+    # The IDs of the last word, of the last word of a range, of the last empty node after the word;
+    # and the number of words so far.
+    last = covered = empty = words = 0
+    end = max(table.valid_heads)
     for row, cells in enumerate(table.cells):
-        place, text = table.places[row], cells[0]
+        index, text = table.line_indices[row], cells[0]
         if match := WORD.fullmatch(text):
             words += 1
             if int(text) not in (last + 1, words):  # neither by the row before nor by count
-                advice = "is a row missing, or was one put in?"
+                advice = "is a row missing, or was one inserted?"
                 if text == "1":
                     advice = "is a blank line missing before it?"
-                yield Problem(place, "id", f"ID {text} where {last + 1} should stand; {advice}")
+                yield Problem(index, "id", f"ID is {text} instead of {last + 1}; {advice}")
                 covered = 0
             last, empty = int(text), 0
         elif table.format.spans and (match := RANGE.fullmatch(text)):
             if what := _wrong_range(int(match[1]), int(match[2]), last, covered, end):
-                yield Problem(place, "range", f"the range {text} {what}")
+                yield Problem(index, "range", f"the range {text} {what}")
             covered = max(covered, int(match[2]))
         elif table.format.spans and (match := EMPTY.fullmatch(text)):
             if (int(match[1]), int(match[2])) != (last, empty + 1):
-                what = f"the empty node {text} where {last}.{empty + 1} could stand"
-                yield Problem(place, "empty-node", f"{what}; number it after the word before it")
+                what = f"the empty node has ID {text} instead of {last}.{empty + 1}"
+                advice = "empty nodes have the number of the word before them, and count from 1"
+                yield Problem(index, "empty-node", f"{what}; {advice}")
             empty = int(match[2])
         else:
             last, empty, words = last + 1, 0, words + 1
             if row not in table.ragged:
-                yield Problem(place, "id", f"ID is {quoted(text)}, not a word's number, {last}")
+                what = f"ID is {quote(text)}, but must be the word's number, {last}"
+                yield Problem(index, "id", what)
 
 
-def _wrong_range(begin: int, stop: int, last: int, covered: int, end: int) -> str:
-    """What is wrong with a range after word `last`, of a sentence that ends at word `end`."""
-    if stop < begin:
+def _wrong_range(first: int, last: int, previous: int, covered: int, end: int) -> str:
+    """Say what is wrong with a multiword range; "" if nothing is.
+
+    Args:
+        first: The ID of the range's first word.
+        last: The ID of its last word.
+        previous: The ID of the word before the range's row.
+        covered: The last ID that an earlier range covers.
+        end: The last ID of the sentence.
+    """
+    if last < first:
         return "ends before it begins"
-    if stop > end:
+    if last > end:
         return f"reaches beyond the last word, {end}"
-    if begin != last + 1:
-        return f"stands before word {last + 1}; put it before its own first word"
-    if begin <= covered:
-        return f"overlaps with the one that reaches to {covered}; a word is in one range at most"
+    if first != previous + 1:
+        return f"stands before word {previous + 1}; move it before its first word"
+    if first <= covered:
+        return f"overlaps with the range that ends with {covered}; a word can be in one range only"
     return ""
 
 
-def _empty_cells(table: Table) -> Iterator[Problem]:
-    for row, cells in enumerate(table.raw):
-        for index, cell in enumerate(cells[2:], start=2):
+def _check_empty_cells(table: Table) -> Iterator[Problem]:
+    for row, cells in enumerate(table.raw_cells):
+        for column, cell in enumerate(cells[2:], start=2):
             if not cell:
-                what = f"{_name(table, index)} is empty; write _ for nothing"
-                yield Problem(table.places[row], "empty-cell", what)
+                what = f"{_column_name(table, column)} is empty; write _ if there is no value"
+                yield Problem(table.line_indices[row], "empty-cell", what)
 
 
-def _name(table: Table, index: int) -> str:
-    """A column as messages call it."""
-    columns = table.format.columns
-    return columns[index].upper() if index < len(columns) else f"column {index + 1}"
+def _column_name(table: Table, column: int) -> str:
+    """Return the name of a column as messages show it."""
+    names = table.format.columns
+    return names[column].upper() if column < len(names) else f"column {column + 1}"
 
 
-def _spaces(table: Table) -> Iterator[Problem]:
+def _check_spaces(table: Table) -> Iterator[Problem]:
     ranges = set(table.ranges)
-    allowed = {i for i, name in enumerate(table.format.columns) if name in SPACED}
-    for row, cells in enumerate(table.raw):
-        if row in table.ragged or not _SPACE.search(table.sentence.lines[table.places[row]]):
+    spaced = {i for i, name in enumerate(table.format.columns) if name in SPACED}
+    for row, cells in enumerate(table.raw_cells):
+        index = table.line_indices[row]
+        if row in table.ragged or not _SPACE.search(table.sentence.lines[index]):
             continue
-        for index, cell in enumerate(cells):
-            inside = index in allowed and not (row in ranges and index == 1)
-            if what := _wrong_space(cell, inside):
-                yield Problem(table.places[row], "white-space", f"{_name(table, index)} {what}")
+        for column, cell in enumerate(cells):
+            is_allowed = column in spaced and not (row in ranges and column == 1)
+            if what := _wrong_space(cell, is_allowed):
+                yield Problem(index, "white-space", f"{_column_name(table, column)} {what}")
 
 
-def _wrong_space(cell: str, inside: bool) -> str:
+def _wrong_space(cell: str, is_allowed: bool) -> str:
+    """Say what is wrong with white space in a cell; "" if nothing is."""
     if not _SPACE.search(cell):
         return ""
     if _OUTER_SPACE.match(cell):
-        return f"{quoted(cell)} begins or ends with white space; remove it"
-    if not inside:
-        return f"{quoted(cell)} has white space inside; only words and MISC may"
-    return f"{quoted(cell)} has white space twice" if _DOUBLE_SPACE.search(cell) else ""
+        return f"{quote(cell)} begins or ends with white space; remove it"
+    if not is_allowed:
+        return f"{quote(cell)} contains white space, which only words, lemmas and MISC may have"
+    if _DOUBLE_SPACE.search(cell):
+        return f"{quote(cell)} contains white space twice in a row; write one space"
+    return ""
 
 
-def _without_analysis(table: Table) -> Iterator[Problem]:
-    """Ranges have a form only, empty nodes no place in the basic tree."""
+def _check_cells_without_analysis(table: Table) -> Iterator[Problem]:
+    """Check that ranges have only a form, and that empty nodes are not in the basic tree."""
     columns = table.format.columns
     for row in table.ranges:
         filled = [
@@ -137,40 +155,45 @@ def _without_analysis(table: Table) -> Iterator[Problem]:
             if cell not in ("_", "") and (name, cell) != ("feats", "Typo=Yes")
         ]
         if filled:
-            what = f"a range with {', '.join(filled)}; give them to its words instead"
-            yield Problem(table.places[row], "range-cells", what)
+            what = f"the multiword range has values in {', '.join(filled)}; move them to its words"
+            yield Problem(table.line_indices[row], "range-cells", what)
     head, deprel = table.format.index("head"), table.format.index("deprel")
     for row in table.empties:
         cells = table.cells[row]
         if not {cells[head], cells[deprel]} <= {"_", ""}:
-            what = f"an empty node with HEAD {quoted(cells[head])}, DEPREL {quoted(cells[deprel])}"
-            yield Problem(table.places[row], "empty-node-cells", f"{what}; it has DEPS only")
+            values = f"HEAD {quote(cells[head])} and DEPREL {quote(cells[deprel])}"
+            what = f"the empty node has {values}; write _ there and its heads in DEPS"
+            yield Problem(table.line_indices[row], "empty-node-cells", what)
 
 
-def _odd_places(table: Table) -> Iterator[Problem]:
-    """Ranges and empty nodes whose numbers the readers take, but UD does not."""
+def _check_range_positions(table: Table) -> Iterator[Problem]:
+    """Find ranges and empty nodes that depkit can read, but that UD does not allow."""
     for row in table.ranges:
         text = table.cells[row][0]
         first, last = text.split("-")
         if int(first) == int(last):
-            what = f"the range {text} is of one word; it has two or more, or is no range"
-            yield Problem(table.places[row], "range-of-one", what)
+            what = f"the range {text} has one word; remove it, or let it have two words or more"
+            yield Problem(table.line_indices[row], "range-of-one", what)
     if not table.ranges:
         return
     ranges, empties = set(table.ranges), set(table.empties)
     for row in table.empties:
-        before = row - 1
-        while before in empties:
-            before -= 1
-        if before in ranges:
-            text, other = table.cells[row][0], table.cells[before][0]
-            what = f"the empty node {text} between the range {other} and its first word"
-            yield Problem(table.places[row], "empty-node-place", f"{what}; put it before the range")
+        previous = row - 1
+        while previous in empties:
+            previous -= 1
+        if previous in ranges:
+            text, range_id = table.cells[row][0], table.cells[previous][0]
+            what = f"the empty node {text} is between the range {range_id} and its first word"
+            yield Problem(
+                table.line_indices[row], "empty-node-place", f"{what}; move it before the range"
+            )
 
 
-def _predicates(table: Table) -> Iterator[Problem]:
+def _check_predicates(table: Table) -> Iterator[Problem]:
     predicates = table.column("fillpred").count("Y")
     arguments = table.width - len(table.format.columns)
     if predicates != arguments and not table.ragged:
-        what = f"{arguments} APRED columns for {predicates} predicates (FILLPRED Y)"
-        yield Problem(table.places[0], "predicates", f"{what}; each has one")
+        what = f"the sentence has {arguments} APRED column{'s' * (arguments != 1)}"
+        what += f" for {predicates} predicate{'s' * (predicates != 1)} (words with FILLPRED Y)"
+        advice = "there must be one column for each predicate"
+        yield Problem(table.line_indices[0], "predicates", f"{what}; {advice}")

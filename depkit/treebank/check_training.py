@@ -1,4 +1,7 @@
-"""What a training file has, and what a file that is to be scored on should not, or should."""
+"""A training file that other files are compared with.
+
+Files to evaluate on should have none of its sentences, and only labels that occur in it.
+"""
 
 import os
 from collections.abc import Iterator
@@ -7,47 +10,47 @@ from depkit.corpus.digest import digest
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, read
 from depkit.corpus.sentence import Sentence
-from depkit.treebank.findings import Problem, quoted
+from depkit.treebank.findings import Problem, quote
 from depkit.treebank.output import printable
 
 LABELS = {"upos": "unseen-tag", "xpos": "unseen-tag", "deprel": "unseen-relation"}
 
 
 class Training:
-    """The sound sentences of a training file, as digests, and the labels in them.
+    """The valid sentences of a training file, as digests, and their labels.
 
-    sentences, broken: how many there are, and how many of them are left out. Raises FormatError
-    if none is sound, OSError.
+    `sentences` is the number of sentences in the file, `broken` that of invalid ones, which are
+    left out. Raises FormatError if no sentence is valid, and OSError.
     """
 
     def __init__(self, path: PathLike, encoding: str = "utf-8") -> None:
         self.name = printable(os.fspath(path))
-        self.lines: dict[str, int] = {}
-        self.labels: dict[str, set[str]] = {name: {"_"} for name in LABELS}
+        self.line_numbers: dict[str, int] = {}  # by the digest of the forms
+        self.labels: dict[str, set[str]] = {column: {"_"} for column in LABELS}
         self.sentences = self.broken = 0
         for sentence in read(path, encoding=encoding, strict=False):
             self.sentences += 1
             if sentence.problem or not len(sentence):
                 self.broken += 1
                 continue
-            self.lines.setdefault(digest("\t".join(sentence.form)), sentence.place()[1])
-            for name, known in self.labels.items():
-                known.update(getattr(sentence, name))
-        if not self.lines:
-            raise FormatError(os.fspath(path), 0, "", "no sentence in the file")
+            self.line_numbers.setdefault(digest("\t".join(sentence.form)), sentence.place()[1])
+            for column, labels in self.labels.items():
+                labels.update(getattr(sentence, column))
+        if not self.line_numbers:
+            raise FormatError(os.fspath(path), 0, "", "the file has no valid sentence")
 
-    def problems(self, sentence: Sentence) -> Iterator[Problem]:
-        """A sentence that is there, too, and labels that are not; a label is told once."""
-        if line := self.lines.get(digest("\t".join(sentence.form))):
-            what = f"the same words as in {self.name}, line {line}; leave one of the two out"
-            place = sentence.rows[0] if sentence.rows else 0
-            yield Problem(place, "train-overlap", what)
-        for name, code in LABELS.items():
-            known = self.labels[name]
-            column = getattr(sentence, name)
-            if len(known) > 1 and not known.issuperset(column):
-                for place, label in zip(sentence.rows, column, strict=True):
-                    if label not in known:
-                        known.add(label)
-                        what = f"{name.upper()} {quoted(label)} is nowhere in {self.name}"
-                        yield Problem(place, code, f"{what}; no parser can learn it there")
+    def find_problems(self, sentence: Sentence) -> Iterator[Problem]:
+        """Yield problems if the file has the sentence, or lacks a label; each label only once."""
+        if line := self.line_numbers.get(digest("\t".join(sentence.form))):
+            what = f"the training file has a sentence with the same words, {self.name}:{line}"
+            index = sentence.rows[0] if sentence.rows else 0
+            yield Problem(index, "train-overlap", f"{what}; remove one of the two sentences")
+        for column, code in LABELS.items():
+            labels = self.labels[column]
+            values = getattr(sentence, column)
+            if len(labels) > 1 and not labels.issuperset(values):
+                for index, value in zip(sentence.rows, values, strict=True):
+                    if value not in labels:
+                        labels.add(value)
+                        what = f"{column.upper()} {quote(value)} does not occur in {self.name}"
+                        yield Problem(index, code, f"{what}; a parser cannot learn it from there")

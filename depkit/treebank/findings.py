@@ -1,8 +1,8 @@
-"""What a check can find: codes, how severe each is, and findings with their places.
+"""The codes of problems that `depkit check` can find, their severities, and findings.
 
-An error keeps a file from being read, trained on or scored against: its rows cannot be told, or
-its heads make no tree. A warning is what else UD validation refuses, and of a UD release, `--ud`,
-an error, too; or it is advice, which never is. A note is good to know.
+An error keeps a file from being read, trained on or scored against: its rows cannot be told apart,
+or its heads form no tree. A warning is anything else that UD validation refuses, and becomes an
+error with `--ud`; advice is a warning that never becomes one. A note is information.
 """
 
 from dataclasses import dataclass
@@ -13,81 +13,81 @@ from depkit.treebank.output import printable
 Severity = Literal["error", "warning", "note"]
 
 ERRORS: dict[str, str] = {
-    "unreadable": "the file cannot be opened, decoded or unpacked at all",
-    "empty-file": "no sentence in the file",
-    "encoding": "bytes that are not of the file's encoding",
-    "control-character": "NUL and other characters that are no text",
-    "white-line": "a line of white space, not empty",
+    "unreadable": "the file cannot be opened, decoded or unpacked",
+    "empty-file": "the file has no sentence",
+    "encoding": "bytes that cannot be decoded in the file's encoding",
+    "control-character": "NUL and other characters that are not text",
+    "white-line": "a line that contains only white space",
     "comment-place": "a comment after the first word",
-    "no-words": "comments without a word",
+    "no-words": "comments that no words follow",
     "columns": "a row with too many or too few columns",
-    "id": "an ID out of sequence, or none",
+    "id": "an ID that is missing or out of sequence",
     "range": "a multiword range that does not fit the words",
     "empty-node": "an empty node out of sequence",
     "no-form": "a word without a FORM",
-    "format": "the reader refuses the sentence",
-    "head": "a HEAD that is no number",
-    "head-range": "a HEAD beyond the sentence",
-    "no-head": "a word without HEAD among others that have one",
+    "format": "any other reason why the sentence cannot be read",
+    "head": "a HEAD that is not a number",
+    "head-range": "a HEAD that is no word of the sentence",
+    "no-head": "a word without HEAD in a sentence in which others have one",
     "self-loop": "a word that is its own head",
-    "cycle": "words that are their own ancestors",
-    "no-root": "no word with HEAD 0",
+    "cycle": "words whose heads form a cycle",
+    "no-root": "a sentence without a word with HEAD 0",
 }
 
 WARNINGS: dict[str, str] = {
-    "byte-order-mark": "a byte order mark",
+    "byte-order-mark": "a byte order mark at the beginning of a line",
     "line-end": "lines that end in CR LF",
-    "extra-blank-line": "more than one blank line, or one at the beginning",
-    "final-blank-line": "no blank line, or not even a newline, after the last sentence",
+    "extra-blank-line": "more than one blank line after a sentence, or one before the first",
+    "final-blank-line": "a file that does not end with a blank line",
     "empty-cell": "an empty cell where _ should stand",
     "white-space": "white space where none is allowed",
     "unicode-nfc": "characters that are not composed (Unicode NFC)",
     "range-of-one": "a multiword range of a single word",
     "empty-node-place": "an empty node between a range and its first word",
-    "range-cells": "a multiword range with an analysis of its own",
-    "empty-node-cells": "an empty node in the basic tree",
+    "range-cells": "a multiword range with values that belong to its words",
+    "empty-node-cells": "an empty node with HEAD or DEPREL",
     "no-tree": "a sentence without any HEAD",
-    "no-deprel": "a word with HEAD but no DEPREL",
-    "several-roots": "more than one word with HEAD 0",
+    "no-deprel": "a word with HEAD, but without DEPREL",
+    "several-roots": "a sentence with several words with HEAD 0",
     "root-label": "HEAD 0 without the relation root, or the reverse",
-    "predicates": "CoNLL-09: not one APRED column for each predicate",
-    "upos-form": "a UPOS that is not in capital letters, or that only other words have",
-    "deprel-form": "a relation that is not in the form relation:subtype, in DEPS too",
-    "feats": "FEATS that are not Name=Value|...",
-    "feats-order": "FEATS not in alphabetical order",
-    "feats-repeated": "a feature, or one of its values, twice",
-    "deps": "DEPS that are not head:relation|..., or lead nowhere",
-    "deps-order": "DEPS not in the order of their heads",
-    "deps-repeated": "the same in DEPS twice",
+    "predicates": "CoNLL-09 without exactly one APRED column for each predicate",
+    "upos-form": "a UPOS that is missing or not in capital letters",
+    "deprel-form": "a relation in DEPREL or DEPS that is not in the form relation:subtype",
+    "feats": "FEATS that are not in the form Name=Value|...",
+    "feats-order": "FEATS that are not in alphabetical order",
+    "feats-repeated": "FEATS that contain a feature, or a value of one, twice",
+    "deps": "DEPS that are not in the form head:relation|..., or name an impossible head",
+    "deps-order": "DEPS that are not sorted by their heads",
+    "deps-repeated": "DEPS that contain the same head and relation twice",
     "deps-unreachable": "nodes that DEPS do not connect to the root",
-    "deps-sometimes": "DEPS in some sentences of the file only",
-    "space-after": "SpaceAfter that is not No, or stands where it means nothing",
-    "sent-id": "a sent_id that is none",
+    "deps-sometimes": "DEPS in only some sentences of the file",
+    "space-after": "SpaceAfter that is not No, or is not at a token of the text",
+    "sent-id": "a sent_id that is empty or badly formed",
     "no-sent-id": "a sentence without sent_id",
-    "sent-id-again": "a sent_id that another sentence has",
+    "sent-id-again": "a sent_id that another sentence has as well",
     "no-text": "a sentence without # text",
     "text-space": "white space at the end of # text",
-    "text-mismatch": "# text and the words differ",
-    "comment-again": "sent_id, text, newdoc or newpar twice in a sentence",
+    "text-mismatch": "a # text that differs from the words and their spaces",
+    "comment-again": "a sentence with two comments sent_id, text, newdoc or newpar",
 }
 
-# With `--ud` only, and errors there.
+# These are found with `--ud` only, and are errors.
 UD_ERRORS: dict[str, str] = {
-    "upos": "a tag that is none of the 17 of UD",
-    "deprel": "a relation that is none of the 37 of UD",
+    "upos": "a tag that is not one of the 17 of UD",
+    "deprel": "a relation that is not one of the 37 of UD",
     "not-conllu": "a file in CoNLL-X or CoNLL-09",
 }
 
-# Never errors.
+# These warnings never become errors.
 ADVICE: dict[str, str] = {
-    "misc": "an empty piece in MISC",
-    "train-overlap": "a sentence of the training file",
+    "misc": "an empty part in MISC",
+    "train-overlap": "a sentence that the training file has as well",
     "unseen-tag": "a tag that the training file does not have",
     "unseen-relation": "a relation that the training file does not have",
 }
 
 NOTES: dict[str, str] = {
-    "non-projective": "a sentence with crossing arcs",
+    "non-projective": "a sentence whose arcs cross",
     "long-sentence": "a sentence of more than 200 words",
     "long-word": "a word of more than 100 characters",
 }
@@ -96,7 +96,7 @@ CODES = ERRORS | WARNINGS | UD_ERRORS | ADVICE | NOTES
 
 
 def severity(code: str, ud: bool = False) -> Severity:
-    """How severe a finding is; ud: the file claims to be a release of Universal Dependencies."""
+    """Return the severity of a code; `ud`: the file is meant as a release of UD."""
     if code in NOTES:
         return "note"
     if code in ERRORS or code in UD_ERRORS or (ud and code in WARNINGS):
@@ -105,30 +105,30 @@ def severity(code: str, ud: bool = False) -> Severity:
 
 
 class Problem(NamedTuple):
-    """Something in a sentence; place: the line, an index into its `lines`."""
+    """A problem of a sentence, found by one of the checks."""
 
-    place: int
+    line_index: int  # index into the sentence's `lines`
     code: str
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem, with its place in the files; line 0: the file as a whole."""
+    """A problem with its file and line, as users see it."""
 
     severity: Severity
     code: str
     file: str
-    line: int
+    line: int  # 1-based; 0 for the file as a whole
     sent_id: str
     message: str
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        parts = (place, self.severity, self.sent_id, f"{self.message} [{self.code}]")
+        location = f"{self.file}:{self.line}" if self.line else self.file
+        parts = (location, self.severity, self.sent_id, f"{self.message} [{self.code}]")
         return printable(": ".join(part for part in parts if part))
 
 
-def quoted(text: str, longest: int = 40) -> str:
-    """A piece of a file as messages show it: in quotes, short, and fit for a terminal."""
-    return repr(text if len(text) <= longest else text[: longest - 3] + "...")
+def quote(text: str, max_length: int = 40) -> str:
+    """Return text from a file as messages show it: in quotes, shortened and with escapes."""
+    return repr(text if len(text) <= max_length else text[: max_length - 3] + "...")

@@ -1,26 +1,28 @@
-"""What comes from a file, made fit for a terminal and for JSON."""
+"""Text from files, escaped for terminals and for JSON."""
 
 import json
 from typing import Any
 
 
 def printable(text: str) -> str:
-    """A text in one line, fit for a terminal: what cannot be printed is escaped."""
+    """Escape line ends and all other characters that a terminal cannot print."""
     if text.isprintable():
         return text
     return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
     )
 
 
 def json_text(record: Any, indent: int | None = None) -> str:
-    """A record as JSON that is valid UTF-8, whatever bytes could not be decoded."""
+    """Return a record as JSON that is valid UTF-8, even if it has undecodable bytes in it."""
     text = json.dumps(record, indent=indent, ensure_ascii=False)
-    return text.encode(errors="backslashreplace").decode()  # surrogates, within strings
+    return text.encode(errors="backslashreplace").decode()  # escapes surrogates within strings
 
 
 def broken_sentences(file: str, broken: int, sentences: int) -> str:
-    """A warning of a file's broken sentences."""
+    """Return a warning that `broken` of the file's sentences are broken."""
     number = f"{broken} of {sentences} sentence{'s' * (sentences != 1)}"
     what = f"{number} {'is' if broken == 1 else 'are'} broken"
-    return f"depkit: warning: {printable(file)}: {what}; see depkit check {printable(file)}"
+    name = printable(file)
+    return f"depkit: warning: {name}: {what}; see depkit check {name}"

@@ -1,4 +1,4 @@
-"""What there is in a treebank: how many of what, and the shapes of its trees."""
+"""Statistics of treebanks: numbers of sentences, words and labels, and the shapes of trees."""
 
 import os
 from collections import Counter
@@ -14,8 +14,7 @@ from depkit.treebank.table import Table
 from depkit.trees.shape import crossing, depths, nonprojective_arcs
 
 LABELS = ("upos", "xpos", "deprel")
-JSON_NAMES = {  # of figures whose name in the tables is too short by itself
-    "words a sentence": "words_per_sentence",
+JSON_NAMES = {  # for names that are understood only by their position in the table
     "% of sentences": "non_projective_sentences_percent",
     "% of arcs": "non_projective_arcs_percent",
 }
@@ -24,47 +23,43 @@ HISTOGRAMS = ("length", "distance", "depth")
 
 @dataclass
 class Statistics:
-    """The counts of a file, or of several added up.
+    """The counts of a file, or the sum of those of several files.
 
-    total: whether they are a sum. words: syntactic words; ranges: multiword tokens; tokens: a
-    range once, and words in none; broken: sentences that the strict reader refuses; unannotated:
-    those with a word without a head, which have no part in what follows.
-    cyclic, several_roots, no_root, nonprojective_sentences: how many; in the last two arcs cross,
-    the root's included. arcs: all, the root's included; nonprojective_arcs: not all words under
-    them descend from the head (Nivre and Nilsson 2005).
-    Histograms, length: words of a sentence; distance: |head - dependent|, without the root's arcs;
-    depth: arcs up to the root's dependent, words on and below cycles left out.
-    form and the other columns: how often each value occurs, `_` too.
+    Trees are counted in annotated sentences only. The root's arc counts as an arc.
     """
 
     file: str = ""
-    total: bool = False
+    total: bool = False  # whether this is a sum
     sentences: int = 0
-    words: int = 0
-    tokens: int = 0
-    ranges: int = 0
+    words: int = 0  # syntactic words
+    tokens: int = 0  # multiword ranges, and words outside them
+    ranges: int = 0  # multiword ranges
     empty_nodes: int = 0
-    broken: int = 0
-    unannotated: int = 0
-    cyclic: int = 0
-    several_roots: int = 0
-    no_root: int = 0
-    nonprojective_sentences: int = 0
+    broken: int = 0  # sentences that the strict reader refuses
+    unannotated: int = 0  # sentences with a word without a head
+    cyclic: int = 0  # sentences with a cycle
+    several_roots: int = 0  # sentences with more than one root
+    no_root: int = 0  # sentences without a root
+    nonprojective_sentences: int = 0  # sentences in which arcs cross
     arcs: int = 0
+    # Arcs between whose ends some word does not descend from the head (Nivre and Nilsson 2005).
     nonprojective_arcs: int = 0
+    # How often each value occurs in a column, `_` included.
     form: Counter[str] = field(default_factory=Counter)
     lemma: Counter[str] = field(default_factory=Counter)
     upos: Counter[str] = field(default_factory=Counter)
     xpos: Counter[str] = field(default_factory=Counter)
     deprel: Counter[str] = field(default_factory=Counter)
+    # Histograms: sentences by their number of words; arcs, but for the root's, by |head -
+    # dependent|; words, except on and below cycles, by the number of arcs to the root's dependent.
     length: Counter[int] = field(default_factory=Counter)
     distance: Counter[int] = field(default_factory=Counter)
     depth: Counter[int] = field(default_factory=Counter)
 
     def add(self, sentence: Sentence) -> None:
-        """Count a sentence."""
+        """Add the counts of a sentence."""
         if not len(sentence):
-            self.broken += 1  # comments without a word
+            self.broken += 1  # it has only comments
             return
         self.sentences += 1
         self.words += len(sentence)
@@ -77,11 +72,11 @@ class Statistics:
 
     def _add_tokens(self, sentence: Sentence) -> None:
         self.tokens += len(sentence)
-        if sentence.format.spans and _has_spans(sentence):
+        if sentence.format.spans and _has_other_rows(sentence):
             table = Table(sentence)
             self.ranges += len(table.ranges)
             self.empty_nodes += len(table.empties)
-            inside = {row for rows in table.spans.values() for row in rows}
+            inside = {row for rows in table.range_words.values() for row in rows}
             self.tokens += len(table.ranges) - len(inside)
 
     def _add_tree(self, sentence: Sentence) -> None:
@@ -102,16 +97,16 @@ class Statistics:
         self.depth.update((depth[depth > 0] - 1).tolist())
 
     def __add__(self, other: "Statistics") -> "Statistics":
-        """Both together, under the name `total`."""
+        """Return the sum of two counts, under the name `total`."""
         sums = {
-            each.name: getattr(self, each.name) + getattr(other, each.name)
-            for each in fields(self)
-            if each.name not in ("file", "total")
+            member.name: getattr(self, member.name) + getattr(other, member.name)
+            for member in fields(self)
+            if member.name not in ("file", "total")
         }
         return Statistics("total", True, **sums)
 
     def figures(self) -> dict[str, int | float | None]:
-        """The numbers that one can put in a table, by name; shares in percent."""
+        """Return the numbers for a table, by name; shares are in percent, None if undefined."""
         return {
             "sentences": self.sentences,
             "words": self.words,
@@ -119,11 +114,11 @@ class Statistics:
             "multiword tokens": self.ranges,
             "empty nodes": self.empty_nodes,
             "different forms": len(self.form),
-            "different lemmas": _kinds(self.lemma),
-            "UPOS tags": _kinds(self.upos),
-            "XPOS tags": _kinds(self.xpos),
-            "relations": _kinds(self.deprel),
-            "words a sentence": _mean(self.length),
+            "different lemmas": _count_labels(self.lemma),
+            "UPOS tags": _count_labels(self.upos),
+            "XPOS tags": _count_labels(self.xpos),
+            "relations": _count_labels(self.deprel),
+            "words per sentence": _mean(self.length),
             "longest sentence": max(self.length, default=None),
             "mean arc distance": _mean(self.distance),
             "mean depth": _mean(self.depth),
@@ -139,36 +134,36 @@ class Statistics:
         }
 
     def labels(self, name: str) -> dict[str, int]:
-        """The values of a column with their counts, the frequent ones first."""
+        """Return the values of a column and their counts, the most frequent ones first."""
         counts: Counter[str] = getattr(self, name)
-        found = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        return {label: count for label, count in found if label != "_"}
+        ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        return {label: count for label, count in ordered if label != "_"}
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything but forms and lemmas, of which their number; for JSON."""
+        """Return everything for JSON, but only the numbers of different forms and lemmas."""
         figures = {
             JSON_NAMES.get(name) or name.replace("-", "_").replace(" ", "_"): value
             for name, value in self.figures().items()
         }
         columns = {name: self.labels(name) for name in LABELS}
-        bars = {name: dict(sorted(getattr(self, name).items())) for name in HISTOGRAMS}
+        histograms = {name: dict(sorted(getattr(self, name).items())) for name in HISTOGRAMS}
         file = {"file": None if self.total else self.file, "total": self.total}
-        return {**file, **figures, **columns, **bars}
+        return {**file, **figures, **columns, **histograms}
 
 
-def _has_spans(sentence: Sentence) -> bool:
-    """Whether there may be ranges or empty nodes: rows that are no words."""
+def _has_other_rows(sentence: Sentence) -> bool:
+    """Return whether there are rows that are no words: ranges, empty nodes or broken rows."""
     rows = sum(line[0] != "#" and not line.isspace() for line in sentence.lines)
     return rows > len(sentence)
 
 
-def _kinds(counts: Counter[str]) -> int:
+def _count_labels(counts: Counter[str]) -> int:
     return len(counts) - ("_" in counts)
 
 
 def _mean(counts: Counter[int]) -> float | None:
-    whole = sum(value * count for value, count in counts.items())
-    return whole / counts.total() if counts else None
+    total = sum(value * count for value, count in counts.items())
+    return total / counts.total() if counts else None
 
 
 def _percent(part: int, whole: int) -> float | None:
@@ -176,20 +171,20 @@ def _percent(part: int, whole: int) -> float | None:
 
 
 def statistics(source: PathLike | Iterable[Sentence], encoding: str = "utf-8") -> Statistics:
-    """The counts of a file, by its path, or of sentences.
+    """Count what is in a file, given by its path, or in sentences.
 
-    Broken sentences are counted with what can be read of them. Raises OSError, and FormatError
-    for what is no treebank: all sentences are broken, and none has a tree.
+    Of broken sentences, everything that can be read is counted. Raises OSError, and FormatError
+    if the file is no treebank: all of its sentences are broken, and none has a tree.
     """
     if isinstance(source, str | os.PathLike):
-        found = Statistics(os.fspath(source))
+        result = Statistics(os.fspath(source))
         source = read(source, encoding=encoding, strict=False)
     else:
-        found = Statistics()
+        result = Statistics()
     problem = None
     for sentence in source:
-        found.add(sentence)
+        result.add(sentence)
         problem = problem or sentence.problem
-    if problem and found.broken >= found.sentences and not found.arcs:
+    if problem and result.broken >= result.sentences and not result.arcs:
         raise problem
-    return found
+    return result

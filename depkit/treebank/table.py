@@ -1,4 +1,4 @@
-"""The rows of a sentence, those of a broken one too, as the checks look at them."""
+"""The rows of a sentence as the checks need them, including those of a broken sentence."""
 
 import re
 from collections import Counter
@@ -15,68 +15,73 @@ EMPTY = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
 
 
 class Table:
-    """The rows of a sentence, cut into cells.
+    """The rows of a sentence, split into cells.
 
-    places: [row] the line of each, an index into the sentence's `lines`; cells: [row] all of a
-    whole sentence's; width: how many there should be in a row. words, ranges, empties: which
-    rows are what. ragged: rows of another width, with ID and FORM only, and HEAD if it is one;
-    their other cells are `_`. raw: the cells as they stand there. plain: whether all characters
-    are text, and all white space tabs, line feeds and spaces.
+    Attributes:
+        line_indices: `[row]` The row's index into the sentence's `lines`.
+        cells: `[row]` The row's cells; all rows have `width` cells. In a ragged row only ID and
+            FORM, and HEAD if it is a number, are filled; the others are `_`.
+        raw_cells: `[row]` The cells as they are in the file.
+        ragged: The rows with another number of cells in the file.
+        words, ranges, empties: The rows of words, multiword ranges and empty nodes.
+        is_plain: Whether the text has only printable characters, tabs, line feeds and spaces.
+        start: The index of the sentence's first line; 1 if line 0 is a byte order mark.
     """
 
     def __init__(self, sentence: Sentence) -> None:
         self.sentence = sentence
         self.format: Format = sentence.format
         lines = sentence.lines
-        self.begin = int(lines[0] == BOM)
+        self.start = int(lines[0] == BOM)
         self.text = "".join(lines)
-        self.plain = self.text.replace("\t", " ").replace("\n", " ").isprintable()
-        self.places = self._rows()
-        self.raw = [lines[place].rstrip("\r\n").split("\t") for place in self.places]
-        self.cells = self.raw
+        self.is_plain = self.text.replace("\t", " ").replace("\n", " ").isprintable()
+        self.line_indices = self._find_rows()
+        self.raw_cells = [lines[index].rstrip("\r\n").split("\t") for index in self.line_indices]
+        self.cells = self.raw_cells
         self.width = len(self.format.columns)
         self.ragged: set[int] = set()
         self.words: list[int] = []
         self.ranges: list[int] = []
         self.empties: list[int] = []
         if sentence.problem:
-            self._mend()
+            self._repair_widths()
         elif len(sentence) == len(self.cells):
             self.words = list(range(len(self.cells)))
             self.width = len(self.cells[0])
             return
-        self._sort()
+        self._classify_rows()
 
-    def _rows(self) -> Sequence[int]:
-        """Where the rows are; in a whole sentence all are together."""
+    def _find_rows(self) -> Sequence[int]:
+        """Return the line indices of the rows; only in a broken sentence can they have gaps."""
         lines = self.sentence.lines
-        first, end = self.begin, len(lines)
+        first, end = self.start, len(lines)
         while first < end and (lines[first][0] == "#" or lines[first].isspace()):
             first += 1
         while end > first and lines[end - 1].isspace():
             end -= 1
         if not self.sentence.problem:
             return range(first, end)
-        return [place for place in range(first, end) if lines[place][0] != "#"]
+        return [index for index in range(first, end) if lines[index][0] != "#"]
 
-    def _mend(self) -> None:
+    def _repair_widths(self) -> None:
         """Give every row of a broken sentence the same width."""
         if self.format.repeats:
-            usual = Counter(map(len, self.raw)).most_common(1)
+            usual = Counter(map(len, self.raw_cells)).most_common(1)
             self.width = max([self.width, *(width for width, _ in usual)])
-        self.ragged = {row for row, cells in enumerate(self.raw) if len(cells) != self.width}
+        self.ragged = {row for row, cells in enumerate(self.raw_cells) if len(cells) != self.width}
         self.cells = [
-            self._kept(cells) if row in self.ragged else cells for row, cells in enumerate(self.raw)
+            self._repair_row(cells) if row in self.ragged else cells
+            for row, cells in enumerate(self.raw_cells)
         ]
 
-    def _kept(self, cells: list[str]) -> list[str]:
-        kept = cells[:2] + ["_"] * (self.width - len(cells[:2]))
+    def _repair_row(self, cells: list[str]) -> list[str]:
+        repaired = cells[:2] + ["_"] * (self.width - len(cells[:2]))
         head = self.format.index("head")
         if head < len(cells) and cells[head].isdigit():
-            kept[head] = cells[head]
-        return kept
+            repaired[head] = cells[head]
+        return repaired
 
-    def _sort(self) -> None:
+    def _classify_rows(self) -> None:
         for row, cells in enumerate(self.cells):
             if self.format.spans and RANGE.fullmatch(cells[0]):
                 self.ranges.append(row)
@@ -86,43 +91,43 @@ class Table:
                 self.words.append(row)
 
     def column(self, name: str) -> list[str]:
-        """[row] the cells of a column of the format."""
+        """Return a column's cells, one for each row."""
         index = self.format.index(name)
         return [cells[index] for cells in self.cells]
 
     @cached_property
-    def spans(self) -> dict[int, list[int]]:
-        """The row of each range -> the rows of its words."""
-        found = {}
+    def range_words(self) -> dict[int, list[int]]:
+        """The rows of the words of each range, by the range's row."""
+        rows = {}
         for row in self.ranges:
             first, last = map(int, self.cells[row][0].split("-"))
-            found[row] = self.words[max(first, 1) - 1 : last]
-        return found
+            rows[row] = self.words[max(first, 1) - 1 : last]
+        return rows
 
     @cached_property
-    def numbers(self) -> list[int]:
-        """[word] the number that its ID is, or else the one after the word before it."""
+    def word_ids(self) -> list[int]:
+        """The number of each word: its ID or, if that is invalid, the one after the last word's."""
         if not self.sentence.problem:
             return list(range(1, len(self.words) + 1))
-        numbers: list[int] = []
+        ids: list[int] = []
         for row in self.words:
             text = self.cells[row][0]
-            before = numbers[-1] if numbers else 0
-            numbers.append(int(text) if WORD.fullmatch(text) else before + 1)
-        return numbers
+            previous = ids[-1] if ids else 0
+            ids.append(int(text) if WORD.fullmatch(text) else previous + 1)
+        return ids
 
     @cached_property
-    def known(self) -> set[int]:
-        """What a HEAD can be, with every right to some wrong IDs: a word's ID, or its place."""
-        return {*range(len(self.words) + 1), *self.numbers}
+    def valid_heads(self) -> set[int]:
+        """The values that HEAD may have: 0, the IDs of words and, if IDs are wrong, positions."""
+        return {*range(len(self.words) + 1), *self.word_ids}
 
     @cached_property
-    def head(self) -> list[int]:
-        """[word] the head's place among the words, from 1; 0 the root's, -1 none or unknown."""
+    def heads(self) -> list[int]:
+        """The 1-based position of each word's head; 0 for the root, -1 if none or unknown."""
         if not self.sentence.problem:
             return self.sentence.head
-        found = {number: place for place, number in enumerate(self.numbers, start=1)}
-        found[0] = 0
+        positions = {number: position for position, number in enumerate(self.word_ids, start=1)}
+        positions[0] = 0
         index = self.format.index("head")
-        written = (self.cells[row][index] for row in self.words)
-        return [found.get(int(text), -1) if NUMBER.fullmatch(text) else -1 for text in written]
+        texts = (self.cells[row][index] for row in self.words)
+        return [positions.get(int(text), -1) if NUMBER.fullmatch(text) else -1 for text in texts]

@@ -1,4 +1,4 @@
-"""Formats converted by hand, by chance and on real treebanks."""
+"""Conversion between formats, on small examples, random treebanks and real treebanks."""
 
 import io
 
@@ -35,58 +35,62 @@ P_COLUMNS = (
 )
 
 
-def converted(text, source, *targets, predicted=False):
-    """The text by way of some formats; and what the last step dropped."""
+def convert_text(text, source, *targets, predicted=False):
+    """Convert a text to one format after the other; return it and the account of the last step."""
     for target in targets:
         account = Account()
         sentences = read_lines(lines(text), FORMATS[source])
-        done = [convert(each, FORMATS[target], predicted, account) for each in sentences]
-        text, source = "".join(map(str, done)), target
-        assert_as_read(done, text)
+        converted = [
+            convert(sentence, FORMATS[target], predicted, account) for sentence in sentences
+        ]
+        text, source = "".join(map(str, converted)), target
+        assert_as_read(converted, text)
     return text, account
 
 
 def assert_as_read(sentences, text):
-    """The columns of sentences are those that a reader finds in their lines."""
+    """Assert that the sentences' columns are those that a reader reads from their lines."""
     if sentences:
-        again = read_lines(lines(text), sentences[0].format)
-        for ours, theirs in zip(sentences, again, strict=True):
+        reread = read_lines(lines(text), sentences[0].format)
+        for sentence, other in zip(sentences, reread, strict=True):
             for name in ("head", *HELD):
-                assert list(getattr(ours, name)) == getattr(theirs, name), name
-            assert [ours.lines[row] for row in ours.rows] == [
-                theirs.lines[row] for row in theirs.rows
+                assert list(getattr(sentence, name)) == getattr(other, name), name
+            assert [sentence.lines[row] for row in sentence.rows] == [
+                other.lines[row] for row in other.rows
             ]
 
 
 def test_conllu_becomes_conllx():
-    text, account = converted(RICH, "conllu", "conllx")
+    text, account = convert_text(RICH, "conllu", "conllx")
     assert text == MILL
     assert account.notes("conllx") == [
-        "conllx cannot hold 6 comments, 2 multiword ranges, 3 empty nodes, 8 DEPS, 1 MISC",
-        "conllx has no spaces in its columns; 2 words kept theirs",
+        "conllx cannot hold 6 comments, 2 multiword ranges, 3 empty nodes, 8 DEPS, 1 MISC;"
+        " they were left out",
+        "conllx allows no spaces inside a column; those in the columns of 2 words were written"
+        " unchanged",
     ]
 
 
 def test_conllx_becomes_conllu():
-    text, account = converted(PROJECTIVE, "conllx", "conllu")
+    text, account = convert_text(PROJECTIVE, "conllx", "conllu")
     assert text == PROJECTIVE.replace("\t0\th\n", "\t_\t_\n")
-    assert account.notes("conllu") == ["conllu cannot hold 1 PHEAD, 1 PDEPREL"]
-    assert converted(text, "conllu", "conllx", "conllu")[0] == text
+    assert account.notes("conllu") == ["conllu cannot hold 1 PHEAD, 1 PDEPREL; they were left out"]
+    assert convert_text(text, "conllu", "conllx", "conllu")[0] == text
 
 
-def test_conll09_has_one_tag_and_columns_of_its_own():
-    text, account = converted(P_COLUMNS, "conll09", "conllx")
+def test_conll09_has_a_single_tag_and_special_columns():
+    text, account = convert_text(P_COLUMNS, "conll09", "conllx")
     assert text == "1\ta\tb\t_\tC\te\t2\tg\t_\t_\n2\ti\t_\t_\tk\t_\t0\tm\t_\t_\n\n"
     assert account.notes("conllx") == [
         "conllx cannot hold 2 PLEMMA, 2 PPOS, 1 PFEAT, 2 PHEAD, 2 PDEPREL, 1 FILLPRED,"
-        " 1 predicate, 1 argument"
+        " 1 predicate, 1 argument; they were left out"
     ]
-    back, account = converted(text, "conllx", "conll09")
+    back, account = convert_text(text, "conllx", "conll09")
     assert back == (
         "1\ta\tb\t_\tC\t_\te\t_\t2\t_\tg\t_\t_\t_\n2\ti\t_\t_\tk\t_\t_\t_\t0\t_\tm\t_\t_\t_\n\n"
     )
     assert account.notes("conll09") == []
-    assert converted(PROJECTIVE, "conllx", "conll09")[1].dropped == {
+    assert convert_text(PROJECTIVE, "conllx", "conll09")[1].dropped == {
         "coarse tag": 2, "PHEAD": 1, "PDEPREL": 1,
     }  # fmt: skip
 
@@ -95,30 +99,34 @@ def test_conll09_has_one_tag_and_columns_of_its_own():
     ("text", "format"),
     [(RICH, "conllu"), (PROJECTIVE, "conllx"), (P_COLUMNS, "conll09"), (PREDICATES, "conll09")],
 )
-def test_the_same_format_is_not_touched(text, format):
+def test_a_sentence_in_the_same_format_stays_unchanged(text, format):
     text = "\ufeff" + text + "\n\n"
-    assert converted(text, format, format)[0] == text
-    assert converted(text, format, format)[1] == Account()
+    assert convert_text(text, format, format)[0] == text
+    assert convert_text(text, format, format)[1] == Account()
 
 
 def test_predicted_columns_are_read_and_written():
     (sentence,) = read_lines(lines(P_COLUMNS), CONLL09)
-    read_as = with_predicted(sentence)
-    assert [read_as.lemma, read_as.xpos, read_as.feats] == [["B", "j"], ["D", "K"], ["E", "_"]]
-    assert (read_as.head, read_as.deprel) == ([0, 1], ["G", "M"])
+    predicted = with_predicted(sentence)
+    assert [predicted.lemma, predicted.xpos, predicted.feats] == [
+        ["B", "j"],
+        ["D", "K"],
+        ["E", "_"],
+    ]
+    assert (predicted.head, predicted.deprel) == ([0, 1], ["G", "M"])
     account = Account()
-    assert str(convert(read_as, CONLLU, True, account)) == (
+    assert str(convert(predicted, CONLLU, True, account)) == (
         "1\ta\tB\t_\tD\tE\t0\tG\t_\t_\n2\ti\tj\t_\tK\t_\t1\tM\t_\t_\n\n"
     )
     assert list(account.dropped) == ["FILLPRED", "predicate", "argument"]
-    assert converted(PROJECTIVE, "conllx", "conll09", predicted=True)[0] == (
+    assert convert_text(PROJECTIVE, "conllx", "conll09", predicted=True)[0] == (
         "1\ta\t_\tb\t_\tD\t_\te|f\t_\t2\t_\tg\t_\t_\n2\ti\t_\tj\t_\tL\t_\t_\t_\t0\t_\tm\t_\t_\n\n"
     )
     assert with_predicted(new_sentence(["a"])).form == ["a"]
-    assert converted(PROJECTIVE, "conllx", "conllu", predicted=True)[1].dropped["PHEAD"] == 1
+    assert convert_text(PROJECTIVE, "conllx", "conllu", predicted=True)[1].dropped["PHEAD"] == 1
 
 
-def test_a_phead_that_is_none_is_a_problem():
+def test_an_invalid_phead_is_a_problem():
     broken = with_predicted(next(read(P_COLUMNS.replace("\t0\t1\t", "\t0\t3\t").splitlines(True))))
     assert str(broken.problem).startswith("-:2: PHEAD is '3', not a word's number (1 to 2)")
     with pytest.raises(FormatError, match="PHEAD is '3'"):
@@ -135,17 +143,17 @@ def test_broken_sentences_are_refused():
 
 def test_line_ends_are_kept_and_blank_lines_are_not():
     text = "\ufeff\n\n" + RICH.replace("\n", "\r\n") + "\r\n"
-    assert converted(text, "conllu", "conllx")[0] == MILL.replace("\n", "\r\n")
+    assert convert_text(text, "conllu", "conllx")[0] == MILL.replace("\n", "\r\n")
     last = PROJECTIVE.rstrip("\n")
-    text, account = converted(last, "conllx", "conllu")
+    text, account = convert_text(last, "conllx", "conllu")
     assert text == PROJECTIVE.replace("\t0\th\n", "\t_\t_\n")
     assert account.dropped == {"PHEAD": 1, "PDEPREL": 1}
 
 
 def test_comments_that_conllx_should_not_have_are_kept():
     text = "# c\n" + PROJECTIVE.replace("\t0\th\n", "\t_\t_\n")
-    assert converted(text, "conllx", "conllu") == (text, Account())
-    assert converted(text, "conllx", "conll09")[1].dropped == {"comment": 1, "coarse tag": 2}
+    assert convert_text(text, "conllx", "conllu") == (text, Account())
+    assert convert_text(text, "conllx", "conll09")[1].dropped == {"comment": 1, "coarse tag": 2}
 
 
 CELLS = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=("Cs",)), max_size=5)
@@ -171,11 +179,11 @@ def treebanks(draw):
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(treebanks(), st.sampled_from(list(FORMATS)), st.booleans())
-def test_what_both_formats_have_survives(treebank, target, predicted):
+def test_columns_of_both_formats_survive(treebank, target, predicted):
     text, source = treebank
-    there, _ = converted(text, source.name, target, predicted=predicted)
+    forth, _ = convert_text(text, source.name, target, predicted=predicted)
     before = read_lines(lines(text), source)
-    after = read_lines(lines(there), FORMATS[target])
+    after = read_lines(lines(forth), FORMATS[target])
     if predicted and target == "conll09" != source.name:
         after = map(with_predicted, after)
     for old, new in zip(before, after, strict=True):
@@ -183,72 +191,72 @@ def test_what_both_formats_have_survives(treebank, target, predicted):
         assert (old.lemma, old.xpos, old.feats) == (new.lemma, new.xpos, new.feats)
         if "upos" in source.columns and target != "conll09":
             assert old.upos == new.upos
-    again, account = converted(there, target, source.name, target)
-    if not (predicted and target == "conll09"):  # there is nothing in the others' columns then
-        assert converted(again, target, source.name, target) == (again, account)
+    again, account = convert_text(forth, target, source.name, target)
+    if not (predicted and target == "conll09"):  # then the gold columns are empty
+        assert convert_text(again, target, source.name, target) == (again, account)
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(treebanks(), st.sampled_from(list(FORMATS)))
-def test_every_cell_is_held_or_counted(treebank, target):
-    """But those that are `_`, and what a row's number is."""
+def test_every_cell_is_retained_or_counted(treebank, target):
+    """Cells with `_` and the numbers of the rows do not count."""
     text, source = treebank
-    there, account = converted(text, source.name, target)
+    forth, account = convert_text(text, source.name, target)
 
-    def filled(text):
+    def count_filled(text):
         rows = [line.split("\t") for line in text.split("\n") if line[:1].isdigit()]
         rows = [row for row in rows if "." not in row[0] and "-" not in row[0]]
         return sum(cell != "_" for row in rows for cell in row[1:])
 
     lines = account.dropped["comment"] + account.dropped["multiword range"]
     lines += account.dropped["empty node"]
-    assert account.dropped.total() - lines == filled(text) - filled(there)
+    assert account.dropped.total() - lines == count_filled(text) - count_filled(forth)
     assert lines == (text.count("# c\n") * 3 if target != "conllu" else 0)
 
 
-def copied(path, format, target, encoding="utf-8", **how):
-    """A file by way of another format, back in its own; and what was dropped on either way."""
-    there, back = Account(), Account()
-    sentences = read(path, encoding=encoding, **how)
-    one = (convert(sentence, format, False, there) for sentence in sentences)
+def convert_and_back(path, format, target, encoding="utf-8", **options):
+    """Convert a file to a format and on to `target`; return it and what either step dropped."""
+    forth, back = Account(), Account()
+    sentences = read(path, encoding=encoding, **options)
+    converted = (convert(sentence, format, False, forth) for sentence in sentences)
     copy = io.StringIO()
-    write((convert(sentence, FORMATS[target], False, back) for sentence in one), copy)
-    return copy.getvalue(), there.dropped, back.dropped
+    write((convert(sentence, FORMATS[target], False, back) for sentence in converted), copy)
+    return copy.getvalue(), forth.dropped, back.dropped
 
 
 def test_basque_by_way_of_conllu(shared):
     path = shared / "data/conllx-basque-2007/eus.test.conllx"
-    text, there, back = copied(path, CONLLU, "conllx", "latin-1")
+    text, forth, back = convert_and_back(path, CONLLU, "conllx", "latin-1")
     assert text == path.read_text(encoding="latin-1")
-    assert not there and not back
+    assert not forth and not back
 
 
 def test_stanford_dependencies_by_way_of_conllu(shared):
     path = shared / "data/wsj-sample-sd/wsj_0001-0159.conllx"
     if not path.exists():
         pytest.skip("no WSJ sample in Stanford dependencies here")
-    assert copied(path, CONLLU, "conllx") == (path.read_text(), {}, {})
+    assert convert_and_back(path, CONLLU, "conllx") == (path.read_text(), {}, {})
 
 
-def test_turkish_stays_and_keeps_what_conllx_holds(shared):
+def test_turkish_is_unchanged_but_for_what_conllx_cannot_hold(shared):
     path = shared / "data/conll09-turkish-propbank/trpb_v1.0.dev.conll09"
-    text, there, back = copied(path, CONLL09, "conll09")
-    assert text == path.read_text() and not there and not back
-    text, there, back = copied(path, CONLLX, "conll09")
-    assert not back and there["predicate"] > 0 and there["argument"] > 0
-    assert there["PHEAD"] == 6293
-    kept = {CONLL09.index(name) for name in ("id", "form", *AUTOMATIC)}
+    text, forth, back = convert_and_back(path, CONLL09, "conll09")
+    assert text == path.read_text() and not forth and not back
+    text, forth, back = convert_and_back(path, CONLLX, "conll09")
+    assert not back and forth["predicate"] > 0 and forth["argument"] > 0
+    assert forth["PHEAD"] == 6293
+    retained = {CONLL09.index(name) for name in ("id", "form", *AUTOMATIC)}
     for old, new in zip(path.read_text().splitlines(), text.splitlines(), strict=True):
         cells = new.split("\t")
         if old:
-            assert [cells[i] for i in kept] == [old.split("\t")[i] for i in kept]
-            assert {cells[i] for i in range(14) if i not in kept} == {"_"}
+            assert [cells[i] for i in retained] == [old.split("\t")[i] for i in retained]
+            assert {cells[i] for i in range(14) if i not in retained} == {"_"}
 
 
 @settings(fuzzed, max_examples=150)
 @given(mutated(), st.sampled_from(list(FORMATS)), st.booleans())
-def test_what_a_strict_reader_accepts_is_converted_to_what_it_accepts(data, target, predicted):
-    """Good sentences of mutated files, whatever is in their cells; others are refused."""
+def test_valid_sentences_are_converted_to_valid_ones(data, target, predicted):
+    """The valid sentences of mutated files are converted, the others are refused."""
     format = FORMATS[target]
     for sentence in read_stream(io.BytesIO(data), strict=False):
         if sentence.problem:
@@ -256,7 +264,7 @@ def test_what_a_strict_reader_accepts_is_converted_to_what_it_accepts(data, targ
                 convert(sentence, format, predicted)
             continue
         account = Account()
-        done = convert(sentence, format, predicted, account)
+        converted = convert(sentence, format, predicted, account)
         account.notes(format.name)
-        assert_as_read([done], str(done))
-        assert done.form == sentence.form
+        assert_as_read([converted], str(converted))
+        assert converted.form == sentence.form

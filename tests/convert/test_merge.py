@@ -1,4 +1,4 @@
-"""Trees merged into the rows of another file."""
+"""Trees and tags of one file merged into the rows of another."""
 
 from itertools import zip_longest
 
@@ -17,65 +17,65 @@ from tests.corpus.rows import PREDICATES, RICH, lines, row
 from tests.corpus.test_shared_treebanks import FILES
 
 
-def sentences(text, strict=True, file="-"):
+def read_text(text, strict=True, file="-"):
     return list(read_lines(lines(text), None, file, strict))
 
 
-def there(text):
-    """CoNLL-U sentences in CoNLL-X, read again."""
-    return sentences("".join(str(convert(each, CONLLX)) for each in sentences(text)))
+def to_conllx(text):
+    """Convert CoNLL-U sentences to CoNLL-X and read them again."""
+    return read_text("".join(str(convert(sentence, CONLLX)) for sentence in read_text(text)))
 
 
-def merged(originals, others, **how):
-    return "".join(map(str, merge(originals, others, **how)))
+def merge_to_text(originals, others, **options):
+    return "".join(map(str, merge(originals, others, **options)))
 
 
-def test_a_tree_that_is_the_same_changes_nothing():
-    assert merged(sentences(RICH), there(RICH)) == RICH
-    assert merged(sentences(RICH), there(RICH), tags=True, predicted=True) == RICH
+def test_an_equal_tree_changes_nothing():
+    assert merge_to_text(read_text(RICH), to_conllx(RICH)) == RICH
+    assert merge_to_text(read_text(RICH), to_conllx(RICH), tags=True, predicted=True) == RICH
 
 
-def test_another_tree_goes_into_the_words_rows():
-    first, second = there(RICH)
+def test_another_tree_changes_only_the_rows_of_words():
+    first, second = to_conllx(RICH)
     parsed = first.with_tree([2, 0, 2, 2, 2, -1], ["a", "b", "c", "d", "e", "_"])
-    out = merged(sentences(RICH), [parsed, second])
+    out = merge_to_text(read_text(RICH), [parsed, second])
     old, new = RICH.split("\n"), out.split("\n")
     trees = "2\ta\t_", "0\tb\t_", "2\tc\t_", "2\td\t_", "2\te\t_", "_\t_\t_"
     changed = dict(zip((6, 7, 9, 10, 11, 12), trees, strict=True))
-    for number, (before, after) in enumerate(zip_longest(old, new)):
-        if number in changed:
+    for index, (before, after) in enumerate(zip_longest(old, new)):
+        if index in changed:
             cells = before.split("\t")
-            after, cells[6:9] = after.split("\t"), changed[number].split("\t")
+            after, cells[6:9] = after.split("\t"), changed[index].split("\t")
             assert after == cells
         else:
             assert after == before
 
 
-def test_tags_are_taken_where_there_are_any():
-    first, second = there(RICH)
+def test_tags_are_copied_unless_they_are_empty():
+    first, second = to_conllx(RICH)
     tagged = first.with_columns(
         {"upos": ["A", *"_____"], "lemma": ["_", "b", *"____"], "feats": [*"_____", "x=y"]}
     )
-    assert merged(sentences(RICH), [tagged, second]) == RICH
-    assert merged(sentences(RICH), [tagged, second], tags=True) == (
+    assert merge_to_text(read_text(RICH), [tagged, second]) == RICH
+    assert merge_to_text(read_text(RICH), [tagged, second], tags=True) == (
         RICH.replace("ir\tVERB", "ir\tA", 1)
         .replace("nosotros", "b")
         .replace(".\t.\tPUNCT\t_\t_", ".\t.\tPUNCT\t_\tx=y")
     )
 
 
-def test_predicted_trees_go_into_the_columns_beside():
-    (original,) = sentences(PREDICATES)
+def test_predicted_trees_go_into_the_automatic_columns():
+    (original,) = read_text(PREDICATES)
     parsed = convert(original, CONLLU).with_columns({"xpos": ["X", "_", "Y", "_"]})
-    (done,) = merge([original], [parsed], predicted=True)
-    assert done.column("phead") == ["2", "0", "2", "3"]
-    assert done.column("pdeprel") == original.deprel
-    assert done.column("pxpos") == ["_"] * 4 and done.xpos == original.xpos
-    (done,) = merge([original], [parsed], tags=True, predicted=True)
-    assert done.column("pxpos") == ["X", "_", "Y", "_"] and done.xpos == original.xpos
-    (done,) = merge([original], [parsed], tags=True)
-    assert done.xpos == ["X", "_", "Y", "_"]
-    assert str(done).count("\tsee.01\t") == 1
+    (result,) = merge([original], [parsed], predicted=True)
+    assert result.column("phead") == ["2", "0", "2", "3"]
+    assert result.column("pdeprel") == original.deprel
+    assert result.column("pxpos") == ["_"] * 4 and result.xpos == original.xpos
+    (result,) = merge([original], [parsed], tags=True, predicted=True)
+    assert result.column("pxpos") == ["X", "_", "Y", "_"] and result.xpos == original.xpos
+    (result,) = merge([original], [parsed], tags=True)
+    assert result.xpos == ["X", "_", "Y", "_"]
+    assert str(result).count("\tsee.01\t") == 1
 
 
 GOOD = row(1, "a", 0) + row(2, "b", 1) + "\n"
@@ -90,44 +90,44 @@ GOOD = row(1, "a", 0) + row(2, "b", 1) + "\n"
     ],
 )
 def test_other_words_are_refused(originals, others, message):
-    """As in all pairs of files, see tests/corpus/test_pairing.py."""
+    """tests/corpus/test_pairing.py tests this in full."""
     with pytest.raises(FormatError) as caught:
-        list(merge(sentences(originals, file="gold"), sentences(others, file="in")))
+        list(merge(read_text(originals, file="gold"), read_text(others, file="in")))
     assert str(caught.value).startswith(message)
 
 
-def test_broken_sentences_come_out_for_the_caller_to_see():
+def test_broken_sentences_are_yielded():
     broken = "1\ta\n\n"
-    both = sentences(GOOD + broken + GOOD, False), sentences(broken + GOOD * 2, False)
-    done = list(merge(*both))
-    assert [bool(each.problem) for each in done] == [True, True, False]
-    assert (done[0], done[1]) == (both[1][0], both[0][1])
+    both = read_text(GOOD + broken + GOOD, False), read_text(broken + GOOD * 2, False)
+    result = list(merge(*both))
+    assert [bool(sentence.problem) for sentence in result] == [True, True, False]
+    assert (result[0], result[1]) == (both[1][0], both[0][1])
 
 
 def test_tags_of_another_file():
-    """CPOSTAG too, if it was POSTAG; never UPOS."""
+    """CPOSTAG changes with POSTAG if they were equal; UPOS never changes."""
     same = row(1, "a", 0).replace("_\tX\t_", "_\tNN\tNN")
     other = row(2, "b", 1).replace("_\tX\t_", "_\tNN\tY")
     tagged = new_sentence(["a"], {"xpos": ["T"]}), new_sentence(["a", "b"], {"xpos": ["T", "U"]})
     text = same + "\n" + same + other + "\n"
-    assert "".join(map(str, retag(sentences(text), tagged))) == (
+    assert "".join(map(str, retag(read_text(text), tagged))) == (
         same.replace("NN", "T")
         + "\n"
         + same.replace("NN\t_", "T\t_")
         + other.replace("Y", "U")
         + "\n"
     )
-    (done,) = retag(sentences(PREDICATES), [new_sentence(["Cats", "see", "dogs", "bark"])])
-    assert str(done) == PREDICATES
+    (result,) = retag(read_text(PREDICATES), [new_sentence(["Cats", "see", "dogs", "bark"])])
+    assert str(result) == PREDICATES
     with pytest.raises(FormatError, match="sentence 1, word 2 is another"):
-        list(retag(sentences(text)[1:], tagged[:1]))
-    (done,) = retag([convert(sentences(text)[0], CONLLU)], tagged[:1])
-    assert (done.upos, done.xpos) == (["NN"], ["T"])
+        list(retag(read_text(text)[1:], tagged[:1]))
+    (result,) = retag([convert(read_text(text)[0], CONLLU)], tagged[:1])
+    assert (result.upos, result.xpos) == (["NN"], ["T"])
 
 
 @st.composite
 def trees(draw):
-    """Some sentence of CoNLL-U with ranges and empty nodes; heads and relations for it."""
+    """A random CoNLL-U sentence with ranges and empty nodes, and heads and relations for it."""
     size = draw(st.integers(1, 6))
     lines = ["# c\n"]
     empty = "\t".join("_" * 9) + "\n"
@@ -143,14 +143,14 @@ def trees(draw):
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(trees())
-def test_what_is_merged_is_there_and_all_else_is_as_it_was(case):
+def test_merging_changes_only_heads_and_relations(case):
     text, heads, deprels = case
-    (original,) = sentences(text)
+    (original,) = read_text(text)
     deprels = deprels[: len(heads)]
     parsed = convert(original, CONLLX).with_tree(heads, deprels)
-    (done,) = merge([original], sentences(str(parsed)))
-    assert (done.head, done.deprel) == (heads, deprels)
-    assert merged([done], [convert(original, CONLLX)]) == text
+    (result,) = merge([original], read_text(str(parsed)))
+    assert (result.head, result.deprel) == (heads, deprels)
+    assert merge_to_text([result], [convert(original, CONLLX)]) == text
 
 
 @pytest.mark.parametrize(
@@ -159,18 +159,18 @@ def test_what_is_merged_is_there_and_all_else_is_as_it_was(case):
     ids=lambda path: path.name,
 )
 def test_a_treebank_comes_back_byte_for_byte(path):
-    """By way of CoNLL-X, as text."""
+    """The treebank is converted to CoNLL-X, read again and merged into itself."""
 
     def parsed():
-        lines = (line for each in read(path) for line in convert(each, CONLLX).lines)
+        lines = (line for sentence in read(path) for line in convert(sentence, CONLLX).lines)
         return read_lines(lines, CONLLX)
 
     with open(path, encoding="utf-8", newline="\n") as stream:
-        for done in merge(read(path), parsed()):
-            assert str(done) == "".join(stream.readline() for _ in done.lines)
+        for result in merge(read(path), parsed()):
+            assert str(result) == "".join(stream.readline() for _ in result.lines)
         assert stream.read() == ""
 
 
 def test_there_are_treebanks(shared):
-    """Else the one above would be skipped without a word."""
+    """Without treebanks the test above would be skipped silently."""
     assert any(path.suffix == ".conllu" for path in FILES)

@@ -1,4 +1,4 @@
-"""Basic Stanford dependencies, on sentences of our own: the manual's relations, and any tree."""
+"""Basic Stanford dependencies: the relations of the manual on invented sentences, and any tree."""
 
 import io
 import re
@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depkit.convert.coordination import joined
-from depkit.convert.lexicon import ITSELF, NUMBERS, TIMES, VERBS, closed
+from depkit.convert.coordination import find_coordination
+from depkit.convert.lexicon import NUMBERS, SELF_NAMED, TIMES, VERBS, closed_class
 from depkit.convert.linear import Model, Templates, load
-from depkit.convert.stanford import WEIGHTS, convert, dependencies
+from depkit.convert.stanford import WEIGHTS, convert, convert_tree
 from depkit.convert.train_stanford import paired, save, train, without_functions
 from depkit.corpus.brackets import read_trees
 from depkit.corpus.errors import FormatError
@@ -31,7 +31,7 @@ RELATIONS = set(
     " poss possessive preconj predet prep prt punct quantmod rcmod root tmod xcomp".split()
 )
 
-# What it shows, then the head and the relation of each word of the tree below.
+# The construction, then head and relation of each word, and the tree on the next lines.
 TABLE = """\
 passive = 2:det 4:nsubjpass 4:auxpass 0:root 4:prep 5:pobj 4:punct
   (S (NP-SBJ (DT The) (NN bridge)) (VP (VBD was) (VP (VBN painted) (PP (IN by) (NP (NNS
@@ -102,7 +102,7 @@ EXAMPLES = {
 }
 
 
-def tree_of(text: str) -> Tree:
+def parse_tree(text: str) -> Tree:
     (tree,) = read_trees([text])
     return tree
 
@@ -110,13 +110,13 @@ def tree_of(text: str) -> Tree:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_relations_of_the_manual(name: str) -> None:
     expected, text = EXAMPLES[name]
-    for tree in (tree_of(text), tree_of(f"(ROOT {text})")):
-        _, _, heads, relations = dependencies(tree)
+    for tree in (parse_tree(text), parse_tree(f"(ROOT {text})")):
+        _, _, heads, relations = convert_tree(tree)
         assert " ".join(f"{h}:{r}" for h, r in zip(heads, relations, strict=True)) == expected
 
 
 def test_sentences() -> None:
-    (sentence,) = convert([tree_of(r"(NP (CD 1\/2) (NN cup) (-LRB- -LRB-))")])
+    (sentence,) = convert([parse_tree(r"(NP (CD 1\/2) (NN cup) (-LRB- -LRB-))")])
     assert sentence.format.name == "conllx"
     assert sentence.form == ["1/2", "cup", "-LRB-"]
     assert sentence.upos == sentence.xpos == ["CD", "NN", "-LRB-"]
@@ -124,11 +124,11 @@ def test_sentences() -> None:
 
 
 def test_function_tags_can_be_left_out() -> None:
-    tree = tree_of("(S-TPC-1 (NP-SBJ=2 (-LRB- -LRB-)) (VP (VB go)))")
+    tree = parse_tree("(S-TPC-1 (NP-SBJ=2 (-LRB- -LRB-)) (VP (VB go)))")
     assert str(without_functions(tree)) == "(S (NP (-LRB- -LRB-)) (VP (VB go)))"
     for _, text in EXAMPLES.values():
-        *_, heads, _ = dependencies(tree_of(text))
-        assert dependencies(without_functions(tree_of(text)))[2] == heads
+        *_, heads, _ = convert_tree(parse_tree(text))
+        assert convert_tree(without_functions(parse_tree(text)))[2] == heads
 
 
 labels = st.sampled_from(
@@ -142,8 +142,8 @@ tags = st.sampled_from(
 forms = st.sampled_from("the more than is been to million and today not at least x".split())
 
 
-def phrases(kids: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
-    return st.builds(Tree, labels, st.lists(kids, min_size=1, max_size=6))
+def phrases(children: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+    return st.builds(Tree, labels, st.lists(children, min_size=1, max_size=6))
 
 
 trees = st.recursive(st.builds(Tree, tags, st.just(()), forms), phrases, max_leaves=40)
@@ -159,10 +159,10 @@ def assert_one_tree(heads: list[int], relations: list[str]) -> None:
 @settings(max_examples=300, deadline=None)
 @given(trees)
 def test_any_tree_gives_one_tree(tree: Tree) -> None:
-    forms, _, heads, relations = dependencies(tree)
+    forms, _, heads, relations = convert_tree(tree)
     assert len(forms) == len(heads) == len(relations)
     assert_one_tree(heads, relations)
-    assert_one_tree(*dependencies(without_functions(tree))[2:])
+    assert_one_tree(*convert_tree(without_functions(tree))[2:])
 
 
 flat = st.sampled_from("NN NNS JJ CD $ CC , '' POS DT IN JJR JJS NP".split())
@@ -171,33 +171,38 @@ flat = st.sampled_from("NN NNS JJ CD $ CC , '' POS DT IN JJR JJS NP".split())
 @settings(max_examples=300, deadline=None)
 @given(st.lists(flat, min_size=1, max_size=7), st.sampled_from(["NP", "QP", "NAC", "NX"]))
 def test_flat_phrases_give_one_tree(tags: list[str], label: str) -> None:
-    kids = [Tree(tag, [Tree("NN", (), "x")] if tag == "NP" else (), "x" * (tag != "NP"))
+    children = [Tree(tag, [Tree("NN", (), "x")] if tag == "NP" else (), "x" * (tag != "NP"))
             for tag in tags]  # fmt: skip
-    assert_one_tree(*dependencies(Tree(label, kids))[2:])
+    assert_one_tree(*convert_tree(Tree(label, children))[2:])
 
 
 def test_deep_and_wide_trees() -> None:
-    deep = tree_of("(NP " * 5000 + "(NN a)" + ")" * 5000)
-    assert dependencies(deep)[2:] == ([0], ["root"])
+    deep = parse_tree("(NP " * 5000 + "(NN a)" + ")" * 5000)
+    assert convert_tree(deep)[2:] == ([0], ["root"])
     chain = "(S (NN a) " * 300 + "(VP (VB go))" + ")" * 300
-    assert_one_tree(*dependencies(tree_of(chain))[2:])
-    assert_one_tree(*dependencies(tree_of("(NP" + " (NN a) (, ,)" * 300 + ")"))[2:])
+    assert_one_tree(*convert_tree(parse_tree(chain))[2:])
+    assert_one_tree(*convert_tree(parse_tree("(NP" + " (NN a) (, ,)" * 300 + ")"))[2:])
 
 
-def test_joined_words() -> None:
-    pair = joined("DT NN CC NN NNS".split())
-    assert pair is not None and pair.modifiers and (pair.first, pair.last) == (1, 4)
-    pair = joined("NNS , NNS CC NNS ''".split())
-    assert pair is not None and not pair.modifiers
-    assert (pair.first, pair.near, pair.last) == (0, 2, 4)
-    assert joined(["NN", "NN"]) is joined(["CC", "NN"]) is joined(["NN", "CC"]) is None
+def test_coordinations() -> None:
+    pair = find_coordination("DT NN CC NN NNS".split())
+    assert pair is not None and pair.are_modifiers and (pair.first, pair.last) == (1, 4)
+    pair = find_coordination("NNS , NNS CC NNS ''".split())
+    assert pair is not None and not pair.are_modifiers
+    assert (pair.first, pair.previous, pair.last) == (0, 2, 4)
+    assert (
+        find_coordination(["NN", "NN"])
+        is find_coordination(["CC", "NN"])
+        is find_coordination(["NN", "CC"])
+        is None
+    )
 
 
 def test_weights_are_small_and_know_closed_classes_alone() -> None:
     assert WEIGHTS.stat().st_size < 1_500_000
-    known = {closed(word) for group in (ITSELF, NUMBERS, TIMES, VERBS)
+    known = {closed_class(word) for group in (SELF_NAMED, NUMBERS, TIMES, VERBS)
              for words in group.values() for word in words.split()}  # fmt: skip
-    known |= {"ruled", "modifiers", "nouns", "True", "False", "c", "cC"}  # no words
+    known |= {"ruled", "modifiers", "nouns", "True", "False", "c", "cC"}  # these are no words
     with np.load(WEIGHTS, allow_pickle=False) as file:
         assert all(file[name].dtype != object for name in file.files)
         for name in ("heads", "relations"):
@@ -209,7 +214,7 @@ def test_weights_are_small_and_know_closed_classes_alone() -> None:
 
 @pytest.fixture(scope="module")
 def tiny() -> tuple[list[Tree], str]:
-    trees = [tree_of(text) for _, text in EXAMPLES.values()]
+    trees = [parse_tree(text) for _, text in EXAMPLES.values()]
     return trees, "".join(map(str, convert(trees)))
 
 
@@ -229,7 +234,7 @@ def test_words_and_trees_must_agree(tiny: tuple[list[Tree], str], tmp_path: Path
     (tmp_path / "a.conllx").write_text(text)
     assert len(paired([str(tmp_path / "a.mrg")], str(tmp_path / "a.conllx"))[1]) == len(trees)
     (tmp_path / "b.conllx").write_text(text.replace("bridge", "river"))
-    with pytest.raises(FormatError, match="not the words"):
+    with pytest.raises(FormatError, match="not the words of its tree"):
         paired([str(tmp_path / "a.mrg")], str(tmp_path / "b.conllx"))
     with pytest.raises(FormatError, match="sentences for"):
         paired([str(tmp_path / "a.mrg")] * 2, str(tmp_path / "a.conllx"))
@@ -239,16 +244,16 @@ def test_models_are_saved_and_loaded(tmp_path: Path) -> None:
     templates = Templates("a b c", "a b\nb c")
     tables = [{("x", "y"): 1}, {("y", "z"): 2, ("", ""): 3}]
     weights = np.array([[0, 0], [1, -1], [-2, 2], [0, 0]], np.float32)
-    np.savez(tmp_path / "m.npz", **Model(["no", "yes"], tables, weights).arrays("m"))
+    np.savez(tmp_path / "m.npz", **Model(["no", "yes"], tables, weights).to_arrays("m"))
     model = load(tmp_path / "m.npz", "m")
-    assert model.label(templates, ("x", "y", "-")) == "no"
-    assert model.label(templates, ("x", "y", "z")) == "yes"
+    assert model.best_label(templates, ("x", "y", "-")) == "no"
+    assert model.best_label(templates, ("x", "y", "z")) == "yes"
     ranker = Model(["head"], tables, weights[:, :1])
     assert ranker.score(templates, ("x", "y", "z")) == pytest.approx(-1)
 
 
 @cache
-def part() -> tuple[list[Tree], list]:  # type: ignore[type-arg]
+def read_sample() -> tuple[list[Tree], list]:  # type: ignore[type-arg]
     paths = sorted((DATA / "wsj-sample").glob("wsj_000*.mrg"))
     trees = [tree for path in paths for tree in read_trees(path)]
     return trees, list(islice(read(DEPENDENCIES), len(trees)))
@@ -256,8 +261,8 @@ def part() -> tuple[list[Tree], list]:  # type: ignore[type-arg]
 
 @pytest.mark.skipif(not DEPENDENCIES.exists(), reason="no ../shared/data beside the repository")
 @pytest.mark.parametrize(("bare", "floor"), [(False, 99.5), (True, 99.4)])
-def test_the_sample_s_first_files(bare: bool, floor: float) -> None:
-    """Files that the weights were trained on: a check that nothing broke, no measurement."""
-    trees, gold = part()
+def test_the_first_files_of_the_sample(bare: bool, floor: float) -> None:
+    """The weights were trained on these files, so this only checks that nothing broke."""
+    trees, gold = read_sample()
     result = evaluate(gold, convert(map(without_functions, trees) if bare else trees))
     assert result.scores["LAS"] > floor

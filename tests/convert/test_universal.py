@@ -1,4 +1,4 @@
-"""Penn trees to Universal Dependencies; sentences of our own."""
+"""Penn trees to Universal Dependencies, on invented sentences and on the sample."""
 
 import io
 import re
@@ -15,7 +15,7 @@ from depkit.treebank.check import Checker
 
 WSJ = Path(__file__).parents[3] / "shared" / "data"
 
-# A tree; the UPOS, head and relation of each of its words.
+# A tree, then UPOS, head and relation of each of its words.
 TABLE = """\
 (S (NP (DT The) (NN cat)) (VP (VBZ sleeps) (PP (IN on) (NP (DT the) (NN sofa)))) (. .))
   DET/2:det NOUN/3:nsubj VERB/0:root ADP/6:case DET/6:det NOUN/3:obl PUNCT/3:punct
@@ -64,12 +64,12 @@ def test_whatever_the_labels_there_is_one_tree_of_known_labels(labels: str) -> N
 
 
 def test_the_sample() -> None:
-    """Some of the files that the weights were trained on: far above chance, short of certain."""
+    """The weights were trained on these files, so the scores only show that nothing broke."""
     if not WSJ.is_dir():
         pytest.skip("no ../shared here: real treebanks are not part of the repository")
     paths = sorted((WSJ / "wsj-sample").glob("wsj_000*.mrg"))
-    found = list(convert(tree for path in paths for tree in read_trees(path)))
+    converted = list(convert(tree for path in paths for tree in read_trees(path)))
     reference = read(WSJ / "wsj-sample-ud" / "wsj_0001-0159.conllu")
-    gold = [sentence for sentence, _ in zip(reference, found, strict=False)]
-    result = evaluate(gold, found)
+    gold = [sentence for sentence, _ in zip(reference, converted, strict=False)]
+    result = evaluate(gold, converted)
     assert result.UAS > 98 and result.LAS > 97.5

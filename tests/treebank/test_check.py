@@ -1,4 +1,4 @@
-"""Every kind of finding: a text that has it, and one close by that has not."""
+"""Every kind of finding, with a text that has it and a similar text that does not."""
 
 import gzip
 import re
@@ -49,27 +49,27 @@ BARE = re.sub(r"\d:.*(?=\t)", "_", GOOD)  # without DEPS
 
 
 def chain(size: int) -> str:
-    """The rows of a sentence in which each word stands on the one before."""
+    """The rows of a sentence in which the head of each word is the word before it."""
     rows = [row(i, "w", i - 1, "dep" if i > 1 else "root") for i in range(1, size + 1)]
     return "".join(rows)
 
 
 def check(text: str, ud: bool = False, training: Training | None = None) -> list[Finding]:
-    """The findings in a text, its lines as the reader has them of a file."""
+    """The findings in a text, split into lines as in a file."""
     return list(Checker(ud, training).check(re.findall("[^\n]*\n|[^\n]+", text)))
 
 
-def found(text: str, **options) -> list[tuple[str, int]]:
+def find_codes(text: str, **options) -> list[tuple[str, int]]:
     return [(finding.code, finding.line) for finding in check(text, **options)]
 
 
-def changed(text: str, old: str, new: str) -> str:
+def replace_once(text: str, old: str, new: str) -> str:
     assert text.count(old) == 1, old
     return text.replace(old, new)
 
 
 EMPTY = "1.1\tx\t_\t_\t_\t_\t_\t_\t2:dep\t_\n"
-# code, line, what in GOOD becomes what, and what does no harm instead
+# code, line, the text in GOOD that is replaced, its replacement, and a harmless replacement
 DAMAGED = [
     ("control-character", 5, "\tcat\tcat\t", "\tcat\tca\0t\t", "\tcat\tca\u200bt\t"),
     ("control-character", 5, "\tcat\tcat\t", "\tcat\tca\u2028t\t", "\tcat\tca\u00adt\t"),
@@ -180,18 +180,19 @@ DAMAGED = [
 
 
 def test_a_good_sentence_has_no_findings() -> None:
-    assert found(GOOD, ud=True) == [("deprel", 8)]  # x is no relation of DEPS
-    assert found(GOOD) == found(CONLLX) == found(CONLL09) == []
-    assert found(TINY.read_text(), ud=True) == [("non-projective", 186), ("non-projective", 198)]
+    assert find_codes(GOOD, ud=True) == [("deprel", 8)]  # x is no relation of UD
+    assert find_codes(GOOD) == find_codes(CONLLX) == find_codes(CONLL09) == []
+    tiny = find_codes(TINY.read_text(), ud=True)
+    assert tiny == [("non-projective", 186), ("non-projective", 198)]
 
 
 @pytest.mark.parametrize(("code", "line", "old", "new", "harmless"), DAMAGED)
 def test_each_kind_of_finding(code: str, line: int, old: str, new: str, harmless: str) -> None:
-    findings = check(changed(GOOD, old, new))
+    findings = check(replace_once(GOOD, old, new))
     assert (code, line) in [(finding.code, finding.line) for finding in findings]
-    (finding,) = (each for each in findings if (each.code, each.line) == (code, line))
+    (finding,) = (finding for finding in findings if (finding.code, finding.line) == (code, line))
     assert finding.severity == severity(code)
-    assert code not in dict(found(changed(GOOD, old, harmless)))
+    assert code not in dict(find_codes(replace_once(GOOD, old, harmless)))
 
 
 TAGS = [
@@ -206,17 +207,18 @@ TAGS = [
 
 
 @pytest.mark.parametrize(("code", "line", "old", "new", "harmless"), TAGS)
-def test_what_only_a_release_of_ud_must_have(
+def test_requirements_of_ud_releases(
     code: str, line: int, old: str, new: str, harmless: str
 ) -> None:
-    good, bad = changed(GOOD, "4:x", "4:dep"), changed(changed(GOOD, "4:x", "4:dep"), old, new)
-    assert found(bad, ud=True) == [(code, line)]
+    good = replace_once(GOOD, "4:x", "4:dep")
+    bad = replace_once(good, old, new)
+    assert find_codes(bad, ud=True) == [(code, line)]
     assert check(bad, ud=True)[0].severity == "error"
-    assert found(changed(good, old, harmless), ud=True) == []
-    assert found(bad) == []
+    assert find_codes(replace_once(good, old, harmless), ud=True) == []
+    assert find_codes(bad) == []
 
 
-OTHERS = [  # code, line, a text that has it, and one that has not
+OTHERS = [  # code, line, a text with that problem, and a text without it
     ("empty-file", 0, "\n \n", GOOD),
     ("no-tree", 1, re.sub(r"\t\d\t(\w+)\t_\t_\n", "\t_\t_\t_\t_\n", CONLLX), CONLLX),
     ("no-root", 1, CONLLX.replace("0\ttop", "1\ttop"), CONLLX),
@@ -234,8 +236,8 @@ OTHERS = [  # code, line, a text that has it, and one that has not
 
 @pytest.mark.parametrize(("code", "line", "bad", "good"), OTHERS)
 def test_other_formats_and_several_sentences(code: str, line: int, bad: str, good: str) -> None:
-    assert (code, line) in found(bad)
-    assert code not in dict(found(good))
+    assert (code, line) in find_codes(bad)
+    assert code not in dict(find_codes(good))
 
 
 def test_every_code_is_tested() -> None:
@@ -245,7 +247,7 @@ def test_every_code_is_tested() -> None:
     assert not tested & elsewhere
 
 
-BROKEN = {  # what of GOOD becomes what, for as many findings
+BROKEN = {  # replacements in GOOD that make several findings
     "PronType=Art\t2": "PronType\t9",
     "\tcat\tcat\t": "\tcat\t\t",
     "3\t's\t": "3x\t's\t",
@@ -256,13 +258,13 @@ BROKEN = {  # what of GOOD becomes what, for as many findings
 }
 MARKED = "\ufeff\n" + GOOD.replace("PronType=Art", "x") + "\n" + GOOD.replace("s1", "s 2")
 EXACT = {  # a text, and its findings
-    reduce(lambda text, pair: changed(text, *pair), BROKEN.items(), GOOD): (
+    reduce(lambda text, pair: replace_once(text, *pair), BROKEN.items(), GOOD): (
         "feats 3, head-range 3, deps 5, empty-cell 5, id 6, self-loop 6, head 7, empty-node 8,"
         " empty-cell 9, white-line 10"
     ),
     CONLLX.rstrip("\n") + "\n" + CONLLX: "id 4",  # a blank line is missing
     re.sub("2\tcat.*\n", "", CONLLX): "id 2",  # a row is lost
-    changed(GOOD, "The cat's asleep.", "Thecat'sasleep ."): (  # every space that is wrong
+    replace_once(GOOD, "The cat's asleep.", "Thecat'sasleep ."): (  # every space that is wrong
         "text-mismatch 3, text-mismatch 4, text-mismatch 7"
     ),
     MARKED: "byte-order-mark 1, extra-blank-line 1, feats 4, extra-blank-line 12, sent-id 13",
@@ -274,7 +276,7 @@ EXACT = {  # a text, and its findings
 
 @pytest.mark.parametrize("text", EXACT, ids=EXACT.values())
 def test_all_findings_in_a_text(text: str) -> None:
-    assert ", ".join(f"{code} {line}" for code, line in found(text)) == EXACT[text]
+    assert ", ".join(f"{code} {line}" for code, line in find_codes(text)) == EXACT[text]
 
 
 def test_severities() -> None:
@@ -290,10 +292,12 @@ def test_the_inventories() -> None:
 
 
 def test_a_finding_as_a_line() -> None:
-    (finding,) = check(changed(GOOD, "4\tcop\t4", "8\tcop\t4"))
-    assert str(finding) == ("-:6: error: s1: HEAD is 8, but the words are 1 to 5 [head-range]")
+    (finding,) = check(replace_once(GOOD, "4\tcop\t4", "8\tcop\t4"))
+    assert str(finding) == (
+        "-:6: error: s1: HEAD is 8, but the words are numbered from 1 to 5 [head-range]"
+    )
     (finding,) = check("")
-    assert str(finding) == "-: error: no sentence in the file [empty-file]"
+    assert str(finding) == "-: error: the file has no sentence [empty-file]"
 
 
 def test_cycles() -> None:
@@ -316,13 +320,13 @@ def test_sent_ids_differ_over_files(tmp_path: Path) -> None:
 def test_training(tmp_path: Path) -> None:
     train = tmp_path / "train.conllu"
     train.write_text(GOOD + GOOD.replace("asleep", "dead"))
-    assert found(GOOD, training=Training(train)) == [("train-overlap", 3)]
+    assert find_codes(GOOD, training=Training(train)) == [("train-overlap", 3)]
     other = GOOD.replace("asleep", "awake")
-    assert found(other, training=Training(train)) == []
+    assert find_codes(other, training=Training(train)) == []
     strange = other.replace("\tADJ\t", "\tADV\t").replace("\tdet\t", "\tdet:x\t")
-    twice = found(strange + strange.replace("s1", "s2"), training=Training(train))
+    twice = find_codes(strange + strange.replace("s1", "s2"), training=Training(train))
     assert twice == [("unseen-relation", 3), ("unseen-tag", 7)]
-    assert found(other.replace("ADJ\t_", "ADJ\tJJ"), training=Training(train)) == []
+    assert find_codes(other.replace("ADJ\t_", "ADJ\tJJ"), training=Training(train)) == []
 
 
 def test_files_that_cannot_be_read_at_all(tmp_path: Path) -> None:
@@ -331,11 +335,10 @@ def test_files_that_cannot_be_read_at_all(tmp_path: Path) -> None:
     assert [finding.code for finding in Checker().check(cut)] == ["unreadable"]
     odd = tmp_path / "odd.conllu"
     odd.write_bytes(GOOD.encode("utf-16")[:-1])
-    assert [each.code for each in Checker().check(odd, "utf-16")][-1] == "unreadable"
+    assert [finding.code for finding in Checker().check(odd, "utf-16")][-1] == "unreadable"
     (missing,) = Checker().check(tmp_path / "none")
-    assert str(missing) == (
-        f"{tmp_path / 'none'}: error: cannot be opened: No such file or directory [unreadable]"
-    )
+    what = "the file cannot be opened: No such file or directory [unreadable]"
+    assert str(missing) == f"{tmp_path / 'none'}: error: {what}"
 
 
 def test_binary_data_long_lines_and_long_sentences(tmp_path: Path) -> None:
@@ -348,35 +351,36 @@ def test_binary_data_long_lines_and_long_sentences(tmp_path: Path) -> None:
     findings = list(Checker().check(line))
     assert {finding.code for finding in findings} == {"columns", "final-blank-line"}
     assert max(len(str(finding)) for finding in findings) < 300
-    findings = found(chain(10_000).replace("root", "dep") + "\n")
+    findings = find_codes(chain(10_000).replace("root", "dep") + "\n")
     codes = "long-sentence", "no-sent-id", "no-text", "root-label"
     assert findings == [(code, 1) for code in codes]
 
 
-def test_without_tags_at_all_nothing_is_said_of_them() -> None:
+def test_missing_tags_are_reported_only_if_other_words_have_tags() -> None:
     bare = re.sub(r"\t(DET|NOUN|AUX|ADJ|VERB|PUNCT)\t", "\t_\t", GOOD)
-    assert found(bare) == []
-    assert set(found(GOOD + bare.replace("s1", "s2"))) == {
+    assert find_codes(bare) == []
+    assert set(find_codes(GOOD + bare.replace("s1", "s2"))) == {
         ("upos-form", line) for line in (13, 15, 16, 17, 19)
     }
     plain = chain(2).replace("\tX\t", "\tNOUN\t") + "\n"
     second = plain.replace("NOUN", "_")
-    assert "upos-form" not in dict(found(second + second))
-    assert found(plain + second).count(("upos-form", 4)) == 1
-    assert {code for code, _ in found(bare, ud=True)} == {"upos", "deprel"}
+    assert "upos-form" not in dict(find_codes(second + second))
+    assert find_codes(plain + second).count(("upos-form", 4)) == 1
+    assert {code for code, _ in find_codes(bare, ud=True)} == {"upos", "deprel"}
 
 
 def test_a_paragraph_after_a_sentence_without_a_space_after() -> None:
-    joined = changed(GOOD, "4:punct\t_", "4:punct\tSpaceAfter=No")
+    joined = replace_once(GOOD, "4:punct\t_", "4:punct\tSpaceAfter=No")
     second, bare = GOOD.replace("s1", "s2"), BARE.replace("s1", "s2")
     for comment in ("# newpar", "# newdoc id = d", "# newdoc\n# newpar"):
-        assert found(f"{joined}{comment}\n{second}") == [("space-after", 11)]
-        assert found(f"{GOOD}{comment}\n{second}") == []
-    assert found(joined + second) == []
+        assert find_codes(f"{joined}{comment}\n{second}") == [("space-after", 11)]
+        assert find_codes(f"{GOOD}{comment}\n{second}") == []
+    assert find_codes(joined + second) == []
     ending = "# sent_id = s0\n# text = ww\n1-2\tww" + "\t_" * 8 + "\n" + chain(2) + "\n"
-    joined = changed(ending, "ww" + "\t_" * 8, "ww" + "\t_" * 7 + "\tSpaceAfter=No")
-    assert found(f"{joined}# newpar\n{bare}") == [("space-after", 7)]  # of the range at the end
-    assert found(f"{ending}# newpar\n{bare}") == []
+    joined = replace_once(ending, "ww" + "\t_" * 8, "ww" + "\t_" * 7 + "\tSpaceAfter=No")
+    # The last token is a range.
+    assert find_codes(f"{joined}# newpar\n{bare}") == [("space-after", 7)]
+    assert find_codes(f"{ending}# newpar\n{bare}") == []
 
 
 @pytest.mark.parametrize("text", [CONLLX, CONLL09])
@@ -387,11 +391,13 @@ def test_other_formats_are_no_release_of_ud(text: str) -> None:
 
 def test_messages() -> None:
     def message(text: str, code: str) -> str:
-        return next(each.message for each in check(text) if each.code == code)
+        return next(finding.message for finding in check(text) if finding.code == code)
 
     without_stop = GOOD.replace("asleep.\n", "asleep\n")
-    assert message(without_stop, "text-mismatch") == "# text ends before '.'"
-    assert message(GOOD.rstrip(), "final-blank-line").startswith("no newline at the end of the ")
+    assert message(without_stop, "text-mismatch") == (
+        "# text ends before '.'; correct # text or the words"
+    )
+    assert message(GOOD.rstrip(), "final-blank-line").startswith("no newline follows the last")
     two_roots = CONLLX.replace("2\tdet", "0\tdet"), GOOD.replace("4\tpunct", "0\troot")
     assert [message(text, "several-roots") for text in two_roots] == [
         "2 words have HEAD 0: 1, 3; most parsers expect one",
@@ -399,7 +405,7 @@ def test_messages() -> None:
     ]
 
 
-def test_what_is_printed_is_fit_for_a_terminal() -> None:
+def test_unprintable_characters_are_escaped() -> None:
     finding = Finding("error", "id", "a\nb\x1b\udce4ä", 1, "", "x\x07")
     assert str(finding) == "a\\nb\\x1b\\udce4ä:1: error: x\\x07 [id]"
 
@@ -408,16 +414,16 @@ def test_training_without_a_sound_sentence(tmp_path: Path) -> None:
     train = tmp_path / "train.conllu"
     for text in ("", "\n", "garbage\n", "# newdoc\n\n", GOOD.replace("\tcat\tcat", "\tcat")):
         train.write_text(text)
-        with pytest.raises(FormatError, match=r"train\.conllu: no sentence in the file"):
+        with pytest.raises(FormatError, match=r"train\.conllu: the file has no valid sentence"):
             Training(train)
     broken = GOOD.replace("\tcat\tcat", "\tcat").replace("\tADJ", "\tX")
     train.write_text(GOOD + broken)
     training = Training(train)
-    assert (training.sentences, training.broken, len(training.lines)) == (2, 1, 1)
+    assert (training.sentences, training.broken, len(training.line_numbers)) == (2, 1, 1)
     assert "X" not in training.labels["upos"]
 
 
-# Whatever happens to a file: no exception, and an error where the reader refuses it.
+# Damaged files raise no exception; there is an error wherever the reader refuses a file.
 
 SAMPLES = [(GOOD + GOOD.replace("s1", "s2")).encode(), CONLLX.encode() * 2, CONLL09.encode() * 2]
 
@@ -440,7 +446,7 @@ def test_random_damage(data: bytes, ud: bool) -> None:
         assert "format" not in {finding.code for finding in errors}, error
 
 
-# Real treebanks: the flaws that their READMEs name, and no others.
+# Real treebanks have the flaws that their READMEs name, and no others.
 
 CLEAN = [
     "ud-english-ewt/en_ewt-ud-dev.conllu", "ud-coptic-scriptorium/cop_scriptorium-ud-dev.conllu",

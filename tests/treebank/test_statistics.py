@@ -1,4 +1,4 @@
-"""Statistics against counts by hand, by brute force, and those in the READMEs of real treebanks."""
+"""Statistics compared with counts by hand and with those in the READMEs of real treebanks."""
 
 import re
 from pathlib import Path
@@ -30,51 +30,51 @@ TEXT = """\
 """
 
 
-def counted(text: str = TEXT) -> Statistics:
+def count_text(text: str = TEXT) -> Statistics:
     return statistics(read(text.splitlines(keepends=True), strict=False))
 
 
 def test_counts() -> None:
-    found = counted()
-    assert (found.sentences, found.words, found.tokens, found.ranges) == (4, 10, 9, 1)
-    assert (found.empty_nodes, found.broken, found.unannotated) == (1, 0, 1)
-    assert (found.cyclic, found.several_roots, found.no_root) == (1, 1, 1)
-    # the root's arc to b crosses that from a to a
-    assert (found.nonprojective_sentences, found.nonprojective_arcs, found.arcs) == (1, 1, 9)
-    assert found.length == {3: 1, 4: 1, 2: 1, 1: 1}
-    assert found.distance == {1: 4, 2: 2}
-    assert found.depth == {0: 3, 1: 3, 2: 1}
-    assert found.labels("upos") == {"X": 7, "AUX": 1, "NOUN": 1}
-    assert next(iter(found.labels("deprel").items())) == ("dep", 4)
-    figures = found.figures()
+    result = count_text()
+    assert (result.sentences, result.words, result.tokens, result.ranges) == (4, 10, 9, 1)
+    assert (result.empty_nodes, result.broken, result.unannotated) == (1, 0, 1)
+    assert (result.cyclic, result.several_roots, result.no_root) == (1, 1, 1)
+    # the root's arc to b crosses the arc from a to a
+    assert (result.nonprojective_sentences, result.nonprojective_arcs, result.arcs) == (1, 1, 9)
+    assert result.length == {3: 1, 4: 1, 2: 1, 1: 1}
+    assert result.distance == {1: 4, 2: 2}
+    assert result.depth == {0: 3, 1: 3, 2: 1}
+    assert result.labels("upos") == {"X": 7, "AUX": 1, "NOUN": 1}
+    assert next(iter(result.labels("deprel").items())) == ("dep", 4)
+    figures = result.figures()
     assert (figures["different forms"], figures["different lemmas"]) == (7, 4)
     assert figures["% of sentences"] == 25.0
-    assert figures["words a sentence"] == 2.5
+    assert figures["words per sentence"] == 2.5
 
 
 def test_broken_sentences_are_counted() -> None:
-    found = counted(TEXT.replace("cat\tNOUN", "cat"))
-    assert (found.sentences, found.words, found.broken) == (4, 10, 1)
-    only_comments = counted(TEXT + "# newdoc\n\n")
+    result = count_text(TEXT.replace("cat\tNOUN", "cat"))
+    assert (result.sentences, result.words, result.broken) == (4, 10, 1)
+    only_comments = count_text(TEXT + "# newdoc\n\n")
     assert (only_comments.sentences, only_comments.broken) == (4, 1)
 
 
 def test_sums() -> None:
     tiny = statistics(TINY)
-    both = tiny + counted()
+    both = tiny + count_text()
     assert both.file == "total"
     assert both.words == tiny.words + 10
     assert both.upos["X"] == 7
     assert both.as_dict()["depth"][0] == tiny.depth[0] + 3
 
 
-def test_nothing_gives_no_shares() -> None:
+def test_an_empty_treebank_has_no_shares() -> None:
     assert statistics([]).figures()["% of arcs"] is None
     assert statistics([]).figures()["longest sentence"] is None
 
 
-# ../shared/data: sentences, words, ranges, empty nodes, non-projective sentences, their share,
-# that of arcs, longest, relations, in the README of each folder.
+# A row of the table in a treebank's README: sentences, words, ranges, empty nodes, non-projective
+# sentences, their share, the share of arcs, the longest sentence, relations.
 ROW = re.compile(
     r"^\| (\S+\.conll\w+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \(([\d.]+)%\)"
     r" \| ([\d.]+)% \| \d+ \| (\d+) \| (\d+) \|",
@@ -89,22 +89,22 @@ ROOTS = re.compile(r"\((\S+): (\d+) sentences with more or fewer than one root\)
      "ud-coptic-scriptorium", "ud-english-ewt", "ud-latin-perseus", "ud-tamil-ttb",
      "ud-vietnamese-vtb"],
 )  # fmt: skip
-def test_what_readmes_say(shared: Path, folder: str) -> None:
+def test_figures_in_the_readmes_of_treebanks(shared: Path, folder: str) -> None:
     readme = (shared / "data" / folder / "README.md").read_text()
     roots = dict(ROOTS.findall(readme))
     rows = ROW.findall(readme)
     assert rows
     for name, *counts, share, arcs, longest, relations in rows:
         encoding = "latin-1" if name == "eus.test.conllx" else "utf-8"
-        found = statistics(shared / "data" / folder / name, encoding)
+        result = statistics(shared / "data" / folder / name, encoding)
         assert [
-            found.sentences, found.words, found.ranges, found.empty_nodes,
-            found.nonprojective_sentences,
+            result.sentences, result.words, result.ranges, result.empty_nodes,
+            result.nonprojective_sentences,
         ] == list(map(int, counts))  # fmt: skip
-        figures = found.figures()
+        figures = result.figures()
         assert figures["% of sentences"] == pytest.approx(float(share), abs=0.051)
         assert figures["% of arcs"] == pytest.approx(float(arcs), abs=0.0051)
         assert figures["longest sentence"] == int(longest)
         assert figures["relations"] == int(relations)
-        assert found.several_roots + found.no_root == int(roots.get(name, 0))
-        assert found.broken == (name == "trpb_v1.0.train.conll09")
+        assert result.several_roots + result.no_root == int(roots.get(name, 0))
+        assert result.broken == (name == "trpb_v1.0.train.conll09")
