@@ -210,7 +210,7 @@ def _parse_block(block: _Block) -> Iterator[Tree]:
     if stack:
         end = block.line + text.count("\n")
         raise _Problem(stack[0].line, "the tree that begins here is not finished; closing brackets"
-                       f" missing at the end of line {end}: {len(stack)}")  # fmt: skip
+                       f" are missing at the end of line {end}: {len(stack)}")  # fmt: skip
 
 
 @dataclass(slots=True)

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 Layers = Literal["single", "average", "mix"]
 
-_SCHEME = "the file must have a dataset [layers, words, width] for each sentence, named 0, 1, ..."
+_SCHEME = (
+    "the file must have a dataset of floats [layers, words, width] for each sentence, named"
+    " 0, 1, ..."
+)
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ def _describe_mismatch(dataset: Any, location: str) -> str:
     if getattr(dataset, "shape", None) is None:
         return f"{location} is not a dataset; {_SCHEME}"
     size = ", ".join(map(str, dataset.shape))
-    return f"{location} is [{size}] of type {dataset.dtype}; {_SCHEME}, of floats"
+    return f"{location} is [{size}] of type {dataset.dtype}; {_SCHEME}"
 
 
 def _select_layers(layers: Layers, top: int, count: int, name: str) -> slice:

@@ -27,7 +27,7 @@ LONGEST_PARAGRAPH = 1 << 16  # characters; a longer one is cut at the end of a s
 _SPACES = [0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
 _BLANKS = CONTROLS + "".join(map(chr, _SPACES))
 _BLANK, _INLINE = f"[{_BLANKS}]", f"[{_BLANKS.replace(chr(10), '')}]"
-_CONTROL = re.compile(f"[{''.join(control for control in CONTROLS if not control.isspace())}]")
+_CONTROL = re.compile(f"[{''.join(char for char in CONTROLS if not char.isspace())}]")
 # A match must begin where white space begins. Otherwise the search would start again at every
 # character of a long run of white space.
 _PARAGRAPHS = re.compile(f"(?<!{_BLANK}){_INLINE}*\n{_INLINE}*\n{_BLANK}*")
@@ -66,10 +66,10 @@ def decoded(chunks: Iterable[bytes], encoding: str, file: str = "-") -> Iterator
             text = decoder.decode(chunk, not chunk)
         except UnicodeDecodeError as error:
             line += error.object[: error.start].count(b"\n")
-            error_offset = offset - pending + error.start
+            start = offset - pending + error.start
             raise FormatError(
                 file, line, "",
-                f"byte 0x{error.object[error.start]:02X} at offset {error_offset} is not {encoding};"
+                f"byte 0x{error.object[error.start]:02X} at offset {start} is not {encoding};"
                 " name the file's encoding, for example --encoding latin-1",
             ) from None  # fmt: skip
         offset += len(chunk)

@@ -171,12 +171,12 @@ class _Collector:
         self.matrix.resize((len(self.words), width), refcheck=False)
         if self.duplicate_count:
             more = ", ..." if self.duplicate_count > len(self.duplicates) else ""
-            what = "row repeats a word" if self.duplicate_count == 1 else "rows repeat words"
-            listed = ", ".join(self.duplicates) + more
-            what = f"{self.duplicate_count} {what} of earlier rows and are ignored: {listed}"
-            notes = [*notes, what]
+            what = f"{self.duplicate_count} rows repeat earlier words and are ignored"
+            if self.duplicate_count == 1:
+                what = "1 row repeats an earlier word and is ignored"
+            notes = [*notes, f"{what}: {', '.join(self.duplicates)}{more}"]
         if self.unreadable:
-            what = f"rows are ignored whose word is empty or not UTF-8: {len(self.unreadable)}"
+            what = f"rows whose word is empty or not UTF-8 are ignored: {len(self.unreadable)}"
             notes = [*notes, f"{what}, the first at {self.unit} {self.unreadable[0]}"]
         mean = (self.sum / self.count).astype(np.float32)
         std = (self.squares / (self.count * width)) ** 0.5
