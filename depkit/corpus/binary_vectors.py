@@ -51,7 +51,7 @@ def read_binary_blocks(
         notes: A list to which a note is appended if anything follows the last row.
 
     Raises:
-        FormatError: The file ends early, has a word that cannot be one, NaN or infinity.
+        FormatError: The file ends early, or contains an impossible word, NaN or infinity.
     """
     done, rest, has_surplus = 0, b"", False
     for chunk in chunks:
@@ -118,7 +118,7 @@ def _make_block(
 
 
 def _check_word(file: str, row: int, word: bytes) -> None:
-    """Raise FormatError if a word cannot be one; with a wrong width, numbers are read as words."""
+    """Raise FormatError for impossible words; with a wrong width, numbers are read as words."""
     if len(word) > _LONGEST_WORD or b"\0" in word or b"\n" in word:
         message = f"row {row} begins with {quote(word)}, which is not a word"
         raise FormatError(file, 0, "", f"{message}; the file is damaged or its header is wrong")

@@ -115,7 +115,7 @@ def _read_shape(file: "File") -> Shape:
 
 
 def _dataset_sizes(dataset: Any) -> tuple[int, int, int] | None:
-    """Layers, words and width of a sentence's dataset; None if it cannot be one."""
+    """Layers, words and width of a dataset; None if it cannot belong to a sentence."""
     size = getattr(dataset, "shape", None) or ()  # A group has no shape.
     if len(size) not in (2, 3) or dataset.dtype.kind != "f":
         return None

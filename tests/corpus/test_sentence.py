@@ -1,4 +1,4 @@
-"""Sentences with new trees and columns, and sentences new from words."""
+"""Sentences with new trees and columns, and sentences made from words."""
 
 import pickle
 import subprocess

@@ -1,4 +1,4 @@
-"""Word vectors are read as they were written, in complete format, or an error gives the reason."""
+"""Word vectors are read as they were written, in every format, or an error gives the reason."""
 
 import bz2
 import gzip
