@@ -72,7 +72,7 @@ def _parse_block(
         first, end = _find_rows(block, begin)
         if format is None:
             cells = block[first].split("\t")
-            what = "the line does not begin with a number and a tab"
+            what = "the line has no number before tab-separated columns"
             if cells[0][:1].isdigit() and len(cells) > 1:
                 what = f"the line has {len(cells)} columns, not 10, and not 14 or more"
             message = f"the file is neither CoNLL-U, CoNLL-X nor CoNLL-09: {what}"
