@@ -142,7 +142,7 @@ class _Collector:
         )
 
     def _reserve(self, rows: int) -> None:
-        """Enlarge the matrix to `rows` rows if needed, in place and in small steps to save memory."""
+        """Enlarge the matrix to `rows` rows if needed, in place and in small steps."""
         capacity, width = self.matrix.shape
         if rows > capacity:
             self.matrix.resize((max(rows, capacity + capacity // 16), width), refcheck=False)
