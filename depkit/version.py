@@ -1,3 +1,3 @@
-"""The version, below everything that writes it into its results."""
+"""The version of depkit, in a module without imports so that every other module can import it."""
 
 __version__ = "0.1.0"

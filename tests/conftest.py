@@ -1,4 +1,4 @@
-"""What several tests need: the small treebank of our own, and where the real ones are."""
+"""Fixtures for all tests: a small treebank, and the folder of real treebanks."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def tiny():
 
 @pytest.fixture(scope="session")
 def shared():
-    """The folder of real treebanks beside the checkout; tests that need it skip without."""
+    """The folder of real treebanks beside the checkout; without it, tests that need it skip."""
     if not SHARED.is_dir():
-        pytest.skip("no ../shared here: real treebanks are not part of the repository")
+        pytest.skip("there is no ../shared: real treebanks are not part of the repository")
     return SHARED

@@ -1,1 +1,1 @@
-"""Sentences and the files they live in; standard library and numpy only."""
+"""Sentences and the files that contain them; needs only the standard library and numpy."""

@@ -1,6 +1,7 @@
-"""The rows of word2vec's binary format: a word, a space, float32 numbers, perhaps a newline.
+"""Reading of word2vec's binary format: a row is a word, a space and the word's float32 numbers.
 
-A header line `count width` stands before them (Mikolov et al. 2013, word2vec's `distance.c`).
+A header line `count width` precedes the rows, and a newline may follow each row (Mikolov et al.
+2013, word2vec's `distance.c`).
 """
 
 import re
@@ -11,24 +12,24 @@ import numpy as np
 
 from depkit.corpus.errors import FormatError
 
-_LONGEST_WORD = 1 << 16  # bytes; beyond, it is no word
+_LONGEST_WORD = 1 << 16  # bytes; a longer "word" means that the file is damaged
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows of a file of vectors, one after the other."""
+    """Consecutive rows of a file of word vectors."""
 
-    places: Sequence[int]  # [rows] where each stands: 1-based line in text, row in binary
-    words: list[bytes]  # [rows], in no known encoding as yet
+    row_numbers: Sequence[int]  # [rows] 1-based; in a text file these are line numbers
+    words: list[bytes]  # [rows], not decoded yet
     matrix: np.ndarray  # [rows, width] float32, finite
 
 
-def looks_binary(body: bytes) -> bool:
-    """Whether what follows a header is binary; for a first line that cannot be read as text.
+def is_binary(body: bytes) -> bool:
+    """Whether the rows after a header are binary, if their first line cannot be read as text.
 
-    Numbers in float32 have bytes that no text has: zeros, other control characters, or such
-    as are not UTF-8. (The first word may be in any encoding, so it is not looked at.)
+    Numbers in float32 contain bytes that text does not contain: zeros, other control characters,
+    or bytes that are not UTF-8. The first word may be in any encoding and is not examined.
     """
     try:
         body.split(b"\n", 1)[0].partition(b" ")[2].decode()
@@ -37,52 +38,63 @@ def looks_binary(body: bytes) -> bool:
     return bool(_CONTROL.search(body, 0, _LONGEST_WORD))
 
 
-def binary_blocks(
+def read_binary_blocks(
     file: str, chunks: Iterable[bytes], count: int, width: int, notes: list[str]
 ) -> Iterator[Block]:
-    """The rows after the header, in blocks about as large as the chunks.
+    """Read the rows after the header, in blocks about as large as the chunks.
 
-    count, width: the header's. notes: gets a line if something follows the last row.
-    Raises FormatError for a file that ends early, a word that cannot be one, NaN, infinity.
+    Args:
+        file: The name of the file, for errors.
+        chunks: The bytes after the header.
+        count: The number of rows according to the header.
+        width: The numbers per row according to the header.
+        notes: A list to which a note is appended if anything follows the last row.
+
+    Raises:
+        FormatError: The file ends early, or contains an impossible word, NaN or infinity.
     """
-    done, rest, surplus = 0, b"", False
+    done, rest, has_surplus = 0, b"", False
     for chunk in chunks:
-        words, numbers, rest = _whole_rows(rest + chunk, count - done, 4 * width)
+        words, numbers, rest = _split_rows(rest + chunk, count - done, 4 * width)
         if words:
-            yield _block(file, done, words, numbers, width)
+            yield _make_block(file, done, words, numbers, width)
         done += len(words)
         if done == count:
-            surplus = bool(rest.strip(b"\n"))
+            has_surplus = bool(rest.strip(b"\n"))
             break
         _check_word(file, done + 1, rest.lstrip(b"\n").partition(b" ")[0])
     if done < count:
         word, _, begun = rest.lstrip(b"\n").partition(b" ")
-        where = f"{len(begun)} of {4 * width} bytes into {shown(word)}" if word else "at its start"
-        message = f"the file ends in row {done + 1} of {count}, {where}; fetch it again"
+        size = f"{len(begun)} of {4 * width} bytes"
+        where = f"after {size} of the numbers of {quote(word)}" if word else "at its start"
+        message = f"the file ends in row {done + 1} of {count}, {where}; download it again"
         raise FormatError(file, 0, "", message)
-    if surplus or any(chunk.strip(b"\n") for chunk in chunks):
-        notes.append(f"more follows the {count} rows that the header promises; it is not read")
+    if has_surplus or any(chunk.strip(b"\n") for chunk in chunks):
+        notes.append(f"the file continues after the {count} rows that its header announces;"
+                     " the rest is ignored")  # fmt: skip
 
 
-def shown(word: bytes) -> str:
-    """A piece of a file as it can stand in a message: quoted, short, on one line."""
+def quote(word: bytes) -> str:
+    """A part of a file for a message: quoted, shortened to 30 characters, on one line."""
     text = word[:40].decode(errors="replace")
     return repr(text[:30] + "..." if len(text) > 30 else text)
 
 
-def _whole_rows(data: bytes, most: int, size: int) -> tuple[list[bytes], list[bytes], bytes]:
-    """The words and the numbers of the rows that are there in full, and the bytes left over.
+def _split_rows(
+    data: bytes, max_rows: int, numbers_size: int
+) -> tuple[list[bytes], list[bytes], bytes]:
+    """The words and the numbers of the complete rows, and the bytes after them.
 
-    most: of rows to read; size: the bytes of a row's numbers.
+    max_rows: how many rows to read at most; numbers_size: the bytes of a row's numbers.
     """
     words: list[bytes] = []
     numbers: list[bytes] = []
     start = 0
-    while len(words) < most:
-        while data.startswith(b"\n", start):  # word2vec writes one after a row, others don't
+    while len(words) < max_rows:
+        while data.startswith(b"\n", start):  # word2vec ends rows with newlines, others do not
             start += 1
         space = data.find(b" ", start)
-        end = space + 1 + size
+        end = space + 1 + numbers_size
         if space < 0 or end > len(data):
             break
         words.append(data[start:space])
@@ -91,20 +103,22 @@ def _whole_rows(data: bytes, most: int, size: int) -> tuple[list[bytes], list[by
     return words, numbers, data[start:]
 
 
-def _block(file: str, done: int, words: list[bytes], numbers: list[bytes], width: int) -> Block:
-    """The rows after the first `done` of the file. Raises FormatError if some cannot be."""
+def _make_block(
+    file: str, done: int, words: list[bytes], numbers: list[bytes], width: int
+) -> Block:
+    """A block of the rows that follow the first `done` rows. Raises FormatError for bad rows."""
     matrix = np.frombuffer(b"".join(numbers), "<f4").reshape(-1, width)
     finite = np.isfinite(matrix).all(axis=1)  # [rows]
     for row, word in enumerate(words):
         _check_word(file, done + row + 1, word)
         if not finite[row]:
-            message = f"row {done + row + 1}, {shown(word)}, has a number that is not finite"
-            raise FormatError(file, 0, "", f"{message}; the file is damaged or its header wrong")
+            message = f"row {done + row + 1}, {quote(word)}, has a number that is not finite"
+            raise FormatError(file, 0, "", f"{message}; the file is damaged or its header is wrong")
     return Block(range(done + 1, done + len(words) + 1), words, matrix)
 
 
 def _check_word(file: str, row: int, word: bytes) -> None:
-    """Numbers taken for words betray themselves: the header's width is not that of the rows."""
+    """Raise FormatError for impossible words; with a wrong width, numbers are read as words."""
     if len(word) > _LONGEST_WORD or b"\0" in word or b"\n" in word:
-        message = f"row {row} begins with {shown(word)}, which is no word"
-        raise FormatError(file, 0, "", f"{message}; the file is damaged or its header wrong")
+        message = f"row {row} begins with {quote(word)}, which is not a word"
+        raise FormatError(file, 0, "", f"{message}; the file is damaged or its header is wrong")

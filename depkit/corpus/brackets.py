@@ -1,4 +1,4 @@
-"""Bracketed trees as the Penn Treebank writes them: Marcus et al. (1993), Bies et al. (1995)."""
+"""Reading of bracketed trees as in the Penn Treebank: Marcus et al. (1993), Bies et al. (1995)."""
 
 import os
 import re
@@ -15,12 +15,12 @@ from depkit.corpus.tree import Tree
 WRAPPERS = ("", "TOP", "ROOT", "S1")  # labels of the bracket around a whole tree
 EMPTY = "-NONE-"  # the tag of traces and other empty elements
 
-_BLANKS = " \t\r\n\f\v"  # alone: words may hold spaces beyond ASCII
-# A word in its bracket; else an opening bracket with its label; else ) or text.
+_BLANKS = " \t\r\n\f\v"  # ASCII only, because words may contain other white space
+# Either a word with its tag in brackets, or an opening bracket with its label, or `)` or text.
 _TOKEN = re.compile(
     r"\(\s*+([^\s()]++)\s++([^\s()]++)\s*+\)|\(\s*+([^\s()]*+)|(\)|[^\s()]++)", re.ASCII
 )
-_OUTER = re.compile(r"\(\s*(TOP|ROOT|S1)?\s*(\(|$)", re.ASCII)  # begins a tree, no constituent
+_OUTER = re.compile(r"\(\s*(TOP|ROOT|S1)?\s*(\(|$)", re.ASCII)  # the bracket around a whole tree
 _ESCAPED = re.compile(r"\\([/*])")
 
 Report = Callable[[FormatError], object]
@@ -32,30 +32,42 @@ def read_trees(
     strict: bool = True,
     report: Report | None = None,
 ) -> Iterator[Tree]:
-    r"""The trees of a file, one by one, or of any iterable of lines.
+    r"""Read the trees of a file or of an iterable of lines, one by one.
 
-    source: a path (`-` is stdin; .gz and .xz are unpacked) or lines. Empty elements are dropped
-    with the constituents that they leave empty; a bracket around a whole tree (without a label,
-    or TOP, ROOT, S1) is taken off; `\/` and `\*` are written `/` and `*`.
-    Raises FormatError at a malformed tree, with the line of the place, or if strict is False
-    hands it to `report` and goes on at the next line that can begin a tree; OSError;
-    ValueError for an encoding that is not known.
+    Empty elements are dropped, and so are the constituents that they leave empty. A bracket around
+    a whole tree (without a label, or labelled TOP, ROOT or S1) is removed. `\/` and `\*` are read
+    as `/` and `*`.
+
+    Args:
+        source: A path (`-` is stdin; .gz and .xz are unpacked) or lines.
+        encoding: The text encoding of a file.
+        strict: Whether a malformed tree raises FormatError. Otherwise reading continues at the
+            next line that can begin a tree.
+        report: If not strict, a function that is called with the FormatError of each malformed
+            tree.
+
+    Raises:
+        FormatError: A tree is malformed; the error names its line.
+        OSError: The file cannot be read.
+        ValueError: The encoding is unknown.
     """
     if not isinstance(source, str | os.PathLike):
-        yield from _trees(source, "-", strict, report)
+        yield from _parse_lines(source, "-", strict, report)
         return
     path = os.fspath(source)
     try:
         with open_lines(path, encoding) as lines:
-            yield from _trees(lines, path, strict, report)
-    except UnicodeError as error:  # of encodings whose bytes cannot become surrogates
-        raise FormatError(path, 0, "", f"{error}; name its own encoding, --encoding") from None
+            yield from _parse_lines(lines, path, strict, report)
+    except UnicodeError as error:  # from encodings whose bytes cannot become surrogates
+        message = f"the file cannot be decoded: {error}; name its encoding with --encoding"
+        raise FormatError(path, 0, "", message) from None
 
 
 def read_bracketed(source: PathLike | Iterable[str], encoding: str = "utf-8") -> Iterator[Sentence]:
-    """The trees of a file as CoNLL-U sentences: their words, tags (XPOS) and `constituents`.
+    """Read trees as CoNLL-U sentences: their words, their tags as XPOS, and `constituents`.
 
-    source, encoding and errors: as for `read_trees`. `Sentence.place()` is where the tree begins.
+    The arguments and errors are those of `read_trees`. `Sentence.place()` gives the line where a
+    tree begins.
     """
     file = os.fspath(source) if isinstance(source, str | os.PathLike) else "-"
     for tree in read_trees(source, encoding):
@@ -67,7 +79,7 @@ def read_bracketed(source: PathLike | Iterable[str], encoding: str = "utf-8") ->
 
 
 class _Problem(Exception):
-    """line: the offending one's number."""
+    """A malformed tree; line: the number of the offending line."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
@@ -75,17 +87,19 @@ class _Problem(Exception):
 
 
 class _Block(NamedTuple):
-    """Lines that belong together; line: the number of the first; depth: brackets left open."""
+    """Lines that belong together."""
 
-    line: int
+    line: int  # the number of the first line
     text: str
-    depth: int
+    depth: int  # how many brackets are still open at the end
 
 
-def _trees(lines: Iterable[str], file: str, strict: bool, report: Report | None) -> Iterator[Tree]:
-    for block in _joined(_blocks(lines), strict):
+def _parse_lines(
+    lines: Iterable[str], file: str, strict: bool, report: Report | None
+) -> Iterator[Tree]:
+    for block in _join_blocks(_split_into_blocks(lines), strict):
         try:
-            yield from _parsed(block)
+            yield from _parse_block(block)
         except _Problem as problem:
             error = FormatError(file, problem.line, "", str(problem))
             if strict:
@@ -94,38 +108,38 @@ def _trees(lines: Iterable[str], file: str, strict: bool, report: Report | None)
                 report(error)
 
 
-def _blocks(lines: Iterable[str]) -> Iterator[_Block]:
-    """Runs of lines up to the end of a tree, or to a line that begins as the first one does.
+def _split_into_blocks(lines: Iterable[str]) -> Iterator[_Block]:
+    """Cut lines at the end of each tree, and before lines that look like the beginning of one.
 
-    Such a line, a bracket as far to the left, begins the next tree if the file is indented; so
-    a tree that lacks a bracket takes no other one with it.
+    In an indented file, a line that begins with a bracket at least as far to the left as the first
+    line begins the next tree. Cutting there confines a missing bracket to its own tree.
     """
-    held: list[str] = []
+    pending: list[str] = []
     start = depth = column = 0
-    for number, line in enumerate(lines, start=1):
-        line = line.removeprefix(BOM) if number == 1 else line
+    for line_number, line in enumerate(lines, start=1):
+        line = line.removeprefix(BOM) if line_number == 1 else line
         bare = line.lstrip(_BLANKS)
-        if held and bare.startswith("(") and len(line) - len(bare) <= column:
-            yield _Block(start, "\n".join(held), depth)
-            held, depth = [], 0
-        if not held:
+        if pending and bare.startswith("(") and len(line) - len(bare) <= column:
+            yield _Block(start, "\n".join(pending), depth)
+            pending, depth = [], 0
+        if not pending:
             if not bare:
                 continue
-            start, column = number, len(line) - len(bare)
-        held.append(line.removesuffix("\n"))
+            start, column = line_number, len(line) - len(bare)
+        pending.append(line.removesuffix("\n"))
         depth += line.count("(") - line.count(")")
         if depth <= 0:
-            yield _Block(start, "\n".join(held), depth)
-            held, depth = [], 0
-    if held:
-        yield _Block(start, "\n".join(held), depth)
+            yield _Block(start, "\n".join(pending), depth)
+            pending, depth = [], 0
+    if pending:
+        yield _Block(start, "\n".join(pending), depth)
 
 
-def _joined(blocks: Iterator[_Block], strict: bool) -> Iterator[_Block]:
-    """Blocks that are trees; in a file without indentation, one is made of several blocks.
+def _join_blocks(blocks: Iterator[_Block], strict: bool) -> Iterator[_Block]:
+    """Join unfinished blocks into whole trees, for files whose trees are not indented.
 
-    A tolerant reader tries that once: when it has seen a block that is a whole tree, or that
-    cannot be made one, the file is an indented one and what is unfinished lacks a bracket.
+    If not strict, joining is tried for the first block only. If that block is a whole tree, or
+    cannot be completed, the file is indented and every unfinished block lacks a bracket.
     """
     indented = False
     ahead: deque[_Block] = deque()
@@ -138,93 +152,93 @@ def _joined(blocks: Iterator[_Block], strict: bool) -> Iterator[_Block]:
                 if _OUTER.match(part.text):
                     break
             if depth <= 0:
-                block = _one(parts)
+                block = _merge_blocks(parts)
             else:
                 ahead = deque(parts[1:])
         indented = not strict
         yield block
 
 
-def _one(parts: list[_Block]) -> _Block:
-    """Blocks as one, with the blank lines that stood between them."""
-    pieces: list[str] = []
+def _merge_blocks(parts: list[_Block]) -> _Block:
+    """Merge consecutive blocks into one, with the blank lines between them."""
+    texts: list[str] = []
     line = parts[0].line
     for part in parts:
-        pieces.append("\n" * (part.line - line) + part.text)
+        texts.append("\n" * (part.line - line) + part.text)
         line = part.line + part.text.count("\n")
-    return _Block(parts[0].line, "".join(pieces), sum(part.depth for part in parts))
+    return _Block(parts[0].line, "".join(texts), sum(part.depth for part in parts))
 
 
-def _parsed(block: _Block) -> Iterator[Tree]:
-    """The trees of a block, one by one up to its first mistake. Raises _Problem."""
+def _parse_block(block: _Block) -> Iterator[Tree]:
+    """Parse the trees of a block one by one. Raises _Problem at the first mistake."""
     if not block.text.isascii():
         _check_characters(block)
-    text, line, place = block.text, block.line, 0
-    stack: list[_Open] = []
+    text, line, offset = block.text, block.line, 0
+    stack: list[_OpenConstituent] = []
     for match in _TOKEN.finditer(text):
-        line += text.count("\n", place, match.start())
-        place = match.start()
-        tag, word, label, other = match.groups()
+        line += text.count("\n", offset, match.start())
+        offset = match.start()
+        tag, word, label, token = match.groups()
         if tag is not None:
             leaf = Tree(tag, (), _ESCAPED.sub(r"\1", word) if "\\" in word else word, line)
             if not stack:
-                yield _whole(leaf)
+                yield _strip_wrapper(leaf)
             elif tag == EMPTY:
-                stack[-1].full = True
+                stack[-1].has_empty_element = True
             else:
                 stack[-1].children.append(leaf)
         elif label is not None:
             if not label and stack:
-                raise _Problem(line, "a bracket without a label inside a tree; does the tree"
-                               f" that begins in line {stack[0].line} lack a bracket?")  # fmt: skip
-            stack.append(_Open(label, line))
-        elif other != ")":
-            problem = "a word without a bracket and a tag of its own" if stack else "no tree"
-            raise _Problem(line, f"{problem}: {other[:40]!r}; a word stands as (TAG word)")
+                raise _Problem(line, "a bracket inside a tree has no label; the tree that begins"
+                               f" in line {stack[0].line} may lack a closing bracket")  # fmt: skip
+            stack.append(_OpenConstituent(label, line))
+        elif token != ")":
+            problem = "a word has no tag" if stack else "this text is not part of a tree"
+            raise _Problem(line, f"{problem}: {token[:40]!r}; words are written as (TAG word)")
         elif not stack:
-            raise _Problem(line, "a closing bracket too many")
+            raise _Problem(line, "there is a closing bracket too many")
         else:
-            done = stack.pop()
-            if not done.children and not done.full:
-                raise _Problem(line, "a bracket with nothing in it")
+            closed = stack.pop()
+            if not closed.children and not closed.has_empty_element:
+                raise _Problem(line, "a bracket has nothing in it")
             if not stack:
-                yield _whole(done.tree())
-            elif done.children:
-                stack[-1].children.append(done.tree())
-            else:  # nothing but empty elements
-                stack[-1].full = True
+                yield _strip_wrapper(closed.tree())
+            elif closed.children:
+                stack[-1].children.append(closed.tree())
+            else:  # The constituent consists of empty elements and is dropped.
+                stack[-1].has_empty_element = True
     if stack:
         end = block.line + text.count("\n")
-        raise _Problem(stack[0].line, f"this tree is not finished by line {end}, its last;"
-                       f" {len(stack)} closing brackets are missing")  # fmt: skip
+        raise _Problem(stack[0].line, "the tree that begins here is not finished; closing brackets"
+                       f" are missing at the end of line {end}: {len(stack)}")  # fmt: skip
 
 
 @dataclass(slots=True)
-class _Open:
-    """A constituent that is being read; full: there is something in it, if only a trace."""
+class _OpenConstituent:
+    """A constituent whose closing bracket has not been read yet."""
 
     name: str
     line: int
     children: list[Tree] = field(default_factory=list)
-    full: bool = False
+    has_empty_element: bool = False  # whether a trace or the like was dropped from it
 
     def tree(self) -> Tree:
         return Tree(self.name, self.children, "", self.line)
 
 
-def _whole(tree: Tree) -> Tree:
-    """A tree that is complete, without the bracket around it. Raises _Problem if it is empty."""
+def _strip_wrapper(tree: Tree) -> Tree:
+    """A complete tree without the bracket around it. Raises _Problem if there are no words."""
     while tree.name in WRAPPERS and len(tree.children) == 1:
         tree = tree.children[0]
     if tree.name == EMPTY or not (tree.children or tree.word):
-        raise _Problem(tree.line, "a tree without words")
+        raise _Problem(tree.line, "a tree has no words")
     return tree
 
 
 def _check_characters(block: _Block) -> None:
-    """Undecodable bytes were smuggled through as surrogates. Raises _Problem at the first."""
-    if found := re.search("[\ud800-\udfff]", block.text):
-        line = block.line + block.text.count("\n", 0, found.start())
-        byte = f"byte 0x{ord(found[0]) - 0xDC00:02X}" if found[0] >= "\udc80" else "a surrogate"
+    """Raise _Problem at the first surrogate, which stands for a byte that cannot be decoded."""
+    if match := re.search("[\ud800-\udfff]", block.text):
+        line = block.line + block.text.count("\n", 0, match.start())
+        byte = f"byte 0x{ord(match[0]) - 0xDC00:02X}" if match[0] >= "\udc80" else "a surrogate"
         raise _Problem(line, f"{byte} cannot be decoded; name the file's encoding, for example"
                        " --encoding latin-1")  # fmt: skip

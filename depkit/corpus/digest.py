@@ -1,4 +1,7 @@
-"""Digests, which tell data apart: in names of cache files, and in what a run goes on from."""
+"""Digests of data, for the names of cache files and for checking that a resumed run has the same.
+
+Every digest is a string of 16 hexadecimal digits, the beginning of a SHA-256.
+"""
 
 import hashlib
 from collections.abc import Iterable
@@ -10,32 +13,32 @@ if TYPE_CHECKING:
 
 
 def digest(*parts: str | bytes | memoryview) -> str:
-    """16 hexadecimal digits that tell some texts and bytes, their order and where each ends.
+    """Digest texts and bytes; their order and their boundaries count.
 
-    For what is too large to be held at once, take the digest of digests.
+    For data that do not fit into memory, compute the digest of digests.
     """
-    whole = hashlib.sha256()
+    sha = hashlib.sha256()
     for part in parts:
         data = memoryview(part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part)
-        whole.update(data.nbytes.to_bytes(8, "little"))
-        whole.update(data)
-    return whole.hexdigest()[:16]
+        sha.update(data.nbytes.to_bytes(8, "little"))
+        sha.update(data)
+    return sha.hexdigest()[:16]
 
 
 def digest_of_files(paths: Iterable["PathLike"]) -> str:
-    """As `digest`, of the contents of files, whatever their names. Raises OSError."""
-    return digest(*map(_digest_of_file, paths))
+    """Digest the contents of files, but not their names. Raises OSError."""
+    return digest(*map(_digest_file, paths))
 
 
-def _digest_of_file(path: "PathLike") -> bytes:
+def _digest_file(path: "PathLike") -> bytes:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
 def digest_of_forms(sentences: Iterable["Sentence"]) -> str:
-    """16 hexadecimal digits that tell the words of a corpus, and where sentences end."""
-    whole = hashlib.sha256()
-    for sentence in sentences:  # forms hold no line ends, and the number tells where they stop
+    """Digest the forms of a corpus and its sentence boundaries."""
+    sha = hashlib.sha256()
+    for sentence in sentences:  # Forms contain no newlines, so the text below is unambiguous.
         lines = "\n".join([str(len(sentence)), *sentence.form, ""])
-        whole.update(lines.encode("utf-8", "surrogatepass"))
-    return whole.hexdigest()[:16]
+        sha.update(lines.encode("utf-8", "surrogatepass"))
+    return sha.hexdigest()[:16]

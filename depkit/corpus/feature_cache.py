@@ -1,6 +1,7 @@
-"""Features computed once and kept on disk, to be mapped into memory by every later run.
+"""A cache on disk for contextual vectors, which are computed once and then mapped into memory.
 
-A cache file is a NumPy .npy of half precision; its name says what the features depend on.
+A cache file is a NumPy .npy file in half precision. Its name is a digest of everything that the
+vectors depend on.
 """
 
 import errno
@@ -19,10 +20,10 @@ from numpy.lib.format import open_memmap
 
 Produce = Callable[[], Iterator[tuple[int, np.ndarray]]]
 
-_VERSION = 1  # of the layout; another makes other names
-_HALF = np.dtype("<f2")
+_VERSION = 1  # of the layout; it is part of the digest in the file names
+_FLOAT16 = np.dtype("<f2")
 _LARGEST = 65504.0  # of float16
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def cached(
@@ -30,48 +31,61 @@ def cached(
     sizes: np.ndarray,
     shape: tuple[int, int],
     produce: Produce,
-    say: Callable[[str], None] | None = None,
+    report: Callable[[str], None] | None = None,
 ) -> np.ndarray:
-    """The features of a corpus, from the cache directory or else produced and put there.
+    """Load the contextual vectors of a corpus from the cache, or compute and cache them.
 
-    Laid out as `batches.Dataset`: a row of padding, then for each sentence w0's and its
-    words'; a read-only float16 map of [1 + sum of sizes, layers, width]. sizes: [sentences],
-    words and w0; shape: (layers, width). produce: yields each sentence's number and its
-    [size or size - 1, layers, width], in any order; without a row for w0, that is zeros.
-    key: all that the values depend on: model, data, layers, precision. say: is told, before
-    they are produced, what is written where.
-    A file appears whole or not at all; of two processes that produce the same, each writes
-    its own and the last one's stays. Raises ValueError for sentences that are missing, twice
-    there or of another size, and for numbers that float16 cannot hold; OSError, naming the
-    directory, where it cannot be written or is full, before anything is produced if possible.
+    The rows are laid out as in `batches.Dataset`: a row of padding, then for each sentence the row
+    of w0 (the artificial root) and those of its words. A file appears under its name only when it
+    is complete. If two processes compute the same vectors, each writes a file of its own, and the
+    file that is finished last remains.
+
+    Args:
+        key: A description of all that the values depend on: model, data, layers, precision.
+        sizes: [sentences] the number of words of each sentence, plus 1 for w0.
+        shape: (layers, width) of a word's vectors.
+        produce: A function that yields, for each sentence in any order, its index and its vectors
+            [size or size - 1, layers, width]. If there are size - 1 rows, w0 gets zeros.
+        report: A function that is called with a message before vectors are computed.
+
+    Returns:
+        A read-only float16 memory map [1 + sum of sizes, layers, width].
+
+    Raises:
+        ValueError: Sentences are missing, occur twice or have the wrong shape, or float16 cannot
+            represent their numbers.
+        OSError: The cache directory, which the error names, cannot be written or is full; if
+            possible, this is detected before vectors are computed.
     """
-    whole = (1 + int(sizes.sum()), *shape)
+    full_shape = (1 + int(sizes.sum()), *shape)
     path = cache_directory() / "features" / f"{_digest(key, sizes, shape)}.npy"
-    features = _mapped(path, whole)
+    features = _map_file(path, full_shape)
     if features is None:
-        with _appearing(path, whole) as rows:
-            if say:
-                size = _readable(rows.nbytes)
-                say(f"features: {size} are computed and kept in {path.parent}")
+        with _create_atomically(path, full_shape) as rows:
+            if report:
+                size = _format_size(rows.nbytes)
+                report(f"vectors: {size} are computed and cached in {path.parent}")
             _fill(rows, sizes, produce)
         features = open_memmap(path, "r")
     return features
 
 
 def cache_directory() -> Path:
-    """$DEPKIT_CACHE, else depkit in $XDG_CACHE_HOME, else ~/.cache/depkit; it need not exist.
+    """The directory of depkit's cache, which need not exist.
 
-    Raises OSError where none is set and nobody is at home.
+    It is $DEPKIT_CACHE, else depkit in $XDG_CACHE_HOME, else ~/.cache/depkit. Raises OSError if
+    neither variable is set and there is no home directory.
     """
     if chosen := os.environ.get("DEPKIT_CACHE"):
         return Path(os.path.expanduser(chosen))
-    common = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(common):  # the XDG specification has relative ones ignored
-        return Path(common, "depkit")
+    xdg = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(xdg):  # The XDG specification says that relative paths are to be ignored.
+        return Path(xdg, "depkit")
     try:
         return Path.home() / ".cache" / "depkit"
     except RuntimeError:
-        raise OSError("no home directory to keep features in; set DEPKIT_CACHE") from None
+        message = "there is no home directory for the cache; set DEPKIT_CACHE to a directory"
+        raise OSError(message) from None
 
 
 def _digest(key: str, sizes: np.ndarray, shape: tuple[int, int]) -> str:
@@ -82,83 +96,88 @@ def _digest(key: str, sizes: np.ndarray, shape: tuple[int, int]) -> str:
     return digest.hexdigest()
 
 
-def _mapped(path: Path, shape: tuple[int, int, int]) -> np.ndarray | None:
-    """A file's array; None if there is no such file, or it is not whole, or it is another."""
+def _map_file(path: Path, shape: tuple[int, int, int]) -> np.ndarray | None:
+    """Map a file into memory; None if it is missing, incomplete or has another shape or type."""
     try:
         features = open_memmap(path, "r")
-        whole = path.stat().st_size == features.offset + features.nbytes
+        is_complete = path.stat().st_size == features.offset + features.nbytes
     except (OSError, ValueError):
         return None
-    return features if whole and (features.shape, features.dtype) == (shape, _HALF) else None
+    matches = is_complete and (features.shape, features.dtype) == (shape, _FLOAT16)
+    return features if matches else None
 
 
 def _fill(features: np.ndarray, sizes: np.ndarray, produce: Produce) -> None:
-    """Write what is produced at its place; what is not written is zeros."""
+    """Write the produced vectors to their rows; all other rows remain zeros."""
     starts = 1 + np.cumsum(sizes) - sizes
     missing = np.ones(len(sizes), dtype=bool)
     for number, block in produce():
         if not 0 <= number < len(sizes) or not missing[number]:
-            raise ValueError(f"features of sentence {number}, which is not there or came before")
+            what = f"sentence {number}, which does not exist or came before"
+            raise ValueError(f"vectors were produced for {what}")
         missing[number] = False
         size, start = int(sizes[number]), int(starts[number])
-        without = size - len(block)  # 1 if w0 has no row
-        if without not in (0, 1) or block.shape[1:] != features.shape[1:]:
+        skipped = size - len(block)  # 1 if w0 has no row
+        if skipped not in (0, 1) or block.shape[1:] != features.shape[1:]:
             expected = (size, *features.shape[1:])
-            raise ValueError(f"features of sentence {number} are {block.shape}, not {expected}")
+            what = f"shape {block.shape}, not {expected}"
+            raise ValueError(f"the vectors of sentence {number} have {what}")
         largest = np.abs(block).max(initial=0)
-        if not largest <= _LARGEST:  # put this way round, NaN fails it too
-            reach = f"{largest:g}; float16 ends at {_LARGEST:.0f}"
-            raise ValueError(f"features of sentence {number} reach {reach}")
-        features[start + without : start + size] = block
+        if not largest <= _LARGEST:  # "not <=" instead of ">" so that NaN fails, too
+            what = f"{largest:g}; float16 ends at {_LARGEST:.0f}"
+            raise ValueError(f"the vectors of sentence {number} reach {what}")
+        features[start + skipped : start + size] = block
     if missing.any():
         first = int(missing.argmax())
-        raise ValueError(f"features of {missing.sum()} sentences are missing, the first is {first}")
+        what = f"{missing.sum()} sentences are missing, the first is sentence {first}"
+        raise ValueError(f"the vectors of {what}")
 
 
 @contextmanager
-def _appearing(path: Path, shape: tuple[int, int, int]) -> Iterator[np.ndarray]:
-    """The array of a file beside `path`, renamed to it on success and removed on any failure.
+def _create_atomically(path: Path, shape: tuple[int, int, int]) -> Iterator[np.ndarray]:
+    """Yield the array of a temporary file, which is renamed on success and removed on failure.
 
-    Its name is random, as processes in containers can have the same id; it is locked, so that
-    one left by a killed process can be told from one that is being written. All its space is
-    taken first: to write to a map on a full disk would kill the process.
+    The temporary file has a random name because processes in different containers can have the
+    same process id. It is locked while it is written, to distinguish it from files that killed
+    processes have left. All its disk space is allocated first: writing to a memory map on a full
+    disk would kill the process.
     """
-    size = prod(shape) * _HALF.itemsize
-    with _complaints(path.parent, size):
+    size = prod(shape) * _FLOAT16.itemsize
+    with _explain_errors(path.parent, size):
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(path.parent)
-        beside, file = _locked(path)
+        temporary, file = _create_locked_file(path)
     try:
-        with _complaints(path.parent, size):
+        with _explain_errors(path.parent, size):
             if shutil.disk_usage(path.parent).free < size:
                 raise OSError(errno.ENOSPC, "")
-            features = open_memmap(beside, "w+", _HALF, shape)
+            features = open_memmap(temporary, "w+", _FLOAT16, shape)
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(file.fileno(), 0, features.offset + features.nbytes)
         yield features
-        with _complaints(path.parent, size):
+        with _explain_errors(path.parent, size):
             features.flush()
-            os.replace(beside, path)
+            os.replace(temporary, path)
     finally:
         file.close()
         with suppress(OSError):
-            beside.unlink()
+            temporary.unlink()
 
 
-def _locked(path: Path) -> tuple[Path, BinaryIO]:
-    """A new file beside `path`, and its lock where there are locks."""
+def _create_locked_file(path: Path) -> tuple[Path, BinaryIO]:
+    """Create a temporary file in the directory of `path`, and lock it if locks are supported."""
     while True:
-        beside = path.with_name(f".{path.stem}.{secrets.token_hex(8)}.part")
-        file = open(beside, "xb")
+        temporary = path.with_name(f".{path.stem}.{secrets.token_hex(8)}.part")
+        file = open(temporary, "xb")
         with suppress(OSError):
             _lock(file)
-        if beside.exists():  # or another process took it for abandoned before it was locked
-            return beside, file
+        if temporary.exists():  # Another process may have removed the file before it was locked.
+            return temporary, file
         file.close()
 
 
 def _lock(file: BinaryIO) -> None:
-    """Locks a file; OSError where another process has, or where there are no locks."""
+    """Lock a file. Raises OSError if another process has locked it, or without lock support."""
     try:
         import fcntl
     except ModuleNotFoundError:
@@ -167,29 +186,30 @@ def _lock(file: BinaryIO) -> None:
 
 
 def _remove_abandoned(directory: Path) -> None:
-    """Removes what killed processes left half-written: files that nobody locks."""
-    for beside in directory.glob(".*.part"):
-        with suppress(OSError), open(beside, "rb+") as file:
+    """Remove the incomplete files of killed processes, which no process has locked."""
+    for temporary in directory.glob(".*.part"):
+        with suppress(OSError), open(temporary, "rb+") as file:
             _lock(file)
-            beside.unlink()
+            temporary.unlink()
 
 
 @contextmanager
-def _complaints(directory: Path, size: int) -> Iterator[None]:
-    """Every OSError as one that names the directory and says what to do."""
+def _explain_errors(directory: Path, size: int) -> Iterator[None]:
+    """Replace every OSError by one that names the directory and says what to do."""
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in _DISK_FULL:
             free = "too little"
             with suppress(OSError):
-                free = _readable(shutil.disk_usage(directory).free)
-            why = f"features need {_readable(size)} here, {free} is free"
-            why += "; set DEPKIT_CACHE to a larger disk"
+                free = _format_size(shutil.disk_usage(directory).free)
+            reason = f"the cache needs {_format_size(size)} in this directory, but {free} is free"
+            reason += "; set DEPKIT_CACHE to a directory on a larger disk"
         else:
-            why = f"features cannot be kept here ({error.strerror or error}); set DEPKIT_CACHE"
-        raise OSError(error.errno, why, str(directory)) from None
+            reason = f"the cache cannot be written here ({error.strerror or error})"
+            reason += "; set DEPKIT_CACHE to another directory"
+        raise OSError(error.errno, reason, str(directory)) from None
 
 
-def _readable(size: int) -> str:
+def _format_size(size: int) -> str:
     return f"{size / 1e9:.1f} GB" if size >= 5e7 else f"{size / 1e6:.1f} MB"

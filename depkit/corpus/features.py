@@ -1,8 +1,9 @@
-"""Word vectors computed beforehand, ELMo's say, from an HDF5 file: a dataset a sentence.
+"""Reading of precomputed contextual vectors, such as ELMo's, from HDF5 files.
 
-The datasets are named "0", "1", ... in the order of the corpus, each [layers, words, width],
-as AllenNLP's `elmo` command and bilm-tf's `dump_bilm_embeddings` write them (Peters et al.
-2018, Deep contextualized word representations); [words, width] is one layer.
+A file has one dataset per sentence. The datasets are named "0", "1", ... in the order of the corpus
+and have shape [layers, words, width], as AllenNLP's `elmo` command and bilm-tf's
+`dump_bilm_embeddings` write them (Peters et al. 2018, Deep contextualized word representations).
+A dataset of shape [words, width] has one layer.
 """
 
 import os
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
 
 Layers = Literal["single", "average", "mix"]
 
-_SCHEME = "a dataset a sentence, named 0, 1, ..., each [layers, words, width]"
+_SCHEME = (
+    "the file must have a dataset of floats [layers, words, width] for each sentence, named"
+    " 0, 1, ..."
+)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Of a file of features: layers and width of every sentence, and how many sentences."""
+    """The shape of a file: layers and width of every sentence, and the number of sentences."""
 
     layers: int
     width: int
@@ -37,102 +41,113 @@ class Shape:
 def read_features(
     path: PathLike, sentences: Iterable[Sentence], layers: Layers, top: int
 ) -> Iterator[np.ndarray]:
-    """The features of each sentence, in order: [words, kept layers, width] float32.
+    """Read the contextual vectors of each sentence, in order.
 
-    layers: "single" keeps the top-th layer from the top (1 is the last), "average" the mean
-    of the `top` last layers, "mix" those layers side by side; 0 stands for all in these two.
-    One sentence is held at a time, and only the layers asked for are read.
-    Raises FormatError at the first sentence that the file does not fit, and, once the
-    sentences have ended, if the file goes on; ValueError for layers that are not there and
-    where there is no h5py; OSError.
+    Only one sentence at a time is in memory, and only the selected layers are read.
+
+    Args:
+        path: The HDF5 file.
+        sentences: The sentences that the file was made for.
+        layers: "single" selects one layer, "average" the mean of several layers, "mix" several
+            layers side by side.
+        top: For "single", the layer, counted from the top (1 is the last); for the others, the
+            number of layers from the top, with 0 for all.
+
+    Yields:
+        For each sentence an array [words, selected layers, width] float32.
+
+    Raises:
+        FormatError: The file does not match a sentence, or has more sentences.
+        ValueError: The layers do not exist, or h5py is not installed.
+        OSError: The file cannot be read.
     """
-    with _opened(path) as file:
-        shape = _shape(file)
-        kept = _kept(layers, top, shape.layers, file.filename)
+    with _open_hdf5(path) as file:
+        shape = _read_shape(file)
+        selected = _select_layers(layers, top, shape.layers, file.filename)
         count = 0
         for sentence in sentences:
-            features = _of_sentence(file, count, shape, kept, sentence)
+            features = _read_sentence(file, count, shape, selected, sentence)
             yield features.mean(axis=1, keepdims=True) if layers == "average" else features
             count += 1
         if count != shape.sentences:
-            message = f"{shape.sentences} sentences here, {count} in the data they are for"
+            message = f"the file has {shape.sentences} sentences, but its corpus has {count}"
             raise FormatError(file.filename, 0, "", message)
 
 
 def describe_features(path: PathLike) -> Shape:
-    """Layers and width, of the first sentence; and how many sentences, without reading them.
+    """Read the layers and width of the first sentence and count the sentences of a file.
 
-    Raises FormatError, ValueError where there is no h5py, OSError.
+    Raises FormatError, OSError, and ValueError if h5py is not installed.
     """
-    with _opened(path) as file:
-        return _shape(file)
+    with _open_hdf5(path) as file:
+        return _read_shape(file)
 
 
 @contextmanager
-def _opened(path: PathLike) -> Iterator["File"]:
-    """The HDF5 file, to be read."""
+def _open_hdf5(path: PathLike) -> Iterator["File"]:
     try:
         import h5py
     except ModuleNotFoundError:
         raise ValueError("reading features needs h5py: pip install 'depkit[elmo]'") from None
     name = os.fspath(path)
-    open(name, "rb").close()  # says what the system says; HDF5's own words are for programmers
+    open(name, "rb").close()  # The system's errors are easier to understand than HDF5's.
     try:
         file = h5py.File(name, "r")
     except OSError as error:
-        raise FormatError(name, 0, "", f"not an HDF5 file, or not whole: {_why(error)}") from None
+        message = f"the file is not an HDF5 file, or it is incomplete: {_get_reason(error)}"
+        raise FormatError(name, 0, "", message) from None
     with file:
         yield file
 
 
-def _shape(file: "File") -> Shape:
-    """As the first dataset has it; the others are counted by their names."""
+def _read_shape(file: "File") -> Shape:
+    """The shape of the first dataset, and the number of datasets by their names."""
     name = file.filename
     first = file.get("0")
     if first is None:
-        raise FormatError(name, 0, "", f'no dataset "0" in it; features are {_SCHEME}')
-    sizes = _sizes(first)
+        raise FormatError(name, 0, "", f'there is no dataset "0"; {_SCHEME}')
+    sizes = _dataset_sizes(first)
     if sizes is None:
-        raise FormatError(name, 0, "", _odd(first, "0"))
+        raise FormatError(name, 0, "", _describe_mismatch(first, "dataset 0"))
     layers, _, width = sizes
-    # AllenNLP's sentence_to_index is a text and no sentence
+    # AllenNLP adds a dataset `sentence_to_index`, which is not a sentence.
     return Shape(layers, width, sum(key.isdecimal() for key in file))
 
 
-def _sizes(dataset: Any) -> tuple[int, int, int] | None:
-    """Layers, words and width of a sentence's dataset; None if it is none."""
-    size = getattr(dataset, "shape", None) or ()  # a group has none
+def _dataset_sizes(dataset: Any) -> tuple[int, int, int] | None:
+    """Layers, words and width of a dataset; None if it cannot belong to a sentence."""
+    size = getattr(dataset, "shape", None) or ()  # A group has no shape.
     if len(size) not in (2, 3) or dataset.dtype.kind != "f":
         return None
     layers, words, width = size if len(size) == 3 else (1, *size)
     return layers, words, width
 
 
-def _odd(dataset: Any, place: str) -> str:
-    """What to say of a dataset that is no sentence's."""
+def _describe_mismatch(dataset: Any, location: str) -> str:
+    """A message about a dataset or group that cannot belong to a sentence."""
     if getattr(dataset, "shape", None) is None:
-        return f"{place} is no dataset; features are {_SCHEME}"
+        return f"{location} is not a dataset; {_SCHEME}"
     size = ", ".join(map(str, dataset.shape))
-    return f"{place} is [{size}] of type {dataset.dtype}; features are {_SCHEME} of floats"
+    return f"{location} is [{size}] of type {dataset.dtype}; {_SCHEME}"
 
 
-def _kept(layers: Layers, top: int, count: int, name: str) -> slice:
-    """Which of `count` layers are to be read."""
+def _select_layers(layers: Layers, top: int, count: int, name: str) -> slice:
+    """The slice of `count` layers that is to be read. Raises ValueError if there is none."""
     if layers not in ("single", "average", "mix"):
-        raise ValueError(f"layers is {layers!r}, not single, average or mix")
+        raise ValueError(f"layers is {layers!r}, but must be single, average or mix")
     least = 1 if layers == "single" else 0
     if not least <= top <= count:
-        raise ValueError(f"top is {top}, not {least} to {count}, the layers of {name}")
+        raise ValueError(f"top is {top}, but {name} allows {least} to {count}, its layers")
     first = count - (top or count)
     return slice(first, first + 1 if layers == "single" else count)
 
 
-def _of_sentence(
-    file: "File", number: int, shape: Shape, kept: slice, sentence: Sentence
+def _read_sentence(
+    file: "File", number: int, shape: Shape, selected: slice, sentence: Sentence
 ) -> np.ndarray:
-    """The [words, kept layers, width] of a sentence by its number; FormatError at its place."""
+    """The [words, selected layers, width] of a sentence. Raises FormatError at its line."""
     name = file.filename
-    place = f"{name}:{number}"
+    location = f"{name}:{number}"
 
     def error(message: str, word: int = 0) -> FormatError:
         return FormatError(*sentence.place(word), message)
@@ -140,29 +155,30 @@ def _of_sentence(
     try:
         dataset = file.get(str(number))
         if dataset is None:
-            raise error(f'no dataset "{number}" in {name}, which has {shape.sentences} sentences')
-        sizes = _sizes(dataset)
+            what = f'no dataset "{number}" in {name}, which has {shape.sentences} sentences'
+            raise error(f"there is {what}")
+        sizes = _dataset_sizes(dataset)
         if sizes is None:
-            raise error(_odd(dataset, place))
+            raise error(_describe_mismatch(dataset, location))
         layers, words, width = sizes
         if words != len(sentence):
-            raise error(f"{len(sentence)} words here, {words} in {place}")
+            raise error(f"the sentence has {len(sentence)} words, but {location} has {words}")
         if (layers, width) != (shape.layers, shape.width):
-            there = f"{layers} layers of width {width} in {place}"
-            raise error(f"{there}, {shape.layers} of {shape.width} in {name}:0")
-        read = dataset[kept] if len(dataset.shape) == 3 else dataset[:][None]
+            sizes_here = f"{location} has {layers} layers of width {width}"
+            raise error(f"{sizes_here}, but {name}:0 has {shape.layers} of width {shape.width}")
+        values = dataset[selected] if len(dataset.shape) == 3 else dataset[:][None]
     except (OSError, RuntimeError) as damage:
-        raise error(f"{place} cannot be read: {_why(damage)}") from None
-    with np.errstate(over="ignore"):  # doubles beyond float32 become infinite
-        features = np.ascontiguousarray(read.swapaxes(0, 1), dtype=np.float32)
+        raise error(f"{location} cannot be read: {_get_reason(damage)}") from None
+    with np.errstate(over="ignore"):  # Doubles beyond the range of float32 become infinite.
+        features = np.ascontiguousarray(values.swapaxes(0, 1), dtype=np.float32)
     finite = np.isfinite(features).all(axis=(1, 2))
     if not finite.all():
         word = int(finite.argmin())
-        raise error(f"word {word + 1} has a NaN or an infinite number in {place}", word)
+        raise error(f"word {word + 1} has a NaN or an infinite number in {location}", word)
     return features
 
 
-def _why(error: Exception) -> str:
-    """The cause that HDF5 gives in brackets."""
+def _get_reason(error: Exception) -> str:
+    """The reason that an HDF5 error message gives in brackets, or else the whole message."""
     text = " ".join(str(error).split())
     return text.partition(" (")[2].removesuffix(")") or text

@@ -1,4 +1,8 @@
-"""Files by name: `-` is stdin or stdout, .gz and .xz are (de)compressed, writing is atomic."""
+"""Reading and writing of files.
+
+The name `-` stands for stdin or stdout, .gz and .xz files are compressed or decompressed, and
+written files appear only when they are complete.
+"""
 
 import errno
 import gzip
@@ -29,21 +33,27 @@ def read(
     encoding: str = "utf-8",
     strict: bool = True,
 ) -> Iterator[Sentence]:
-    """The sentences of a file, one by one, or of any iterable of lines.
+    """Read the sentences of a file or of an iterable of lines, one by one.
 
-    source: a path (`-` is stdin; .gz and .xz are unpacked) or lines with their
-    terminators. format: "conllu", "conllx" or "conll09"; None tells it by the file's name,
-    else by its content. strict: see `reader.read_lines`.
-    Raises FormatError (file, line, sent_id, message), OSError, ValueError for a format or
-    encoding that is not known.
+    Args:
+        source: A path (`-` is stdin; .gz and .xz are unpacked), or lines with their line ends.
+        format: "conllu", "conllx" or "conll09"; if None, it is recognised by the file's name, or
+            else by its content.
+        encoding: The text encoding of a file.
+        strict: Whether a broken sentence raises FormatError; see `reader.read_lines`.
+
+    Raises:
+        FormatError: The file breaks its format; see its attributes.
+        OSError: The file cannot be read.
+        ValueError: The format or the encoding is unknown.
     """
-    known = named_format(format) if format else None
+    given_format = named_format(format) if format else None
     if not isinstance(source, str | os.PathLike):
-        yield from read_lines(source, known, strict=strict)
+        yield from read_lines(source, given_format, strict=strict)
         return
     path = os.fspath(source)
     with open_bytes(path) as binary:
-        yield from read_stream(binary, known or by_name(path), encoding, path, strict)
+        yield from read_stream(binary, given_format or by_name(path), encoding, path, strict)
 
 
 def read_stream(
@@ -53,46 +63,63 @@ def read_stream(
     file: str = "-",
     strict: bool = True,
 ) -> Iterator[Sentence]:
-    """The sentences of a stream of bytes; see `reader.read_lines`."""
+    """Read the sentences of a stream of bytes.
+
+    Args:
+        binary: The stream, which is not closed.
+        format: The format; if None, it is recognised by the first sentence.
+        encoding: The text encoding.
+        file: The name of the stream, for errors.
+        strict: Whether a broken sentence raises FormatError; see `reader.read_lines`.
+
+    Raises:
+        FormatError: The stream breaks its format or is in another encoding.
+        ValueError: The encoding is unknown.
+    """
     _check_opening(binary, encoding, file)
     try:
-        with _text(binary, encoding) as lines:
+        with _wrap_text(binary, encoding) as lines:
             yield from read_lines(lines, format, file, strict)
-    except UnicodeError as error:  # of encodings whose bytes cannot become surrogates
-        raise FormatError(file, 0, "", f"{error}; name its own encoding, --encoding") from None
+    except UnicodeError as error:  # from encodings whose bytes cannot become surrogates
+        message = f"the file cannot be decoded: {error}; name its encoding with --encoding"
+        raise FormatError(file, 0, "", message) from None
 
 
 @contextmanager
 def open_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
-    r"""A text stream whose lines end at \n alone and keep their terminators.
+    r"""Open a text stream whose lines end only at \n and keep their line ends.
 
-    Undecodable bytes become surrogates, which the reader reports with their line.
-    Raises ValueError for an encoding that is not known, FormatError as `_check_opening`.
+    Bytes that cannot be decoded become surrogates, which the reader reports with their line.
+    Raises ValueError for an unknown encoding, FormatError for a file in UTF-16 or UTF-32 if
+    `encoding` is another, and the errors of `open_bytes`.
     """
     with open_bytes(path) as binary:
         _check_opening(binary, encoding, os.fspath(path))
-        with _text(binary, encoding) as text:
+        with _wrap_text(binary, encoding) as text:
             yield text
 
 
 def _check_opening(binary: BinaryIO, encoding: str, file: str) -> None:
-    """Raises FormatError if a file is in UTF-16 or UTF-32, but `encoding` is another."""
+    """Raise FormatError if a file is in UTF-16 or UTF-32, but `encoding` is another."""
     if peek := getattr(binary, "peek", None):
         check_encoding(peek(1024), encoding, file)
 
 
 @contextmanager
 def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
-    """A file's bytes, unpacked; `-` is stdin. Raises FormatError for a damaged archive."""
+    """Open a stream of a file's decompressed bytes; `-` is stdin.
+
+    Raises OSError, and FormatError for a damaged archive.
+    """
     name = os.fspath(path)
     if name == "-" and sys.stdin is None:
         raise OSError("standard input is closed")
     with nullcontext(sys.stdin.buffer) if name == "-" else open(name, "rb") as file:
         try:
-            with _packed(_watched(file), name, "rb") as binary:
+            with _wrap_compression(_wrap_watch(file), name, "rb") as binary:
                 yield binary
         except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError) as error:
-            raise FormatError(name, 0, "", f"a damaged archive: {error}") from None
+            raise FormatError(name, 0, "", f"the archive is damaged: {error}") from None
 
 
 Watch = Callable[[int], None]
@@ -103,8 +130,8 @@ _watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
 def watch_reading(watch: Watch) -> Iterator[None]:
     """Within the block, call `watch` with the number of bytes of every chunk read from a file.
 
-    Of a compressed file these are the compressed bytes, so that their sum can be compared with the
-    file's size.
+    For a compressed file, the compressed bytes are counted, so that their sum can be compared with
+    the file's size.
     """
     token = _watch.set(watch)
     try:
@@ -113,13 +140,15 @@ def watch_reading(watch: Watch) -> Iterator[None]:
         _watch.reset(token)
 
 
-def _watched(file: BinaryIO) -> BinaryIO:
-    """The file, wrapped within `watch_reading` so that its reads are reported."""
+def _wrap_watch(file: BinaryIO) -> BinaryIO:
+    """The file, wrapped so that its reads are reported if this is called in `watch_reading`."""
     watch = _watch.get()
-    return cast(BinaryIO, io.BufferedReader(_Watched(file, watch), _OPENING)) if watch else file
+    if not watch:
+        return file
+    return cast(BinaryIO, io.BufferedReader(_WatchedStream(file, watch), _OPENING))
 
 
-class _Watched(io.RawIOBase):
+class _WatchedStream(io.RawIOBase):
     """A stream that calls `watch` with the number of bytes of every read."""
 
     def __init__(self, file: BinaryIO, watch: Watch) -> None:
@@ -137,39 +166,40 @@ class _Watched(io.RawIOBase):
 
 
 def read_opening(binary: BinaryIO, encoding: str) -> tuple[list[str], BinaryIO]:
-    """The lines of a stream up to the blank line after its first block; and the whole stream.
+    """Read the lines up to the blank line after the first sentence or paragraph of a stream.
 
-    At most 64 KB are looked at; a line that goes on beyond is left out.
+    At most 64 KB are read; a line that is longer is left out. Returns the lines, and a stream that
+    begins with what has been read.
     """
     opening, lines, end = b"", [""], 0
     while not end and len(opening) < _OPENING:
-        chunk = _some(binary)
+        chunk = _read_available(binary)
         if not chunk:
-            binary = io.BytesIO()  # reading on from a keyboard would need a second Ctrl-D
+            binary = io.BytesIO()  # Reading a terminal again would need a second Ctrl-D.
             break
         opening += chunk
         lines = opening.decode(encoding, "replace").removeprefix(BOM).split("\n")
-        begun = next((i for i, line in enumerate(lines) if not _says_nothing(line)), len(lines))
-        end = next((i for i, line in enumerate(lines[:-1]) if i > begun and not line.strip()), 0)
-    stream = io.BufferedReader(_Rewound(opening, binary))
+        first = (i for i, line in enumerate(lines) if not _is_blank_or_comment(line))
+        begin = next(first, len(lines))
+        end = next((i for i, line in enumerate(lines[:-1]) if i > begin and not line.strip()), 0)
+    stream = io.BufferedReader(_RewoundStream(opening, binary))
     return lines[: end or (None if len(opening) < _OPENING else -1)], cast(BinaryIO, stream)
 
 
-_OPENING = 1 << 16
+_OPENING = 1 << 16  # bytes
 
 
-def _says_nothing(line: str) -> bool:
-    """Blank lines and comments can stand before any format."""
+def _is_blank_or_comment(line: str) -> bool:
     return line.startswith("#") or not line.strip()
 
 
-def _some(binary: BinaryIO) -> bytes:
-    """What there is to be read without waiting for more; b"" at the end."""
+def _read_available(binary: BinaryIO) -> bytes:
+    """Read what is available without waiting for more; b"" at the end."""
     return binary.read1(_OPENING)  # type: ignore[attr-defined]
 
 
-class _Rewound(io.RawIOBase):
-    """A stream of which a piece has been read already."""
+class _RewoundStream(io.RawIOBase):
+    """A stream that yields again the bytes that were already read, and then the rest."""
 
     def __init__(self, opening: bytes, rest: BinaryIO) -> None:
         self.opening = opening
@@ -179,7 +209,7 @@ class _Rewound(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        chunk = self.opening or _some(self.rest)
+        chunk = self.opening or _read_available(self.rest)
         count = min(len(buffer), len(chunk))
         buffer[:count] = chunk[:count]
         self.opening = chunk[count:]
@@ -189,11 +219,18 @@ class _Rewound(io.RawIOBase):
 def write(
     sentences: Sentence | Iterable[Sentence], target: PathLike | TextIO, encoding: str = "utf-8"
 ) -> int:
-    """Write a sentence or several to a path (`-` is stdout) or a text stream; returns how many.
+    """Write a sentence or several sentences to a file or a text stream.
 
-    A path is written beside and renamed when all is there, so that it is whole or absent.
-    A sentence without a blank line at its end gets one; a byte order mark stays only at the
-    very beginning.
+    A file appears under its name only when it is complete. A sentence without a blank line at its
+    end gets one; a byte order mark is written only at the very beginning.
+
+    Args:
+        sentences: A sentence or an iterable of sentences.
+        target: A path (`-` is stdout; .gz and .xz are compressed) or a text stream.
+        encoding: The text encoding of a file.
+
+    Returns:
+        The number of sentences written.
     """
     if isinstance(target, str | os.PathLike):
         with open_output(target, encoding) as stream:
@@ -211,33 +248,39 @@ def write(
 
 @contextmanager
 def open_output(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
-    """A text stream to a file that appears whole under its name, or not at all; `-` is stdout.
+    """Open a text stream to a file that appears under its name only when it is complete.
 
-    A pipe or a device is written to directly. Raises ValueError for an encoding that is not
-    known.
+    `-` is stdout. A pipe or a device is written to directly. Raises OSError, and ValueError for an
+    unknown encoding.
     """
     name = os.fspath(path)
     if name == "-":
         if sys.stdout is None:
             raise OSError("standard output is closed")
-        with _text(sys.stdout.buffer, encoding) as text:
+        with _wrap_text(sys.stdout.buffer, encoding) as text:
             yield text
         return
     direct = os.path.exists(name) and not os.path.isfile(name)
-    with nullcontext(Path(name)) if direct else atomic(name) as place, open(place, "wb") as file:
+    with (
+        nullcontext(Path(name)) if direct else atomic(name) as destination,
+        open(destination, "wb") as file,
+    ):
         try:
-            with _packed(file, name, "wb") as binary, _text(binary, encoding) as text:
+            with (
+                _wrap_compression(file, name, "wb") as binary,
+                _wrap_text(binary, encoding) as text,
+            ):
                 yield text
         except OSError as error:
-            error.filename = error.filename or name  # a full disk is named
+            error.filename = error.filename or name  # Errors about a full disk name no file.
             raise
 
 
 @contextmanager
-def _packed(file: BinaryIO, name: str, mode: str) -> Iterator[BinaryIO]:
-    """The file, or what (de)compresses it if its name asks for that."""
+def _wrap_compression(file: BinaryIO, name: str, mode: str) -> Iterator[BinaryIO]:
+    """The file, wrapped to be compressed or decompressed if its name ends in .gz or .xz."""
     if name.lower().endswith(".gz"):
-        # no name and time inside: the same sentences give the same bytes
+        # Without name and time in the archive, the same sentences give the same bytes.
         with gzip.GzipFile("", mode, compresslevel=6, fileobj=file, mtime=0) as packed:
             yield cast(BinaryIO, packed)
     elif name.lower().endswith(".xz"):
@@ -248,63 +291,67 @@ def _packed(file: BinaryIO, name: str, mode: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _text(binary: BinaryIO, encoding: str) -> Iterator[TextIO]:
+def _wrap_text(binary: BinaryIO, encoding: str) -> Iterator[TextIO]:
     """The binary stream as text, flushed but not closed at the end."""
     try:
         text = io.TextIOWrapper(binary, encoding, errors="surrogateescape", newline="\n")
     except LookupError:
-        raise ValueError(f"no text encoding {encoding!r} is known") from None
+        raise ValueError(f"the text encoding {encoding!r} is unknown") from None
     try:
         yield text
         text.flush()
     finally:
-        with suppress(OSError, ValueError):  # flush has said it already, or the stream is closed
+        # An error has already been raised by flush, or the stream is closed.
+        with suppress(OSError, ValueError):
             text.detach()
 
 
 def check_parent(path: PathLike) -> None:
-    """Raises NotADirectoryError where a file to write would stand below another file."""
-    above = next((each for each in Path(path).parents if each.exists()), Path())
-    if not above.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(above))
+    """Raise NotADirectoryError if a parent of a path to be written is a file."""
+    existing = next((parent for parent in Path(path).parents if parent.exists()), Path())
+    if not existing.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(existing))
 
 
 @contextmanager
 def atomic(path: PathLike) -> Iterator[Path]:
-    """A path beside `path` to write to; renamed to it on success, removed on any failure.
+    """Yield a temporary path, which is renamed to `path` on success and removed on failure.
 
-    Missing directories are created, and removed again on failure. A symbolic link stays one: the
+    Missing directories are created, and removed again on failure. If `path` is a symbolic link, the
     file that it points to is replaced.
     """
     check_parent(path)
     target = Path(os.path.realpath(path))
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    missing = [each for each in Path(path).parents if not each.exists()]
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    missing = [parent for parent in Path(path).parents if not parent.exists()]
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        yield beside
+        yield temporary
         if target.exists():
-            shutil.copymode(target, beside)
-        os.replace(beside, target)
+            shutil.copymode(target, temporary)
+        os.replace(temporary, target)
     except BaseException as error:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
-            for each in missing:
-                each.rmdir()
-        if isinstance(error, OSError) and error.filename == os.fspath(beside):
+            temporary.unlink(missing_ok=True)
+            for parent in missing:
+                parent.rmdir()
+        if isinstance(error, OSError) and error.filename == os.fspath(temporary):
             error.filename = os.fspath(path)  # the name that the user knows
         raise
 
 
 @contextmanager
 def atomic_directory(path: PathLike) -> Iterator[Path]:
-    """As `atomic`, a directory to write into, empty; in the end it stands in place of `path`."""
+    """Yield an empty temporary directory, which replaces `path` on success.
+
+    On failure the temporary directory is removed and `path` stays unchanged.
+    """
     target = Path(os.path.realpath(path))
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    beside.mkdir(parents=True)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    temporary.mkdir(parents=True)
     try:
-        yield beside
+        yield temporary
         shutil.rmtree(target, ignore_errors=True)
-        os.replace(beside, target)
+        os.replace(temporary, target)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)

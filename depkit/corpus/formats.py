@@ -1,4 +1,4 @@
-"""The tabular formats: which column holds what. A new format is one entry in FORMATS."""
+"""The tabular formats and their columns. A new format is one entry in FORMATS."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,39 +7,36 @@ from typing import Any
 
 from depkit.corpus.universal import UPOS
 
-# The columns that a `Sentence` holds as attributes, HEAD apart: that one becomes numbers.
+# The columns that are attributes of a `Sentence`. HEAD is an attribute, too, but with numbers.
 HELD = ("form", "lemma", "upos", "xpos", "feats", "deprel")
 
 
 @dataclass(frozen=True)
 class Format:
-    """A one-word-a-line format with tab-separated columns.
-
-    columns: names in file order, in lower case; `Sentence` calls fine and coarse tags
-    `xpos` and `upos` in every format. repeats: further columns may follow the named ones
-    (the same number in each row of a sentence). spans: multiword ranges (1-2) and empty
-    nodes (1.1) are allowed. stale: columns that a new tree makes wrong, so they become `_`.
-    """
+    """A format with one word per line and tab-separated columns."""
 
     name: str
+    # Names in the order of the file, in lower case. Fine and coarse tags are called `xpos` and
+    # `upos` in every format.
     columns: tuple[str, ...]
+    # Further columns may follow, as many in every row of a sentence (APRED of CoNLL-09).
     repeats: bool = False
-    spans: bool = False
-    stale: tuple[str, ...] = ()
+    spans: bool = False  # Multiword ranges (1-2) and empty nodes (1.1) are allowed.
+    stale: tuple[str, ...] = ()  # columns that describe the tree and become `_` if it changes
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled by its name: what is loaded is the very format in FORMATS."""
+        """Pickle the name only, so that unpickling gives the same object as in FORMATS."""
         return named_format, (self.name,)
 
     def index(self, column: str) -> int:
-        """The 0-based place of a column; KeyError if the format has none of that name."""
+        """The 0-based index of a column. Raises KeyError if the format has no such column."""
         if column not in self.columns:
             raise KeyError(f"{self.name} has no column {column!r}")
         return self.columns.index(column)
 
     @cached_property
     def held(self) -> dict[str, int]:
-        """The places of HEAD and of the other columns that a `Sentence` holds."""
+        """The indices of HEAD and of the other columns that are attributes of a `Sentence`."""
         return {name: self.index(name) for name in ("head", *HELD) if name in self.columns}
 
 
@@ -54,8 +51,8 @@ CONLLX = Format(
     "conllx",
     ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "phead", "pdeprel"),
 )
-# Hajic et al. (2009): one POS column, of fine tags; P columns are automatic; a column APRED
-# follows for each predicate.
+# Hajic et al. (2009): there is one POS column, of fine tags. The columns that begin with P are
+# predicted automatically. A column APRED follows for each predicate.
 CONLL09 = Format(
     "conll09",
     (
@@ -73,27 +70,27 @@ _SUFFIXES = {
     ".conll09": CONLL09,
     ".conll2009": CONLL09,
 }
-_COARSE_TAGS = UPOS | {"CONJ", "_"}  # those of version 1, too
+_COARSE_TAGS = UPOS | {"CONJ", "_"}  # CONJ is of version 1.
 
 
 def named_format(name: str) -> Format:
-    """The format of that name. Raises ValueError, listing the names, if there is none."""
+    """The format with this name. Raises ValueError, which lists all names, if there is none."""
     if name not in FORMATS:
-        raise ValueError(f"no format {name!r}; the formats are {', '.join(FORMATS)}")
+        raise ValueError(f"there is no format {name!r}; the formats are {', '.join(FORMATS)}")
     return FORMATS[name]
 
 
 def by_name(path: str) -> Format | None:
-    """The format that a file's name tells, compression suffixes apart; None if it does not."""
+    """The format of a file from its suffix (before .gz or .xz); None if the suffix is unknown."""
     name = path.lower().removesuffix(".gz").removesuffix(".xz")
     return next((format for suffix, format in _SUFFIXES.items() if name.endswith(suffix)), None)
 
 
 def sniff(lines: Sequence[str]) -> Format | None:
-    """The format of a sentence's lines, by their looks; None if they fit none.
+    """Recognise the format of a sentence from its lines; None if they match no format.
 
-    14 columns or more are CoNLL-09. Ten are CoNLL-U if there are comments, ranges or empty
-    nodes, Feature=Value pairs or nothing but universal tags; otherwise CoNLL-X.
+    14 columns or more are CoNLL-09. Ten columns are CoNLL-U if there are comments, ranges, empty
+    nodes or Feature=Value pairs, or if all coarse tags are universal; otherwise CoNLL-X.
     """
     rows = [line.rstrip("\r\n").split("\t") for line in lines if line.strip()]
     words = [row for row in rows if not row[0].startswith(("#", "\ufeff"))]

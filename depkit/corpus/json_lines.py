@@ -1,4 +1,4 @@
-"""Sentences as JSON Lines, one object a sentence, with places in the text."""
+"""Sentences as JSON Lines, one object per sentence, with character offsets into the text."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -10,35 +10,37 @@ from depkit.corpus.surface import surface_tokens
 
 
 def json_lines(sentences: Iterable[Sentence], prob: bool = False) -> Iterator[str]:
-    """A line of JSON for each sentence.
+    """Convert each sentence to a line of JSON.
 
-    Keys: sent_id, text, start, end, newdoc and newpar where one begins, and words: id, form,
-    lemma, upos, xpos, feats, head, deprel (`_` is null, HEAD a number, 0 the root's), start,
-    end; multiword tokens: first, last (ids), form, start, end. Places count characters (Unicode
-    code points) from the beginning of the document, which is the input text where it was raw
-    text, else the sentences' texts one behind the other. prob: words have arc_prob and label_prob,
-    too, as `with_probabilities` wrote them into MISC.
+    The keys of a sentence are sent_id, text, start, end, words, and if present newdoc, newpar and
+    multiword. The keys of a word are id, form, lemma, upos, xpos, feats, head, deprel, start and
+    end; `_` becomes null, and HEAD a number, 0 for the root. If prob is true, a word also has
+    arc_prob and label_prob, read from MISC, where `with_probabilities` has written them. The keys
+    of a multiword token are first and last (word ids), form, start and end.
+
+    Offsets count characters (Unicode code points) from the beginning of the document. The document
+    is the input if it was raw text, else the concatenation of the sentences' texts.
     """
-    place = 0
+    offset = 0
     for sentence in sentences:
         if any(line.startswith("# newdoc") for line in sentence.lines):
-            place = 0
-        record, place = _record(sentence, place)
+            offset = 0
+        record, offset = _make_record(sentence, offset)
         if prob:
             for word, misc in zip(record["words"], sentence.column("misc"), strict=True):
-                given = dict(part.partition("=")[::2] for part in misc.split("|"))
-                word |= {"arc_prob": float(given[ARC]), "label_prob": float(given[LABEL])}
+                values = dict(part.partition("=")[::2] for part in misc.split("|"))
+                word |= {"arc_prob": float(values[ARC]), "label_prob": float(values[LABEL])}
         yield json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def _record(sentence: Sentence, place: int) -> tuple[dict[str, Any], int]:
-    """The object of a sentence whose text begins at `place`, and where it ends."""
+def _make_record(sentence: Sentence, offset: int) -> tuple[dict[str, Any], int]:
+    """The JSON object of a sentence whose text begins at `offset`, and the offset of its end."""
     words: list[dict[str, Any]] = []
     multiword: list[dict[str, Any]] = []
     texts: list[str] = []
-    begin = end = place
+    begin = end = offset
     for token in surface_tokens(sentence):
-        start = place + len(token.before)
+        start = offset + len(token.before)
         begin = begin if words else start
         end = start + len(token.text)
         if token.last > token.first:
@@ -46,9 +48,9 @@ def _record(sentence: Sentence, place: int) -> tuple[dict[str, Any], int]:
                 {"first": token.first + 1, "last": token.last + 1, "form": token.text,
                  "start": start, "end": end}
             )  # fmt: skip
-        words += _words(sentence, token.first, token.last, token.text, start)
+        words += _make_words(sentence, token.first, token.last, token.text, start)
         texts += [token.before if texts else "", token.text, token.after]
-        place = end + len(token.after)
+        offset = end + len(token.after)
     record: dict[str, Any] = {"sent_id": sentence.sent_id or None}
     for key in ("newdoc", "newpar"):
         if any(line.startswith(f"# {key}") for line in sentence.lines):
@@ -56,17 +58,21 @@ def _record(sentence: Sentence, place: int) -> tuple[dict[str, Any], int]:
     record |= {"text": "".join(texts[:-1]), "start": begin, "end": end, "words": words}
     if multiword:
         record["multiword"] = multiword
-    return record, place
+    return record, offset
 
 
-def _words(
+def _make_words(
     sentence: Sentence, first: int, last: int, text: str, start: int
 ) -> Iterator[dict[str, Any]]:
-    """Words that are one token; pieces of it have places of their own, other words the token's."""
+    """The JSON objects of the words of a token.
+
+    If the forms of the words make up the token, each word has offsets of its own. Otherwise all of
+    them have the offsets of the token.
+    """
     forms = sentence.form[first : last + 1]
-    whole = last > first and "".join(forms) != text
+    share_offsets = last > first and "".join(forms) != text
     for i in range(first, last + 1):
-        end = start + len(text if whole or first == last else sentence.form[i])
+        end = start + len(text if share_offsets or first == last else sentence.form[i])
         yield {
             "id": i + 1, "form": sentence.form[i], "lemma": _value(sentence.lemma[i]),
             "upos": _value(sentence.upos[i]), "xpos": _value(sentence.xpos[i]),
@@ -74,7 +80,7 @@ def _words(
             "head": sentence.head[i] if sentence.head[i] >= 0 else None,
             "deprel": _value(sentence.deprel[i]), "start": start, "end": end,
         }  # fmt: skip
-        if not whole:
+        if not share_offsets:
             start = end
 
 

@@ -1,6 +1,6 @@
-"""The function that draws a sentence in a notebook.
+"""A hook with the function that draws a sentence in a notebook.
 
-The package `depkit` sets it, as modules of `depkit.corpus` must not import `depkit.drawing`.
+The package `depkit` sets it, because modules of `depkit.corpus` must not import `depkit.drawing`.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Sentences of several files side by side, the same words in each: gold and predicted, say."""
+"""Parallel reading of files with the same words, such as a gold and several predicted files."""
 
 import os
 import unicodedata
@@ -11,23 +11,23 @@ from depkit.corpus.files import PathLike, read
 from depkit.corpus.sentence import Sentence, each_sentence
 
 ADVICE = (
-    "trees are compared over the same words: parse the gold file's own, or score other tokens"
+    "both must have the same words: parse the words of the gold file, or score different tokens"
     " with depkit eval --align"
 )
-_AROUND = 5  # how many words before and after the first difference an error quotes
-_LONG = 40  # characters of a word that are quoted
+_CONTEXT = 5  # how many words before and after the first difference an error quotes
+_QUOTED_LENGTH = 40  # how many characters of a word are quoted
 
 
 @dataclass(frozen=True)
 class Source:
-    """Sentences and the name to call them by, "" for sentences in memory."""
+    """Sentences and their name in errors, which is "" for sentences in memory."""
 
     name: str
     sentences: Iterable[Sentence]
 
 
 def source(sentences: PathLike | Sentence | Iterable[Sentence], encoding: str = "utf-8") -> Source:
-    """A file by its path (`-` is stdin), a sentence, or several."""
+    """Make a source of a path (`-` is stdin), a sentence or several sentences."""
     if isinstance(sentences, str | os.PathLike):
         return Source(os.fspath(sentences), read(sentences, encoding=encoding))
     return Source("", each_sentence(sentences))
@@ -36,79 +36,102 @@ def source(sentences: PathLike | Sentence | Iterable[Sentence], encoding: str = 
 def pairs(
     gold: Source, systems: Sequence[Source], advice: str = ADVICE
 ) -> Iterator[tuple[Sentence, tuple[Sentence, ...]]]:
-    """Each gold sentence with every system's, all read in parallel, in constant memory.
+    """Yield each gold sentence with the sentences of all systems, in constant memory.
 
-    Forms must be equal, character by character, and so must the number of sentences; the words
-    of broken sentences (with a `problem`) may be others. Raises FormatError at the first place
-    where they are not, naming the system's line, the gold line and the words there; advice:
-    what to do then.
+    All sources must have the same number of sentences and the same forms, except in broken
+    sentences (with a `problem`).
+
+    Args:
+        gold: The gold sentences.
+        systems: The sentences of each system.
+        advice: The end of an error's message, which says what to do.
+
+    Raises:
+        FormatError: A system differs from the gold; the error names the line of both and quotes
+            the words there.
     """
-    before: tuple[Sentence | None, ...] = (None,) * (1 + len(systems))
+    previous_row: tuple[Sentence | None, ...] = (None,) * (1 + len(systems))
     streams = (gold.sentences, *(system.sentences for system in systems))
     for number, row in enumerate(zip_longest(*streams), start=1):
         reference: Sentence | None = row[0]
         if reference is None and number == 1:
-            raise FormatError(gold.name or "gold", 0, "", "no sentences in it")
+            raise FormatError(gold.name or "gold", 0, "", "there are no sentences")
         if reference is None:
             longer = next(predicted for predicted in row[1:] if predicted is not None)
-            raise _gold_ended(gold, before[0], longer, number, advice)
-        for system, predicted, previous in zip(systems, row[1:], before[1:], strict=True):
+            raise _gold_ended_error(gold, previous_row[0], longer, number, advice)
+        for system, predicted, previous in zip(systems, row[1:], previous_row[1:], strict=True):
             if predicted is None and number == 1:
-                raise FormatError(system.name, 0, "", "no sentences in it")
+                raise FormatError(system.name, 0, "", "there are no sentences")
             if predicted is None:
-                raise _system_ended(system, previous, reference, number, advice)
+                raise _system_ended_error(system, previous, reference, number, advice)
             if predicted.form != reference.form and not (predicted.problem or reference.problem):
-                raise _other_words(reference, predicted, number, advice)
+                raise _different_words_error(reference, predicted, number, advice)
         yield reference, row[1:]
-        before = row
+        previous_row = row
 
 
-def _other_words(gold: Sentence, predicted: Sentence, number: int, advice: str) -> FormatError:
-    """The first word where two sentences part, or the end of the shorter."""
-    together = zip(gold.form, predicted.form, strict=False)
+def _different_words_error(
+    gold: Sentence, predicted: Sentence, number: int, advice: str
+) -> FormatError:
+    """An error at the first word where two sentences differ, or at the end of the shorter one."""
+    words = zip(gold.form, predicted.form, strict=False)
     shorter = min(len(gold), len(predicted))
-    word = next((i for i, (left, right) in enumerate(together) if left != right), shorter)
+    word = next((i for i, (left, right) in enumerate(words) if left != right), shorter)
     file, line, sent_id = predicted.place(min(word, len(predicted) - 1))
-    there = _place(gold, min(word, len(gold) - 1), number)
-    look_alike = _normal(gold.form[word : word + 1]) == _normal(predicted.form[word : word + 1])
-    ours, theirs = (around(sentence.form, word, look_alike) for sentence in (predicted, gold))
-    what = f"sentence {number}, word {word + 1} is another: {ours}, but {there} has {theirs}"
-    what += " (equal but for Unicode normalisation)" if look_alike else ""
+    location = _describe_location(gold, min(word, len(gold) - 1), number)
+    look_alike = _normalize(gold.form[word : word + 1]) == _normalize(
+        predicted.form[word : word + 1]
+    )
+    system_words, gold_words = (
+        around(sentence.form, word, look_alike) for sentence in (predicted, gold)
+    )
+    what = f"sentence {number}, word {word + 1} differs: {system_words}, but {location} has"
+    what += f" {gold_words}"
+    what += " (they are equal except for Unicode normalisation)" if look_alike else ""
     return FormatError(file, line, sent_id or gold.sent_id, f"{what}; {advice}")
 
 
 def around(forms: Sequence[str], word: int, escaped: bool = False) -> str:
-    """A word in brackets among the words around it; escaped: in ASCII, for look-alikes."""
-    cut = [form[:_LONG] for form in forms[max(word - _AROUND, 0) : word + _AROUND + 1]]
-    place = min(word, _AROUND)
-    shown = [ascii(form)[1:-1] if escaped else form for form in cut]
-    shown[place:] = [f"[{shown[place]}]" if place < len(cut) else "[end]", *shown[place + 1 :]]
-    before = ["..."] if word > _AROUND else []
-    after = ["..."] if word + _AROUND + 1 < len(forms) else []
-    return f"'{' '.join([*before, *shown, *after])}'"
+    """Quote a word in square brackets with the words around it.
+
+    Args:
+        forms: The words of a sentence.
+        word: The 0-based index of the word; len(forms) for the end of the sentence.
+        escaped: Whether to escape characters beyond ASCII, to distinguish look-alikes.
+    """
+    cut = [form[:_QUOTED_LENGTH] for form in forms[max(word - _CONTEXT, 0) : word + _CONTEXT + 1]]
+    index = min(word, _CONTEXT)
+    quoted = [ascii(form)[1:-1] if escaped else form for form in cut]
+    quoted[index:] = [f"[{quoted[index]}]" if index < len(cut) else "[end]", *quoted[index + 1 :]]
+    before = ["..."] if word > _CONTEXT else []
+    after = ["..."] if word + _CONTEXT + 1 < len(forms) else []
+    return f"'{' '.join([*before, *quoted, *after])}'"
 
 
-def _gold_ended(
+def _gold_ended_error(
     gold: Source, last: Sentence | None, predicted: Sentence, number: int, advice: str
 ) -> FormatError:
-    there = _place(last, len(last) - 1, number - 1) if last else gold.name or "the gold"
-    what = f"sentence {number} is one too many: {around(predicted.form, 0)}; {there} ends before it"
-    return FormatError(*predicted.place(), f"{what}; {advice}")
+    location = (
+        _describe_location(last, len(last) - 1, number - 1) if last else gold.name or "the gold"
+    )
+    what = f"sentence {number} is one too many: {around(predicted.form, 0)}"
+    return FormatError(*predicted.place(), f"{what}; the gold ends at {location}; {advice}")
 
 
-def _system_ended(
+def _system_ended_error(
     system: Source, last: Sentence | None, gold: Sentence, number: int, advice: str
 ) -> FormatError:
     file, line, _ = last.place(len(last) - 1) if last else (system.name, 0, "")
-    there = _place(gold, 0, number)
-    what = f"ends after sentence {number - 1}, but {there} goes on with {around(gold.form, 0)}"
+    location = _describe_location(gold, 0, number)
+    words = around(gold.form, 0)
+    what = f"this file ends after sentence {number - 1}, but {location} continues with {words}"
     return FormatError(file, line, gold.sent_id, f"{what}; {advice}")
 
 
-def _normal(forms: list[str]) -> list[str]:
+def _normalize(forms: list[str]) -> list[str]:
     return [unicodedata.normalize("NFKC", form) for form in forms]
 
 
-def _place(gold: Sentence, word: int, number: int) -> str:
+def _describe_location(gold: Sentence, word: int, number: int) -> str:
     file, line, _ = gold.place(word)
     return f"{file}:{line}" if line else f"gold sentence {number}"

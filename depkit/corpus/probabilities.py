@@ -1,6 +1,6 @@
-"""Probabilities of a parse in MISC: of a word's head, and of its label given that head.
+"""Probabilities in the column MISC, as `depkit parse --prob` writes them.
 
-`depkit parse --prob` writes them.
+ArcProb is the probability of a word's head, LabelProb that of its label given the head.
 """
 
 from collections.abc import Sequence
@@ -17,18 +17,24 @@ _ADVICE = "parse with depkit parse --prob"
 def with_probabilities(
     misc: Sequence[str], arc: Sequence[float], label: Sequence[float]
 ) -> list[str]:
-    """A sentence's MISC with `ArcProb=0.9731|LabelProb=0.8812` behind what else stands there.
+    """Append probabilities to a sentence's MISC column, such as `ArcProb=0.9731|LabelProb=0.8812`.
 
-    arc, label: a probability a word, written with four decimals; those of an older parse go.
+    Args:
+        misc: [words] the values of MISC. Probabilities of an earlier parse are removed.
+        arc: [words] the probability of each word's head.
+        label: [words] the probability of each word's label.
+
+    Returns:
+        [words] the new values of MISC, in which probabilities have four decimals.
     """
     return [
-        f"{_others(cell)}{ARC}={of_arc:.4f}|{LABEL}={of_label:.4f}"
-        for cell, of_arc, of_label in zip(misc, arc, label, strict=True)
+        f"{_remove_probabilities(cell)}{ARC}={arc_probability:.4f}|{LABEL}={label_probability:.4f}"
+        for cell, arc_probability, label_probability in zip(misc, arc, label, strict=True)
     ]
 
 
-def _others(cell: str) -> str:
-    """What else stands in a MISC, with a bar behind it; "" if nothing does."""
+def _remove_probabilities(cell: str) -> str:
+    """The rest of a MISC value with a `|` at its end; "" if there is nothing else."""
     if cell == "_":
         return ""
     if "Prob" in cell:
@@ -38,28 +44,28 @@ def _others(cell: str) -> str:
 
 
 def probabilities_of(sentence: Sentence) -> np.ndarray:
-    """[word, 2] float64, of each word the probability of its head and of its label given that head.
+    """Read the probabilities of each word's head and label: [words, 2] float64.
 
-    Raises FormatError where one of them is missing or is not a number from 0 to 1.
+    Raises FormatError if a probability is missing or is not a number from 0 to 1.
     """
     if "misc" not in sentence.format.columns:
         what = f"{sentence.format.name} has no column for {ARC} and {LABEL}"
         raise FormatError(*sentence.place(), f"{what}; {_ADVICE} --format conllu")
-    found = np.empty((len(sentence), 2))
+    probabilities = np.empty((len(sentence), 2))
     for word, misc in enumerate(sentence.column("misc")):
-        given = dict(part.partition("=")[::2] for part in misc.split("|"))
+        values = dict(part.partition("=")[::2] for part in misc.split("|"))
         for i, key in enumerate((ARC, LABEL)):
-            if key not in given:
-                raise FormatError(*sentence.place(word), f"no {key} in MISC; {_ADVICE}")
-            found[word, i] = _number(given[key])
-            if not 0 <= found[word, i] <= 1:
-                what = f"{key} is {given[key][:40]!r}, not a number from 0 to 1"
+            if key not in values:
+                raise FormatError(*sentence.place(word), f"there is no {key} in MISC; {_ADVICE}")
+            probabilities[word, i] = _parse_number(values[key])
+            if not 0 <= probabilities[word, i] <= 1:
+                what = f"{key} is {values[key][:40]!r}, not a number from 0 to 1"
                 raise FormatError(*sentence.place(word), f"{what}; {_ADVICE}")
-    return found
+    return probabilities
 
 
-def _number(text: str) -> float:
-    """NaN for what is none."""
+def _parse_number(text: str) -> float:
+    """The number that a text stands for, or NaN."""
     try:
         return float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A sentence: its columns as plain lists, and the lines it came from."""
+"""Sentences: columns as plain lists, together with the original lines."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,16 +19,23 @@ T = TypeVar("T")
 
 
 class Sentence:
-    r"""A parsed or unparsed sentence, one entry a syntactic word in every column.
+    """A sentence with or without a tree. Every column has one entry for each syntactic word.
 
-    `for word in sentence` and `sentence[0]` give `Word`s, each a view of one row of the columns.
-    form, lemma, upos, xpos, feats, deprel: lists of str, `_` where the file has nothing;
-    head: list of int, 0 = root, -1 where the file has `_`. `lines` are the original lines
-    with their terminators (blank lines after the sentence included; a byte order mark is a
-    line of its own), so that comments, multiword ranges, empty nodes and untouched columns
-    come out byte for byte; rows[i] is the index in `lines` of word i. Immutable by habit:
-    `with_tree` and `with_columns` return new sentences. `problem`: what a tolerant reader
-    found wrong, else None. `constituents`: the tree of phrases over the words, if one is known.
+    `for word in sentence` and `sentence[0]` give `Word`s, which are views of a row of the columns.
+    A sentence should not be modified: `with_tree` and `with_columns` return new sentences.
+
+    Attributes:
+        format: The format of the lines.
+        lines: The original lines with their line ends, including blank lines after the sentence. A
+            byte order mark is a line of its own. Comments, multiword ranges, empty nodes and
+            unchanged columns are written from these lines byte for byte.
+        rows: For each word, the index of its row in `lines`.
+        file: The file that the sentence was read from, "" if there is none.
+        line: The number of the first line in that file, 0 if there is none.
+        problem: The error that the tolerant reader has met in the sentence, else None.
+        constituents: The constituent tree over the words, if one is known, else None.
+        form, lemma, upos, xpos, feats, deprel: [words] strings, `_` where the file has none.
+        head: [words] integers, 0 for the root, -1 where the file has `_`.
     """
 
     __slots__ = (
@@ -73,23 +80,26 @@ class Sentence:
     @overload
     def __getitem__(self, index: slice) -> list[Word]: ...
     def __getitem__(self, index: int | slice) -> Word | list[Word]:
-        """The word at a 0-based index, or the words of a slice; IndexError as for a list."""
+        """The word at a 0-based index, or the words of a slice; raises IndexError like a list."""
         try:
-            found = range(len(self))[index]
+            selected = range(len(self))[index]
         except IndexError:
-            raise IndexError(f"no word {index} in a sentence of {len(self)} words") from None
-        return Word(self, found) if isinstance(found, int) else [Word(self, i) for i in found]
+            message = f"there is no word {index} in a sentence of {len(self)} words"
+            raise IndexError(message) from None
+        if isinstance(selected, int):
+            return Word(self, selected)
+        return [Word(self, i) for i in selected]
 
     def __iter__(self) -> Iterator[Word]:
         """The words in order."""
         return (Word(self, index) for index in range(len(self)))
 
     def __str__(self) -> str:
-        """The sentence as it stands in its file, blank line included."""
+        """The sentence as it is in its file, with the blank line after it."""
         return "".join(self.lines)
 
     def _repr_svg_(self) -> str | None:
-        """The tree as SVG, which notebooks display; None without a tree."""
+        """The drawing of the tree that notebooks display; None if there is no tree."""
         return notebook.draw(self) if notebook.draw and max(self.head, default=-1) >= 0 else None
 
     def __repr__(self) -> str:
@@ -112,15 +122,15 @@ class Sentence:
         return find_comment(self.lines, key)
 
     def place(self, word: int = 0) -> tuple[str, int, str]:
-        """(file, line, sent_id) of a word (0-based), as `FormatError` takes them."""
+        """The location (file, line, sent_id) of a word (0-based), as `FormatError` takes it."""
         before = self.lines[: self.rows[word]] if self.rows else []
         line = self.line + len(before) - before.count(BOM) if self.line else 0
         return self.file, line, self.sent_id
 
     def column(self, name: str) -> list[str]:
-        """Any column of the format, as strings; KeyError if the format has none of that name.
+        """Any column of the format, as strings. Raises KeyError if the format does not have it.
 
-        In a broken sentence, `_` where a row is too short.
+        In a broken sentence, rows that are too short have `_`.
         """
         index = self.format.index(name)
         table = [self.lines[row].rstrip("\r\n").split("\t") for row in self.rows]
@@ -132,13 +142,20 @@ class Sentence:
         deprels: Sequence[str],
         columns: Mapping[str, Sequence[str]] | None = None,
     ) -> "Sentence":
-        """The same sentence with other heads (0 = root) and relations, and further columns.
+        """Copy the sentence with another tree.
 
-        A head of -1 is written as `_`. Columns that describe the old tree (CoNLL-U DEPS)
-        become `_`. Raises as `with_columns`.
+        Columns that describe the old tree (CoNLL-U DEPS) become `_`.
+
+        Args:
+            heads: [words] the heads; 0 is the root, and -1 is written as `_`.
+            deprels: [words] the labels.
+            columns: Further columns to be changed, as in `with_columns`.
+
+        Raises:
+            KeyError, ValueError, FormatError: As in `with_columns`.
         """
         changed: dict[str, Sequence[str]] = {
-            "head": [_WRITTEN[head] for head in heads],
+            "head": [_HEAD_STRINGS[head] for head in heads],
             "deprel": deprels,
         }
         for name in self.format.stale:
@@ -148,43 +165,43 @@ class Sentence:
         return self.with_columns(changed)
 
     def with_columns(self, columns: Mapping[str, Sequence[str]]) -> "Sentence":
-        """The same sentence with other values in some columns, names as in its format.
+        """Copy the sentence with other values in some columns, named as in its format.
 
-        Raises KeyError if the format has no such column; ValueError for too few or too many
-        values, a value that would break its row, a HEAD that is none; `problem`, a
-        FormatError, if the sentence's rows are too broken to be rewritten.
+        Raises KeyError if the format has no such column; ValueError for a wrong number of values,
+        a value that would break its row, or an invalid HEAD; and the sentence's `problem`, a
+        FormatError, if its rows are too broken to be rewritten.
         """
-        changed = _checked(columns, self.format, len(self))
+        changed = _check_columns(columns, self.format, len(self))
         if self.problem:
             widths = {self.lines[row].count("\t") + 1 for row in self.rows}
             if len(widths) != 1 or min(widths) < len(self.format.columns):
                 raise self.problem
         width = self.lines[self.rows[0]].count("\t") + 1
-        # Cells are counted from the end, so that what stands before the changes stays in one.
-        places = [self.format.index(name) - width for name in changed]
-        front = -min(places, default=0)
-        table = list(zip(*[self.lines[row].rsplit("\t", front) for row in self.rows], strict=True))
-        for place, values in zip(places, changed.values(), strict=True):
-            if place == -1:  # the last cell carries the line's terminator
+        # Rows are split from the right, only as far as the first changed column. Indices from the
+        # end are therefore valid both in the format and in the split rows.
+        indices = [self.format.index(name) - width for name in changed]
+        splits = -min(indices, default=0)
+        table = list(zip(*[self.lines[row].rsplit("\t", splits) for row in self.rows], strict=True))
+        for index, values in zip(indices, changed.values(), strict=True):
+            if index == -1:  # The last cell includes the line end.
                 ends = [cell[len(cell.rstrip("\r\n")) :] for cell in table[-1]]
                 values = [value + end for value, end in zip(values, ends, strict=True)]
-            table[place] = tuple(values)
+            table[index] = tuple(values)
         lines = list(self.lines)
         for row, cells in zip(self.rows, zip(*table, strict=True), strict=True):
             lines[row] = "\t".join(cells)
-        held = {name: getattr(self, name) for name in HELD} | changed
+        new_columns = {name: getattr(self, name) for name in HELD} | changed
         head = parse_heads(changed["head"]) if "head" in changed else self.head
         return Sentence(
-            self.format, lines, self.rows, held, head, self.file, self.line, self.problem,
+            self.format, lines, self.rows, new_columns, head, self.file, self.line, self.problem,
             self.constituents,
         )  # fmt: skip
 
     def to_conllu(self) -> str:
-        """The sentence in CoNLL-U, with a blank line at its end.
+        """Convert the sentence to CoNLL-U, with a blank line at the end.
 
-        Of a sentence in another format, the columns that CoNLL-U has, too.
-
-        Raises the sentence's `problem` if it has one.
+        From another format, the columns that CoNLL-U also has are converted. Raises the sentence's
+        `problem` if it has one.
         """
         if self.problem:
             raise self.problem
@@ -194,21 +211,21 @@ class Sentence:
         return str(new_sentence(self.form, columns))
 
     def to_token_list(self) -> "TokenList":
-        """The sentence for the `conllu` package; see `token_list.to_token_list`."""
+        """Convert the sentence for the `conllu` package; see `token_list.to_token_list`."""
         from depkit.corpus.token_list import to_token_list
 
         return to_token_list(self)
 
     @staticmethod
     def from_token_list(token_list: "TokenList", format: str = "conllu") -> "Sentence":
-        """The sentence of the `conllu` package's tokens; see `token_list.from_token_list`."""
+        """Convert a list of the `conllu` package; see `token_list.from_token_list`."""
         from depkit.corpus.token_list import from_token_list
 
         return from_token_list(token_list, format)
 
 
 def each_sentence(sentences: Sentence | Iterable[T]) -> "Iterable[Sentence | T]":
-    """The sentences; a single one as a list of itself."""
+    """The sentences unchanged, or a single sentence in a list."""
     return [sentences] if isinstance(sentences, Sentence) else sentences
 
 
@@ -224,28 +241,28 @@ def find_comment(lines: Iterable[str], key: str) -> str:
     return ""
 
 
-class _Heads(dict[str, int]):
-    """HEAD as written -> int: `_` is -1, and what is no number is beyond every sentence."""
+class _HeadNumbers(dict[str, int]):
+    """HEAD as string -> int: `_` is -1, and a string that is not a number is sys.maxsize."""
 
     def __missing__(self, text: str) -> int:
         return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else sys.maxsize
 
 
-HEADS = _Heads({str(number): number for number in range(1000)} | {"_": -1})
+HEAD_NUMBERS = _HeadNumbers({str(number): number for number in range(1000)} | {"_": -1})
 
 
-class _Written(dict[int, str]):
-    """HEAD as int -> as written; both tables spare a call a word."""
+class _HeadStrings(dict[int, str]):
+    """HEAD as int -> string. Both tables are faster than a function call for each word."""
 
     def __missing__(self, head: int) -> str:
         return str(head)
 
 
-_WRITTEN = _Written({number: text for text, number in HEADS.items()})
+_HEAD_STRINGS = _HeadStrings({number: text for text, number in HEAD_NUMBERS.items()})
 
 
 class HeadError(ValueError):
-    """A HEAD that is none; word: whose (0-based)."""
+    """An invalid HEAD; word: the 0-based index of the word that has it."""
 
     def __init__(self, word: int, message: str) -> None:
         super().__init__(message)
@@ -253,8 +270,8 @@ class HeadError(ValueError):
 
 
 def parse_heads(column: Sequence[str]) -> list[int]:
-    """A sentence's HEAD column as ints, `_` as -1. Raises HeadError at anything else."""
-    head = [HEADS[text] for text in column]
+    """Convert a HEAD column to integers, `_` to -1. Raises HeadError for any other value."""
+    head = [HEAD_NUMBERS[text] for text in column]
     if max(head) > len(head):
         word = next(i for i, number in enumerate(head) if number > len(head))
         message = f"HEAD is {column[word][:40]!r}, not a word's number (1 to {len(head)}), 0 or _"
@@ -269,16 +286,24 @@ def new_sentence(
     constituents: "Tree | None" = None,
     comments: Sequence[str] = (),
 ) -> Sentence:
-    """A sentence made from words rather than from a file; what is not given is `_`.
+    """Make a sentence from words instead of lines.
 
-    form: the words, one at least; columns: further columns by name, a value a word;
-    constituents: the tree of phrases over them; comments: lines to stand before the words,
-    `#` and line terminators included.
-    Raises as `Sentence.with_columns`.
+    Args:
+        form: [words] the forms, at least one.
+        columns: Further columns by name, with a value for each word; columns that are not given
+            contain `_`.
+        format: The format of the lines.
+        constituents: The constituent tree over the words.
+        comments: Lines before the words, with `#` and line ends.
+
+    Raises:
+        KeyError: The format has no such column.
+        ValueError: There are no words, or a column has invalid values as in
+            `Sentence.with_columns`.
     """
     if not form:
-        raise ValueError("a sentence has one word at least")
-    given = _checked({"form": form} | dict(columns or {}), format, len(form))
+        raise ValueError("a sentence must have one word at least")
+    given = _check_columns({"form": form} | dict(columns or {}), format, len(form))
     ids = [str(number) for number in range(1, len(form) + 1)]
     blank = ["_"] * len(form)
     filled = {name: given.get(name, blank) for name in format.columns} | {"id": ids}
@@ -288,20 +313,20 @@ def new_sentence(
     return Sentence(format, [*comments, *lines], rows, filled, head, constituents=constituents)
 
 
-def _checked(
+def _check_columns(
     columns: Mapping[str, Sequence[str]], format: Format, size: int
 ) -> dict[str, list[str]]:
-    """Copies of columns that can be written into `size` rows and read again."""
+    """Copy columns. Raises ValueError if they cannot be written to `size` rows and read again."""
     checked = {}
     for name, values in columns.items():
         if format.index(name) == 0:
-            raise ValueError("ids are the words' numbers and cannot be changed")
+            raise ValueError("the ids are the words' numbers and cannot be changed")
         if len(values) != size:
-            raise ValueError(f"{len(values)} values of {name} for {size} words")
+            raise ValueError(f"there are {len(values)} values of {name} for {size} words")
         text = "".join(values)
         if "\t" in text or "\n" in text or "\r" in text:
             raise ValueError(f"a tab or a line end in a value of {name} would break its row")
         if name == "form" and "" in values:
-            raise ValueError("an empty form; every word has one, if only _")
+            raise ValueError("there is an empty form; write _ for a word without one")
         checked[name] = list(values)
     return checked

@@ -1,4 +1,4 @@
-"""From sentences to spaCy's `Doc`s, for displaCy and other programs that work with spaCy."""
+"""Conversion of sentences to spaCy's `Doc`s, for displaCy and other programs that use spaCy."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -17,18 +17,20 @@ _FEATS = re.compile(r"[^=|]+=[^=|]+(\|[^=|]+=[^=|]+)*")
 
 
 def to_spacy(sentences: Sentence | Iterable[Sentence], vocab: "Vocab") -> "Iterator[Doc]":
-    """A spaCy `Doc` for each paragraph, with its sentences, trees, tags, features and lemmas.
+    """Convert sentences to spaCy `Doc`s with their trees, tags, FEATS and lemmas.
 
-    sentences: from a parser or from `read`. A new Doc begins at each comment `# newdoc` or
-    `# newpar`, which a parser writes at the beginning of each paragraph of running text; sentences
-    without such comments make one Doc.
-    vocab: a pipeline's, `nlp.vocab`, or `spacy.blank("en").vocab`.
+    A new Doc begins at each comment `# newdoc` or `# newpar`, which a parser writes at the
+    beginning of each paragraph of running text. Sentences without such comments make one Doc.
+
     As in spaCy's own conversion of CoNLL-U, the relation `root` is called ROOT, a token is a
     syntactic word, and there is no space inside a multiword token. White space of any kind becomes
-    one space; at the end of a Doc there is none. An empty relation becomes `dep`; UPOS and FEATS
-    that are not UD's are left out, and so are the trees of a Doc with words that have no head.
-    spaCy begins a sentence at each root, so that a sentence of several roots becomes several.
-    Raises ModuleNotFoundError without spaCy, and a sentence's `problem` if it has one.
+    one space, except at the end of a Doc. An empty relation becomes `dep`. UPOS and FEATS that are
+    not in the format of UD are left out, and so are the trees of a Doc with words that have no
+    head. Because spaCy begins a sentence at each root, a sentence with several roots is split.
+
+    sentences: the output of a parser or of `read`; vocab: that of a spaCy pipeline, such as
+    `nlp.vocab` or `spacy.blank("en").vocab`. Raises ModuleNotFoundError if spaCy is not installed,
+    and a sentence's `problem` if it has one.
     """
     try:
         from spacy.tokens import Doc
@@ -37,23 +39,26 @@ def to_spacy(sentences: Sentence | Iterable[Sentence], vocab: "Vocab") -> "Itera
             raise
         message = "to_spacy needs spaCy: pip install 'depkit[spacy]'"
         raise ModuleNotFoundError(message, name="spacy") from None
-    return (_document(Doc, part, vocab) for part in _paragraphs(each_sentence(sentences)))
+    return (
+        _make_document(Doc, paragraph, vocab)
+        for paragraph in _split_paragraphs(each_sentence(sentences))
+    )
 
 
-def _paragraphs(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    part: list[Sentence] = []
+def _split_paragraphs(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    paragraph: list[Sentence] = []
     for sentence in sentences:
         if sentence.problem:
             raise sentence.problem
-        if part and any(line.startswith(("# newdoc", "# newpar")) for line in sentence.lines):
-            yield part
-            part = []
-        part.append(sentence)
-    if part:
-        yield part
+        if paragraph and any(line.startswith(("# newdoc", "# newpar")) for line in sentence.lines):
+            yield paragraph
+            paragraph = []
+        paragraph.append(sentence)
+    if paragraph:
+        yield paragraph
 
 
-def _document(Doc: "type[Doc]", sentences: list[Sentence], vocab: "Vocab") -> "Doc":
+def _make_document(Doc: "type[Doc]", sentences: list[Sentence], vocab: "Vocab") -> "Doc":
     def column(name: str) -> list[str]:
         values = chain.from_iterable(getattr(sentence, name) for sentence in sentences)
         return ["" if value == "_" else value for value in values]
@@ -65,12 +70,12 @@ def _document(Doc: "type[Doc]", sentences: list[Sentence], vocab: "Vocab") -> "D
         tree["sent_starts"][start] = True
     if all(min(sentence.head) >= 0 for sentence in sentences):
         heads = [
-            start + (head - 1 if head else word)  # spaCy's root is its own head
+            start + (head - 1 if head else word)  # In spaCy, the head of a root is the root.
             for start, sentence in zip(starts, sentences, strict=False)
             for word, head in enumerate(sentence.head)
         ]
         # If all relations of a tree were empty, spaCy would ignore the tree; hence `dep`.
-        deps = [{"root": "ROOT", "": "dep"}.get(each, each) for each in column("deprel")]
+        deps = [{"root": "ROOT", "": "dep"}.get(deprel, deprel) for deprel in column("deprel")]
         tree = {"heads": heads, "deps": deps}
     return Doc(
         vocab,

@@ -1,21 +1,31 @@
-"""Error messages for unknown names, with the names that may have been meant."""
+"""Error messages for unknown names, with suggestions of similar names."""
 
 from collections.abc import Iterable
 
 
 def unknown(what: str, name: str, known: Iterable[str], listed: Iterable[str] = ()) -> str:
-    """ "no recipe 'selfat'; did you mean selfatt?" or, if none is similar, the names in `listed`.
+    """Write an error message for an unknown name, with up to three similar names.
 
-    A name without a dot is compared with the last parts of the known names, so that for the setting
-    "layer" encoder.layers is suggested.
+    For example: "there is no recipe 'selfat'; did you mean selfatt?" A name without a dot is
+    compared with the last parts of the known names: for the setting "layer", encoder.layers is
+    suggested.
+
+    Args:
+        what: The kind of name, such as "recipe".
+        name: The unknown name.
+        known: All names that may be suggested.
+        listed: The names to list if no known name is similar.
     """
     from difflib import get_close_matches
 
-    whole = "." in name
-    parts = {each: each if whole else each.rpartition(".")[2] for each in known}
-    best = get_close_matches(name, parts.values(), 1, 0.8 if whole else 0.6)
-    found = sorted((each for each, part in parts.items() if part in best), key=len)
-    meant = " or ".join(found[:3])
+    has_dot = "." in name
+    parts = {full: full if has_dot else full.rpartition(".")[2] for full in known}
+    best = get_close_matches(name, parts.values(), 1, 0.8 if has_dot else 0.6)
+    similar = sorted((full for full, part in parts.items() if part in best), key=len)
+    suggested = " or ".join(similar[:3])
     names = ", ".join(listed)
-    advice = f"; did you mean {meant}?" if meant else f"; there are {names}" if names else ""
-    return f"no {what} {name!r}{advice}"
+    if suggested:
+        advice = f"; did you mean {suggested}?"
+    else:
+        advice = f"; choose from {names}" if names else ""
+    return f"there is no {what} {name!r}{advice}"

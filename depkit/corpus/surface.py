@@ -1,8 +1,8 @@
-"""The tokens of a sentence as they stand in a text: multiword tokens whole, and white space.
+"""The tokens of a sentence as in its text: multiword tokens undivided, with their white space.
 
-White space other than one space stands in MISC in the way of UDPipe (Straka 2018):
-SpaceAfter=No for none, else SpacesBefore, SpacesAfter and SpacesInToken with escapes. Control
-characters count as white space, and are escaped as in Python's string literals.
+White space other than one space is encoded in MISC as by UDPipe (Straka 2018): SpaceAfter=No if
+there is none, else SpacesBefore, SpacesAfter and SpacesInToken with escapes. Control characters
+count as white space and are escaped as in Python's string literals.
 """
 
 import re
@@ -17,28 +17,24 @@ _ESCAPES = {character: character.encode("unicode_escape").decode() for character
     "|": "\\p",
     "\\": "\\\\",
 }
-_TRANSLATED = str.maketrans(_ESCAPES)
+_TRANSLATION = str.maketrans(_ESCAPES)
 _UNESCAPES = {escape: character for character, escape in _ESCAPES.items()}
 _ESCAPE = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|.)")
 
 
 @dataclass(frozen=True, slots=True)
 class SurfaceToken:
-    """A word, or several that are one token of the text.
-
-    text: as it stands there; first, last: its words, 0-based; before, after: the white space
-    around it.
-    """
+    """A token of the text, which consists of one or several words."""
 
     text: str
-    first: int
-    last: int
-    before: str = ""
-    after: str = " "
+    first: int  # the 0-based index of its first word
+    last: int  # the index of its last word
+    before: str = ""  # the white space before it
+    after: str = " "  # the white space after it
 
 
 def surface_tokens(sentence: Sentence) -> list[SurfaceToken]:
-    """The tokens of a sentence; where the format has no MISC, words with a space between."""
+    """The tokens of a sentence; in a format without MISC, its words with a space after each."""
     if "misc" not in sentence.format.columns:
         return [SurfaceToken(form, i, i) for i, form in enumerate(sentence.form)]
     misc = sentence.format.index("misc")
@@ -51,52 +47,59 @@ def surface_tokens(sentence: Sentence) -> list[SurfaceToken]:
             continue  # an empty node
         if span:
             covered = int(last)
-            tokens.append(_token(cells[1], int(first) - 1, covered - 1, cells[misc]))
+            tokens.append(_make_token(cells[1], int(first) - 1, covered - 1, cells[misc]))
             continue
         word += 1
         if word > covered:
-            tokens.append(_token(cells[1], word - 1, word - 1, cells[misc]))
+            tokens.append(_make_token(cells[1], word - 1, word - 1, cells[misc]))
     return tokens
 
 
 def _first_row(sentence: Sentence) -> int:
-    """Where the rows begin: a range or an empty node can stand before the first word."""
+    """The index of the first row, which may be a range or an empty node instead of a word."""
     row = sentence.rows[0]
     while row and sentence.lines[row - 1][:1].isdigit():
         row -= 1
     return row
 
 
-def _token(form: str, first: int, last: int, misc: str) -> SurfaceToken:
+def _make_token(form: str, first: int, last: int, misc: str) -> SurfaceToken:
     if "Space" not in misc:
         return SurfaceToken(form, first, last)
-    given = dict(part.partition("=")[::2] for part in misc.split("|"))
-    after = "" if given.get("SpaceAfter") == "No" else given.get("SpacesAfter", "\\s")
+    values = dict(part.partition("=")[::2] for part in misc.split("|"))
+    after = "" if values.get("SpaceAfter") == "No" else values.get("SpacesAfter", "\\s")
     return SurfaceToken(
-        unescaped(given.get("SpacesInToken", "")) or form, first, last,
-        unescaped(given.get("SpacesBefore", "")), unescaped(after),
+        unescape(values.get("SpacesInToken", "")) or form, first, last,
+        unescape(values.get("SpacesBefore", "")), unescape(after),
     )  # fmt: skip
 
 
-def space_features(before: str, after: str, text: str, form: str) -> str:
-    """The MISC column of a token: white space before and after, and the text if not its form."""
+def encode_spaces(before: str, after: str, text: str, form: str) -> str:
+    """Encode the white space of a token as a value of MISC.
+
+    Args:
+        before: The white space before the token.
+        after: The white space after it.
+        text: The token in the text, which may contain white space.
+        form: The form of the token, in which all white space is single spaces.
+    """
     parts = []
     if before:
-        parts.append(f"SpacesBefore={escaped(before)}")
+        parts.append(f"SpacesBefore={escape(before)}")
     if not after:
         parts.append("SpaceAfter=No")
     elif after != " ":
-        parts.append(f"SpacesAfter={escaped(after)}")
+        parts.append(f"SpacesAfter={escape(after)}")
     if text != form:
-        parts.append(f"SpacesInToken={escaped(text)}")
+        parts.append(f"SpacesInToken={escape(text)}")
     return "|".join(parts) or "_"
 
 
-def escaped(text: str) -> str:
-    """A text as a value in MISC."""
-    return text.translate(_TRANSLATED)
+def escape(text: str) -> str:
+    """Escape a text as a value in MISC."""
+    return text.translate(_TRANSLATION)
 
 
-def unescaped(value: str) -> str:
-    """The text of a value in MISC."""
+def unescape(value: str) -> str:
+    """The text of an escaped value in MISC."""
     return _ESCAPE.sub(lambda match: _UNESCAPES.get(match[0], match[0]), value)

@@ -1,4 +1,4 @@
-"""Raw text: decoding it, cutting it into paragraphs, making sentences of its tokens.
+"""Raw text: decoding it, splitting it into paragraphs, and making sentences of its tokens.
 
 No character is lost: joining the tokens of `surface.surface_tokens` gives the text back. Control
 characters count as white space.
@@ -15,42 +15,49 @@ from depkit.corpus.encodings import check_encoding
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import BOM, Sentence
-from depkit.corpus.surface import CONTROLS, space_features
+from depkit.corpus.surface import CONTROLS, encode_spaces
 
-# Start and end of a token in its text; its words, where they are not the token itself.
+# The start and end of a token in its text, and its words, or None if the token is one word.
 Token = tuple[int, int, tuple[str, ...] | None]
-# The sentences of each text, their tokens; a text has one sentence at least.
+# A function from texts to the sentences of each text, at least one, as lists of tokens.
 Segment = Callable[[list[str]], list[list[list[Token]]]]
 
-LONGEST_PARAGRAPH = 1 << 16  # characters; a longer one is cut at the last sentence end in them
-# White space: what Python takes for it, and control characters such as NUL.
+LONGEST_PARAGRAPH = 1 << 16  # characters; a longer one is cut at the end of a sentence
+# White space as Python defines it, and control characters such as NUL.
 _SPACES = [0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
 _BLANKS = CONTROLS + "".join(map(chr, _SPACES))
 _BLANK, _INLINE = f"[{_BLANKS}]", f"[{_BLANKS.replace(chr(10), '')}]"
-_CONTROL = re.compile(f"[{''.join(each for each in CONTROLS if not each.isspace())}]")
-# A break begins where white space begins, so that no long run of it is tried again and again.
+_CONTROL = re.compile(f"[{''.join(char for char in CONTROLS if not char.isspace())}]")
+# A match must begin where white space begins. Otherwise the search would start again at every
+# character of a long run of white space.
 _PARAGRAPHS = re.compile(f"(?<!{_BLANK}){_INLINE}*\n{_INLINE}*\n{_BLANK}*")
 _LINES = re.compile(f"(?<!{_BLANK}){_INLINE}*\n{_BLANK}*")
 
 
 @dataclass
 class Numbers:
-    """The number of the last sentence, to be shared by texts that are read as one corpus."""
+    """A counter for `# sent_id`, which can be shared by texts that are read as one corpus."""
 
-    sentence: int = 0
+    last: int = 0  # the number of the last sentence
 
 
 def decoded(chunks: Iterable[bytes], encoding: str, file: str = "-") -> Iterator[str]:
-    """Bytes as text, a byte order mark left out.
+    """Decode the bytes of a text and remove its byte order mark.
 
-    Raises FormatError naming the line and the offset of a byte that cannot be decoded, and
-    ValueError for an encoding that is not known.
+    Args:
+        chunks: The bytes, in parts of any size.
+        encoding: The text encoding.
+        file: The name of the file, for errors.
+
+    Raises:
+        FormatError: A byte cannot be decoded; the error names its line and offset.
+        ValueError: The encoding is unknown.
     """
     try:
         decoder = codecs.getincrementaldecoder(encoding)("strict")
     except LookupError:
-        raise ValueError(f"no text encoding {encoding!r} is known") from None
-    line, offset, first = 1, 0, True
+        raise ValueError(f"the text encoding {encoding!r} is unknown") from None
+    line, offset, at_start = 1, 0, True
     for chunk in chain(chunks, [b""]):
         if not offset:
             check_encoding(chunk, encoding, file)
@@ -59,16 +66,16 @@ def decoded(chunks: Iterable[bytes], encoding: str, file: str = "-") -> Iterator
             text = decoder.decode(chunk, not chunk)
         except UnicodeDecodeError as error:
             line += error.object[: error.start].count(b"\n")
-            place = offset - pending + error.start
+            start = offset - pending + error.start
             raise FormatError(
                 file, line, "",
-                f"byte 0x{error.object[error.start]:02X} at offset {place} is not {encoding};"
+                f"byte 0x{error.object[error.start]:02X} at offset {start} is not {encoding};"
                 " name the file's encoding, for example --encoding latin-1",
             ) from None  # fmt: skip
         offset += len(chunk)
         line += text.count("\n")
-        if first and text:
-            text, first = text.removeprefix(BOM), False
+        if at_start and text:
+            text, at_start = text.removeprefix(BOM), False
         yield text
 
 
@@ -77,60 +84,70 @@ def read_text(
     segment: Segment,
     lines: bool = False,
     name: str = "",
-    numbers: Numbers | None = None,
+    counter: Numbers | None = None,
     file: str = "-",
 ) -> Iterator[Sentence]:
-    """The sentences of a running text, as soon as their paragraph is there.
+    """Read the sentences of a running text, as soon as each paragraph is complete.
 
-    chunks: the text in pieces of any size; how it is cut makes no difference. Blank lines
-    set paragraphs apart; `lines`: every line is a paragraph instead.
-    name: an id for `# newdoc`; numbers: where to go on with `# sent_id`.
+    Args:
+        chunks: The text in parts of any size, which make no difference to the sentences.
+        segment: A function that splits paragraphs into sentences and tokens.
+        lines: Whether every line is a paragraph. Otherwise blank lines separate paragraphs.
+        name: An id for `# newdoc`.
+        counter: A counter for `# sent_id` that continues after other texts.
+        file: The name of the file, for the sentences.
     """
-    numbers = numbers or Numbers()
+    counter = counter or Numbers()
     comments = [f"# newdoc id = {name}\n" if name else "# newdoc\n"] + ["# newpar\n"] * (not lines)
     before = rest = ""
-    pieces = (
+    parts = (
         chunk[start : start + LONGEST_PARAGRAPH]
         for chunk in chunks
         for start in range(0, len(chunk), LONGEST_PARAGRAPH)
     )
-    for chunk in chain(pieces, [""]):
+    for chunk in chain(parts, [""]):
         rest += chunk
         if chunk and "\n" not in chunk and (lines or len(rest) <= LONGEST_PARAGRAPH):
-            continue  # no paragraph ends here
+            continue  # No paragraph ends in this chunk.
         while True:
             text = rest.lstrip(_BLANKS)
             before, rest = before + rest[: len(rest) - len(text)], text
-            texts, gaps, rest = _paragraphs(rest, not chunk, lines)
+            texts, gaps, rest = _split_paragraphs(rest, not chunk, lines)
             if not texts:
                 break
             segmented = segment([_without_controls(text) for text in texts])
             for text, gap, sentences in zip(texts, gaps, segmented, strict=True):
-                if gap is None and len(sentences) > 1:  # the last sentence of a cut text goes on
-                    held = sentences.pop()[0][0]
-                    text, rest = text[:held], text[held:] + rest
+                if gap is None and len(sentences) > 1:
+                    # The paragraph was cut within its last sentence, which is read again.
+                    cut = sentences.pop()[0][0]
+                    text, rest = text[:cut], text[cut:] + rest
                 starts = [tokens[0][0] for tokens in sentences[1:]]
                 for tokens, end in zip(sentences, [*starts, None], strict=True):
-                    part = text[:end] if end else text + (gap or "")
-                    numbers.sentence += 1
-                    comments.append(f"# sent_id = {numbers.sentence}\n")
-                    yield make_sentence(part, tokens, comments, before, file)
+                    sentence_text = text[:end] if end else text + (gap or "")
+                    counter.last += 1
+                    comments.append(f"# sent_id = {counter.last}\n")
+                    yield make_sentence(sentence_text, tokens, comments, before, file)
                     before, comments = "", []
                 if gap is not None and not lines:
                     comments = ["# newpar\n"]
 
 
-def _paragraphs(text: str, final: bool, lines: bool) -> tuple[list[str], list[str | None], str]:
-    """The whole paragraphs at the beginning of a text, the white space after each, the rest.
+def _split_paragraphs(
+    text: str, final: bool, lines: bool
+) -> tuple[list[str], list[str | None], str]:
+    """Split complete paragraphs from the beginning of a text.
 
-    A paragraph that is too long is cut; then it is the last, and the white space is None.
+    Returns the paragraphs, the white space after each, and the rest of the text. A paragraph that
+    is too long is cut and becomes the last one, with None for its white space. final: whether no
+    more text follows; lines: as in `read_text`.
     """
     texts: list[str] = []
     gaps: list[str | None] = []
     start, stop = 0, len(text.rstrip(_BLANKS))
     for match in (_LINES if lines else _PARAGRAPHS).finditer(text):
         too_long = not lines and match.start() - start > LONGEST_PARAGRAPH
-        if too_long or (match.end() == len(text) and not final):  # white space that may go on
+        # White space at the end may continue in the next chunk.
+        if too_long or (match.end() == len(text) and not final):
             stop = match.start()
             break
         texts.append(text[start : match.start()])
@@ -154,25 +171,29 @@ def make_sentence(
     before: str = "",
     file: str = "",
 ) -> Sentence:
-    """A CoNLL-U sentence of a text's tokens; white space behind the last belongs to it.
+    """Make a CoNLL-U sentence from the tokens of a text.
 
-    comments: whole lines, to which `# text` is added; before: white space before the text's first
-    token.
+    Args:
+        text: The text of the sentence, including the white space after its last token.
+        tokens: The tokens of the text.
+        comments: Lines before the words, to which `# text` is added.
+        before: The white space before the first token.
+        file: The name of the file that the text is from.
     """
     forms: list[str] = []
     lines: list[str] = []
     rows: list[int] = []
-    shown: list[str] = []  # the pieces of `# text`
+    text_parts: list[str] = []  # of `# text`
     first = len(comments) + 1
     ends = [start for start, _, _ in tokens[1:]] + [len(text)]
     for (start, end, words), following in zip(tokens, ends, strict=True):
         token, after = text[start:end], text[end:following]
         form = _one_line(token)
-        shown += [form, " " if after else ""]
+        text_parts += [form, " " if after else ""]
         misc = (
             "_"
             if after == " " and not before and form == token
-            else space_features(before, after, token, form)
+            else encode_spaces(before, after, token, form)
         )
         before = ""
         number = len(forms) + 1
@@ -183,9 +204,9 @@ def make_sentence(
             rows.append(first + len(lines))
             forms.append(word)
             lines.append(_ROW % (len(forms), word, misc))
-    whole = f"# text = {''.join(shown).rstrip()}\n"
-    held = {"form": forms, "deprel": ["_"] * len(forms)}
-    return Sentence(CONLLU, [*comments, whole, *lines, "\n"], rows, held, [-1] * len(forms), file)
+    lines = [*comments, f"# text = {''.join(text_parts).rstrip()}\n", *lines, "\n"]
+    columns = {"form": forms, "deprel": ["_"] * len(forms)}
+    return Sentence(CONLLU, lines, rows, columns, [-1] * len(forms), file)
 
 
 _ROW = "%d\t%s\t_\t_\t_\t_\t_\t_\t_\t%s\n"
@@ -193,29 +214,27 @@ _RANGE = "%d-%d\t%s\t_\t_\t_\t_\t_\t_\t_\t%s\n"
 
 
 def _one_line(token: str) -> str:
-    """A token as a form: white space inside it becomes one space."""
+    """The form of a token, in which white space becomes one space."""
     if token.isprintable() and " " not in token:
         return token
     return " ".join(_without_controls(token).split())
 
 
 def _without_controls(text: str) -> str:
-    """The text with a space for every control character that Python does not count as white space.
-
-    Its length stays the same.
-    """
+    """Replace every control character that is not white space for Python by a space."""
     return _CONTROL.sub(" ", text)
 
 
 def split_at_spaces(texts: list[str]) -> list[list[list[Token]]]:
-    """Each text as one sentence, its tokens what stands between white space."""
+    """Make one sentence of each text, with tokens between white space."""
     return [[[(*match.span(), None) for match in _SPACED.finditer(text)]] for text in texts]
 
 
 def split_by_rule(texts: list[str]) -> list[list[list[Token]]]:
-    """Each text as one sentence; words are letters and digits, other characters stand alone.
+    """Make one sentence of each text, with tokens by a simple rule.
 
-    For models whose treebank had no text to learn tokens from.
+    Sequences of letters and digits are tokens, and so is every other character. This is for models
+    whose treebank has no texts from which a tokenizer can be trained.
     """
     return [[[(*match.span(), None) for match in _RULE.finditer(text)]] for text in texts]
 

@@ -1,4 +1,4 @@
-"""Sentences as `conllu.TokenList` and back, for programs that speak the `conllu` package."""
+"""Conversion between sentences and the `TokenList`s of the `conllu` package."""
 
 from typing import Any
 
@@ -14,15 +14,16 @@ from depkit.corpus.sentence import Sentence
 
 
 def to_token_list(sentence: Sentence) -> TokenList:
-    """A sentence as the `conllu` package would read it: numbers, dicts and tuples for fields.
+    """Convert a sentence to what the `conllu` package would read from its lines.
 
-    All rows are tokens, multiword ranges and empty nodes too. Cells come back as they were:
-    one that conllu's types do not hold exactly (FEATS with a key twice, MISC `a=b=c`) stays a
-    string. A comment without a value is a key with None. The APRED columns of CoNLL-09 are
-    called apred1, apred2, ...
-    Lost are, for want of a place: of comments with the same key all but the last, white space
-    around their keys and values, blank lines, line ends, a byte order mark.
-    Raises the sentence's `problem` if it has one.
+    All rows become tokens, including multiword ranges and empty nodes. Fields are numbers, dicts
+    and tuples, but a cell that conllu's types cannot represent exactly (FEATS with a key twice,
+    MISC `a=b=c`) remains a string. A comment without a value is a key with None. The APRED columns
+    of CoNLL-09 are called apred1, apred2, ...
+
+    A token list cannot represent these and loses them: of comments with the same key all but the
+    last, white space around keys and values of comments, blank lines, kinds of line ends, and a
+    byte order mark. Raises the sentence's `problem` if it has one.
     """
     if sentence.problem:
         raise sentence.problem
@@ -30,25 +31,26 @@ def to_token_list(sentence: Sentence) -> TokenList:
     fields = sentence.format.columns
     for line in sentence.lines:
         if line.startswith("#"):
-            key, value = _comment(line)
+            key, value = _split_comment(line)
             metadata[key] = value
         elif line[0].isdigit():
             cells = line.rstrip("\r\n").split("\t")
             predicates = range(1, len(cells) - len(sentence.format.columns) + 1)
             fields = (*sentence.format.columns, *(f"apred{number}" for number in predicates))
-            tokens.append(Token(zip(fields, map(_value, fields, cells), strict=True)))
+            tokens.append(Token(zip(fields, map(_parse_cell, fields, cells), strict=True)))
     return TokenList(tokens, metadata, default_fields=fields)
 
 
 def from_token_list(token_list: TokenList, format: str = "conllu") -> Sentence:
-    r"""The sentence of such tokens, with \n for line ends; a field that a token lacks is `_`.
+    r"""Convert a token list to a sentence with \n for line ends.
 
-    format: as for `read`. Raises FormatError, file "TokenList", for tokens that make no
-    sentence of the format: wrong ids, a tab in a field, a head outside the sentence, ...
+    A field that a token does not have becomes `_`. format: the name of a format, as for `read`.
+    Raises FormatError, with "TokenList" as the file, if the tokens are not a sentence in the format
+    because of wrong ids, a tab in a field, a head outside of the sentence, and so on.
     """
-    known = named_format(format)
-    columns = list(known.columns)
-    if known.repeats:
+    target_format = named_format(format)
+    columns = list(target_format.columns)
+    if target_format.repeats:
         extra = {name for token in token_list for name in token if name.startswith("apred")}
         columns += sorted(extra, key=lambda name: int(name.removeprefix("apred")))
     lines = [
@@ -56,20 +58,20 @@ def from_token_list(token_list: TokenList, format: str = "conllu") -> Sentence:
         for key, value in token_list.metadata.items()
     ]
     for token in token_list:
-        lines.append("\t".join(_cell(token.get(name)) for name in columns) + "\n")
-    for sentence in read_lines([*lines, "\n"], known, "TokenList"):
+        lines.append("\t".join(_format_cell(token.get(name)) for name in columns) + "\n")
+    for sentence in read_lines([*lines, "\n"], target_format, "TokenList"):
         return sentence
-    raise ValueError("a token list without a token is no sentence")
+    raise ValueError("a token list without tokens is no sentence")
 
 
-def _comment(line: str) -> tuple[str, str | None]:
-    """Key and value of a comment; one without a value is all key."""
+def _split_comment(line: str) -> tuple[str, str | None]:
+    """The key and value of a comment; without a value, the whole comment is the key."""
     key, _, value = (part.strip() for part in line[1:].partition("="))
     return (key, value) if key and value else (line[1:].strip(), None)
 
 
-def _value(name: str, cell: str) -> Any:
-    """A cell as conllu reads it, if that gives back the cell when it is written."""
+def _parse_cell(name: str, cell: str) -> Any:
+    """The value that conllu reads from a cell if writing it gives the same cell; else the cell."""
     if name not in DEFAULT_FIELD_PARSERS:
         return cell
     try:
@@ -79,5 +81,5 @@ def _value(name: str, cell: str) -> Any:
     return value if serialize_field(value) == cell else cell
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     return "_" if value in (None, "", [], {}) else serialize_field(value)

@@ -1,20 +1,23 @@
-"""Constituent trees: a label and children, or a word."""
+"""Constituent trees, whose nodes have a label and either children or a word."""
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-_LABEL = re.compile(r"(-[^-=]+-|[^-=]+)((?:[-=][^-=]+)*)")  # -LRB- is whole; S-TPC-1, NP=2
+_LABEL = re.compile(r"(-[^-=]+-|[^-=]+)((?:[-=][^-=]+)*)")  # S-TPC-1, NP=2, but -LRB- as one label
 
 
 class Tree:
-    """A constituent, or a word with its tag.
+    """A constituent, or a word with its tag. It should not be modified.
 
-    name: the label as written (`NP-SBJ-1`); label: the category alone (`NP`); functions: the
-    function tags (`SBJ`,), without co-indices; children: the constituents, in order, empty for
-    a word; word: the form, "" for a constituent; line: where it begins in its file, 0 if
-    nowhere. Immutable by habit.
+    Attributes:
+        name: The label as it is written, such as `NP-SBJ-1`.
+        label: The category alone, such as `NP`.
+        functions: The function tags without co-indices, such as (`SBJ`,).
+        children: The children in order; empty for a word.
+        word: The form; "" for a constituent.
+        line: The line of its file where it begins, 0 if it is not from a file.
     """
 
     __slots__ = ("name", "label", "functions", "children", "word", "line")
@@ -32,11 +35,11 @@ class Tree:
         return write_tree(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled as a flat list: a tree can be deeper than pickle can go."""
+        """Pickle a flat list, because a tree can be deeper than pickle's recursion allows."""
         return tree_of_nodes, ([(x.name, len(x.children), x.word, x.line) for x in self.nodes()],)
 
     def nodes(self) -> list["Tree"]:
-        """The tree and all below it: parents before their children, from right to left."""
+        """All nodes of the tree: parents before their children, siblings from right to left."""
         nodes, agenda = [], [self]
         while agenda:
             nodes.append(agenda.pop())
@@ -49,38 +52,38 @@ class Tree:
 
 
 def tree_of_nodes(nodes: Sequence[tuple[str, int, str, int]]) -> Tree:
-    """The tree of nodes in the order of `Tree.nodes`: name, number of children, word, line."""
-    made: list[Tree] = []
+    """Build a tree from its nodes (name, number of children, word, line) as `Tree.nodes` orders."""
+    trees: list[Tree] = []
     for name, size, word, line in reversed(nodes):
-        first = len(made) - size
-        made[first:] = [Tree(name, made[first:], word, line)]
-    return made[0]
+        first = len(trees) - size
+        trees[first:] = [Tree(name, trees[first:], word, line)]
+    return trees[0]
 
 
 @lru_cache(maxsize=1 << 14)
 def split_label(name: str) -> tuple[str, tuple[str, ...]]:
-    """A label and its function tags: `NP-LOC-PRD-3` is NP with LOC and PRD; `-LRB-` is whole."""
+    """Split a label: `NP-LOC-PRD-3` is ("NP", ("LOC", "PRD")); `-LRB-` is not split."""
     match = _LABEL.fullmatch(name)
     if not match:
         return name, ()
-    pieces = re.split("[-=]", match[2])[1:]
-    return match[1], tuple(piece for piece in pieces if not piece.isdigit())
+    parts = re.split("[-=]", match[2])[1:]
+    return match[1], tuple(part for part in parts if not part.isdigit())
 
 
 def write_tree(tree: Tree) -> str:
-    """A tree in one line, without a line end: `(S (NP (NN rain)) (VP (VBZ falls)))`."""
-    pieces: list[str] = []
+    """Write a tree as one line without a line end: `(S (NP (NN rain)) (VP (VBZ falls)))`."""
+    parts: list[str] = []
     agenda: list[Tree | str] = [tree]
     while agenda:
         item = agenda.pop()
         if isinstance(item, str):
-            pieces.append(item)
+            parts.append(item)
         elif item.children:
-            pieces.append(f" ({item.name}")
+            parts.append(f" ({item.name}")
             agenda.append(")")
             agenda.extend(reversed(item.children))
         else:
             word = item.word.replace("/", r"\/").replace("*", r"\*")
             word = word.replace("(", "-LRB-").replace(")", "-RRB-")
-            pieces.append(f" ({item.name} {word})")
-    return "".join(pieces)[1:]
+            parts.append(f" ({item.name} {word})")
+    return "".join(parts)[1:]

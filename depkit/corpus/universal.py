@@ -1,7 +1,7 @@
 """The tags and relations of UD, version 2 (universaldependencies.org/guidelines.html).
 
-What is a content word and what a function word is as the CoNLL 2018 evaluation has it (Zeman et
-al. 2018, section 5); relations outside these lists, and punctuation, are neither.
+Relations of content words and of function words are those of the CoNLL 2018 evaluation (Zeman et
+al. 2018, section 5). Punctuation and relations outside of UD are neither.
 """
 
 UPOS = frozenset(
@@ -19,7 +19,7 @@ CONTENT = frozenset(
 )
 RELATIONS = FUNCTIONAL | CONTENT | {"punct"}
 
-# What came of the tags and relations of version 1.
+# The names in version 2 of tags and relations of version 1.
 RENAMED = {
     "CONJ": "CCONJ",
     "auxpass": "aux:pass",
@@ -35,7 +35,7 @@ RENAMED = {
 
 
 def base(deprel: str) -> str:
-    """A relation without its subtype: `nsubj` of `nsubj:pass`."""
+    """A relation without its subtype, such as `nsubj` for `nsubj:pass`."""
     return deprel.partition(":")[0]
 
 
@@ -45,7 +45,7 @@ def is_content(deprel: str) -> bool:
 
 
 def is_functional(deprel: str) -> bool:
-    """Whether a word with this relation belongs to its head, as MLAS sees it."""
+    """Whether a word with this relation is a function word, which MLAS scores with its head."""
     return base(deprel) in FUNCTIONAL
 
 

@@ -1,4 +1,4 @@
-"""The words of a sentence one by one, as views on its columns."""
+"""The words of a sentence as views of its columns."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 class Word:
     """A syntactic word: row `index` (0-based) of its sentence's columns.
 
-    It is created on access, by `sentence[2]` or `for word in sentence`, so that sentences need
-    little memory; two views of the same row are equal. Values of columns are strings, `_` where
-    the file has nothing.
+    Words are created on access, by `sentence[2]` or `for word in sentence`, so that sentences need
+    little memory; two views of the same row are equal. The values of columns are strings, `_` where
+    the file has no value.
     """
 
     sentence: "Sentence"
@@ -51,12 +51,12 @@ class Word:
 
     @property
     def head_id(self) -> int:
-        """The `id` of the head; 0 if the head is the root, -1 if there is no head."""
+        """The `id` of the head; 0 if the head is the root, -1 if it is unknown."""
         return self.sentence.head[self.index]
 
     @property
     def head(self) -> "Word | None":
-        """The word that this one depends on; None if that is the root, or if there is no head."""
+        """The head of the word; None if the head is the root or unknown."""
         return self.sentence[self.head_id - 1] if self.head_id > 0 else None
 
     @property
@@ -66,7 +66,7 @@ class Word:
 
     @property
     def children(self) -> "list[Word]":
-        """The words that depend on this one, in the order of the sentence."""
+        """The dependents of the word, in the order of the sentence."""
         return [word for word in self.sentence if word.head_id == self.id]
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Rows of tables for tests, one call a row; sentences are of our own making."""
+"""Rows of CoNLL tables and small treebanks for tests; the sentences were written for depkit."""
 
 import io
 from typing import Any
@@ -8,7 +8,7 @@ from depkit.corpus.sentence import Sentence
 
 
 def lines(text: str) -> io.StringIO:
-    r"""Lines as files give them: \n alone ends one."""
+    r"""A stream of lines that end only at \n, as in files."""
     return io.StringIO(text, newline="\n")
 
 
@@ -23,12 +23,12 @@ def row(id: object, form: str = "word", head: object = "_", deprel: str = "_", *
 
 
 def row09(id: object, form: str, head: object, deprel: str, *predicates: str) -> str:
-    """A row of CoNLL-09: FILLPRED, PRED and the APREDs come last."""
+    """A row of CoNLL-09; predicates: FILLPRED, PRED and the columns APRED."""
     tail = predicates or ("_", "_")
     return "\t".join([str(id), form, *"______", str(head), "_", deprel, "_", *tail]) + "\n"
 
 
-# Two sentences with all that CoNLL-U has, in 21 lines; line numbers matter to some tests.
+# Two sentences with everything that CoNLL-U allows, in 21 lines. Tests use the line numbers.
 RICH = (
     "# newdoc\n"
     "# sent_id = mill-1\n"

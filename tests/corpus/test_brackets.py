@@ -1,4 +1,4 @@
-"""Bracketed trees: every style of writing them, every way of getting them wrong."""
+"""Bracketed trees: every style of writing them and every kind of mistake."""
 
 import gzip
 import io
@@ -86,7 +86,7 @@ def test_split_label(name: str, label: str, functions: tuple[str, ...]) -> None:
     assert split_label(name) == (label, functions)
 
 
-def test_empty_elements_take_what_they_leave_empty_with_them() -> None:
+def test_empty_elements_and_constituents_that_contain_nothing_else_are_dropped() -> None:
     text = "( (S (NP-SBJ-1 (-NONE- *)) (VP (VB go) (S (NP (-NONE- *-1)) (VP (-NONE- *?*))))))"
     assert read(text) == ["(S (VP (VB go)))"]
 
@@ -104,21 +104,21 @@ def test_a_tree_of_one_word() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("(S\n (NP (NN a))\n", 1, "1 closing brackets are missing"),
+        ("(S\n (NP (NN a))\n", 1, "closing brackets are missing at the end of line 2: 1"),
         (RAIN + "\n(S (NP (NN a))\n", 2, "not finished"),
-        (RAIN + ")\n", 1, "a closing bracket too many"),
-        (RAIN + "\n\n)" + SUN, 3, "a closing bracket too many"),
-        ("(NP\n the (NN dog))", 2, "'the'; a word stands as"),
-        ("(NP the dog)", 1, "without a bracket"),
+        (RAIN + ")\n", 1, "there is a closing bracket too many"),
+        (RAIN + "\n\n)" + SUN, 3, "there is a closing bracket too many"),
+        ("(NP\n the (NN dog))", 2, "'the'; words are written as"),
+        ("(NP the dog)", 1, "has no tag"),
         ("(S (NP (NN a)) and)", 1, "'and'"),
-        ("(S ())", 1, "without a label"),
+        ("(S ())", 1, "has no label"),
         ("(S\n(NP))", 2, "nothing in it"),
         ("()", 1, "nothing in it"),
         ("( )", 1, "nothing in it"),
-        ("( (S (NP (-NONE- *))))", 1, "without words"),
-        ("(-NONE- *)", 1, "without words"),
-        ("rain falls\n", 1, "no tree: 'rain'"),
-        (RAIN + "\n# comment", 2, "no tree: '#'"),
+        ("( (S (NP (-NONE- *))))", 1, "has no words"),
+        ("(-NONE- *)", 1, "has no words"),
+        ("rain falls\n", 1, "not part of a tree: 'rain'"),
+        (RAIN + "\n# comment", 2, "not part of a tree: '#'"),
         ("( (S (NN a))\n( (S (NN b)))", 1, "not finished"),
     ],
 )
@@ -132,12 +132,12 @@ def test_mistakes(text: str, line: int, message: str) -> None:
 @pytest.mark.parametrize("outer", ["{}", "( {})", "(TOP {})"])
 def test_a_tolerant_reader_loses_no_other_tree(wrong: str, outer: str) -> None:
     rain, sun = outer.format(RAIN), outer.format(SUN)
-    for place in range(4):
+    for index in range(4):
         lines = [rain, sun, rain]
-        lines.insert(place, outer.format(wrong) if wrong != "text" else wrong)
+        lines.insert(index, outer.format(wrong) if wrong != "text" else wrong)
         trees, errors = tolerant("\n".join(lines) + "\n")
         assert [tree for tree in trees if tree in (RAIN, SUN)] == [RAIN, SUN, RAIN]
-        assert set(errors) == {place + 1}
+        assert set(errors) == {index + 1}
 
 
 def test_a_tolerant_reader_in_an_indented_file() -> None:
@@ -156,7 +156,7 @@ def test_bytes_that_cannot_be_decoded(tmp_path: Path) -> None:
     assert words[3] == "café"
     with pytest.raises(FormatError, match="encoding"):
         list(read_trees(path, "utf-16"))
-    with pytest.raises(ValueError, match="no text encoding"):
+    with pytest.raises(ValueError, match="text encoding 'nonsense' is unknown"):
         list(read_trees(path, "nonsense"))
 
 
@@ -180,9 +180,9 @@ def test_trees_as_sentences(tmp_path: Path) -> None:
     assert (rain.form, rain.xpos) == (["rain", "f\xe4llt", "."], ["NN", "VBZ", "."])
     assert (str(sun.constituents), sun.format) == (SUN, CONLLU)
     assert sun.place() == (str(tmp_path / "a.mrg"), 7, "")
-    places = [sentence.place() for sentence in read_bracketed([RAIN, SUN])]
-    assert places == [("-", 1, ""), ("-", 2, "")]
-    with pytest.raises(FormatError, match=r"^-:2: a closing bracket too many"):
+    locations = [sentence.place() for sentence in read_bracketed([RAIN, SUN])]
+    assert locations == [("-", 1, ""), ("-", 2, "")]
+    with pytest.raises(FormatError, match=r"^-:2: there is a closing bracket too many"):
         list(read_bracketed([RAIN, ")"]))
 
 
@@ -209,9 +209,9 @@ trees = st.recursive(
 
 
 @given(st.lists(trees, max_size=4), st.sampled_from(["\n", " ", "\n\n"]))
-def test_written_trees_are_read_again(made: list[Tree], between: str) -> None:
-    assert list(map(str, pickle.loads(pickle.dumps(made)))) == list(map(str, made))
-    assert read(between.join(map(str, made))) == list(map(str, made))
+def test_written_trees_are_read_again(originals: list[Tree], between: str) -> None:
+    assert list(map(str, pickle.loads(pickle.dumps(originals)))) == list(map(str, originals))
+    assert read(between.join(map(str, originals))) == list(map(str, originals))
 
 
 @settings(max_examples=300)
@@ -219,27 +219,27 @@ def test_written_trees_are_read_again(made: list[Tree], between: str) -> None:
 def test_nothing_but_format_errors(text: str) -> None:
     lines = list(io.StringIO(text, newline="\n"))
     errors: list[FormatError] = []
-    found = list(map(str, read_trees(lines, strict=False, report=errors.append)))
+    tolerated = list(map(str, read_trees(lines, strict=False, report=errors.append)))
     assert all(1 <= error.line <= len(lines) for error in errors)
     try:
         strict = list(map(str, read_trees(lines)))
     except FormatError as error:
         assert 1 <= error.line <= len(lines)
     else:
-        assert errors or found == strict
+        assert errors or tolerated == strict
 
 
 @given(st.lists(trees, min_size=1, max_size=5), st.integers(0, 4), st.data())
-def test_a_lost_bracket_costs_its_tree_alone(
-    made: list[Tree], which: int, data: st.DataObject
+def test_a_missing_bracket_affects_only_its_tree(
+    originals: list[Tree], which: int, data: st.DataObject
 ) -> None:
-    lines = [f"( {tree})" for tree in made]
+    lines = [f"( {tree})" for tree in originals]
     damaged = which % len(lines)
-    brackets = [place for place, sign in enumerate(lines[damaged]) if sign in "()" and place]
-    place = data.draw(st.sampled_from(brackets))
-    lines[damaged] = lines[damaged][:place] + lines[damaged][place + 1 :]
-    found, errors = tolerant("\n".join(lines))
-    others = [str(tree) for i, tree in enumerate(made) if i != damaged]
-    assert found[:damaged] == others[:damaged]
-    assert found[len(found) - len(others) + damaged :] == others[damaged:]
+    brackets = [index for index, sign in enumerate(lines[damaged]) if sign in "()" and index]
+    index = data.draw(st.sampled_from(brackets))
+    lines[damaged] = lines[damaged][:index] + lines[damaged][index + 1 :]
+    tolerated, errors = tolerant("\n".join(lines))
+    others = [str(tree) for i, tree in enumerate(originals) if i != damaged]
+    assert tolerated[:damaged] == others[:damaged]
+    assert tolerated[len(tolerated) - len(others) + damaged :] == others[damaged:]
     assert set(errors) == {damaged + 1}

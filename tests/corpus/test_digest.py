@@ -8,11 +8,11 @@ from depkit.corpus.digest import digest, digest_of_files, digest_of_forms
 from depkit.corpus.sentence import new_sentence
 
 
-def test_parts_their_order_and_ends_tell() -> None:
-    some = [(), ("",), ("ab",), ("a", "b"), ("b", "a"), ("a\0b",), ("", "ab"), ("\udcff",)]
-    digests = [digest(*parts) for parts in some]
-    assert len(set(digests)) == len(some)
-    assert all(re.fullmatch("[0-9a-f]{16}", one) for one in digests)
+def test_digests_depend_on_parts_order_and_boundaries() -> None:
+    inputs = [(), ("",), ("ab",), ("a", "b"), ("b", "a"), ("a\0b",), ("", "ab"), ("\udcff",)]
+    digests = [digest(*parts) for parts in inputs]
+    assert len(set(digests)) == len(inputs)
+    assert all(re.fullmatch("[0-9a-f]{16}", value) for value in digests)
     numbers = np.arange(6).reshape(2, 3)
     assert digest("a", numbers.data) == digest(b"a", numbers.tobytes())
 

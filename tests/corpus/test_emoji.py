@@ -1,4 +1,4 @@
-"""Emoji of several characters, found among others."""
+"""Recognition of emoji that consist of several characters."""
 
 import pytest
 
@@ -26,5 +26,5 @@ def test_a_sequence_is_one_token(sequence):
 @pytest.mark.parametrize(
     "text", ["", "plain 12# text", "é 🙂🙂", "🇫", "か゚ 漢字", "क्‍ष", "a\u200d", "\u200d👍", "1\ufe0f"]
 )
-def test_other_characters_are_none(text):
+def test_other_characters_are_not_emoji(text):
     assert list(emoji_spans(text)) == []

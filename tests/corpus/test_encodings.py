@@ -1,4 +1,4 @@
-"""UTF-16 and UTF-32 are named wherever a file is read, and read by their name."""
+"""All readers recognise UTF-16 and UTF-32, and read them if the encoding is given."""
 
 import pytest
 
@@ -18,10 +18,11 @@ def test_wide_characters_are_recognised_and_named(encoding, tmp_path):
     def text(path, encoding="utf-8"):
         return decoded([path.read_bytes()], encoding, str(path))
 
+    name = encoding[:6].upper()
     for content, reader in ((TREE, text), (TREE, read_trees), (RICH, read)):
         path = tmp_path / "file"
         path.write_bytes(content.encode(encoding))
-        message = f"file: text in {encoding[:6].upper()}, not in utf-8; add --encoding {encoding}$"
+        message = f"file: the text is in {name}, not in utf-8; add --encoding {encoding}$"
         with pytest.raises(FormatError, match=message):
             list(reader(path))
         assert list(reader(path, encoding=encoding))
@@ -34,5 +35,5 @@ def test_wide_characters_are_recognised_and_named(encoding, tmp_path):
         b"a NUL\x00 here and there\x00.", bytes(range(256)) * 8, "Привет".encode("cp1251"),
     ],
 )  # fmt: skip
-def test_other_bytes_are_not_taken_for_it(data):
+def test_other_bytes_are_not_recognised(data):
     assert wide_encoding(data) == ""

@@ -40,7 +40,7 @@ def produce(order: tuple[int, ...] = (2, 0, 1), words_only: tuple[int, ...] = (0
 
 
 def refuse() -> Produced:
-    raise AssertionError("the features are there already")
+    raise AssertionError("the vectors are already in the cache")
 
 
 def expected() -> np.ndarray:
@@ -49,7 +49,7 @@ def expected() -> np.ndarray:
 
 
 def check_works(directory: Path) -> None:
-    """Nothing was left behind, and the next call works."""
+    """Check that no file is left and that the next call works."""
     assert not list(directory.iterdir())
     np.testing.assert_array_equal(cached("key", SIZES, SHAPE, produce), expected())
 
@@ -74,10 +74,10 @@ def test_layout_and_a_name_that_does_not_change(directory: Path) -> None:
 
 
 def test_a_second_call_produces_nothing(directory: Path) -> None:
-    said: list[str] = []
-    first = cached("key", SIZES, SHAPE, produce, said.append).tobytes()
-    assert cached("key", SIZES.astype(np.int32), SHAPE, refuse, said.append).tobytes() == first
-    assert len(said) == 1 and str(directory) in said[0]
+    messages: list[str] = []
+    first = cached("key", SIZES, SHAPE, produce, messages.append).tobytes()
+    assert cached("key", SIZES.astype(np.int32), SHAPE, refuse, messages.append).tobytes() == first
+    assert len(messages) == 1 and str(directory) in messages[0]
     assert len(list(directory.glob("*"))) == 1
 
 
@@ -85,7 +85,7 @@ def test_a_second_call_produces_nothing(directory: Path) -> None:
     ("key", "sizes", "shape"),
     [("other", SIZES, SHAPE), ("key", SIZES[[1, 0, 2]], SHAPE), ("key", SIZES, (5, 2))],
 )
-def test_all_of_these_make_another_file(
+def test_key_sizes_and_shape_select_the_file(
     directory: Path, key: str, sizes: np.ndarray, shape: tuple[int, int]
 ) -> None:
     first = cached("key", SIZES, SHAPE, produce)
@@ -105,7 +105,7 @@ def test_all_of_these_make_another_file(
     ],
     ids=["empty", "shorter", "longer", "other header"],
 )
-def test_a_file_that_is_not_whole_is_made_anew(
+def test_a_damaged_file_is_computed_again(
     directory: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     cached("key", SIZES, SHAPE, produce)
@@ -130,27 +130,27 @@ def test_an_interrupted_call_leaves_nothing(directory: Path, error: BaseExceptio
 @pytest.mark.parametrize(
     ("number", "features", "message"),
     [
-        (1, block(1, 2), "sentence 1, which is not there or came before"),
-        (3, block(2, 4), "sentence 3, which is not there"),
-        (-1, block(2, 4), "sentence -1, which is not there"),
-        (0, block(0, 1), r"sentence 0 are \(1, 2, 5\), not \(3, 2, 5\)"),
-        (0, block(0, 4), r"sentence 0 are \(4, 2, 5\), not \(3, 2, 5\)"),
-        (0, block(0, 3)[:, :1], r"sentence 0 are \(3, 1, 5\), not \(3, 2, 5\)"),
-        (0, block(0, 3).swapaxes(1, 2), r"sentence 0 are \(3, 5, 2\), not \(3, 2, 5\)"),
+        (1, block(1, 2), "sentence 1, which does not exist or came before"),
+        (3, block(2, 4), "sentence 3, which does not exist"),
+        (-1, block(2, 4), "sentence -1, which does not exist"),
+        (0, block(0, 1), r"sentence 0 have shape \(1, 2, 5\), not \(3, 2, 5\)"),
+        (0, block(0, 4), r"sentence 0 have shape \(4, 2, 5\), not \(3, 2, 5\)"),
+        (0, block(0, 3)[:, :1], r"sentence 0 have shape \(3, 1, 5\), not \(3, 2, 5\)"),
+        (0, block(0, 3).swapaxes(1, 2), r"sentence 0 have shape \(3, 5, 2\), not \(3, 2, 5\)"),
         (0, block(0, 3) * -1000, "sentence 0 reach 129000; float16 ends at 65504"),
         (0, block(0, 3) * np.inf, "sentence 0 reach inf"),
         (0, block(0, 3) * np.nan, "sentence 0 reach nan"),
     ],
 )
-def test_features_that_do_not_fit(
+def test_vectors_of_wrong_sentences_shapes_or_values(
     directory: Path, number: int, features: np.ndarray, message: str
 ) -> None:
     blocks = [(1, block(1, 2)), (number, features), (2, block(2, 4))]
     check_fails(directory, lambda: iter(blocks), ValueError, message)
 
 
-def test_features_that_are_missing(directory: Path) -> None:
-    message = "features of 2 sentences are missing, the first is 0"
+def test_missing_vectors(directory: Path) -> None:
+    message = "the vectors of 2 sentences are missing, the first is sentence 0"
     check_fails(directory, lambda: produce(order=(2,)), ValueError, message)
 
 
@@ -159,7 +159,7 @@ def test_the_largest_half_precision_number_passes() -> None:
     assert (cached("key", SIZES, SHAPE, lambda: enumerate(blocks))[1:] == -65504).all()
 
 
-def test_too_small_a_disk_is_told_before_anything_is_produced(
+def test_too_small_a_disk_is_reported_before_anything_is_produced(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = shutil.disk_usage("/")._replace(free=300_000_000)
@@ -167,13 +167,14 @@ def test_too_small_a_disk_is_told_before_anything_is_produced(
         context.setattr(shutil, "disk_usage", lambda path: usage)
         with pytest.raises(OSError) as caught:
             cached("key", np.array([120_000_000]), SHAPE, refuse)
-    message = "features need 2.4 GB here, 0.3 GB is free; set DEPKIT_CACHE to a larger disk"
+    message = "the cache needs 2.4 GB in this directory, but 0.3 GB is free"
+    message += "; set DEPKIT_CACHE to a directory on a larger disk"
     assert caught.value.args == (errno.ENOSPC, message)
     assert caught.value.filename == str(directory)
     assert not list(directory.iterdir())
 
 
-def full(*given: Any) -> Any:
+def raise_disk_full(*arguments: Any) -> Any:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
@@ -184,27 +185,27 @@ def test_a_disk_that_fills_up(
     directory: Path, monkeypatch: pytest.MonkeyPatch, where: Any, call: str
 ) -> None:
     with monkeypatch.context() as context:
-        context.setattr(where, call, full)
-        with pytest.raises(OSError, match=r"features need 0.0 MB here, .* is free") as caught:
+        context.setattr(where, call, raise_disk_full)
+        with pytest.raises(OSError, match=r"the cache needs 0.0 MB in this .* is free") as caught:
             cached("key", SIZES, SHAPE, refuse if call == "posix_fallocate" else produce)
     assert caught.value.filename == str(directory)
     check_works(directory)
 
 
 def test_a_file_size_limit(directory: Path) -> None:
-    """The system's own refusal."""
+    """The operating system refuses to write the file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
     try:
-        with pytest.raises(OSError, match="set DEPKIT_CACHE to a larger disk"):
+        with pytest.raises(OSError, match="set DEPKIT_CACHE to a directory on a larger disk"):
             cached("key", SIZES, SHAPE, produce)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert not list(directory.iterdir())
 
 
-def check_refused(directory: Path, why: str) -> None:
-    message = rf"features cannot be kept here \({why}\); set DEPKIT_CACHE"
+def check_refused(directory: Path, reason: str) -> None:
+    message = rf"the cache cannot be written here \({reason}\); set DEPKIT_CACHE"
     with pytest.raises(OSError, match=message) as caught:
         cached("key", SIZES, SHAPE, refuse)
     assert caught.value.filename == str(directory)
@@ -224,7 +225,7 @@ def test_a_refused_file(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_two_at_once(directory: Path) -> None:
-    """Both produce, neither takes the other's file for abandoned, and both end well."""
+    """Both calls produce vectors, and neither removes the other's file as abandoned."""
     barrier = threading.Barrier(2, timeout=10)
 
     def together() -> Produced:
@@ -237,7 +238,9 @@ def test_two_at_once(directory: Path) -> None:
         yield from together()
 
     with ThreadPoolExecutor(2) as pool:
-        calls = [pool.submit(cached, "key", SIZES, SHAPE, each) for each in (together, late)]
+        calls = [
+            pool.submit(cached, "key", SIZES, SHAPE, function) for function in (together, late)
+        ]
     for call in calls:
         np.testing.assert_array_equal(call.result(), expected())
     assert len(list(directory.iterdir())) == 1
@@ -259,7 +262,7 @@ def test_a_file_removed_before_it_was_locked(
 
 
 def test_without_locks_and_reserving(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def unsupported(*given: Any) -> None:
+    def unsupported(*arguments: Any) -> None:
         raise OSError(errno.ENOSYS, "Function not implemented")
 
     directory.mkdir(parents=True)

@@ -20,7 +20,7 @@ def sentences(*sizes: int) -> Iterator[Sentence]:
 
 
 def arrays(*sizes: int, layers: int = 3, width: int = 5) -> list[Any]:
-    """[layers, words, width] for each sentence; the value tells layer, word and place apart."""
+    """[layers, words, width] for each sentence; every value of a sentence is different."""
     return [
         100.0 * np.arange(1, layers + 1)[:, None, None]
         + 10 * np.arange(size)[:, None]
@@ -44,13 +44,13 @@ def path(tmp_path: Path) -> Path:
     return store(tmp_path / "elmo.hdf5", arrays())
 
 
-def complaint(path: Path, given: Iterator[Sentence] | None = None, count: int = 0) -> str:
-    """The one-line error after exactly `count` good sentences, without folders."""
-    found = 0
+def complaint(path: Path, corpus: Iterator[Sentence] | None = None, count: int = 0) -> str:
+    """The one-line error after exactly `count` correct sentences, without directories."""
+    yielded = 0
     with pytest.raises(FormatError) as caught:
-        for _ in read_features(path, given or sentences(), "mix", 0):
-            found += 1
-    assert found == count
+        for _ in read_features(path, corpus or sentences(), "mix", 0):
+            yielded += 1
+    assert yielded == count
     message = str(caught.value).replace(f"{path.parent}/", "")
     assert "\n" not in message
     return message
@@ -58,44 +58,45 @@ def complaint(path: Path, given: Iterator[Sentence] | None = None, count: int = 
 
 def test_single_layer_is_counted_from_the_top(path: Path) -> None:
     for top in (1, 2, 3):
-        found = list(read_features(path, sentences(), "single", top))
-        for each, stored in zip(found, arrays(), strict=True):
-            assert each.dtype == np.float32 and each.flags.c_contiguous
-            np.testing.assert_array_equal(each, stored[3 - top][:, None])
+        features = list(read_features(path, sentences(), "single", top))
+        for array, stored in zip(features, arrays(), strict=True):
+            assert array.dtype == np.float32 and array.flags.c_contiguous
+            np.testing.assert_array_equal(array, stored[3 - top][:, None])
 
 
 @pytest.mark.parametrize(("top", "layer"), [(0, 200), (1, 300), (2, 250), (3, 200)])
 def test_average_of_the_top_layers(path: Path, top: int, layer: int) -> None:
     first = next(read_features(path, sentences(), "average", top))
     assert first.shape == (4, 1, 5)
-    assert first[3, 0].tolist() == [layer + 30 + place for place in range(5)]
+    assert first[3, 0].tolist() == [layer + 30 + i for i in range(5)]
 
 
 @pytest.mark.parametrize(
-    ("top", "kept"), [(0, [100, 200, 300]), (1, [300]), (2, [200, 300]), (3, [100, 200, 300])]
+    ("top", "selected"), [(0, [100, 200, 300]), (1, [300]), (2, [200, 300]), (3, [100, 200, 300])]
 )
-def test_mix_keeps_the_top_layers_in_order(path: Path, top: int, kept: list[int]) -> None:
+def test_mix_keeps_the_top_layers_in_order(path: Path, top: int, selected: list[int]) -> None:
     first = next(read_features(path, sentences(), "mix", top))
-    assert first.shape == (4, len(kept), 5)
+    assert first.shape == (4, len(selected), 5)
     assert first.flags.c_contiguous
-    assert first[2, :, 1].tolist() == [layer + 21 for layer in kept]
+    assert first[2, :, 1].tolist() == [layer + 21 for layer in selected]
 
 
 @pytest.mark.parametrize("layers", ["single", "average", "mix"])
 def test_no_layer_axis_is_one_layer(tmp_path: Path, layers: Any) -> None:
-    flat = [each[0].astype(np.float16) for each in arrays()]
+    flat = [array[0].astype(np.float16) for array in arrays()]
     path = store(tmp_path / "elmo.hdf5", flat)
     assert describe_features(path) == Shape(layers=1, width=5, sentences=3)
-    found = list(read_features(path, sentences(), layers, 1))
-    for expected, each in zip(flat, found, strict=True):
-        assert each.dtype == np.float32
-        np.testing.assert_array_equal(each[:, 0], expected)
+    features = list(read_features(path, sentences(), layers, 1))
+    for expected, array in zip(flat, features, strict=True):
+        assert array.dtype == np.float32
+        np.testing.assert_array_equal(array[:, 0], expected)
 
 
 def test_order_is_by_number_not_by_name(tmp_path: Path) -> None:
     sizes = range(1, 13)  # "10" comes before "2" among the names
     path = store(tmp_path / "elmo.hdf5", arrays(*sizes))
-    assert [len(each) for each in read_features(path, sentences(*sizes), "single", 1)] == [*sizes]
+    features = read_features(path, sentences(*sizes), "single", 1)
+    assert [len(array) for array in features] == [*sizes]
 
 
 def test_index_of_allennlp_is_ignored(tmp_path: Path) -> None:
@@ -105,28 +106,28 @@ def test_index_of_allennlp_is_ignored(tmp_path: Path) -> None:
 
 
 def test_sentences_are_read_one_by_one(path: Path) -> None:
-    asked = []
+    consumed = []
 
-    def given() -> Iterator[Sentence]:
+    def corpus() -> Iterator[Sentence]:
         for sentence in sentences():
-            asked.append(len(sentence))
+            consumed.append(len(sentence))
             yield sentence
 
-    features = read_features(path, given(), "mix", 0)
+    features = read_features(path, corpus(), "mix", 0)
     for count in (1, 2, 3):
         next(features)
-        assert len(asked) == count
+        assert len(consumed) == count
 
 
-def test_only_the_layers_asked_for_are_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_selected_layers_are_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     h5py = pytest.importorskip("h5py")
     read_shapes = []
     plain = h5py.Dataset.__getitem__
 
     def watched(self: Any, key: Any, *rest: Any, **options: Any) -> Any:
-        found = plain(self, key, *rest, **options)
-        read_shapes.append(found.shape)
-        return found
+        values = plain(self, key, *rest, **options)
+        read_shapes.append(values.shape)
+        return values
 
     monkeypatch.setattr(h5py.Dataset, "__getitem__", watched)
     list(read_features(path, sentences(), "average", 2))
@@ -139,29 +140,37 @@ def test_describing_reads_no_numbers(path: Path, monkeypatch: pytest.MonkeyPatch
     assert describe_features(path) == Shape(layers=3, width=5, sentences=3)
 
 
-def test_other_number_of_words_is_told_at_the_sentence(path: Path, tmp_path: Path) -> None:
+def test_a_different_number_of_words_is_reported_at_the_sentence(
+    path: Path, tmp_path: Path
+) -> None:
     rows = [f"{i}\tword" + "\t_" * 8 + "\n" for i in range(1, 5)]
     corpus = tmp_path / "a.conllu"
     corpus.write_text("".join(rows) + "\n# sent_id = s2\n" + "".join(rows[:2]) + "\n")
-    message = "a.conllu:7: s2: 2 words here, 1 in elmo.hdf5:1"
+    message = "a.conllu:7: s2: the sentence has 2 words, but elmo.hdf5:1 has 1"
     assert complaint(path, read(corpus), count=1).replace(f"{tmp_path}/", "") == message
 
 
 def test_too_few_features(path: Path) -> None:
-    message = 'no dataset "3" in elmo.hdf5, which has 3 sentences'
+    message = 'there is no dataset "3" in elmo.hdf5, which has 3 sentences'
     assert complaint(path, sentences(*SIZES, 2), count=3) == message
 
 
 def test_features_left_over(path: Path) -> None:
-    message = "elmo.hdf5: 3 sentences here, 2 in the data they are for"
+    message = "elmo.hdf5: the file has 3 sentences, but its corpus has 2"
     assert complaint(path, sentences(4, 1), count=2) == message
 
 
 @pytest.mark.parametrize(
     ("third", "message"),
     [
-        (arrays(3, layers=2)[0], "2 layers of width 5 in elmo.hdf5:2, 3 of 5 in elmo.hdf5:0"),
-        (arrays(3, width=4)[0], "3 layers of width 4 in elmo.hdf5:2, 3 of 5 in elmo.hdf5:0"),
+        (
+            arrays(3, layers=2)[0],
+            "elmo.hdf5:2 has 2 layers of width 5, but elmo.hdf5:0 has 3 of width 5",
+        ),
+        (
+            arrays(3, width=4)[0],
+            "elmo.hdf5:2 has 3 layers of width 4, but elmo.hdf5:0 has 3 of width 5",
+        ),
         (np.zeros(3), "elmo.hdf5:2 is [3] of type float64"),
         (np.zeros((3, 3, 5, 1)), "elmo.hdf5:2 is [3, 3, 5, 1] of type float64"),
         (np.zeros((3, 3, 5), dtype=int), "elmo.hdf5:2 is [3, 3, 5] of type int64"),
@@ -173,29 +182,33 @@ def test_a_sentence_unlike_the_first(tmp_path: Path, third: Any, message: str) -
     assert complaint(path, count=2).startswith(message)
 
 
-SCHEME = "features are a dataset a"
+SCHEME = "the file must have a dataset of floats"
 
 
 @pytest.mark.parametrize(
     ("first", "further", "message"),
     [
-        ([np.zeros(3)], {}, f"elmo.hdf5: 0 is [3] of type float64; {SCHEME}"),
-        (arrays(4), {"1/inner": np.zeros(2)}, f"elmo.hdf5:1 is no dataset; {SCHEME}"),
-        (arrays(4, 1), {"3": arrays(3)[0]}, 'no dataset "2" in elmo.hdf5, which has 3 sentences'),
-        ([], {"other": np.zeros(3)}, f'elmo.hdf5: no dataset "0" in it; {SCHEME}'),
+        ([np.zeros(3)], {}, f"elmo.hdf5: dataset 0 is [3] of type float64; {SCHEME}"),
+        (arrays(4), {"1/inner": np.zeros(2)}, f"elmo.hdf5:1 is not a dataset; {SCHEME}"),
+        (
+            arrays(4, 1),
+            {"3": arrays(3)[0]},
+            'there is no dataset "2" in elmo.hdf5, which has 3 sentences',
+        ),
+        ([], {"other": np.zeros(3)}, f'elmo.hdf5: there is no dataset "0"; {SCHEME}'),
     ],
 )
-def test_files_of_something_else(
+def test_hdf5_files_with_other_contents(
     tmp_path: Path, first: list[Any], further: dict[str, Any], message: str
 ) -> None:
     path = store(tmp_path / "elmo.hdf5", first, **further)
-    good = 0 if message.startswith("elmo.hdf5: ") else len(first)
-    assert complaint(path, count=good).startswith(message)
+    count = 0 if message.startswith("elmo.hdf5: ") else len(first)
+    assert complaint(path, count=count).startswith(message)
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("value", [np.nan, np.inf, -1e300])
-def test_numbers_that_are_none(tmp_path: Path, value: float) -> None:
+def test_numbers_that_are_not_finite(tmp_path: Path, value: float) -> None:
     broken = arrays()
     broken[2][1, 2, 4] = value
     path = store(tmp_path / "elmo.hdf5", broken)
@@ -206,7 +219,7 @@ def test_numbers_that_are_none(tmp_path: Path, value: float) -> None:
 def test_not_an_hdf5_file(path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(b"word 0.1 0.2\n" * 100)
-    message = "elmo.hdf5: not an HDF5 file, or not whole: "
+    message = "elmo.hdf5: the file is not an HDF5 file, or it is incomplete: "
     assert complaint(path) == f"{message}file signature not found"
     path.write_bytes(content[: len(content) // 2])
     assert complaint(path).startswith(f"{message}truncated file")
@@ -220,9 +233,9 @@ def test_a_damaged_sentence(tmp_path: Path) -> None:
     with h5py.File(path, "w") as file:
         for number, array in enumerate(arrays()):
             file.create_dataset(str(number), data=array, compression="gzip")
-        place = file["1"].id.get_chunk_info(0).byte_offset
+        offset = file["1"].id.get_chunk_info(0).byte_offset
     content = bytearray(path.read_bytes())
-    content[place : place + 8] = b"\xff" * 8
+    content[offset : offset + 8] = b"\xff" * 8
     path.write_bytes(content)
     assert complaint(path, count=1).startswith("elmo.hdf5:1 cannot be read: ")
 
@@ -238,14 +251,14 @@ def test_missing_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("layers", "top", "message"),
     [
-        ("mix", 4, "top is 4, not 0 to 3, the layers of .*elmo.hdf5"),
-        ("average", -1, "top is -1, not 0 to 3"),
-        ("single", 0, "top is 0, not 1 to 3"),
-        ("single", 4, "top is 4, not 1 to 3"),
-        ("sum", 1, "layers is 'sum', not single, average or mix"),
+        ("mix", 4, "top is 4, but .*elmo.hdf5 allows 0 to 3, its layers"),
+        ("average", -1, "top is -1, but .* allows 0 to 3"),
+        ("single", 0, "top is 0, but .* allows 1 to 3"),
+        ("single", 4, "top is 4, but .* allows 1 to 3"),
+        ("sum", 1, "layers is 'sum', but must be single, average or mix"),
     ],
 )
-def test_layers_that_are_not_there(path: Path, layers: Any, top: int, message: str) -> None:
+def test_layers_that_do_not_exist(path: Path, layers: Any, top: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         next(read_features(path, sentences(), layers, top))
 

@@ -1,4 +1,4 @@
-"""Files by name: packed, encoded, piped, damaged; whole or absent after writing."""
+"""Compressed, encoded, piped and damaged files; written files are complete or absent."""
 
 import gzip
 import io
@@ -32,14 +32,14 @@ def test_files_come_back_as_they_were(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["a.conllu", "a.conllu.gz", "a.conllu.xz"])
-def test_what_is_read_is_told_in_bytes_of_the_file(name, tmp_path):
-    path, pieces = tmp_path / name, []
+def test_watched_reads_add_up_to_the_size_of_the_file(name, tmp_path):
+    path, sizes = tmp_path / name, []
     write(read((RICH * 1_000).splitlines(True)), path)
-    with watch_reading(pieces.append):
+    with watch_reading(sizes.append):
         assert sum(1 for _ in read(path)) == 2_000
-    assert sum(pieces) == path.stat().st_size
+    assert sum(sizes) == path.stat().st_size
     list(read(path))
-    assert sum(pieces) == path.stat().st_size
+    assert sum(sizes) == path.stat().st_size
 
 
 def test_packed_files_do_not_depend_on_name_and_time(tmp_path):
@@ -62,7 +62,7 @@ DAMAGES = {
 def test_damaged_archives_are_format_errors(tmp_path, pack, damage):
     path = tmp_path / ("a.conllu.gz" if pack is gzip.compress else "a.conllu.xz")
     path.write_bytes(damage(pack(RICH.encode() * 50)))
-    with pytest.raises(FormatError, match="a damaged archive: ") as caught:
+    with pytest.raises(FormatError, match="the archive is damaged: ") as caught:
         list(read(path))
     assert caught.value.file == str(path)
 
@@ -104,7 +104,7 @@ SURROGATE = row(1, "?").encode().replace(b"?", b"\xed\xa0\x80") + b"\n"
         (b"\xff\xfe\x00\xd8", "utf-16", "encoding"),
     ],
 )
-def test_what_is_not_of_its_encoding_is_a_format_error(tmp_path, data, encoding, message):
+def test_undecodable_files_are_format_errors(tmp_path, data, encoding, message):
     (tmp_path / "a.txt").write_bytes(data)
     with pytest.raises(FormatError, match=message):
         list(read(tmp_path / "a.txt", encoding=encoding))
@@ -119,7 +119,7 @@ def test_unknown_encodings_are_value_errors(tmp_path, encoding):
         lambda: open_lines(path, encoding).__enter__(),
         lambda: write(read(RICH.splitlines(True)), path, encoding=encoding),
     ):
-        with pytest.raises(ValueError, match=f"no text encoding {encoding!r}"):
+        with pytest.raises(ValueError, match=f"the text encoding {encoding!r} is unknown"):
             use()
     assert os.listdir(tmp_path) == ["a.conllu"] and path.read_text() == RICH
 
@@ -180,10 +180,10 @@ def test_a_symbolic_link_stays_one(tmp_path):
     assert os.listdir(tmp_path / "there") == ["a.conllu"]
 
 
-def test_atomic_renames_when_all_is_there(tmp_path):
-    with atomic(tmp_path / "a") as beside:
-        assert beside.parent == tmp_path and not beside.exists()
-        beside.write_text("new")
+def test_atomic_renames_a_complete_file(tmp_path):
+    with atomic(tmp_path / "a") as temporary:
+        assert temporary.parent == tmp_path and not temporary.exists()
+        temporary.write_text("new")
         assert not (tmp_path / "a").exists()
     assert os.listdir(tmp_path) == ["a"]
 
@@ -218,35 +218,35 @@ def test_errors_name_the_file_that_was_asked_for(tmp_path, monkeypatch):
 def test_devices_are_written_to_and_stay_devices():
     assert write(read(RICH.splitlines(True)), "/dev/null") == 2
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
-    for times in (1, 2000):  # told at the end, or on the way
+    for times in (1, 2000):  # The error occurs at the end, or during writing.
         with pytest.raises(OSError, match="No space left"):
             write(read(RICH.splitlines(True) * times), "/dev/full")
 
 
 def test_a_named_pipe_is_written_to(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    found = []
-    reader = threading.Thread(target=lambda: found.extend(read(tmp_path / "pipe")), daemon=True)
+    sentences = []
+    reader = threading.Thread(target=lambda: sentences.extend(read(tmp_path / "pipe")), daemon=True)
     reader.start()
     write(read(RICH.splitlines(True)), tmp_path / "pipe")
     reader.join(10)
-    assert "".join(map(str, found)) == RICH
+    assert "".join(map(str, sentences)) == RICH
 
 
 def test_standard_streams_in_any_locale():
     code = "from depkit.corpus.files import *; write(read('-'), '-'); print('more')"
     command, environment = [sys.executable, "-c", code], {"LC_ALL": "C"}
-    done = subprocess.run(command, input=RICH.encode(), capture_output=True, env=environment)
-    assert (done.stdout, done.stderr) == (RICH.encode() + b"more\n", b"")
+    process = subprocess.run(command, input=RICH.encode(), capture_output=True, env=environment)
+    assert (process.stdout, process.stderr) == (RICH.encode() + b"more\n", b"")
 
 
 def test_a_reader_that_leaves_is_a_broken_pipe():
     code = "from depkit.corpus.files import *; from itertools import cycle;"
     code += "write(cycle(list(read('-'))), '-')"
     command = ["bash", "-c", f'"{sys.executable}" -c "{code}" | head -c 100']
-    done = subprocess.run(command, input=RICH.encode(), capture_output=True, timeout=60)
-    assert done.stdout == RICH.encode()[:100]
-    assert b"BrokenPipeError" in done.stderr
+    process = subprocess.run(command, input=RICH.encode(), capture_output=True, timeout=60)
+    assert process.stdout == RICH.encode()[:100]
+    assert b"BrokenPipeError" in process.stderr
 
 
 def test_several_writes_share_a_stream():

@@ -1,4 +1,4 @@
-"""What is refused, in what words, and what a tolerant reader makes of it."""
+"""Broken sentences: the errors of a strict reader, and what a tolerant reader returns."""
 
 import copy
 import pickle
@@ -15,7 +15,7 @@ GOOD = "# sent_id = good\n" + row(1, "a", 0) + "\n"  # three lines, before each 
 
 
 def refused(text, format=CONLLU, before=GOOD):
-    """The error of a strict reader, after the same text went through a tolerant one."""
+    """The error of a strict reader; a tolerant reader must have the same as a `problem`."""
     text = before + text
     tolerated = list(read_lines(lines(text), format, "f", strict=False))
     assert "".join(map(str, tolerated)) == text
@@ -46,28 +46,28 @@ BROKEN = {
     "nine everywhere": ("1\ta\t_\t_\t_\t_\t0\tx\t_\n\n", 1, "9 columns instead of 10"),
     "nine and eleven": (row(1)[:-3] + "\n" + row(2)[:-1] + "\t_\n\n", 1, "9 columns"),
     "spaces for tabs": ("1 a _ _ _ _ 0 root _ _\n\n", 1, "1 column instead.*separated by tabs"),
-    "no id": (row("_") + "\n", 1, "id '_' where word, range or empty node 1 should"),
-    "empty id": (row("") + "\n", 1, "id ''"),
-    "an id with a space": (row("1 ") + "\n", 1, "id '1 '"),
-    "an id with a zero": (row("01") + "\n", 1, "id '01'"),
-    "unicode digits": (row("١") + "\n", 1, "id '١'"),
-    "from zero": (ids("0 1"), 1, "id '0' where .* 1"),
-    "duplicate id": (ids("1 2 2 3"), 3, "id '2' where .* 3"),
-    "skipped id": (ids("1 3"), 2, "id '3' where .* 2"),
-    "overlapping ranges": (ids("1-2 1 2-3 2 3"), 3, "id '2-3'"),
-    "nested ranges": (ids("1-3 1-2 1 2 3"), 2, "id '1-2'"),
-    "range twice": (ids("1-2 1-2 1 2"), 2, "id '1-2'"),
-    "range after its words": (ids("1 2 1-2"), 3, "id '1-2'"),
-    "range too early": (ids("2-3 1 2 3"), 1, "id '2-3'"),
-    "backward range": (ids("2-1 1 2"), 1, "id '2-1'"),
-    "dangling range": (ids("1 2-4 2 3"), 2, "a range reaches to word 4 of 3"),
-    "endless range": (ids("1-" + "9" * 5000 + " 1"), 1, "id '1-999"),
-    "empty node too late": (ids("1 2 1.1"), 3, "id '1.1'"),
-    "empty node skipped": (ids("1 1.2"), 2, "id '1.2'"),
-    "empty node zero": (ids("1.0 1"), 1, "id '1.0'"),
-    "endless empty node": (ids("1 1." + "9" * 5000), 2, "id '1.999"),
-    "only a range": (ids("1-1"), 1, "a range reaches to word 1 of 0"),
-    "only an empty node": (ids("0.1"), 1, "no word"),
+    "no id": (row("_") + "\n", 1, "the id is '_', but word, range or empty node 1 is"),
+    "empty id": (row("") + "\n", 1, "id is ''"),
+    "an id with a space": (row("1 ") + "\n", 1, "id is '1 '"),
+    "an id with a zero": (row("01") + "\n", 1, "id is '01'"),
+    "unicode digits": (row("١") + "\n", 1, "id is '١'"),
+    "from zero": (ids("0 1"), 1, "id is '0', but .* 1 is expected"),
+    "duplicate id": (ids("1 2 2 3"), 3, "id is '2', but .* 3 is expected"),
+    "skipped id": (ids("1 3"), 2, "id is '3', but .* 2 is expected"),
+    "overlapping ranges": (ids("1-2 1 2-3 2 3"), 3, "id is '2-3'"),
+    "nested ranges": (ids("1-3 1-2 1 2 3"), 2, "id is '1-2'"),
+    "range twice": (ids("1-2 1-2 1 2"), 2, "id is '1-2'"),
+    "range after its words": (ids("1 2 1-2"), 3, "id is '1-2'"),
+    "range too early": (ids("2-3 1 2 3"), 1, "id is '2-3'"),
+    "backward range": (ids("2-1 1 2"), 1, "id is '2-1'"),
+    "dangling range": (ids("1 2-4 2 3"), 2, "a range ends at word 4, but the number of words is 3"),
+    "endless range": (ids("1-" + "9" * 5000 + " 1"), 1, "id is '1-999"),
+    "empty node too late": (ids("1 2 1.1"), 3, "id is '1.1'"),
+    "empty node skipped": (ids("1 1.2"), 2, "id is '1.2'"),
+    "empty node zero": (ids("1.0 1"), 1, "id is '1.0'"),
+    "endless empty node": (ids("1 1." + "9" * 5000), 2, "id is '1.999"),
+    "only a range": (ids("1-1"), 1, "a range ends at word 1, but the number of words is 0"),
+    "only an empty node": (ids("0.1"), 1, "has no words"),
     "no number": (heads(0, "x"), 2, "HEAD is 'x'"),
     "empty head": (heads(""), 1, "HEAD is ''"),
     "negative": (heads(0, -1), 2, "HEAD is '-1', not a word's number .1 to 2., 0 or _"),
@@ -91,10 +91,10 @@ BROKEN = {
     "carriage returns alone": (row(1, end="\r") + row(2, end="\r") + "\r", 1, "19 columns"),
     "binary garbage": ("\x7fELF\x02\x01\x01\x00\x00\x00\n\x00\x01\n\n", 1, "1 column instead"),
     "a word before garbage": (row(1) + "\x00\n", 2, "1 column instead"),
-    "a mark in the middle": ("\ufeff" + row(1) + "\n", 1, "id '.ufeff1'"),
+    "a mark in the middle": ("\ufeff" + row(1) + "\n", 1, "id is '.ufeff1'"),
     "a mark before a comment": ("\ufeff# c\n" + row(1) + "\n", 1, "1 column"),
     "a long line": ("x" * 1_000_000 + "\n\n", 1, "1 column"),
-    "a long id": (row("y" * 1_000_000) + "\n", 1, "id 'yyy"),
+    "a long id": (row("y" * 1_000_000) + "\n", 1, "id is 'yyy"),
 }
 
 
@@ -108,7 +108,7 @@ def test_broken_sentences_are_named_by_line(name):
     assert len(str(error)) < 300
 
 
-def test_the_message_tells_file_line_and_sentence():
+def test_the_message_names_file_line_and_sentence():
     error = refused("# sent_id = mill 7\n# text = a\n" + heads(0, 5))
     assert str(error).startswith("f:7: mill 7: HEAD is '5', not a word's number")
     assert str(FormatError("f", 0, "", "gone")) == "f: gone"
@@ -130,8 +130,8 @@ def test_lines_are_counted_with_a_byte_order_mark_and_carriage_returns():
 
 def test_ranges_and_empty_nodes_are_of_conllu_alone():
     for format in (CONLLX, FORMATS["conllx"]):
-        assert "id '1-2' where word 1 should" in str(refused(ids("1-2 1 2"), format))
-        assert "id '1.1' where word 2 should" in str(refused(ids("1 1.1"), format))
+        assert "the id is '1-2', but word 1 is expected" in str(refused(ids("1-2 1 2"), format))
+        assert "the id is '1.1', but word 2 is expected" in str(refused(ids("1 1.1"), format))
 
 
 def test_rows_of_conll09_are_equally_wide():
@@ -153,7 +153,7 @@ def test_rows_of_conll09_are_equally_wide():
         (row(1) + "\udcff\udcfe\n", 2, "byte 0xFF in column 1, character 1"),
     ],
 )
-def test_undecodable_bytes_are_named_with_the_remedy(text, line, where):
+def test_errors_about_undecodable_bytes_suggest_an_encoding(text, line, where):
     error = refused("# sent_id = s\n" + text)
     assert error.line == 4 + line and where in str(error)
     assert str(error).endswith("name the file's encoding, for example --encoding latin-1")

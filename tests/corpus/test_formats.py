@@ -1,4 +1,4 @@
-"""Which format a file is in: by name, by content."""
+"""Recognition of a file's format by its name and by its content."""
 
 import pytest
 
@@ -18,8 +18,8 @@ NAMES = {
 @pytest.mark.parametrize("format", NAMES)
 def test_by_name(format):
     for name in NAMES[format]:
-        found = by_name(name)
-        assert (found.name if found else None) == format, name
+        result = by_name(name)
+        assert (result.name if result else None) == format, name
 
 
 def tagged(upos, xpos="_", feats="_"):
@@ -50,18 +50,20 @@ def tagged(upos, xpos="_", feats="_"):
     ],
 )
 def test_by_content(text, format):
-    found = sniff(text.splitlines(True))
-    assert (found.name if found else None) == format
+    result = sniff(text.splitlines(True))
+    assert (result.name if result else None) == format
     if format and not text.startswith("\ufeff"):
         assert next(read(text.splitlines(True))).format.name == format
 
 
 def test_no_known_format_is_an_error_with_its_line():
-    with pytest.raises(FormatError, match=r"^-:2: neither CoNLL-U, CoNLL-X nor CoNLL-09"):
+    with pytest.raises(
+        FormatError, match=r"^-:2: the file is neither CoNLL-U, CoNLL-X nor CoNLL-09"
+    ):
         list(read(["# c\n", "a b c\n", "\n"]))
 
 
-def test_unknown_names_are_answered_with_the_known_ones():
+def test_errors_about_unknown_names_list_the_known_names():
     with pytest.raises(ValueError, match="no format 'conll'; the formats are conllu, conllx, "):
         list(read([row(1)], "conll"))
     with pytest.raises(KeyError, match="conllu has no column 'phead'"):

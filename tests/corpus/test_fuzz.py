@@ -1,6 +1,6 @@
-"""Good files with something broken in them, and files of chance: the same cases every time.
+"""Valid files with random changes, and random files; hypothesis makes the same cases every time.
 
-Tolerant readers lose nothing and raise nothing; strict ones raise FormatError and nothing else.
+Tolerant readers lose nothing and raise nothing; strict readers raise only FormatError.
 """
 
 import gzip
@@ -36,13 +36,13 @@ fixed = settings(
 
 
 def flipped(draw, data):
-    place = draw(st.integers(0, max(len(data) - 1, 0)))
-    return data[:place] + bytes([draw(st.integers(0, 255))]) + data[place + 1 :]
+    index = draw(st.integers(0, max(len(data) - 1, 0)))
+    return data[:index] + bytes([draw(st.integers(0, 255))]) + data[index + 1 :]
 
 
 def inserted(draw, data):
-    place = draw(st.integers(0, len(data)))
-    return data[:place] + draw(st.sampled_from(BYTES)) + data[place:]
+    index = draw(st.integers(0, len(data)))
+    return data[:index] + draw(st.sampled_from(BYTES)) + data[index:]
 
 
 def cut(draw, data):
@@ -51,7 +51,7 @@ def cut(draw, data):
 
 
 def line_moved(draw, data):
-    """A line goes elsewhere, or stands there as well."""
+    """A line is moved or copied to another position."""
     lines = data.splitlines(keepends=True) or [b""]
     line = draw(st.sampled_from(lines))
     if draw(st.booleans()):
@@ -61,16 +61,16 @@ def line_moved(draw, data):
 
 
 def column_changed(draw, data):
-    """A cell of a row is left out, doubled or replaced, or that column is left out of all rows."""
+    """A cell is removed, doubled or replaced, or its column is removed from all rows."""
     lines = [line.split(b"\t") for line in data.split(b"\n")]
     row = draw(st.sampled_from(lines))
-    place = draw(st.integers(0, len(row) - 1))
+    index = draw(st.integers(0, len(row) - 1))
     how = draw(st.sampled_from(["out", "twice", "other", "all out"]))
     if how == "all out":
-        lines = [cells[:place] + cells[place + 1 :] for cells in lines]
+        lines = [cells[:index] + cells[index + 1 :] for cells in lines]
     else:
-        other = {"out": [], "twice": [row[place]] * 2, "other": [draw(st.sampled_from(BYTES))]}
-        row[place : place + 1] = other[how]
+        other = {"out": [], "twice": [row[index]] * 2, "other": [draw(st.sampled_from(BYTES))]}
+        row[index : index + 1] = other[how]
     return b"\n".join(b"\t".join(cells) for cells in lines)
 
 
@@ -83,14 +83,14 @@ MUTATIONS = [flipped, inserted, cut, line_moved, column_changed, line_ends_chang
 
 @st.composite
 def mutated(draw, good=GOOD):
-    """A good file after one to four mutations."""
+    """A valid file after one to four mutations."""
     data = draw(st.sampled_from(good))
     for mutation in draw(st.lists(st.sampled_from(MUTATIONS), min_size=1, max_size=4)):
         data = mutation(draw, data)
     return data
 
 
-# Cells that matter to a reader, in rows that are nearly right, among lines that are not.
+# Values of ID and HEAD, in rows that are nearly correct, among lines that are not.
 CELLS = ["_", "0", "1", "2", "3", "01", "-1", "1-2", "2-3", "0.1", "1.1", "2.1", "٣", "9" * 9, ""]
 FORMS = st.sampled_from(["a", "b c", "#", "", "\u2028", "\x85", "\x0c", "\r", "\x00", "\udce9"])
 ENDS = st.sampled_from(["\n", "\n", "\n", "\r\n", "\r\r\n", "\r", ""])
@@ -107,7 +107,7 @@ def rows(draw):
 
 @st.composite
 def tables(draw):
-    """A sentence, valid but for what chance has changed."""
+    """A sentence that is valid except for random changes."""
     size, width = draw(st.integers(1, 4)), draw(st.sampled_from([10, 14]))
     column = {10: 6, 14: 8}[width]
     table = []
@@ -134,7 +134,7 @@ KNOWN = st.sampled_from([None, *FORMATS.values()])
 
 
 def check(data, format, encoding="utf-8"):
-    """Read bytes both ways; returns the sentences that a tolerant reader gives."""
+    """Read bytes with strict and tolerant readers; return the sentences of the tolerant reader."""
     tolerated = list(read_stream(io.BytesIO(data), format, encoding, "f", strict=False))
     for sentence in tolerated:
         assert len(sentence) == len(sentence.head) == len(sentence.column("deprel"))
@@ -155,7 +155,7 @@ def check(data, format, encoding="utf-8"):
 
 
 def assert_whole(data, sentences):
-    """No byte is lost, but where there is nothing but blank lines."""
+    """No byte is lost, unless the data consist of blank lines."""
     text = data.decode(errors="surrogateescape")
     assert "".join(map(str, sentences)) == text or not (sentences or text.strip("\ufeff").strip())
 
@@ -181,7 +181,7 @@ def test_random_text(text, format):
 @example("1\ta\n\n\ufeff", None)
 @example("\r", None)
 @example("# \udcff\n\t", None)
-def test_rows_that_are_nearly_right(text, format):
+def test_rows_that_are_nearly_correct(text, format):
     data = text.encode(errors="surrogateescape")
     assert_whole(data, check(data, format))
 
@@ -212,7 +212,7 @@ def test_random_bytes(data, format):
 @fixed
 @given(mutated(), st.sampled_from(["utf-16", "utf-8-sig", "latin-1", "cp1252", "euc_jp", "utf-7"]))
 def test_other_encodings(data, encoding):
-    """Where a byte that cannot be decoded stops the stream, that too is a FormatError."""
+    """A byte that cannot be decoded and ends the stream is a FormatError, too."""
     for strict in (True, False):
         try:
             list(read_stream(io.BytesIO(data), None, encoding, "f", strict))
@@ -234,20 +234,22 @@ def test_damaged_archives(tmp_path, suffix, pack):
             try:
                 list(read(path, strict=strict))
             except FormatError as error:
-                assert str(error).startswith(f"{path}: a damaged archive") or error.line
+                assert str(error).startswith(f"{path}: the archive is damaged") or error.line
 
     damaged()
 
 
-def test_long_lines_and_many_columns_take_no_long_time():
+def test_long_lines_and_many_columns_are_read_fast():
     """A row of 50,000 columns, as many rows without a number."""
     for data in (b"1" + b"\t" * 50_000, b"x\n" * 50_000, b"#" * 50_000, b"\r" * 50_000):
         assert len(check(data, None)) <= 1
 
 
-def test_lines_that_end_in_carriage_returns_alone_are_no_row():
-    """A wide one, where further columns may follow."""
+def test_lines_that_end_only_in_carriage_returns_are_not_a_row():
+    """In CoNLL-09, where any number of columns may follow, they could be one wide row."""
     data = PREDICATES.replace("\n", "\r").encode()
     for format in (None, FORMATS["conll09"]):
         (sentence,) = check(data, format)
-        assert str(sentence.problem) == r"f:1: a \r within the line; lines end in \n or \r\n"
+        assert (
+            str(sentence.problem) == r"f:1: there is a \r within the line; lines end in \n or \r\n"
+        )

@@ -1,4 +1,4 @@
-"""Trees as JSON: all columns, and the places of words in the text."""
+"""Trees as JSON: all columns, and the offsets of words in the text."""
 
 import json
 
@@ -25,7 +25,7 @@ def test_all_columns_of_a_word():
     assert (second["text"], second["start"], "multiword" in second) == ("pan y 20 000", 19, False)
 
 
-def test_places_in_raw_text():
+def test_offsets_in_raw_text():
     text = " One  two.\n\nThree\tüber\n\n\n🙂 five "
     sentences = records(read_text([text[:3], text[3:]], split_at_spaces, lines=True))
     for sentence in sentences:
@@ -35,16 +35,16 @@ def test_places_in_raw_text():
     assert len(sentences) == 3 and sentences[0]["words"][0]["head"] is None
 
 
-def test_pieces_of_a_token_have_places_of_their_own():
+def test_words_that_make_up_a_token_have_offsets_of_their_own():
     rows = row("1-2", "don't") + row(1, "do", 0, "root") + row(2, "n't", 1, "advmod")
     (record,) = records(parse(rows))
     assert [(word["start"], word["end"]) for word in record["words"]] == [(0, 2), (2, 5)]
 
 
-def test_a_new_document_begins_at_nought():
+def test_a_new_document_begins_at_zero():
     texts = [read_text(["a b\n"], split_at_spaces, True, name) for name in ("one", "two")]
-    found = records(sentence for text in texts for sentence in text)
-    assert [(record["newdoc"], record["start"]) for record in found] == [("one", 0), ("two", 0)]
+    results = records(sentence for text in texts for sentence in text)
+    assert [(record["newdoc"], record["start"]) for record in results] == [("one", 0), ("two", 0)]
 
 
 def test_formats_without_misc():
@@ -52,7 +52,7 @@ def test_formats_without_misc():
     assert (record["sent_id"], record["text"]) == (None, "Cats see dogs bark")
 
 
-def test_the_text_is_what_stands_between_the_places():
+def test_the_text_is_between_the_offsets():
     rows = row(1, "the", 2, "det")[:-2] + "SpacesAfter=\\s\n"
     rows += row(2, "cat", 0, "root")[:-2] + "SpacesBefore=\\n\n"
     (record,) = records(parse(rows))

@@ -31,49 +31,51 @@ def complaint(tmp_path: Path, gold: str, predicted: str, advice: str = f"; {ADVI
 def test_same_words_pass(tmp_path: Path) -> None:
     (tmp_path / "a.conllu").write_text(text("one two", "three"))
     gold, *systems = (source(tmp_path / "a.conllu") for _ in range(3))
-    found = list(pairs(gold, systems))
-    assert [(len(gold), len(predicted)) for gold, predicted in found] == [(2, 2), (1, 2)]
+    results = list(pairs(gold, systems))
+    assert [(len(gold), len(predicted)) for gold, predicted in results] == [(2, 2), (1, 2)]
 
 
 FIVE = "a b c d e f g h i j k l m n"  # five words on either side are quoted
-DIFFERENCES = {  # gold and predicted sentences, and what is said
+DIFFERENCES = {  # gold and predicted sentences, and the message
     "other word": (
         text("we go", "we cannot go home now"),
         "\n" + text("we go", "we can not go home", ids=False),
-        "pred.conllu:6: s2: sentence 2, word 2 is another: 'we [can] not go home',"
+        "pred.conllu:6: s2: sentence 2, word 2 differs: 'we [can] not go home',"
         " but gold.conllu:7 has 'we [cannot] go home now'",
     ),
     "long sentence": (
         text(FIVE), text(FIVE.replace("g", "x")),
-        "pred.conllu:8: s1: sentence 1, word 7 is another: '... b c d e f [x] h i j k l ...',"
+        "pred.conllu:8: s1: sentence 1, word 7 differs: '... b c d e f [x] h i j k l ...',"
         " but gold.conllu:8 has '... b c d e f [g] h i j k l ...'",
     ),
     "too short": (
         text("we go home now"), text("we go"),
-        "pred.conllu:3: s1: sentence 1, word 3 is another: 'we go [end]',"
+        "pred.conllu:3: s1: sentence 1, word 3 differs: 'we go [end]',"
         " but gold.conllu:4 has 'we go [home] now'",
     ),
     "too long": (
         text("we go"), text("we go home"),
-        "pred.conllu:4: s1: sentence 1, word 3 is another: 'we go [home]',"
+        "pred.conllu:4: s1: sentence 1, word 3 differs: 'we go [home]',"
         " but gold.conllu:3 has 'we go [end]'",
     ),
     "ends early": (
         text("we go", "so what"), text("we go"),
-        "pred.conllu:3: s2: ends after sentence 1, but gold.conllu:6 goes on with '[so] what'",
+        "pred.conllu:3: s2: this file ends after sentence 1, but gold.conllu:6 continues with"
+        " '[so] what'",
     ),
     "has more": (
         text("we go"), text("we go", "so what"),
-        "pred.conllu:6: s2: sentence 2 is one too many: '[so] what'; gold.conllu:3 ends before it",
+        "pred.conllu:6: s2: sentence 2 is one too many: '[so] what'; the gold ends at"
+        " gold.conllu:3",
     ),
     "differs before it ends": (
         text("a b", "c d", "e"), text("a b", "c x"),
-        "pred.conllu:7: s2: sentence 2, word 2 is another: 'c [x]', but gold.conllu:7 has 'c [d]'",
+        "pred.conllu:7: s2: sentence 2, word 2 differs: 'c [x]', but gold.conllu:7 has 'c [d]'",
     ),
     "look-alikes": (
         text("caf\u00e9"), text("cafe\u0301"),
-        "pred.conllu:2: s1: sentence 1, word 1 is another: '[cafe\\u0301]',"
-        " but gold.conllu:2 has '[caf\\xe9]' (equal but for Unicode normalisation)",
+        "pred.conllu:2: s1: sentence 1, word 1 differs: '[cafe\\u0301]',"
+        " but gold.conllu:2 has '[caf\\xe9]' (they are equal except for Unicode normalisation)",
     ),
 }  # fmt: skip
 
@@ -84,8 +86,8 @@ def test_differences(tmp_path: Path, gold: str, predicted: str, message: str) ->
 
 
 def test_empty_files(tmp_path: Path) -> None:
-    assert complaint(tmp_path, text("we go"), "", "") == "pred.conllu: no sentences in it"
-    assert complaint(tmp_path, "", text("we go"), "") == "gold.conllu: no sentences in it"
+    assert complaint(tmp_path, text("we go"), "", "") == "pred.conllu: there are no sentences"
+    assert complaint(tmp_path, "", text("we go"), "") == "gold.conllu: there are no sentences"
 
 
 @pytest.mark.parametrize(
@@ -95,9 +97,9 @@ def test_empty_files(tmp_path: Path) -> None:
         ("a b", r"two\.conllu:5: s2: sentence 2 is one too many: '\[b\]'"),
     ],
 )
-def test_second_system_is_the_one_named(tmp_path: Path, words: str, message: str) -> None:
-    for name, one_by_one in {"gold": "a", "one": "a", "two": words}.items():
-        (tmp_path / f"{name}.conllu").write_text(text(*one_by_one.split()))
+def test_the_error_names_the_second_system(tmp_path: Path, words: str, message: str) -> None:
+    for name, words_of_file in {"gold": "a", "one": "a", "two": words}.items():
+        (tmp_path / f"{name}.conllu").write_text(text(*words_of_file.split()))
     gold, *systems = (source(tmp_path / f"{name}.conllu") for name in ("gold", "one", "two"))
     with pytest.raises(FormatError, match=message):
         list(pairs(gold, systems))
@@ -113,10 +115,10 @@ def test_sentences_in_memory_are_numbered() -> None:
 
 
 def test_files_are_read_in_step() -> None:
-    """Nothing is held: the first pair is there before either file has a second sentence."""
+    """Only the current pair is in memory: the endless files are read in parallel."""
     gold, predicted = (read(lines) for lines in (endless(), endless()))
-    found = pairs(source(gold), [source(predicted)])
-    assert [next(found)[0].form for _ in range(3)] == [["a"]] * 3
+    results = pairs(source(gold), [source(predicted)])
+    assert [next(results)[0].form for _ in range(3)] == [["a"]] * 3
 
 
 def endless():  # type: ignore[no-untyped-def]

@@ -1,4 +1,4 @@
-"""Probabilities in MISC: written beside what stands there, or instead of older ones, and read."""
+"""Probabilities in MISC: added to other values, replacing older probabilities, and read."""
 
 import json
 from pathlib import Path
@@ -42,7 +42,7 @@ def changed(*probabilities):
     return sentence.with_columns({"misc": misc})
 
 
-def test_rows_that_are_no_words_keep_theirs():
+def test_rows_that_are_not_words_stay_unchanged():
     expected = ROWS.replace("\troot\t_\t_", "\troot\t_\tArcProb=0.5000|LabelProb=1.0000")
     expected = expected.replace("A=b", "A=b|ArcProb=0.2500|LabelProb=0.0000")
     assert str(changed([0.5, 0.25], [1, 0])) == expected
@@ -56,7 +56,7 @@ def test_json():
     assert "prob" not in next(json_lines([sentence]))
 
 
-def test_a_probability_a_word():
+def test_there_must_be_a_probability_for_each_word():
     with pytest.raises(ValueError):
         with_probabilities(["_", "_"], [0.5], [0.5, 0.5])
 
@@ -71,8 +71,8 @@ def test_probabilities_stand_anywhere_in_misc() -> None:
 @pytest.mark.parametrize(
     ("misc", "complaint"),
     [
-        ("_", "no ArcProb in MISC"),
-        ("ArcProb=0.5", "no LabelProb in MISC"),
+        ("_", "there is no ArcProb in MISC"),
+        ("ArcProb=0.5", "there is no LabelProb in MISC"),
         ("ArcProb=0.5|LabelProb", "LabelProb is '', not a number from 0 to 1"),
         ("ArcProb=1.01|LabelProb=0.5", "ArcProb is '1.01', not a number from 0 to 1"),
         ("ArcProb=0.5|LabelProb=-0.1", "LabelProb is '-0.1', not"),
@@ -80,7 +80,7 @@ def test_probabilities_stand_anywhere_in_misc() -> None:
         ("ArcProb=high|LabelProb=0.5", "ArcProb is 'high', not"),
     ],
 )
-def test_what_is_no_probability_is_told_by_its_line(
+def test_invalid_probabilities_are_reported_with_their_line(
     misc: str, complaint: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "a.conllu"
@@ -93,6 +93,6 @@ def test_what_is_no_probability_is_told_by_its_line(
     assert str(raised.value).endswith("; parse with depkit parse --prob")
 
 
-def test_other_formats_have_no_place_for_them() -> None:
+def test_other_formats_have_no_column_for_probabilities() -> None:
     with pytest.raises(FormatError, match=r"conllx has no column for ArcProb .* --format conllu"):
         probabilities_of(new_sentence(["a"], format=CONLLX))

@@ -1,4 +1,4 @@
-"""What is read, and that every byte of it is kept."""
+"""Reading gives the columns of the words and preserves every byte."""
 
 import io
 import random
@@ -31,7 +31,7 @@ def test_columns_are_those_of_the_words_alone():
     assert second.head == [0, 1]
 
 
-def test_comments_by_key_and_places_by_line():
+def test_comments_by_key_and_locations_by_line():
     first, second = sentences(RICH)
     assert (first.sent_id, first.text) == ("mill-1", "Vámonos al molino.")
     assert first.comment("note") == "first"
@@ -69,12 +69,12 @@ SHAPES = {
 @pytest.mark.parametrize("name", SHAPES)
 def test_what_is_read_is_written_byte_for_byte(name):
     text = SHAPES[name]
-    found = sentences(text)
-    assert "".join(map(str, found)) == text
+    read_sentences = sentences(text)
+    assert "".join(map(str, read_sentences)) == text
     copy = io.StringIO(newline="")
-    assert write(found, copy) == len(found)
+    assert write(read_sentences, copy) == len(read_sentences)
     assert copy.getvalue() == text
-    assert all(sentence.form[0] for sentence in found)
+    assert all(sentence.form[0] for sentence in read_sentences)
 
 
 def test_line_separators_of_other_standards_stay_inside_their_form():
@@ -119,7 +119,7 @@ def test_cycles_and_several_roots_are_no_errors(heads):
     "ids",
     ["1-1 1", "1-2 1 2 3-4 3 4", "1 2-3 2 2.1 3", "0.1 0.2 1-2 1 1.1 2 2.1", "1-3 1 2 3", "1 1.1"],
 )
-def test_ranges_and_empty_nodes_in_their_places(ids):
+def test_valid_positions_of_ranges_and_empty_nodes(ids):
     text = "".join(row(id, id) for id in ids.split())
     (sentence,) = sentences(text + "\n")
     assert sentence.form == [id for id in ids.split() if id.isdigit()]
@@ -132,7 +132,7 @@ def test_predicates_of_conll09():
     assert sentence.column("pred") == ["_", "see.01", "_", "bark.01"]
     assert sentence.upos == ["_"] * 4 and str(sentence) == PREDICATES
     plain, more = sentences(row09(1, "a", 0, "b") + "\n" + PREDICATES, CONLL09)
-    assert len(plain) == 1 and len(more) == 4  # each sentence has a width of its own
+    assert len(plain) == 1 and len(more) == 4  # Sentences may have different numbers of columns.
 
 
 def test_conllx_names_its_tags_as_conllu_does():
@@ -155,18 +155,18 @@ def test_a_sentence_of_ten_thousand_words():
 
 
 def test_reading_is_lazy_and_one_sentence_ahead_at_most():
-    taken = 0
+    consumed = 0
 
     def source():
-        nonlocal taken
+        nonlocal consumed
         for line in (ONE, "\n", ONE, "\n", ONE, "\n"):
-            taken += 1
+            consumed += 1
             yield line
 
     stream = read(source(), "conllu")
-    assert taken == 0
+    assert consumed == 0
     next(stream)
-    assert taken == 3  # the line after the blank one tells that it was the last
+    assert consumed == 3  # The line after the blank line shows that there are no more blank lines.
 
 
 def test_any_iterable_of_lines_is_a_source():

@@ -1,4 +1,4 @@
-"""New trees and columns in old sentences, and sentences made of words."""
+"""Sentences with new trees and columns, and sentences made from words."""
 
 import pickle
 import subprocess
@@ -95,9 +95,9 @@ def test_the_given_lists_are_not_kept():
     changed = sentence.with_columns({"upos": tags})
     tags[0] = "V"
     assert changed.upos == ["N"]
-    made = new_sentence(tags)
+    new = new_sentence(tags)
     tags[0] = "A"
-    assert made.form == ["V"]
+    assert new.form == ["V"]
 
 
 WRONG = [
@@ -164,12 +164,12 @@ def test_a_broken_sentence_is_rewritten_only_if_its_rows_are_whole():
 
 
 def test_new_sentences():
-    made = new_sentence(["pan y", "vino"], {"head": ["0", "1"], "upos": ["NOUN", "NOUN"]})
-    assert str(made) == (
+    new = new_sentence(["pan y", "vino"], {"head": ["0", "1"], "upos": ["NOUN", "NOUN"]})
+    assert str(new) == (
         "1\tpan y\t_\tNOUN\t_\t_\t0\t_\t_\t_\n2\tvino\t_\tNOUN\t_\t_\t1\t_\t_\t_\n\n"
     )
-    assert reread(made).head == [0, 1]
-    assert made.place() == ("", 0, "") and made.sent_id == made.text == ""
+    assert reread(new).head == [0, 1]
+    assert new.place() == ("", 0, "") and new.sent_id == new.text == ""
     assert reread(new_sentence(["a"], format=CONLLX)).head == [-1]
     assert str(new_sentence(["a"], format=CONLL09)) == "1\ta" + "\t_" * 12 + "\n\n"
     with pytest.raises(ValueError, match="one word at least"):
@@ -178,8 +178,8 @@ def test_new_sentences():
 
 @pytest.mark.parametrize("format", FORMATS.values(), ids=FORMATS)
 def test_a_tree_fits_every_format(format):
-    made = new_sentence(["a", "b", "c"], format=format)
-    assert reread(made.with_tree([2, 0, 2], ["x", "y", "z"])).head == [2, 0, 2]
+    new = new_sentence(["a", "b", "c"], format=format)
+    assert reread(new.with_tree([2, 0, 2], ["x", "y", "z"])).head == [2, 0, 2]
 
 
 EVERY_FORMAT = [(RICH, "conllu"), (row(1, "a", 0) + "\n", "conllx"), (PREDICATES, "conll09")]

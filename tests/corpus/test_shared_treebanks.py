@@ -1,4 +1,4 @@
-"""Real treebanks: copied byte for byte, counted as their README counts, read as conllu reads."""
+"""Real treebanks: copies are identical, counts as in their README, values as conllu reads them."""
 
 import io
 import re
@@ -21,7 +21,7 @@ FILES = sorted(
     for path in (SHARED / folder).rglob("*")
     if path.suffix in (".conllu", ".conllx", ".conll09")
 )
-RAGGED = "trpb_v1.0.train.conll09"  # one of its rows has a column too many
+RAGGED = "trpb_v1.0.train.conll09"  # One of its rows has a column too many.
 pytestmark = pytest.mark.skipif(
     not FILES, reason="no ../shared here: real treebanks are not part of the repository"
 )
@@ -32,14 +32,14 @@ def encoding(path):
 
 
 def table():
-    """file -> sentences, words, multiword tokens, of ../shared/data/README.md."""
+    """file -> (sentences, words, multiword tokens), from the table in ../shared/data/README.md."""
     path = SHARED / "data" / "README.md"
-    found = re.findall(
+    rows = re.findall(
         r"^\| [\w.-]+ \| (\S+\.conll\w+) \| (\d+) \| (\d+) \| (\d+) \|",
         path.read_text() if path.exists() else "",
         re.MULTILINE,
     )
-    return {file: tuple(map(int, counts)) for file, *counts in found}
+    return {file: tuple(map(int, counts)) for file, *counts in rows}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -85,7 +85,7 @@ def test_basque_is_not_utf8():
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_content_tells_the_format_that_the_name_tells(path):
+def test_content_and_name_give_the_same_format(path):
     with open_lines(path, encoding(path)) as lines:
         assert sniff(list(takewhile(str.strip, lines))) == by_name(path.name)
 
@@ -94,8 +94,8 @@ def _same(line, i):
     return line[i]
 
 
-COMPARED = 4000  # sentences of each file: all of them but in EWT's training part
-# Only what is compared is parsed; the package takes three times as long for all of it.
+COMPARED = 4000  # sentences of each file; only EWT's training part has more
+# Only compared columns are parsed, because parsing all of them takes three times as long.
 FIELDS = conllu.parser.DEFAULT_FIELDS[:8]
 PARSERS = dict.fromkeys(FIELDS, _same) | {
     name: DEFAULT_FIELD_PARSERS[name] for name in ("id", "head")

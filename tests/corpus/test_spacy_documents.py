@@ -1,4 +1,4 @@
-"""Sentences as spaCy's documents; the tests of what they hold need spaCy."""
+"""Sentences as spaCy's documents; most tests need spaCy."""
 
 import sys
 
@@ -58,8 +58,8 @@ def test_paragraphs_become_documents(spacy):
 def test_trees_are_the_same_and_displacy_draws_them(spacy, heads):
     sentence = new_sentence(list("abcd"), format=CONLLX).with_tree(heads, ["x", "y", "z", "root"])
     (document,) = to_spacy(sentence, spacy.blank("en").vocab)
-    found = [0 if token.head == token else token.head.i + 1 for token in document]
-    assert found == heads and len(list(document.sents)) == 1
+    spacy_heads = [0 if token.head == token else token.head.i + 1 for token in document]
+    assert spacy_heads == heads and len(list(document.sents)) == 1
     arcs = {
         (arc["start"], arc["end"]) if arc["dir"] == "left" else (arc["end"], arc["start"])
         for arc in spacy.displacy.parse_deps(document)["arcs"]

@@ -1,4 +1,4 @@
-"""Tokens as they stand in the text: ranges, empty nodes, white space in MISC."""
+"""Tokens as in the text, with ranges, empty nodes and white space in MISC."""
 
 import unicodedata
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from depkit.corpus.reader import read_lines
-from depkit.corpus.surface import SurfaceToken, escaped, space_features, surface_tokens, unescaped
+from depkit.corpus.surface import SurfaceToken, encode_spaces, escape, surface_tokens, unescape
 from tests.corpus.rows import PREDICATES
 
 ROWS = """\
@@ -30,22 +30,22 @@ def test_ranges_empty_nodes_and_white_space():
     ]
 
 
-def test_every_treebank_without_misc_has_single_spaces():
+def test_formats_without_misc_have_single_spaces():
     (sentence,) = read_lines(PREDICATES.splitlines(keepends=True))
-    assert "".join(each.text + each.after for each in surface_tokens(sentence)) == (
+    assert "".join(token.text + token.after for token in surface_tokens(sentence)) == (
         "Cats see dogs bark "
     )
 
 
 @given(st.text())
 def test_escapes_come_back(text):
-    assert unescaped(escaped(text)) == text
-    assert not set(" |\u2028\u2029") & set(escaped(text))
-    assert not any(unicodedata.category(each) == "Cc" for each in escaped(text))
+    assert unescape(escape(text)) == text
+    assert not set(" |\u2028\u2029") & set(escape(text))
+    assert not any(unicodedata.category(character) == "Cc" for character in escape(text))
 
 
-def test_what_is_no_escape_of_ours_stays():
-    assert unescaped(r"a\q\x41\u00e9\x0\s\\x00") == r"a\q\x41\u00e9\x0 \x00"
+def test_other_escapes_stay_unchanged():
+    assert unescape(r"a\q\x41\u00e9\x0\s\\x00") == r"a\q\x41\u00e9\x0 \x00"
 
 
 @pytest.mark.parametrize(
@@ -57,5 +57,5 @@ def test_what_is_no_escape_of_ours_stays():
         (" ", "  ", "a\n b", "SpacesBefore=\\s|SpacesAfter=\\s\\s|SpacesInToken=a\\n\\sb"),
     ],
 )
-def test_what_stands_in_misc(before, after, text, expected):
-    assert space_features(before, after, text, " ".join(text.split())) == expected
+def test_spaces_in_misc(before, after, text, expected):
+    assert encode_spaces(before, after, text, " ".join(text.split())) == expected

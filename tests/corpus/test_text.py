@@ -1,4 +1,4 @@
-"""Raw text becomes sentences; however it arrives, nothing of it is lost."""
+"""Raw text becomes sentences without loss, whatever the sizes of its chunks."""
 
 import itertools
 
@@ -14,15 +14,15 @@ from depkit.corpus.text import decoded, make_sentence, read_text, split_at_space
 
 def at_full_stops(texts):
     """Tokens between spaces; a token that ends in a full stop ends its sentence."""
-    found = []
+    segmented = []
     for text, ((tokens,),) in zip(texts, map(split_at_spaces, zip(texts)), strict=True):
         sentences = [[]]
         for token in tokens:
             sentences[-1].append(token)
             if text[token[1] - 1] == ".":
                 sentences.append([])
-        found.append([sentence for sentence in sentences if sentence])
-    return found
+        segmented.append([sentence for sentence in sentences if sentence])
+    return segmented
 
 
 def text_of(sentences):
@@ -37,17 +37,17 @@ TEXTS = st.text(st.sampled_from("ab..   \n\n\t|\\é\u3000\r\x00\x0c\x85\u2028"),
 
 
 @given(TEXTS, st.lists(st.integers(0, 150)), st.booleans())
-def test_nothing_is_lost_and_chunks_make_no_difference(text, places, lines):
+def test_nothing_is_lost_and_chunks_make_no_difference(text, cuts, lines):
     longest, module.LONGEST_PARAGRAPH = module.LONGEST_PARAGRAPH, 20
     try:
         segment = split_at_spaces if lines else at_full_stops
-        places = sorted(min(place, len(text)) for place in places)
-        chunks = [text[a:b] for a, b in itertools.pairwise([0, *places, len(text)])]
+        cuts = sorted(min(cut, len(text)) for cut in cuts)
+        chunks = [text[a:b] for a, b in itertools.pairwise([0, *cuts, len(text)])]
         whole = list(read_text([text], segment, lines))
-        pieces = list(read_text(chunks, segment, lines))
+        chunked = list(read_text(chunks, segment, lines))
     finally:
         module.LONGEST_PARAGRAPH = longest
-    assert list(map(str, pieces)) == list(map(str, whole))
+    assert list(map(str, chunked)) == list(map(str, whole))
     assert text_of(whole) == (text if text.strip("\x00\n\t\r \x0c\x85\u2028\u3000") else "")
     assert not any(set("\x00\x0c\x85\u2028") & set(str(sentence)) for sentence in whole)
 
@@ -64,18 +64,18 @@ def test_documents_paragraphs_and_sentences():
     ]  # fmt: skip
 
 
-def test_lines_are_sentences_and_numbers_go_on():
-    numbers = module.Numbers(5)
-    sentences = list(read_text(["a b\n\n", "c.\n"], split_at_spaces, True, numbers=numbers))
-    found = [(sentence.sent_id, sentence.form) for sentence in sentences]
-    assert found == [("6", ["a", "b"]), ("7", ["c."])]
-    assert numbers.sentence == 7
+def test_lines_are_sentences_and_ids_continue():
+    counter = module.Numbers(5)
+    sentences = list(read_text(["a b\n\n", "c.\n"], split_at_spaces, True, counter=counter))
+    results = [(sentence.sent_id, sentence.form) for sentence in sentences]
+    assert results == [("6", ["a", "b"]), ("7", ["c."])]
+    assert counter.last == 7
 
 
 def test_a_sentence_comes_before_the_last_chunk_is_read():
     def chunks():
         yield "One.\n\nTwo."
-        raise AssertionError("read on though a paragraph was there")
+        raise AssertionError("another chunk was read although a paragraph was complete")
 
     assert next(read_text(chunks(), at_full_stops)).form == ["One."]
 
@@ -83,8 +83,8 @@ def test_a_sentence_comes_before_the_last_chunk_is_read():
 def test_a_long_paragraph_is_cut_at_its_last_sentence_end(monkeypatch):
     monkeypatch.setattr(module, "LONGEST_PARAGRAPH", 12)
     sentences = list(read_text(["aaa. bbb. ccc ddd. eee"], at_full_stops))
-    found = [" ".join(sentence.form) for sentence in sentences]
-    assert found == ["aaa.", "bbb.", "ccc ddd.", "eee"]
+    texts = [" ".join(sentence.form) for sentence in sentences]
+    assert texts == ["aaa.", "bbb.", "ccc ddd.", "eee"]
     assert sum("# newpar\n" in sentence.lines for sentence in sentences) == 1
 
 
@@ -145,7 +145,7 @@ def test_an_unfinished_character_at_the_end():
 
 
 def test_an_unknown_encoding():
-    with pytest.raises(ValueError, match="no text encoding 'latin-17'"):
+    with pytest.raises(ValueError, match="the text encoding 'latin-17' is unknown"):
         list(decoded([b"a"], "latin-17"))
 
 

@@ -1,4 +1,4 @@
-"""Sentences as the `conllu` package's token lists, and what that package reads itself."""
+"""Sentences as token lists of the `conllu` package, compared with what it reads itself."""
 
 import conllu
 import pytest
@@ -12,7 +12,7 @@ def there_and_back(sentence, format="conllu"):
     return str(from_token_list(to_token_list(sentence), format))
 
 
-def test_a_token_list_is_what_the_package_itself_reads():
+def test_a_token_list_is_what_the_package_reads():
     for sentence in parse(RICH):
         theirs = conllu.parse(str(sentence))[0]
         ours = to_token_list(sentence)
@@ -62,8 +62,8 @@ CHANGED = {
 
 @pytest.mark.parametrize("comments", [*WHOLE, "#\n", *CHANGED])
 def test_comments_come_back_but_for_repeated_ones_and_white_space(comments):
-    kept = CHANGED.get(comments, comments)
-    assert there_and_back(*parse(comments + row(1) + "\n")) == kept + row(1) + "\n"
+    expected = CHANGED.get(comments, comments)
+    assert there_and_back(*parse(comments + row(1) + "\n")) == expected + row(1) + "\n"
 
 
 def test_line_ends_and_marks_are_lost():
@@ -114,7 +114,7 @@ def test_tokens_that_make_no_sentence_are_refused(change):
     [
         ([], {}, "no sentence"),
         ([], {"a": "b"}, "comments without a word"),
-        ([{"id": 1, "form": "a"}], {"a": "b\n1\tc"}, "TokenList:1: not one line"),
+        ([{"id": 1, "form": "a"}], {"a": "b\n1\tc"}, "TokenList:1: this is not one line"),
     ],
 )
 def test_nothing_is_no_sentence(tokens, metadata, message):

@@ -1,4 +1,4 @@
-"""Word vectors of every format come in as they were written, or it is said why not."""
+"""Word vectors are read as they were written, in every format, or an error gives the reason."""
 
 import bz2
 import gzip
@@ -59,7 +59,7 @@ def saved(tmp_path, data: bytes, name="vectors"):
 
 
 def packed(path, data: bytes):
-    """The data in an archive of the kind that the name says; of a zip, in a folder."""
+    """Write data to an archive of the kind that its suffix names; in a zip, in a folder."""
     if path.suffix == ".zip":
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.mkdir("folder")
@@ -81,7 +81,7 @@ def check(read, words, matrix) -> None:
 
 
 def complaint(path, *arguments) -> str:
-    """What is said of a file, less its name; one line it must be."""
+    """The error message about a file without its name; it must be one line."""
     with pytest.raises(FormatError) as caught:
         read_vectors(path, *arguments)
     assert caught.value.file == str(path)
@@ -90,7 +90,7 @@ def complaint(path, *arguments) -> str:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_formats_are_told_by_content(tmp_path, format):
+def test_formats_are_recognised_by_content(tmp_path, format):
     path = saved(tmp_path, FORMATS[format](WORDS, MATRIX))
     check(read_vectors(path), WORDS, MATRIX)
     check(read_vectors(str(path), None, 3), WORDS, MATRIX)
@@ -109,13 +109,15 @@ def test_members_of_archives(tmp_path):
         archive.writestr("a.50d.txt", b"the 1\n")
         archive.writestr("b/a.100d.txt", text(WORDS, MATRIX))
     check(read_vectors(f"{path}:b/a.100d.txt"), WORDS, MATRIX)
-    assert complaint(path) == f"2 members; name one as in {path}:a.50d.txt: a.50d.txt, b/a.100d.txt"
-    assert "no such member; the archive has a.50d.txt, b/" in complaint(f"{path}:c.txt")
-    odd = saved(tmp_path, text(WORDS, MATRIX), "b.zip:x")  # a file of that very name comes first
+    message = f"the archive contains 2 files; name one, for example {path}:a.50d.txt"
+    assert complaint(path) == f"{message} (a.50d.txt, b/a.100d.txt)"
+    assert "no such file in the archive, which contains a.50d.txt, b/" in complaint(f"{path}:c.txt")
+    odd = saved(tmp_path, text(WORDS, MATRIX), "b.zip:x")  # A file with this name takes precedence.
     check(read_vectors(odd), WORDS, MATRIX)
     with zipfile.ZipFile(tmp_path / "empty.zip", "w"):
         pass
-    assert complaint(tmp_path / "empty.zip") == "no such member; the archive has none"
+    message = "there is no such file in the archive, which contains no files"
+    assert complaint(tmp_path / "empty.zip") == message
 
 
 @pytest.mark.parametrize("name", ["a.gz", "a.xz", "a.bz2", "a.zip"])
@@ -125,11 +127,11 @@ def test_damaged_archives(tmp_path, name, damage):
     path = packed(tmp_path / name, data)
     whole = bytearray(path.read_bytes())
     if name == "a.zip":
-        whole[len(whole) // 2] ^= 0xFF  # a zip that is cut has no directory
+        whole[len(whole) // 2] ^= 0xFF  # A truncated zip file has no directory.
     else:
         del whole[-len(whole) // 10 :]
     path.write_bytes(whole if damage == "cut" else data)
-    assert complaint(path).startswith("a damaged archive: ")
+    assert complaint(path).startswith("the archive is damaged: ")
 
 
 def test_missing_files_are_missing(tmp_path):
@@ -154,20 +156,23 @@ def test_two_integers_are_a_header(tmp_path):
 
 
 def test_headers_that_count_wrong_are_noted(tmp_path):
-    for promised in (1, 3):
-        read = read_vectors(saved(tmp_path, b"%d 2\n" % promised + GLOVE))
+    for announced in (1, 3):
+        read = read_vectors(saved(tmp_path, b"%d 2\n" % announced + GLOVE))
         assert read.words == ["the", "of"]
-        assert read.notes == [f"the header promises {promised} rows, but there are 2"]
+        assert read.notes == [f"the header announces {announced} rows, but there are 2"]
     data = binary(WORDS, MATRIX, b"\n")
     read = read_vectors(saved(tmp_path, data.replace(b"3 3", b"2 3", 1)))
     assert (read.words, read.count) == (WORDS[:2], 2)
-    assert read.notes == ["more follows the 2 rows that the header promises; it is not read"]
+    assert read.notes == [
+        "the file continues after the 2 rows that its header announces; the rest is ignored"
+    ]
 
 
 def test_duplicates(tmp_path):
     words = ["x", "y", "x", "z", "y", "x", 'q"', 'q"']
     matrix = np.arange(16, dtype=np.float32).reshape(-1, 2)
-    note = '4 duplicates of words, the first is kept: "x" at line 3, "y" at line 5, "x" at line 6'
+    note = "4 rows repeat earlier words and are ignored"
+    note += ': "x" at line 3, "y" at line 5, "x" at line 6'
     read = read_vectors(saved(tmp_path, text(words, matrix)))
     assert (read.words, read.notes) == (["x", "y", "z", 'q"'], [f"{note}, ..."])
     assert np.array_equal(read.matrix, matrix[[0, 1, 3, 6]])
@@ -176,49 +181,52 @@ def test_duplicates(tmp_path):
     assert read.std == pytest.approx(matrix.std())
     read = read_vectors(saved(tmp_path, binary(words, matrix)), {'q"', "z"})
     assert (read.words, read.count) == (["z", 'q"'], 8)
-    assert read.notes == ['1 duplicate of a word, the first is kept: "q\\"" at row 8']
+    assert read.notes == ['1 row repeats an earlier word and is ignored: "q\\"" at row 8']
 
 
 def test_unreadable_words_are_left_out(tmp_path):
     rows = [b"caf\xe9 9 9", b"the 1 2", b" 9 9", b"\xed\xa0\x80 9 9", b"of 3 4"]
-    expected = "rows left out, for a word empty or not UTF-8: 3, the first at line "
+    expected = "rows whose word is empty or not UTF-8 are ignored: 3, the first at line "
     for header, first in ((b"", 1), (b"5 2\n", 2)):
         read = read_vectors(saved(tmp_path, header + b"\n".join(rows)))
         assert (read.words, read.notes) == (["the", "of"], [f"{expected}{first}"])
         assert (read.count, read.mean.tolist()) == (2, [2, 3])
     data = binary(["caf?", "the"], MATRIX[:2]).replace(b"?", b"\xe9")
     assert read_vectors(saved(tmp_path, data)).notes == [expected.replace("3", "1")[:-5] + "row 1"]
-    assert complaint(saved(tmp_path, rows[0])) == "no word vectors in it; is it the right file?"
+    assert complaint(saved(tmp_path, rows[0])) == NO_VECTORS
 
 
-MEND = "; mend the line or take it out"
-NOTHING = "no word vectors in it; is it the right file?"
+ADVICE = "; correct or remove the line"
+NO_VECTORS = "there are no word vectors; is this the right file?"
+QUESTION = "; is this a file of word vectors?"
 ODD = ["a", "nan", "1,5", "1_5", "-inf", "1e39", "0x1f", "\x1b[1m"]
 FAULTS = {
-    **dict.fromkeys((b"2 2\n", b"2 2", b"\n \n", b""), NOTHING),
-    **{GLOVE + f"to 1 {x}\n".encode(): f"3: {x!r} is not a finite number{MEND}" for x in ODD},
-    GLOVE + b"to 1\n": f"3: 1 number, but the first row has 2{MEND}",
-    GLOVE + b"to 1 2 3\n": f"3: 3 numbers, but the first row has 2{MEND}",
-    GLOVE + b"\nto\n": f"4: 0 numbers, but the first row has 2{MEND}",
-    GLOVE + b"to a 1\n": f"3: 'a' is not a finite number{MEND}",
-    GLOVE + b"to 1 a 2\n": f"3: 'a' is not a finite number{MEND}",
-    GLOVE + b"to 1 \xff" + b"a" * 99: f"3: '\ufffd{'a' * 29}...' is not a finite number{MEND}",
-    b"the 0.1 a 2\n": f"1: 'a' is not a finite number{MEND}",
-    b"2 3\n" + GLOVE: f"2: 2 numbers, but the header says 3{MEND}",
-    b"2 2\nthe 0.1 a\n": f"2: 'a' is not a finite number{MEND}",
-    b"2 0\n" + GLOVE: "1: the header says 0 numbers a word; mend it",
-    b"2 999999999\n" + GLOVE: "1: the header says 999999999 numbers a word; mend it",
-    b"\xba\x16\x4f\x2f\x0c\0\0\0": "a fastText model; take the .vec file of its vectors",
+    **dict.fromkeys((b"2 2\n", b"2 2", b"\n \n", b""), NO_VECTORS),
+    **{GLOVE + f"to 1 {x}\n".encode(): f"3: {x!r} is not a finite number{ADVICE}" for x in ODD},
+    GLOVE + b"to 1\n": f"3: the line has 1 number, but the first row has 2{ADVICE}",
+    GLOVE + b"to 1 2 3\n": f"3: the line has 3 numbers, but the first row has 2{ADVICE}",
+    GLOVE + b"\nto\n": f"4: the line has 0 numbers, but the first row has 2{ADVICE}",
+    GLOVE + b"to a 1\n": f"3: 'a' is not a finite number{ADVICE}",
+    GLOVE + b"to 1 a 2\n": f"3: 'a' is not a finite number{ADVICE}",
+    GLOVE + b"to 1 \xff" + b"a" * 99: f"3: '\ufffd{'a' * 29}...' is not a finite number{ADVICE}",
+    b"the 0.1 a 2\n": f"1: 'a' is not a finite number{ADVICE}",
+    b"2 3\n" + GLOVE: f"2: the line has 2 numbers, but the header announces 3{ADVICE}",
+    b"2 2\nthe 0.1 a\n": f"2: 'a' is not a finite number{ADVICE}",
+    b"2 0\n" + GLOVE: "1: the header announces 0 numbers per word; correct the header",
+    b"2 999999999\n" + GLOVE:
+        "1: the header announces 999999999 numbers per word; correct the header",
+    b"\xba\x16\x4f\x2f\x0c\0\0\0":
+        "this is a fastText model; use the .vec file with its vectors instead",
     b"1\tA\ta\tDET\t_\t_\t0\troot\t_\t_\n":
-        "1: no word vectors: the line is not a word and its numbers, it ends in '_'",
+        f"1: the line is not a word with numbers, as it ends in '_'{QUESTION}",
     b"# text = A b\n":
-        "1: no word vectors: the line is not a word and its numbers, it ends in 'b'",
-    b"word": "1: no word vectors: the line is not a word and its numbers, it ends in 'word'",
+        f"1: the line is not a word with numbers, as it ends in 'b'{QUESTION}",
+    b"word": f"1: the line is not a word with numbers, as it ends in 'word'{QUESTION}",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("data", FAULTS)
-def test_faults_are_told_with_their_line(tmp_path, data):
+def test_faults_are_reported_with_their_line(tmp_path, data):
     assert complaint(saved(tmp_path, data)) == FAULTS[data]
 
 
@@ -226,7 +234,9 @@ def test_faults_in_later_blocks_have_their_line_too(tmp_path, monkeypatch):
     monkeypatch.setattr(vectors, "_CHUNK", 1 << 10)
     rows = [b"word%d 0.5 0.25" % i for i in range(1000)]
     rows[776] += b" 7"
-    assert complaint(saved(tmp_path, b"\n".join(rows))).startswith("777: 3 numbers, but the first")
+    assert complaint(saved(tmp_path, b"\n".join(rows))).startswith(
+        "777: the line has 3 numbers, but the first"
+    )
     rows[776] = b"\xff 0.5 0.25"
     read = read_vectors(saved(tmp_path, b"\r\n".join([b"1000 2", *rows])))
     assert (len(read.words), len(read.notes)) == (999, 1)
@@ -236,12 +246,12 @@ def test_faults_in_later_blocks_have_their_line_too(tmp_path, monkeypatch):
 def test_lines_without_end(tmp_path, monkeypatch):
     monkeypatch.setattr(vectors, "_CHUNK", 1 << 10)
     monkeypatch.setattr(vectors, "_LONGEST_ROW", 1 << 12)
-    expected = "1: the line does not end; these are no word vectors"
+    expected = "1: the line is too long for word vectors; is this the right file?"
     assert complaint(saved(tmp_path, b"x" * 9000)) == expected
 
 
-def test_other_widths_than_asked_for(tmp_path):
-    expected = "the vectors have 3 numbers a word, but 300 are asked for"
+def test_a_width_other_than_the_expected_one(tmp_path):
+    expected = "the vectors have 3 numbers per word instead of 300"
     for data in (text(WORDS, MATRIX), text(WORDS, MATRIX, True), binary(WORDS, MATRIX)):
         assert complaint(saved(tmp_path, data), None, 300) == expected
 
@@ -251,12 +261,12 @@ def test_truncated_binaries(tmp_path):
     second = data.index(b"of ")
     ends = {
         second: "row 2 of 3, at its start",
-        second + 2: "row 2 of 3, 0 of 12 bytes into 'of'",
-        second + 3: "row 2 of 3, 0 of 12 bytes into 'of'",
-        len(data) - 1: "row 3 of 3, 11 of 12 bytes into 'to'",
+        second + 2: "row 2 of 3, after 0 of 12 bytes of the numbers of 'of'",
+        second + 3: "row 2 of 3, after 0 of 12 bytes of the numbers of 'of'",
+        len(data) - 1: "row 3 of 3, after 11 of 12 bytes of the numbers of 'to'",
     }
     for end, where in ends.items():
-        expected = f"the file ends in {where}; fetch it again"
+        expected = f"the file ends in {where}; download it again"
         assert complaint(saved(tmp_path, data[:end])) == expected
 
 
@@ -267,13 +277,13 @@ def test_damaged_binaries(tmp_path):
         expected = "row 2, 'Ünï', has a number that is not finite; "
         assert complaint(saved(tmp_path, binary(WORDS, matrix))).startswith(expected)
     data = binary(WORDS, MATRIX).replace(b"3 3", b"3 4", 1)  # the header's width is wrong
-    assert complaint(saved(tmp_path, data)).endswith("the file is damaged or its header wrong")
+    assert complaint(saved(tmp_path, data)).endswith("the file is damaged or its header is wrong")
     data = b"3 3\nthe " + bytes(12) + b"x" * (1 << 17)
     assert "row 2 begins with 'xxxxx" in complaint(saved(tmp_path, data))
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_random_bytes_are_no_vectors(tmp_path, seed):
+def test_random_bytes_are_not_vectors(tmp_path, seed):
     data = np.random.default_rng(seed).bytes(20000)
     for start in (b"", b"100 50\n"):
         assert complaint(saved(tmp_path, start + data))
@@ -302,29 +312,29 @@ def test_what_is_written_is_read(tmp_path, monkeypatch, data, shape, format):
     monkeypatch.setattr(vectors, "_CHUNK", data.draw(st.integers(40, 200)))
     path = saved(tmp_path, FORMATS[format](words, matrix))
     check(read_vectors(path), words, matrix)
-    wanted = set(data.draw(st.lists(st.sampled_from(words)))) | {"absent"}
-    some = read_vectors(path, wanted)
-    chosen = [row for row, word in enumerate(words) if word in wanted]
-    assert some.words == [words[row] for row in chosen]
-    assert np.array_equal(some.matrix, matrix[chosen])
-    assert some.matrix.shape == (len(chosen), width)
+    vocabulary = set(data.draw(st.lists(st.sampled_from(words)))) | {"absent"}
+    selected = read_vectors(path, vocabulary)
+    rows_read = [row for row, word in enumerate(words) if word in vocabulary]
+    assert selected.words == [words[row] for row in rows_read]
+    assert np.array_equal(selected.matrix, matrix[rows_read])
+    assert selected.matrix.shape == (len(rows_read), width)
 
 
 def test_statistics_are_stable_and_of_all_rows(tmp_path):
     matrix = np.random.default_rng(2).normal(1000, 1e-2, (20000, 8)).astype(np.float32)
     words = [f"word{i}" for i in range(len(matrix))]
     path = saved(tmp_path, binary(words, matrix))
-    every = read_vectors(path)
-    check(every, words, matrix)
-    for wanted in (set(words[5:7]), set()):
-        some = read_vectors(path, wanted)
-        assert some.words == [word for word in words if word in wanted]
-        assert np.array_equal(some.mean, every.mean)
-        assert (some.std, some.count) == (every.std, every.count)
-        assert np.array_equal(some.matrix, every.matrix[5:7][: len(wanted)])
+    complete = read_vectors(path)
+    check(complete, words, matrix)
+    for vocabulary in (set(words[5:7]), set()):
+        selected = read_vectors(path, vocabulary)
+        assert selected.words == [word for word in words if word in vocabulary]
+        assert np.array_equal(selected.mean, complete.mean)
+        assert (selected.std, selected.count) == (complete.std, complete.count)
+        assert np.array_equal(selected.matrix, complete.matrix[5:7][: len(vocabulary)])
 
 
-# Peak resident memory is that of a process of its own: the parent's would be counted in.
+# Peak memory is measured in a new process, because that of the test process includes other tests.
 MEASURE = """
 import re, sys
 from depkit.corpus.vectors import read_vectors

@@ -1,4 +1,4 @@
-"""Words as views on a sentence's columns, and sentences in CoNLL-U."""
+"""Words as views of a sentence's columns, and conversion of sentences to CoNLL-U."""
 
 import pytest
 
