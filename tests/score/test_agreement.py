@@ -81,7 +81,7 @@ def share(true: list[bool]) -> float | None:
 
 
 def test_what_cannot_be_compared() -> None:
-    with pytest.raises(ValueError, match="agreement is of UAS or LAS, not UPOS"):
+    with pytest.raises(ValueError, match="agreement is measured for UAS or LAS, not for UPOS"):
         agreement_rows(read(GOLD, FIRST, SECOND), "UPOS")
     with pytest.raises(ValueError, match="two systems or more"):
         agreement_rows(read(GOLD, FIRST))

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from depkit.score.alignment import Spans, align, equal_spans, longest_common
+from depkit.score.alignment import Spans, align, equal_spans, longest_common_subsequence
 
 
 def spans(text: str) -> Spans:
@@ -148,14 +148,14 @@ def test_the_longest_common_subsequence_is_the_table_s() -> None:
     for _ in range(3000):
         kinds = rng.randint(1, 5)
         gold, system = ([rng.randrange(kinds) for _ in range(rng.randrange(12))] for _ in "gs")
-        assert list(longest_common(gold, system)) == table_walk(gold, system)
+        assert list(longest_common_subsequence(gold, system)) == table_walk(gold, system)
 
 
 def test_a_region_of_ten_thousand_words() -> None:
     rng = random.Random(2)
     gold, system = ([rng.randrange(50) for _ in range(10_000)] for _ in "gs")
     began = time.perf_counter()
-    found = list(longest_common(gold, system))
+    found = list(longest_common_subsequence(gold, system))
     assert time.perf_counter() - began < 5
     assert len(found) > 2000 and all(gold[i] == system[j] for i, j in found)
 

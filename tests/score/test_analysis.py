@@ -400,7 +400,7 @@ def test_portions_of_bins_change_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     found = analyze(data, View(("depth", "deprel"), (), "UAS"))
     options = Options(confidence=True, test="ar", resamples=50, trials=50)
     whole = rows(found, options)
-    monkeypatch.setattr(report, "_portions", lambda found: [[b] for b in found.bins])
+    monkeypatch.setattr(report, "_split_bins", lambda found: [[b] for b in found.bins])
     assert rows(found, options) == whole
 
 
@@ -487,7 +487,7 @@ def test_swapping_gold_and_predicted_swaps_precision_and_recall(pairs: list[Pair
     data = side_by_side(pairs)
     swapped = side_by_side([(other, gold) for gold, other in pairs])
     for view in views(["UAS", "LA", "LAS", "bin"]):
-        if GROUPINGS[view.by[0]].arcs:
+        if GROUPINGS[view.by[0]].groups_arcs:
             turned = {bin: [p, g, cp, cg] for bin, (g, p, cg, cp) in
                       shown(analyze(swapped, view)).items()}  # fmt: skip
             assert shown(analyze(data, view)) == turned
@@ -518,10 +518,10 @@ def test_counts_of_sentences_sum_to_the_totals(pairs: list[Pair], punct: str) ->
     alone = [side_by_side([pair]) for pair in pairs] if punct == "keep" else []
     for view in views(["UAS"]):
         found = analyze(data, view)
-        parts = found.by_sentence(0, found.bins).reshape(len(pairs), len(found.bins), 4)
+        parts = found.count_by_sentence(0, found.bins).reshape(len(pairs), len(found.bins), 4)
         assert parts.dtype == np.int64
         np.testing.assert_array_equal(parts.sum(axis=0), found.totals[0, found.bins])
-        turned = found.by_sentence(0, found.bins[::-1]).reshape(parts.shape)
+        turned = found.count_by_sentence(0, found.bins[::-1]).reshape(parts.shape)
         np.testing.assert_array_equal(turned, parts[:, ::-1])
         for part, single in zip(parts, alone, strict=False):
             named = zip((found.labels[b] for b in found.bins), part.tolist(), strict=True)

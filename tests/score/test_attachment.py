@@ -13,7 +13,7 @@ import depkit
 from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.score.attachment import COUNTS, METRICS, evaluate, evaluate_systems
-from depkit.score.evaluation import Evaluation, percentages
+from depkit.score.evaluation import Evaluation, f1_scores
 from tests.corpus.rows import parse
 
 
@@ -147,7 +147,7 @@ def test_upos_of_conll09_is_missing() -> None:
 
 
 def test_nothing_to_score() -> None:
-    with pytest.raises(FormatError, match="gold: no sentences"):
+    with pytest.raises(FormatError, match="gold: there are no sentences"):
         evaluate([], [])
     only = [of_one_word("!")]
     with pytest.raises(FormatError, match="'unicode' leaves no word"):
@@ -195,7 +195,7 @@ def test_percentages_of_many_resampled_sums() -> None:
     gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
     counts = evaluate(gold, predicted).counts
     resampled = counts[np.array([[0, 0], [0, 1], [1, 1]])].sum(axis=1)  # [resample, count]
-    shares = percentages(resampled, METRICS, COUNTS)["LAS"]
+    shares = f1_scores(resampled, METRICS, COUNTS)["LAS"]
     assert shares.tolist() == pytest.approx([75.0, 800 / 11, 200 / 3])
     assert shares[1] == Evaluation("", counts, COUNTS, METRICS).LAS
     assert counts.shape == (2, len(COUNTS))

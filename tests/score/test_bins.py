@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depkit.score.bins import NONE, ROOT, each, parse_bins
+from depkit.score.bins import NONE, ROOT, bin_each_value, parse_bins
 
 
 def names_of(text: str, *values: int) -> list[str]:
     bins = parse_bins(text)
-    return [bins.labels[code] for code in bins.codes(np.array(values))]
+    return [bins.labels[code] for code in bins.assign(np.array(values))]
 
 
 def test_numbers_ranges_and_open_ends() -> None:
@@ -52,8 +52,8 @@ def test_bins_stay_in_the_order_they_are_written_in() -> None:
         ("6-3", "bin '6-3' ends before it begins"),
         ("3..2", "bin '3..2' ends before it begins"),
         ("-3..-6", "bin '-3..-6' ends before it begins"),
-        ("1,2,1", "bin '1' overlaps one before it"),
-        ("1-3,3-5", "bin '3-5' overlaps one before it in '1-3,3-5'"),
+        ("1,2,1", "bin '1' overlaps an earlier bin"),
+        ("1-3,3-5", "bin '3-5' overlaps an earlier bin in '1-3,3-5'"),
         ("7-,10", "bin '10' overlaps"),
         ("2-4,1-9", "bin '1-9' overlaps"),
         ("..-7,-8", "bin '-8' overlaps"),
@@ -66,10 +66,10 @@ def test_what_is_no_bin(text: str, message: str) -> None:
 
 
 def test_each_number_that_occurs_in_any_of_the_files() -> None:
-    bins = each(np.array([3, ROOT, -2, 3]), np.array([NONE, 10, 3]))
+    bins = bin_each_value(np.array([3, ROOT, -2, 3]), np.array([NONE, 10, 3]))
     assert bins.labels == ["root", "-2", "3", "10", "other", "none"]
-    assert bins.codes(np.array([10, -2, 3, 4, ROOT, NONE])).tolist() == [3, 1, 2, 4, 0, 5]
-    assert each(np.array([ROOT]), np.array([NONE])).labels == ["root", "other", "none"]
+    assert bins.assign(np.array([10, -2, 3, 4, ROOT, NONE])).tolist() == [3, 1, 2, 4, 0, 5]
+    assert bin_each_value(np.array([ROOT]), np.array([NONE])).labels == ["root", "other", "none"]
 
 
 @given(st.integers(-20, 20), st.integers(0, 9), st.integers(-40, 40))

@@ -7,7 +7,7 @@ from random_parses import Word, answer, random_parses, sentences
 from depkit.score.analysis import Data, read_data
 from depkit.score.calibration import (
     Calibration,
-    accuracy_band,
+    accuracy_intervals,
     calibrate,
     calibration_errors,
     calibration_rows,
@@ -93,7 +93,7 @@ def test_whole_sentences_are_drawn_for_the_intervals() -> None:
     gold = [[Word(0, "a"), Word(1, "a")], [Word(0, "a")]]
     system = [[Word(0, "a"), Word(1, "a")], [Word(-1, "a")]]
     calibration = calibrate(read(gold, system), "UAS", 2)
-    band = accuracy_band(calibration, 0)
+    band = accuracy_intervals(calibration, 0)
     assert np.isnan(band[:, 0]).all()
     assert band[:, 1:].tolist() == [[0, 0], [100, 100]]
     row = calibration_rows(calibration, confidence=True)[0]
@@ -109,7 +109,7 @@ def test_a_bin_without_words_has_no_error() -> None:
 
 def test_what_cannot_be_calibrated() -> None:
     data = read(GOLD, SYSTEM)
-    with pytest.raises(ValueError, match="calibration is of UAS or LAS, not LA"):
+    with pytest.raises(ValueError, match="calibration is measured for UAS or LAS, not for LA"):
         calibrate(data, "LA")
     with pytest.raises(ValueError, match="one bin at least, not 0"):
         calibrate(data, bins=0)

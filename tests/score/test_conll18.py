@@ -87,13 +87,13 @@ def test_what_the_system_has_counts_where_it_begins() -> None:
     of = {name: found.counts[:, column].tolist() for column, name in enumerate(COUNTS)}
     assert of["sentences"] == [1, 1, 1] and of["sentences_predicted"] == [1, 0, 1]
     assert of["words"] == of["scored"] == [6, 2, 1] and of["words_predicted"] == [4, 2, 1]
-    assert of["tokens"] == [5, 2, 1] and of["tokens_right"] == [3, 2, 1]
+    assert of["tokens"] == [5, 2, 1] and of["tokens_correct"] == [3, 2, 1]
     assert of["heads"] == [2, 1, 1] and of["content_predicted"] == [3, 1, 1]
 
 
 def test_conventions_of_an_evaluation() -> None:
     first, second = evaluate_aligned(parse(GOLD), [parse(GOLD), parse(SYSTEM)])
-    assert first.aligned and not first.right and set(first.scores) == set(METRICS)
+    assert first.aligned and not first.correct and set(first.scores) == set(METRICS)
     assert set(first.scores.values()) == {100.0}
     assert second.precision_recall("Words") == (500 / 7, 500 / 9)
     assert second.scores["Words"] == pytest.approx(1000 / 16)

@@ -9,8 +9,8 @@ import pytest
 
 from depkit.corpus.pairing import source
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.score.groupings import GROUPINGS, Groups, crossed, grouped
-from depkit.score.words import Comparison, Words, compare
+from depkit.score.groupings import GROUPINGS, Groups, cross_groups, group_words
+from depkit.score.words import Comparison, Words, read_comparison
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "deprel")
 
@@ -46,20 +46,20 @@ def of_rows(*rows: str) -> Sentence:
 
 
 def compared(gold: list[Sentence], *systems: list[Sentence]) -> Comparison:
-    return compare(source(gold), [source(system) for system in systems], COLUMNS)
+    return read_comparison(source(gold), [source(system) for system in systems], COLUMNS)
 
 
 def bins_of(groups: Groups) -> list[str]:
     """The bin of each word, for single-valued groupings."""
-    assert groups.word.tolist() == list(range(len(groups.code)))
-    return [groups.labels[code] for code in groups.code]
+    assert groups.word_index.tolist() == list(range(len(groups.bin_index)))
+    return [groups.labels[code] for code in groups.bin_index]
 
 
 def bins_by(
     name: str, words: Comparison, bins: str | None = None
 ) -> tuple[list[str], list[list[str]]]:
     """The bins of the gold words and of every system's."""
-    gold, systems = grouped(name, words, np.ones(words.size, bool), bins)
+    gold, systems = group_words(name, words, np.ones(words.size, bool), bins)
     assert all(groups.labels == gold.labels for groups in systems)
     return bins_of(gold), [bins_of(groups) for groups in systems]
 
@@ -102,7 +102,7 @@ def test_arcs_by_hand(name: str) -> None:
     named = {"+": "projective", "-": "non-projective"} if name == "projectivity" else {}
     gold, predicted = ([named.get(x, x) for x in text.split()] for text in BY_HAND[name])
     assert bins_by(name, compared(GOLD, PREDICTED, GOLD)) == (gold, [predicted, gold])
-    assert GROUPINGS[name].arcs
+    assert GROUPINGS[name].groups_arcs
 
 
 def test_projectivity_on_all_head_vectors_of_up_to_five_words() -> None:
@@ -123,9 +123,9 @@ def test_projectivity_on_all_head_vectors_of_up_to_five_words() -> None:
             between = above[min(word, up) : max(word, up) - 1]
             dominated = up <= 0 or all(up in found for found in between)
             expected.append(2 if up < 0 else int(not dominated))
-    found, _ = grouped("projectivity", words, np.ones(words.size, bool))
+    found, _ = group_words("projectivity", words, np.ones(words.size, bool))
     assert found.labels == ("projective", "non-projective", "none")
-    assert found.code.tolist() == expected
+    assert found.bin_index.tolist() == expected
 
 
 def ancestors(heads: tuple[int, ...], word: int) -> set[int]:
@@ -144,13 +144,13 @@ def test_bins_of_ones_own() -> None:
     assert bins_by("signed-distance", words, "..-2,3-")[0] == (
         "other other 3- root other ..-2 other root other root other".split()
     )
-    first, _ = grouped("signed-distance", words, np.ones(words.size, bool), "each")
+    first, _ = group_words("signed-distance", words, np.ones(words.size, bool), "each")
     assert first.labels == ["root", "-3", "-2", "-1", "0", "1", "2", "3", "other", "none"]
     assert bins_by("signed-distance", words, "each")[1] == (
         ["1 1 -1 root none 0 -3 1 root 1 root".split()]
     )
     with pytest.raises(ValueError, match="bin '2-3' overlaps"):
-        grouped("depth", words, np.ones(words.size, bool), "1-2,2-3")
+        group_words("depth", words, np.ones(words.size, bool), "1-2,2-3")
 
 
 # Nine words in sentences of five, one and three; the predicted tags and features are all wrong.
@@ -198,7 +198,7 @@ def test_relations_and_tags(name: str) -> None:
 
 def test_a_word_is_in_the_group_of_each_of_its_features() -> None:
     words = compared(TAGGED, OTHER)
-    gold, (predicted,) = grouped("feats", words, np.ones(words.size, bool))
+    gold, (predicted,) = group_words("feats", words, np.ones(words.size, bool))
     named = {label: "".join(map(str, words)) for label, words in members(gold).items()}
     first = {"Def=Def": "03", "Case=Nom": "17", "Num=Plur": "17", "Case=Acc": "4"}
     assert named == first | {"Num=Sing": "4", "_": "2568", "Z=1": ""}  # the last only predicted
@@ -208,7 +208,7 @@ def test_a_word_is_in_the_group_of_each_of_its_features() -> None:
 def members(groups: Groups) -> dict[str, list[int]]:
     """The words of each group."""
     found: dict[str, list[int]] = {label: [] for label in groups.labels}
-    for code, word in zip(groups.code.tolist(), groups.word.tolist(), strict=True):
+    for code, word in zip(groups.bin_index.tolist(), groups.word_index.tolist(), strict=True):
         found[groups.labels[code]].append(word)
     return found
 
@@ -217,7 +217,7 @@ def test_groups_are_in_order_of_their_scored_gold_words_then_of_the_alphabet() -
     words = compared(TAGGED, OTHER)
 
     def order(name: str, scored: list[int]) -> list[str]:
-        return list(grouped(name, words, np.isin(np.arange(9), scored))[0].labels)
+        return list(group_words(name, words, np.isin(np.arange(9), scored))[0].labels)
 
     everyone = list(range(9))
     assert order("deprel", everyone) == "det root nsubj:pass obj punct nsubj:outer".split()
@@ -252,24 +252,24 @@ def test_frequency_and_words_not_seen_in_training() -> None:
 def test_crossed_groups_are_all_pairs() -> None:
     words = compared(TAGGED, OTHER)
     everything = np.ones(words.size, bool)
-    direction, (predicted_direction,) = grouped("direction", words, everything)
-    relation, (predicted_relation,) = grouped("deprel", words, everything)
-    gold = crossed(direction, relation)
+    direction, (predicted_direction,) = group_words("direction", words, everything)
+    relation, (predicted_relation,) = group_words("deprel", words, everything)
+    gold = cross_groups(direction, relation)
     assert gold.labels[:2] == ["root × det", "root × root"]
     assert len(gold.labels) == 5 * 6
     sides = "right right root right left root right root left".split()
     relations = "det nsubj:pass root det obj root det root punct".split()
     assert bins_of(gold) == [" × ".join(pair) for pair in zip(sides, relations, strict=True)]
-    assert bins_of(crossed(predicted_direction, predicted_relation))[4] == "left × nsubj:outer"
+    assert bins_of(cross_groups(predicted_direction, predicted_relation))[4] == "left × nsubj:outer"
 
 
 @pytest.mark.parametrize("feats_first", [True, False])
 def test_crossing_with_features_repeats_the_words(feats_first: bool) -> None:
     words = compared(TAGGED, OTHER)
     everything = np.ones(words.size, bool)
-    feats, _ = grouped("feats", words, everything)
-    direction, _ = grouped("direction", words, everything)
-    both = crossed(feats, direction) if feats_first else crossed(direction, feats)
+    feats, _ = group_words("feats", words, everything)
+    direction, _ = group_words("direction", words, everything)
+    both = cross_groups(feats, direction) if feats_first else cross_groups(direction, feats)
     found = {label: word for label, word in members(both).items() if word}
     case = {"Case=Nom right": [1], "Case=Nom root": [7], "Case=Acc left": [4]}
     number = {"Num=Plur right": [1], "Num=Plur root": [7], "Num=Sing left": [4]}
@@ -283,16 +283,18 @@ def test_choices_that_do_not_exist() -> None:
     words = compared(GOLD, PREDICTED)
     everything = np.ones(words.size, bool)
     with pytest.raises(ValueError, match="no grouping 'colour'; there are distance, signed-dist"):
-        grouped("colour", words, everything)
+        group_words("colour", words, everything)
     for name in GROUPINGS:
-        if GROUPINGS[name].groups:
-            with pytest.raises(ValueError, match=f"'{name}' has no numbers, and so no bins"):
-                grouped(name, words, everything, "1,2")
+        if GROUPINGS[name].compute_groups:
+            with pytest.raises(
+                ValueError, match=f"'{name}' is not by a number, so it takes no bins"
+            ):
+                group_words(name, words, everything, "1,2")
 
 
 def test_every_grouping_was_drawn_by_hand() -> None:
     others = "deprel base-deprel upos xpos feats length position frequency oov"
     assert set(GROUPINGS) == {*BY_HAND, *others.split()}
-    assert {name for name in GROUPINGS if GROUPINGS[name].arcs} == {
+    assert {name for name in GROUPINGS if GROUPINGS[name].groups_arcs} == {
         *BY_HAND, "deprel", "base-deprel",
     }  # fmt: skip

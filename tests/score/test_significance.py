@@ -17,7 +17,7 @@ from depkit.score.significance import (
     bootstrap_totals,
     compare_systems,
     holm,
-    interval_of,
+    bootstrap_interval,
     intervals,
     mcnemar,
     p_values,
@@ -56,7 +56,7 @@ def some_system(
     heads, both, tags = (np.add.reduceat(of, starts, dtype=np.int64) for of in right.values())
     counts = np.stack([np.ones_like(lengths), lengths, heads, both, heads == lengths, tags], axis=1)
     return Evaluation(
-        "system", counts, COLUMNS, METRICS, undefined=frozenset(undefined), right=right
+        "system", counts, COLUMNS, METRICS, undefined=frozenset(undefined), correct=right
     )
 
 
@@ -151,7 +151,7 @@ def test_chunks_make_no_difference(chunk: int, monkeypatch: pytest.MonkeyPatch) 
         return [bootstrap_totals(first, 13).tolist(), *p]
 
     whole = figures()
-    monkeypatch.setattr(significance, "CHUNK", chunk)
+    monkeypatch.setattr(significance, "MAX_WEIGHTS", chunk)
     assert figures() == whole
 
 
@@ -295,13 +295,13 @@ def test_holm_by_its_definition(p: list[float]) -> None:
 def test_interval_by_hand(level: float, expected: list[float]) -> None:
     """Of two sentences, one all wrong and one all right: 0, 50, 100 at 1/4, 1/2, 1/4."""
     counts = np.array([[0, 4], [4, 4]])
-    found = interval_of(counts, lambda of: 100 * of[..., :1] / of[..., 1:], 1000, 1, level)
+    found = bootstrap_interval(counts, lambda of: 100 * of[..., :1] / of[..., 1:], 1000, 1, level)
     assert found[:, 0].tolist() == expected
 
 
 def test_interval_against_the_standard_error() -> None:
     counts = some_counts(np.full(400, 10), 1, 0.8)
-    low, high = interval_of(counts, accuracy, 4000)
+    low, high = bootstrap_interval(counts, accuracy, 4000)
     error = 10 * counts[:, :2].std(axis=0) / 20  # of the mean over 400 sentences, in points
     assert low == pytest.approx(accuracy(counts.sum(axis=0)) - 1.96 * error, abs=0.15)
     assert high == pytest.approx(accuracy(counts.sum(axis=0)) + 1.96 * error, abs=0.15)
@@ -364,7 +364,7 @@ def test_mcnemar_of_metrics() -> None:
     first, second = some_system(0.7, 1), some_system(0.8, 2)
     (found,) = compare_systems([first, second], "mcnemar")
     assert list(found) == ["UAS", "LAS", "UEM", "UPOS"]
-    assert found["LAS"].p == mcnemar(first.right["LAS"], second.right["LAS"])
+    assert found["LAS"].p == mcnemar(first.correct["LAS"], second.correct["LAS"])
     exact = [system.counts[:, 4] == 1 for system in (first, second)]
     assert found["UEM"].p == mcnemar(*exact) < 1
 
@@ -392,7 +392,7 @@ def test_what_cannot_be_tested() -> None:
     aligned = Evaluation("aligned", system.counts, COLUMNS, METRICS)
     with pytest.raises(ValueError, match="aligned texts"):
         compare_systems([aligned, aligned], "mcnemar")
-    with pytest.raises(ValueError, match="'ar' and 'bootstrap', not 't'"):
+    with pytest.raises(ValueError, match="'ar' or 'bootstrap', not 't'"):
         compare_systems([system, system], "t")
     with pytest.raises(ValueError, match="a trial"):
         compare_systems([system, system], "ar", 0)

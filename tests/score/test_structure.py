@@ -43,8 +43,8 @@ def check(sentences: Sequence[Heads]) -> None:
         for up in heads:
             parents.append({0: size, -1: size + 1}.get(up, start + up - 1))
             dependents[parents[-1]] += 1
-    assert structure.parents(head, starts).tolist() == [*parents, size, size + 1]
-    assert structure.dependents(head, starts).tolist() == dependents
+    assert structure.head_indices(head, starts).tolist() == [*parents, size, size + 1]
+    assert structure.count_dependents(head, starts).tolist() == dependents
 
 
 def test_all_head_vectors_of_up_to_four_words_at_once() -> None:

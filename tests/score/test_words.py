@@ -7,7 +7,7 @@ from small_treebank import GOLD, PREDICTED, conllu
 from depkit.corpus.errors import FormatError
 from depkit.corpus.pairing import source
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.score.words import Codes, Comparison, compare
+from depkit.score.words import Codes, Comparison, read_comparison
 
 COLUMNS = ("form", "upos", "feats", "deprel")
 
@@ -24,31 +24,34 @@ def two(heads: str, deprels: str = "", feats: str = "") -> list[Sentence]:
 
 def compared(*files: list[Sentence], subtypes: str = "keep") -> Comparison:
     gold, *systems = (source(file) for file in files)
-    return compare(gold, systems, COLUMNS, subtypes)
+    return read_comparison(gold, systems, COLUMNS, subtypes)
 
 
 def test_words_of_all_sentences_in_a_row() -> None:
     words = compared(two("2 0 0"), two("_ 1 1"))
     assert (words.size, words.starts.tolist(), words.lengths.tolist()) == (3, [0, 2, 3], [2, 1])
-    assert words.sentence.tolist() == [0, 0, 1]
+    assert words.sentence_index.tolist() == [0, 0, 1]
     assert words.number.tolist() == [1, 2, 1]
     assert words.gold.head.tolist() == [2, 0, 0]
     assert words.systems[0].head.tolist() == [-1, 1, 1]
-    forms = words.of_values(words.gold, "form", str.upper)
+    forms = words.map_values(words.gold, "form", str.upper)
     assert forms.tolist() == ["A", "B", "A"]
 
 
 def test_sums_over_sentences() -> None:
     words = compared(two("2 0 0"))
-    assert words.sums(np.array([True, True, False])).tolist() == [2, 0]
-    assert words.sums(np.array([[1, 10], [2, 20], [3, 30]])).tolist() == [[3, 30], [3, 30]]
+    assert words.sum_by_sentence(np.array([True, True, False])).tolist() == [2, 0]
+    assert words.sum_by_sentence(np.array([[1, 10], [2, 20], [3, 30]])).tolist() == [
+        [3, 30],
+        [3, 30],
+    ]
 
 
 def test_the_same_value_has_the_same_number_in_every_file() -> None:
     words = compared(two("2 0 0", "x y x"), two("2 0 0", "y y z"))
     assert words.values["deprel"] == ["x", "y", "z"]
-    assert words.gold.code["deprel"].tolist() == [0, 1, 0]
-    assert words.systems[0].code["deprel"].tolist() == [1, 1, 2]
+    assert words.gold.codes["deprel"].tolist() == [0, 1, 0]
+    assert words.systems[0].codes["deprel"].tolist() == [1, 1, 2]
 
 
 def test_subtypes_are_dropped_when_asked() -> None:
@@ -56,18 +59,18 @@ def test_subtypes_are_dropped_when_asked() -> None:
     kept, dropped = compared(*files), compared(*files, subtypes="drop")
     assert sorted(kept.values["deprel"]) == ["x", "x:a", "x:b", "y", "y:c"]
     assert dropped.values["deprel"] == ["x", "y"]
-    assert dropped.gold.code["deprel"].tolist() == dropped.systems[0].code["deprel"].tolist()
-    with pytest.raises(ValueError, match="subtypes are 'keep' or 'drop', not 'cut'"):
+    assert dropped.gold.codes["deprel"].tolist() == dropped.systems[0].codes["deprel"].tolist()
+    with pytest.raises(ValueError, match="subtypes must be 'keep' or 'drop', not 'cut'"):
         compared(*files, subtypes="cut")
 
 
 def test_features_in_any_order_are_the_same() -> None:
     words = compared(two("2 0 0", feats="B=1|A=1 A=1|B=1 A=1"), two("2 0 0", feats="A=1 _ B=1"))
     assert words.values["feats"] == ["A=1|B=1", "A=1", "_", "B=1"]
-    assert words.gold.code["feats"].tolist() == [0, 0, 1]
+    assert words.gold.codes["feats"].tolist() == [0, 0, 1]
     codes = Codes(str.lower)
     assert [codes[x] for x in ("B", "b", "A", "a", "B")] == [0, 0, 1, 1, 0]
-    assert codes.texts == ["b", "a"]
+    assert codes.values_by_code == ["b", "a"]
 
 
 def test_blank_columns() -> None:
@@ -80,11 +83,11 @@ def test_places_and_what_cannot_be_compared(tmp_path: Path) -> None:
     gold, other = tmp_path / "gold.conllu", tmp_path / "other.conllu"
     gold.write_text(conllu(GOLD))
     other.write_text(conllu(PREDICTED))
-    words = compare(source(gold), [source(other)], COLUMNS, places=True)
-    assert words.places == [(str(gold), 2, "s1"), (str(gold), 12, "s2")]
+    words = read_comparison(source(gold), [source(other)], COLUMNS, locations=True)
+    assert words.locations == [(str(gold), 2, "s1"), (str(gold), 12, "s2")]
     assert words.gold.name == str(gold)
     assert [system.name for system in words.systems] == [str(other)]
-    assert "form" not in words.systems[0].code  # the same in every file
+    assert "form" not in words.systems[0].codes  # the same in every file
     with pytest.raises(FormatError, match="word 1 of sentence 2, 'a', has no head in the gold"):
         compared(two("2 0 _"), two("2 0 0"))
     with pytest.raises(FormatError, match="no sentences to score against"):
