@@ -12,8 +12,8 @@ from depkit.score.words import Codes, Comparison, read_comparison
 COLUMNS = ("form", "upos", "feats", "deprel")
 
 
-def two(heads: str, deprels: str = "", feats: str = "") -> list[Sentence]:
-    """Sentences of two words and of one."""
+def two_sentences(heads: str, deprels: str = "", feats: str = "") -> list[Sentence]:
+    """Make a sentence of two words and a sentence of one word."""
     columns = {"head": heads, "deprel": deprels or "r s t", "feats": feats or "_ _ _"}
     split = {name: text.split() for name, text in columns.items()}
     return [
@@ -27,8 +27,8 @@ def compared(*files: list[Sentence], subtypes: str = "keep") -> Comparison:
     return read_comparison(gold, systems, COLUMNS, subtypes)
 
 
-def test_words_of_all_sentences_in_a_row() -> None:
-    words = compared(two("2 0 0"), two("_ 1 1"))
+def test_words_of_all_sentences_are_concatenated() -> None:
+    words = compared(two_sentences("2 0 0"), two_sentences("_ 1 1"))
     assert (words.size, words.starts.tolist(), words.lengths.tolist()) == (3, [0, 2, 3], [2, 1])
     assert words.sentence_index.tolist() == [0, 0, 1]
     assert words.number.tolist() == [1, 2, 1]
@@ -39,7 +39,7 @@ def test_words_of_all_sentences_in_a_row() -> None:
 
 
 def test_sums_over_sentences() -> None:
-    words = compared(two("2 0 0"))
+    words = compared(two_sentences("2 0 0"))
     assert words.sum_by_sentence(np.array([True, True, False])).tolist() == [2, 0]
     assert words.sum_by_sentence(np.array([[1, 10], [2, 20], [3, 30]])).tolist() == [
         [3, 30],
@@ -47,17 +47,17 @@ def test_sums_over_sentences() -> None:
     ]
 
 
-def test_the_same_value_has_the_same_number_in_every_file() -> None:
-    words = compared(two("2 0 0", "x y x"), two("2 0 0", "y y z"))
+def test_a_value_has_the_same_code_in_every_file() -> None:
+    words = compared(two_sentences("2 0 0", "x y x"), two_sentences("2 0 0", "y y z"))
     assert words.values["deprel"] == ["x", "y", "z"]
     assert words.gold.codes["deprel"].tolist() == [0, 1, 0]
     assert words.systems[0].codes["deprel"].tolist() == [1, 1, 2]
 
 
 def test_subtypes_are_dropped_when_asked() -> None:
-    files = two("2 0 0", "x:a x:b y"), two("2 0 0", "x x y:c")
-    kept, dropped = compared(*files), compared(*files, subtypes="drop")
-    assert sorted(kept.values["deprel"]) == ["x", "x:a", "x:b", "y", "y:c"]
+    files = two_sentences("2 0 0", "x:a x:b y"), two_sentences("2 0 0", "x x y:c")
+    whole, dropped = compared(*files), compared(*files, subtypes="drop")
+    assert sorted(whole.values["deprel"]) == ["x", "x:a", "x:b", "y", "y:c"]
     assert dropped.values["deprel"] == ["x", "y"]
     assert dropped.gold.codes["deprel"].tolist() == dropped.systems[0].codes["deprel"].tolist()
     with pytest.raises(ValueError, match="subtypes must be 'keep' or 'drop', not 'cut'"):
@@ -65,7 +65,10 @@ def test_subtypes_are_dropped_when_asked() -> None:
 
 
 def test_features_in_any_order_are_the_same() -> None:
-    words = compared(two("2 0 0", feats="B=1|A=1 A=1|B=1 A=1"), two("2 0 0", feats="A=1 _ B=1"))
+    words = compared(
+        two_sentences("2 0 0", feats="B=1|A=1 A=1|B=1 A=1"),
+        two_sentences("2 0 0", feats="A=1 _ B=1"),
+    )
     assert words.values["feats"] == ["A=1|B=1", "A=1", "_", "B=1"]
     assert words.gold.codes["feats"].tolist() == [0, 0, 1]
     codes = Codes(str.lower)
@@ -74,12 +77,12 @@ def test_features_in_any_order_are_the_same() -> None:
 
 
 def test_blank_columns() -> None:
-    words = compared(two("2 0 0", "_ _ _", "_ _ A=1"))
+    words = compared(two_sentences("2 0 0", "_ _ _", "_ _ A=1"))
     assert words.is_blank(words.gold, "deprel")
     assert not words.is_blank(words.gold, "feats")
 
 
-def test_places_and_what_cannot_be_compared(tmp_path: Path) -> None:
+def test_locations_and_files_that_cannot_be_compared(tmp_path: Path) -> None:
     gold, other = tmp_path / "gold.conllu", tmp_path / "other.conllu"
     gold.write_text(conllu(GOLD))
     other.write_text(conllu(PREDICTED))
@@ -87,8 +90,8 @@ def test_places_and_what_cannot_be_compared(tmp_path: Path) -> None:
     assert words.locations == [(str(gold), 2, "s1"), (str(gold), 12, "s2")]
     assert words.gold.name == str(gold)
     assert [system.name for system in words.systems] == [str(other)]
-    assert "form" not in words.systems[0].codes  # the same in every file
+    assert "form" not in words.systems[0].codes  # forms are the same in every file
     with pytest.raises(FormatError, match="word 1 of sentence 2, 'a', has no head in the gold"):
-        compared(two("2 0 _"), two("2 0 0"))
+        compared(two_sentences("2 0 _"), two_sentences("2 0 0"))
     with pytest.raises(FormatError, match="no sentences to score against"):
         compared([], [])
