@@ -235,6 +235,8 @@ def _count_correct(gold: _Text, system: _Text, codes: dict[str, Codes]) -> dict[
     size, root = len(gold.locations), len(gold.words.head)
     gold_heads = structure.head_indices(gold.words.head, gold.starts)
     system_heads = structure.head_indices(system.words.head, system.starts)
+    # A head is correct if the system's head is aligned to the gold head. The root is aligned to the
+    # root, and "no head" to nothing.
     heads = gold_heads[gold_index] == np.append(aligned, [root, -1])[system_heads[system_index]]
     both = heads & same["deprel"]
     # The function words of two aligned words are the same if each of the two has as many function

@@ -47,7 +47,7 @@ class Evaluation:
 
     Metrics are in percent and not rounded.
 
-    Args:
+    Attributes:
         system: The name of the system.
         counts: [sentence, count] int64.
         columns: The names of the counts.
