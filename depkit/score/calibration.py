@@ -27,8 +27,8 @@ _DECIMALS = 12
 class Calibration:
     """The confidence and the accuracy of systems in confidence bins of equal width.
 
-    metric: one of EVENTS; bins: the number of bins; counts: for each system, [sentence, bin *
-    count] float64, sums over the scored words, with columns as in COUNTS.
+    metric: one of EVENTS; bins: the number of bins; counts: for each system,
+    [sentence, bin * count] float64, sums over the scored words, with columns as in COUNTS.
     """
 
     data: Data

@@ -34,11 +34,12 @@ class Groups(NamedTuple):
 class Grouping:
     """A way to group words, either by a number, which is sorted into bins, or by a label.
 
-    about: a description in a few words; compute_values: [word] int64, the number of each word (see
-    also `bins.ROOT` and `bins.NONE`); bins: the default bins of the numbers; compute_groups: the
-    groups, if there is no number; groups_arcs: whether the words of each tree are grouped by the
-    arcs of that tree (otherwise the gold words determine the bins for all systems); columns: the
-    columns that are read; ordered_by_size: whether the largest bin comes first.
+    about: a description in a few words; compute_values: [word] int64, the number of
+    each word (see also `bins.ROOT` and `bins.NONE`); bins: the default bins of the numbers;
+    compute_groups: the groups, if there is no number; groups_arcs: whether the words of each tree
+    are grouped by the arcs of that tree (otherwise the gold words determine the bins for all
+    systems); columns: the columns that are read; ordered_by_size: whether the largest bin comes
+    first.
     """
 
     about: str

@@ -21,10 +21,10 @@ class Panel:
     """The contents of the plot of one analysis.
 
     curves: whether curves are drawn over the bins in order, otherwise bars from the highest to the
-    lowest; axis, by: the labels of the axis of values and of the axis of bins; bins: the names of
-    the bins; sizes: [bin], gold words; names: of all systems; values, low, high: [drawn system,
-    bin], points and the ends of their intervals. Drawn are all systems or, as differences from the
-    first system, all systems except the first.
+    lowest; axis, by: the labels of the two axes; bins: the names of the bins;
+    sizes: [bin], gold words; names: of all systems; values, low, high: [drawn system, bin], points
+    and the ends of their intervals. Drawn are all systems or, as differences from the first system,
+    all systems except the first.
     """
 
     curves: bool

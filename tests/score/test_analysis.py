@@ -356,7 +356,8 @@ def test_p_is_of_f1() -> None:
     """In the bin r the baseline has a recall of 50%; the precision of both systems is 100%."""
     gold, half = (sentence("a b", "0 1", deprels) for deprels in ("r r", "r s"))
     data = read_data([gold] * 8, [[half] * 8, [gold] * 8])
-    first, second, *others = rows(analyze(data, View(("deprel",), (), "LA")), Options(test="ar"))
+    view = View(("deprel",), (), "LA")
+    first, second, *others = rows(analyze(data, view), Options(test="ar"))
     assert (first["precision"], first["recall"], second["f1"]) == (100.0, 50.0, 100.0)
     assert second["difference"] == pytest.approx(100 / 3)
     assert second["p"] == pytest.approx(2 / 2**8, abs=0.003)

@@ -94,11 +94,11 @@ def test_a_wrong_head_with_the_correct_tag_is_a_confusion() -> None:
 
 def test_subtypes() -> None:
     gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
-    whole, without_subtypes = (read_data(gold, [predicted], subtypes=x) for x in ("keep", "drop"))
+    whole, dropped = (read_data(gold, [predicted], subtypes=x) for x in ("keep", "drop"))
     assert [(row["gold"], row["predicted"]) for row in confusion(whole, "deprel")] == [
         ("nsubj:pass", "nsubj"), ("punct", "dep"),
     ]  # fmt: skip
-    assert [(row["gold"], row["predicted"]) for row in confusion(without_subtypes, "deprel")] == [
+    assert [(row["gold"], row["predicted"]) for row in confusion(dropped, "deprel")] == [
         ("punct", "dep")
     ]
 
