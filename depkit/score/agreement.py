@@ -1,7 +1,7 @@
-"""How systems complement one another: what they agree on, and which errors another has right.
+"""Agreement and complementarity of systems: where they agree, and which errors others avoid.
 
-Complementarity as Brill and Wu (1998, "Classifier combination for improved lexical
-disambiguation"). The oracle chooses, word by word, a system that is right if there is one.
+Complementarity is that of Brill and Wu (1998, "Classifier combination for improved lexical
+disambiguation"). The oracle chooses for each word a system that is correct, if there is one.
 """
 
 from itertools import permutations
@@ -18,47 +18,61 @@ METRICS = ("UAS", "LAS")
 def agreement_rows(
     data: Data, metric: str = "LAS", groups: Groups | None = None, by: str | None = None
 ) -> list[dict[str, Any]]:
-    """A row for every bin with scored words and every ordered pair of systems, bin by bin.
+    """Compare every ordered pair of systems in every bin that has scored words.
 
-    metric: UAS compares heads, LAS heads and relations; groups: bins of the gold words, called
-    `by`; one bin of all if None. Of the bin there are the `words`, and in percent the `oracle`,
-    those that some system has right, and `all_right`, those that all have. Of the pair, those that
-    `system` has right (`correct`, in percent `score`), to which both give the same answer
-    (`agreed`, `agreement`), that neither has right (`common_errors`), and `complementarity`: the
-    percentage of the system's errors that `other` has right, None if it has no errors.
-    Raises ValueError for another metric and for fewer than two systems.
+    Args:
+        data: The gold words and at least two systems.
+        metric: "UAS" compares heads, "LAS" compares heads and relations.
+        groups: The bins of the gold words; None for a single bin of all words.
+        by: The name of the grouping, which is copied into the rows.
+
+    Returns:
+        A dict for each bin and pair of systems, bin by bin. It describes the bin: the number of
+        scored `words`, and the percentages of words that at least one system has correct (`oracle`)
+        and that all systems have correct (`all_right`). It describes the pair: how many words
+        `system` has correct (`correct`, in percent `score`), for how many `system` and `other` give
+        the same answer (`agreed`, in percent `agreement`), how many both have wrong
+        (`common_errors`), and the percentage of the errors of `system` that `other` has correct
+        (`complementarity`, None if `system` makes no errors).
+
+    Raises:
+        ValueError: The metric is another one, or there are fewer than two systems.
     """
     if metric not in METRICS:
-        raise ValueError(f"agreement is of {' or '.join(METRICS)}, not {metric}")
+        raise ValueError(f"agreement is measured for {' or '.join(METRICS)}, not for {metric}")
     words, systems = data.words, data.words.systems
     if len(systems) < 2:
-        raise ValueError("agreement is of two systems or more")
+        raise ValueError("agreement needs two systems or more")
     groups = groups or Groups(np.zeros(words.size, np.int64), np.arange(words.size), ["all"])
-    scored = data.scored[groups.word]
+    scored = data.scored[groups.word_index]
 
-    def counted(chosen: np.ndarray) -> np.ndarray:
-        """[bin] how many of these words, [word] bool, are scored."""
-        code = groups.code[scored & chosen[groups.word]]
-        return np.bincount(code, minlength=len(groups.labels))
+    def count_in_bins(mask: np.ndarray) -> np.ndarray:
+        """[word] bool -> [bin], how many of the words in the mask are scored."""
+        bin_index = groups.bin_index[scored & mask[groups.word_index]]
+        return np.bincount(bin_index, minlength=len(groups.labels))
 
-    right = np.stack([correct[metric] for correct in data.correct])  # [system, word]
+    is_correct = np.stack([correct[metric] for correct in data.correct])  # [system, word]
     answers = np.stack([system.head for system in systems])[:, None]  # [system, column, word]
     if metric == "LAS":
-        labels = np.stack([system.code["deprel"] for system in systems])[:, None]
+        labels = np.stack([system.codes["deprel"] for system in systems])[:, None]
         answers = np.concatenate([answers, labels], axis=1)
-    sizes = counted(np.ones(words.size, bool))
-    oracle, all_right = counted(np.any(right, axis=0)), counted(np.all(right, axis=0))
-    correct = [counted(of) for of in right]
+    sizes = count_in_bins(np.ones(words.size, bool))
+    oracle = count_in_bins(np.any(is_correct, axis=0))
+    all_correct = count_in_bins(np.all(is_correct, axis=0))
+    correct = [count_in_bins(mask) for mask in is_correct]
     pairs = {
-        (i, j): (counted((answers[i] == answers[j]).all(axis=0)), counted(~right[i] & ~right[j]))
+        (i, j): (
+            count_in_bins((answers[i] == answers[j]).all(axis=0)),
+            count_in_bins(~is_correct[i] & ~is_correct[j]),
+        )
         for i, j in permutations(range(len(systems)), 2)
     }
-    found = []
+    rows = []
     for b in np.flatnonzero(sizes).tolist():
         for (i, j), (agreed, common) in pairs.items():
             size, errors = int(sizes[b]), int(sizes[b] - correct[i][b])
             corrected = errors - int(common[b])
-            found.append(
+            rows.append(
                 {
                     "by": by,
                     "metric": metric,
@@ -73,7 +87,7 @@ def agreement_rows(
                     "agreement": 100.0 * int(agreed[b]) / size,
                     "complementarity": 100.0 * corrected / errors if errors else None,
                     "oracle": 100.0 * int(oracle[b]) / size,
-                    "all_right": 100.0 * int(all_right[b]) / size,
+                    "all_right": 100.0 * int(all_correct[b]) / size,
                 }
             )
-    return found
+    return rows

@@ -1,7 +1,8 @@
-"""Which words of two tokenisations of one text are the same, as in the CoNLL 2018 evaluation.
+"""Alignment of the words of two tokenisations of one text, as in the CoNLL 2018 evaluation.
 
-Zeman et al. (2018), section 5: words are the same if they cover the same characters; those of
-multiword tokens, whose characters nobody knows, if a longest common subsequence has them.
+Zeman et al. (2018), section 5: two words are aligned if they cover the same characters. Which
+characters a word of a multiword token covers is not known; such words are aligned by a longest
+common subsequence of forms.
 """
 
 from bisect import bisect_left
@@ -10,15 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-_NOWHERE = 1 << 62  # beyond every character
+_BEYOND_TEXT = 1 << 62  # an offset after every character
 
 
 class Spans(NamedTuple):
-    """Words and the characters that they cover, in the text's order.
+    """Words, in the order of the text, and the characters that they cover.
 
     span: [word, 2] int64, the first character and the one after the last; multiword: [word] bool,
-    words of a multiword token, which all have that token's span; form: [word] int, lower-cased
-    forms as numbers.
+    whether the word belongs to a multiword token, whose span all of its words have; form: [word]
+    int, the lower-cased form as a number.
     """
 
     span: np.ndarray
@@ -27,9 +28,9 @@ class Spans(NamedTuple):
 
 
 def equal_spans(gold: np.ndarray, system: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The indices of spans that stand in both, in order: [same] in gold, [same] in system.
+    """Return the indices of the spans that both lists have: [same] in gold, [same] in system.
 
-    gold, system: [span, 2], in the text's order. What stands in one of them twice is found once.
+    gold, system: [span, 2], in the order of the text. A span that a list has twice counts once.
     """
     radix = 1 + max(gold.max(initial=0), system.max(initial=0))
     keys = (spans[:, 0] * radix + spans[:, 1] for spans in (gold, system))
@@ -37,98 +38,112 @@ def equal_spans(gold: np.ndarray, system: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def align(gold: Spans, system: Spans) -> np.ndarray:
-    """[system word] int64, the gold word that is the same, -1 if none is.
+    """Return the gold word that each system word is aligned to: [system word] int64, -1 for none.
 
-    Both lists are walked in step; from a multiword token to where both have a boundary again, all
-    words are aligned by their forms. Numpy carries the walk from one such region to the next.
+    Two cursors walk over both lists in step. Where one of them reaches a multiword token, a region
+    begins; it ends where both lists have a word boundary again. The words of a region are aligned
+    by their forms. Numpy aligns all words between two regions at once.
     """
     aligned = np.full(len(system.span), -1, np.int64)
     plain = [np.flatnonzero(~words.multiword) for words in (gold, system)]
     same = equal_spans(gold.span[plain[0]], system.span[plain[1]])
-    pairs = [indices[found] for indices, found in zip(plain, same, strict=True)]
-    ours, theirs = _Walk(gold, pairs[0]), _Walk(system, pairs[1])
+    pairs = [words[index] for words, index in zip(plain, same, strict=True)]
+    gold_cursor, system_cursor = _Cursor(gold, pairs[0]), _Cursor(system, pairs[1])
     while True:
-        stops = ours.next_multiword(), theirs.next_multiword()
-        # All pairs up to there are on the walk's way; no region takes one word of a pair alone.
-        begin = ours.pairs_before(ours.at)
-        end = min(ours.pairs_before(stops[0]), theirs.pairs_before(stops[1]))
+        gold_stop, system_stop = gold_cursor.next_multiword(), system_cursor.next_multiword()
+        # The cursors would meet all pairs before the next region, and no region contains only one
+        # word of a pair, so these pairs can be aligned without walking.
+        begin = gold_cursor.count_pairs_before(gold_cursor.word)
+        end = min(
+            gold_cursor.count_pairs_before(gold_stop), system_cursor.count_pairs_before(system_stop)
+        )
         if begin < end:
             aligned[pairs[1][begin:end]] = pairs[0][begin:end]
-            ours.at, theirs.at = ours.pairs[end - 1] + 1, theirs.pairs[end - 1] + 1
-        while ours.at < stops[0] and theirs.at < stops[1]:
-            _first(ours, theirs).at += 1
-        if ours.at == ours.size or theirs.at == theirs.size:
+            gold_cursor.word = gold_cursor.pairs[end - 1] + 1
+            system_cursor.word = system_cursor.pairs[end - 1] + 1
+        while gold_cursor.word < gold_stop and system_cursor.word < system_stop:
+            _earlier(gold_cursor, system_cursor).word += 1
+        if gold_cursor.word == gold_cursor.size or system_cursor.word == system_cursor.size:
             return aligned
-        i, j = _region(ours, theirs)
-        for first, second in longest_common(ours.form[i : ours.at], theirs.form[j : theirs.at]):
-            aligned[j + second] = i + first
+        i, j = _cross_region(gold_cursor, system_cursor)
+        gold_forms = gold_cursor.form[i : gold_cursor.word]
+        system_forms = system_cursor.form[j : system_cursor.word]
+        for gold_index, system_index in longest_common_subsequence(gold_forms, system_forms):
+            aligned[j + system_index] = i + gold_index
 
 
-class _Walk:
-    """Where the walk stands in one list of words; as plain lists, which are faster one by one.
+class _Cursor:
+    """The current word of one list; plain Python lists are faster than arrays item by item.
 
-    at: the current word; pairs: the words without a multiword token that have an equal span in
-    the other list.
+    word: the index of the current word; pairs: the words that belong to no multiword token and
+    whose span occurs in the other list as well.
     """
 
     def __init__(self, words: Spans, pairs: np.ndarray) -> None:
         self.size = len(words.span)
-        self.at = 0
+        self.word = 0
         self.pairs: list[int] = pairs.tolist()
-        self.start: list[int] = [*words.span[:, 0].tolist(), _NOWHERE]
-        self.end: list[int] = [*words.span[:, 1].tolist(), _NOWHERE]
+        self.start: list[int] = [*words.span[:, 0].tolist(), _BEYOND_TEXT]
+        self.end: list[int] = [*words.span[:, 1].tolist(), _BEYOND_TEXT]
         self.multiword: list[bool] = [*words.multiword.tolist(), False]
         self.form: list[int] = words.form.tolist()
         self._multiwords: list[int] = [*np.flatnonzero(words.multiword).tolist(), self.size]
 
     def next_multiword(self) -> int:
-        """The next word of a multiword token, or the end of the list."""
-        return self._multiwords[bisect_left(self._multiwords, self.at)]
+        """Return the next word of a multiword token, or the end of the list."""
+        return self._multiwords[bisect_left(self._multiwords, self.word)]
 
-    def pairs_before(self, word: int) -> int:
+    def count_pairs_before(self, word: int) -> int:
         return bisect_left(self.pairs, word)
 
     def is_beyond(self, end: int) -> bool:
-        """Whether the current word is no part of what ends there."""
-        if self.multiword[self.at]:
-            return self.start[self.at] >= end
-        return self.end[self.at] > end
+        """Whether the current word lies outside a region that ends at this character."""
+        if self.multiword[self.word]:
+            return self.start[self.word] >= end
+        return self.end[self.word] > end
 
 
-def _first(ours: _Walk, theirs: _Walk) -> _Walk:
-    """Whose current word begins first; ours if both begin together."""
-    return ours if ours.start[ours.at] <= theirs.start[theirs.at] else theirs
+def _earlier(gold: _Cursor, system: _Cursor) -> _Cursor:
+    """Return the cursor whose current word begins first; gold if both begin together."""
+    return gold if gold.start[gold.word] <= system.start[system.word] else system
 
 
-def _region(ours: _Walk, theirs: _Walk) -> tuple[int, int]:
-    """Walks over the multiword token here and all that overlaps it; its first words in both."""
-    token, other = (ours, theirs) if ours.multiword[ours.at] else (theirs, ours)
-    end = max(token.end[token.at], token.start[token.at] + 1)  # one of spaces alone is passed, too
-    if not other.multiword[other.at] and other.start[other.at] < token.start[token.at]:
-        other.at += 1
-    begin = ours.at, theirs.at
-    while not (ours.is_beyond(end) and theirs.is_beyond(end)):
-        taken = _first(ours, theirs)
-        if taken.multiword[taken.at]:
-            end = max(end, taken.end[taken.at])
-        taken.at += 1
+def _cross_region(gold: _Cursor, system: _Cursor) -> tuple[int, int]:
+    """Move both cursors over a region: a multiword token and all words that overlap it.
+
+    Returns the first word of the region in the gold list and in the system's list.
+    """
+    multiword, other = (gold, system) if gold.multiword[gold.word] else (system, gold)
+    # A token of nothing but spaces covers no character; the cursor must move over it all the same.
+    end = max(multiword.end[multiword.word], multiword.start[multiword.word] + 1)
+    if (
+        not other.multiword[other.word]
+        and other.start[other.word] < multiword.start[multiword.word]
+    ):
+        other.word += 1
+    begin = gold.word, system.word
+    while not (gold.is_beyond(end) and system.is_beyond(end)):
+        cursor = _earlier(gold, system)
+        if cursor.multiword[cursor.word]:
+            end = max(end, cursor.end[cursor.word])
+        cursor.word += 1
     return begin
 
 
-def longest_common(gold: list[int], system: list[int]) -> Iterator[tuple[int, int]]:
-    """The places in both of a longest common subsequence, that of a walk from the beginning.
+def longest_common_subsequence(gold: list[int], system: list[int]) -> Iterator[tuple[int, int]]:
+    """Yield the index pairs of a longest common subsequence: (index in gold, index in system).
 
-    Where more than one is as long, a gold word is skipped rather than a system word. The table of
-    lengths is kept as bits, a 0 in a row for each 1 by which lengths grow (Hyyrö 2004), so that
-    regions of ten thousand words are no problem.
+    Where several are equally long, a gold word is skipped rather than a system word. The dynamic
+    programming table is stored as one integer a row, with a 0 bit wherever the length grows by one
+    (Hyyrö 2004), so that regions of ten thousand words remain fast.
     """
-    places: dict[int, int] = {}
-    for place, form in enumerate(reversed(system)):
-        places[form] = places.get(form, 0) | 1 << place
-    rows = [(1 << len(system)) - 1]  # of the last 0, 1, 2, ... gold words, the last bits first
+    bits_of_form: dict[int, int] = {}  # for each form, a bit at each of its indices in system
+    for index, form in enumerate(reversed(system)):
+        bits_of_form[form] = bits_of_form.get(form, 0) | 1 << index
+    rows = [(1 << len(system)) - 1]  # rows[k] is of the last k gold words; low bits come last
     for form in reversed(gold):
         row = rows[-1]
-        same = row & places.get(form, 0)
+        same = row & bits_of_form.get(form, 0)
         rows.append((row + same | row & ~same) & rows[0])
     i = j = 0
     while i < len(gold) and j < len(system):

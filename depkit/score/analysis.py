@@ -1,4 +1,4 @@
-"""Scores of the words and arcs in each bin of a grouping: where systems differ, and how much."""
+"""Scores of the words and arcs in each bin of a grouping, for one system or several."""
 
 import os
 from collections import Counter
@@ -12,49 +12,62 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, read
 from depkit.corpus.pairing import source
 from depkit.corpus.sentence import Sentence
-from depkit.score.attachment import ARCS, TAGS, correctness, evaluation_of, scored_words
-from depkit.score.bins import parse_bins
-from depkit.score.evaluation import Evaluation, signature
-from depkit.score.groupings import GROUPINGS, NEED_TRAIN, Groups, crossed, grouped, named
+from depkit.score.attachment import ARCS, TAGS, correct_words, make_evaluation, scored_words
+from depkit.score.bins import EACH, parse_bins
+from depkit.score.evaluation import Evaluation, format_signature
+from depkit.score.groupings import (
+    GROUPINGS,
+    NEED_TRAIN,
+    Groups,
+    cross_groups,
+    get_grouping,
+    group_words,
+)
 from depkit.score.punctuation import policy
-from depkit.score.words import Comparison, compare
+from depkit.score.words import Comparison, read_comparison
 
-# What is counted in a bin: gold words, predicted words, and the right ones of either: for depth,
-# say, a word with the right head may be in one bin in the gold and in another as predicted.
+# The counts of a bin: gold words, predicted words, correct words among the gold ones and correct
+# words among the predicted ones. The last two may differ: grouped by depth, for example, a word
+# with the correct head may be in one bin in the gold tree and in another in the predicted tree.
 COUNTS = ("gold", "predicted", "correct_gold", "correct_predicted")
-# What is right: head, relation, both, a tag, the lemma; or, as in the tables of the CoNLL-X
-# script, that the gold's and the prediction's bins are the same, whatever the head.
+# A word is correct if its head is, its relation, both, a tag or the lemma; for "bin", as in the
+# tables of the CoNLL-X script, if its gold bin and its predicted bin are the same, whatever the
+# head.
 METRICS = (*ARCS, *TAGS, "bin")
 
 
 @dataclass(frozen=True)
 class View:
-    """What to look at: groupings, crossed if several; bins of each or None; a metric."""
+    """What a table shows: by which groupings (crossed if several), in which bins, which metric.
+
+    bins: for each grouping by a number, in turn, its bins as in `parse_bins`, or "each" for a bin
+    for every number; None, or nothing at the end, for the default bins of the grouping.
+    """
 
     by: tuple[str, ...]
     bins: tuple[str | None, ...] = ()
     metric: str = "LAS"
 
     def check(self) -> None:
-        """Raises ValueError for groupings, bins and metrics that do not exist or do not fit."""
+        """Raise ValueError for groupings, bins and metrics that do not exist or do not fit."""
         for name in self.by:
-            if named(name) and self.by.count(name) > 1:
+            if get_grouping(name) and self.by.count(name) > 1:
                 raise ValueError(f"grouping '{name}' is named twice")
         if self.metric not in METRICS:
-            raise ValueError(f"no metric '{self.metric}'; there are {', '.join(METRICS)}")
-        numbers = [name for name in self.by if GROUPINGS[name].values]
-        if len(self.bins) > len(numbers):
+            raise ValueError(f"there is no metric '{self.metric}'; there are {', '.join(METRICS)}")
+        numeric = [name for name in self.by if GROUPINGS[name].compute_values]
+        if len(self.bins) > len(numeric):
             raise ValueError(
-                f"more bins than groupings of numbers ({', '.join(numbers) or 'none'})"
+                f"there are more bins than groupings of numbers ({', '.join(numeric) or 'none'})"
             )
         for bins in self.bins:
-            if bins is not None and bins != "each":
+            if bins is not None and bins != EACH:
                 parse_bins(bins)
 
 
 _ONE_TO_NINE = "1,2,3,4,5,6,7,8,9,10-"
-# li2019: Figure 4 of Li et al. (2019), in seven subsets whose bounds the paper leaves open;
-# mcdonald-nivre: after McDonald and Nivre (2007); conllx: the tables of eval07.pl.
+# li2019: as Figure 4 of Li et al. (2019), whose seven subsets have no bounds in the paper;
+# mcdonald-nivre: as McDonald and Nivre (2007); conllx: the tables of eval07.pl.
 PRESETS = {
     "li2019": (View(("distance",), ("1,2,3,4,5-6,7-10,11-",)),),
     "mcdonald-nivre": (
@@ -76,10 +89,11 @@ PRESETS = {
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Files that were read and are ready to be looked at.
+    """The gold words and the systems' words of an analysis, and which of them are correct.
 
-    words: gold and systems side by side; scored: [word] bool; correct: for each system, by
-    metric, [word] bool; evaluations: the whole scores; choices: what stands in the signature.
+    words: the words of all files; scored: [word] bool, whether the word is not left out as
+    punctuation; correct: for each system and metric, [word] bool; evaluations: each system's
+    scores over all words; choices: the settings to name in the signature.
     """
 
     words: Comparison
@@ -88,21 +102,23 @@ class Data:
     evaluations: list[Evaluation]
     choices: tuple[tuple[str, str], ...]
 
-    def counted(self, metric: str) -> np.ndarray:
-        """[word] bool, the words that count: all for tags, as in `attachment`, else the scored."""
+    def words_to_count(self, metric: str) -> np.ndarray:
+        """Return the words that a metric counts: [word] bool; tags are counted for all words."""
         return np.ones(self.words.size, bool) if metric in TAGS else self.scored
 
-    def require(self, column: str) -> None:
-        """Raises FormatError if the gold file has nothing in a column."""
+    def require_column(self, column: str) -> None:
+        """Raise FormatError if the gold file has nothing but `_` in a column."""
         if self.words.is_blank(self.words.gold, column):
-            what = f"{column.upper()} is _ throughout, so there is nothing to look at"
-            raise FormatError(self.words.gold.name or "gold", 0, "", what)
+            message = (
+                f"{column.upper()} is _ throughout, so the words cannot be analyzed by this column"
+            )
+            raise FormatError(self.words.gold.name or "gold", 0, "", message)
 
     def signature(self, *more: tuple[str, str]) -> str:
-        """The choices behind the numbers, and more, as in `Evaluation.signature`."""
+        """Return the settings behind the numbers, as `Evaluation.signature`, and further ones."""
         sizes = (len(self.words.lengths), self.words.size, int(self.scored.sum()))
         counts = zip(("sentences", "words", "scored"), map(str, sizes), strict=True)
-        return signature((*self.choices, *more, *counts))
+        return format_signature((*self.choices, *more, *counts))
 
 
 def read_data(
@@ -115,40 +131,61 @@ def read_data(
     train: PathLike | None = None,
     probabilities: bool = False,
 ) -> Data:
-    """Read a gold file and systems' files over the same words; see `attachment.evaluate`.
+    """Read a gold file and the files of systems, which must have the same words.
 
-    columns: those that the groupings read; train: a file whose forms are counted;
-    probabilities: whether to read those of the systems' arcs and labels.
-    Raises as that, and FormatError if there are no forms to count or as `probabilities_of`.
+    Args:
+        gold: A path or sentences, as for `attachment.evaluate`.
+        preds: For each system, a path or sentences.
+        columns: The columns that the groupings read.
+        punct: The punctuation policy.
+        subtypes: "keep", or "drop" to cut relations at their first `:`.
+        encoding: The encoding of all files.
+        train: A training file, whose forms are counted for the groupings "frequency" and "oov".
+        probabilities: Whether to read the probabilities of the systems' heads and labels.
+
+    Raises:
+        FormatError: As `attachment.evaluate`; or the training file has no sentences, or
+            probabilities are missing.
+        ValueError: A choice does not exist.
+        OSError: A file cannot be read.
     """
-    leave_out = policy(punct)
-    needed = {"deprel", "lemma", "upos", "xpos", "feats", leave_out.column, *columns}
+    punctuation = policy(punct)
+    needed = {"deprel", "lemma", "upos", "xpos", "feats", punctuation.column, *columns}
     systems = [source(pred, encoding) for pred in preds]
-    words = compare(
-        source(gold, encoding), systems, needed, subtypes, places=True, probabilities=probabilities
+    words = read_comparison(
+        source(gold, encoding),
+        systems,
+        needed,
+        subtypes,
+        locations=True,
+        probabilities=probabilities,
     )
     if train is not None:
-        counted = Counter(form for each in read(train, encoding=encoding) for form in each.form)
-        if not counted:
-            raise FormatError(os.fspath(train), 0, "", "no sentences to count words in")
-        words = replace(words, train=counted)
-    choices = [("punct", leave_out.name), ("subtypes", subtypes)]
+        frequencies = Counter(
+            form for sentence in read(train, encoding=encoding) for form in sentence.form
+        )
+        if not frequencies:
+            raise FormatError(os.fspath(train), 0, "", "there are no sentences to count words in")
+        words = replace(words, train=frequencies)
+    choices = [("punct", punctuation.name), ("subtypes", subtypes)]
     choices += [("train", os.fspath(train))] if train is not None else []
-    scored = scored_words(words, leave_out)
-    correct = [correctness(words, system) for system in words.systems]
+    scored = scored_words(words, punctuation)
+    correct = [correct_words(words, system) for system in words.systems]
     evaluations = [
-        evaluation_of(words, system, scored, right, tuple(choices))
-        for system, right in zip(words.systems, correct, strict=True)
+        make_evaluation(words, system, scored, is_correct, tuple(choices))
+        for system, is_correct in zip(words.systems, correct, strict=True)
     ]
     return Data(words, scored, correct, evaluations, tuple(choices))
 
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """A view of the data: for every bin and system the counts of `COUNTS`.
+    """The counts of a view: those of `COUNTS` for every bin and system.
 
-    scored: [word] bool, the words that count; totals: [system, bin, count] int64; labels: the
-    bins' names, in order; right: for each system, [gold member] and [predicted member] bool.
+    scored: [word] bool, the words that are counted; labels: the names of the bins, in order;
+    totals: [system, bin, count] int64; gold, predicted: the words in each bin, by the gold tree
+    and by each system's tree; correct: for each system two arrays, [entry of gold] and [entry of
+    predicted] bool, whether the word of the entry is correct.
     """
 
     view: View
@@ -158,7 +195,7 @@ class Analysis:
     totals: np.ndarray
     gold: Groups
     predicted: list[Groups]
-    right: list[tuple[np.ndarray, np.ndarray]]
+    correct: list[tuple[np.ndarray, np.ndarray]]
 
     @property
     def bins(self) -> list[int]:
@@ -167,23 +204,23 @@ class Analysis:
 
     @property
     def arcs(self) -> bool:
-        """Whether gold and prediction may be in different bins."""
-        return any(GROUPINGS[name].arcs for name in self.view.by)
+        """Whether a word may be in different bins in the gold tree and in a predicted tree."""
+        return any(GROUPINGS[name].groups_arcs for name in self.view.by)
 
-    def by_sentence(self, system: int, bins: Sequence[int]) -> np.ndarray:
-        """[sentence, bin * count] int64: the counts of some bins, sentence by sentence."""
-        place = np.full(len(self.labels), -1)
-        place[list(bins)] = np.arange(len(bins))
+    def count_by_sentence(self, system: int, bins: Sequence[int]) -> np.ndarray:
+        """Count the words in some bins sentence by sentence: [sentence, bin * count] int64."""
+        column = np.full(len(self.labels), -1)  # of each bin in the result, -1 if it is not in it
+        column[list(bins)] = np.arange(len(bins))
         size = len(self.data.words.lengths)
         counts = np.zeros((size, len(bins), len(COUNTS)), np.int64)
-        for start, groups, right in zip(
-            (0, 1), (self.gold, self.predicted[system]), self.right[system], strict=True
+        for count, groups, correct in zip(
+            (0, 1), (self.gold, self.predicted[system]), self.correct[system], strict=True
         ):
-            code = place[groups.code]
-            kept = self.scored[groups.word] & (code >= 0)
-            cell = self.data.words.sentence[groups.word] * len(bins) + code
-            for i, chosen in ((start, kept), (start + 2, kept & right)):
-                flat = np.bincount(cell[chosen], minlength=size * len(bins))
+            columns = column[groups.bin_index]
+            selected = self.scored[groups.word_index] & (columns >= 0)
+            cells = self.data.words.sentence_index[groups.word_index] * len(bins) + columns
+            for i, mask in ((count, selected), (count + 2, selected & correct)):
+                flat = np.bincount(cells[mask], minlength=size * len(bins))
                 counts[:, :, i] = flat.reshape(size, len(bins))
         return counts.reshape(size, -1)
 
@@ -191,66 +228,78 @@ class Analysis:
 def analyze(data: Data, view: View) -> Analysis:
     """Group gold and predicted words and count them.
 
-    Raises ValueError as `View.check`, and for what needs a training file that is not there;
-    FormatError where a column that is looked at is empty.
+    Raises ValueError as `View.check`, and if a grouping needs a training file and none was read;
+    FormatError if a column that the view needs has nothing but `_`.
     """
     view.check()
     words = data.words
-    scored = data.counted(view.metric)
+    scored = data.words_to_count(view.metric)
     if set(NEED_TRAIN) & set(view.by) and words.train is None:
-        raise ValueError(f"'{'/'.join(sorted({*NEED_TRAIN} & {*view.by}))}' needs a training file")
+        names = "/".join(sorted({*NEED_TRAIN} & {*view.by}))
+        raise ValueError(f"grouping '{names}' needs a training file")
     for column in {column for name in view.by for column in GROUPINGS[name].columns}:
         if column != "form":
-            data.require(column)
+            data.require_column(column)
     for system in words.systems:
-        if view.metric in TAGS and words.lacks(system, TAGS[view.metric]):
-            what = f"{view.metric} cannot be scored: _ throughout here or in the gold"
-            raise FormatError(system.name, 0, "", what)
+        if view.metric in TAGS and words.is_missing(system, TAGS[view.metric]):
+            message = (
+                f"{view.metric} cannot be scored, because the column is _ throughout in this file"
+                " or in the gold file"
+            )
+            raise FormatError(system.name, 0, "", message)
     bins = iter(view.bins)
-    parts = [
-        grouped(name, words, scored, next(bins, None) if GROUPINGS[name].values else None)
+    groups_by_grouping = [
+        group_words(
+            name, words, scored, next(bins, None) if GROUPINGS[name].compute_values else None
+        )
         for name in view.by
     ]
-    gold = reduce(crossed, (first for first, _ in parts))
+    gold = reduce(cross_groups, (gold_groups for gold_groups, _ in groups_by_grouping))
     predicted = [
-        reduce(crossed, (others[i] for _, others in parts)) for i in range(len(words.systems))
+        reduce(cross_groups, (system_groups[i] for _, system_groups in groups_by_grouping))
+        for i in range(len(words.systems))
     ]
-    right = []
+    entries_correct = []
     for groups, correct in zip(predicted, data.correct, strict=True):
         if view.metric == "bin":
-            same = gold.code == groups.code
-            right.append((same, same))
+            same = gold.bin_index == groups.bin_index
+            entries_correct.append((same, same))
         else:
-            right.append((correct[view.metric][gold.word], correct[view.metric][groups.word]))
+            is_correct = correct[view.metric]
+            entries_correct.append((is_correct[gold.word_index], is_correct[groups.word_index]))
     totals = np.array(
-        [_totals(scored, gold, groups, both) for groups, both in zip(predicted, right, strict=True)]
+        [
+            _count_by_bin(scored, gold, groups, correct)
+            for groups, correct in zip(predicted, entries_correct, strict=True)
+        ]
     )
     labels = list(gold.labels)
-    return Analysis(view, data, scored, labels, totals, gold, predicted, right)
+    return Analysis(view, data, scored, labels, totals, gold, predicted, entries_correct)
 
 
-def _totals(
-    scored: np.ndarray, gold: Groups, predicted: Groups, right: tuple[np.ndarray, np.ndarray]
+def _count_by_bin(
+    scored: np.ndarray, gold: Groups, predicted: Groups, correct: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    """[bin, count] int64."""
+    """Count the words of every bin: [bin, count] int64, columns as in COUNTS."""
     columns = []
-    for groups, correct in zip((gold, predicted), right, strict=True):
-        kept = scored[groups.word]
-        for chosen in (kept, kept & correct):
-            columns.append(np.bincount(groups.code[chosen], minlength=len(gold.labels)))
+    for groups, is_correct in zip((gold, predicted), correct, strict=True):
+        selected = scored[groups.word_index]
+        for mask in (selected, selected & is_correct):
+            columns.append(np.bincount(groups.bin_index[mask], minlength=len(gold.labels)))
     return np.stack([columns[i] for i in (0, 2, 1, 3)], axis=1)
 
 
 def precision_recall_f1(counts: np.ndarray) -> np.ndarray:
-    """[..., 3] percent of [..., count] as in COUNTS: precision, recall and their harmonic mean.
+    """Compute precision, recall and F1 in percent: [..., count] -> [..., 3].
 
-    Nothing of nothing is NaN; F1 only where there is neither a gold nor a predicted word.
+    counts: columns as in COUNTS. A value is NaN where its denominator is 0; F1 is NaN only where
+    there is neither a gold nor a predicted word, and 0 where precision or recall is NaN.
     """
     gold, predicted, correct_gold, correct_predicted = np.moveaxis(counts.astype(float), -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         precision = 100.0 * correct_predicted / predicted
         recall = 100.0 * correct_gold / gold
-        either = np.nan_to_num(precision), np.nan_to_num(recall)
-        f1 = 2 * either[0] * either[1] / (either[0] + either[1])
+        p, r = np.nan_to_num(precision), np.nan_to_num(recall)
+        f1 = 2 * p * r / (p + r)
     f1 = np.where(gold + predicted > 0, np.nan_to_num(f1), np.nan)
     return np.stack([precision, recall, f1], axis=-1)

@@ -1,8 +1,9 @@
-"""Attachment scores and accuracies over the same words in the gold and in every system.
+"""Attachment scores and accuracies of systems that have the same words as the gold file.
 
-As the CoNLL-X and CoNLL 2009 shared tasks' scripts (eval07.pl, eval09.pl) count; Buchholz and
-Marsi (2006), Hajic et al. (2009). UEM and LEM are the complete-match shares and RA is the root
-accuracy of Yamada and Matsumoto (2003); CLAS as Zeman et al. (2018).
+Words are counted as by the scripts of the CoNLL-X and CoNLL 2009 shared tasks (eval07.pl and
+eval09.pl; Buchholz and Marsi 2006, Hajic et al. 2009). UEM and LEM are the shares of sentences
+that are completely correct, RA is the root accuracy; all three are from Yamada and Matsumoto
+(2003). CLAS is from Zeman et al. (2018).
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,18 +18,24 @@ from depkit.corpus.universal import is_content, is_universal
 from depkit.score import structure
 from depkit.score.evaluation import Evaluation, Metric
 from depkit.score.punctuation import Policy, policy
-from depkit.score.words import Comparison, Words, compare
+from depkit.score.words import Comparison, Words, read_comparison
 
-# What is counted in a sentence: 1; its words; and of the words that are not left out as
-# punctuation, all, those with the right head, relation, both; then whether every one has the
-# right head, and both (true where nothing is scored, as in eval09.pl), and whether the same ones
-# are roots; those with a content relation in the gold, by the system, and rightly both; of all
-# words, those with the right tags, features, lemma; and the words, scored or not, that the system
-# gave no head; whether there is a cycle; whether there are several roots.
+# The counts of a sentence. Scored words are those that are not left out as punctuation.
 COUNTS = (
-    "sentences", "words", "scored", "heads", "labels", "both",
-    "complete_heads", "complete_both", "roots", "content_gold", "content_predicted",
-    "content_both", "upos", "xpos", "feats", "lemmas", "headless", "cyclic", "many_roots",
+    "sentences",  # 1
+    "words",
+    "scored",  # scored words
+    "heads", "labels", "both",  # scored words with the correct head, relation, head and relation
+    # Whether all scored words have the correct head, or the correct head and relation; 1 if no
+    # word is scored, as in eval09.pl.
+    "complete_heads", "complete_both",
+    "roots",  # whether the same scored words are roots in both trees
+    # Scored words that are content words by their gold relation; by their predicted relation; by
+    # their gold relation, with the correct head and relation.
+    "content_gold", "content_predicted", "content_both",
+    "upos", "xpos", "feats", "lemmas",  # words with the correct value
+    "headless",  # words without a head in the predicted tree
+    "cyclic", "many_roots",  # whether the predicted tree has a cycle, or several roots
 )  # fmt: skip
 
 METRICS = {
@@ -44,8 +51,8 @@ METRICS = {
     "FEATS": Metric("feats", "words", "words"),
     "Lemmas": Metric("lemmas", "words", "words"),
 }
-TAGS = {"UPOS": "upos", "XPOS": "xpos", "FEATS": "feats", "Lemmas": "lemma"}  # their columns
-ARCS = ("UAS", "LAS", "LA")  # the metrics of words that leave out punctuation
+TAGS = {"UPOS": "upos", "XPOS": "xpos", "FEATS": "feats", "Lemmas": "lemma"}  # metric: column
+ARCS = ("UAS", "LAS", "LA")  # the metrics of single words that leave out punctuation
 
 
 def evaluate(
@@ -57,13 +64,21 @@ def evaluate(
 ) -> Evaluation:
     """Score one system's trees against the gold trees over the same words.
 
-    gold, pred: paths (`-` is stdin, .gz and .xz are unpacked) or sentences, in any mix of
-    formats. punct: a policy of `score.punctuation`, decided on the gold words; subtypes:
-    "drop" cuts relations at their first `:`. A predicted word without a head counts as
-    wrong. CoNLL-09 predictions are read from HEAD and DEPREL, not from PHEAD and PDEPREL.
-    Raises FormatError where the words differ, where a gold word has no head, where
-    the policy's column is empty and where no word is scored; ValueError for choices that do
-    not exist; OSError.
+    A predicted word without a head counts as wrong. CoNLL-09 predictions are read from HEAD and
+    DEPREL, not from PHEAD and PDEPREL.
+
+    Args:
+        gold: A path (`-` is standard input, .gz and .xz are decompressed) or sentences.
+        pred: A path or sentences, possibly in another format than the gold file.
+        punct: The punctuation policy of `score.punctuation`, which reads the gold words only.
+        subtypes: "keep", or "drop" to cut relations at their first `:`.
+        encoding: The encoding of the files.
+
+    Raises:
+        FormatError: The words differ, a gold word has no head, the column of the policy has
+            nothing but `_`, or no word is scored.
+        ValueError: A choice does not exist.
+        OSError: A file cannot be read.
     """
     return evaluate_systems(gold, [pred], punct, subtypes, encoding)[0]
 
@@ -75,90 +90,101 @@ def evaluate_systems(
     subtypes: str = "keep",
     encoding: str = "utf-8",
 ) -> list[Evaluation]:
-    """Score several systems against one gold standard, read once; see `evaluate`."""
-    leave_out = policy(punct)
-    columns = {"deprel", *TAGS.values(), leave_out.column}
+    """Score several systems against a gold file, which is read only once.
+
+    Arguments and errors are those of `evaluate`; the result has an evaluation for each of `preds`.
+    """
+    punctuation = policy(punct)
+    columns = {"deprel", *TAGS.values(), punctuation.column}
     systems = [source(pred, encoding) for pred in preds]
-    words = compare(source(gold, encoding), systems, columns, subtypes)
-    scored = scored_words(words, leave_out)
-    choices = (("punct", leave_out.name), ("subtypes", subtypes))
+    words = read_comparison(source(gold, encoding), systems, columns, subtypes)
+    scored = scored_words(words, punctuation)
+    choices = (("punct", punctuation.name), ("subtypes", subtypes))
     return [
-        evaluation_of(words, system, scored, correctness(words, system), choices)
+        make_evaluation(words, system, scored, correct_words(words, system), choices)
         for system in words.systems
     ]
 
 
-def scored_words(words: Comparison, leave_out: Policy) -> np.ndarray:
-    """[word] bool, the gold words that are not left out as punctuation.
+def scored_words(words: Comparison, punctuation: Policy) -> np.ndarray:
+    """Return which gold words are not left out as punctuation: [word] bool.
 
-    Raises FormatError where the policy's column is empty and where no word is left.
+    Raises FormatError if the policy's column has nothing but `_`, and if no word is left.
     """
-    if leave_out.name == "keep":
+    if punctuation.name == "keep":
         return np.ones(words.size, bool)
     name = words.gold.name or "gold"
-    column = leave_out.column
+    column = punctuation.column
     if column != "form" and words.is_blank(words.gold, column):
         raise FormatError(
-            name, 0, "", f"punctuation policy {leave_out.name!r} reads {column.upper()}, which is"
+            name, 0, "", f"punctuation policy {punctuation.name!r} reads {column.upper()}, which is"
             " _ throughout; choose one that reads another column, such as 'unicode' (FORM)",
         )  # fmt: skip
-    scored = ~words.of_values(words.gold, column, leave_out.is_punctuation).astype(bool)
+    scored = ~words.map_values(words.gold, column, punctuation.is_punctuation).astype(bool)
     if not scored.any():
         raise FormatError(
-            name, 0, "", f"punctuation policy {leave_out.name!r} leaves no word to score"
+            name, 0, "", f"punctuation policy {punctuation.name!r} leaves no word to score"
         )
     return scored
 
 
-def evaluation_of(
+def make_evaluation(
     words: Comparison,
     system: Words,
     scored: np.ndarray,
     correct: dict[str, np.ndarray],
     choices: tuple[tuple[str, str], ...],
 ) -> Evaluation:
-    """The evaluation of a system; scored: [word] bool; correct: what `correctness` says."""
-    counts = _counts(words, system, scored, correct)
+    """Count the words of a system.
+
+    Args:
+        words: The words of all files.
+        system: The words of this system.
+        scored: [word] bool, as from `scored_words`.
+        correct: The result of `correct_words`.
+        choices: The settings to name in the signature.
+    """
+    counts = _count_by_sentence(words, system, scored, correct)
     return Evaluation(
         system.name,
         counts,
         COUNTS,
         METRICS,
         choices,
-        _undefined(words, system, counts),
-        {name: of[scored] if name in ARCS else of for name, of in correct.items()},
-        _relations(words, system, scored, correct["LAS"]),
+        _undefined_metrics(words, system, counts),
+        {name: mask[scored] if name in ARCS else mask for name, mask in correct.items()},
+        _count_by_relation(words, system, scored, correct["LAS"]),
     )
 
 
-def correctness(words: Comparison, system: Words) -> dict[str, np.ndarray]:
-    """[word] bool for each metric of words: whether the system is right there.
+def correct_words(words: Comparison, system: Words) -> dict[str, np.ndarray]:
+    """Return for each metric of single words which words the system has correct: [word] bool.
 
-    A lemma that the gold does not have, `_`, is right whatever the system says.
+    Where the gold file has no lemma (`_`), every predicted lemma is correct.
     """
     gold = words.gold
     correct = {"UAS": gold.head == system.head}
-    correct["LA"] = gold.code["deprel"] == system.code["deprel"]
+    correct["LA"] = gold.codes["deprel"] == system.codes["deprel"]
     correct["LAS"] = correct["UAS"] & correct["LA"]
-    correct |= {name: gold.code[tag] == system.code[tag] for name, tag in TAGS.items()}
-    correct["Lemmas"] = correct["Lemmas"] | words.of_values(gold, "lemma", "_".__eq__)
+    correct |= {name: gold.codes[tag] == system.codes[tag] for name, tag in TAGS.items()}
+    correct["Lemmas"] = correct["Lemmas"] | words.map_values(gold, "lemma", "_".__eq__)
     return correct
 
 
-def _counts(
+def _count_by_sentence(
     words: Comparison, system: Words, scored: np.ndarray, correct: dict[str, np.ndarray]
 ) -> np.ndarray:
-    """[sentence, count] int64, columns as in COUNTS."""
+    """Return [sentence, count] int64, columns as in COUNTS."""
     gold = words.gold
-    content_gold = scored & words.of_values(gold, "deprel", is_content)
-    content_predicted = scored & words.of_values(system, "deprel", is_content)
-    by_word = {
+    content_gold = scored & words.map_values(gold, "deprel", is_content)
+    content_predicted = scored & words.map_values(system, "deprel", is_content)
+    masks = {
         "words": np.ones(words.size, bool),
         "scored": scored,
         "heads": scored & correct["UAS"],
         "labels": scored & correct["LA"],
         "both": scored & correct["LAS"],
-        "roots": scored & ((gold.head == 0) != (system.head == 0)),  # so far, the mistaken ones
+        "roots": scored & ((gold.head == 0) != (system.head == 0)),  # the differences, until below
         "content_gold": content_gold,
         "content_predicted": content_predicted,
         "content_both": content_gold & correct["LAS"],
@@ -170,38 +196,41 @@ def _counts(
         "cyclic": structure.reaches_cycle(system.head, words.starts),
         "many_roots": system.head == 0,
     }
-    of = {name: words.sums(counted) for name, counted in by_word.items()}
-    of["sentences"] = np.ones(len(words.lengths), np.int64)
-    of["complete_heads"] = of["heads"] == of["scored"]
-    of["complete_both"] = of["both"] == of["scored"]
-    of["roots"] = of["roots"] == 0
-    of["cyclic"] = of["cyclic"] > 0
-    of["many_roots"] = of["many_roots"] > 1
-    return np.stack([of[name] for name in COUNTS], axis=1).astype(np.int64)
+    counts = {name: words.sum_by_sentence(mask) for name, mask in masks.items()}
+    counts["sentences"] = np.ones(len(words.lengths), np.int64)
+    counts["complete_heads"] = counts["heads"] == counts["scored"]
+    counts["complete_both"] = counts["both"] == counts["scored"]
+    counts["roots"] = counts["roots"] == 0
+    counts["cyclic"] = counts["cyclic"] > 0
+    counts["many_roots"] = counts["many_roots"] > 1
+    return np.stack([counts[name] for name in COUNTS], axis=1).astype(np.int64)
 
 
-def _undefined(words: Comparison, system: Words, counts: np.ndarray) -> frozenset[str]:
-    """The metrics that this gold and this system cannot have.
+def _undefined_metrics(words: Comparison, system: Words, counts: np.ndarray) -> frozenset[str]:
+    """Return the metrics that cannot be computed for this gold file and this system.
 
-    Tags where one of the two has only `_`; CLAS where the gold has relations that are not UD's,
-    or no content word.
+    A tag's metric is undefined if one of the two files has nothing but `_` in the column, CLAS if
+    the gold file has relations that are not UD's, or no content word.
     """
-    missing = [name for name, column in TAGS.items() if words.lacks(system, column)]
-    universal = words.of_values(words.gold, "deprel", is_universal).all()
+    undefined = [name for name, column in TAGS.items() if words.is_missing(system, column)]
+    universal = words.map_values(words.gold, "deprel", is_universal).all()
     if not universal or not counts[:, COUNTS.index("content_gold")].any():
-        missing.append("CLAS")
-    return frozenset(missing)
+        undefined.append("CLAS")
+    return frozenset(undefined)
 
 
-def _relations(
-    words: Comparison, system: Words, scored: np.ndarray, right: np.ndarray
+def _count_by_relation(
+    words: Comparison, system: Words, scored: np.ndarray, correct: np.ndarray
 ) -> dict[str, tuple[int, int, int]]:
-    """For each relation of scored words: gold, predicted, with the right head and relation."""
+    """Count the scored words of each relation, as in `Evaluation.relations`.
+
+    correct: [word] bool, whether the head and the relation are.
+    """
     names = words.values["deprel"]
-    gold, predicted = words.gold.code["deprel"], system.code["deprel"]
-    counts = [
-        np.bincount(code[chosen], minlength=len(names)).tolist()
-        for code, chosen in ((gold, scored), (predicted, scored), (gold, scored & right))
+    gold, predicted = words.gold.codes["deprel"], system.codes["deprel"]
+    columns = [
+        np.bincount(codes[mask], minlength=len(names)).tolist()
+        for codes, mask in ((gold, scored), (predicted, scored), (gold, scored & correct))
     ]
-    found = dict(zip(names, zip(*counts, strict=True), strict=True))
-    return {name: found[name] for name in sorted(found) if any(found[name])}
+    counts = dict(zip(names, zip(*columns, strict=True), strict=True))
+    return {name: counts[name] for name in sorted(counts) if any(counts[name])}

@@ -1,6 +1,6 @@
-"""Whether probabilities can be trusted: of what is said with 90%, 90% should be right.
+"""Calibration of probabilities: of all arcs with a probability of 90%, 90% should be correct.
 
-Reliability in bins of equal width, ECE and MCE as Guo et al. (2017, Eqs. 2 to 5); Brier (1950).
+Reliability diagrams, ECE and MCE follow Guo et al. (2017, Eqs. 2 to 5); Brier score: Brier (1950).
 """
 
 from dataclasses import dataclass
@@ -10,23 +10,25 @@ from typing import Any
 import numpy as np
 
 from depkit.score.analysis import Data
-from depkit.score.significance import DEFAULT_SEED, RESAMPLES, interval_of
+from depkit.score.significance import DEFAULT_SEED, RESAMPLES, bootstrap_interval
 
-# What can be right, and how many of a word's probabilities are multiplied for it: the arc's, and
-# the label's given the arc.
+# For each metric, how many probabilities of a word are multiplied: that of the arc and, for LAS,
+# that of the label given the arc.
 EVENTS = {"UAS": 1, "LAS": 2}
 BINS = 10
-# What is summed in a bin: words, the right ones, their confidences, and (confidence - right)^2.
+# The sums of a bin over its words: 1, 1 if correct, confidence, (confidence - 1 if correct)^2.
 COUNTS = ("words", "correct", "confidence", "squared")
-_DIGITS = 12  # of a confidence: 0.8 * 0.875 is 0.7, and in its bin
+# Confidences are rounded to this number of decimals, so that 0.8 * 0.875 is exactly 0.7 and falls
+# into the bin that ends there.
+_DECIMALS = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """How sure systems are and how often they are right, in bins of equal width.
+    """The confidence and the accuracy of systems in confidence bins of equal width.
 
-    metric: of EVENTS; bins: how many; counts: for each system, [sentence, bin * count] float64,
-    columns as in COUNTS, of the scored words.
+    metric: one of EVENTS; bins: the number of bins; counts: for each system,
+    [sentence, bin * count] float64, sums over the scored words, with columns as in COUNTS.
     """
 
     data: Data
@@ -36,60 +38,70 @@ class Calibration:
 
     @property
     def names(self) -> list[str]:
-        """The systems'."""
+        """The names of the systems."""
         return [system.name for system in self.data.words.systems]
 
     @property
     def labels(self) -> list[str]:
-        """The bins' names, their ends in percent: the lower is not in the bin, but for 0."""
+        """The names of the bins: both ends in percent; the lower end is excluded, except 0."""
         ends = [f"{100 * i / self.bins:.4g}" for i in range(self.bins + 1)]
         return [f"{low}-{high}" for low, high in pairwise(ends)]
 
     @property
     def totals(self) -> np.ndarray:
-        """[system, bin, count] float64."""
-        return np.stack([self.split(counts.sum(axis=0)) for counts in self.counts])
+        """The sums over all sentences: [system, bin, count] float64."""
+        return np.stack([self.unflatten(counts.sum(axis=0)) for counts in self.counts])
 
-    def split(self, sums: np.ndarray) -> np.ndarray:
-        """[..., bin * count] -> [..., bin, count]."""
+    def unflatten(self, sums: np.ndarray) -> np.ndarray:
+        """Reshape [..., bin * count] to [..., bin, count]."""
         return sums.reshape(*sums.shape[:-1], self.bins, len(COUNTS))
 
 
 def calibrate(data: Data, metric: str = "LAS", bins: int = BINS) -> Calibration:
     """Sort the scored words of each system into bins by confidence.
 
-    metric: "UAS", the confidence is the arc's probability; "LAS", that times the label's. A
-    confidence between two bins is in the lower one. Raises ValueError for another metric, for no
-    bin, and for data read without probabilities.
+    Args:
+        data: The words of all files, read with probabilities.
+        metric: For "UAS" the confidence of a word is the probability of its arc, for "LAS" the
+            product of the probabilities of arc and label.
+        bins: The number of bins.
+
+    Raises:
+        ValueError: The metric is another one, there is no bin, or the data were read without
+            probabilities.
     """
     if metric not in EVENTS:
-        raise ValueError(f"calibration is of {' or '.join(EVENTS)}, not {metric}")
+        raise ValueError(f"calibration is measured for {' or '.join(EVENTS)}, not for {metric}")
     if bins < 1:
-        raise ValueError(f"there is one bin at least, not {bins}")
+        raise ValueError(f"calibration needs one bin at least, not {bins}")
     words, scored = data.words, data.scored
     counts = []
     for system, correct in zip(words.systems, data.correct, strict=True):
         if system.probability is None:
-            raise ValueError("calibration needs data that is read with probabilities")
+            raise ValueError("calibration needs data that are read with probabilities")
         confidence = system.probability[scored, : EVENTS[metric]].prod(axis=1)
-        right = correct[metric][scored].astype(float)
-        cell = words.sentence[scored] * bins + bin_of(confidence, bins)
+        is_correct = correct[metric][scored].astype(float)
+        cells = words.sentence_index[scored] * bins + bin_of(confidence, bins)
         size = len(words.lengths) * bins
-        values = (np.ones(len(right)), right, confidence, (confidence - right) ** 2)
-        sums = [np.bincount(cell, value, minlength=size) for value in values]
+        values = (np.ones(len(is_correct)), is_correct, confidence, (confidence - is_correct) ** 2)
+        sums = [np.bincount(cells, value, minlength=size) for value in values]
         counts.append(np.stack(sums, axis=1).reshape(-1, bins * len(COUNTS)))
     return Calibration(data, metric, bins, counts)
 
 
 def bin_of(confidence: np.ndarray, bins: int) -> np.ndarray:
-    """The numbers of confidences' bins of equal width; one between two bins is in the lower one."""
-    return np.searchsorted(np.arange(1, bins) / bins, confidence.round(_DIGITS))
+    """Return the bin of each confidence, among this number of bins of equal width.
+
+    A confidence on the boundary of two bins is in the lower one.
+    """
+    return np.searchsorted(np.arange(1, bins) / bins, confidence.round(_DECIMALS))
 
 
-def reliability(totals: np.ndarray) -> np.ndarray:
-    """[..., 4] of [..., count]: mean confidence, accuracy and the gap in percent, the Brier score.
+def reliability_scores(totals: np.ndarray) -> np.ndarray:
+    """Compute mean confidence, accuracy, gap and Brier score: [..., count] -> [..., 4].
 
-    The gap is accuracy - confidence: below 0 where a system is too sure. Nothing of nothing is NaN.
+    The first three are in percent. The gap is accuracy - confidence, negative for an overconfident
+    system. All are NaN where there are no words.
     """
     words, correct, confidence, squared = np.moveaxis(totals, -1, 0)
     with np.errstate(invalid="ignore"):
@@ -98,61 +110,78 @@ def reliability(totals: np.ndarray) -> np.ndarray:
 
 
 def calibration_errors(totals: np.ndarray) -> np.ndarray:
-    """[..., 2] percentage points of [..., bin, count]: the expected and the maximum error.
+    """Compute ECE and MCE in percentage points: [..., bin, count] -> [..., 2].
 
-    Of the bins' absolute gaps the mean, weighted by their words (Eq. 3), and the largest (Eq. 5).
+    The expected calibration error is the mean absolute gap of the bins, weighted by their words
+    (Eq. 3); the maximum calibration error is the largest absolute gap (Eq. 5).
     """
     words, correct, confidence, _ = np.moveaxis(totals, -1, 0)
-    apart = 100.0 * np.abs(correct - confidence)
-    expected = apart.sum(axis=-1) / words.sum(axis=-1)
-    maximum = (apart / np.maximum(words, 1)).max(axis=-1)
+    gaps = 100.0 * np.abs(correct - confidence)  # summed over the words of each bin
+    expected = gaps.sum(axis=-1) / words.sum(axis=-1)
+    maximum = (gaps / np.maximum(words, 1)).max(axis=-1)
     return np.stack([expected, maximum], axis=-1)
 
 
-def accuracy_band(
-    calibration: Calibration, system: int, resamples: int = RESAMPLES, seed: int = DEFAULT_SEED
+def accuracy_intervals(
+    reliability: Calibration, system: int, resamples: int = RESAMPLES, seed: int = DEFAULT_SEED
 ) -> np.ndarray:
-    """[2, bin + 1] percent, the 95% bootstrap interval of accuracy in each bin and, last, in all.
+    """Compute 95% bootstrap intervals of accuracy in each bin and over all bins.
 
-    There is none of ECE, which grows with noise: the samples' tend to lie above the file's own.
+    There are no intervals of ECE, because ECE grows with noise: the ECE of a resample tends to be
+    larger than that of the file.
+
+    Args:
+        reliability: The counts of all systems.
+        system: The index of the system.
+        resamples: The number of bootstrap samples of sentences.
+        seed: The seed of the samples.
+
+    Returns:
+        [2, bin + 1], lower and upper ends in percent; the last bin stands for all bins.
     """
 
     def statistic(sums: np.ndarray) -> np.ndarray:
-        return reliability(_and_all(calibration.split(sums)))[..., 1]
+        return reliability_scores(_append_sum(reliability.unflatten(sums)))[..., 1]
 
-    return interval_of(calibration.counts[system], statistic, resamples, seed)
+    return bootstrap_interval(reliability.counts[system], statistic, resamples, seed)
 
 
 def calibration_rows(
-    calibration: Calibration, confidence: bool = False, seed: int = DEFAULT_SEED
+    reliability: Calibration, confidence: bool = False, seed: int = DEFAULT_SEED
 ) -> list[dict[str, Any]]:
-    """A row for every system and bin with words in it, bin by bin; last, of each system, `all`.
+    """Return the scores of every system in every bin with words, and those of all bins together.
 
-    Percent and percentage points but for the Brier score; ece and mce are None but in `all`.
-    confidence: also the 95% intervals of accuracy.
+    Args:
+        reliability: The counts of all systems.
+        confidence: Whether to add 95% bootstrap intervals of accuracy.
+        seed: The seed of the bootstrap.
+
+    Returns:
+        A dict for each system and bin, bin by bin; the last bin is "all". Scores are in percent or
+        percentage points, except the Brier score. `ece` and `mce` are None in single bins.
     """
-    names = calibration.names
-    totals = _and_all(calibration.totals)
-    scores = reliability(totals)
-    errors = calibration_errors(calibration.totals)
-    bands = [
-        accuracy_band(calibration, system, seed=seed)
+    names = reliability.names
+    totals = _append_sum(reliability.totals)
+    scores = reliability_scores(totals)
+    errors = calibration_errors(reliability.totals)
+    intervals = [
+        accuracy_intervals(reliability, system, seed=seed)
         for system in range(len(names) if confidence else 0)
     ]
-    labels = [*calibration.labels, "all"]
-    found = []
+    labels = [*reliability.labels, "all"]
+    rows = []
     for b, i in zip(*totals[:, :, 0].T.nonzero(), strict=True):
-        row: dict[str, Any] = {"system": names[i], "metric": calibration.metric, "bin": labels[b]}
+        row: dict[str, Any] = {"system": names[i], "metric": reliability.metric, "bin": labels[b]}
         row |= zip(COUNTS[:2], totals[i, b, :2].astype(int).tolist(), strict=True)
         row |= zip(("confidence", "accuracy", "gap", "brier"), scores[i, b].tolist(), strict=True)
-        whole = errors[i].tolist() if b == calibration.bins else (None, None)
-        row |= zip(("ece", "mce"), whole, strict=True)
+        ece_mce = errors[i].tolist() if b == reliability.bins else (None, None)
+        row |= zip(("ece", "mce"), ece_mce, strict=True)
         if confidence:
-            row |= zip(("accuracy_low", "accuracy_high"), bands[i][:, b].tolist(), strict=True)
-        found.append(row)
-    return found
+            row |= zip(("accuracy_low", "accuracy_high"), intervals[i][:, b].tolist(), strict=True)
+        rows.append(row)
+    return rows
 
 
-def _and_all(totals: np.ndarray) -> np.ndarray:
-    """[..., bin, count] -> [..., bin + 1, count]: last, the sums over all bins."""
+def _append_sum(totals: np.ndarray) -> np.ndarray:
+    """Append the sums over all bins as a last bin: [..., bin, count] -> [..., bin + 1, count]."""
     return np.concatenate([totals, totals.sum(axis=-2, keepdims=True)], axis=-2)

@@ -1,8 +1,9 @@
 """The CoNLL 2018 evaluation: tokens, sentences, words, tags and trees of other tokenisations.
 
-Zeman et al. (2018), section 5; counts are those of its script, as udtools has it, on whatever it
-takes. It refuses cycles, words without a head, several roots and tokens of nothing but spaces; here
-such a tree counts as it is, and such a token covers no characters.
+The evaluation is defined in section 5 of Zeman et al. (2018). The counts are equal to those of its
+script (in udtools) on all files that the script accepts. The script rejects trees with cycles,
+words without a head or several roots, and tokens of nothing but spaces. Here such trees are scored
+as well, and such tokens cover no characters.
 """
 
 import re
@@ -26,15 +27,14 @@ from depkit.score.words import (
     Words,
     WordsBuilder,
     column_codes,
-    distinct,
-    headless_gold,
+    headless_gold_error,
+    number_duplicates,
 )
 
-# For each metric what is right, of how many in the gold and by the system.
 METRICS = {
-    "Tokens": Metric("tokens_right", "tokens", "tokens_predicted"),
-    "Sentences": Metric("sentences_right", "sentences", "sentences_predicted"),
-    "Words": Metric("words_right", "words", "words_predicted"),
+    "Tokens": Metric("tokens_correct", "tokens", "tokens_predicted"),
+    "Sentences": Metric("sentences_correct", "sentences", "sentences_predicted"),
+    "Words": Metric("words_correct", "words", "words_predicted"),
     "UPOS": Metric("upos", "words", "words_predicted"),
     "XPOS": Metric("xpos", "words", "words_predicted"),
     "UFeats": Metric("feats", "words", "words_predicted"),
@@ -46,15 +46,16 @@ METRICS = {
     "MLAS": Metric("mlas", "content_gold", "content_predicted"),
     "BLEX": Metric("blex", "content_gold", "content_predicted"),
 }
-# All counts of a gold sentence: those of the metrics; "scored", its words; words that the system
-# gave no head, and the system's sentences with a cycle and with several roots. What the system has
-# is counted in the gold sentence in which its first character stands.
+# All counts of a gold sentence: those of the metrics; "scored", which equals "words"; "headless",
+# predicted words without a head; "cyclic" and "many_roots", predicted sentences with a cycle and
+# with several roots. A predicted token, word or sentence is counted for the gold sentence that
+# contains its first character.
 COUNTS = (
     *dict.fromkeys(count for metric in METRICS.values() for count in metric),
     "scored", "headless", "cyclic", "many_roots",
 )  # fmt: skip
 
-# The features that count; those that UD took in later do not.
+# The features that are compared. Those that were added to UD after 2018 are not.
 _FEATURES = frozenset(
     "PronType NumType Poss Reflex Foreign Abbr Gender Animacy Number Case Definite Degree VerbForm"
     " Mood Tense Aspect Voice Evident Polarity Person Polite".split()
@@ -69,42 +70,51 @@ def evaluate_aligned(
     subtypes: str = "drop",
     encoding: str = "utf-8",
 ) -> list[Evaluation]:
-    """Score systems whose tokens and sentences may be others than the gold's.
+    """Score systems whose tokens and sentences may differ from those of the gold file.
 
-    gold, preds: as for `attachment.evaluate`; the characters of all tokens, white space apart,
-    must be the same. subtypes: "keep" compares whole relations, which the script never does.
-    Raises FormatError where the characters differ, where a gold word has no head and where there
-    is no gold sentence; ValueError for choices that do not exist; OSError.
+    Args:
+        gold: A path or sentences, as for `attachment.evaluate`.
+        preds: For each system, a path or sentences with the same characters as the gold file;
+            white space may differ.
+        subtypes: "drop" cuts relations at their first `:`, as the script does; "keep" compares
+            whole relations.
+        encoding: The encoding of the files.
+
+    Raises:
+        FormatError: The characters differ, a gold word has no head, or there is no gold sentence.
+        ValueError: A choice does not exist.
+        OSError: A file cannot be read.
     """
     codes = column_codes(subtypes) | {"form": Codes(str.lower), "feats": Codes(universal_features)}
-    reference = _read(source(gold, encoding), codes, is_gold=True)
+    reference = _read_text(source(gold, encoding), codes, is_gold=True)
     choices = (("align", "characters"), ("subtypes", subtypes))
     evaluations = []
-    systems = [source(pred, encoding) for pred in preds]
-    names = distinct([system.name for system in systems])
-    for name, each in zip(names, systems, strict=True):
-        system = _read(each, codes)
+    sources = [source(pred, encoding) for pred in preds]
+    names = number_duplicates([system.name for system in sources])
+    for name, system_source in zip(names, sources, strict=True):
+        system = _read_text(system_source, codes)
         if system.characters != reference.characters:
-            raise _other_characters(reference, system)
-        of = _sizes(reference, system, codes) | _right(reference, system, codes)
-        counts = np.stack([of[name] for name in COUNTS], axis=1)
-        evaluations.append(Evaluation(name, counts, COUNTS, METRICS, choices))
+            raise _character_mismatch(reference, system)
+        counts = _count_items(reference, system, codes) | _count_correct(reference, system, codes)
+        matrix = np.stack([counts[count] for count in COUNTS], axis=1)
+        evaluations.append(Evaluation(name, matrix, COUNTS, METRICS, choices))
     return evaluations
 
 
 def universal_features(feats: str) -> str:
-    """The features of FEATS that count, in alphabetical order."""
-    found = (feature for feature in feats.split("|") if feature.partition("=")[0] in _FEATURES)
-    return "|".join(sorted(found))
+    """Return the features of FEATS that are compared, in alphabetical order."""
+    features = (feature for feature in feats.split("|") if feature.partition("=")[0] in _FEATURES)
+    return "|".join(sorted(features))
 
 
 @dataclass(frozen=True, eq=False)
 class _Text:
-    """A file: its words, its characters, and what stands where in them.
+    """The words and the characters of a file.
 
-    starts: [sentence + 1] int64, the first word of each, then the number of words; sentences:
-    [sentence, 2] and tokens: [token, 2] int64, the first character and the one after the last;
-    spans: the words'; rows: [word] its line in the sentence; places: [sentence] `Sentence.place`.
+    starts: [sentence + 1] int64, the first word of each sentence, then the number of words;
+    sentences: [sentence, 2] int64, the first character of a sentence and the one after its last;
+    tokens: [token, 2] int64, the same of tokens; spans: the characters of words; rows: [word], the
+    line of a word within its sentence; locations: [sentence], (file, line, sent_id).
     """
 
     words: Words
@@ -114,123 +124,135 @@ class _Text:
     tokens: np.ndarray
     spans: Spans
     rows: Sequence[int]
-    places: list[tuple[str, int, str]]
+    locations: list[tuple[str, int, str]]
 
 
-def _read(origin: Source, codes: dict[str, Codes], is_gold: bool = False) -> _Text:
-    builder = WordsBuilder(origin.name, COLUMNS, codes)
+def _read_text(file: Source, codes: dict[str, Codes], is_gold: bool = False) -> _Text:
+    builder = WordsBuilder(file.name, COLUMNS, codes)
     characters: list[str] = []
-    places: list[tuple[str, int, str]] = []
+    locations: list[tuple[str, int, str]] = []
     rows = array("i")
-    lengths, forms, covers = array("i"), array("i"), array("i")  # [token]
-    for number, sentence in enumerate(origin.sentences, start=1):
+    lengths, forms, sizes = array("i"), array("i"), array("i")  # [token]
+    for number, sentence in enumerate(file.sentences, start=1):
         if is_gold and -1 in sentence.head:
-            raise headless_gold(sentence, number)
+            raise headless_gold_error(sentence, number)
         builder.add(sentence)
         rows.extend(sentence.rows)
-        places.append(sentence.place())
-        tokens, covered = _tokens(sentence)
-        characters.append("".join(tokens))
-        lengths.extend(map(len, tokens))
-        forms.extend(map(codes["form"].__getitem__, tokens))
-        covers.extend(covered)
-    if is_gold and not places:
-        raise FormatError(origin.name or "gold", 0, "", "no sentences to score against")
+        locations.append(sentence.place())
+        sentence_tokens, sentence_sizes = _tokens_and_sizes(sentence)
+        characters.append("".join(sentence_tokens))
+        lengths.extend(map(len, sentence_tokens))
+        forms.extend(map(codes["form"].__getitem__, sentence_tokens))
+        sizes.extend(sentence_sizes)
+    if is_gold and not locations:
+        raise FormatError(file.name or "gold", 0, "", "there are no sentences to score against")
     words = builder.words
-    token_spans = _one_after_another(np.array(lengths))
-    token = np.repeat(np.arange(len(covers)), np.maximum(covers, 1))  # [word]
-    multiword = np.array(covers)[token] > 0
-    form = np.where(multiword, words.code["form"], np.array(forms)[token])
+    token_spans = _consecutive_spans(np.array(lengths))
+    token = np.repeat(np.arange(len(sizes)), np.maximum(sizes, 1))  # [word]
+    multiword = np.array(sizes)[token] > 0
+    form = np.where(multiword, words.codes["form"], np.array(forms)[token])
     return _Text(
         words,
         builder.starts,
         "".join(characters),
-        _one_after_another(np.array([*map(len, characters)], np.int64)),
+        _consecutive_spans(np.array([*map(len, characters)], np.int64)),
         token_spans,
         Spans(token_spans[token], multiword, form),
         rows,
-        places,
+        locations,
     )
 
 
-def _tokens(sentence: Sentence) -> tuple[list[str], list[int]]:
-    """The forms of tokens without white space, and how many words ranges have, 0 the others."""
+def _tokens_and_sizes(sentence: Sentence) -> tuple[list[str], list[int]]:
+    """Return the tokens without white space, and the sizes of multiword tokens.
+
+    The size is the number of words; it is 0 for tokens that are no multiword tokens.
+    """
     tokens: list[str] = []
-    covers: list[int] = []
+    sizes: list[int] = []
     word = 0
-    if not isinstance(sentence.rows, range):  # there are lines other than words between them
-        for found in filter(None, map(_RANGE.match, sentence.lines)):
-            first, last = int(found[1]) - 1, int(found[2])
-            tokens += [*sentence.form[word:first], found[3]]
-            covers += [*[0] * (first - word), last - first]
+    if not isinstance(sentence.rows, range):  # lines that are not words stand between the words
+        for match in filter(None, map(_RANGE.match, sentence.lines)):
+            first, last = int(match[1]) - 1, int(match[2])
+            tokens += [*sentence.form[word:first], match[3]]
+            sizes += [*[0] * (first - word), last - first]
             word = last
     tokens += sentence.form[word:]
-    covers += [0] * (len(sentence) - word)
+    sizes += [0] * (len(sentence) - word)
     text = "\n".join(tokens)
-    return SPACE.sub("", text).split("\n") if SPACE.search(text) else tokens, covers
+    return SPACE.sub("", text).split("\n") if SPACE.search(text) else tokens, sizes
 
 
-def _one_after_another(lengths: np.ndarray) -> np.ndarray:
-    """[span, 2] int64, where spans of these lengths begin and end."""
+def _consecutive_spans(lengths: np.ndarray) -> np.ndarray:
+    """Return the spans of these lengths, each beginning where the last ends: [span, 2] int64."""
     ends = np.cumsum(lengths, dtype=np.int64)
     return np.stack([ends - lengths, ends], axis=1)
 
 
-def _sizes(gold: _Text, system: _Text, codes: dict[str, Codes]) -> dict[str, np.ndarray]:
-    """[sentence] int64, counts of what there is, and of equal tokens and sentences."""
+def _count_items(gold: _Text, system: _Text, codes: dict[str, Codes]) -> dict[str, np.ndarray]:
+    """Count sentences, tokens and words, and correct sentences and tokens: [sentence] int64."""
 
     def count(spans: np.ndarray) -> np.ndarray:
         sentence = np.searchsorted(gold.sentences[:, 0], spans[:, 0], "right") - 1
-        return np.bincount(sentence, minlength=len(gold.places))
+        return np.bincount(sentence, minlength=len(gold.locations))
 
-    def in_sentences(words: np.ndarray) -> np.ndarray:
+    def sum_by_system_sentence(words: np.ndarray) -> np.ndarray:
         return np.add.reduceat(words, system.starts[:-1], dtype=np.int64)
 
     head = system.words.head
-    gold_words, words = gold.spans.span, system.spans.span
-    cyclic = in_sentences(structure.reaches_cycle(head, system.starts)) > 0
-    of = {
+    gold_words, system_words = gold.spans.span, system.spans.span
+    cyclic = sum_by_system_sentence(structure.reaches_cycle(head, system.starts)) > 0
+    many_roots = sum_by_system_sentence(head == 0) > 1
+    counts = {
         "words": count(gold_words),
-        "words_predicted": count(words),
+        "words_predicted": count(system_words),
         "scored": count(gold_words),
-        "content_gold": count(gold_words[_where(gold, codes, is_content)]),
-        "content_predicted": count(words[_where(system, codes, is_content)]),
-        "headless": count(words[head == -1]),
+        "content_gold": count(gold_words[_test_relations(gold, codes, is_content)]),
+        "content_predicted": count(system_words[_test_relations(system, codes, is_content)]),
+        "headless": count(system_words[head == -1]),
         "cyclic": count(system.sentences[cyclic]),
-        "many_roots": count(system.sentences[in_sentences(head == 0) > 1]),
+        "many_roots": count(system.sentences[many_roots]),
     }
     for name in ("sentences", "tokens"):
-        ours, theirs = getattr(gold, name), getattr(system, name)
-        of[name] = count(ours)
-        of[f"{name}_predicted"] = count(theirs)
-        of[f"{name}_right"] = count(ours[equal_spans(ours, theirs)[0]])
-    return of
+        gold_spans, system_spans = getattr(gold, name), getattr(system, name)
+        counts[name] = count(gold_spans)
+        counts[f"{name}_predicted"] = count(system_spans)
+        counts[f"{name}_correct"] = count(gold_spans[equal_spans(gold_spans, system_spans)[0]])
+    return counts
 
 
-def _right(gold: _Text, system: _Text, codes: dict[str, Codes]) -> dict[str, np.ndarray]:
-    """[sentence] int64, counts of the gold words that the system has, and of what is right."""
+def _count_correct(gold: _Text, system: _Text, codes: dict[str, Codes]) -> dict[str, np.ndarray]:
+    """Count aligned words, and those with correct tags, lemmas and arcs: [sentence] int64."""
     aligned = align(gold.spans, system.spans)
-    theirs = np.flatnonzero(aligned >= 0)  # [pair]
-    ours = aligned[theirs]
+    system_index = np.flatnonzero(aligned >= 0)  # [pair]
+    gold_index = aligned[system_index]  # [pair]
     same = {
-        name: gold.words.code[name][ours] == system.words.code[name][theirs] for name in COLUMNS
+        name: gold.words.codes[name][gold_index] == system.words.codes[name][system_index]
+        for name in COLUMNS
     }
-    lemmas = same["lemma"] | (gold.words.code["lemma"][ours] == codes["lemma"]["_"])
+    lemmas = same["lemma"] | (gold.words.codes["lemma"][gold_index] == codes["lemma"]["_"])
     tags = same["upos"] & same["feats"]
-    size, root = len(gold.places), len(gold.words.head)
-    above = structure.parents(gold.words.head, gold.starts)
-    system_above = structure.parents(system.words.head, system.starts)
-    heads = above[ours] == np.append(aligned, [root, -1])[system_above[theirs]]
+    size, root = len(gold.locations), len(gold.words.head)
+    gold_heads = structure.head_indices(gold.words.head, gold.starts)
+    system_heads = structure.head_indices(system.words.head, system.starts)
+    # A head is correct if the system's head is aligned to the gold head. The root is aligned to the
+    # root, and "no head" to nothing.
+    heads = gold_heads[gold_index] == np.append(aligned, [root, -1])[system_heads[system_index]]
     both = heads & same["deprel"]
-    # Two words have the same function words if both have as many as they have right ones.
-    functional, system_functional = (_where(text, codes, is_functional) for text in (gold, system))
-    right = np.bincount(above[ours[both & tags & functional[ours]]], minlength=root + 1)
-    children = np.bincount(above[:-2][functional], minlength=root + 1)
-    system_children = np.bincount(system_above[:-2][system_functional], minlength=len(aligned) + 1)
-    children = (children[ours] == right[ours]) & (system_children[theirs] == right[ours])
-    clas = both & _where(gold, codes, is_content)[ours]
-    found = {
-        "words_right": np.ones(len(ours), bool),
+    # The function words of two aligned words are the same if each of the two has as many function
+    # words as there are correct ones.
+    gold_functional = _test_relations(gold, codes, is_functional)
+    system_functional = _test_relations(system, codes, is_functional)
+    correct = both & tags & gold_functional[gold_index]
+    correct_count = np.bincount(gold_heads[gold_index[correct]], minlength=root + 1)[gold_index]
+    gold_count = np.bincount(gold_heads[:-2][gold_functional], minlength=root + 1)
+    system_count = np.bincount(system_heads[:-2][system_functional], minlength=len(aligned) + 1)
+    same_function_words = (gold_count[gold_index] == correct_count) & (
+        system_count[system_index] == correct_count
+    )
+    clas = both & _test_relations(gold, codes, is_content)[gold_index]
+    masks = {
+        "words_correct": np.ones(len(gold_index), bool),
         "upos": same["upos"],
         "xpos": same["xpos"],
         "feats": same["feats"],
@@ -239,36 +261,40 @@ def _right(gold: _Text, system: _Text, codes: dict[str, Codes]) -> dict[str, np.
         "heads": heads,
         "both": both,
         "clas": clas,
-        "mlas": clas & tags & children,
+        "mlas": clas & tags & same_function_words,
         "blex": clas & lemmas,
     }
-    sentence = np.repeat(np.arange(len(gold.places)), np.diff(gold.starts))[ours]
-    return {name: np.bincount(sentence[pair], minlength=size) for name, pair in found.items()}
+    sentence = np.repeat(np.arange(len(gold.locations)), np.diff(gold.starts))[gold_index]
+    return {name: np.bincount(sentence[mask], minlength=size) for name, mask in masks.items()}
 
 
-def _where(text: _Text, codes: dict[str, Codes], is_one: Callable[[str], bool]) -> np.ndarray:
-    """[word] bool, whether its relation is of a kind."""
-    table = np.array([is_one(relation) for relation in codes["deprel"].texts], bool)
-    return table[text.words.code["deprel"]]
+def _test_relations(
+    text: _Text, codes: dict[str, Codes], test: Callable[[str], bool]
+) -> np.ndarray:
+    """Return which words have a relation that passes a test: [word] bool."""
+    passes = np.array([test(relation) for relation in codes["deprel"].values_by_code], bool)
+    return passes[text.words.codes["deprel"]]
 
 
-def _other_characters(gold: _Text, system: _Text) -> FormatError:
-    """The first place where two texts part, or where the shorter ends."""
-    together = enumerate(zip(gold.characters, system.characters, strict=False))
+def _character_mismatch(gold: _Text, system: _Text) -> FormatError:
+    """Return the error for the first character that differs, or for the end of the shorter text."""
+    pairs = enumerate(zip(gold.characters, system.characters, strict=False))
     shorter = min(len(gold.characters), len(system.characters))
-    character = next((place for place, (one, other) in together if one != other), shorter)
-    (file, line, sent_id), number, here = _place(system, character)
-    (gold_file, gold_line, gold_id), gold_number, there = _place(gold, character)
-    where = f"{gold_file}:{gold_line}" if gold_line else f"gold sentence {gold_number}"
+    index = next((i for i, (left, right) in pairs if left != right), shorter)
+    (file, line, sent_id), number, excerpt = _locate(system, index)
+    (gold_file, gold_line, gold_id), gold_number, gold_excerpt = _locate(gold, index)
+    gold_location = f"{gold_file}:{gold_line}" if gold_line else f"gold sentence {gold_number}"
     return FormatError(
-        file, line, sent_id or gold_id, f"sentence {number} has {here}, but {where} has {there};"
-        " white space apart, both must have the same characters: parse the gold file's text",
+        file, line, sent_id or gold_id,
+        f"sentence {number} has {excerpt}, but {gold_location} has {gold_excerpt};"
+        " apart from white space, both files must have the same characters: parse the text of the"
+        " gold file",
     )  # fmt: skip
 
 
-def _place(text: _Text, character: int) -> tuple[tuple[str, int, str], int, str]:
-    """Where a character stands: (file, line, sent_id), the sentence's number, the tokens there."""
-    if not text.places:
+def _locate(text: _Text, character: int) -> tuple[tuple[str, int, str], int, str]:
+    """Return (file, line, sent_id), the number of the sentence and an excerpt at a character."""
+    if not text.locations:
         return (text.words.name, 0, ""), 1, "nothing"
     word, token = (
         int(np.searchsorted(spans[:, 1], character, "right"))
@@ -276,8 +302,8 @@ def _place(text: _Text, character: int) -> tuple[tuple[str, int, str], int, str]
     )
     word = min(word, len(text.rows) - 1)
     number = int(np.searchsorted(text.starts, word, "right"))
-    file, line, sent_id = text.places[number - 1]
+    file, line, sent_id = text.locations[number - 1]
     line += text.rows[word] - text.rows[text.starts[number - 1]] if line else 0
     tokens = [text.characters[start:end] for start, end in text.tokens.tolist()]
-    code = "".join(f" (U+{ord(it):04X})" for it in text.characters[character : character + 1])
+    code = "".join(f" (U+{ord(char):04X})" for char in text.characters[character : character + 1])
     return (file, line, sent_id), number, around(tokens, token) + code

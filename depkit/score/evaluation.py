@@ -1,4 +1,4 @@
-"""The scores of a system: counts of every sentence that add up, and the metrics of their sums."""
+"""The scores of a system: counts for every sentence, and the metrics computed from their sums."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,38 +12,51 @@ from depkit.version import __version__
 
 
 class Metric(NamedTuple):
-    """The names of three counts: what is right, of how many in the gold and by the system."""
+    """The names of three counts: the correct items, those of the gold file, those of the system."""
 
     correct: str
     gold: str
     predicted: str
 
 
-def percentages(
+def f1_scores(
     totals: np.ndarray, metrics: Mapping[str, Metric], columns: tuple[str, ...]
 ) -> dict[str, np.ndarray]:
-    """The F1 of every metric of summed counts, in percent; the plain share where gold = predicted.
+    """Compute the F1 of every metric in percent; it is the accuracy if gold and predicted agree.
 
-    totals: [..., count], its columns by name; the result's arrays are [...], so that a thousand
-    resampled sums are scored at once. Nothing of nothing is 0, as in the CoNLL 2018 evaluation.
+    Args:
+        totals: [..., count], summed counts; several sums, such as resamples, are scored at once.
+        metrics: The metrics by name.
+        columns: The names of the counts.
+
+    Returns:
+        For each metric an array [...]. The F1 is 0 where the gold file and the system have no
+        items, as in the CoNLL 2018 evaluation.
     """
-    of = {name: totals[..., i] for i, name in enumerate(columns)}
+    counts = {name: totals[..., i] for i, name in enumerate(columns)}
     scores = {}
     for name, metric in metrics.items():
-        whole = of[metric.gold] + of[metric.predicted]
-        scores[name] = 200.0 * of[metric.correct] / np.maximum(whole, 1)
+        items = counts[metric.gold] + counts[metric.predicted]
+        scores[name] = 200.0 * counts[metric.correct] / np.maximum(items, 1)
     return scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """How one system did, sentence by sentence.
+    """The scores of one system, and the counts of each sentence behind them.
 
-    system: its name; counts: [sentence, count] int64, names of the columns in `columns`;
-    metrics: which of them make a metric; choices: what stands in the signature; undefined: the
-    metrics whose annotation is missing in the gold or in the system's file; right: for the
-    metrics of words, [word] bool; relations: the words of each, gold, predicted and with the
-    right head and relation. Metrics are in percent, not rounded.
+    Metrics are in percent and not rounded.
+
+    Attributes:
+        system: The name of the system.
+        counts: [sentence, count] int64.
+        columns: The names of the counts.
+        metrics: The metrics by name, and the counts that each is computed from.
+        choices: The settings to name in the signature.
+        undefined: The metrics whose annotation is missing in the gold file or the system's file.
+        correct: For each metric of words, [word] bool, whether the system is correct.
+        relations: For each relation the number of gold words that have it, of predicted words that
+            have it, and of gold words that have it with the correct head and relation predicted.
     """
 
     system: str
@@ -52,7 +65,7 @@ class Evaluation:
     metrics: Mapping[str, Metric]
     choices: tuple[tuple[str, str], ...] = ()
     undefined: frozenset[str] = frozenset()
-    right: Mapping[str, np.ndarray] = field(default_factory=dict)
+    correct: Mapping[str, np.ndarray] = field(default_factory=dict)
     relations: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
 
     @cached_property
@@ -62,14 +75,15 @@ class Evaluation:
 
     @cached_property
     def scores(self) -> dict[str, float]:
-        """Every metric that is defined by name, in percent: F1 where gold and system differ."""
-        found = percentages(self.counts.sum(axis=0), self.metrics, self.columns)
-        return {name: float(x) for name, x in found.items() if name not in self.undefined}
+        """Every metric that is defined, by name, in percent; see `f1_scores`."""
+        scores = f1_scores(self.counts.sum(axis=0), self.metrics, self.columns)
+        return {name: float(x) for name, x in scores.items() if name not in self.undefined}
 
     def relation_scores(self) -> dict[str, dict[str, float | None]]:
-        """Precision, recall and F1 of each relation with its head, and the counts behind them.
+        """Return precision, recall and F1 of each relation in percent, and the counts behind them.
 
-        In percent; None where there is nothing to divide by.
+        A word is correct if its head and its relation are. A score is None where its denominator
+        is 0.
         """
         return {
             name: {
@@ -84,16 +98,16 @@ class Evaluation:
         }
 
     def precision_recall(self, name: str) -> tuple[float, float]:
-        """The precision and recall behind a metric, in percent."""
+        """Return the precision and recall behind a metric, in percent."""
         metric = self.metrics[name]
         correct = self.totals[metric.correct]
-        wholes = self.totals[metric.predicted], self.totals[metric.gold]
-        precision, recall = (100.0 * correct / max(whole, 1) for whole in wholes)
+        denominators = self.totals[metric.predicted], self.totals[metric.gold]
+        precision, recall = (100.0 * correct / max(items, 1) for items in denominators)
         return precision, recall
 
     @property
     def aligned(self) -> bool:
-        """Whether tokens, too, were compared: the metrics are those of CoNLL 2018."""
+        """Whether the metrics are those of the CoNLL 2018 evaluation, which also scores tokens."""
         return "Tokens" in self.metrics
 
     @property
@@ -113,37 +127,37 @@ class Evaluation:
 
     @property
     def UAS(self) -> float:
-        """Unlabelled attachment score: the share of words with the right head."""
+        """Unlabelled attachment score: the share of words with the correct head."""
         return self.scores["UAS"]
 
     @property
     def LAS(self) -> float:
-        """Labelled attachment score: the share of words with the right head and relation."""
+        """Labelled attachment score: the share of words with the correct head and relation."""
         return self.scores["LAS"]
 
     @property
     def LA(self) -> float:
-        """Label accuracy: the share of words with the right relation, whatever the head."""
+        """Label accuracy: the share of words with the correct relation, whatever the head."""
         return self.scores["LA"]
 
     @property
     def UEM(self) -> float:
-        """Unlabelled exact match: the share of sentences whose every head is right."""
+        """Unlabelled exact match: the share of sentences with all heads correct."""
         return self.scores["UEM"]
 
     @property
     def LEM(self) -> float:
-        """Labelled exact match: the share of sentences whose heads and relations are right."""
+        """Labelled exact match: the share of sentences with all heads and relations correct."""
         return self.scores["LEM"]
 
     @property
     def signature(self) -> str:
-        """The choices behind the numbers in one line; see `signature`."""
+        """The settings behind the scores in one line; see `format_signature`."""
         sizes = [(name, str(self.totals[name])) for name in ("sentences", "words", "scored")]
-        return signature((*self.choices, *sizes))
+        return format_signature((*self.choices, *sizes))
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        """Header and rows: every metric that is defined, precision and recall where they differ."""
+        """Return the header and the rows; aligned texts have precision and recall as well."""
         (name,) = short_names([self.system])
         scores = [percent(score) for score in self.scores.values()]
         if not self.aligned:
@@ -156,11 +170,11 @@ class Evaluation:
         return text_table(*self._table(), note=self.signature)
 
     def _repr_html_(self) -> str:
-        """The scores as a table, which notebooks show."""
+        """Return the scores as an HTML table, which notebooks show."""
         return html_table(*self._table(), note=self.signature)
 
     def as_dict(self) -> dict[str, Any]:
-        """What `depkit eval --json` prints; None for a metric that is not defined."""
+        """Return what `depkit eval --json` prints, with None for a metric that is not defined."""
         sizes = {name: self.totals[name] for name in ("sentences", "words", "scored")}
         scores: dict[str, Any] = {name: self.scores.get(name) for name in self.metrics}
         if self.aligned:
@@ -170,10 +184,10 @@ class Evaluation:
         return {"system": self.system, "signature": self.signature, **sizes, **scores}
 
 
-def signature(choices: Iterable[tuple[str, str]]) -> str:
-    """Choices as `key:value` joined by `|`, depkit's version first.
+def format_signature(choices: Iterable[tuple[str, str]]) -> str:
+    """Join choices as `key:value` with `|`, after the version of depkit.
 
-    A `|` or `%` in a value, a list of tags say, is percent-encoded.
+    A `|` or `%` in a value, for example in a list of tags, is percent-encoded.
     """
     escaped = (f"{key}:{x.replace('%', '%25').replace('|', '%7C')}" for key, x in choices)
     return "|".join([f"depkit:{__version__}", *escaped])

@@ -1,6 +1,6 @@
-"""What words and arcs can be grouped by: one function and one line in the table each.
+"""What words and arcs can be grouped by: for each grouping one function and one line in a table.
 
-After MaltEval (Nilsson and Nivre 2008) and McDonald and Nivre (2007).
+The groupings follow MaltEval (Nilsson and Nivre 2008) and McDonald and Nivre (2007).
 """
 
 from collections import Counter
@@ -13,120 +13,138 @@ import numpy as np
 from depkit.corpus.suggestion import unknown
 from depkit.corpus.universal import base
 from depkit.score import structure
-from depkit.score.bins import EACH, NONE, ROOT, each, parse_bins
+from depkit.score.bins import EACH, NONE, ROOT, bin_each_value, parse_bins
 from depkit.score.words import Comparison, Words
 from depkit.trees.shape import nonprojective_arcs
 
 
 class Groups(NamedTuple):
-    """Which words are in which bin: code[i] is an index into labels, for word word[i].
+    """Which words are in which bin, as a list of entries.
 
-    A grouping is single-valued if each word is there once, in order.
+    Entry i says that word word_index[i] is in the bin labels[bin_index[i]]. Groups are
+    single-valued if every word has exactly one entry, in the order of the words.
     """
 
-    code: np.ndarray
-    word: np.ndarray
+    bin_index: np.ndarray
+    word_index: np.ndarray
     labels: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """A way to group words; about: in a few words; columns: which it reads.
+    """A way to group words, either by a number, which is sorted into bins, or by a label.
 
-    values: [word] int64 numbers for `bins`; or, without bins, `Groups`. arcs: whether gold and
-    predicted trees are each grouped by their own arcs; otherwise the gold words decide for both.
-    ranked: whether the bins have no order but by size.
+    about: a description in a few words; compute_values: [word] int64, the number of
+    each word (see also `bins.ROOT` and `bins.NONE`); bins: the default bins of the numbers;
+    compute_groups: the groups, if there is no number; groups_arcs: whether the words of each tree
+    are grouped by the arcs of that tree (otherwise the gold words determine the bins for all
+    systems); columns: the columns that are read; ordered_by_size: whether the largest bin comes
+    first.
     """
 
     about: str
-    values: Callable[[Comparison, Words], np.ndarray] | None = None
+    compute_values: Callable[[Comparison, Words], np.ndarray] | None = None
     bins: str = EACH
-    groups: Callable[[Comparison, Words], Groups] | None = None
-    arcs: bool = True
+    compute_groups: Callable[[Comparison, Words], Groups] | None = None
+    groups_arcs: bool = True
     columns: tuple[str, ...] = ()
-    ranked: bool = False
+    ordered_by_size: bool = False
 
 
-def _distance(words: Comparison, which: Words) -> np.ndarray:
-    return np.where(which.head > 0, np.abs(which.head - words.number), _no_arc(which.head))
+def _distance(comparison: Comparison, words: Words) -> np.ndarray:
+    return np.where(
+        words.head > 0, np.abs(words.head - comparison.number), _root_or_none(words.head)
+    )
 
 
-def _signed_distance(words: Comparison, which: Words) -> np.ndarray:
-    return np.where(which.head > 0, which.head - words.number, _no_arc(which.head))
+def _signed_distance(comparison: Comparison, words: Words) -> np.ndarray:
+    return np.where(words.head > 0, words.head - comparison.number, _root_or_none(words.head))
 
 
-def _no_arc(head: np.ndarray) -> np.ndarray:
-    """ROOT where the head (or the depth) is 0, else NONE."""
+def _root_or_none(head: np.ndarray) -> np.ndarray:
+    """Return ROOT where the head (or the depth) is 0, else NONE."""
     return np.where(head == 0, ROOT, NONE)
 
 
-def _depth(words: Comparison, which: Words) -> np.ndarray:
-    depth = structure.depths(which.head, words.starts)
-    return np.where(depth > 0, depth, _no_arc(depth))
+def _depth(comparison: Comparison, words: Words) -> np.ndarray:
+    depth = structure.depths(words.head, comparison.starts)
+    return np.where(depth > 0, depth, _root_or_none(depth))
 
 
-def _branching(words: Comparison, which: Words) -> np.ndarray:
-    return structure.dependents(which.head, words.starts)[:-2]
+def _branching(comparison: Comparison, words: Words) -> np.ndarray:
+    return structure.count_dependents(words.head, comparison.starts)[:-2]
 
 
-def _siblings(words: Comparison, which: Words) -> np.ndarray:
-    """Other dependents of the head; for a root, other roots of its sentence."""
-    parent = structure.parents(which.head, words.starts)[:-2]
-    others = structure.dependents(which.head, words.starts)[parent] - 1
-    roots = words.sums(which.head == 0)[words.sentence] - 1
-    return np.where(which.head > 0, others, np.where(which.head == 0, roots, NONE))
+def _siblings(comparison: Comparison, words: Words) -> np.ndarray:
+    """Count the other dependents of the head; for a root, the other roots of its sentence."""
+    head_index = structure.head_indices(words.head, comparison.starts)[:-2]
+    siblings = structure.count_dependents(words.head, comparison.starts)[head_index] - 1
+    roots = comparison.sum_by_sentence(words.head == 0)[comparison.sentence_index] - 1
+    return np.where(words.head > 0, siblings, np.where(words.head == 0, roots, NONE))
 
 
-def _frequency(words: Comparison, which: Words) -> np.ndarray:
-    return words.of_values(words.gold, "form", (words.train or Counter()).__getitem__)
+def _frequency(comparison: Comparison, words: Words) -> np.ndarray:
+    frequencies = comparison.train or Counter()
+    return comparison.map_values(comparison.gold, "form", frequencies.__getitem__)
 
 
-def _oov(words: Comparison, which: Words) -> Groups:
-    known = _frequency(words, which) > 0
-    return _single(np.where(known, 0, 1), ("known", "unknown"))
+def _oov(comparison: Comparison, words: Words) -> Groups:
+    known = _frequency(comparison, words) > 0
+    return _single_valued(np.where(known, 0, 1), ("known", "unknown"))
 
 
-def _direction(words: Comparison, which: Words) -> Groups:
-    """As in eval07.pl: the head's side, seen from the word."""
-    side = np.sign(which.head - words.number) % 3  # 0 itself, 1 right, 2 left
-    code = np.where(which.head > 0, np.array([3, 2, 1])[side], np.where(which.head == 0, 0, 4))
-    return _single(code, ("root", "left", "right", "self", "none"))
+def _direction(comparison: Comparison, words: Words) -> Groups:
+    """Group by the side of the head, seen from the word, as in eval07.pl."""
+    side = np.sign(words.head - comparison.number) % 3  # 0 itself, 1 right, 2 left
+    bin_index = np.where(words.head > 0, np.array([3, 2, 1])[side], np.where(words.head == 0, 0, 4))
+    return _single_valued(bin_index, ("root", "left", "right", "self", "none"))
 
 
-def _projectivity(words: Comparison, which: Words) -> Groups:
-    head = np.maximum(which.head, 0)
-    ends = zip(words.starts[:-1].tolist(), words.starts[1:].tolist(), strict=True)
-    crossing = np.concatenate([nonprojective_arcs(head[start:end]) for start, end in ends])
-    return _single(np.where(which.head < 0, 2, crossing), ("projective", "non-projective", "none"))
+def _projectivity(comparison: Comparison, words: Words) -> Groups:
+    head = np.maximum(words.head, 0)
+    ends = zip(comparison.starts[:-1].tolist(), comparison.starts[1:].tolist(), strict=True)
+    nonprojective = np.concatenate([nonprojective_arcs(head[start:end]) for start, end in ends])
+    bin_index = np.where(words.head < 0, 2, nonprojective)
+    return _single_valued(bin_index, ("projective", "non-projective", "none"))
 
 
-def _column(column: str, part: Callable[[str], str] = str) -> Callable[[Comparison, Words], Groups]:
-    """Groups by the values of a column, or by a part of them."""
+def _column(
+    column: str, shorten: Callable[[str], str] = str
+) -> Callable[[Comparison, Words], Groups]:
+    """Return a function that groups words by the values of a column, or by a part of them."""
 
-    def groups(words: Comparison, which: Words) -> Groups:
-        parts = [part(value) for value in words.values[column]]
-        place = {label: i for i, label in enumerate(dict.fromkeys(parts))}
-        return _single(np.array([place[x] for x in parts])[which.code[column]], list(place))
+    def compute_groups(comparison: Comparison, words: Words) -> Groups:
+        label_by_code = [shorten(value) for value in comparison.values[column]]
+        bin_of_label = {label: i for i, label in enumerate(dict.fromkeys(label_by_code))}
+        bin_by_code = np.array([bin_of_label[label] for label in label_by_code])
+        return _single_valued(bin_by_code[words.codes[column]], list(bin_of_label))
 
-    return groups
-
-
-def _feats(words: Comparison, which: Words) -> Groups:
-    """Every feature of a word is a group that it is in."""
-    split = [value.split("|") for value in words.values["feats"]]
-    place: dict[str, int] = {}
-    sizes = np.array([len(features) for features in split])
-    flat = np.array([place.setdefault(x, len(place)) for features in split for x in features])
-    code = words.gold.code["feats"]
-    first = (np.cumsum(sizes) - sizes)[code]
-    repeats = sizes[code]
-    word = np.repeat(np.arange(words.size), repeats)
-    within = np.arange(len(word)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-    return Groups(flat[first[word] + within], word, list(place))
+    return compute_groups
 
 
-def _single(code: np.ndarray, labels: Sequence[str]) -> Groups:
-    return Groups(code, np.arange(len(code)), labels)
+def _feats(comparison: Comparison, words: Words) -> Groups:
+    """Group words by their features; a word has an entry for each of its features."""
+    features_by_code = [value.split("|") for value in comparison.values["feats"]]
+    bin_of_feature: dict[str, int] = {}
+    sizes = np.array([len(features) for features in features_by_code])
+    # The bins of the features of all codes, one after another.
+    bins = np.array(
+        [
+            bin_of_feature.setdefault(feature, len(bin_of_feature))
+            for features in features_by_code
+            for feature in features
+        ]
+    )
+    codes = comparison.gold.codes["feats"]
+    first = (np.cumsum(sizes) - sizes)[codes]  # [word], the index in bins of its first feature
+    repeats = sizes[codes]
+    word_index = np.repeat(np.arange(comparison.size), repeats)
+    within_word = np.arange(len(word_index)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    return Groups(bins[first[word_index] + within_word], word_index, list(bin_of_feature))
+
+
+def _single_valued(bin_index: np.ndarray, labels: Sequence[str]) -> Groups:
+    return Groups(bin_index, np.arange(len(bin_index)), labels)
 
 
 GROUPINGS = {
@@ -134,94 +152,116 @@ GROUPINGS = {
     "signed-distance": Grouping(
         "head - dependent", _signed_distance, "..-7,-6..-3,-2,-1,1,2,3..6,7.."
     ),
-    "direction": Grouping("the side on which the head stands", groups=_direction),
-    "depth": Grouping("arcs below the root's dependent", _depth, "1,2,3,4,5,6,7,8,9,10-"),
-    "branching": Grouping("dependents of the word", _branching, "0,1,2,3,4,5-"),
-    "siblings": Grouping("other dependents of its head", _siblings, "0,1,2,3,4,5-"),
-    "projectivity": Grouping(
-        "whether the head dominates all words between", groups=_projectivity
+    "direction": Grouping("side of the head, seen from the word", compute_groups=_direction),
+    "depth": Grouping(
+        "arcs between the word and the root's dependent", _depth, "1,2,3,4,5,6,7,8,9,10-"
     ),
-    "deprel": Grouping("relation", groups=_column("deprel"), columns=("deprel",), ranked=True),
+    "branching": Grouping("number of dependents", _branching, "0,1,2,3,4,5-"),
+    "siblings": Grouping("other dependents of the word's head", _siblings, "0,1,2,3,4,5-"),
+    "projectivity": Grouping(
+        "whether the head dominates all words in between", compute_groups=_projectivity
+    ),
+    "deprel": Grouping(
+        "relation", compute_groups=_column("deprel"), columns=("deprel",), ordered_by_size=True
+    ),
     "base-deprel": Grouping(
-        "relation without subtype", groups=_column("deprel", base), columns=("deprel",), ranked=True
+        "relation without subtype", compute_groups=_column("deprel", base), columns=("deprel",),
+        ordered_by_size=True,
     ),
     "upos": Grouping(
-        "gold UPOS", groups=_column("upos"), arcs=False, columns=("upos",), ranked=True
+        "gold UPOS", compute_groups=_column("upos"), groups_arcs=False, columns=("upos",),
+        ordered_by_size=True,
     ),
     "xpos": Grouping(
-        "gold XPOS", groups=_column("xpos"), arcs=False, columns=("xpos",), ranked=True
+        "gold XPOS", compute_groups=_column("xpos"), groups_arcs=False, columns=("xpos",),
+        ordered_by_size=True,
     ),
     "feats": Grouping(
-        "each gold feature", groups=_feats, arcs=False, columns=("feats",), ranked=True
+        "every feature in the gold FEATS", compute_groups=_feats, groups_arcs=False,
+        columns=("feats",), ordered_by_size=True,
     ),
     "length": Grouping(
-        "words in the sentence", lambda words, _: words.lengths[words.sentence],
-        "1-9,10-19,20-29,30-39,40-49,50-", arcs=False,
+        "words in the sentence",
+        lambda comparison, _: comparison.lengths[comparison.sentence_index],
+        "1-9,10-19,20-29,30-39,40-49,50-", groups_arcs=False,
     ),
     "position": Grouping(
-        "number in the sentence", lambda words, _: words.number, "1,2,3-5,6-10,11-20,21-",
-        arcs=False,
+        "number of the word in the sentence", lambda comparison, _: comparison.number,
+        "1,2,3-5,6-10,11-20,21-", groups_arcs=False,
     ),
     "frequency": Grouping(
         "occurrences of the form in --train FILE", _frequency, "0,1,2,3-5,6-10,11-100,101-",
-        arcs=False, columns=("form",),
+        groups_arcs=False, columns=("form",),
     ),
     "oov": Grouping(
-        "whether --train FILE has the form", groups=_oov, arcs=False, columns=("form",)
+        "whether the form occurs in --train FILE", compute_groups=_oov, groups_arcs=False,
+        columns=("form",),
     ),
 }  # fmt: skip
 NEED_TRAIN = ("frequency", "oov")
 
 
-def grouped(
-    name: str, words: Comparison, scored: np.ndarray, bins: str | None = None
+def group_words(
+    name: str, comparison: Comparison, scored: np.ndarray, bins: str | None = None
 ) -> tuple[Groups, list[Groups]]:
-    """The gold words and those of every system in groups with the same labels.
+    """Group the gold words and each system's words by the same labels.
 
-    scored: [word] bool, the gold words that count when bins are ordered by size. bins: as in
-    `parse_bins`, or "each" number; None for the grouping's own.
-    Raises ValueError for a grouping or bins that do not exist.
+    Args:
+        name: The name of a grouping.
+        comparison: The words of all files.
+        scored: [word] bool, the gold words that count when bins are ordered by size.
+        bins: Bins as in `parse_bins`, or "each" for a bin for every number; None for the default
+            of the grouping.
+
+    Returns:
+        The groups of the gold words, and for each system those of its words.
+
+    Raises:
+        ValueError: The grouping or the bins do not exist.
     """
-    grouping = named(name)
-    every = (words.gold, *words.systems) if grouping.arcs else (words.gold,)
-    if grouping.values:
-        values = [grouping.values(words, which) for which in every]
-        chosen = bins or grouping.bins
-        cut = each(*values) if chosen == EACH else parse_bins(chosen)
-        first, *others = (_single(cut.codes(value), cut.labels) for value in values)
-    elif grouping.groups:
+    grouping = get_grouping(name)
+    trees = (comparison.gold, *comparison.systems) if grouping.groups_arcs else (comparison.gold,)
+    if grouping.compute_values:
+        values = [grouping.compute_values(comparison, words) for words in trees]
+        text = bins or grouping.bins
+        ranges = bin_each_value(*values) if text == EACH else parse_bins(text)
+        gold, *systems = (_single_valued(ranges.assign(value), ranges.labels) for value in values)
+    elif grouping.compute_groups:
         if bins:
-            raise ValueError(f"'{name}' has no numbers, and so no bins")
-        first, *others = (grouping.groups(words, which) for which in every)
-        if grouping.ranked:
-            first, *others = _ranked([first, *others], scored)
-    return first, others or [first] * len(words.systems)  # gold words decide for every system
+            raise ValueError(f"grouping '{name}' is not by a number, so it takes no bins")
+        gold, *systems = (grouping.compute_groups(comparison, words) for words in trees)
+        if grouping.ordered_by_size:
+            gold, *systems = _order_by_size([gold, *systems], scored)
+    return gold, systems or [gold] * len(comparison.systems)
 
 
-def _ranked(groups: Sequence[Groups], scored: np.ndarray) -> list[Groups]:
-    """The same groups with the labels in order of size in the first, then of the alphabet."""
-    code, word, labels = groups[0]
-    sizes = np.bincount(code[scored[word]], minlength=len(labels))
+def _order_by_size(groups: Sequence[Groups], scored: np.ndarray) -> list[Groups]:
+    """Reorder the labels by the size of the bins in the first groups, then alphabetically."""
+    bin_index, word_index, labels = groups[0]
+    sizes = np.bincount(bin_index[scored[word_index]], minlength=len(labels))
     order = sorted(range(len(labels)), key=lambda i: (-sizes[i], labels[i]))
-    place = np.argsort(order)
-    ranked = [labels[i] for i in order]
-    return [Groups(place[each.code], each.word, ranked) for each in groups]
+    rank = np.argsort(order)
+    ordered = [labels[i] for i in order]
+    return [Groups(rank[group.bin_index], group.word_index, ordered) for group in groups]
 
 
-def named(name: str) -> Grouping:
-    """The grouping of that name. Raises ValueError, saying what there is."""
+def get_grouping(name: str) -> Grouping:
+    """Return the grouping of this name; raises ValueError with the names that exist."""
     if name not in GROUPINGS:
         raise ValueError(unknown("grouping", name, GROUPINGS, GROUPINGS))
     return GROUPINGS[name]
 
 
-def crossed(first: Groups, second: Groups) -> Groups:
-    """Every combination of two groupings' bins; each word is in all of its combinations.
+def cross_groups(first: Groups, second: Groups) -> Groups:
+    """Combine every bin of one grouping with every bin of another.
 
-    One of them at least must be single-valued.
+    A word has an entry for each pair of its entries in both. At least one of the two must be
+    single-valued.
     """
     width = len(second.labels)
-    labels = [f"{one} × {other}" for one in first.labels for other in second.labels]
-    if len(second.word) > len(first.word):
-        return Groups(first.code[second.word] * width + second.code, second.word, labels)
-    return Groups(first.code * width + second.code[first.word], first.word, labels)
+    labels = [f"{left} × {right}" for left in first.labels for right in second.labels]
+    if len(second.word_index) > len(first.word_index):
+        bin_index = first.bin_index[second.word_index] * width + second.bin_index
+        return Groups(bin_index, second.word_index, labels)
+    bin_index = first.bin_index * width + second.bin_index[first.word_index]
+    return Groups(bin_index, first.word_index, labels)

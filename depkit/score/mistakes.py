@@ -1,4 +1,4 @@
-"""What is taken for what, and in which sentences most goes wrong."""
+"""The most frequent confusions of tags, relations and heads, and the sentences with most errors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,46 +8,59 @@ import numpy as np
 from depkit.score.analysis import Data
 from depkit.score.words import Comparison, Words
 
-Codes = tuple[np.ndarray, list[str]]  # [word] numbers, and what each is called
+CodesAndNames = tuple[np.ndarray, list[str]]  # [word] integer codes, and the name of each code
 
 
-def _column(name: str) -> Callable[[Comparison, Words], Codes]:
-    return lambda words, which: (which.code[name], words.values[name])
+def _column(name: str) -> Callable[[Comparison, Words], CodesAndNames]:
+    return lambda comparison, words: (words.codes[name], comparison.values[name])
 
 
-def _head(words: Comparison, which: Words) -> Codes:
-    """The gold UPOS of each word's head."""
-    tags = [*words.values["upos"], "ROOT", "none"]
-    first = words.starts[:-1][words.sentence]
-    tag = words.gold.code["upos"][np.maximum(first + which.head - 1, 0)]
-    special = np.where(which.head == 0, len(tags) - 2, len(tags) - 1)
-    return np.where(which.head > 0, tag, special), tags
+def _head_tags(comparison: Comparison, words: Words) -> CodesAndNames:
+    """Return the gold UPOS of each word's head."""
+    tags = [*comparison.values["upos"], "ROOT", "none"]
+    first = comparison.starts[:-1][comparison.sentence_index]
+    tag = comparison.gold.codes["upos"][np.maximum(first + words.head - 1, 0)]
+    special = np.where(words.head == 0, len(tags) - 2, len(tags) - 1)
+    return np.where(words.head > 0, tag, special), tags
 
 
-# What stands in the rows of `confusion` and of `worst`.
+# The keys of the rows of `confusion` and of `worst`.
 CONFUSION = ("system", "confusion", "gold", "predicted", "count", "share")
 WORST = ("system", "metric", "errors", "scored", "sentence", "place", "sent_id", "text")
 
-# What can be confused: the words' relations and tags, and heads by their gold UPOS.
+# What can be confused: the relations and tags of words, and heads, which are named by gold UPOS.
 CONFUSIONS = {
     "deprel": _column("deprel"),
     "upos": _column("upos"),
     "xpos": _column("xpos"),
-    "head": _head,
+    "head": _head_tags,
 }
 
 
 def confusion(data: Data, what: str, top: int | None = None) -> list[dict[str, Any]]:
-    """The most frequent confusions of each system, most frequent first.
+    """List the confusions of each system, the most frequent first.
 
-    what: of CONFUSIONS; top: how many a system. Heads that are wrong but have the right tag
-    are in, with the same tag on both sides. share: of the scored gold words of that kind, in
-    percent. Raises ValueError for a kind that does not exist; FormatError if there is none.
+    A wrong head that has the same tag as the correct one is a confusion of the tag with itself.
+
+    Args:
+        data: The gold words and the systems' words.
+        what: One of CONFUSIONS.
+        top: How many confusions of each system to list; None for all.
+
+    Returns:
+        A dict for each system and confusion. `share` is the percentage of the scored words with
+        the gold value that have the predicted value.
+
+    Raises:
+        ValueError: `what` is not one of CONFUSIONS.
+        FormatError: The gold file has nothing but `_` in the column.
     """
     if what not in CONFUSIONS:
-        raise ValueError(f"no confusion of '{what}'; there is one of {', '.join(CONFUSIONS)}")
+        raise ValueError(
+            f"there is no confusion of '{what}'; there is one of {', '.join(CONFUSIONS)}"
+        )
     words = data.words
-    data.require("upos" if what == "head" else what)
+    data.require_column("upos" if what == "head" else what)
     gold, names = CONFUSIONS[what](words, words.gold)
     sizes = np.bincount(gold[data.scored], minlength=len(names))
     rows = []
@@ -57,38 +70,52 @@ def confusion(data: Data, what: str, top: int | None = None) -> list[dict[str, A
         pairs, counts = np.unique(
             gold[wrong].astype(np.int64) * len(names) + predicted[wrong], return_counts=True
         )
-        found = [
+        confusions = [
             (-count, names[pair // len(names)], names[pair % len(names)], pair // len(names))
             for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True)
         ]
-        for count, of, to, code in sorted(found)[:top]:
-            share = 100.0 * -count / int(sizes[code])
-            row = (system.name, what, of, to, -count, share)
+        for negative_count, gold_name, predicted_name, code in sorted(confusions)[:top]:
+            count = -negative_count
+            share = 100.0 * count / int(sizes[code])
+            row = (system.name, what, gold_name, predicted_name, count, share)
             rows.append(dict(zip(CONFUSION, row, strict=True)))
     return rows
 
 
 def worst(data: Data, metric: str, top: int) -> list[dict[str, Any]]:
-    """The sentences in which each system is wrong most often, the shorter one first if equal.
+    """List the sentences in which each system makes most errors, most errors first.
 
-    Shorter: with fewer scored words. metric: what has to be right, a metric of words such as LAS.
-    text: the sentence's words. Raises ValueError for another metric.
+    Args:
+        data: The gold words, with their forms, and the systems' words.
+        metric: A metric of single words such as LAS; a word that is not correct is an error.
+        top: How many sentences of each system to list.
+
+    Returns:
+        A dict for each system and sentence; of two sentences with as many errors, the one with
+        fewer scored words comes first. `text` has the words of the sentence.
+
+    Raises:
+        ValueError: The metric is not one of single words.
     """
     words = data.words
     if metric not in data.correct[0]:
-        raise ValueError(f"no metric '{metric}' of words; there are {', '.join(data.correct[0])}")
-    scored = data.counted(metric)
-    of = words.sums(scored)
+        raise ValueError(
+            f"there is no metric '{metric}' of single words; there are {', '.join(data.correct[0])}"
+        )
+    scored = data.words_to_count(metric)
+    sizes = words.sum_by_sentence(scored)
     rows = []
     for system, correct in zip(words.systems, data.correct, strict=True):
-        errors = words.sums(scored & ~correct[metric])
-        for i in np.lexsort((of, -errors))[:top].tolist():
+        errors = words.sum_by_sentence(scored & ~correct[metric])
+        for i in np.lexsort((sizes, -errors))[:top].tolist():
             if not errors[i]:
                 break
-            file, line, sent_id = words.places[i]
+            file, line, sent_id = words.locations[i]
             span = slice(words.starts[i], words.starts[i + 1])
-            text = " ".join(words.values["form"][code] for code in words.gold.code["form"][span])
-            place = f"{file}:{line}" if line else ""
-            row = (system.name, metric, int(errors[i]), int(of[i]), i + 1, place, sent_id, text)
+            text = " ".join(words.values["form"][code] for code in words.gold.codes["form"][span])
+            location = f"{file}:{line}" if line else ""
+            row = (
+                system.name, metric, int(errors[i]), int(sizes[i]), i + 1, location, sent_id, text,
+            )  # fmt: skip
             rows.append(dict(zip(WORST, row, strict=True)))
     return rows

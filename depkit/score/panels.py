@@ -1,29 +1,30 @@
-"""What pictures of analyses show, as data: curves over bins of numbers, bars for other bins."""
+"""The contents of plots as data: curves for groupings by a number, bars for other groupings."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from depkit.score.analysis import Analysis, precision_recall_f1
-from depkit.score.calibration import Calibration, accuracy_band, reliability
+from depkit.score.calibration import Calibration, accuracy_intervals, reliability_scores
 from depkit.score.groupings import GROUPINGS
 from depkit.score.report import bootstrap
-from depkit.score.significance import DEFAULT_SEED, interval_of
-from depkit.score.table import clipped, short_names
+from depkit.score.significance import DEFAULT_SEED, bootstrap_interval
+from depkit.score.table import short_names, shorten
 
 MEASURES = ("precision", "recall", "f1")  # in the order of `precision_recall_f1`
-MOST_BARS = 25
-LONGEST = 36  # characters of a bin's name
+MAX_BARS = 25
+MAX_BIN_NAME_LENGTH = 36
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """What is drawn of an analysis, as data.
+    """The contents of the plot of one analysis.
 
-    curves: curves over the bins in order, else bars from the highest to the lowest; axis, by:
-    what the values and the bins are; bins, sizes: the bins' names and gold words; names: of all
-    systems; values, low, high: [system, bin], points and their intervals, of all systems or, as
-    differences from the first, of all others.
+    curves: whether curves are drawn over the bins in order, otherwise bars from the highest to the
+    lowest; axis, by: the labels of the two axes; bins: the names of the bins;
+    sizes: [bin], gold words; names: of all systems; values, low, high: [drawn system, bin], points
+    and the ends of their intervals. Drawn are all systems or, as differences from the first system,
+    all systems except the first.
     """
 
     curves: bool
@@ -38,33 +39,34 @@ class Panel:
 
     @property
     def drawn(self) -> range:
-        """The systems whose values are drawn."""
+        """The indices of the systems whose values are drawn."""
         return range(len(self.names) - len(self.values), len(self.names))
 
 
 @dataclass(frozen=True, eq=False)
 class Diagram(Panel):
-    """A reliability diagram: accuracies as values, over confidences; sizes: [system, bin].
+    """The contents of a reliability diagram: accuracy over confidence.
 
-    confidence: [system, bin] mean, in percent; NaN, as the values, where a system has no words.
+    The values are accuracies. sizes: [system, bin]; confidence: [system, bin], means in percent.
+    Values and confidences are NaN where a system has no words.
     """
 
     confidence: np.ndarray
 
 
-def diagram_of(calibration: Calibration, seed: int = DEFAULT_SEED) -> Diagram:
-    """What is drawn of a calibration."""
-    totals = calibration.totals
-    scores = reliability(totals)
-    bands = [accuracy_band(calibration, i, seed=seed)[:, :-1] for i in range(len(totals))]
-    low, high = np.stack(bands, axis=1)
+def diagram_of(reliability: Calibration, seed: int = DEFAULT_SEED) -> Diagram:
+    """Return the contents of a reliability diagram."""
+    totals = reliability.totals
+    scores = reliability_scores(totals)
+    intervals = [accuracy_intervals(reliability, i, seed=seed)[:, :-1] for i in range(len(totals))]
+    low, high = np.stack(intervals, axis=1)
     return Diagram(
         curves=True,
-        axis=f"{calibration.metric}, %",
+        axis=f"{reliability.metric}, %",
         by="confidence, %",
-        bins=calibration.labels,
+        bins=reliability.labels,
         sizes=totals[:, :, 0].astype(np.int64),
-        names=short_names(calibration.names),
+        names=short_names(reliability.names),
         values=scores[:, :, 1],
         low=low,
         high=high,
@@ -73,66 +75,78 @@ def diagram_of(calibration: Calibration, seed: int = DEFAULT_SEED) -> Diagram:
 
 
 def panel_of(analysis: Analysis, measure: str | None = None, seed: int = DEFAULT_SEED) -> Panel:
-    """What is drawn of an analysis. Raises ValueError for a measure that does not exist."""
+    """Return the contents of the plot of an analysis.
+
+    Args:
+        analysis: The counts of all systems.
+        measure: One of MEASURES; None for recall in curves and F1 in bars.
+        seed: The seed of the bootstrap intervals.
+
+    Raises:
+        ValueError: The measure does not exist.
+    """
     by = analysis.view.by
-    curves = len(by) == 1 and GROUPINGS[by[0]].values is not None
+    curves = len(by) == 1 and GROUPINGS[by[0]].compute_values is not None
     measure = measure or ("recall" if curves else "f1")
     if measure not in MEASURES:
-        raise ValueError(f"no measure '{measure}' to plot; there are {', '.join(MEASURES)}")
-    of = _curves if curves else _bars
-    bins, values, low, high = of(analysis, MEASURES.index(measure), seed)
+        raise ValueError(
+            f"there is no measure '{measure}' to plot; there are {', '.join(MEASURES)}"
+        )
+    compute = _compute_curves if curves else _compute_bars
+    bins, values, low, high = compute(analysis, MEASURES.index(measure), seed)
     names = short_names([system.name for system in analysis.data.words.systems])
     metric = "same bin" if analysis.view.metric == "bin" else analysis.view.metric
-    # All measures are the same where the gold words alone decide.
+    # If the gold words determine the bins of all systems, all measures are equal.
     score = f"{metric} {measure.replace('f1', 'F1')}" if analysis.arcs else metric
     sizes = analysis.totals[0, :, 0]
     if curves:
-        whose = {"recall": "gold ", "precision": "predicted ", "f1": ""}[measure]
-        about = f"{whose if analysis.arcs else ''}{by[0]} ({GROUPINGS[by[0]].about})"
-        axis = f"{score}, %"
+        tree = {"recall": "gold ", "precision": "predicted ", "f1": ""}[measure]
+        bin_label = f"{tree if analysis.arcs else ''}{by[0]} ({GROUPINGS[by[0]].about})"
+        value_label = f"{score}, %"
     else:
-        about = f"{' × '.join(by)} (gold words)"
+        bin_label = f"{' × '.join(by)} (gold words)"
         if left_out := np.count_nonzero(sizes) - len(bins):
-            about += f": the {len(bins)} largest, {left_out} left out"
-        other = names[1] if len(names) == 2 else "system"
-        axis = f"difference in {score}, points: {other} − {names[0]}"
-        axis = axis if len(names) > 1 else f"{score} of {names[0]}, %"
-    labels = [clipped(analysis.labels[b], LONGEST) for b in bins]
-    return Panel(curves, axis, about, labels, sizes[bins], names, values, low, high)
+            bin_label += f": the {len(bins)} largest, {left_out} left out"
+        minuend = names[1] if len(names) == 2 else "system"
+        value_label = f"difference in {score}, points: {minuend} − {names[0]}"
+        value_label = value_label if len(names) > 1 else f"{score} of {names[0]}, %"
+    bin_names = [shorten(analysis.labels[b], MAX_BIN_NAME_LENGTH) for b in bins]
+    return Panel(curves, value_label, bin_label, bin_names, sizes[bins], names, values, low, high)
 
 
 Values = tuple[list[int], np.ndarray, np.ndarray, np.ndarray]  # bins; values, low, high
 
 
-def _curves(analysis: Analysis, measure: int, seed: int) -> Values:
-    """Every bin in which some system has a value, in order, but not the words without a head."""
+def _compute_curves(analysis: Analysis, measure: int, seed: int) -> Values:
+    """Return all bins in which a system has a value, in order, except the words without a head."""
     values = precision_recall_f1(analysis.totals[:, analysis.bins])[:, :, measure]
     systems = range(len(values))
-    bands = [bootstrap(analysis, i, seed=seed)[:, :, measure] for i in systems]
-    low, high = np.stack(bands, axis=1)
-    named = np.array([analysis.labels[b] != "none" for b in analysis.bins])
-    some = np.flatnonzero(~np.isnan(values).all(axis=0) & named)
-    return [analysis.bins[i] for i in some], values[:, some], low[:, some], high[:, some]
+    intervals = [bootstrap(analysis, i, seed=seed)[:, :, measure] for i in systems]
+    low, high = np.stack(intervals, axis=1)
+    has_head = np.array([analysis.labels[b] != "none" for b in analysis.bins])
+    selected = np.flatnonzero(~np.isnan(values).all(axis=0) & has_head)
+    bins = [analysis.bins[i] for i in selected]
+    return bins, values[:, selected], low[:, selected], high[:, selected]
 
 
-def _bars(analysis: Analysis, measure: int, seed: int) -> Values:
-    """The bins with most gold words, sorted by their values in the first system that is drawn."""
+def _compute_bars(analysis: Analysis, measure: int, seed: int) -> Values:
+    """Return the bins with most gold words, sorted by the values of the first drawn system."""
     sizes = analysis.totals[0, :, 0]
-    bins = sorted(np.flatnonzero(sizes).tolist(), key=lambda b: -sizes[b])[:MOST_BARS]
+    bins = sorted(np.flatnonzero(sizes).tolist(), key=lambda b: -sizes[b])[:MAX_BARS]
     systems = len(analysis.totals)
 
-    def shown(counts: np.ndarray) -> np.ndarray:
+    def compute_values(counts: np.ndarray) -> np.ndarray:
         """[..., system, bin, count] -> [..., drawn system, bin]."""
         scores = precision_recall_f1(counts)[..., measure]
         return scores if systems == 1 else scores[..., 1:, :] - scores[..., :1, :]
 
     def statistic(totals: np.ndarray) -> np.ndarray:
-        split = totals.reshape(*totals.shape[:-1], systems, len(bins), -1)
-        return shown(split).reshape(*totals.shape[:-1], -1)
+        counts = totals.reshape(*totals.shape[:-1], systems, len(bins), -1)
+        return compute_values(counts).reshape(*totals.shape[:-1], -1)
 
-    values = shown(analysis.totals[:, bins])
-    counts = np.hstack([analysis.by_sentence(i, bins) for i in range(systems)])
-    bands = interval_of(counts, statistic, seed=seed).reshape(2, *values.shape)
-    low, high = np.where(np.isnan(values), np.nan, bands)
+    values = compute_values(analysis.totals[:, bins])
+    sentence_counts = np.hstack([analysis.count_by_sentence(i, bins) for i in range(systems)])
+    intervals = bootstrap_interval(sentence_counts, statistic, seed=seed).reshape(2, *values.shape)
+    low, high = np.where(np.isnan(values), np.nan, intervals)
     order = np.argsort(-values[0], kind="stable")
     return [bins[i] for i in order], values[:, order], low[:, order], high[:, order]

@@ -1,4 +1,4 @@
-"""Which gold words are punctuation, and so left out of the scores: the literature's conventions."""
+"""Punctuation policies: the conventions by which gold words are left out of the scores."""
 
 import csv
 import unicodedata
@@ -12,10 +12,10 @@ PTB_TAGS = ("``", "''", ":", ",", ".")
 
 @dataclass(frozen=True)
 class Policy:
-    """A punctuation convention, decided on the gold words alone.
+    """A punctuation convention, which depends on the gold words only.
 
-    name: as in the signature; column: the column of the words that it reads; is_punctuation:
-    whether a word with that value in the column is left out.
+    name: the name in the signature; column: the column that it reads; is_punctuation: whether a
+    word with this value in the column is left out.
     """
 
     name: str
@@ -24,61 +24,65 @@ class Policy:
 
 
 def is_unicode_punctuation(form: str) -> bool:
-    r"""Whether a form is all Unicode punctuation, `^\p{P}+$` of eval07.pl and eval09.pl.
+    r"""Whether all characters of a form are Unicode punctuation.
 
-    `_` is punctuation (category Pc), so the unnamed derivations of CoNLL-09 Turkish are too.
+    This is `^\p{P}+$` of eval07.pl and eval09.pl. `_` is punctuation (category Pc), and therefore
+    also the words with the form `_` in the Turkish data of CoNLL-09.
     """
     return bool(form) and all(unicodedata.category(character)[0] == "P" for character in form)
 
 
 def is_punct_relation(deprel: str) -> bool:
-    """Whether the base relation is `punct`, in any case (`punct`, `PUNCT`, `punct:sent`)."""
+    """Whether the relation without its subtype is `punct`, in upper or lower case."""
     return base(deprel).lower() == "punct"
 
 
-def _tagged(name: str, tags: tuple[str, ...], column: str = "xpos") -> Policy:
+def _tag_policy(name: str, tags: tuple[str, ...], column: str = "xpos") -> Policy:
     return Policy(name, column, frozenset(tags).__contains__)
 
 
 POLICIES = {
     policy.name: policy
     for policy in (
-        _tagged("keep", (), "deprel"),
-        _tagged("ptb", PTB_TAGS),
-        _tagged("ptb7", (*PTB_TAGS, "-LRB-", "-RRB-")),
-        _tagged("ctb", ("PU",)),
+        _tag_policy("keep", (), "deprel"),
+        _tag_policy("ptb", PTB_TAGS),
+        _tag_policy("ptb7", (*PTB_TAGS, "-LRB-", "-RRB-")),
+        _tag_policy("ctb", ("PU",)),
         Policy("unicode", "form", is_unicode_punctuation),
-        _tagged("upos", ("PUNCT",), "upos"),
+        _tag_policy("upos", ("PUNCT",), "upos"),
         Policy("deprel", "deprel", is_punct_relation),
     )
 }
 
 
 def policy(name: str) -> Policy:
-    """The policy of that name, or `tags:A,B,...`: gold XPOS tags of one's own.
+    """Return the policy of this name, or one that leaves out the gold XPOS tags of `tags:A,B,...`.
 
-    The list is a line of CSV: a comma among the tags is written `","`. Its order does not
-    matter, and the policy's name has it sorted. Raises ValueError, saying what there is.
+    The tags are a line of CSV, so a comma among them is written `","`. Their order does not
+    matter; in the name of the policy they are sorted. Raises ValueError, with the names that exist,
+    for another name.
     """
     if name.startswith("tags:"):
-        tags = _tags(name.removeprefix("tags:"))
-        listed = ",".join('"' + tag.replace('"', '""') + '"' if set(tag) & set(',"') else tag
+        tags = _parse_tags(name.removeprefix("tags:"))
+        quoted = ",".join('"' + tag.replace('"', '""') + '"' if set(tag) & set(',"') else tag
                           for tag in sorted(tags))  # fmt: skip
-        return _tagged(f"tags:{listed}", tuple(tags))
+        return _tag_policy(f"tags:{quoted}", tuple(tags))
     if name not in POLICIES:
         names = ", ".join(POLICIES)
-        raise ValueError(f"no punctuation policy {name!r}; there are {names} and tags:A,B,...")
+        raise ValueError(
+            f"there is no punctuation policy {name!r}; there are {names} and tags:A,B,..."
+        )
     return POLICIES[name]
 
 
-def _tags(line: str) -> set[str]:
+def _parse_tags(line: str) -> set[str]:
     try:
         (tags,) = csv.reader([line], strict=True)
     except (csv.Error, ValueError):
         tags = []
     if not tags or not all(tags):
         raise ValueError(
-            f"'tags:{line}' does not read as tags:A,B,...; a comma or a quote among the tags"
-            ' is quoted as in CSV, like tags:.,",",:'
+            f"'tags:{line}' does not have the form tags:A,B,...; a comma or a quote among the tags"
+            ' must be quoted as in CSV, like tags:.,",",:'
         )
     return set(tags)

@@ -1,10 +1,10 @@
-"""Whether a difference between systems is more than chance, and how far a score can be trusted.
+"""Confidence intervals of scores, and tests of significance for differences between systems.
 
-Intervals by the bootstrap (Efron 1979; Koehn 2004); p values by approximate randomisation
-(Noreen 1989; Yeh 2000), the paired bootstrap (Koehn 2004; Berg-Kirkpatrick et al. 2012) or
-McNemar's test (McNemar 1947; Dietterich 1998), adjusted by Holm's method (Holm 1979). Sentences
-are resampled, for the words of a sentence are not independent; random numbers are the raw ones
-of PCG64, the same in every version of numpy.
+Intervals are computed by the bootstrap (Efron 1979; Koehn 2004), p values by approximate
+randomisation (Noreen 1989; Yeh 2000), the paired bootstrap (Koehn 2004; Berg-Kirkpatrick et al.
+2012) or McNemar's test (McNemar 1947; Dietterich 1998). They are adjusted by Holm's method (Holm
+1979). Whole sentences are resampled, because the words of a sentence are not independent. The
+random numbers are the raw numbers of PCG64, which are the same in every version of numpy.
 """
 
 import math
@@ -14,21 +14,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from depkit.score.evaluation import Evaluation, percentages
+from depkit.score.evaluation import Evaluation, f1_scores
 
 TESTS = ("ar", "bootstrap", "mcnemar")
 DEFAULT_SEED = 1
-TRIALS, RESAMPLES = 10_000, 1000  # of tests, of intervals
-TOLERANCE = 1e-9  # differences this close are ties, so that floating point never breaks one
-CHUNK = 2**19  # the most random weights of sentences held at a time, at about 40 bytes each
-OF_SENTENCES = ("UEM", "LEM", "RA")  # the metrics that McNemar's test takes over sentences
+TRIALS, RESAMPLES = 10_000, 1000  # of a test; of an interval
+TOLERANCE = 1e-9  # differences this close are ties, whatever the rounding of floating point
+MAX_WEIGHTS = 2**19  # random weights of sentences in memory at a time, at about 40 bytes each
+SENTENCE_METRICS = ("UEM", "LEM", "RA")  # metrics whose McNemar's test counts sentences, not words
 
 Statistic = Callable[[np.ndarray], np.ndarray]  # totals [..., count] -> [..., value]
-Weights = Callable[[np.random.PCG64, int, int], np.ndarray]  # -> [trial, sentence]
+# (generator, trials, sentences) -> [trial, sentence]
+DrawWeights = Callable[[np.random.PCG64, int, int], np.ndarray]
 
 
 class Difference(NamedTuple):
-    """A metric of a system minus the baseline's in percentage points; p, and p by Holm's method."""
+    """The difference of a metric from the first system, in percentage points.
+
+    p: the p value of the difference; adjusted: the p value adjusted by Holm's method.
+    """
 
     difference: float
     p: float
@@ -36,41 +40,71 @@ class Difference(NamedTuple):
 
 
 def bootstrap_totals(counts: np.ndarray, trials: int, seed: int = DEFAULT_SEED) -> np.ndarray:
-    """[trial, count] float64, sums over as many sentences drawn with replacement; exact.
+    """Sum the counts of bootstrap samples of sentences.
 
-    counts: [sentence, count] int64. Raises ValueError where there is no trial or no sentence.
+    Args:
+        counts: [sentence, count] int64.
+        trials: The number of samples, each of as many sentences, drawn with replacement.
+        seed: The seed of the samples.
+
+    Returns:
+        [trial, count] float64, exact integers.
+
+    Raises:
+        ValueError: There is no trial or no sentence.
     """
-    return _weighted_sums(counts, trials, seed, _draws)
+    return _weighted_sums(counts, trials, seed, _draw_samples)
 
 
-def interval_of(
+def bootstrap_interval(
     counts: np.ndarray,
     statistic: Statistic,
     trials: int = RESAMPLES,
     seed: int = DEFAULT_SEED,
     level: float = 95,
 ) -> np.ndarray:
-    """[2, value], the percentile bootstrap interval of each value of a statistic, low and high.
+    """Compute the percentile bootstrap interval of each value of a statistic.
 
-    counts: [sentence, count] int64; statistic: [..., count] -> [..., value]; trials in which a
-    value is not a number are left out, NaN if it never is one; level: in percent. Raises
-    ValueError as `bootstrap_totals`, and for a level that is not between 0 and 100.
+    Args:
+        counts: [sentence, count] int64.
+        statistic: Maps summed counts [..., count] to values [..., value].
+        trials: The number of samples.
+        seed: The seed of the samples.
+        level: The confidence level in percent.
+
+    Returns:
+        [2, value], lower and upper ends. Samples in which a value is NaN are ignored; the ends are
+        NaN if the value is NaN in all samples.
+
+    Raises:
+        ValueError: As `bootstrap_totals`, or the level is not between 0 and 100.
     """
     if not 0 < level < 100:
-        raise ValueError(f"a level of confidence is between 0 and 100 percent, not {level}")
+        raise ValueError(f"a confidence level must be between 0 and 100 percent, not {level}")
     values = statistic(bootstrap_totals(counts, trials, seed))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # no trial has a value: the ends are NaN
+        # Numpy warns about values that are NaN in all samples; NaN is the intended result.
+        warnings.simplefilter("ignore", RuntimeWarning)
         return np.nanpercentile(values, [50 - level / 2, 50 + level / 2], axis=0)
 
 
 def intervals(
     evaluation: Evaluation, trials: int = RESAMPLES, seed: int = DEFAULT_SEED, level: float = 95
 ) -> dict[str, tuple[float, float]]:
-    """The bootstrap interval of every metric that is defined, in percent; see `interval_of`."""
+    """Compute bootstrap intervals of all metrics that are defined.
+
+    Args:
+        evaluation: The scores and counts of a system.
+        trials: The number of samples.
+        seed: The seed of the samples.
+        level: The confidence level in percent.
+
+    Returns:
+        For each metric the lower and the upper end, in percent.
+    """
     names = list(evaluation.scores)
-    statistic = _scores(evaluation, names)
-    low, high = interval_of(evaluation.counts, statistic, trials, seed, level).tolist()
+    statistic = _metrics_statistic(evaluation, names)
+    low, high = bootstrap_interval(evaluation.counts, statistic, trials, seed, level).tolist()
     return {name: (low[i], high[i]) for i, name in enumerate(names)}
 
 
@@ -82,41 +116,56 @@ def p_values(
     trials: int = TRIALS,
     seed: int = DEFAULT_SEED,
 ) -> np.ndarray:
-    """[value], two-sided p of the difference of two systems in each value of a statistic.
+    """Compute the two-sided p value of the difference of two systems in values of a statistic.
 
-    first, second: [sentence, count] int64, the same sentences and columns; statistic: [..., count]
-    -> [..., value]; test: "ar" swaps a sentence's counts between the systems with probability 1/2
-    and counts |difference*| >= |difference|, "bootstrap" draws sentences and counts |difference*
-    - difference| >= |difference|; p = (1 + count) / (1 + trials). Raises ValueError for another
-    test, for arrays of different shapes and as `bootstrap_totals`.
+    The test "ar" swaps the counts of each sentence between the systems with probability 1/2, and
+    counts the trials with |difference*| >= |difference|. The test "bootstrap" draws sentences with
+    replacement, and counts the trials with |difference* - difference| >= |difference|. The p value
+    is (1 + count) / (1 + trials).
+
+    Args:
+        first: [sentence, count] int64, the counts of one system.
+        second: [sentence, count] int64, those of the other for the same sentences.
+        statistic: Maps summed counts [..., count] to values [..., value].
+        test: "ar" (approximate randomisation) or "bootstrap".
+        trials: The number of trials.
+        seed: The seed of the trials.
+
+    Returns:
+        [value], a p value for each value of the statistic.
+
+    Raises:
+        ValueError: The test is another one, the shapes of the counts differ, or
+            `bootstrap_totals` fails.
     """
     return _p_values([first, second], statistic, test, trials, seed)[0]
 
 
 def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
-    """Two-sided p of McNemar's test: the exact binomial over the words that one system has right.
+    """Compute the two-sided p value of McNemar's exact test.
 
-    first, second: [word] bool, whether each system is right; p is 1 where they never disagree and
-    0 where it is smaller than any float. Raises ValueError for arrays of different shapes.
+    first, second: [word] bool, whether each system has the word correct. The p value is 1 if the
+    systems never disagree. Raises ValueError if the shapes differ.
     """
     if first.shape != second.shape:
         raise ValueError("McNemar's test needs two systems over the same words")
-    one, other = int((first & ~second).sum()), int((second & ~first).sum())
-    n, k = one + other, min(one, other)
+    only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
+    n, k = only_first + only_second, min(only_first, only_second)
     log_choose = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    # (n choose k - 1), (n choose k - 2), ... as shares of (n choose k): none is above 1.
+    # The sum of (n choose k - 1), (n choose k - 2), ..., each divided by (n choose k), so that no
+    # term is greater than 1.
     smaller = np.cumprod(np.arange(k, 0, -1) / np.arange(n - k + 1, n + 1)).sum()
     return min(1.0, 2 * math.exp(log_choose - n * math.log(2)) * (1 + float(smaller)))
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """The p values of several comparisons adjusted by Holm's step-down method, in their order."""
+    """Adjust p values by Holm's step-down method; the order of the values is kept."""
     order = np.argsort(p)
     factors = np.arange(len(order), 0, -1)
     adjusted = np.empty(len(order))
     adjusted[order] = np.maximum.accumulate(factors * np.asarray(p)[order])
-    found: list[float] = np.minimum(adjusted, 1).tolist()
-    return found
+    result: list[float] = np.minimum(adjusted, 1).tolist()
+    return result
 
 
 def compare_systems(
@@ -125,143 +174,182 @@ def compare_systems(
     trials: int = TRIALS,
     seed: int = DEFAULT_SEED,
 ) -> list[dict[str, Difference]]:
-    """Every system after the first against the first: each metric that is defined in both.
+    """Test every later system against the first, in each metric that is defined for both.
 
-    test: one of TESTS; "mcnemar" has only metrics of words, and UEM, LEM and RA. p values are
-    adjusted for the systems compared, metric by metric. Raises ValueError where there is nothing
-    to compare: for fewer than two systems, other sentences, aligned texts with "mcnemar"; and as
-    `p_values`.
+    Args:
+        evaluations: The evaluations of two systems or more on the same sentences.
+        test: One of TESTS. "mcnemar" tests the metrics of single words, and UEM, LEM and RA.
+        trials: The number of trials.
+        seed: The seed of the trials.
+
+    Returns:
+        For each system after the first, a difference for each metric. For each metric, the p
+        values of all systems are adjusted together.
+
+    Raises:
+        ValueError: There are fewer than two systems, their sentences differ, the test is
+            "mcnemar" and texts were aligned, or `p_values` fails.
     """
     if len(evaluations) < 2:
-        raise ValueError("a test of significance compares two systems or more")
+        raise ValueError("a test of significance needs two systems or more")
     first, *others = evaluations
     if any((x.columns, x.counts.shape) != (first.columns, first.counts.shape) for x in others):
-        raise ValueError("systems are compared on the same sentences, with the same metrics")
+        raise ValueError("systems can be compared only on the same sentences and metrics")
     if test == "mcnemar":
-        p = [_mcnemar_of_metrics(first, system) for system in others]
+        p = [_test_by_mcnemar(first, system) for system in others]
     else:
         counts = [system.counts for system in evaluations]
         names = list(first.scores)
-        found = _p_values(counts, _scores(first, names), test, trials, seed).tolist()
-        p = [dict(zip(names, of, strict=True)) for of in found]
+        values = _p_values(counts, _metrics_statistic(first, names), test, trials, seed).tolist()
+        p = [dict(zip(names, system_values, strict=True)) for system_values in values]
     differences: list[dict[str, Difference]] = [{} for _ in others]
     for name, score in first.scores.items():
         tested = [i for i, x in enumerate(others) if name in x.scores and name in p[i]]
         adjusted = holm([p[i][name] for i in tested])
-        for i, of_family in zip(tested, adjusted, strict=True):
+        for i, adjusted_p in zip(tested, adjusted, strict=True):
             difference = others[i].scores[name] - score
-            differences[i][name] = Difference(difference, p[i][name], of_family)
+            differences[i][name] = Difference(difference, p[i][name], adjusted_p)
     return differences
 
 
 def choices(confidence: bool, test: str | None, seed: int) -> tuple[tuple[str, str], ...]:
-    """What intervals and tests add to a signature."""
-    drawn = confidence or test in ("ar", "bootstrap")
+    """Return the settings that intervals and tests add to a signature.
+
+    Args:
+        confidence: Whether there are bootstrap intervals.
+        test: The name of the test; None for none.
+        seed: The seed, which is named if random numbers are used.
+    """
+    is_random = confidence or test in ("ar", "bootstrap")
     return (
         *([("bootstrap", str(RESAMPLES))] if confidence else []),
         *([("test", test if test == "mcnemar" else f"{test}-{TRIALS}")] if test else []),
-        *([("seed", str(seed))] if drawn else []),
+        *([("seed", str(seed))] if is_random else []),
     )
 
 
 def sentence(test: str, trials: int, seed: int, comparisons: int, family: str = "a metric") -> str:
-    """What was tested, in the words of a paper, to stand under the table.
+    """Describe a test in the words of a paper, as a note below a table.
 
-    comparisons: how many p values were adjusted together, for each of what `family` says.
+    Args:
+        test: One of TESTS.
+        trials: The number of trials.
+        seed: The seed of the trials.
+        comparisons: How many p values were adjusted together.
+        family: What these p values have in common, for example "in this table".
     """
     resampling = f"over sentences ({trials:,} trials, two-sided, seed {seed})"
-    tested = {
+    description = {
         "ar": f"paired approximate randomisation {resampling}",
         "bootstrap": f"paired bootstrap {resampling}",
         "mcnemar": "McNemar's test over words, for UEM, LEM and RA over sentences (exact,"
         " two-sided)",
     }[test]
-    several = f", adjusted by Holm's method for {comparisons} comparisons {family}"
-    return f"Difference from the first system; p: {tested}{several if comparisons > 1 else ''}."
+    adjustment = f", adjusted by Holm's method for {comparisons} comparisons {family}"
+    return (
+        "Difference from the first system; p:"
+        f" {description}{adjustment if comparisons > 1 else ''}."
+    )
 
 
 def _p_values(
     systems: Sequence[np.ndarray], statistic: Statistic, test: str, trials: int, seed: int
 ) -> np.ndarray:
-    """[system after the first, value]; all of them see the same swaps or draws."""
+    """Return [system after the first, value]; all systems see the same swaps or samples."""
     if test not in ("ar", "bootstrap"):
-        raise ValueError(f"tests over sentences are 'ar' and 'bootstrap', not {test!r}")
+        raise ValueError(f"a test over sentences must be 'ar' or 'bootstrap', not {test!r}")
     if len({counts.shape for counts in systems}) > 1:
-        raise ValueError("systems are compared on the same sentences and counts")
+        raise ValueError("systems can be compared only on the same sentences and counts")
     first, *others = systems
     totals = np.stack([counts.sum(axis=0) for counts in systems])  # [system, count]
     values = statistic(totals)
     observed = values[1:] - values[:1]
     if test == "ar":
-        apart = np.hstack([counts - first for counts in others])
-        moved = _weighted_sums(apart, trials, seed, _swaps).reshape(trials, *totals[1:].shape)
-        by_chance = statistic(totals[1:] - moved) - statistic(totals[:1] + moved)
+        excess = np.hstack([counts - first for counts in others])
+        swapped = _weighted_sums(excess, trials, seed, _draw_swaps)
+        swapped = swapped.reshape(trials, *totals[1:].shape)
+        by_chance = statistic(totals[1:] - swapped) - statistic(totals[:1] + swapped)
     else:
-        drawn = bootstrap_totals(np.hstack(systems), trials, seed)
-        values = statistic(drawn.reshape(trials, *totals.shape))
+        samples = bootstrap_totals(np.hstack(systems), trials, seed)
+        values = statistic(samples.reshape(trials, *totals.shape))
         by_chance = values[:, 1:] - values[:, :1] - observed
-    # Not >=, so that a value that is not a number never makes a difference significant.
+    # This is not written with >=, because a trial whose value is NaN must count as extreme: NaN
+    # then never makes a difference significant.
     extreme = ~(np.abs(by_chance) < np.abs(observed) - TOLERANCE)
     return (1 + extreme.sum(axis=0)) / (1 + trials)
 
 
-def _weighted_sums(counts: np.ndarray, trials: int, seed: int, weights: Weights) -> np.ndarray:
-    """[trial, count] float64, exact: each trial's sum of [sentence, count] by random weights.
+def _weighted_sums(
+    counts: np.ndarray, trials: int, seed: int, draw_weights: DrawWeights
+) -> np.ndarray:
+    """Sum [sentence, count] with random weights in each trial: [trial, count] float64, exact.
 
-    A trial takes a fixed share of the random numbers, so that chunks do not change the result.
+    Every trial consumes the same number of random numbers, so the result does not depend on how
+    many trials are computed at a time.
     """
     if trials < 1 or not len(counts):
-        raise ValueError("resampling needs a trial and a sentence at least")
+        raise ValueError("resampling needs at least a trial and a sentence")
     generator = np.random.PCG64(seed)
-    of_sentences = counts.astype(np.float64)
+    float_counts = counts.astype(np.float64)
     sums = np.empty((trials, counts.shape[1]))
-    step = max(1, CHUNK // len(counts))
+    step = max(1, MAX_WEIGHTS // len(counts))
     for start in range(0, trials, step):
-        some = sums[start : start + step]
-        some[:] = weights(generator, len(some), len(counts)).astype(np.float64) @ of_sentences
+        part = sums[start : start + step]
+        weights = draw_weights(generator, len(part), len(counts))
+        part[:] = weights.astype(np.float64) @ float_counts
     return sums
 
 
-def _draws(generator: np.random.PCG64, trials: int, sentences: int) -> np.ndarray:
-    """[trial, sentence] int64, how often each is drawn, as many being drawn as there are."""
+def _draw_samples(generator: np.random.PCG64, trials: int, sentences: int) -> np.ndarray:
+    """Draw sentences with replacement: [trial, sentence] int64, how often each one is drawn.
+
+    The upper 32 bits of a random number choose a sentence.
+    """
     numbers = generator.random_raw((trials, sentences)) >> np.uint64(32)
     drawn = (numbers * np.uint64(sentences) >> np.uint64(32)).astype(np.int64)
     drawn += np.arange(trials)[:, None] * sentences
     return np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
 
 
-def _swaps(generator: np.random.PCG64, trials: int, sentences: int) -> np.ndarray:
-    """[trial, sentence] uint8, 1 with probability 1/2: a random bit each, of 64 a number."""
+def _draw_swaps(generator: np.random.PCG64, trials: int, sentences: int) -> np.ndarray:
+    """Draw which sentences are swapped: [trial, sentence] uint8, 1 with probability 1/2.
+
+    A random number has 64 bits, one for each sentence.
+    """
     numbers = generator.random_raw((trials, -(-sentences // 64))).astype("<u8")
     return np.unpackbits(numbers.view(np.uint8), axis=1, count=sentences)
 
 
-def _scores(evaluation: Evaluation, names: Sequence[str]) -> Statistic:
-    """The statistic of these metrics in percent: [..., count] -> [..., metric]."""
+def _metrics_statistic(evaluation: Evaluation, names: Sequence[str]) -> Statistic:
+    """Return the statistic of some metrics in percent: [..., count] -> [..., metric]."""
     metrics = {name: evaluation.metrics[name] for name in names}
 
     def statistic(totals: np.ndarray) -> np.ndarray:
-        return np.stack([*percentages(totals, metrics, evaluation.columns).values()], axis=-1)
+        return np.stack([*f1_scores(totals, metrics, evaluation.columns).values()], axis=-1)
 
     return statistic
 
 
-def _mcnemar_of_metrics(first: Evaluation, second: Evaluation) -> dict[str, float]:
-    """p of McNemar's test for every metric of single words or sentences that both have."""
-    one, other = _outcomes(first), _outcomes(second)
-    return {name: mcnemar(one[name], other[name]) for name in one if name in other}
+def _test_by_mcnemar(first: Evaluation, second: Evaluation) -> dict[str, float]:
+    """Test every metric of single words or sentences that both systems have; returns p values."""
+    first_correct, second_correct = _correct_by_metric(first), _correct_by_metric(second)
+    return {
+        name: mcnemar(correct, second_correct[name])
+        for name, correct in first_correct.items()
+        if name in second_correct
+    }
 
 
-def _outcomes(evaluation: Evaluation) -> dict[str, np.ndarray]:
-    """[word] or, for those of sentences, [sentence] bool by metric."""
-    if not evaluation.right:
+def _correct_by_metric(evaluation: Evaluation) -> dict[str, np.ndarray]:
+    """Return which words, or which sentences, are correct: [word] or [sentence] bool by metric."""
+    if not evaluation.correct:
         raise ValueError(
             "McNemar's test needs the same words in all systems; test aligned texts by 'ar' or"
             " 'bootstrap'"
         )
-    outcomes = dict(evaluation.right)
-    for name in OF_SENTENCES:
+    correct = dict(evaluation.correct)
+    for name in SENTENCE_METRICS:
         if name in evaluation.metrics:
             column = evaluation.columns.index(evaluation.metrics[name].correct)
-            outcomes[name] = evaluation.counts[:, column].astype(bool)
-    return outcomes
+            correct[name] = evaluation.counts[:, column].astype(bool)
+    return correct

@@ -8,7 +8,7 @@ from typing import Any
 
 Row = Sequence[str]
 
-_LONGEST = 54  # characters of a file's name
+_MAX_NAME_LENGTH = 54  # characters of the name of a system
 _NUMERIC = "0123456789.,+-<"
 
 _LATEX = str.maketrans(
@@ -19,22 +19,36 @@ _LATEX = str.maketrans(
 
 
 def text_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
-    """Columns aligned by blanks, numbers at the right; the title above, the note below."""
+    """Return a plain-text table with columns aligned by spaces.
+
+    Args:
+        header: The names of the columns.
+        rows: The cells of each row; numbers are aligned to the right.
+        note: Lines below the table.
+        title: Lines above the table.
+    """
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    names = name_columns(header, rows)
+    has_names = name_columns(header, rows)
     lines = []
     for row in (header, *rows):
         cells = [
-            cell.ljust(width) if name else cell.rjust(width)
-            for cell, width, name in zip(row, widths, names, strict=True)
+            cell.ljust(width) if is_name else cell.rjust(width)
+            for cell, width, is_name in zip(row, widths, has_names, strict=True)
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join([*title.splitlines(), *lines, *note.splitlines()])
 
 
 def markdown_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
-    """A pipe table, numbers at the right; the note below, as an indented block of code."""
-    marks = [":--" if name else "--:" for name in name_columns(header, rows)]
+    """Return a Markdown table with pipes.
+
+    Args:
+        header: The names of the columns.
+        rows: The cells of each row; numbers are aligned to the right.
+        note: An indented block of code below the table.
+        title: A bold line above the table.
+    """
+    marks = [":--" if is_name else "--:" for is_name in name_columns(header, rows)]
     escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     lines = ["| " + " | ".join(row) + " |" for row in (header, marks, *escaped)]
     above = [f"**{title}**", ""] if title else []
@@ -43,9 +57,16 @@ def markdown_table(header: Row, rows: Sequence[Row], note: str = "", title: str 
 
 
 def latex_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
-    """A tabular in the rules of the package booktabs; title and note above, as comments."""
+    """Return a LaTeX tabular with rules of the package booktabs.
+
+    Args:
+        header: The names of the columns.
+        rows: The cells of each row; numbers are aligned to the right.
+        note: Comments above the table, below the title.
+        title: Comments above the table.
+    """
     body = [" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in (header, *rows)]
-    marks = "".join("l" if name else "r" for name in name_columns(header, rows))
+    marks = "".join("l" if is_name else "r" for is_name in name_columns(header, rows))
     return "\n".join(
         [
             *(f"% {line}" for line in (title + "\n" + note).splitlines() if line),
@@ -61,8 +82,14 @@ def latex_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "
 
 
 def html_table(header: Row, rows: Sequence[Row], note: str = "") -> str:
-    """A table as a notebook shows it, numbers at the right; the note below."""
-    styles = ["left" if name else "right" for name in name_columns(header, rows)]
+    """Return an HTML table for notebooks.
+
+    Args:
+        header: The names of the columns.
+        rows: The cells of each row; numbers are aligned to the right.
+        note: A paragraph below the table.
+    """
+    styles = ["left" if is_name else "right" for is_name in name_columns(header, rows)]
     lines = [
         "<tr>" + "".join(
             f'<{tag} style="text-align: {style}">{escape(cell)}</{tag}>'
@@ -78,68 +105,72 @@ TABLES = {"text": text_table, "markdown": markdown_table, "latex": latex_table}
 
 
 def name_columns(header: Row, rows: Sequence[Row]) -> list[bool]:
-    """Which columns hold names: the first, and those with a cell that is no number."""
+    """Return which columns hold names: the first, and those with a cell that is not a number."""
     return [i == 0 or any(row[i].strip(_NUMERIC) for row in rows) for i in range(len(header))]
 
 
 def short_names(paths: Sequence[str]) -> list[str]:
-    """What tells files apart: the fewest last folders, no common ending; printable, not endless."""
-    split = [path.split("/") for path in paths]
+    """Shorten paths to distinct names for a table: `dev/a.conllu`, `dev/b.conllu` to `a`, `b`.
+
+    A name has as few folders as necessary and no ending that all paths share. Characters that
+    cannot be printed become `?`, and very long names lose their middle.
+    """
+    folders = [path.split("/") for path in paths]
     depth = 1
-    while len({tuple(parts[-depth:]) for parts in split}) < len(set(paths)):
+    while len({tuple(parts[-depth:]) for parts in folders}) < len(set(paths)):
         depth += 1
-    split = [parts[-depth:] for parts in split]
-    _strip(split)
-    pieces = ["/".join(parts).split(".") for parts in split]
+    folders = [parts[-depth:] for parts in folders]
+    _remove_common_ending(folders)
+    suffixes = ["/".join(parts).split(".") for parts in folders]
     if len(paths) > 1:
-        _strip(pieces)
-    elif len(pieces[0]) > 1:
-        del pieces[0][-1]
+        _remove_common_ending(suffixes)
+    elif len(suffixes[0]) > 1:
+        del suffixes[0][-1]
     names: list[str] = []
-    for i, parts in enumerate(pieces, start=1):
+    for i, parts in enumerate(suffixes, start=1):
         name = "".join(x if x.isprintable() else "?" for x in ".".join(parts)) or f"system {i}"
-        name = clipped(name, _LONGEST)
+        name = shorten(name, _MAX_NAME_LENGTH)
         names.append(f"{name} ({i})" if name in names else name)
     return names
 
 
-def clipped(text: str, longest: int) -> str:
-    """A text without its middle if it is longer than that."""
+def shorten(text: str, longest: int) -> str:
+    """Replace the middle of a text that has more than `longest` characters by an ellipsis."""
     return text if len(text) <= longest else f"{text[: longest // 2]}…{text[-longest // 2 :]}"
 
 
-def _strip(split: list[list[str]]) -> None:
-    """Remove the last parts that all have in common, but leave each one part."""
-    while len({parts[-1] for parts in split}) == 1 and all(len(parts) > 1 for parts in split):
-        for parts in split:
+def _remove_common_ending(paths: list[list[str]]) -> None:
+    """Remove the last parts that all paths share, except the only part of a path; in place."""
+    while len({parts[-1] for parts in paths}) == 1 and all(len(parts) > 1 for parts in paths):
+        for parts in paths:
             del parts[-1]
 
 
 def percent(value: float | None, decimals: int = 2) -> str:
-    """A score as it stands in a table, `-` if there is none."""
+    """Format a score for a table; None becomes `-`."""
     return "-" if value is None else f"{value:.{decimals}f}"
 
 
 def p_value(value: float | None) -> str:
-    """A p value as it stands in a table."""
+    """Format a p value for a table; None becomes `-`."""
     if value is None:
         return "-"
     return "<0.0001" if value < 0.00005 else f"{value:.4f}"
 
 
 def flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A record for CSV: what is nested has its keys joined by `_`; nothing for None."""
-    found: dict[str, Any] = {}
+    """Flatten a record for CSV: nested keys are joined by `_`, and None becomes an empty text."""
+    flattened: dict[str, Any] = {}
     for key, value in record.items():
         if isinstance(value, Mapping):
-            found |= flat(value, f"{prefix}{key}_")
+            flattened |= flat(value, f"{prefix}{key}_")
         else:
-            found[prefix + key] = "" if value is None else value
-    return found
+            flattened[prefix + key] = "" if value is None else value
+    return flattened
 
 
 def csv_table(header: Row, rows: Sequence[Row]) -> str:
-    r"""Comma-separated values (RFC 4180, but lines end at \n), header first."""
+    r"""Return comma-separated values (RFC 4180, but lines end in \n), header first."""
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([header, *rows])
     return stream.getvalue().removesuffix("\n")

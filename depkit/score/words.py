@@ -1,4 +1,4 @@
-"""The words of a gold file and of systems in columns: what scores and analyses count over."""
+"""The words of a gold file and of systems' files as arrays, on which all scores are computed."""
 
 from array import array
 from collections import Counter
@@ -19,38 +19,38 @@ SUBTYPES = ("keep", "drop")
 
 
 class Codes(dict[str, int]):
-    """The values of a column as numbers; texts[code] is a value.
+    """Assigns integer codes to the values of a column; values_by_code is the reverse mapping.
 
-    normal: values that it maps to the same text have the same number.
+    normalize: values that it maps to the same text have the same code.
     """
 
-    def __init__(self, normal: Callable[[str], str] = str) -> None:
+    def __init__(self, normalize: Callable[[str], str] = str) -> None:
         super().__init__()
-        self.normal = normal
-        self.texts: list[str] = []
+        self.normalize = normalize
+        self.values_by_code: list[str] = []
 
     def __missing__(self, value: str) -> int:
-        normal = self.normal(value)
-        if normal == value or normal not in self:
-            self[normal] = len(self.texts)
-            self.texts.append(normal)
-        self[value] = self[normal]
+        normalized = self.normalize(value)
+        if normalized == value or normalized not in self:
+            self[normalized] = len(self.values_by_code)
+            self.values_by_code.append(normalized)
+        self[value] = self[normalized]
         return self[value]
 
 
 def sorted_features(feats: str) -> str:
-    """FEATS in alphabetical order, for their order means nothing."""
+    """FEATS in alphabetical order, because the order has no meaning."""
     return "|".join(sorted(set(feats.split("|"))))
 
 
 def column_codes(subtypes: str = "keep") -> dict[str, Codes]:
-    """Empty codes for every column; files that share them can be compared by number.
+    """Return empty codes for every column; files that share them can be compared by code.
 
-    subtypes: "drop" gives relations with the same base the same number.
-    Raises ValueError for a choice that does not exist.
+    subtypes: "drop" gives relations with the same base relation the same code.
+    Raises ValueError for another choice than "keep" and "drop".
     """
     if subtypes not in SUBTYPES:
-        raise ValueError(f"subtypes are 'keep' or 'drop', not {subtypes!r}")
+        raise ValueError(f"subtypes must be 'keep' or 'drop', not {subtypes!r}")
     codes = {name: Codes() for name in COLUMNS}
     codes["feats"] = Codes(sorted_features)
     if subtypes == "drop":
@@ -62,21 +62,25 @@ def column_codes(subtypes: str = "keep") -> dict[str, Codes]:
 class Words:
     """The words of a file, sentence after sentence.
 
-    name: the file's; head: [word] int32, the head's number in its sentence, 0 the root's and -1
-    where there is none; code: by column, [word] int32, its values as numbers of `Codes`;
-    probability: as in `probabilities_of`, if they were read.
+    name: the name of the file; head: [word] int32, the number of the head in its sentence, 0 for
+    the root and -1 for no head; codes: for each column, [word] int32, codes as in `Codes`;
+    probability: as in `probabilities_of`, None if they were not read.
     """
 
     name: str
     head: np.ndarray
-    code: dict[str, np.ndarray]
+    codes: dict[str, np.ndarray]
     probability: np.ndarray | None = None
 
 
 class WordsBuilder:
     """Collects the words of a file, sentence by sentence.
 
-    columns: which to keep; probabilities: whether to keep those, too.
+    Args:
+        name: The name of the file.
+        columns: The columns to store.
+        codes: Codes for each column, which the files of a comparison share.
+        probabilities: Whether to read and store the probabilities of heads and labels as well.
     """
 
     def __init__(
@@ -87,49 +91,49 @@ class WordsBuilder:
         probabilities: bool = False,
     ) -> None:
         self.name = name
-        self.sizes = array("q")
+        self.lengths = array("q")
         self._head = array("i")
-        self._code = {column: array("i") for column in columns}
+        self._columns = {column: array("i") for column in columns}
         self._codes = codes
         self._probability: list[np.ndarray] | None = [] if probabilities else None
 
     def add(self, sentence: Sentence) -> None:
-        """The sentence's words, at the end."""
-        self.sizes.append(len(sentence))
+        """Append the words of a sentence."""
+        self.lengths.append(len(sentence))
         self._head.extend(sentence.head)
-        for column, code in self._code.items():
-            code.extend(map(self._codes[column].__getitem__, getattr(sentence, column)))
+        for column, codes in self._columns.items():
+            codes.extend(map(self._codes[column].__getitem__, getattr(sentence, column)))
         if self._probability is not None:
             self._probability.append(probabilities_of(sentence))
 
     @property
     def words(self) -> Words:
-        """All the words so far."""
-        code = {name: np.frombuffer(column, np.int32) for name, column in self._code.items()}
+        """The words that have been added so far."""
+        codes = {name: np.frombuffer(column, np.int32) for name, column in self._columns.items()}
         probability = np.concatenate(self._probability) if self._probability else None
-        return Words(self.name, np.frombuffer(self._head, np.int32), code, probability)
+        return Words(self.name, np.frombuffer(self._head, np.int32), codes, probability)
 
     @property
     def starts(self) -> np.ndarray:
-        """Where each sentence begins, and after the last its end: [sentence + 1] int64."""
-        return np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
+        """The first word of each sentence, then the number of words: [sentence + 1] int64."""
+        return np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Gold words and those of systems over the same text, word for word.
+    """The words of the gold file and of systems, which are the same word by word.
 
     starts: [sentence + 1] int64, the first word of each sentence, then the number of words;
-    values: of each column by number; places: of each gold sentence, (file, line, sent_id) of its
-    first word;
-    train: how often a training file has a form, if there is one.
+    values: for each column, its values by code; locations: for each gold sentence, (file, line,
+    sent_id) of its first word, if they were stored; train: how often each form occurs in the
+    training file, if there is one.
     """
 
     gold: Words
     systems: list[Words]
     starts: np.ndarray
     values: dict[str, list[str]]
-    places: list[tuple[str, int, str]]
+    locations: list[tuple[str, int, str]]
     train: Counter[str] | None = None
 
     @property
@@ -139,81 +143,97 @@ class Comparison:
 
     @property
     def lengths(self) -> np.ndarray:
-        """[sentence] the number of its words."""
+        """The number of words of each sentence: [sentence] int64."""
         return np.diff(self.starts)
 
     @cached_property
-    def sentence(self) -> np.ndarray:
-        """[word] int64, its sentence, from 0."""
+    def sentence_index(self) -> np.ndarray:
+        """The sentence of each word, counted from 0: [word] int64."""
         return np.repeat(np.arange(len(self.starts) - 1), self.lengths)
 
     @cached_property
     def number(self) -> np.ndarray:
-        """[word] int64, its number in the sentence, from 1."""
-        return np.arange(self.size) - self.starts[:-1][self.sentence] + 1
+        """The number of each word in its sentence, counted from 1: [word] int64."""
+        return np.arange(self.size) - self.starts[:-1][self.sentence_index] + 1
 
-    def of_values(self, words: Words, column: str, function: Callable[[str], object]) -> np.ndarray:
-        """[word] what a function makes of each word's value; called once for each value."""
-        return np.array([function(value) for value in self.values[column]])[words.code[column]]
+    def map_values(
+        self, words: Words, column: str, function: Callable[[str], object]
+    ) -> np.ndarray:
+        """Apply a function to each word's value in a column: [word].
 
-    def lacks(self, system: Words, column: str) -> bool:
-        """Whether the gold or a system has nothing but `_` in a column."""
+        The function is called only once for each distinct value.
+        """
+        return np.array([function(value) for value in self.values[column]])[words.codes[column]]
+
+    def is_missing(self, system: Words, column: str) -> bool:
+        """Whether the gold file or the system's has nothing but `_` in a column."""
         return self.is_blank(self.gold, column) or self.is_blank(system, column)
 
     def is_blank(self, words: Words, column: str) -> bool:
         """Whether a column has nothing but `_`."""
-        return not self.of_values(words, column, "_".__ne__).any()
+        return not self.map_values(words, column, "_".__ne__).any()
 
-    def sums(self, counted: np.ndarray) -> np.ndarray:
-        """[sentence, ...] int64, the sum over each sentence's words of [word, ...]."""
-        return np.add.reduceat(counted, self.starts[:-1], axis=0, dtype=np.int64)
+    def sum_by_sentence(self, values: np.ndarray) -> np.ndarray:
+        """Sum the values of each sentence's words: [word, ...] -> [sentence, ...] int64."""
+        return np.add.reduceat(values, self.starts[:-1], axis=0, dtype=np.int64)
 
 
-def compare(
+def read_comparison(
     gold: Source,
     systems: Sequence[Source],
     columns: Iterable[str],
     subtypes: str = "keep",
-    places: bool = False,
+    locations: bool = False,
     probabilities: bool = False,
 ) -> Comparison:
-    """The words of all files side by side, read in parallel; see `pairing.pairs`.
+    """Read all files in parallel and collect their words; see `pairing.pairs`.
 
-    columns: which to keep, of `COLUMNS`; subtypes: as in `column_codes`; places: whether to
-    keep where the sentences stand; probabilities: whether to keep the systems'. Raises
-    FormatError where the words differ, where a gold word has no head, where there is no sentence
-    and as `probabilities_of`; ValueError as `column_codes`.
+    Args:
+        gold: The gold standard.
+        systems: The systems' files, with the same words.
+        columns: The columns to store, of `COLUMNS`.
+        subtypes: "keep" or "drop", as in `column_codes`.
+        locations: Whether to store the file and line of every gold sentence.
+        probabilities: Whether to read and store the probabilities in the systems' files.
+
+    Raises:
+        FormatError: The words differ, a gold word has no head, there is no sentence, or
+            `probabilities_of` fails.
+        ValueError: `subtypes` is neither "keep" nor "drop".
     """
     codes = column_codes(subtypes)
     builders = [WordsBuilder(gold.name, columns, codes)]
-    kept = [column for column in columns if column != "form"]  # the same in every system
-    names = distinct([system.name for system in systems])
-    builders += [WordsBuilder(name, kept, codes, probabilities) for name in names]
-    found = []
+    system_columns = [column for column in columns if column != "form"]  # forms are the gold ones
+    names = number_duplicates([system.name for system in systems])
+    builders += [WordsBuilder(name, system_columns, codes, probabilities) for name in names]
+    stored_locations = []
     for number, (reference, predictions) in enumerate(pairs(gold, systems), start=1):
         if -1 in reference.head:
-            raise headless_gold(reference, number)
+            raise headless_gold_error(reference, number)
         for builder, sentence in zip(builders, (reference, *predictions), strict=True):
             builder.add(sentence)
-        if places:
-            found.append(reference.place())
-    if not builders[0].sizes:
-        raise FormatError(gold.name or "gold", 0, "", "no sentences to score against")
-    first, *others = (builder.words for builder in builders)
-    values = {name: code.texts for name, code in codes.items()}
-    return Comparison(first, others, builders[0].starts, values, found)
+        if locations:
+            stored_locations.append(reference.place())
+    if not builders[0].lengths:
+        raise FormatError(gold.name or "gold", 0, "", "there are no sentences to score against")
+    gold_words, *system_words = (builder.words for builder in builders)
+    values = {name: code.values_by_code for name, code in codes.items()}
+    return Comparison(gold_words, system_words, builders[0].starts, values, stored_locations)
 
 
-def distinct(names: Sequence[str]) -> list[str]:
-    """Names of systems, numbered where a file is there twice."""
+def number_duplicates(names: Sequence[str]) -> list[str]:
+    """Return the names of systems, with a number where a file is given twice: `a`, `a (2)`."""
     return [
         f"{name} ({names[: i + 1].count(name)})" if name and name in names[:i] else name
         for i, name in enumerate(names)
     ]
 
 
-def headless_gold(gold: Sentence, number: int) -> FormatError:
-    """What is wrong with a gold sentence that is not annotated."""
+def headless_gold_error(gold: Sentence, number: int) -> FormatError:
+    """Return the error for a gold sentence with a word that has no head."""
     word = gold.head.index(-1)
-    what = f"word {word + 1} of sentence {number}, {gold.form[word]!r}, has no head in the gold"
-    return FormatError(*gold.place(word), f"{what}; only annotated sentences can be scored against")
+    message = (
+        f"word {word + 1} of sentence {number}, {gold.form[word]!r}, has no head in the gold file;"
+        " only annotated sentences can be scored against"
+    )
+    return FormatError(*gold.place(word), message)

@@ -1,4 +1,4 @@
-"""Random gold trees and parses of them with random probabilities, and what naive loops see."""
+"""Random gold trees, and random parses of them with random probabilities."""
 
 import random
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from depkit.corpus.sentence import Sentence, new_sentence
 
 
 class Word(NamedTuple):
-    """A word as it is parsed."""
+    """A word of a gold tree or a parse; arc and label are the probabilities of the parse."""
 
     head: int
     deprel: str
@@ -20,36 +20,37 @@ Parse = list[list[Word]]
 
 
 def random_parses(seed: int, systems: int) -> tuple[Parse, list[Parse]]:
-    """Gold words and those of systems, sentence by sentence; some have no head as parsed."""
+    """Return a gold parse and one for each system; systems leave some words without a head."""
     rng = random.Random(seed)
     sizes = [rng.randint(1, 6) for _ in range(rng.randint(1, 8))]
 
-    def word(number: int, size: int, least: int) -> Word:
-        heads = [head for head in range(least, size + 1) if head != number]
-        places = rng.choice((1, 4))  # with one decimal, confidences are often between two bins
-        arc, label = (round(rng.random(), places) for _ in range(2))
+    def word(number: int, size: int, lowest_head: int) -> Word:
+        heads = [head for head in range(lowest_head, size + 1) if head != number]
+        # With one decimal, confidences are often on the boundary of two bins.
+        decimals = rng.choice((1, 4))
+        arc, label = (round(rng.random(), decimals) for _ in range(2))
         return Word(rng.choice(heads), rng.choice(("x", "x:y", "punct")), arc, label)
 
-    def parse(least: int) -> Parse:
-        return [[word(i, size, least) for i in range(1, size + 1)] for size in sizes]
+    def parse(lowest_head: int) -> Parse:
+        return [[word(i, size, lowest_head) for i in range(1, size + 1)] for size in sizes]
 
     return parse(0), [parse(-1) for _ in range(systems)]
 
 
 def sentences(parse: Parse) -> list[Sentence]:
-    """The parse as depkit would have read it."""
-    found = []
+    """Return the sentences of a parse."""
+    result = []
     for words in parse:
         columns = {
             "head": ["_" if word.head < 0 else str(word.head) for word in words],
             "deprel": [word.deprel for word in words],
             "misc": [f"{ARC}={word.arc}|{LABEL}={word.label}" for word in words],
         }
-        found.append(new_sentence(["w"] * len(words), columns))
-    return found
+        result.append(new_sentence(["w"] * len(words), columns))
+    return result
 
 
 def answer(word: Word, metric: str, subtypes: str) -> tuple[int, str]:
-    """What a metric compares of a word."""
+    """Return what a metric compares: the head and, for LAS, the relation."""
     deprel = word.deprel.split(":")[0] if subtypes == "drop" else word.deprel
     return (word.head, deprel if metric == "LAS" else "")

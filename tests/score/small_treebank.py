@@ -1,4 +1,4 @@
-"""Two sentences of our own, gold and predicted, in which every punctuation policy differs."""
+"""Two sentences, gold and predicted, which tell the punctuation policies apart."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,8 @@ GOLD: list[list[Word]] = [
     ],
     [("Go", "VERB", "VB", 0, "root"), ("_", "X", "PU", 1, "dep"), ("!", "PUNCT", ".", 1, "punct")],
 ]
-# Wrong: the subtype of "cats", the head of ",", the relation of "!". The tags are of no use.
+# The errors: the subtype of "cats", the head of ",", the relation of "!". The predicted tags are
+# wrong on purpose, because policies must read the gold tags.
 WRONG = {"cats": (5, "nsubj"), ",": (1, "punct"), "!": (1, "dep")}
 PREDICTED: list[list[Word]] = [
     [
@@ -29,24 +30,24 @@ PREDICTED: list[list[Word]] = [
 
 
 def conllu(treebank: Iterable[Iterable[Word]], ends: str = "\n") -> str:
-    """The treebank as CoNLL-U, with a sent_id (s1, s2, ...) each, or with other line ends."""
+    """Return the treebank as CoNLL-U, with the sentence ids s1, s2, ...; ends: the line ends."""
     lines = []
     for number, sentence in enumerate(treebank, start=1):
         lines.append(f"# sent_id = s{number}")
         for i, (form, upos, xpos, head, deprel) in enumerate(sentence, start=1):
-            written = "_" if head < 0 else str(head)
-            lines.append(f"{i}\t{form}\t_\t{upos}\t{xpos}\t_\t{written}\t{deprel}\t_\t_")
+            head_cell = "_" if head < 0 else str(head)
+            lines.append(f"{i}\t{form}\t_\t{upos}\t{xpos}\t_\t{head_cell}\t{deprel}\t_\t_")
         lines.append("")
     return "".join(line + ends for line in lines)
 
 
 def conllx(treebank: Iterable[Iterable[Word]]) -> str:
-    """The treebank as CoNLL-X: no comments."""
+    """Return the treebank as CoNLL-X, which has no comments."""
     return "".join(line for line in conllu(treebank).splitlines(True) if line[0] != "#")
 
 
 def conll09(treebank: Iterable[Iterable[Word]]) -> str:
-    """The treebank as CoNLL-09, without predicates: one POS column, of XPOS."""
+    """Return the treebank as CoNLL-09 without predicates; POS is XPOS."""
     blocks = []
     for sentence in treebank:
         rows = [

@@ -1,4 +1,4 @@
-"""Words aligned as the CoNLL 2018 evaluation walks, against that walk step by step."""
+"""The alignment of words, compared with a slow implementation that walks word by word."""
 
 import random
 import time
@@ -7,26 +7,26 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from depkit.score.alignment import Spans, align, equal_spans, longest_common
+from depkit.score.alignment import Spans, align, equal_spans, longest_common_subsequence
 
 
 def spans(text: str) -> Spans:
-    """Tokens with spaces between; `abc=a,bc` is a multiword one."""
-    span, multiword, forms = [], [], []
+    """Parse tokens that are separated by spaces; `abc=a,bc` is a multiword token."""
+    offsets, multiword, forms = [], [], []
     start = 0
     for token in text.split():
         surface, equals, words = token.partition("=")
         for word in words.split(",") if equals else [surface]:
-            span.append((start, start + len(surface)))
+            offsets.append((start, start + len(surface)))
             multiword.append(bool(equals))
             forms.append(sum(ord(character) << 8 * i for i, character in enumerate(word)))
         start += len(surface)
-    return as_spans(span, multiword, forms)
+    return as_spans(offsets, multiword, forms)
 
 
-def as_spans(span: list[tuple[int, int]], multiword: list[bool], forms: list[int]) -> Spans:
-    of_words = np.array(span, np.int64).reshape(-1, 2)  # [word, 2], of no words too
-    return Spans(of_words, np.array(multiword, bool), np.array(forms, np.int64))
+def as_spans(offsets: list[tuple[int, int]], multiword: list[bool], forms: list[int]) -> Spans:
+    span = np.array(offsets, np.int64).reshape(-1, 2)  # [word, 2], even if there are no words
+    return Spans(span, np.array(multiword, bool), np.array(forms, np.int64))
 
 
 @pytest.mark.parametrize(
@@ -40,14 +40,14 @@ def as_spans(span: list[tuple[int, int]], multiword: list[bool], forms: list[int
         ("ab c d", "abc=ab,c d", [0, 1, 2]),
         ("abc=ab,c d", "abc d", [-1, 2]),
         ("du=de,le d", "du=de,x,le d", [0, -1, 1, 2]),
-        # a multiword token that begins inside a region extends it, a plain one does not
+        # a multiword token that begins inside a region extends it, a plain word does not
         ("ab=a,c cd", "a bc=b,c d", [0, -1, 1, -1]),
         ("ab=a,b c d", "a bc d", [0, -1, 3]),
-        # of two subsequences as long the one that skips a gold word
+        # of two subsequences of equal length, the one that skips a gold word is chosen
         ("ab=a,b", "ab=b,a", [1, -1]),
-        # a plain word that begins before a multiword token is no part of its region ...
+        # a plain word that begins before a multiword token does not belong to its region ...
         ("abcd ef=a,x", "a b c d ef", [-1, -1, -1, -1, -1]),
-        # ... but only one is left out, and in the region spans do not matter
+        # ... but only one such word is left out, and within the region spans do not matter
         ("abcd ef=b,x", "a b c d ef", [-1, 1, -1, -1, -1]),
         ("ab=b,c cd", "ab=a,b cd", [-1, 0, 2]),
         ("ab", "", []),
@@ -58,20 +58,20 @@ def test_by_hand(gold: str, system: str, expected: list[int]) -> None:
     assert align(spans(gold), spans(system)).tolist() == expected
 
 
-def random_spans(rng: random.Random, length: int, rate: float, kinds: int) -> Spans:
-    """A random tokenisation of so many characters; rate: of multiword tokens."""
+def random_spans(rng: random.Random, length: int, multiword_rate: float, forms: int) -> Spans:
+    """Return a random tokenisation of a text of this length; forms: the number of forms."""
     cuts = [0, *sorted(rng.sample(range(1, length), rng.randrange(length))), length]
-    span, multiword = [], []
+    offsets, multiword = [], []
     for start, end in pairwise(cuts):
-        several = rng.random() < rate
-        words = rng.randint(1, 4) if several else 1
-        span += [(start, end)] * words
-        multiword += [several] * words
-    return as_spans(span, multiword, [rng.randrange(kinds) for _ in span])
+        is_multiword = rng.random() < multiword_rate
+        words = rng.randint(1, 4) if is_multiword else 1
+        offsets += [(start, end)] * words
+        multiword += [is_multiword] * words
+    return as_spans(offsets, multiword, [rng.randrange(forms) for _ in offsets])
 
 
 def walk(gold: Spans, system: Spans) -> list[int]:
-    """The alignment as it is defined, one step after another."""
+    """Align word by word, as the definition says."""
     aligned = [-1] * len(system.span)
     i = j = 0
     while i < len(gold.span) and j < len(system.span):
@@ -109,77 +109,77 @@ def is_beyond(words: Spans, k: int, end: int) -> bool:
 
 
 def table_walk(gold: list[int], system: list[int]) -> list[tuple[int, int]]:
-    """The longest common subsequence by the table of the lengths of all ends."""
+    """Return the longest common subsequence, by the plain dynamic programming table."""
     n, m = len(gold), len(system)
     length = [[0] * (m + 1) for _ in range(n + 1)]
     for i in reversed(range(n)):
         for j in reversed(range(m)):
             longest = max(length[i + 1][j], length[i][j + 1])
             length[i][j] = length[i + 1][j + 1] + 1 if gold[i] == system[j] else longest
-    found, i, j = [], 0, 0
+    pairs, i, j = [], 0, 0
     while i < n and j < m:
         if gold[i] == system[j]:
-            found.append((i, j))
+            pairs.append((i, j))
             i, j = i + 1, j + 1
         elif length[i][j] == length[i + 1][j]:
             i += 1
         else:
             j += 1
-    return found
+    return pairs
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.3, 0.8])
-def test_the_fast_walk_is_the_plain_one(rate: float) -> None:
+def test_the_fast_alignment_equals_the_plain_one(rate: float) -> None:
     rng = random.Random(int(rate * 10))
     aligned = 0
     for _ in range(1500):
-        length, kinds = rng.randint(1, 14), rng.randint(1, 6)
-        gold, system = (random_spans(rng, length, rate, kinds) for _ in "gs")
-        found = align(gold, system).tolist()
-        assert found == walk(gold, system)
-        taken = [word for word in found if word >= 0]
-        assert taken == sorted(set(taken))
-        aligned += len(taken)
+        length, forms = rng.randint(1, 14), rng.randint(1, 6)
+        gold, system = (random_spans(rng, length, rate, forms) for _ in "gs")
+        result = align(gold, system).tolist()
+        assert result == walk(gold, system)
+        aligned_words = [word for word in result if word >= 0]
+        assert aligned_words == sorted(set(aligned_words))
+        aligned += len(aligned_words)
     assert aligned > 1500
 
 
-def test_the_longest_common_subsequence_is_the_table_s() -> None:
+def test_the_longest_common_subsequence_equals_that_of_the_table() -> None:
     rng = random.Random(1)
     for _ in range(3000):
-        kinds = rng.randint(1, 5)
-        gold, system = ([rng.randrange(kinds) for _ in range(rng.randrange(12))] for _ in "gs")
-        assert list(longest_common(gold, system)) == table_walk(gold, system)
+        forms = rng.randint(1, 5)
+        gold, system = ([rng.randrange(forms) for _ in range(rng.randrange(12))] for _ in "gs")
+        assert list(longest_common_subsequence(gold, system)) == table_walk(gold, system)
 
 
 def test_a_region_of_ten_thousand_words() -> None:
     rng = random.Random(2)
     gold, system = ([rng.randrange(50) for _ in range(10_000)] for _ in "gs")
-    began = time.perf_counter()
-    found = list(longest_common(gold, system))
-    assert time.perf_counter() - began < 5
-    assert len(found) > 2000 and all(gold[i] == system[j] for i, j in found)
+    start = time.perf_counter()
+    pairs = list(longest_common_subsequence(gold, system))
+    assert time.perf_counter() - start < 5
+    assert len(pairs) > 2000 and all(gold[i] == system[j] for i, j in pairs)
 
 
 def test_words_that_cover_nothing_are_aligned_once() -> None:
-    """Forms of nothing but spaces: nothing is defined for them, but the walk only goes forward."""
+    """For forms of nothing but spaces no result is defined, but no word is aligned twice."""
     rng = random.Random(3)
     for _ in range(1000):
         lists = []
         for _ in "gs":
             words = random_spans(rng, 6, 0.3, 2)
-            places = np.array(sorted(rng.choices([0, *words.span[:, 1]], k=3)))
-            span = np.concatenate([words.span, np.stack([places, places], axis=1)])
+            offsets = np.array(sorted(rng.choices([0, *words.span[:, 1]], k=3)))
+            span = np.concatenate([words.span, np.stack([offsets, offsets], axis=1)])
             multiword = np.append(words.multiword, [rng.random() < 0.3] * 3)
             form = np.append(words.form, [0] * 3)
             order = np.lexsort((span[:, 1], span[:, 0]))
             lists.append(Spans(span[order], multiword[order], form[order]))
-        found = align(*lists)
-        taken = found[found >= 0].tolist()
-        assert taken == sorted(set(taken))
+        result = align(*lists)
+        aligned_words = result[result >= 0].tolist()
+        assert aligned_words == sorted(set(aligned_words))
 
 
 def test_equal_spans() -> None:
     gold = np.array([(0, 2), (2, 3), (3, 3), (3, 3), (3, 5)])
     system = np.array([(0, 1), (1, 2), (2, 3), (3, 3), (3, 5)])
-    assert [found.tolist() for found in equal_spans(gold, system)] == [[1, 2, 4], [2, 3, 4]]
-    assert [found.tolist() for found in equal_spans(gold, gold[:0])] == [[], []]
+    assert [indices.tolist() for indices in equal_spans(gold, system)] == [[1, 2, 4], [2, 3, 4]]
+    assert [indices.tolist() for indices in equal_spans(gold, gold[:0])] == [[], []]

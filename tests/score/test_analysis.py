@@ -35,31 +35,32 @@ def sentence(form: str, *columns: str) -> Sentence:
     return new_sentence(form.split(), values)
 
 
-def looked_at(gold: Sentence, predicted: Sentence, view: View, punct: str = "keep") -> Analysis:
+def analyze_pair(gold: Sentence, predicted: Sentence, view: View, punct: str = "keep") -> Analysis:
     return analyze(read_data([gold], [[predicted]], punct=punct), view)
 
 
-def depths(*systems: Sentence) -> Analysis:
-    """Words of GOLD that systems found, by depth and head."""
+def analyze_depths(*systems: Sentence) -> Analysis:
+    """Analyze predictions of GOLD by depth, with the metric UAS."""
     return analyze(read_data([GOLD], [[system] for system in systems]), View(("depth",), (), "UAS"))
 
 
-def shown(found: Analysis, system: int = 0) -> Counts:
-    """The counts of the bins that are not empty for a system."""
+def bin_counts(analysis: Analysis, system: int = 0) -> Counts:
+    """Return the counts of the bins that are not empty for a system."""
     return {
-        found.labels[b]: found.totals[system, b].tolist()
-        for b in found.bins
-        if found.totals[system, b].any()
+        analysis.labels[b]: analysis.totals[system, b].tolist()
+        for b in analysis.bins
+        if analysis.totals[system, b].any()
     }
 
 
-def table(text: str) -> Counts:
-    """The counts from `bin 1111, bin 2100`, with one digit a count."""
+def parse_counts(text: str) -> Counts:
+    """Parse counts such as `root 1111, 1 2100`, with one digit for each count of a bin."""
     rows = (row.strip().rsplit(" ", 1) for row in text.split(","))
     return {bin: [int(count) for count in counts] for bin, counts in rows}
 
 
-# One arc is wrong, c on a for b, and d and e come down a level with it; so is d's relation.
+# The head of c is wrong (a instead of b), so d and e are one level deeper as well. The relation of
+# d is wrong.
 #
 #   gold:  b          predicted:  b
 #         / \                     |
@@ -76,22 +77,23 @@ PREDICTED = sentence("a b c d e", "2 0 1 3 4", "x root y y z")
 
 @pytest.mark.parametrize(
     ("metric", "expected"),
-    [  # gold depths: b root; a, c 1; d 2; e 3; predicted: b root; a 1; c 2; d 3; e 4
-        ("UAS", "root 1111, 1 2111, 2 1110, 3 1111, 4 0101"),  # right: a, b, d, e
+    [  # gold depths: b root; a, c 1; d 2; e 3. predicted depths: b root; a 1; c 2; d 3; e 4
+        ("UAS", "root 1111, 1 2111, 2 1110, 3 1111, 4 0101"),  # correct: a, b, d, e
         ("LA", "root 1111, 1 2121, 2 1101, 3 1110, 4 0101"),  # a, b, c, e
         ("LAS", "root 1111, 1 2111, 2 1100, 3 1110, 4 0101"),  # a, b, e
         ("bin", "root 1111, 1 2111, 2 1100, 3 1100, 4 0100"),  # a, b
     ],
 )
-def test_a_right_word_in_two_bins_of_depth(metric: str, expected: str) -> None:
-    assert shown(looked_at(GOLD, PREDICTED, View(("depth",), (), metric))) == table(expected)
+def test_a_correct_word_in_two_bins_of_depth(metric: str, expected: str) -> None:
+    analysis = analyze_pair(GOLD, PREDICTED, View(("depth",), (), metric))
+    assert bin_counts(analysis) == parse_counts(expected)
 
 
-def test_a_right_word_in_two_bins_of_siblings() -> None:
-    # Gold: a and c are siblings; b, d, e have none. Predicted: nobody has any. c is wrong.
-    found = looked_at(GOLD, PREDICTED, View(("siblings",), (), "UAS"))
-    assert shown(found) == table("0 3534, 1 2010")
-    alone, beside = rows(found, Options())
+def test_a_correct_word_in_two_bins_of_siblings() -> None:
+    # In the gold tree a and c are siblings, in the predicted tree there are none. c is wrong.
+    analysis = analyze_pair(GOLD, PREDICTED, View(("siblings",), (), "UAS"))
+    assert bin_counts(analysis) == parse_counts("0 3534, 1 2010")
+    alone, beside = rows(analysis, Options())
     assert (alone["precision"], alone["recall"]) == (80.0, 100.0)
     assert alone["f1"] == pytest.approx(2 * 80 * 100 / 180)
     assert (beside["precision"], beside["recall"], beside["f1"]) == (None, 50.0, 0.0)
@@ -110,30 +112,30 @@ def test_precision_recall_and_f1() -> None:
         ([3, 0, 0, 0], [nan, 0.0, 0.0]),
         ([0, 0, 0, 0], [nan, nan, nan]),
     ]:
-        found = precision_recall_f1(np.array([[counts]]))
-        assert found.shape == (1, 1, 3)
-        assert found[0, 0].tolist() == pytest.approx(scores, nan_ok=True)
+        result = precision_recall_f1(np.array([[counts]]))
+        assert result.shape == (1, 1, 3)
+        assert result[0, 0].tolist() == pytest.approx(scores, nan_ok=True)
 
 
-# d is on b for c, the dot has no head; the relation of c is wrong. Tags: b and d; c; d and the
-# dot; d and the dot, for b's lemma is not known.
+# The errors: the head of d is b instead of c, the dot has no head, the relation of c is wrong, UPOS
+# of b and d, XPOS of c, FEATS of d and the dot, lemmas of d and the dot (b has no gold lemma).
 TAGGED = sentence(
     "a b c d .", "2 0 2 3 2", "x root y z punct",
     "N V N N P", "n v n n p", "A=1|B=1 _ A=1 B=1 _", "a _ c d .",
 )  # fmt: skip
-TAGGED_OTHERWISE = sentence(
+TAGGED_PREDICTED = sentence(
     "a b c d .", "2 0 2 2 _", "x root z z punct",
     "N N N V P", "n v m n p", "B=1|A=1 _ A=1 A=1 C=1", "a b c e ,",
 )  # fmt: skip
 
 
-def tagged(view: View, punct: str = "keep") -> Counts:
-    return shown(looked_at(TAGGED, TAGGED_OTHERWISE, view, punct))
+def tagged_counts(view: View, punct: str = "keep") -> Counts:
+    return bin_counts(analyze_pair(TAGGED, TAGGED_PREDICTED, view, punct))
 
 
 @pytest.mark.parametrize(
-    ("metric", "right"),
-    [  # of a, c, d; of b; of the dot
+    ("metric", "correct"),
+    [  # how many are correct of a, c, d; of b; of the dot
         ("UAS", (2, 1, 0)),
         ("LA", (2, 1, 1)),
         ("LAS", (1, 1, 0)),
@@ -141,84 +143,88 @@ def tagged(view: View, punct: str = "keep") -> Counts:
         ("XPOS", (2, 1, 1)),
         ("FEATS", (2, 1, 0)),
         ("Lemmas", (2, 1, 0)),
-        ("bin", (3, 1, 1)),  # the gold tags decide for both
+        ("bin", (3, 1, 1)),  # gold and predicted words are grouped by their gold tags
     ],
 )
-def test_metrics(metric: str, right: tuple[int, int, int]) -> None:
-    n, v, p = right
+def test_metrics(metric: str, correct: tuple[int, int, int]) -> None:
+    n, v, p = correct
     expected = {"N": [3, 3, n, n], "V": [1, 1, v, v], "P": [1, 1, p, p]}
-    assert tagged(View(("upos",), (), metric)) == expected
-    if metric not in TAGS:  # tags are of all words
+    assert tagged_counts(View(("upos",), (), metric)) == expected
+    if metric not in TAGS:  # metrics of tags count all words
         del expected["P"]
-    assert tagged(View(("upos",), (), metric), "unicode") == expected
+    assert tagged_counts(View(("upos",), (), metric), "unicode") == expected
 
 
-def test_relations_in_bins_of_their_own() -> None:
-    labels, both = (tagged(View(("deprel",), (), metric)) for metric in ("LA", "LAS"))
-    assert labels == table("x 1111, root 1111, y 1000, z 1211, punct 1111")
-    assert both == table("x 1111, root 1111, y 1000, z 1200, punct 1100")
+def test_gold_and_predicted_relations_are_in_different_bins() -> None:
+    labels, both = (tagged_counts(View(("deprel",), (), metric)) for metric in ("LA", "LAS"))
+    assert labels == parse_counts("x 1111, root 1111, y 1000, z 1211, punct 1111")
+    assert both == parse_counts("x 1111, root 1111, y 1000, z 1200, punct 1100")
 
 
 def test_punctuation_is_in_the_tree_but_not_in_the_counts() -> None:
-    # Gold: b has three dependents, the dot being one, c has d. Predicted: b has a, c and d.
+    # In the gold tree, b has three dependents including the dot, and c has one. In the predicted
+    # tree, b has three: a, c and d.
     branching, direction = View(("branching",), (), "UAS"), View(("direction",), (), "UAS")
-    assert tagged(branching, "unicode") == table("0 2312, 1 1010, 3 1111")
-    # The dot has no head: it is in another bin only where it counts.
-    assert tagged(direction, "unicode") == table("root 1111, right 1111, left 2211")
-    assert tagged(direction) == table("root 1111, right 1111, left 3211, none 0100")
+    assert tagged_counts(branching, "unicode") == parse_counts("0 2312, 1 1010, 3 1111")
+    # The dot has no predicted head: it is in the bin "none", but only if punctuation counts.
+    assert tagged_counts(direction, "unicode") == parse_counts("root 1111, right 1111, left 2211")
+    assert tagged_counts(direction) == parse_counts("root 1111, right 1111, left 3211, none 0100")
 
 
 def test_several_groupings() -> None:
-    assert tagged(View(("direction", "upos"), (), "UAS")) == table(
+    assert tagged_counts(View(("direction", "upos"), (), "UAS")) == parse_counts(
         "root × V 1111, right × N 1111, left × N 2211, left × P 1000, none × P 0100"
     )
-    # The same bin in both. Relations: c is another; depth: d is 2 in the gold, 1 as predicted; the
-    # dot has none.
-    assert tagged(View(("depth", "deprel"), (), "bin")) == table(
+    # A word is correct if both bins are the same. The relation of c differs, the depth of d is 2 in
+    # the gold tree and 1 in the predicted tree, and the dot has no predicted depth.
+    assert tagged_counts(View(("depth", "deprel"), (), "bin")) == parse_counts(
         "root × root 1111, 1 × x 1111, 1 × y 1000, 1 × z 0200, 1 × punct 1000, 2 × z 1000,"
         " none × punct 0100"
     )
 
 
 def test_bins_go_to_the_groupings_of_numbers_in_turn() -> None:
-    # Distances: a, c, d 1, the dot 3; predicted a, c 1, d 2.
-    assert tagged(View(("upos", "distance"), ("..1,2..",), "UAS")) == table(
+    # The gold distances are 1 for a, c and d, and 3 for the dot; predicted: 1 for a and c, 2 for d.
+    assert tagged_counts(View(("upos", "distance"), ("..1,2..",), "UAS")) == parse_counts(
         "N × ..1 3222, N × 2.. 0100, P × 2.. 1000, P × none 0100, V × root 1111"
     )
-    # Signed: a 1, c and d -1, the dot -3; predicted a 1, c -1, d -2. Sentences have five words.
-    assert tagged(View(("signed-distance", "upos", "length"), ("-1,1", "each"), "UAS")) == table(
+    # The signed gold distances: a 1, c and d -1, the dot -3; predicted: a 1, c -1, d -2. The
+    # sentence has five words.
+    assert tagged_counts(
+        View(("signed-distance", "upos", "length"), ("-1,1", "each"), "UAS")
+    ) == parse_counts(
         "root × V × 5 1111, -1 × N × 5 2111, 1 × N × 5 1111, other × N × 5 0100,"
         " other × P × 5 1000, none × P × 5 0100"
     )
-    assert tagged(View(("distance", "length"), (None, "1-4,5-9"), "UAS")) == table(
+    assert tagged_counts(View(("distance", "length"), (None, "1-4,5-9"), "UAS")) == parse_counts(
         "root × 5-9 1111, 1 × 5-9 3222, 2 × 5-9 0100, 3 × 5-9 1000, none × 5-9 0100"
     )
 
 
-# a, c; d; the dot; b: by feature and direction
-FEATURES = table(
+# The counts of TAGGED by feature and direction.
+FEATURES = parse_counts(
     "A=1 left 1111, A=1 right 1111, B=1 left 1100, B=1 right 1111, _ root 1111, _ left 1000,"
     " _ none 0100"
 )
 
 
-ANY_PLACE = ["feats direction", "direction feats"]
-ANY_PLACE += ["feats direction upos", "direction feats upos", "direction upos feats"]
+ORDERS = ["feats direction", "direction feats"]
+ORDERS += ["feats direction upos", "direction feats upos", "direction upos feats"]
 
 
-@pytest.mark.parametrize("by", ANY_PLACE)
-def test_features_in_any_place(by: str) -> None:
+@pytest.mark.parametrize("by", ORDERS)
+def test_features_are_crossed_in_any_order(by: str) -> None:
     tags = {"right": "N", "root": "V", "none": "P"}
     expected = {}
-    for place, counts in FEATURES.items():
-        feature, side = place.split()
+    for label, counts in FEATURES.items():
+        feature, side = label.split()
         tag = tags.get(side, "P" if feature == "_" else "N")
         bin = {"feats": feature, "direction": side, "upos": tag}
         expected[" × ".join(bin[name] for name in by.split())] = counts
-    found = tagged(View(tuple(by.split()), (), "UAS"))
-    assert found == expected
+    counts_by_bin = tagged_counts(View(tuple(by.split()), (), "UAS"))
+    assert counts_by_bin == expected
     if by == "feats direction":
-        assert list(found) == list(expected)  # in this order
+        assert list(counts_by_bin) == list(expected)  # in this order
 
 
 @pytest.mark.parametrize(
@@ -235,9 +241,9 @@ def test_features_in_any_place(by: str) -> None:
         (View(("oov", "upos", "frequency")), "'frequency/oov' needs a training file"),
     ],
 )
-def test_views_that_do_not_fit(view: View, message: str) -> None:
+def test_views_that_are_rejected(view: View, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        looked_at(GOLD, PREDICTED, view)
+        analyze_pair(GOLD, PREDICTED, view)
 
 
 def test_presets() -> None:
@@ -245,7 +251,7 @@ def test_presets() -> None:
         for view in views:
             view.check()
     li2019, mcdonald_nivre = (
-        [looked_at(GOLD, PREDICTED, view).labels[1:-2] for view in PRESETS[name]]
+        [analyze_pair(GOLD, PREDICTED, view).labels[1:-2] for view in PRESETS[name]]
         for name in ("li2019", "mcdonald-nivre")
     )
     assert li2019 == ["1 2 3 4 5-6 7-10 11-".split()]
@@ -260,96 +266,98 @@ def test_training_file(tmp_path: Path) -> None:
     gold, other = sentence("c d A", "2 0 2"), sentence("c d A", "2 0 1")
     data = read_data([gold], [[other]], {"form"}, train=train)
     known = analyze(data, View(("oov",), (), "UAS"))
-    assert shown(known) == table("known 2222, unknown 1100")
-    times = analyze(data, View(("frequency",), ("0,1,2-",), "UAS"))
-    assert shown(times) == table("0 1100, 1 1111, 2- 1111")
+    assert bin_counts(known) == parse_counts("known 2222, unknown 1100")
+    frequencies = analyze(data, View(("frequency",), ("0,1,2-",), "UAS"))
+    assert bin_counts(frequencies) == parse_counts("0 1100, 1 1111, 2- 1111")
 
 
-def test_rows_stand_bin_by_bin_with_the_systems_in_their_order(tmp_path: Path) -> None:
+def test_rows_are_ordered_by_bin_and_within_a_bin_by_system(tmp_path: Path) -> None:
     names = [str(tmp_path / name) for name in ("gold", "z", "a")]
     for name, tree in zip(names, (GOLD, PREDICTED, GOLD), strict=True):
         Path(name).write_text(str(tree))
     gold, first, second = names
     data = read_data(gold, [first, second])
-    found = rows(analyze(data, View(("depth", "direction"), ("2,1,3..",))), Options())
-    assert [(row["bin"], row["system"]) for row in found] == [
+    table = rows(analyze(data, View(("depth", "direction"), ("2,1,3..",))), Options())
+    assert [(row["bin"], row["system"]) for row in table] == [
         (bin, system)
         for bin in ("root × root", "2 × left", "1 × left", "1 × right", "3.. × left")
         for system in (first, second)
     ]
-    assert found[4] == {
+    assert table[4] == {
         "system": first, "by": "depth × direction", "metric": "LAS", "bin": "1 × left",
         "gold": 1, "predicted": 0, "correct_gold": 0, "correct_predicted": 0,
         "precision": None, "recall": 0.0, "f1": 0.0,
     }  # fmt: skip
-    assert (found[7]["precision"], found[7]["recall"], found[7]["f1"]) == (100.0, 100.0, 100.0)
+    assert (table[7]["precision"], table[7]["recall"], table[7]["f1"]) == (100.0, 100.0, 100.0)
 
 
 def test_all_bins_together() -> None:
-    (row,) = total_rows(depths(PREDICTED))
+    (row,) = total_rows(analyze_depths(PREDICTED))
     assert row == {
         "system": "", "bin": "all", "gold": 5, "predicted": 5, "correct_gold": 4,
         "correct_predicted": 4, "precision": 80.0, "recall": 80.0, "f1": 80.0,
     }  # fmt: skip
-    features = looked_at(TAGGED, TAGGED_OTHERWISE, View(("upos", "feats")))
-    assert total_rows(features) == []  # a is there twice
+    by_feature = analyze_pair(TAGGED, TAGGED_PREDICTED, View(("upos", "feats")))
+    assert total_rows(by_feature) == []  # a is in two bins
 
 
 WORSE = sentence("a b c d e", "0 1 2 2 1", "x root y y z")
 
 
-def column(found: list[dict[str, object]], name: str, systems: int) -> list[list[object]]:
-    """A column of the rows, [bin][system]."""
-    values = [row[name] for row in found]
+def column(table: list[dict[str, object]], name: str, systems: int) -> list[list[object]]:
+    """Return a column of the rows as [bin][system]."""
+    values = [row[name] for row in table]
     return [values[i : i + systems] for i in range(0, len(values), systems)]
 
 
 def test_relative_error_reduction() -> None:
-    # F1 of depth and UAS in bins root, 1, 2, 3, 4: 100, 66.7, 0, 100, 0 by PREDICTED; for GOLD
-    # 100, 100, 100, 100, and in 4 nothing at all. WORSE has a as its root, b and e on it, c and d
-    # on b: only c is right, 1 in the gold and 2 as predicted. In 1 recall is 50, precision 0.
-    found = rows(depths(PREDICTED, GOLD, WORSE), Options(error_reduction=True))
-    assert column(found, "f1", 3) == [
+    # The F1 of UAS in the depths root, 1, 2, 3, 4 is 100, 66.7, 0, 100, 0 for PREDICTED. For GOLD
+    # it is 100 everywhere, but undefined in 4. In WORSE a is the root, b and e depend on a, c and d
+    # on b, so that only c is correct; its depth is 1 in the gold tree and 2 in WORSE. In bin 1 its
+    # recall is 50 and its precision 0.
+    table = rows(analyze_depths(PREDICTED, GOLD, WORSE), Options(error_reduction=True))
+    assert column(table, "f1", 3) == [
         [100.0, 100.0, 0.0], [pytest.approx(200 / 3), 100.0, 0.0], [0.0, 100.0, 0.0],
         [100.0, 100.0, 0.0], [0.0, None, None],
     ]  # fmt: skip
-    # In the first and the fourth bin there was no error; in the last the others have no F1.
+    # In the bins root and 3 the baseline has no error; in the bin 4 the others have no F1.
     reduced = [[None, pytest.approx(100.0), pytest.approx(-200.0)], [None, 100.0, 0.0]]
     none = [[None] * 3]
-    assert column(found, "error_reduction", 3) == none + reduced + none + none
-    # And with a baseline that is not defined in the last bin, 4.
-    found = rows(depths(GOLD, PREDICTED), Options(error_reduction=True))
-    assert column(found, "f1", 2)[-1] == [None, 0.0]
-    assert column(found, "error_reduction", 2) == [[None, None]] * 5
+    assert column(table, "error_reduction", 3) == none + reduced + none + none
+    # Now the F1 of the baseline is undefined in the bin 4.
+    table = rows(analyze_depths(GOLD, PREDICTED), Options(error_reduction=True))
+    assert column(table, "f1", 2)[-1] == [None, 0.0]
+    assert column(table, "error_reduction", 2) == [[None, None]] * 5
 
 
-def single_words(right: str) -> list[Sentence]:
-    """Sentences of one word: eight A, four B, two C; with a tree where told so."""
-    heads = {tag: "0" if tag in right else "1" for tag in "ABC"}
+def single_words(correct: str) -> list[Sentence]:
+    """Return sentences of one word (eight A, four B, two C); correct: tags with a correct head."""
+    heads = {tag: "0" if tag in correct else "1" for tag in "ABC"}
     return [sentence("w", heads[tag], "r", tag) for tag in "AAAAAAAABBBBCC"]
 
 
 def test_differences_and_p_by_hand() -> None:
-    """All words of a tag differ: by chance as extreme only if all are swapped, or none."""
+    """If all words of a bin differ, a trial is as extreme only if it swaps all of them or none."""
     data = read_data(single_words("ABC"), [single_words(x) for x in ("C", "ABC", "C")])
     view = View(("upos",), (), "UAS")
-    found = rows(analyze(data, view), Options(test="ar"))
-    assert column(found, "f1", 3) == [[0.0, 100.0, 0.0], [0.0, 100.0, 0.0], [100.0, 100.0, 100.0]]
-    assert column(found, "difference", 3) == [[None, 100.0, 0.0]] * 2 + [[None, 0.0, 0.0]]
-    (_, a, _), (_, b, _), _ = p = column(found, "p", 3)
+    table = rows(analyze(data, view), Options(test="ar"))
+    assert column(table, "f1", 3) == [[0.0, 100.0, 0.0], [0.0, 100.0, 0.0], [100.0, 100.0, 100.0]]
+    assert column(table, "difference", 3) == [[None, 100.0, 0.0]] * 2 + [[None, 0.0, 0.0]]
+    (_, a, _), (_, b, _), _ = p = column(table, "p", 3)
     assert isinstance(a, float) and isinstance(b, float)
     assert (a, b) == (pytest.approx(2 / 2**8, abs=0.003), pytest.approx(2 / 2**4, abs=0.01))
     assert p == [[None, a, 1.0], [None, b, 1.0], [None, 1.0, 1.0]]
     adjusted = [pytest.approx(6 * a), pytest.approx(5 * b), 1.0]  # there are six tests in all
-    assert column(found, "p_adjusted", 3) == [[None, x, 1.0] for x in adjusted]
-    assert rows(analyze(data, view), Options(test="ar")) == found
+    assert column(table, "p_adjusted", 3) == [[None, x, 1.0] for x in adjusted]
+    assert rows(analyze(data, view), Options(test="ar")) == table
 
 
 def test_p_is_of_f1() -> None:
-    """The baseline finds half of the words in bin r, with perfect precision as the system."""
+    """In the bin r the baseline has a recall of 50%; the precision of both systems is 100%."""
     gold, half = (sentence("a b", "0 1", deprels) for deprels in ("r r", "r s"))
     data = read_data([gold] * 8, [[half] * 8, [gold] * 8])
-    first, second, *others = rows(analyze(data, View(("deprel",), (), "LA")), Options(test="ar"))
+    view = View(("deprel",), (), "LA")
+    first, second, *others = rows(analyze(data, view), Options(test="ar"))
     assert (first["precision"], first["recall"], second["f1"]) == (100.0, 50.0, 100.0)
     assert second["difference"] == pytest.approx(100 / 3)
     assert second["p"] == pytest.approx(2 / 2**8, abs=0.003)
@@ -362,46 +370,46 @@ def test_p_is_of_f1() -> None:
 def test_paired_bootstrap_by_hand() -> None:
     data = read_data(single_words("ABC")[:8], [single_words(x)[:8] for x in ("C", "A", "C")])
     options = Options(test="bootstrap", trials=99)
-    found = rows(analyze(data, View(("upos",), (), "UAS")), options)
-    # In every sample the difference is the same 100 points, so no sample strays as far from it.
-    assert [row["p"] for row in found] == [None, 1 / 100, 1.0]
-    assert [row["p_adjusted"] for row in found] == [None, 2 / 100, 1.0]
+    table = rows(analyze(data, View(("upos",), (), "UAS")), options)
+    # In every sample the difference is the same 100 points, so no sample is extreme.
+    assert [row["p"] for row in table] == [None, 1 / 100, 1.0]
+    assert [row["p_adjusted"] for row in table] == [None, 2 / 100, 1.0]
 
 
 def test_no_test_where_a_difference_is_not_defined() -> None:
-    found = rows(depths(PREDICTED, GOLD), Options(test="ar", trials=99))[1::2]
-    assert [row["bin"] for row in found] == ["root", "1", "2", "3", "4"]
+    table = rows(analyze_depths(PREDICTED, GOLD), Options(test="ar", trials=99))[1::2]
+    assert [row["bin"] for row in table] == ["root", "1", "2", "3", "4"]
     differences = [0.0, pytest.approx(100 / 3), 100.0, 0.0, None]
-    assert [row["difference"] for row in found] == differences
-    # With one sentence all that a swap can do is to turn the difference around.
+    assert [row["difference"] for row in table] == differences
+    # With one sentence, a swap can only change the sign of the difference.
     for name in ("p", "p_adjusted"):
-        assert [row[name] for row in found] == [1.0, 1.0, 1.0, 1.0, None]
+        assert [row[name] for row in table] == [1.0, 1.0, 1.0, 1.0, None]
 
 
 def test_confidence_by_hand() -> None:
-    # Two sentences of a word; one in four samples has the right one twice, one in four the wrong.
+    # A quarter of the samples have the correct sentence twice, a quarter the wrong one twice.
     gold = [sentence("a", "0", "r", "N"), sentence("b c", "0 1", "r s", "N V")]
     data = read_data(gold, [[sentence("a", "1", "r", "N"), gold[1]]])
     noun, verb = rows(analyze(data, View(("upos",), (), "UAS")), Options(confidence=True))
     assert (noun["f1"], noun["f1_low"], noun["f1_high"]) == (50.0, 0.0, 100.0)
     assert (verb["f1"], verb["f1_high"]) == (100.0, 100.0)
-    # With one sentence all samples are the same; what is not defined has no interval either.
-    found = depths(PREDICTED, GOLD)
-    for row in rows(found, Options(confidence=True, resamples=50)):
+    # With one sentence all samples are the same. Undefined scores have no interval.
+    analysis = analyze_depths(PREDICTED, GOLD)
+    for row in rows(analysis, Options(confidence=True, resamples=50)):
         assert row["f1_low"] == row["f1"] == row["f1_high"]
-    low, high = bootstrap(found, 0, resamples=50)
-    np.testing.assert_array_equal(low, precision_recall_f1(found.totals[0, found.bins]))
+    low, high = bootstrap(analysis, 0, resamples=50)
+    np.testing.assert_array_equal(low, precision_recall_f1(analysis.totals[0, analysis.bins]))
     np.testing.assert_array_equal(high, low)
 
 
-def test_portions_of_bins_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_split_of_bins_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     trees = [PREDICTED, GOLD, WORSE]
     data = read_data([GOLD] * 6, [[*trees, *trees], [GOLD, *trees, GOLD, GOLD]])
-    found = analyze(data, View(("depth", "deprel"), (), "UAS"))
+    analysis = analyze(data, View(("depth", "deprel"), (), "UAS"))
     options = Options(confidence=True, test="ar", resamples=50, trials=50)
-    whole = rows(found, options)
-    monkeypatch.setattr(report, "_portions", lambda found: [[b] for b in found.bins])
-    assert rows(found, options) == whole
+    unsplit = rows(analysis, options)
+    monkeypatch.setattr(report, "_split_bins", lambda analysis: [[b] for b in analysis.bins])
+    assert rows(analysis, options) == unsplit
 
 
 # Random trees, and what must hold for all of them.
@@ -416,13 +424,13 @@ words = st.tuples(
 Pair = tuple[Sentence, Sentence]
 
 
-def _pair(drawn: list[tuple[str, str, str, str, int, str, int, str]]) -> Pair:
-    """Gold and predicted; every word has a head, but there are cycles and many roots in both.
+def _pair(rows: list[tuple[str, str, str, str, int, str, int, str]]) -> Pair:
+    """Return a gold and a predicted sentence, whose trees may have cycles and several roots.
 
-    The first word has a feature, for an empty column cannot be looked at.
+    The first word has a feature, because an empty column cannot be analyzed.
     """
     form, feats, upos, other_upos, head, deprel, other_head, other_deprel = map(
-        list, zip(*drawn, strict=True)
+        list, zip(*rows, strict=True)
     )
     form[0] = "a"  # so that there is something besides punctuation
     feats[0] = "A=1"
@@ -441,7 +449,7 @@ quick = settings(max_examples=40, deadline=None)
 
 
 def side_by_side(pairs: Sequence[Pair], punct: str = "keep") -> Data:
-    """The predictions twice, the second time as gold; with a training file."""
+    """Compare the gold trees with the predictions and with themselves; there is a training file."""
     gold, predicted = map(list, zip(*pairs, strict=True))
     data = read_data(gold, [predicted, gold], {"form"}, punct)
     return replace(data, words=replace(data.words, train=Counter(a=3)))
@@ -456,10 +464,10 @@ def views(metrics: Sequence[str] = METRICS) -> list[View]:
 def test_gold_against_gold_is_100_in_every_bin(pairs: list[Pair], punct: str) -> None:
     data = side_by_side(pairs, punct)
     for view in views():
-        found = analyze(data, view).totals[1]
-        kept = found[found.any(axis=-1)]
-        assert len(kept)
-        np.testing.assert_array_equal(precision_recall_f1(kept), 100.0)
+        totals = analyze(data, view).totals[1]
+        nonempty = totals[totals.any(axis=-1)]
+        assert len(nonempty)
+        np.testing.assert_array_equal(precision_recall_f1(nonempty), 100.0)
 
 
 @quick
@@ -471,14 +479,14 @@ def test_bins_sum_to_the_whole(pairs: list[Pair], punct: str) -> None:
     for view in views([*names, "bin"]):
         if view.by == ("feats",):
             continue
-        found = analyze(data, view).totals[0]
-        gold, predicted, correct_gold, correct_predicted = found.sum(axis=0).tolist()
+        totals = analyze(data, view).totals[0]
+        gold, predicted, correct_gold, correct_predicted = totals.sum(axis=0).tolist()
         assert gold == predicted == whole.scored
         assert correct_gold == correct_predicted
         if view.metric != "bin":
             assert correct_gold == whole.totals[names[view.metric]]
         else:
-            np.testing.assert_array_equal(found[:, 2], found[:, 3])  # in the same bin
+            np.testing.assert_array_equal(totals[:, 2], totals[:, 3])  # words in the same bin
 
 
 @quick
@@ -487,10 +495,10 @@ def test_swapping_gold_and_predicted_swaps_precision_and_recall(pairs: list[Pair
     data = side_by_side(pairs)
     swapped = side_by_side([(other, gold) for gold, other in pairs])
     for view in views(["UAS", "LA", "LAS", "bin"]):
-        if GROUPINGS[view.by[0]].arcs:
-            turned = {bin: [p, g, cp, cg] for bin, (g, p, cg, cp) in
-                      shown(analyze(swapped, view)).items()}  # fmt: skip
-            assert shown(analyze(data, view)) == turned
+        if GROUPINGS[view.by[0]].groups_arcs:
+            expected = {bin: [p, g, cp, cg] for bin, (g, p, cg, cp) in
+                      bin_counts(analyze(swapped, view)).items()}  # fmt: skip
+            assert bin_counts(analyze(data, view)) == expected
 
 
 @quick
@@ -499,14 +507,15 @@ def test_order_of_sentences_changes_nothing(pairs, punct, random) -> None:  # ty
     data = side_by_side(pairs, punct)
     shuffled = side_by_side(random.sample(pairs, len(pairs)), punct)
     for view in views(["LAS"]):
-        one, other = analyze(data, view), analyze(shuffled, view)
-        assert list(shown(one).items()) == list(shown(other).items())  # in the same order
+        first, second = analyze(data, view), analyze(shuffled, view)
+        # The bins are in the same order, too.
+        assert list(bin_counts(first).items()) == list(bin_counts(second).items())
     for what in CONFUSIONS:
         assert confusion(data, what) == confusion(shuffled, what)
 
     def sentences(data: Data) -> list[tuple[int, int, str]]:
-        found = worst(data, "LAS", len(pairs))
-        return sorted((row["errors"], row["scored"], row["text"]) for row in found)
+        table = worst(data, "LAS", len(pairs))
+        return sorted((row["errors"], row["scored"], row["text"]) for row in table)
 
     assert sentences(data) == sentences(shuffled)
 
@@ -517,15 +526,21 @@ def test_counts_of_sentences_sum_to_the_totals(pairs: list[Pair], punct: str) ->
     data = side_by_side(pairs, punct)
     alone = [side_by_side([pair]) for pair in pairs] if punct == "keep" else []
     for view in views(["UAS"]):
-        found = analyze(data, view)
-        parts = found.by_sentence(0, found.bins).reshape(len(pairs), len(found.bins), 4)
+        analysis = analyze(data, view)
+        parts = analysis.count_by_sentence(0, analysis.bins).reshape(
+            len(pairs), len(analysis.bins), 4
+        )
         assert parts.dtype == np.int64
-        np.testing.assert_array_equal(parts.sum(axis=0), found.totals[0, found.bins])
-        turned = found.by_sentence(0, found.bins[::-1]).reshape(parts.shape)
-        np.testing.assert_array_equal(turned, parts[:, ::-1])
+        np.testing.assert_array_equal(parts.sum(axis=0), analysis.totals[0, analysis.bins])
+        reversed_parts = analysis.count_by_sentence(0, analysis.bins[::-1]).reshape(parts.shape)
+        np.testing.assert_array_equal(reversed_parts, parts[:, ::-1])
         for part, single in zip(parts, alone, strict=False):
-            named = zip((found.labels[b] for b in found.bins), part.tolist(), strict=True)
-            assert shown(analyze(single, view)) == {name: of for name, of in named if any(of)}
+            counts_by_bin = zip(
+                (analysis.labels[b] for b in analysis.bins), part.tolist(), strict=True
+            )
+            assert bin_counts(analyze(single, view)) == {
+                name: counts for name, counts in counts_by_bin if any(counts)
+            }
 
 
 @quick
@@ -536,12 +551,12 @@ def test_crossed_bins_sum_to_those_of_each(
     if first == second:
         return
     data = side_by_side(pairs, punct)
-    crossed = shown(analyze(data, View((first, second))))
-    for place, (name, other) in enumerate(((first, second), (second, first))):
+    crossed = bin_counts(analyze(data, View((first, second))))
+    for position, (name, other) in enumerate(((first, second), (second, first))):
         if other == "feats":  # whose words are in several bins
             continue
         summed: Counts = {}
         for bin, counts in crossed.items():
-            so_far = summed.setdefault(bin.split(" × ")[place], [0, 0, 0, 0])
-            so_far[:] = [a + b for a, b in zip(so_far, counts, strict=True)]
-        assert summed == shown(analyze(data, View((name,))))
+            counts_so_far = summed.setdefault(bin.split(" × ")[position], [0, 0, 0, 0])
+            counts_so_far[:] = [a + b for a, b in zip(counts_so_far, counts, strict=True)]
+        assert summed == bin_counts(analyze(data, View((name,))))

@@ -13,7 +13,7 @@ import depkit
 from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.score.attachment import COUNTS, METRICS, evaluate, evaluate_systems
-from depkit.score.evaluation import Evaluation, percentages
+from depkit.score.evaluation import Evaluation, f1_scores
 from tests.corpus.rows import parse
 
 
@@ -31,7 +31,7 @@ def test_counts_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("punct", "subtypes", "expected"),
-    [  # words scored, right heads, labels, both; sentences with all heads right, with both
+    [  # scored words; correct heads, labels, both; sentences with all heads correct, all both
         ("keep", "keep", (11, 10, 9, 8, 1, 0)),
         ("keep", "drop", (11, 10, 10, 9, 1, 0)),
         ("ptb", "keep", (8, 8, 7, 7, 2, 1)),
@@ -45,15 +45,15 @@ def test_counts_by_hand() -> None:
     ],
 )
 def test_policies_by_hand(punct: str, subtypes: str, expected: tuple[int, ...]) -> None:
-    scored, *right, unlabelled, labelled = expected
+    scored, *correct, unlabelled, labelled = expected
     gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
     result = evaluate(gold, predicted, punct, subtypes)
     assert (result.sentences, result.words, result.scored) == (2, 11, scored)
-    assert [result.UAS, result.LA, result.LAS] == pytest.approx([100 * n / scored for n in right])
+    assert [result.UAS, result.LA, result.LAS] == pytest.approx([100 * n / scored for n in correct])
     assert (result.UEM, result.LEM) == (50 * unlabelled, 50 * labelled)
-    counted = {"sentences": 2, "words": 11, "scored": scored}
+    sizes = {"sentences": 2, "words": 11, "scored": scored}
     scores = {metric: result.scores.get(metric) for metric in METRICS}
-    assert result.as_dict() == {"system": "", "signature": result.signature} | counted | scores
+    assert result.as_dict() == {"system": "", "signature": result.signature} | sizes | scores
 
 
 def test_metrics_without_their_annotation_are_not_defined() -> None:
@@ -64,15 +64,15 @@ def test_metrics_without_their_annotation_are_not_defined() -> None:
     assert result.precision_recall("CLAS") == pytest.approx((100 * 4 / 6, 100 * 4 / 5))
     assert result.scores["UPOS"] == pytest.approx(100 / 11)
     assert result.as_dict()["Lemmas"] is None
-    stanford = [[word[:4] + ("nn",) for word in tree] for tree in GOLD]
-    assert "CLAS" not in evaluate(parse(conllu(stanford)), parse(conllu(gold))).scores
+    stanford_relations = [[word[:4] + ("nn",) for word in tree] for tree in GOLD]
+    assert "CLAS" not in evaluate(parse(conllu(stanford_relations)), parse(conllu(gold))).scores
 
 
 def of_one_word(form: str, deprel: str = "root", feats: str = "_") -> Sentence:
     return new_sentence([form], {"head": ["0"], "deprel": [deprel], "feats": [feats]})
 
 
-def test_root_accuracy_asks_for_the_same_roots() -> None:
+def test_root_accuracy_needs_the_same_roots() -> None:
     two_roots = [GOLD[0], [GOLD[1][0], (*GOLD[1][1][:3], 0, "dep"), GOLD[1][2]]]
     assert evaluate(parse(conllu(GOLD)), parse(conllu(two_roots))).scores["RA"] == 50.0
     assert evaluate(parse(conllu(two_roots)), parse(conllu(GOLD))).scores["RA"] == 50.0
@@ -113,8 +113,8 @@ def test_signature() -> None:
 
 
 def test_predicted_word_without_a_head_is_wrong_and_counted() -> None:
-    lost = [(*word[:3], -1, "_") if word[0] == "$" else word for word in GOLD[0]]
-    result = evaluate(parse(conllu(GOLD)), parse(conllu([lost, GOLD[1]])))
+    headless = [(*word[:3], -1, "_") if word[0] == "$" else word for word in GOLD[0]]
+    result = evaluate(parse(conllu(GOLD)), parse(conllu([headless, GOLD[1]])))
     assert (result.totals["heads"], result.totals["labels"]) == (10, 10)
     assert result.totals["headless"] == 1
 
@@ -129,7 +129,7 @@ def test_gold_word_without_a_head(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("punct", ["ptb", "ptb7", "ctb", "tags:X", "upos", "deprel"])
-def test_policy_without_its_column(punct: str) -> None:
+def test_a_policy_whose_column_is_empty(punct: str) -> None:
     bare = [[(form, "_", "_", head, "_") for form, _, _, head, _ in GOLD[1]]]
     gold = parse(conllu(bare))
     column = {"upos": "UPOS", "deprel": "DEPREL"}.get(punct, "XPOS")
@@ -147,7 +147,7 @@ def test_upos_of_conll09_is_missing() -> None:
 
 
 def test_nothing_to_score() -> None:
-    with pytest.raises(FormatError, match="gold: no sentences"):
+    with pytest.raises(FormatError, match="gold: there are no sentences"):
         evaluate([], [])
     only = [of_one_word("!")]
     with pytest.raises(FormatError, match="'unicode' leaves no word"):
@@ -162,7 +162,7 @@ def test_unknown_choices() -> None:
         evaluate(gold, gold, subtypes="cut")
 
 
-def test_every_mix_of_formats_line_ends_and_packing(tmp_path: Path) -> None:
+def test_all_formats_line_ends_and_compressions(tmp_path: Path) -> None:
     for name, text in {
         "plain.conllu": conllu(PREDICTED),
         "crlf.conllu": conllu(PREDICTED, ends="\r\n"),
@@ -183,7 +183,7 @@ def test_every_mix_of_formats_line_ends_and_packing(tmp_path: Path) -> None:
             assert result.totals["both"] == 7
 
 
-def test_several_systems_are_as_each_alone() -> None:
+def test_several_systems_have_the_same_scores_as_alone() -> None:
     gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
     both = evaluate_systems(gold, [predicted, gold], "ptb")
     assert both[0].scores == evaluate(gold, predicted, "ptb").scores
@@ -195,7 +195,7 @@ def test_percentages_of_many_resampled_sums() -> None:
     gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
     counts = evaluate(gold, predicted).counts
     resampled = counts[np.array([[0, 0], [0, 1], [1, 1]])].sum(axis=1)  # [resample, count]
-    shares = percentages(resampled, METRICS, COUNTS)["LAS"]
+    shares = f1_scores(resampled, METRICS, COUNTS)["LAS"]
     assert shares.tolist() == pytest.approx([75.0, 800 / 11, 200 / 3])
     assert shares[1] == Evaluation("", counts, COUNTS, METRICS).LAS
     assert counts.shape == (2, len(COUNTS))

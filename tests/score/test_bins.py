@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depkit.score.bins import NONE, ROOT, each, parse_bins
+from depkit.score.bins import NONE, ROOT, bin_each_value, parse_bins
 
 
 def names_of(text: str, *values: int) -> list[str]:
     bins = parse_bins(text)
-    return [bins.labels[code] for code in bins.codes(np.array(values))]
+    return [bins.labels[code] for code in bins.assign(np.array(values))]
 
 
 def test_numbers_ranges_and_open_ends() -> None:
@@ -26,7 +26,7 @@ def test_negative_numbers() -> None:
     ]  # fmt: skip
 
 
-def test_what_lies_outside_is_other_and_without_a_number_none() -> None:
+def test_numbers_in_no_bin_are_other_and_words_without_a_number_none() -> None:
     assert parse_bins("1,5-6").labels == ["root", "1", "5-6", "other", "none"]
     assert names_of("1,5-6", 0, 1, 4, 5, 7, -1) == ["other", "1", "other", "5-6", "other", "other"]
     assert names_of("..-7,0,7..", ROOT, NONE) == ["root", "none"]
@@ -52,24 +52,24 @@ def test_bins_stay_in_the_order_they_are_written_in() -> None:
         ("6-3", "bin '6-3' ends before it begins"),
         ("3..2", "bin '3..2' ends before it begins"),
         ("-3..-6", "bin '-3..-6' ends before it begins"),
-        ("1,2,1", "bin '1' overlaps one before it"),
-        ("1-3,3-5", "bin '3-5' overlaps one before it in '1-3,3-5'"),
+        ("1,2,1", "bin '1' overlaps an earlier bin"),
+        ("1-3,3-5", "bin '3-5' overlaps an earlier bin in '1-3,3-5'"),
         ("7-,10", "bin '10' overlaps"),
         ("2-4,1-9", "bin '1-9' overlaps"),
         ("..-7,-8", "bin '-8' overlaps"),
     ],
 )
-def test_what_is_no_bin(text: str, message: str) -> None:
+def test_texts_that_are_no_bins(text: str, message: str) -> None:
     with pytest.raises(ValueError) as caught:
         parse_bins(text)
     assert message in str(caught.value)
 
 
-def test_each_number_that_occurs_in_any_of_the_files() -> None:
-    bins = each(np.array([3, ROOT, -2, 3]), np.array([NONE, 10, 3]))
+def test_a_bin_for_every_number_that_occurs() -> None:
+    bins = bin_each_value(np.array([3, ROOT, -2, 3]), np.array([NONE, 10, 3]))
     assert bins.labels == ["root", "-2", "3", "10", "other", "none"]
-    assert bins.codes(np.array([10, -2, 3, 4, ROOT, NONE])).tolist() == [3, 1, 2, 4, 0, 5]
-    assert each(np.array([ROOT]), np.array([NONE])).labels == ["root", "other", "none"]
+    assert bins.assign(np.array([10, -2, 3, 4, ROOT, NONE])).tolist() == [3, 1, 2, 4, 0, 5]
+    assert bin_each_value(np.array([ROOT]), np.array([NONE])).labels == ["root", "other", "none"]
 
 
 @given(st.integers(-20, 20), st.integers(0, 9), st.integers(-40, 40))

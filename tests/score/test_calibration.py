@@ -7,14 +7,15 @@ from random_parses import Word, answer, random_parses, sentences
 from depkit.score.analysis import Data, read_data
 from depkit.score.calibration import (
     Calibration,
-    accuracy_band,
+    accuracy_intervals,
     calibrate,
     calibration_errors,
     calibration_rows,
 )
 
 GOLD = [[Word(2, "a"), Word(0, "b"), Word(2, "c")], [Word(0, "d")]]
-# Right are both of the first word, the head of the second, nothing of the third, both of the last.
+# Correct: head and label of the first word, the head of the second, nothing of the third, head and
+# label of the last.
 SYSTEM = [
     [Word(2, "a", 1.0, 0.9), Word(0, "x", 0.5, 0.5), Word(1, "c", 0.4, 0.5)],
     [Word(0, "d", 0.8, 0.875)],
@@ -27,8 +28,8 @@ def read(gold: list[list[Word]], *systems: list[list[Word]], **options: str) -> 
 
 
 def test_a_calibration_by_hand() -> None:
-    # Confidence 0.9 (right), 0.25, 0.2 (wrong) and 0.7 (right): the last two are at the upper
-    # ends of their bins.
+    # The confidences are 0.9 (correct), 0.25 and 0.2 (wrong) and 0.7 (correct); 0.2 and 0.7 are
+    # the upper ends of their bins.
     rows = calibration_rows(calibrate(read(GOLD, SYSTEM)))
     assert [row["bin"] for row in rows] == ["10-20", "20-30", "60-70", "80-90", "all"]
     assert [row["words"] for row in rows] == [1, 1, 1, 1, 4]
@@ -42,8 +43,8 @@ def test_a_calibration_by_hand() -> None:
     assert rows[-1]["brier"] == pytest.approx((0.04 + 0.0625 + 0.09 + 0.01) / 4)
 
 
-def test_of_heads_alone() -> None:
-    # Confidence 1, 0.5, 0.8 (right) and 0.4 (wrong), in two bins.
+def test_calibration_of_heads() -> None:
+    # The confidences are 1, 0.5 and 0.8 (correct) and 0.4 (wrong), in two bins.
     rows = calibration_rows(calibrate(read(GOLD, SYSTEM), "UAS", 2))
     assert [(row["bin"], row["words"], row["correct"]) for row in rows] == [
         ("0-50", 2, 1), ("50-100", 2, 2), ("all", 4, 3),
@@ -53,47 +54,67 @@ def test_of_heads_alone() -> None:
 
 
 def naive(
-    gold: list[list[Word]], system: list[list[Word]], metric: str, bins: int, punct: bool, drop: str
+    gold: list[list[Word]],
+    system: list[list[Word]],
+    metric: str,
+    bins: int,
+    punct: bool,
+    subtypes: str,
 ) -> tuple[float, float, float, int]:
-    """ECE and MCE in points, the Brier score and the scored words, by the definitions."""
-    inside: list[list[tuple[Fraction, bool]]] = [[] for _ in range(bins)]
+    """Return ECE and MCE in points, Brier score and scored words, computed from the definitions."""
+    words_by_bin: list[list[tuple[Fraction, bool]]] = [[] for _ in range(bins)]
     for tree, parsed in zip(gold, system, strict=True):
-        for one, other in zip(tree, parsed, strict=True):
-            if punct and one.deprel == "punct":
+        for gold_word, word in zip(tree, parsed, strict=True):
+            if punct and gold_word.deprel == "punct":
                 continue
-            confidence = Fraction(str(other.arc))
-            confidence *= Fraction(str(other.label)) if metric == "LAS" else 1
-            right = answer(one, metric, drop) == answer(other, metric, drop)
+            confidence = Fraction(str(word.arc))
+            confidence *= Fraction(str(word.label)) if metric == "LAS" else 1
+            correct = answer(gold_word, metric, subtypes) == answer(word, metric, subtypes)
             for m in range(bins):
                 if Fraction(m, bins) < confidence <= Fraction(m + 1, bins) or m == confidence == 0:
-                    inside[m].append((confidence, right))
-    words = sum(map(len, inside))
-    gaps = [abs(sum(r for _, r in some) - sum(c for c, _ in some)) for some in inside]
-    brier = sum((c - r) ** 2 for some in inside for c, r in some)
-    most = max(gap / len(some) for gap, some in zip(gaps, inside, strict=True) if some)
-    return 100 * float(sum(gaps) / words), 100 * float(most), float(brier / words), words
+                    words_by_bin[m].append((confidence, correct))
+    words = sum(map(len, words_by_bin))
+    gaps = [
+        abs(
+            sum(correct for _, correct in words_in_bin)
+            - sum(confidence for confidence, _ in words_in_bin)
+        )
+        for words_in_bin in words_by_bin
+    ]
+    brier = sum(
+        (confidence - correct) ** 2
+        for words_in_bin in words_by_bin
+        for confidence, correct in words_in_bin
+    )
+    maximum = max(
+        gap / len(words_in_bin)
+        for gap, words_in_bin in zip(gaps, words_by_bin, strict=True)
+        if words_in_bin
+    )
+    return 100 * float(sum(gaps) / words), 100 * float(maximum), float(brier / words), words
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_random_parses(seed: int) -> None:
     gold, systems = random_parses(seed, 2)
     metric, bins = ("UAS", "LAS")[seed % 2], (10, 15, 1, 7)[seed // 2 % 4]
-    punct, drop = seed % 3 == 0, ("keep", "drop")[seed % 5 == 0]
+    punct, subtypes = seed % 3 == 0, ("keep", "drop")[seed % 5 == 0]
     punct &= any(word.deprel != "punct" for tree in gold for word in tree)
-    data = read(gold, *systems, punct="deprel" if punct else "keep", subtypes=drop)
+    data = read(gold, *systems, punct="deprel" if punct else "keep", subtypes=subtypes)
     rows = calibration_rows(calibrate(data, metric, bins))
     for row, system, evaluation in zip(rows[-2:], systems, data.evaluations, strict=True):
-        found = (row["ece"], row["mce"], row["brier"], row["words"])
-        assert found == pytest.approx(naive(gold, system, metric, bins, punct, drop))
+        scores = (row["ece"], row["mce"], row["brier"], row["words"])
+        assert scores == pytest.approx(naive(gold, system, metric, bins, punct, subtypes))
         assert row["accuracy"] == pytest.approx(evaluation.scores[metric])
 
 
 def test_whole_sentences_are_drawn_for_the_intervals() -> None:
-    # Accuracy in 50-100 is that of heads: in the first sentence all of two, in the second none.
+    # All words are in the bin 50-100. Both heads of the first sentence are correct, and the head of
+    # the second is wrong.
     gold = [[Word(0, "a"), Word(1, "a")], [Word(0, "a")]]
     system = [[Word(0, "a"), Word(1, "a")], [Word(-1, "a")]]
     calibration = calibrate(read(gold, system), "UAS", 2)
-    band = accuracy_band(calibration, 0)
+    band = accuracy_intervals(calibration, 0)
     assert np.isnan(band[:, 0]).all()
     assert band[:, 1:].tolist() == [[0, 0], [100, 100]]
     row = calibration_rows(calibration, confidence=True)[0]
@@ -109,7 +130,7 @@ def test_a_bin_without_words_has_no_error() -> None:
 
 def test_what_cannot_be_calibrated() -> None:
     data = read(GOLD, SYSTEM)
-    with pytest.raises(ValueError, match="calibration is of UAS or LAS, not LA"):
+    with pytest.raises(ValueError, match="calibration is measured for UAS or LAS, not for LA"):
         calibrate(data, "LA")
     with pytest.raises(ValueError, match="one bin at least, not 0"):
         calibrate(data, bins=0)

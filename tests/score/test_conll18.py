@@ -1,4 +1,4 @@
-"""The CoNLL 2018 evaluation: figures by hand, and those of udtools as a black box."""
+"""The CoNLL 2018 evaluation: counts by hand, and counts compared with those of udtools."""
 
 import json
 import random
@@ -40,7 +40,7 @@ GOLD = """\
 1	Fin	fin	NOUN	_	_	0	root	_	_
 
 """
-# The first two sentences are one, "au" is plain, "bord." is one word.
+# The first two sentences are joined, "au" is no multiword token, and "bord." is one word.
 SYSTEM = """\
 1	Il	il	PRON	_	Person=3	2	nsubj	_	_
 2	va	va	VERB	_	Mood=Ind	0	root	_	_
@@ -59,67 +59,71 @@ def evaluated(gold: str, system: str, subtypes: str = "drop") -> Evaluation:
 
 
 def figures(evaluation: Evaluation) -> dict[str, tuple[int, int, int]]:
-    """Of each metric what is right, in the gold, by the system."""
-    of = evaluation.totals
-    return {name: (of[x.correct], of[x.gold], of[x.predicted]) for name, x in METRICS.items()}
+    """Return for each metric the counts: correct, in the gold file, in the system's file."""
+    totals = evaluation.totals
+    return {
+        name: (totals[x.correct], totals[x.gold], totals[x.predicted])
+        for name, x in METRICS.items()
+    }
 
 
 def test_by_hand() -> None:
     assert figures(evaluated(GOLD, SYSTEM)) == {
-        "Tokens": (6, 8, 7),  # all but bord and the full stop
+        "Tokens": (6, 8, 7),  # all except "bord" and the full stop
         "Sentences": (1, 3, 2),
         "Words": (5, 9, 7),  # Il va Vite ! Fin
         "UPOS": (4, 9, 7),
         "XPOS": (5, 9, 7),
         "UFeats": (5, 9, 7),  # Foo is not universal
         "AllTags": (4, 9, 7),
-        "Lemmas": (4, 9, 7),  # of Vite there is none
-        "UAS": (4, 9, 7),  # all but Vite's
+        "Lemmas": (4, 9, 7),  # "Vite" has no gold lemma, so that every lemma is correct
+        "UAS": (4, 9, 7),  # all except that of "Vite"
         "LAS": (4, 9, 7),
         "CLAS": (3, 5, 5),  # Il va Fin
-        "MLAS": (2, 5, 5),  # va has got a function word
+        "MLAS": (2, 5, 5),  # "va" has a function word in the system's tree only
         "BLEX": (2, 5, 5),
     }
 
 
-def test_what_the_system_has_counts_where_it_begins() -> None:
-    found = evaluated(GOLD, SYSTEM)
-    of = {name: found.counts[:, column].tolist() for column, name in enumerate(COUNTS)}
-    assert of["sentences"] == [1, 1, 1] and of["sentences_predicted"] == [1, 0, 1]
-    assert of["words"] == of["scored"] == [6, 2, 1] and of["words_predicted"] == [4, 2, 1]
-    assert of["tokens"] == [5, 2, 1] and of["tokens_right"] == [3, 2, 1]
-    assert of["heads"] == [2, 1, 1] and of["content_predicted"] == [3, 1, 1]
+def test_predicted_items_count_for_the_sentence_in_which_they_begin() -> None:
+    evaluation = evaluated(GOLD, SYSTEM)
+    counts = {name: evaluation.counts[:, column].tolist() for column, name in enumerate(COUNTS)}
+    assert counts["sentences"] == [1, 1, 1] and counts["sentences_predicted"] == [1, 0, 1]
+    assert counts["words"] == counts["scored"] == [6, 2, 1]
+    assert counts["words_predicted"] == [4, 2, 1]
+    assert counts["tokens"] == [5, 2, 1] and counts["tokens_correct"] == [3, 2, 1]
+    assert counts["heads"] == [2, 1, 1] and counts["content_predicted"] == [3, 1, 1]
 
 
-def test_conventions_of_an_evaluation() -> None:
-    first, second = evaluate_aligned(parse(GOLD), [parse(GOLD), parse(SYSTEM)])
-    assert first.aligned and not first.right and set(first.scores) == set(METRICS)
-    assert set(first.scores.values()) == {100.0}
-    assert second.precision_recall("Words") == (500 / 7, 500 / 9)
-    assert second.scores["Words"] == pytest.approx(1000 / 16)
-    assert "align:characters|subtypes:drop|sentences:3|words:9|scored:9" in second.signature
-    assert (first.sentences, first.words, first.scored) == (3, 9, 9)
+def test_properties_of_an_evaluation() -> None:
+    perfect, system = evaluate_aligned(parse(GOLD), [parse(GOLD), parse(SYSTEM)])
+    assert perfect.aligned and not perfect.correct and set(perfect.scores) == set(METRICS)
+    assert set(perfect.scores.values()) == {100.0}
+    assert system.precision_recall("Words") == (500 / 7, 500 / 9)
+    assert system.scores["Words"] == pytest.approx(1000 / 16)
+    assert "align:characters|subtypes:drop|sentences:3|words:9|scored:9" in system.signature
+    assert (perfect.sentences, perfect.words, perfect.scored) == (3, 9, 9)
 
 
 def test_subtypes() -> None:
-    other = GOLD.replace("obl:arg", "obl")
-    assert figures(evaluated(GOLD, other)) == figures(evaluated(GOLD, GOLD))
-    kept = figures(evaluated(GOLD, other, "keep"))
-    assert [kept[name][0] for name in ("UAS", "LAS", "CLAS", "MLAS", "BLEX")] == [9, 8, 4, 4, 4]
-    assert kept["CLAS"][1:] == (5, 5)
+    without_subtypes = GOLD.replace("obl:arg", "obl")
+    assert figures(evaluated(GOLD, without_subtypes)) == figures(evaluated(GOLD, GOLD))
+    whole = figures(evaluated(GOLD, without_subtypes, "keep"))
+    assert [whole[name][0] for name in ("UAS", "LAS", "CLAS", "MLAS", "BLEX")] == [9, 8, 4, 4, 4]
+    assert whole["CLAS"][1:] == (5, 5)
     with pytest.raises(ValueError, match="'keep' or 'drop'"):
         evaluated(GOLD, GOLD, "some")
 
 
-def test_a_tree_that_is_none_counts_as_it_is() -> None:
+def test_broken_trees_are_scored() -> None:
     lines = SYSTEM.splitlines(keepends=True)
     lines[0] = lines[0].replace("\t2\tnsubj", "\t_\tnsubj")
     lines[2] = lines[2].replace("\t2\tcase", "\t4\tcase")
     lines[3] = lines[3].replace("\t2\tobl", "\t3\tobl")
     lines[4] = lines[4].replace("\t2\tconj", "\t0\troot")
-    found = evaluated(GOLD, "".join(lines)).totals
-    assert [found[name] for name in ("headless", "cyclic", "many_roots")] == [1, 1, 1]
-    assert (found["heads"], found["both"], found["clas"], found["mlas"]) == (4, 4, 3, 3)
+    totals = evaluated(GOLD, "".join(lines)).totals
+    assert [totals[name] for name in ("headless", "cyclic", "many_roots")] == [1, 1, 1]
+    assert (totals["heads"], totals["both"], totals["clas"], totals["mlas"]) == (4, 4, 3, 3)
 
 
 def test_no_head_is_not_the_root() -> None:
@@ -138,14 +142,14 @@ def test_other_formats_and_paths(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", [" ", "\u00a0"])
 def test_tokens_of_nothing_but_spaces(form: str) -> None:
-    """The script refuses them; spaCy makes them."""
+    """The script rejects them, but spaCy makes them."""
     tree = {"head": ["0", "1", "1"], "deprel": ["root", "dep", "dep"]}
     with_space = [new_sentence(["a", form, "b"], tree)] * 2
     without = [new_sentence(["a", "b"], {name: values[:2] for name, values in tree.items()})] * 2
     pairs = [(with_space, without), (without, with_space), (with_space, with_space)]
-    found = [figures(evaluate_aligned(gold, [system])[0]) for gold, system in pairs]
-    assert [of["Tokens"] for of in found] == [(4, 6, 4), (4, 4, 6), (6, 6, 6)]
-    assert [of["UAS"] for of in found] == [(4, 6, 4), (4, 4, 6), (6, 6, 6)]
+    results = [figures(evaluate_aligned(gold, [system])[0]) for gold, system in pairs]
+    assert [result["Tokens"] for result in results] == [(4, 6, 4), (4, 4, 6), (6, 6, 6)]
+    assert [result["UAS"] for result in results] == [(4, 6, 4), (4, 4, 6), (6, 6, 6)]
     words = [[word, "_", "_", "_", "_", "dep", key, 1] for key, word in enumerate("ab", start=1)]
     multiword = parse(dump([[(form, True, words)]]))
     assert evaluate_aligned(multiword, [multiword])[0].scores["LAS"] == 100.0
@@ -154,7 +158,7 @@ def test_tokens_of_nothing_but_spaces(form: str) -> None:
     assert evaluate_aligned(nothing, [[]])[0].scores["Words"] == 0.0
 
 
-def test_the_spaces_that_do_not_count_are_unicode_s() -> None:
+def test_the_ignored_spaces_are_those_of_unicode() -> None:
     spaces = [x for x in map(chr, range(0x110000)) if unicodedata.category(x) == "Zs"]
     assert [x for x in map(chr, range(0x110000)) if SPACE.fullmatch(x)] == spaces
 
@@ -213,9 +217,9 @@ def test_gold_without_trees_or_sentences() -> None:
         evaluate_aligned([], [parse(SYSTEM)])
 
 
-# Against the official script: random versions of a treebank over the same characters. A sentence
-# is a list of tokens (form, is multiword, words), a word [form, lemma, upos, xpos, feats, deprel,
-# key, key of the head].
+# Comparison with the official script on random versions of a treebank with the same characters. A
+# sentence is a list of tokens (form, is multiword, words), and a word is a list [form, lemma, upos,
+# xpos, feats, deprel, key, key of the head].
 Word = list[Any]
 Token = tuple[str, bool, list[Word]]
 
@@ -259,9 +263,9 @@ def dump(treebank: list[list[Token]]) -> str:
 
 
 def tree(words: list[Word]) -> list[int]:
-    """The heads as far as they make a tree with one root; others become the root's dependents."""
-    place = {word[6]: number for number, word in enumerate(words, start=1)}
-    heads = [place.get(word[7], 0) for word in words]
+    """Return a tree with one root: heads that are missing or make a cycle become the root."""
+    number_of_key = {word[6]: number for number, word in enumerate(words, start=1)}
+    heads = [number_of_key.get(word[7], 0) for word in words]
     root = heads.index(0) + 1 if 0 in heads else 1
     heads = [0 if number == root else head or root for number, head in enumerate(heads, start=1)]
     for first, *_ in cycles(heads):
@@ -270,28 +274,28 @@ def tree(words: list[Word]) -> list[int]:
 
 
 def perturbed(treebank: list[list[Token]], rng: random.Random, rate: float) -> list[list[Token]]:
-    """Other tokens, sentences and annotation over the same characters."""
+    """Return a treebank with the same characters, but other tokens, sentences and annotation."""
     tokens = [token for sentence in treebank for token in sentence]
-    ends, new, begin = set(), [], 0
+    ends, result, begin = set(), [], 0
     for sentence in treebank:
         begin += sum(len(solid(form)) for form, _, _ in sentence)
         ends.add(begin)
     sentence_now: list[Token] = []
-    character = at = 0
-    while at < len(tokens):
+    character = index = 0
+    while index < len(tokens):
         size = rng.randint(1, 4) if rng.random() < rate else 0
-        group = deepcopy(tokens[at : at + max(size, 1)])
-        at += len(group)
+        group = deepcopy(tokens[index : index + max(size, 1)])
+        index += len(group)
         for token in retokenised(group, rng) if size else group:
             sentence_now.append(token)
             character += len(solid(token[0]))
             if rng.random() > rate / 2 if character in ends else rng.random() < rate / 20:
-                new.append(sentence_now)
+                result.append(sentence_now)
                 sentence_now = []
-    new += [sentence_now] if sentence_now else []
-    for sentence in new:
+    result += [sentence_now] if sentence_now else []
+    for sentence in result:
         reannotate([word for _, _, words in sentence for word in words], rng, rate / 4)
-    return new
+    return result
 
 
 def solid(form: str) -> str:
@@ -299,9 +303,9 @@ def solid(form: str) -> str:
 
 
 def retokenised(group: list[Token], rng: random.Random) -> Iterator[Token]:
-    """Tokens as one multiword token, its words changed or not, or cut anew into plain ones."""
+    """Join tokens to a multiword token, perhaps with other words, or split their characters."""
     form = "".join(form for form, _, _ in group)
-    words = [word for _, _, several in group for word in several]
+    words = [word for _, _, token_words in group for word in token_words]
     if rng.random() < 0.5:
         if rng.random() < 0.4:
             rng.choice(words)[0] = rng.choice(["x", words[0][0].swapcase()])
@@ -312,8 +316,8 @@ def retokenised(group: list[Token], rng: random.Random) -> Iterator[Token]:
             words = words or [["x", "_", "X", "_", "_", "dep", -1, 0]]
         yield form, True, words
         return
-    places = [i for i in range(1, len(form)) if solid(form[i])]
-    cuts = sorted(rng.sample(places, min(len(places), rng.randrange(len(words) + 1))))
+    offsets = [i for i in range(1, len(form)) if solid(form[i])]
+    cuts = sorted(rng.sample(offsets, min(len(offsets), rng.randrange(len(words) + 1))))
     for i, (start, end) in enumerate(zip([0, *cuts], [*cuts, len(form)], strict=True)):
         word = deepcopy(words[min(i, len(words) - 1)])
         yield form[start:end], False, [[form[start:end], *word[1:]]]
@@ -343,22 +347,22 @@ def official(udeval: Any, folder: Path, *texts: str) -> dict[str, tuple[int, int
         path = folder / "file.conllu"
         path.write_text(text, encoding="utf-8")
         loaded.append(udeval.load_conllu_file(str(path)))
-    found = udeval.evaluate(*loaded)
+    scores = udeval.evaluate(*loaded)
     return {
-        name: tuple(int(x) for x in (of.correct, of.gold_total, of.system_total))
-        for name, of in found.items()
+        name: tuple(int(x) for x in (score.correct, score.gold_total, score.system_total))
+        for name, score in scores.items()
         if name in METRICS
     }
 
 
-def test_every_figure_is_the_official_one(tmp_path: Path) -> None:
+def test_all_counts_equal_those_of_the_script(tmp_path: Path) -> None:
     udeval = pytest.importorskip("udtools.udeval")
-    own = load(TINY.read_text(encoding="utf-8") + GOLD)
+    sentences = load(TINY.read_text(encoding="utf-8") + GOLD)
     rng = random.Random(18)
     for _ in range(150):
         rate = rng.choice([0.1, 0.4, 0.9])
-        start = rng.randrange(len(own))
-        treebank = own[start : start + rng.choice([1, 2, 30])]
+        start = rng.randrange(len(sentences))
+        treebank = sentences[start : start + rng.choice([1, 2, 30])]
         gold = dump(perturbed(treebank, rng, rng.choice([0.0, rate])))
         system = dump(perturbed(treebank, rng, rate))
         assert figures(evaluated(gold, system)) == official(udeval, tmp_path, gold, system)
@@ -377,8 +381,8 @@ FEATURES = (
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_relations_are_of_the_official_kinds(relation: str, tmp_path: Path) -> None:
-    """The first word is one for CLAS; what hangs on it is, or is a function word of it, or not."""
+def test_relations_are_classified_as_by_the_script(relation: str, tmp_path: Path) -> None:
+    """The second word is a content word, a function word of the first, or neither."""
     udeval = pytest.importorskip("udtools.udeval")
     root = row(1, "a", 0, "root")
     gold, system = (root + row(2, "b", 1, deprel) + "\n" for deprel in (relation, "unknown"))
@@ -410,20 +414,23 @@ def test_real_treebanks(name: str, shared: Path, tmp_path: Path) -> None:
     treebank = load(text)[:700]
     text = "\n\n".join(text.split("\n\n")[: len(treebank)]) + "\n\n"
     system = dump(perturbed(treebank, rng, 0.2))
-    found = figures(evaluated(text, system))
-    assert found == official(udeval, tmp_path, text, system)
-    assert found["Tokens"][0] < found["Tokens"][1] and found["MLAS"][0] > 100
+    result = figures(evaluated(text, system))
+    assert result == official(udeval, tmp_path, text, system)
+    assert result["Tokens"][0] < result["Tokens"][1] and result["MLAS"][0] > 100
 
 
 @pytest.mark.parametrize("pair", ["ewt-goldtok", "ewt-raw"])
 def test_oracles(pair: str, shared: Path) -> None:
     oracle = json.loads((shared / "oracles" / "expected.json").read_text())[pair]
     gold, system = (shared / "oracles" / oracle[side] for side in ("gold", "pred"))
-    found = evaluate_aligned(gold, [system])[0]
+    evaluation = evaluate_aligned(gold, [system])[0]
     expected = oracle["ud-evaluation"]
-    assert figures(found) == {
-        name: (of["correct"], of["gold"], of["system"]) for name, of in expected.items()
+    assert figures(evaluation) == {
+        name: (counts["correct"], counts["gold"], counts["system"])
+        for name, counts in expected.items()
     }
-    for name, of in expected.items():
-        shown = found.scores[name], *found.precision_recall(name)
-        assert shown == pytest.approx((of["f1"], of["precision"], of["recall"]), abs=1e-9)
+    for name, counts in expected.items():
+        scores = evaluation.scores[name], *evaluation.precision_recall(name)
+        assert scores == pytest.approx(
+            (counts["f1"], counts["precision"], counts["recall"]), abs=1e-9
+        )

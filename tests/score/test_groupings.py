@@ -1,4 +1,4 @@
-"""Every grouping on trees drawn by hand; the expected bins follow from the definitions alone."""
+"""All groupings on trees drawn by hand; the expected bins follow from the definitions."""
 
 from collections import Counter
 from dataclasses import replace
@@ -9,28 +9,29 @@ import pytest
 
 from depkit.corpus.pairing import source
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.score.groupings import GROUPINGS, Groups, crossed, grouped
-from depkit.score.words import Comparison, Words, compare
+from depkit.score.groupings import GROUPINGS, Groups, cross_groups, group_words
+from depkit.score.words import Comparison, Words, read_comparison
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "deprel")
 
 
 def treebank(*trees: str) -> list[Sentence]:
-    """Trees as `word:head ...`; the forms do not matter here."""
+    """Parse trees of the form `word:head word:head ...`."""
     pairs = [[word.split(":") for word in tree.split()] for tree in trees]
     return [new_sentence([w for w, _ in tree], {"head": [h for _, h in tree]}) for tree in pairs]
 
 
-# 1. A tree with one arc that is not projective, 6 to 3: 6 has nothing to do with 4, 5.
+# 1. A tree with one arc that is not projective, 6 -> 3, because 6 does not dominate 4 and 5.
 #
-#        4           predicted: 2 and 3 are each other's heads, 1 stands below; 4 is the root;
-#      / | \         5 has no head; 6 is its own; 7 hangs on 4 across 5 and 6, which do not
-#     2  5  6        belong to 4.
+#        4           predicted: 2 is the head of 3 and 3 the head of 2; 2 is the head of 1; 4 is the
+#      / | \         root; 5 has no head; 6 is its own head; 4 is the head of 7, and does not
+#     2  5  6        dominate 5 and 6 in between.
 #     |    / \
 #     1   3   7
 #
-# 2. Two roots, 1 and 3; 4 on 3 and 2 on 4, across 3.   predicted: roots 2 and 4; 1 on 2, 3 on 4.
-# 3. Twelve words in a chain, each on the one before.   predicted: all of them on the first.
+# 2. The roots are 1 and 3, and there are the arcs 3 -> 4 and 4 -> 2, which crosses 3. Predicted:
+#    the roots are 2 and 4, and there are the arcs 2 -> 1 and 4 -> 3.
+# 3. Twelve words, of which each is the head of the next. Predicted: the first is the head of all.
 CHAIN = " ".join(f"{chr(97 + i)}:{i}" for i in range(12))
 FLAT = "a:0 " + " ".join(f"{chr(97 + i)}:1" for i in range(1, 12))
 GOLD = treebank("a:2 b:4 c:6 d:0 e:4 f:4 g:6", "a:0 b:4 c:0 d:3", CHAIN)
@@ -38,7 +39,7 @@ PREDICTED = treebank("a:2 b:3 c:2 d:0 e:_ f:6 g:4", "a:2 b:0 c:4 d:0", FLAT)
 
 
 def of_rows(*rows: str) -> Sentence:
-    """A sentence from its words: form, head, relation, UPOS, XPOS and features."""
+    """Make a sentence from its words: form, head, relation, UPOS, XPOS and FEATS."""
     form, *columns = map(list, zip(*(row.split() for row in rows), strict=True))
     return new_sentence(
         form, dict(zip(("head", "deprel", "upos", "xpos", "feats"), columns, strict=True))
@@ -46,20 +47,20 @@ def of_rows(*rows: str) -> Sentence:
 
 
 def compared(gold: list[Sentence], *systems: list[Sentence]) -> Comparison:
-    return compare(source(gold), [source(system) for system in systems], COLUMNS)
+    return read_comparison(source(gold), [source(system) for system in systems], COLUMNS)
 
 
 def bins_of(groups: Groups) -> list[str]:
-    """The bin of each word, for single-valued groupings."""
-    assert groups.word.tolist() == list(range(len(groups.code)))
-    return [groups.labels[code] for code in groups.code]
+    """Return the bin of each word, for single-valued groups."""
+    assert groups.word_index.tolist() == list(range(len(groups.bin_index)))
+    return [groups.labels[bin_index] for bin_index in groups.bin_index]
 
 
 def bins_by(
     name: str, words: Comparison, bins: str | None = None
 ) -> tuple[list[str], list[list[str]]]:
-    """The bins of the gold words and of every system's."""
-    gold, systems = grouped(name, words, np.ones(words.size, bool), bins)
+    """Return the bins of the gold words and of every system's words."""
+    gold, systems = group_words(name, words, np.ones(words.size, bool), bins)
     assert all(groups.labels == gold.labels for groups in systems)
     return bins_of(gold), [bins_of(groups) for groups in systems]
 
@@ -78,7 +79,7 @@ BY_HAND = {
         "right right right root left left left   root right root left   root" + 11 * " left",
         "right right left root none self left   right root right root   root" + 11 * " left",
     ),
-    "depth": (  # 4 is a root's dependent: 2, 5, 6 are one below it, and 1, 3, 7 two
+    "depth": (  # 4 depends on the root, 2, 5, 6 depend on 4, and 1, 3, 7 depend on those
         "2 1 2 root 1 1 2   root 2 root 1   root 1 2 3 4 5 6 7 8 9 10- 10-",
         "none none none root none none 1   1 root 1 root   root 1 1 1 1 1 1 1 1 1 1 1",
     ),
@@ -102,41 +103,41 @@ def test_arcs_by_hand(name: str) -> None:
     named = {"+": "projective", "-": "non-projective"} if name == "projectivity" else {}
     gold, predicted = ([named.get(x, x) for x in text.split()] for text in BY_HAND[name])
     assert bins_by(name, compared(GOLD, PREDICTED, GOLD)) == (gold, [predicted, gold])
-    assert GROUPINGS[name].arcs
+    assert GROUPINGS[name].groups_arcs
 
 
 def test_projectivity_on_all_head_vectors_of_up_to_five_words() -> None:
-    """Trees or not, with cycles and words without a head, all in one comparison.
+    """The vectors include cycles and words without a head; all are in one comparison.
 
-    MaltEval's published code calls some arcs that are not projective projective when the head is
-    on the left.
+    MaltEval's published code differs: for some arcs that are not projective, whose head is on the
+    left, it says that they are projective.
     """
     vectors = [heads for n in range(1, 6) for heads in product(range(-1, n + 1), repeat=n)]
     assert len(vectors) == 3 + 4**2 + 5**3 + 6**4 + 7**5
     starts = np.cumsum([0, *map(len, vectors)])
-    head = Words("", np.concatenate(vectors).astype(np.int32), {})
-    words = Comparison(head, [], starts, {}, [])
+    gold = Words("", np.concatenate(vectors).astype(np.int32), {})
+    words = Comparison(gold, [], starts, {}, [])
     expected = []
     for heads in vectors:
-        above = [ancestors(heads, word) for word in range(1, len(heads) + 1)]
-        for word, up in enumerate(heads, 1):
-            between = above[min(word, up) : max(word, up) - 1]
-            dominated = up <= 0 or all(up in found for found in between)
-            expected.append(2 if up < 0 else int(not dominated))
-    found, _ = grouped("projectivity", words, np.ones(words.size, bool))
-    assert found.labels == ("projective", "non-projective", "none")
-    assert found.code.tolist() == expected
+        ancestors = [find_ancestors(heads, word) for word in range(1, len(heads) + 1)]
+        for word, head in enumerate(heads, 1):
+            between = ancestors[min(word, head) : max(word, head) - 1]
+            dominated = head <= 0 or all(head in words_above for words_above in between)
+            expected.append(2 if head < 0 else int(not dominated))
+    groups, _ = group_words("projectivity", words, np.ones(words.size, bool))
+    assert groups.labels == ("projective", "non-projective", "none")
+    assert groups.bin_index.tolist() == expected
 
 
-def ancestors(heads: tuple[int, ...], word: int) -> set[int]:
-    """The words that a word descends from."""
-    found: set[int] = set()
-    while (word := heads[word - 1]) > 0 and word not in found:
-        found.add(word)
-    return found
+def find_ancestors(heads: tuple[int, ...], word: int) -> set[int]:
+    """Return the ancestors of a word."""
+    result: set[int] = set()
+    while (word := heads[word - 1]) > 0 and word not in result:
+        result.add(word)
+    return result
 
 
-def test_bins_of_ones_own() -> None:
+def test_bins_given_by_the_caller() -> None:
     words = compared(GOLD[:2], PREDICTED[:2])
     gold, systems = bins_by("distance", words, "1,2..")
     assert gold == "1 2.. 2.. root 1 2.. 1 root 2.. root 1".split()
@@ -144,17 +145,17 @@ def test_bins_of_ones_own() -> None:
     assert bins_by("signed-distance", words, "..-2,3-")[0] == (
         "other other 3- root other ..-2 other root other root other".split()
     )
-    first, _ = grouped("signed-distance", words, np.ones(words.size, bool), "each")
+    first, _ = group_words("signed-distance", words, np.ones(words.size, bool), "each")
     assert first.labels == ["root", "-3", "-2", "-1", "0", "1", "2", "3", "other", "none"]
     assert bins_by("signed-distance", words, "each")[1] == (
         ["1 1 -1 root none 0 -3 1 root 1 root".split()]
     )
     with pytest.raises(ValueError, match="bin '2-3' overlaps"):
-        grouped("depth", words, np.ones(words.size, bool), "1-2,2-3")
+        group_words("depth", words, np.ones(words.size, bool), "1-2,2-3")
 
 
-# Nine words in sentences of five, one and three; the predicted tags and features are all wrong.
-# Each word is head, relation, UPOS, XPOS, features.
+# Nine words in sentences of five, one and three; all predicted tags and features are wrong. A row
+# is form, head, relation, UPOS, XPOS and FEATS.
 TAGGED = [
     of_rows(
         "the 2 det DET DT Def=Def",
@@ -186,7 +187,8 @@ RELATIONS_AND_TAGS = {
     "upos": "DET NOUN VERB DET NOUN  INTJ  DET NOUN PUNCT",
     "xpos": "DT NNS VBD DT NN  _  DT NNS .",
 }
-PREDICTED_RELATION = {"deprel": "nsubj:outer", "base-deprel": "nsubj"}  # for obj
+# The predicted relation of the word whose gold relation is obj.
+PREDICTED_RELATION = {"deprel": "nsubj:outer", "base-deprel": "nsubj"}
 
 
 @pytest.mark.parametrize("name", RELATIONS_AND_TAGS)
@@ -198,26 +200,26 @@ def test_relations_and_tags(name: str) -> None:
 
 def test_a_word_is_in_the_group_of_each_of_its_features() -> None:
     words = compared(TAGGED, OTHER)
-    gold, (predicted,) = grouped("feats", words, np.ones(words.size, bool))
+    gold, (predicted,) = group_words("feats", words, np.ones(words.size, bool))
     named = {label: "".join(map(str, words)) for label, words in members(gold).items()}
     first = {"Def=Def": "03", "Case=Nom": "17", "Num=Plur": "17", "Case=Acc": "4"}
-    assert named == first | {"Num=Sing": "4", "_": "2568", "Z=1": ""}  # the last only predicted
+    assert named == first | {"Num=Sing": "4", "_": "2568", "Z=1": ""}  # Z=1 is only predicted
     assert members(predicted) == members(gold)
 
 
 def members(groups: Groups) -> dict[str, list[int]]:
-    """The words of each group."""
-    found: dict[str, list[int]] = {label: [] for label in groups.labels}
-    for code, word in zip(groups.code.tolist(), groups.word.tolist(), strict=True):
-        found[groups.labels[code]].append(word)
-    return found
+    """Return the words of each bin."""
+    result: dict[str, list[int]] = {label: [] for label in groups.labels}
+    for code, word in zip(groups.bin_index.tolist(), groups.word_index.tolist(), strict=True):
+        result[groups.labels[code]].append(word)
+    return result
 
 
-def test_groups_are_in_order_of_their_scored_gold_words_then_of_the_alphabet() -> None:
+def test_bins_are_ordered_by_scored_gold_words_then_alphabetically() -> None:
     words = compared(TAGGED, OTHER)
 
     def order(name: str, scored: list[int]) -> list[str]:
-        return list(grouped(name, words, np.isin(np.arange(9), scored))[0].labels)
+        return list(group_words(name, words, np.isin(np.arange(9), scored))[0].labels)
 
     everyone = list(range(9))
     assert order("deprel", everyone) == "det root nsubj:pass obj punct nsubj:outer".split()
@@ -239,12 +241,12 @@ def test_length_and_position() -> None:
     assert bins_by("length", words, "each")[0] == ["7"] * 7 + ["4"] * 4 + ["12"] * 12 + ["1"]
 
 
-def test_frequency_and_words_not_seen_in_training() -> None:
+def test_frequency_and_unknown_words() -> None:
     train = Counter({"the": 2, "cats": 3, "dog": 1, "saw": 0, "no": 101})
     words = replace(compared(TAGGED, OTHER), train=train)
-    times = "2 3-5 0 2 1   101-   0 3-5 0".split()  # The is another form than the
-    assert bins_by("frequency", words) == (times, [times])
-    known = ["unknown" if bin == "0" else "known" for bin in times]
+    bins = "2 3-5 0 2 1   101-   0 3-5 0".split()  # "The" and "the" are different forms
+    assert bins_by("frequency", words) == (bins, [bins])
+    known = ["unknown" if bin == "0" else "known" for bin in bins]
     assert bins_by("oov", words) == (known, [known])
     assert bins_by("frequency", words, "0,1-")[0] == "1- 1- 0 1- 1-  1-  0 1- 0".split()
 
@@ -252,47 +254,51 @@ def test_frequency_and_words_not_seen_in_training() -> None:
 def test_crossed_groups_are_all_pairs() -> None:
     words = compared(TAGGED, OTHER)
     everything = np.ones(words.size, bool)
-    direction, (predicted_direction,) = grouped("direction", words, everything)
-    relation, (predicted_relation,) = grouped("deprel", words, everything)
-    gold = crossed(direction, relation)
+    direction, (predicted_direction,) = group_words("direction", words, everything)
+    relation, (predicted_relation,) = group_words("deprel", words, everything)
+    gold = cross_groups(direction, relation)
     assert gold.labels[:2] == ["root × det", "root × root"]
     assert len(gold.labels) == 5 * 6
     sides = "right right root right left root right root left".split()
     relations = "det nsubj:pass root det obj root det root punct".split()
     assert bins_of(gold) == [" × ".join(pair) for pair in zip(sides, relations, strict=True)]
-    assert bins_of(crossed(predicted_direction, predicted_relation))[4] == "left × nsubj:outer"
+    assert bins_of(cross_groups(predicted_direction, predicted_relation))[4] == "left × nsubj:outer"
 
 
 @pytest.mark.parametrize("feats_first", [True, False])
 def test_crossing_with_features_repeats_the_words(feats_first: bool) -> None:
     words = compared(TAGGED, OTHER)
     everything = np.ones(words.size, bool)
-    feats, _ = grouped("feats", words, everything)
-    direction, _ = grouped("direction", words, everything)
-    both = crossed(feats, direction) if feats_first else crossed(direction, feats)
-    found = {label: word for label, word in members(both).items() if word}
+    feats, _ = group_words("feats", words, everything)
+    direction, _ = group_words("direction", words, everything)
+    both = cross_groups(feats, direction) if feats_first else cross_groups(direction, feats)
+    members_by_bin = {label: word for label, word in members(both).items() if word}
     case = {"Case=Nom right": [1], "Case=Nom root": [7], "Case=Acc left": [4]}
     number = {"Num=Plur right": [1], "Num=Plur root": [7], "Num=Sing left": [4]}
     others = {"Def=Def right": [0, 3], "_ root": [2, 5], "_ right": [6], "_ left": [8]}
     pairs = case | number | others
     step = 1 if feats_first else -1
-    assert found == {" × ".join(pair.split()[::step]): word for pair, word in pairs.items()}
+    assert members_by_bin == {
+        " × ".join(pair.split()[::step]): word for pair, word in pairs.items()
+    }
 
 
 def test_choices_that_do_not_exist() -> None:
     words = compared(GOLD, PREDICTED)
     everything = np.ones(words.size, bool)
     with pytest.raises(ValueError, match="no grouping 'colour'; there are distance, signed-dist"):
-        grouped("colour", words, everything)
+        group_words("colour", words, everything)
     for name in GROUPINGS:
-        if GROUPINGS[name].groups:
-            with pytest.raises(ValueError, match=f"'{name}' has no numbers, and so no bins"):
-                grouped(name, words, everything, "1,2")
+        if GROUPINGS[name].compute_groups:
+            with pytest.raises(
+                ValueError, match=f"'{name}' is not by a number, so it takes no bins"
+            ):
+                group_words(name, words, everything, "1,2")
 
 
-def test_every_grouping_was_drawn_by_hand() -> None:
+def test_every_grouping_is_tested() -> None:
     others = "deprel base-deprel upos xpos feats length position frequency oov"
     assert set(GROUPINGS) == {*BY_HAND, *others.split()}
-    assert {name for name in GROUPINGS if GROUPINGS[name].arcs} == {
+    assert {name for name in GROUPINGS if GROUPINGS[name].groups_arcs} == {
         *BY_HAND, "deprel", "base-deprel",
     }  # fmt: skip

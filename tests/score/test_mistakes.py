@@ -10,29 +10,30 @@ from tests.corpus.rows import parse
 
 
 def sentence(*columns: str) -> Sentence:
-    """A sentence from its forms, heads, relations, UPOS and XPOS."""
+    """Make a sentence from its forms, heads, relations, UPOS and XPOS."""
     form, *others = (column.split() for column in columns)
     names = ("head", "deprel", "upos", "xpos")
     return new_sentence(form, dict(zip(names, others, strict=True)))
 
 
-# Two systems; words are told by their letters.
+# There are two systems. Below, words are named by their letters.
 GOLD_TREES = [
     sentence("a b c d .", "2 0 2 3 2", "det root obj nmod punct", "D V N N P", "d v n n p"),
     sentence("e f", "0 1", "root obj", "V N", "v n"),
     sentence("g h i", "2 0 2", "det root obj", "D N N", "d n n"),
 ]
 FIRST = [
-    # Heads: c on a for b; d on b for c; the dot on the root, for b. Relations: obj twice nmod.
+    # Wrong heads: a for c (gold b), b for d (gold c), the root for the dot (gold b). The relation
+    # obj is nmod here and in the next sentence.
     sentence("a b c d .", "2 0 1 2 0", "det root nmod nmod root", "D V N V P", "d v n v p"),
-    # Heads: f has none, for e.
+    # f has no head (gold e).
     sentence("e f", "0 _", "root nmod", "V N", "v n"),
-    # Heads: h on i for the root, i on itself for h.
+    # Wrong heads: i for h (gold root), i for i (gold h).
     sentence("g h i", "2 3 3", "det obj dep", "N N V", "n n x"),
 ]
 SECOND = [
     *GOLD_TREES[:2],
-    # Heads: h on i for the root, i on itself for h.
+    # Wrong heads: i for h (gold root), i for i (gold h).
     sentence("g h i", "2 3 3", "root root obj", "D N N", "d n n"),
 ]
 
@@ -41,8 +42,8 @@ def data(punct: str = "keep") -> Data:
     return read_data(GOLD_TREES, [FIRST, SECOND], {"form"}, punct)
 
 
-def shown(what: str, top: int | None = None, punct: str = "keep") -> list[str]:
-    """The rows in short: gold, predicted, how often, share."""
+def short_rows(what: str, top: int | None = None, punct: str = "keep") -> list[str]:
+    """Return the rows as short texts: gold, predicted, count, share."""
     rows = confusion(data(punct), what, top)
     assert {row["confusion"] for row in rows} == {what}
     assert {row["system"] for row in rows} == {""}
@@ -50,23 +51,23 @@ def shown(what: str, top: int | None = None, punct: str = "keep") -> list[str]:
 
 
 def test_confusions_of_relations() -> None:
-    # There are three obj, three root, two det, one nmod, one punct in the gold.
+    # The gold file has three obj, three root, two det, one nmod and one punct.
     first = ["obj nmod 2 66.67", "obj dep 1 33.33", "punct root 1 100", "root obj 1 33.33"]
-    assert shown("deprel") == [*first, "det root 1 50"]
-    assert shown("deprel", 2) == [*first[:2], "det root 1 50"]
+    assert short_rows("deprel") == [*first, "det root 1 50"]
+    assert short_rows("deprel", 2) == [*first[:2], "det root 1 50"]
 
 
 def test_confusions_of_tags() -> None:
-    # Five N, two D, two V, one P.
-    assert shown("upos") == ["N V 2 40", "D N 1 50"]
-    assert shown("xpos") == ["d n 1 50", "n v 1 20", "n x 1 20"]
+    # The gold file has five N, two D, two V and one P.
+    assert short_rows("upos") == ["N V 2 40", "D N 1 50"]
+    assert short_rows("xpos") == ["d n 1 50", "n v 1 20", "n x 1 20"]
 
 
 def test_confusions_of_heads_by_their_gold_tags() -> None:
-    # Gold heads: of a, c and the dot b (V), of d c (N), of f e (V), of g and i h (N); three roots.
-    # First: c's is a (D), d's b (V), the dot's the root; f's none, h's i (N) and i's i (N), which
-    # is another N than h. Second: the last two.
-    assert shown("head") == [
+    # The gold heads: b (V) of a, c and the dot; c (N) of d; e (V) of f; h (N) of g and i; the root
+    # of three words. The wrong heads of the first system: a (D) of c, b (V) of d, the root of the
+    # dot, none of f, i (N) of h, i (N) of i. The second system has only the last two errors.
+    assert short_rows("head") == [
         "N N 1 33.33", "N V 1 33.33", "ROOT N 1 33.33",
         "V D 1 25", "V ROOT 1 25", "V none 1 25",
         "N N 1 33.33", "ROOT N 1 33.33",
@@ -74,12 +75,15 @@ def test_confusions_of_heads_by_their_gold_tags() -> None:
 
 
 def test_punctuation_is_left_out() -> None:
-    assert "punct root 1 100" not in shown("deprel", punct="unicode")
-    heads = shown("head", punct="unicode")
-    assert heads[3:5] == ["V D 1 33.33", "V none 1 33.33"]  # of three, without the dot's
+    assert "punct root 1 100" not in short_rows("deprel", punct="unicode")
+    heads = short_rows("head", punct="unicode")
+    assert heads[3:5] == [
+        "V D 1 33.33",
+        "V none 1 33.33",
+    ]  # shares of three words, because the dot is left out
 
 
-def test_a_head_with_the_right_tag_is_confused_all_the_same() -> None:
+def test_a_wrong_head_with_the_correct_tag_is_a_confusion() -> None:
     gold = [sentence("a b c", "0 1 1", "r s t", "N N N", "_ _ _")]
     other = [sentence("a b c", "0 1 2", "r s t", "N N N", "_ _ _")]
     (row,) = confusion(read_data(gold, [other]), "head")
@@ -90,8 +94,8 @@ def test_a_head_with_the_right_tag_is_confused_all_the_same() -> None:
 
 def test_subtypes() -> None:
     gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
-    kept, dropped = (read_data(gold, [predicted], subtypes=x) for x in ("keep", "drop"))
-    assert [(row["gold"], row["predicted"]) for row in confusion(kept, "deprel")] == [
+    whole, dropped = (read_data(gold, [predicted], subtypes=x) for x in ("keep", "drop"))
+    assert [(row["gold"], row["predicted"]) for row in confusion(whole, "deprel")] == [
         ("nsubj:pass", "nsubj"), ("punct", "dep"),
     ]  # fmt: skip
     assert [(row["gold"], row["predicted"]) for row in confusion(dropped, "deprel")] == [
@@ -99,7 +103,7 @@ def test_subtypes() -> None:
     ]
 
 
-def test_no_confusion_of_what_does_not_exist() -> None:
+def test_a_confusion_that_does_not_exist() -> None:
     assert list(CONFUSIONS) == ["deprel", "upos", "xpos", "head"]
     with pytest.raises(ValueError, match="no confusion of 'lemma'; there is one of deprel, upos"):
         confusion(data(), "lemma")
@@ -113,12 +117,15 @@ def worst_of(metric: str, top: int, punct: str = "keep") -> list[tuple[int, int,
 
 def test_worst_sentences() -> None:
     long, short, last = (5, 1, "a b c d ."), (2, 2, "e f"), (3, 3, "g h i")
-    # Wrong heads: three of the first, one of the second, two of the third; then two of the third.
+    # The first system has three wrong heads in the first sentence, one in the second and two in the
+    # third; the second system has two in the third.
     assert worst_of("UAS", 3) == [(3, *long), (2, *last), (1, *short), (2, *last)]
     assert worst_of("UAS", 1) == [(3, *long), (2, *last)]
-    # Wrong relations: two, one, two: the shorter one first; then one.
+    # The first system has two, one and two wrong relations, and the shorter sentence comes first;
+    # the second system has one.
     assert worst_of("LA", 9) == [(2, *last), (2, *long), (1, *short), (1, *last)]
-    # Both right: a, b; e; g. Then all but the third sentence's three.
+    # The first system has head and relation correct for a, b, e and g, the second for all words
+    # except the three of the third sentence.
     assert worst_of("LAS", 9) == [(3, *long), (2, *last), (1, *short), (3, *last)]
     assert worst_of("XPOS", 9) == [(2, *last), (1, *long)]
 
@@ -129,7 +136,7 @@ def test_worst_sentences_without_punctuation() -> None:
     assert worst_of("LA", 9, "unicode") == [(2, *last), (1, *short), (1, *long), (1, *last)]
 
 
-def test_where_the_worst_sentences_stand(tmp_path: Path) -> None:
+def test_the_location_of_the_worst_sentences(tmp_path: Path) -> None:
     gold, system = tmp_path / "gold.conllu", tmp_path / "system.conllu"
     gold.write_text(conllu(GOLD))
     system.write_text(conllu(PREDICTED))

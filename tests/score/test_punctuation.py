@@ -4,13 +4,13 @@ from depkit.score.punctuation import POLICIES, is_punct_relation, is_unicode_pun
 
 
 @pytest.mark.parametrize("form", [".", "...", "_", "«", "。", "?!", "-", "@", "%", "--"])
-def test_forms_all_punctuation(form: str) -> None:
+def test_forms_that_are_punctuation(form: str) -> None:
     assert is_unicode_punctuation(form)
 
 
 @pytest.mark.parametrize("form", ["", "$", "+", "`", "``", "a.", ":-)x", "€", "|", "=", "5", " "])
 def test_forms_that_are_not(form: str) -> None:
-    """Symbols (category S: $ + ` | = ...) are no punctuation, as in Perl."""
+    """Symbols (category S: $ + ` | = ...) are not punctuation, as in Perl."""
     assert not is_unicode_punctuation(form)
 
 
@@ -33,7 +33,7 @@ def test_tag_policies(name: str, left_out: list[str]) -> None:
     assert list(filter(POLICIES[name].is_punctuation, tags)) == left_out
 
 
-def test_tags_of_ones_own() -> None:
+def test_a_list_of_tags() -> None:
     chosen = policy('tags:``,",","""",:,``')
     assert chosen.name == 'tags:"""",",",:,``'
     assert policy(chosen.name).name == chosen.name
@@ -42,11 +42,11 @@ def test_tags_of_ones_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["tags:", "tags:A,", "tags:A,,B", 'tags:"A', "tags:A\nB"])
-def test_lists_of_tags_that_do_not_read(name: str) -> None:
+def test_lists_of_tags_that_cannot_be_parsed(name: str) -> None:
     with pytest.raises(ValueError, match="quoted as in CSV"):
         policy(name)
 
 
-def test_no_such_policy() -> None:
+def test_a_policy_that_does_not_exist() -> None:
     with pytest.raises(ValueError, match="no punctuation policy 'PTB'; there are keep, ptb, ptb7"):
         policy("PTB")

@@ -1,4 +1,4 @@
-"""Counts of the CoNLL-X and CoNLL 2009 scripts, and every row of the tables in their reports."""
+"""Comparison with the counts of the CoNLL-X and CoNLL 2009 scripts, and with their reports."""
 
 import json
 from functools import cache
@@ -15,20 +15,21 @@ pytestmark = pytest.mark.skipif(
     not (ORACLES / "expected.json").exists(), reason="no ../shared/oracles beside the repository"
 )
 
-# The rows of each report, counted with grep: tags, relations (twice), directions, distances.
+# How many rows each report has (counted with grep): tags, relations (twice), directions, distances.
 REPORTS = {
     ("wsj-sd", "unicode"): (35, 42, 42, 4, 5),
     ("wsj-sd", "keep"): (40, 42, 42, 4, 5),
     ("ewt-goldtok", "unicode"): (17, 49, 49, 4, 5),
 }
-TABLES = {  # the title of each table of precision and recall: which view of the preset it is
+# The titles of the tables of precision and recall: the views of the preset to compare with.
+TABLES = {
     "Precision and recall of DEPREL": ("deprel", "LA"),
     "Precision and recall of DEPREL + ATTACHMENT": ("deprel", "LAS"),
     "Precision and recall of binned HEAD direction": ("direction", "bin"),
     "Precision and recall of binned HEAD distance": ("distance", "bin"),
 }
 ACCURACY = "The overall accuracy and its distribution over CPOSTAGs"
-# Ours for the script's.
+# The names of bins in the reports: our names.
 OUR_NAMES = {"to_root": "root", "7-...": "7-"}
 
 pairs = pytest.mark.parametrize(("pair", "punct"), REPORTS)
@@ -42,7 +43,7 @@ def expected() -> dict:  # type: ignore[type-arg]
 
 @cache
 def report(pair: str, punct: str) -> dict[str, list[list[str]]]:
-    """The rows of every table, by the line that stands above it; cells without spaces."""
+    """Return the rows of every table, by the line above it; cells without spaces."""
     lines = (ORACLES / expected()[pair]["reports"][punct]).read_text().splitlines()
     tables: dict[str, list[list[str]]] = {}
     title = ""
@@ -50,21 +51,21 @@ def report(pair: str, punct: str) -> dict[str, list[list[str]]]:
         cells = [cell.strip() for cell in line.split("|")]
         if len(cells) == 1 and line.strip("- +"):
             title = line.strip()
-        elif len(cells) > 1 and cells[1].isdigit():  # not the table's head
+        elif len(cells) > 1 and cells[1].isdigit():  # not the header of the table
             tables.setdefault(title, []).append(cells)
     return tables
 
 
 @cache
 def views(pair: str, punct: str) -> dict[tuple[str, str], Analysis]:
-    """Our counts of every view of the preset, by grouping and metric."""
+    """Return our counts of every view of the preset, by grouping and metric."""
     names = expected()[pair]
     data = read_data(ORACLES / names["gold"], [ORACLES / names["pred"]], punct=punct)
     return {(view.by[0], view.metric): analyze(data, view) for view in PRESETS["conllx"]}
 
 
 def counts(analysis: Analysis) -> dict[str, list[int]]:
-    """The bins that are not empty, as gold, predicted, correct_gold, correct_predicted."""
+    """Return the bins that are not empty: gold, predicted, correct_gold, correct_predicted."""
     return {analysis.labels[b]: analysis.totals[0, b].tolist() for b in analysis.bins}
 
 
@@ -72,21 +73,21 @@ def counts(analysis: Analysis) -> dict[str, list[int]]:
 def test_as_many_rows_as_the_report_has(pair: str, punct: str) -> None:
     total, *tags = report(pair, punct)[ACCURACY]
     assert total[0] == "total"
-    found = (len(tags), *(len(report(pair, punct)[title]) for title in TABLES))
-    assert found == REPORTS[pair, punct]
+    row_counts = (len(tags), *(len(report(pair, punct)[title]) for title in TABLES))
+    assert row_counts == REPORTS[pair, punct]
 
 
 @pairs
 def test_accuracy_over_tags(pair: str, punct: str) -> None:
     (name, *total), *rows = report(pair, punct)[ACCURACY]
-    found = [counts(views(pair, punct)["upos", metric]) for metric in ("UAS", "LA", "LAS")]
-    for bins in found:
+    bins_by_metric = [counts(views(pair, punct)["upos", metric]) for metric in ("UAS", "LA", "LAS")]
+    for bins in bins_by_metric:
         assert len(bins) == len(rows)
         assert sum(gold for gold, *_ in bins.values()) == int(total[0])
-    right = [str(sum(bin[2] for bin in bins.values())) for bins in found]
-    assert (name, [total[1], total[3], total[5]]) == ("total", right)
+    correct_totals = [str(sum(bin[2] for bin in bins.values())) for bins in bins_by_metric]
+    assert (name, [total[1], total[3], total[5]]) == ("total", correct_totals)
     for tag, words, *cells in rows:
-        for bins, correct, percent in zip(found, cells[::2], cells[1::2], strict=True):
+        for bins, correct, percent in zip(bins_by_metric, cells[::2], cells[1::2], strict=True):
             assert bins[tag] == [int(words), int(words), int(correct), int(correct)], tag
             assert f"{100 * bins[tag][2] / bins[tag][0]:.0f}%" == percent, tag
 
@@ -96,13 +97,13 @@ def test_accuracy_over_tags(pair: str, punct: str) -> None:
 def test_precision_and_recall(pair: str, punct: str, title: str) -> None:
     analysis = views(pair, punct)[TABLES[title]]
     rows = report(pair, punct)[title]
-    found = counts(analysis)
+    bins = counts(analysis)
     empty = [name for name, gold, correct, predicted, *_ in rows if gold == predicted == "0"]
     assert empty == (["self"] if "direction" in title else [])
-    assert set(found) == {OUR_NAMES.get(row[0], row[0]) for row in rows} - set(empty)
+    assert set(bins) == {OUR_NAMES.get(row[0], row[0]) for row in rows} - set(empty)
     for name, gold, correct, predicted, recall, precision in rows:
-        place = analysis.labels.index(OUR_NAMES.get(name, name))
-        bin = analysis.totals[0, place]
+        index = analysis.labels.index(OUR_NAMES.get(name, name))
+        bin = analysis.totals[0, index]
         assert bin.tolist() == [int(gold), int(predicted), int(correct), int(correct)], name
         ours = [f"{score:.2f}".replace("nan", "NaN") for score in precision_recall_f1(bin)]
         assert ours[:2] == [precision, recall], name
@@ -110,7 +111,7 @@ def test_precision_and_recall(pair: str, punct: str, title: str) -> None:
 
 @pairs
 def test_bins_are_in_the_order_of_the_report(pair: str, punct: str) -> None:
-    """For distances and tags; the script has relations in order of the alphabet."""
+    """This holds for distances and tags; the script orders relations alphabetically."""
     distances = report(pair, punct)["Precision and recall of binned HEAD distance"]
     names = [OUR_NAMES.get(row[0], row[0]) for row in distances]
     assert list(counts(views(pair, punct)["distance", "bin"])) == names
@@ -118,14 +119,15 @@ def test_bins_are_in_the_order_of_the_report(pair: str, punct: str) -> None:
     assert [gold for gold, *_ in counts(views(pair, punct)["upos", "LAS"]).values()] == sizes
 
 
-def test_precision_and_recall_of_nothing_is_printed_somewhere() -> None:
-    """So that the comparison of NaN above is put to the test."""
+def test_reports_contain_undefined_scores() -> None:
+    """Otherwise the comparison of NaN above would test nothing."""
     cells = [cell for key in REPORTS for title in TABLES for row in report(*key)[title]
              for cell in row if cell == "NaN"]  # fmt: skip
-    assert len(cells) == 3 * 2 + 2 * 3  # the direction self; three relations never predicted
+    # The direction "self", and three relations that are never predicted.
+    assert len(cells) == 3 * 2 + 2 * 3
 
 
-# Sums
+# Counts
 
 
 @cache
@@ -135,33 +137,35 @@ def score(pair: str, punct: str, subtypes: str = "keep") -> Evaluation:
 
 
 CASES = [
-    (pair, punct, metric, correct, of)
+    (pair, punct, metric, correct, total)
     for pair, entry in expected().items()
     for script in ("conllx-script", "conll09-script")
     for punct, figures in entry.get(script, {}).items()
-    for metric, (correct, of) in figures.items()
+    for metric, (correct, total) in figures.items()
 ]
 
 
-@pytest.mark.parametrize(("pair", "punct", "metric", "correct", "of"), CASES)
-def test_counts_are_the_script_s(pair: str, punct: str, metric: str, correct: int, of: int) -> None:
+@pytest.mark.parametrize(("pair", "punct", "metric", "correct", "total"), CASES)
+def test_counts_equal_those_of_the_script(
+    pair: str, punct: str, metric: str, correct: int, total: int
+) -> None:
     totals = score(pair, punct).totals
-    assert (totals[METRICS[metric].correct], totals[METRICS[metric].gold]) == (correct, of)
+    assert (totals[METRICS[metric].correct], totals[METRICS[metric].gold]) == (correct, total)
 
 
 @pytest.mark.parametrize("metric", ["UAS", "LAS", "CLAS", "UPOS", "XPOS", "Lemmas"])
-def test_dropping_subtypes_is_the_ud_evaluation(metric: str) -> None:
-    """On gold tokens; the CoNLL 2018 script cuts relations at the colon and keeps punctuation."""
+def test_dropping_subtypes_equals_the_ud_evaluation(metric: str) -> None:
+    """The CoNLL 2018 script cuts relations at the colon and keeps punctuation."""
     figures = expected()["ewt-goldtok"]["ud-evaluation"][metric]
     result = score("ewt-goldtok", "keep", "drop")
     names = METRICS[metric]
-    found = [result.totals[name] for name in names]
-    assert found == [figures[name] for name in ("correct", "gold", "system")]
+    result_counts = [result.totals[name] for name in names]
+    assert result_counts == [figures[name] for name in ("correct", "gold", "system")]
     assert result.scores[metric] == pytest.approx(figures["f1"], abs=1e-12)
     assert result.precision_recall(metric) == pytest.approx(
         (figures["precision"], figures["recall"]), abs=1e-12
     )
 
 
-def test_every_oracle_was_found() -> None:
+def test_the_number_of_cases() -> None:
     assert len(CASES) == 20

@@ -14,10 +14,10 @@ from depkit.score.evaluation import Evaluation, Metric
 from depkit.score.significance import (
     TESTS,
     Difference,
+    bootstrap_interval,
     bootstrap_totals,
     compare_systems,
     holm,
-    interval_of,
     intervals,
     mcnemar,
     p_values,
@@ -36,47 +36,47 @@ LENGTHS = np.array([3, 1, 7, 2, 9, 4, 5, 8])
 
 
 def accuracy(totals: np.ndarray) -> np.ndarray:
-    """[..., 3] -> [..., 2]: two kinds of right words of all words."""
+    """[..., 3] -> [..., 2]: the percentages of two kinds of correct words."""
     return 100 * totals[..., :2] / totals[..., 2:]
 
 
-def some_counts(lengths: np.ndarray, seed: int, share: float) -> np.ndarray:
-    drawn = np.random.default_rng(seed)
-    right = [drawn.binomial(lengths, share), drawn.binomial(lengths, share)]
-    return np.stack([*right, lengths], axis=1)
+def random_counts(lengths: np.ndarray, seed: int, share: float) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    correct = [rng.binomial(lengths, share), rng.binomial(lengths, share)]
+    return np.stack([*correct, lengths], axis=1)
 
 
-def some_system(
+def random_system(
     share: float, seed: int, sentences: int = 40, undefined: Sequence[str] = ()
 ) -> Evaluation:
-    drawn = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     lengths = np.arange(sentences) % 9 + 1
-    right = {name: drawn.random(lengths.sum()) < share for name in ("UAS", "LAS", "UPOS")}
+    correct = {name: rng.random(lengths.sum()) < share for name in ("UAS", "LAS", "UPOS")}
     starts = np.cumsum(lengths) - lengths
-    heads, both, tags = (np.add.reduceat(of, starts, dtype=np.int64) for of in right.values())
+    heads, both, tags = (np.add.reduceat(mask, starts, dtype=np.int64) for mask in correct.values())
     counts = np.stack([np.ones_like(lengths), lengths, heads, both, heads == lengths, tags], axis=1)
     return Evaluation(
-        "system", counts, COLUMNS, METRICS, undefined=frozenset(undefined), right=right
+        "system", counts, COLUMNS, METRICS, undefined=frozenset(undefined), correct=correct
     )
 
 
 def monte_carlo_error(p: float, trials: int) -> float:
-    """Four standard deviations, and what 1 is added for."""
+    """Return four standard deviations, and the error of adding 1 to the counts."""
     return 4 * math.sqrt(p * (1 - p) / trials) + 1 / trials
 
 
-# Approximate randomisation and the bootstrap against all swaps and all resamples
+# Approximate randomisation and the bootstrap, compared with all swaps and all resamples
 
 
 def all_swaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The differences where some sentences are taken for the other system's."""
+    """Return the differences for all ways to swap sentences between the systems."""
     swaps = np.array(list(product([False, True], repeat=len(first))))[:, :, None]
-    one, other = np.where(swaps, second, first), np.where(swaps, first, second)
-    return accuracy(other.sum(axis=1)) - accuracy(one.sum(axis=1))
+    swapped_first, swapped_second = np.where(swaps, second, first), np.where(swaps, first, second)
+    return accuracy(swapped_second.sum(axis=1)) - accuracy(swapped_first.sum(axis=1))
 
 
 def all_resamples(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """How far the differences of sentences drawn with replacement are from the true one."""
+    """Return, for all samples of sentences, how far the difference is from the observed one."""
     drawn = np.array(list(product(range(len(first)), repeat=len(first))))
     differences = accuracy(second[drawn].sum(axis=1)) - accuracy(first[drawn].sum(axis=1))
     return differences - (accuracy(second.sum(axis=0)) - accuracy(first.sum(axis=0)))
@@ -90,30 +90,32 @@ def test_p_is_exact(
     test: str, differences: Callable[..., np.ndarray], sentences: int, seed: int
 ) -> None:
     lengths = LENGTHS[:sentences]
-    first, second = some_counts(lengths, seed, 0.8), some_counts(lengths, seed + 50, 0.6)
+    first, second = random_counts(lengths, seed, 0.8), random_counts(lengths, seed + 50, 0.6)
     observed = np.abs(accuracy(second.sum(axis=0)) - accuracy(first.sum(axis=0)))
     exact = (np.abs(differences(first, second)) >= observed - 1e-9).mean(axis=0)
-    found = p_values(first, second, accuracy, test, 20_000, seed)
-    for p, expected in zip(found, exact, strict=True):
+    p_of_values = p_values(first, second, accuracy, test, 20_000, seed)
+    for p, expected in zip(p_of_values, exact, strict=True):
         assert p == pytest.approx(expected, abs=monte_carlo_error(expected, 20_000))
 
 
-def test_every_resample_is_as_likely() -> None:
-    """The counts are powers of five, so that a total tells how often each sentence was drawn."""
+def test_all_resamples_are_equally_likely() -> None:
+    """The counts are powers of five, so the total shows how often each sentence was drawn."""
     counts = np.array([[1], [5], [25], [125]])
-    found = Counter(bootstrap_totals(counts, 20_000).ravel().tolist())
+    frequencies = Counter(bootstrap_totals(counts, 20_000).ravel().tolist())
     expected = Counter(counts[list(drawn), 0].sum() for drawn in product(range(4), repeat=4))
-    assert found.keys() == expected.keys()
-    for total, times in expected.items():
-        share = times / 256
-        assert found[total] / 20_000 == pytest.approx(share, abs=monte_carlo_error(share, 20_000))
+    assert frequencies.keys() == expected.keys()
+    for total, count in expected.items():
+        share = count / 256
+        assert frequencies[total] / 20_000 == pytest.approx(
+            share, abs=monte_carlo_error(share, 20_000)
+        )
 
 
 # The random numbers
 
 
-def test_sums_are_those_of_plain_integers() -> None:
-    """Large counts, so that a sum in single precision would be off."""
+def test_sums_equal_those_of_python_integers() -> None:
+    """The counts are large, so a sum in single precision would be wrong."""
     counts = np.random.default_rng(5).integers(0, 10**12, (70, 2))
     numbers = np.random.PCG64(3).random_raw(70 * 4).tolist()
     drawn = [(number >> 32) * 70 >> 32 for number in numbers]
@@ -125,8 +127,8 @@ def test_sums_are_those_of_plain_integers() -> None:
     assert bootstrap_totals(counts, 4, seed=3).tolist() == expected
 
 
-def test_figures_that_must_not_change() -> None:
-    """A paper's p values are found again with any later version of numpy, on any machine."""
+def test_results_that_must_not_change() -> None:
+    """The p values of a paper can be reproduced with any version of numpy, on any machine."""
     first = np.array([[i % 3, i % 4, 5] for i in range(20)])
     second = np.array([[i % 5, i * i % 5, 5] for i in range(20)])
     assert bootstrap_totals(first, 3, seed=1)[:, 0].tolist() == [18, 15, 21]
@@ -135,31 +137,35 @@ def test_figures_that_must_not_change() -> None:
 
 
 @pytest.mark.parametrize("test", RESAMPLING)
-def test_the_seed_is_what_counts(test: str) -> None:
-    first, second = some_counts(LENGTHS, 1, 0.8), some_counts(LENGTHS, 2, 0.7)
-    one, again, other = (p_values(first, second, accuracy, test, 500, seed) for seed in (1, 1, 2))
-    assert one.tolist() == again.tolist() != other.tolist()
+def test_results_depend_on_the_seed_only(test: str) -> None:
+    first, second = random_counts(LENGTHS, 1, 0.8), random_counts(LENGTHS, 2, 0.7)
+    first_p, again, other_p = (
+        p_values(first, second, accuracy, test, 500, seed) for seed in (1, 1, 2)
+    )
+    assert first_p.tolist() == again.tolist() != other_p.tolist()
 
 
-@pytest.mark.parametrize("chunk", [1, 150, 700])
-def test_chunks_make_no_difference(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("weights", [1, 150, 700])
+def test_the_number_of_weights_in_memory_makes_no_difference(
+    weights: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lengths = np.arange(70) % 9 + 1  # more than the 64 bits of a random number
-    first, second = some_counts(lengths, 1, 0.8), some_counts(lengths, 2, 0.75)
+    first, second = random_counts(lengths, 1, 0.8), random_counts(lengths, 2, 0.75)
 
     def figures() -> list[object]:
         p = [p_values(first, second, accuracy, test, 99).tolist() for test in RESAMPLING]
         return [bootstrap_totals(first, 13).tolist(), *p]
 
-    whole = figures()
-    monkeypatch.setattr(significance, "CHUNK", chunk)
-    assert figures() == whole
+    expected = figures()
+    monkeypatch.setattr(significance, "MAX_WEIGHTS", weights)
+    assert figures() == expected
 
 
 @pytest.mark.parametrize("test", RESAMPLING)
 def test_memory_is_bounded(test: str) -> None:
-    """A hundred thousand words, ten million weights: 80 MB, if they were held at a time."""
+    """A hundred thousand words need ten million weights, which would take 80 MB all at once."""
     lengths = np.full(10_000, 10)
-    first, second = some_counts(lengths, 1, 0.8), some_counts(lengths, 2, 0.8)
+    first, second = random_counts(lengths, 1, 0.8), random_counts(lengths, 2, 0.8)
     tracemalloc.start()
     p_values(first, second, accuracy, test, 1000)
     peak = tracemalloc.get_traced_memory()[1]
@@ -172,38 +178,40 @@ def test_memory_is_bounded(test: str) -> None:
 
 @pytest.mark.parametrize("test", TESTS)
 def test_a_system_against_itself(test: str) -> None:
-    system = some_system(0.7, 1)
-    (found,) = compare_systems([system, system], test, 300)
-    assert found
-    assert set(found.values()) == {Difference(0, 1, 1)}
+    system = random_system(0.7, 1)
+    (differences,) = compare_systems([system, system], test, 300)
+    assert differences
+    assert set(differences.values()) == {Difference(0, 1, 1)}
 
 
 @pytest.mark.parametrize("test", RESAMPLING)
-def test_the_same_score_by_other_sentences(test: str) -> None:
-    """No difference is as extreme as any, whatever the rounding of the scores."""
+def test_equal_scores_from_different_sentences(test: str) -> None:
+    """A difference of zero is never significant, whatever the rounding of the scores."""
     first = np.array([[1, 0, 3], [0, 2, 3], [2, 1, 3]])
     assert p_values(first, first[[1, 2, 0]], accuracy, test, 300).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_the_order_of_systems_does_not_matter(test: str) -> None:
-    one, other = some_system(0.75, 1), some_system(0.7, 2)
-    (found,), (turned,) = (compare_systems(x, test, 300) for x in ([one, other], [other, one]))
-    assert {name: (-x.difference, x.p, x.adjusted) for name, x in found.items()} == turned
-    assert 0 < found["UAS"].p < 1
+    first, second = random_system(0.75, 1), random_system(0.7, 2)
+    (differences,), (reverse,) = (
+        compare_systems(x, test, 300) for x in ([first, second], [second, first])
+    )
+    assert {name: (-x.difference, x.p, x.adjusted) for name, x in differences.items()} == reverse
+    assert 0 < differences["UAS"].p < 1
 
 
 @pytest.mark.parametrize("test", RESAMPLING)
 def test_rounding_breaks_no_tie(test: str) -> None:
-    """The systems differ in one sentence of two: a tie in every swap and in half the resamples."""
+    """The systems differ in one of two sentences: all swaps and half of the resamples are ties."""
     first, second = np.array([[1, 1, 3], [2, 2, 3]]), np.array([[2, 0, 3], [2, 2, 3]])
 
-    def rounded(totals: np.ndarray) -> np.ndarray:
+    def with_rounding_errors(totals: np.ndarray) -> np.ndarray:
         scores = accuracy(totals)
         return scores * (1 + 1e-13 * (np.arange(scores.size).reshape(scores.shape) % 7))
 
     p = p_values(first, second, accuracy, test, 300).tolist()
-    assert p_values(first, second, rounded, test, 300).tolist() == p
+    assert p_values(first, second, with_rounding_errors, test, 300).tolist() == p
     assert p == [1, 1] if test == "ar" else p == pytest.approx([0.5, 0.5], abs=0.1)
 
 
@@ -212,7 +220,7 @@ def test_what_is_not_a_number_is_not_significant(test: str) -> None:
     def nothing(totals: np.ndarray) -> np.ndarray:
         return np.full_like(totals, np.nan, dtype=np.float64)
 
-    counts = some_counts(LENGTHS, 1, 0.5)
+    counts = random_counts(LENGTHS, 1, 0.5)
     assert p_values(counts, counts[::-1], nothing, test, 10).tolist() == [1, 1, 1]
 
 
@@ -220,20 +228,20 @@ def test_what_is_not_a_number_is_not_significant(test: str) -> None:
 @settings(max_examples=50, deadline=None)
 def test_p_is_a_share_of_trials(seed: int, test: str, sentences: int, trials: int) -> None:
     lengths = np.arange(sentences) % 9 + 1
-    first, second = some_counts(lengths, seed, 0.8), some_counts(lengths, seed + 1, 0.6)
+    first, second = random_counts(lengths, seed, 0.8), random_counts(lengths, seed + 1, 0.6)
     for p in p_values(first, second, accuracy, test, trials, seed):
-        times = p * (1 + trials)
-        assert times == pytest.approx(round(times), abs=1e-9)
-        assert 1 <= round(times) <= 1 + trials
+        count = p * (1 + trials)
+        assert count == pytest.approx(round(count), abs=1e-9)
+        assert 1 <= round(count) <= 1 + trials
 
 
 @pytest.mark.parametrize("test", RESAMPLING)
 def test_p_is_uniform_where_nothing_differs(test: str) -> None:
-    """Two systems as good as each other differ significantly in one case of ten, at p <= 0.1."""
+    """Two equally good systems have p <= 0.1 in one case of ten."""
     lengths = np.full(60, 20)
     p = []
     for seed in range(200):
-        first, second = some_counts(lengths, seed, 0.8), some_counts(lengths, seed + 1000, 0.8)
+        first, second = random_counts(lengths, seed, 0.8), random_counts(lengths, seed + 1000, 0.8)
         p.append(p_values(first, second, accuracy, test, 199, seed))
     assert (np.array(p) <= 0.1).mean() == pytest.approx(0.1, abs=4 * math.sqrt(0.09 / 400))
 
@@ -241,9 +249,11 @@ def test_p_is_uniform_where_nothing_differs(test: str) -> None:
 # McNemar's test
 
 
-def pair(one: int, other: int, both: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    """Words that only the first system, only the second, and both have right."""
-    kinds = np.repeat([0, 1, 2], [one, other, both])
+def correct_words(
+    only_first: int, only_second: int, both: int = 3
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which words each system has correct, given how many only one or both have correct."""
+    kinds = np.repeat([0, 1, 2], [only_first, only_second, both])
     return kinds != 1, kinds != 0
 
 
@@ -251,24 +261,24 @@ def pair(one: int, other: int, both: int = 3) -> tuple[np.ndarray, np.ndarray]:
 @example(0, 0)
 @example(5, 5)
 @settings(deadline=None)
-def test_mcnemar_against_binomial_coefficients(one: int, other: int) -> None:
-    n = one + other
-    tail = sum(math.comb(n, i) for i in range(min(one, other) + 1))
-    p = mcnemar(*pair(one, other))
+def test_mcnemar_against_binomial_coefficients(only_first: int, only_second: int) -> None:
+    n = only_first + only_second
+    tail = sum(math.comb(n, i) for i in range(min(only_first, only_second) + 1))
+    p = mcnemar(*correct_words(only_first, only_second))
     assert p == pytest.approx(min(1, 2 * tail / 2**n), rel=1e-11)
     assert 0 < p <= 1
 
 
-@pytest.mark.parametrize("other", [500_000, 501_000, 502_000])
-def test_mcnemar_of_a_million_words(other: int) -> None:
-    """Against the normal approximation with continuity correction."""
-    one = 1_000_000 - other
-    z = max(0, other - one - 1) / 1000
+@pytest.mark.parametrize("only_second", [500_000, 501_000, 502_000])
+def test_mcnemar_of_a_million_words(only_second: int) -> None:
+    """Compare with the normal approximation with continuity correction."""
+    only_first = 1_000_000 - only_second
+    z = max(0, only_second - only_first - 1) / 1000
     expected = math.erfc(z / math.sqrt(2))
-    assert mcnemar(*pair(one, other)) == pytest.approx(expected, rel=1e-4)
+    assert mcnemar(*correct_words(only_first, only_second)) == pytest.approx(expected, rel=1e-4)
 
 
-def test_mcnemar_wants_the_same_words() -> None:
+def test_mcnemar_needs_the_same_words() -> None:
     with pytest.raises(ValueError, match="the same words"):
         mcnemar(np.ones(1, bool), np.ones(2, bool))
 
@@ -282,7 +292,7 @@ probabilities = st.floats(0, 1) | st.sampled_from([0.0, 0.2, 0.5])  # with ties
 @given(st.lists(probabilities, max_size=8))
 @example([])
 def test_holm_by_its_definition(p: list[float]) -> None:
-    """The smallest is times their number, the next times one less, none below one before it."""
+    """The smallest p is multiplied by n, the next by n - 1, and so on; values never decrease."""
     ordered = sorted(p)
     steps = [min(1, (len(p) - i) * x) for i, x in enumerate(ordered)]
     assert holm(p) == pytest.approx([max(steps[: ordered.index(x) + 1]) for x in p])
@@ -293,15 +303,17 @@ def test_holm_by_its_definition(p: list[float]) -> None:
 
 @pytest.mark.parametrize(("level", "expected"), [(95, [0, 100]), (40, [50, 50])])
 def test_interval_by_hand(level: float, expected: list[float]) -> None:
-    """Of two sentences, one all wrong and one all right: 0, 50, 100 at 1/4, 1/2, 1/4."""
+    """One of two sentences is correct: samples have 0, 50, 100 with shares of 1/4, 1/2, 1/4."""
     counts = np.array([[0, 4], [4, 4]])
-    found = interval_of(counts, lambda of: 100 * of[..., :1] / of[..., 1:], 1000, 1, level)
-    assert found[:, 0].tolist() == expected
+    interval = bootstrap_interval(
+        counts, lambda totals: 100 * totals[..., :1] / totals[..., 1:], 1000, 1, level
+    )
+    assert interval[:, 0].tolist() == expected
 
 
 def test_interval_against_the_standard_error() -> None:
-    counts = some_counts(np.full(400, 10), 1, 0.8)
-    low, high = interval_of(counts, accuracy, 4000)
+    counts = random_counts(np.full(400, 10), 1, 0.8)
+    low, high = bootstrap_interval(counts, accuracy, 4000)
     error = 10 * counts[:, :2].std(axis=0) / 20  # of the mean over 400 sentences, in points
     assert low == pytest.approx(accuracy(counts.sum(axis=0)) - 1.96 * error, abs=0.15)
     assert high == pytest.approx(accuracy(counts.sum(axis=0)) + 1.96 * error, abs=0.15)
@@ -314,7 +326,7 @@ def test_intervals_of_equal_sentences_have_no_width() -> None:
 
 
 def test_intervals_are_around_the_scores() -> None:
-    system = some_system(0.7, 1)
+    system = random_system(0.7, 1)
     narrow, wide = intervals(system, level=50), intervals(system, level=99)
     assert list(wide) == list(system.scores)
     for name, score in system.scores.items():
@@ -322,14 +334,14 @@ def test_intervals_are_around_the_scores() -> None:
 
 
 def test_intervals_depend_on_the_seed() -> None:
-    system = some_system(0.7, 1)
+    system = random_system(0.7, 1)
     assert intervals(system) == intervals(system, seed=1) != intervals(system, seed=2)
 
 
 @pytest.mark.parametrize("level", [0, 100, -5])
 def test_levels_that_do_not_exist(level: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 100"):
-        intervals(some_system(0.7, 1), level=level)
+        intervals(random_system(0.7, 1), level=level)
 
 
 # Several systems
@@ -337,43 +349,49 @@ def test_levels_that_do_not_exist(level: float) -> None:
 
 @pytest.mark.parametrize("test", RESAMPLING)
 def test_systems_are_compared_one_by_one(test: str) -> None:
-    """The other systems at hand change nothing but Holm's adjustment."""
-    first, *others = (some_system(share, i) for i, share in enumerate([0.7, 0.75, 0.8]))
-    found = compare_systems([first, *others], test, 500)
+    """The presence of other systems changes nothing except Holm's adjustment."""
+    first, *others = (random_system(share, i) for i, share in enumerate([0.7, 0.75, 0.8]))
+    differences = compare_systems([first, *others], test, 500)
     for name in METRICS:
-        together = [of[name] for of in found]
+        together = [by_metric[name] for by_metric in differences]
         alone = [compare_systems([first, system], test, 500)[0][name] for system in others]
-        assert [x.p for x in together] == [x.p for x in alone] == [x.adjusted for x in alone]
-        assert [x.adjusted for x in together] == holm([x.p for x in together])
-        for x, system in zip(together, others, strict=True):
-            assert x.difference == system.scores[name] - first.scores[name]
+        assert (
+            [difference.p for difference in together]
+            == [difference.p for difference in alone]
+            == [difference.adjusted for difference in alone]
+        )
+        assert [difference.adjusted for difference in together] == holm(
+            [difference.p for difference in together]
+        )
+        for difference, system in zip(together, others, strict=True):
+            assert difference.difference == system.scores[name] - first.scores[name]
 
 
 def test_p_values_of_metrics_are_those_of_counts() -> None:
-    first, second = some_system(0.7, 1), some_system(0.75, 2)
+    first, second = random_system(0.7, 1), random_system(0.75, 2)
 
     def uas(totals: np.ndarray) -> np.ndarray:
         return 100 * totals[..., 2:3] / totals[..., 1:2]
 
-    (found,) = compare_systems([first, second], "ar", 500, 7)
+    (differences,) = compare_systems([first, second], "ar", 500, 7)
     (p,) = p_values(first.counts, second.counts, uas, "ar", 500, 7)
-    assert found["UAS"].p == p
+    assert differences["UAS"].p == p
 
 
 def test_mcnemar_of_metrics() -> None:
-    first, second = some_system(0.7, 1), some_system(0.8, 2)
-    (found,) = compare_systems([first, second], "mcnemar")
-    assert list(found) == ["UAS", "LAS", "UEM", "UPOS"]
-    assert found["LAS"].p == mcnemar(first.right["LAS"], second.right["LAS"])
+    first, second = random_system(0.7, 1), random_system(0.8, 2)
+    (differences,) = compare_systems([first, second], "mcnemar")
+    assert list(differences) == ["UAS", "LAS", "UEM", "UPOS"]
+    assert differences["LAS"].p == mcnemar(first.correct["LAS"], second.correct["LAS"])
     exact = [system.counts[:, 4] == 1 for system in (first, second)]
-    assert found["UEM"].p == mcnemar(*exact) < 1
+    assert differences["UEM"].p == mcnemar(*exact) < 1
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_only_metrics_that_both_have(test: str) -> None:
-    """And Holm's family is of the systems that have the metric."""
-    first, second = some_system(0.7, 1), some_system(0.75, 2, undefined=["UPOS"])
-    without, with_tags = compare_systems([first, second, some_system(0.72, 3)], test, 100)
+    """Holm's method adjusts for the systems that have the metric."""
+    first, second = random_system(0.7, 1), random_system(0.75, 2, undefined=["UPOS"])
+    without, with_tags = compare_systems([first, second, random_system(0.72, 3)], test, 100)
     assert "UPOS" not in without
     assert with_tags["UPOS"].p == with_tags["UPOS"].adjusted < 1
     assert "UPOS" not in compare_systems([second, first], test, 100)[0]
@@ -382,17 +400,17 @@ def test_only_metrics_that_both_have(test: str) -> None:
 @pytest.mark.parametrize("test", TESTS)
 def test_nothing_to_compare(test: str) -> None:
     with pytest.raises(ValueError, match="two systems or more"):
-        compare_systems([some_system(0.7, 1)], test)
+        compare_systems([random_system(0.7, 1)], test)
     with pytest.raises(ValueError, match="the same sentences"):
-        compare_systems([some_system(0.7, 1), some_system(0.7, 1, sentences=41)], test)
+        compare_systems([random_system(0.7, 1), random_system(0.7, 1, sentences=41)], test)
 
 
 def test_what_cannot_be_tested() -> None:
-    system = some_system(0.7, 1)
+    system = random_system(0.7, 1)
     aligned = Evaluation("aligned", system.counts, COLUMNS, METRICS)
     with pytest.raises(ValueError, match="aligned texts"):
         compare_systems([aligned, aligned], "mcnemar")
-    with pytest.raises(ValueError, match="'ar' and 'bootstrap', not 't'"):
+    with pytest.raises(ValueError, match="'ar' or 'bootstrap', not 't'"):
         compare_systems([system, system], "t")
     with pytest.raises(ValueError, match="a trial"):
         compare_systems([system, system], "ar", 0)

@@ -1,4 +1,4 @@
-"""Depths, cycles and dependents of many trees at once, against climbing word by word."""
+"""Depths, cycles and dependents of many trees at once, compared with following head by head."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 
 from depkit.score import structure
 
-Heads = Sequence[int]  # the head of each word of a sentence, 0 the root's, -1 where there is none
+Heads = Sequence[int]  # the head of each word of a sentence, 0 for the root, -1 for none
 
 
 def flat(sentences: Sequence[Heads]) -> tuple[np.ndarray, np.ndarray]:
-    """All heads in a row, and where each sentence starts."""
+    """Return the concatenated heads, and where each sentence starts."""
     sizes = [len(heads) for heads in sentences]
     return np.concatenate(sentences).astype(np.int32), np.cumsum([0, *sizes])
 
 
-def climbed(heads: Heads, word: int) -> tuple[int, int | None]:
-    """How many arcs up from a word (1-based) to the end of its chain, and which end: 0, -1, None.
+def follow_heads(heads: Heads, word: int) -> tuple[int, int | None]:
+    """Follow the heads of a word (1-based); return the number of arcs and the end of the chain.
 
-    None is a cycle.
+    The end is 0 for the root, -1 for no head and None for a cycle.
     """
     for steps in range(len(heads) + 1):
         if word <= 0:
@@ -33,18 +33,18 @@ def climbed(heads: Heads, word: int) -> tuple[int, int | None]:
 def check(sentences: Sequence[Heads]) -> None:
     head, starts = flat(sentences)
     size = len(head)
-    ends = [climbed(heads, word) for heads in sentences for word in range(1, len(heads) + 1)]
+    ends = [follow_heads(heads, word) for heads in sentences for word in range(1, len(heads) + 1)]
     assert structure.depths(head, starts).tolist() == [
         steps - 1 if end == 0 else -1 for steps, end in ends
     ]
     assert structure.reaches_cycle(head, starts).tolist() == [end is None for _, end in ends]
-    parents, dependents = [], [0] * (size + 2)
+    head_indices, counts = [], [0] * (size + 2)
     for heads, start in zip(sentences, starts.tolist(), strict=False):
-        for up in heads:
-            parents.append({0: size, -1: size + 1}.get(up, start + up - 1))
-            dependents[parents[-1]] += 1
-    assert structure.parents(head, starts).tolist() == [*parents, size, size + 1]
-    assert structure.dependents(head, starts).tolist() == dependents
+        for head_of_word in heads:
+            head_indices.append({0: size, -1: size + 1}.get(head_of_word, start + head_of_word - 1))
+            counts[head_indices[-1]] += 1
+    assert structure.head_indices(head, starts).tolist() == [*head_indices, size, size + 1]
+    assert structure.count_dependents(head, starts).tolist() == counts
 
 
 def test_all_head_vectors_of_up_to_four_words_at_once() -> None:
@@ -54,12 +54,13 @@ def test_all_head_vectors_of_up_to_four_words_at_once() -> None:
 
 
 def test_chains_of_every_length() -> None:
-    """The deepest words there can be, and the longest cycles."""
+    """Chains have the deepest words and the longest cycles."""
     lengths = range(1, 70)
     check([range(n) for n in lengths])
     check([[n, *range(1, n)] for n in lengths])
     check([[-1, *range(1, n)] for n in lengths])
-    for n in (1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 64):  # alone, for the longest counts the rounds
+    # The longest sentence determines the number of rounds, so these are tested alone.
+    for n in (1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 64):
         check([range(n)])
 
 
@@ -70,5 +71,5 @@ sentences = st.integers(1, 40).flatmap(
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(sentences, min_size=1, max_size=5))
-def test_random_heads(found: list[list[int]]) -> None:
-    check(found)
+def test_random_heads(sentences: list[list[int]]) -> None:
+    check(sentences)

@@ -7,13 +7,13 @@ from small_treebank import GOLD, PREDICTED, conllu
 from depkit.corpus.errors import FormatError
 from depkit.corpus.pairing import source
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.score.words import Codes, Comparison, compare
+from depkit.score.words import Codes, Comparison, read_comparison
 
 COLUMNS = ("form", "upos", "feats", "deprel")
 
 
-def two(heads: str, deprels: str = "", feats: str = "") -> list[Sentence]:
-    """Sentences of two words and of one."""
+def two_sentences(heads: str, deprels: str = "", feats: str = "") -> list[Sentence]:
+    """Make a sentence of two words and a sentence of one word."""
     columns = {"head": heads, "deprel": deprels or "r s t", "feats": feats or "_ _ _"}
     split = {name: text.split() for name, text in columns.items()}
     return [
@@ -24,68 +24,74 @@ def two(heads: str, deprels: str = "", feats: str = "") -> list[Sentence]:
 
 def compared(*files: list[Sentence], subtypes: str = "keep") -> Comparison:
     gold, *systems = (source(file) for file in files)
-    return compare(gold, systems, COLUMNS, subtypes)
+    return read_comparison(gold, systems, COLUMNS, subtypes)
 
 
-def test_words_of_all_sentences_in_a_row() -> None:
-    words = compared(two("2 0 0"), two("_ 1 1"))
+def test_words_of_all_sentences_are_concatenated() -> None:
+    words = compared(two_sentences("2 0 0"), two_sentences("_ 1 1"))
     assert (words.size, words.starts.tolist(), words.lengths.tolist()) == (3, [0, 2, 3], [2, 1])
-    assert words.sentence.tolist() == [0, 0, 1]
+    assert words.sentence_index.tolist() == [0, 0, 1]
     assert words.number.tolist() == [1, 2, 1]
     assert words.gold.head.tolist() == [2, 0, 0]
     assert words.systems[0].head.tolist() == [-1, 1, 1]
-    forms = words.of_values(words.gold, "form", str.upper)
+    forms = words.map_values(words.gold, "form", str.upper)
     assert forms.tolist() == ["A", "B", "A"]
 
 
 def test_sums_over_sentences() -> None:
-    words = compared(two("2 0 0"))
-    assert words.sums(np.array([True, True, False])).tolist() == [2, 0]
-    assert words.sums(np.array([[1, 10], [2, 20], [3, 30]])).tolist() == [[3, 30], [3, 30]]
+    words = compared(two_sentences("2 0 0"))
+    assert words.sum_by_sentence(np.array([True, True, False])).tolist() == [2, 0]
+    assert words.sum_by_sentence(np.array([[1, 10], [2, 20], [3, 30]])).tolist() == [
+        [3, 30],
+        [3, 30],
+    ]
 
 
-def test_the_same_value_has_the_same_number_in_every_file() -> None:
-    words = compared(two("2 0 0", "x y x"), two("2 0 0", "y y z"))
+def test_a_value_has_the_same_code_in_every_file() -> None:
+    words = compared(two_sentences("2 0 0", "x y x"), two_sentences("2 0 0", "y y z"))
     assert words.values["deprel"] == ["x", "y", "z"]
-    assert words.gold.code["deprel"].tolist() == [0, 1, 0]
-    assert words.systems[0].code["deprel"].tolist() == [1, 1, 2]
+    assert words.gold.codes["deprel"].tolist() == [0, 1, 0]
+    assert words.systems[0].codes["deprel"].tolist() == [1, 1, 2]
 
 
 def test_subtypes_are_dropped_when_asked() -> None:
-    files = two("2 0 0", "x:a x:b y"), two("2 0 0", "x x y:c")
-    kept, dropped = compared(*files), compared(*files, subtypes="drop")
-    assert sorted(kept.values["deprel"]) == ["x", "x:a", "x:b", "y", "y:c"]
+    files = two_sentences("2 0 0", "x:a x:b y"), two_sentences("2 0 0", "x x y:c")
+    whole, dropped = compared(*files), compared(*files, subtypes="drop")
+    assert sorted(whole.values["deprel"]) == ["x", "x:a", "x:b", "y", "y:c"]
     assert dropped.values["deprel"] == ["x", "y"]
-    assert dropped.gold.code["deprel"].tolist() == dropped.systems[0].code["deprel"].tolist()
-    with pytest.raises(ValueError, match="subtypes are 'keep' or 'drop', not 'cut'"):
+    assert dropped.gold.codes["deprel"].tolist() == dropped.systems[0].codes["deprel"].tolist()
+    with pytest.raises(ValueError, match="subtypes must be 'keep' or 'drop', not 'cut'"):
         compared(*files, subtypes="cut")
 
 
 def test_features_in_any_order_are_the_same() -> None:
-    words = compared(two("2 0 0", feats="B=1|A=1 A=1|B=1 A=1"), two("2 0 0", feats="A=1 _ B=1"))
+    words = compared(
+        two_sentences("2 0 0", feats="B=1|A=1 A=1|B=1 A=1"),
+        two_sentences("2 0 0", feats="A=1 _ B=1"),
+    )
     assert words.values["feats"] == ["A=1|B=1", "A=1", "_", "B=1"]
-    assert words.gold.code["feats"].tolist() == [0, 0, 1]
+    assert words.gold.codes["feats"].tolist() == [0, 0, 1]
     codes = Codes(str.lower)
     assert [codes[x] for x in ("B", "b", "A", "a", "B")] == [0, 0, 1, 1, 0]
-    assert codes.texts == ["b", "a"]
+    assert codes.values_by_code == ["b", "a"]
 
 
 def test_blank_columns() -> None:
-    words = compared(two("2 0 0", "_ _ _", "_ _ A=1"))
+    words = compared(two_sentences("2 0 0", "_ _ _", "_ _ A=1"))
     assert words.is_blank(words.gold, "deprel")
     assert not words.is_blank(words.gold, "feats")
 
 
-def test_places_and_what_cannot_be_compared(tmp_path: Path) -> None:
+def test_locations_and_files_that_cannot_be_compared(tmp_path: Path) -> None:
     gold, other = tmp_path / "gold.conllu", tmp_path / "other.conllu"
     gold.write_text(conllu(GOLD))
     other.write_text(conllu(PREDICTED))
-    words = compare(source(gold), [source(other)], COLUMNS, places=True)
-    assert words.places == [(str(gold), 2, "s1"), (str(gold), 12, "s2")]
+    words = read_comparison(source(gold), [source(other)], COLUMNS, locations=True)
+    assert words.locations == [(str(gold), 2, "s1"), (str(gold), 12, "s2")]
     assert words.gold.name == str(gold)
     assert [system.name for system in words.systems] == [str(other)]
-    assert "form" not in words.systems[0].code  # the same in every file
+    assert "form" not in words.systems[0].codes  # forms are the same in every file
     with pytest.raises(FormatError, match="word 1 of sentence 2, 'a', has no head in the gold"):
-        compared(two("2 0 _"), two("2 0 0"))
+        compared(two_sentences("2 0 _"), two_sentences("2 0 0"))
     with pytest.raises(FormatError, match="no sentences to score against"):
         compared([], [])
