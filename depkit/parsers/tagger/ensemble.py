@@ -103,7 +103,7 @@ class TaggerEnsemble(TaggerParser):
 def log_mean(scores: Iterable[Tensor], mean: Mean) -> Tensor:
     """The normalised logarithm of the mean of softmax(scores) over the last dimension.
 
-    scores: logits of the members, tensors of one shape, [..., choice]; -inf is an impossible choice.
+    scores: the logits of each member, all [..., choice]; -inf is an impossible choice.
     """
     combined: Tensor | None = None
     count = 0
