@@ -89,7 +89,8 @@ class Inputs:
     char_dropout: float = 0.0  # dropout of the character embeddings
     # how the vectors of word, tag, characters and context are combined
     combine: Literal["concat", "sum"] = "concat"
-    part_dropout: float = 0.33  # dropout of whole parts (word, tag, characters), drawn separately
+    # dropout of whole parts (word, tag, characters, context), drawn separately for each part
+    part_dropout: float = 0.33
     dropout: float = 0.33  # dropout of the combined vectors, with one mask for a whole sentence
     lexicon: str = ""  # CoNLL-U file whose words are added to the lemma dictionary
     vectors: Vectors = field(default_factory=Vectors)

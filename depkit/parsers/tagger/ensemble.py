@@ -15,6 +15,7 @@ from torch import Tensor
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser
+from depkit.parsers.chunks import Prepare
 from depkit.parsers.config import Calibration, Mean
 from depkit.parsers.device import send
 from depkit.parsers.inputs.batches import Batch, Batches
@@ -22,7 +23,6 @@ from depkit.parsers.inputs.layer import LastLayers
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Table, merged_lemmas
 from depkit.parsers.tagger.parser import TaggerParser
-from depkit.parsers.windows import Prepare
 
 MIN_PROBABILITY = 1e-10  # the probability of a value that a member does not know
 
