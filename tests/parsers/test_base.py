@@ -149,9 +149,7 @@ def test_a_model_that_reads_tags_refuses_words_without(tiny):
     with pytest.raises(FormatError, match="no XPOS"):
         list(parser.parse([new_sentence(["a", "b"])]))
     partly_tagged = new_sentence(["a", "b"], {"xpos": ["_", "NN"]})
-    assert (
-        len(list(parser.parse([partly_tagged]))) == 1
-    )  # a tag that a treebank leaves out is unknown
+    assert len(list(parser.parse([partly_tagged]))) == 1  # a single missing tag is unknown
 
 
 @pytest.mark.parametrize("format", [CONLLX, CONLL09])

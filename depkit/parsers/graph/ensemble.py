@@ -18,10 +18,10 @@ class GraphEnsemble(TaggerEnsemble, GraphParser):
         """The logarithms of the mean probabilities of arcs, labels and columns."""
         scores = [member.score(part) for member, part in zip(self.members, batch, strict=True)]
 
-        def mean_label_at(heads: Tensor) -> Tensor:
+        def score_mean_labels(heads: Tensor) -> Tensor:
             labels = [member_scores.label_at(heads) for member_scores in scores]
             return self.mean_column("deprel", labels)
 
         arc = log_mean((member_scores.arc for member_scores in scores), self.mean)
         columns = self.mean_columns([member_scores.columns for member_scores in scores])
-        return Scores(arc, mean_label_at, columns)
+        return Scores(arc, score_mean_labels, columns)

@@ -12,7 +12,7 @@ from depkit.parsers.inputs.batches import IGNORED, Batch
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
-from depkit.parsers.tagger.network import TagClassifiers, cross_entropy, soft_of
+from depkit.parsers.tagger.network import TagClassifiers, cross_entropy, get_soft_targets
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class BiaffineNetwork(ParserNetwork):
         position = torch.arange(encoded.shape[1], device=encoded.device)
         gold = batch.targets["head"]
         head = gold.masked_fill(gold == position, IGNORED)
-        soft = soft_of(batch, "deprel")
-        loss = cross_entropy(self.arc_scores(encoded, batch), head, soft_of(batch, "head"))
+        soft = get_soft_targets(batch, "deprel")
+        loss = cross_entropy(self.arc_scores(encoded, batch), head, get_soft_targets(batch, "head"))
         dependent, at_head = self.label_dependent(encoded), self.label_head(encoded)
         label_head = head.clamp(min=0)
         ignored = head == IGNORED

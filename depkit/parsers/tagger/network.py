@@ -36,7 +36,7 @@ class TagClassifiers(nn.ModuleDict):
     def losses(self, encoded: Tensor, batch: Batch) -> list[Tensor]:
         """The mean cross-entropy of each column, with gold targets and with those of a teacher."""
         return [
-            cross_entropy(classifier(encoded), batch.targets[name], soft_of(batch, name))
+            cross_entropy(classifier(encoded), batch.targets[name], get_soft_targets(batch, name))
             for name, classifier in self.items()
         ]
 
@@ -60,7 +60,7 @@ class TaggerNetwork(ParserNetwork):
         return self.columns.scores(self.encode(batch))
 
 
-def soft_of(batch: Batch, name: str) -> Soft | None:
+def get_soft_targets(batch: Batch, name: str) -> Soft | None:
     """The distributions of a teacher over the values of a target; None if there are none."""
     return batch.soft.columns.get(name) if batch.soft else None
 

@@ -77,10 +77,8 @@ def test_written_probabilities(tiny, root, is_ensemble):
             ]
             np.testing.assert_allclose(written_probabilities(sentence).T, expected, atol=6e-5)
             if root == "single":
-                at_root = sentence.head.index(0)
-                assert (
-                    written_probabilities(sentence)[at_root, 1] == 1
-                )  # the root can have no other label
+                # A child of the root can have no other label.
+                assert written_probabilities(sentence)[sentence.head.index(0), 1] == 1
 
 
 def test_batches_and_threads_change_nothing(tiny):
@@ -105,7 +103,7 @@ def test_probabilities_that_cannot_be_computed_or_written(tiny, monkeypatch):
         list(parser.parse([new_sentence(["a"], format=CONLLX)], probabilities="local"))
     monkeypatch.setattr(probabilities, "MAX_MARGINAL_WORDS", 3)
     long = new_sentence(list("abcd"))
-    with pytest.raises(FormatError, match="4 words is too long for marginals.* to 3 words"):
+    with pytest.raises(FormatError, match=r"4 words is too long for marginals.* to 3 words"):
         list(parser.parse([long], probabilities="marginal"))
     assert len(list(parser.parse([long], probabilities="local"))) == 1
 
