@@ -121,8 +121,8 @@ class Parser(ABC):
 
         Args:
             sentences: As for `parse`.
-            compute: A function of a batch, as `preparer` makes it, and its sentences. It returns
-                one result for each sentence, and is called on `workers` threads.
+            compute: A function of a batch and its sentences. It returns one result for each
+                sentence, and is called on `workers` threads.
             batch_tokens: As for `TaggerParser.tag`.
             context: As for `TaggerParser.tag`.
         """

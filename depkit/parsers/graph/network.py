@@ -82,7 +82,7 @@ class BiaffineNetwork(ParserNetwork):
         return self.columns.scores(self.encode(batch))
 
     def score(self, batch: Batch) -> Scores:
-        """Score a batch; `Scores.label_at` scores labels later, when heads have been decoded."""
+        """Score a batch; `Scores.label_at` scores labels when heads have been decoded."""
         encoded = self.encode(batch)
         dependent, at_head = self.label_dependent(encoded), self.label_head(encoded)
 
