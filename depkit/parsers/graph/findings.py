@@ -28,8 +28,7 @@ def tree_findings(
             lines.append(f"{name}: {several} of {len(sentences)} sentences have several roots")
         if several and decoder.root == "single":
             lines.append(
-                f"{name}: the parser will predict a single root all the same, because decoder.root"
-                " is single"
+                f"{name}: the parser predicts a single root all the same (decoder.root=single)"
             )
     labels = Counter(label for sentence in dev for label in sentence.deprel)
     for label in {label for sentence in train for label in sentence.deprel}:
