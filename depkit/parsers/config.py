@@ -273,7 +273,7 @@ class BiaffineConfig(ParserConfig):
 def apply_test_time_settings(config: C, settings: Sequence[str]) -> C:
     """The configuration of a trained parser with some settings changed.
 
-    settings: strings KEY=VALUE, with keys in `TEST_TIME`; the weights do not depend on these.
+    settings: strings KEY=VALUE, with keys in `TEST_TIME`. No weights depend on them.
     Raises ConfigError for another key or a wrong value.
     """
     tables = dataclasses.asdict(config)
