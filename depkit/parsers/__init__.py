@@ -1,8 +1,8 @@
-"""Parsers: inputs, encoder, scorer and decoder of each family.
+"""Parsers: the inputs, encoders, scorers and decoders of all families.
 
-The CPU library of torch keeps kernels for each shape of a batch that occurs, in two caches. Room
-for all shapes of training or parsing saves no time, but grows with the text, so it is limited here,
-before torch is used.
+On a CPU, torch caches compiled kernels for each batch shape, in two caches. Caching all shapes
+saves no time, and the memory grows with the text. The sizes of the caches are therefore limited
+here, before torch is imported.
 """
 
 import os

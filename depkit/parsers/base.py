@@ -1,10 +1,10 @@
-"""What every family's parser has: parse and tag, reading, threads.
+"""The base class of the parsers of all families: input, batches, devices.
 
-The path of a batch through parsing: a family's `parse` passes sentences and its function for a
-batch to `Parser.map_batches`; `windows.map_batches` collects windows of sentences, has each encoded
-by the function that `Parser.preparer` returned, and calls the family's function on each batch; this
-is `GraphParser.parse_batch`, which decodes trees by `graph.decoding.decode_heads` (`tag` passes
-`TaggerParser.tag_batch`, which takes the best tags).
+How parsing proceeds: the method `parse` of a family passes sentences, and a function that parses
+one batch, to `Parser.map_batches`. `chunks.map_batches` reads sentences in chunks, encodes each
+chunk by the function that `Parser.preparer` returns, and calls the family's function for each
+batch. For a graph-based parser, this function is `GraphParser.parse_batch`, which decodes trees by
+`graph.decoding.decode_heads`; for a tagger, it is `TaggerParser.tag_batch`.
 """
 
 import os
@@ -22,6 +22,7 @@ from depkit.corpus.features import describe_features, read_features
 from depkit.corpus.files import PathLike
 from depkit.corpus.sentence import Sentence, each_sentence, new_sentence
 from depkit.corpus.text import Numbers, read_text
+from depkit.parsers.chunks import Compute, Prepare, map_batches
 from depkit.parsers.config import Inputs, what_it_reads
 from depkit.parsers.device import mixed
 from depkit.parsers.inputs.batches import Dataset, encode
@@ -30,47 +31,43 @@ from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
 from depkit.parsers.text.reading import read_input
 from depkit.parsers.text.tokenizer import Tokenizer
-from depkit.parsers.windows import Compute, Prepare, map_batches
 
 if TYPE_CHECKING:
     from conllu import TokenList
 
-CPU_TOKENS = 1_200  # so many fit the caches, and are a fifth faster than 4,000
+CPU_TOKENS = 1_200  # a batch that fits the CPU caches; a fifth faster than 4,000
 GPU_TOKENS = 4_000
 TAGS = ("lemma", "upos", "xpos", "feats")
 
 T = TypeVar("T")
 
-# What `parse` accepts: running text, a Sentence, or several sentences, each of which is a Sentence,
-# a list of words, or a TokenList of the package conllu.
+# What `parse` accepts: running text, one Sentence, or several sentences. Each of several sentences
+# is a Sentence, a list of words, or a TokenList of the package conllu.
 Parsable: TypeAlias = "str | Sentence | Iterable[Sentence | Sequence[str] | TokenList]"
 
 
 @dataclass(repr=False)
 class Parser(ABC):
-    """A parser on a device; `parser("Some text.")` parses.
+    """A trained parser on a device; `parser("Some text.")` parses a text."""
 
-    network: in evaluation mode when it parses. precision: of its matrix products; on a CPU `load`
-    keeps their weights in it, so load the model again for another. threads: how many batches are
-    parsed at a time on a CPU. tokenizer: None if there is none: the treebank had no text to learn
-    it from, or it was not wanted. computed: called with the sentences of each batch as soon as
-    it is computed, on the thread that did so, and often long before `parse` yields them.
-    """
-
-    config: Any  # of the family's class of ParserConfig
+    config: Any  # an instance of the family's subclass of ParserConfig
     vocabulary: Vocabulary
-    network: Any  # of the family's class of ParserNetwork
+    network: Any  # an instance of the family's subclass of ParserNetwork
     device: torch.device
+    # The precision of matrix products. `load` converts weights to it on a CPU, so changing it needs
+    # loading the model again.
     precision: torch.dtype = torch.float32
-    threads: int = 1
-    tokenizer: Tokenizer | None = None
+    threads: int = 1  # the number of batches that are parsed at the same time on a CPU
+    tokenizer: Tokenizer | None = None  # None if the model was trained without a tokenizer
+    # Called with the sentences of a batch when the batch has been computed, on the thread that
+    # computed it. `parse` may yield these sentences much later.
     computed: Callable[[Sequence[Sentence]], None] | None = field(default=None, kw_only=True)
 
-    # Options of `parse` that only some families have
+    # Names of arguments of `parse` that only some families have
     options: ClassVar[frozenset[str]] = frozenset()
 
     def __call__(self, sentences: Parsable, **options: Any) -> list[Sentence]:
-        """Parse a text or sentences, and return all parsed sentences; options: as for `parse`."""
+        """Return all parsed sentences of a text, or of sentences; options: as for `parse`."""
         return list(self.parse(sentences, **options))
 
     def __repr__(self) -> str:
@@ -86,26 +83,32 @@ class Parser(ABC):
 
     @abstractmethod
     def parse(self, sentences: Parsable, *arguments: Any, **options: Any) -> Iterator[Sentence]:
-        """The sentences with what the parser predicts, in input order and bounded memory.
+        """Yield the sentences with predicted trees, in input order and with bounded memory.
 
-        sentences: running text, which the tokenizer splits into sentences; or a `Sentence`; or
-        several sentences: `Sentence`s, as `read` yields them, lists of words, `conllu.TokenList`s.
-        Families that parse take `tags` ("missing", "predict" or "keep"), `batch_tokens` and
-        `context`, which are as for `TaggerParser.tag`; `options` names the others.
+        Args:
+            sentences: Running text, which the tokenizer splits into sentences; or one `Sentence`;
+                or several sentences: `Sentence`s, lists of words or `conllu.TokenList`s.
+            *arguments: See the subclass. The parsers of all families that parse have the arguments
+                `tags`, `batch_tokens` and `context` of `TaggerParser.tag`; `tags` can also be
+                "keep".
+            **options: The attribute `options` lists the arguments that the family has besides.
         """
 
     def predict(
         self, sentences: Iterable[Sentence], context: Iterable[np.ndarray] | None = None
     ) -> Iterator[Sentence]:
-        """The sentences with all that the parser predicts in place of what stands there."""
+        """Yield the sentences with all columns overwritten that the parser predicts."""
         return self.parse(sentences, "predict", context=context)
 
     def tag(self, sentences: Parsable, *arguments: Any, **options: Any) -> Iterator[Sentence]:
-        """The sentences with tags, features and lemmas; raises ValueError if none are predicted."""
+        """Yield the sentences with tags, FEATS and lemmas.
+
+        Raises ValueError if the parser predicts none; otherwise see `TaggerParser.tag`.
+        """
         raise ValueError("this model predicts no tags")
 
     def warm_up(self) -> None:  # noqa: B027 (most parsers have nothing to compile)
-        """Compile what parsing will need, so that no training time is spent on it."""
+        """Compile the functions that parsing needs, so that training need not wait for it."""
 
     def map_batches(
         self,
@@ -114,48 +117,56 @@ class Parser(ABC):
         batch_tokens: int | None = None,
         context: Iterable[np.ndarray] | None = None,
     ) -> Iterator[T]:
-        """What a function makes of batches of sentences, a result a sentence, in input order.
+        """Apply a function to batches of sentences, and yield its results in input order.
 
-        compute: is given a batch, as `preparer` lays it out, and its sentences; it is called on
-        several threads, as `workers` says. The rest is as for `tag`.
+        Args:
+            sentences: As for `parse`.
+            compute: A function of a batch and its sentences. It returns one result for each
+                sentence, and is called on `workers` threads.
+            batch_tokens: As for `TaggerParser.tag`.
+            context: As for `TaggerParser.tag`.
         """
         if context is None and self.config.inputs.context.source == "elmo":
-            raise ValueError("this model reads ELMo vectors; name their file with --features")
+            raise ValueError(
+                "this model reads ELMo vectors; give the file that has them with --features"
+            )
         batch_tokens = batch_tokens or (CPU_TOKENS if self.device.type == "cpu" else GPU_TOKENS)
 
-        def compute_and_report(batch: Any, some_sentences: Sequence[Sentence]) -> Sequence[T]:
-            results = compute(batch, some_sentences)
+        def compute_and_report(batch: Any, batch_sentences: Sequence[Sentence]) -> Sequence[T]:
+            results = compute(batch, batch_sentences)
             if self.computed:
-                self.computed(some_sentences)
+                self.computed(batch_sentences)
             return results
 
         yield from map_batches(
-            self._checked(sentences), context, self.preparer(), compute_and_report, batch_tokens,
-            self.workers,
+            self._check_sentences(sentences), context, self.preparer(), compute_and_report,
+            batch_tokens, self.workers,
         )  # fmt: skip
 
-    def sentences_of(self, sentences: Parsable) -> Iterable[Sentence]:
-        """What `parse` accepts, as `Sentence`s. Raises TypeError for anything else."""
+    def to_sentences(self, sentences: Parsable) -> Iterable[Sentence]:
+        """Convert what `parse` accepts to `Sentence`s. Raises TypeError for anything else."""
         if isinstance(sentences, str):
             return self.tokenize(sentences)
         if not isinstance(sentences, Iterable | Sentence):
-            raise TypeError(f"give a text or sentences to parse, not {type(sentences).__name__}")
+            raise TypeError(
+                f"the input must be a text or sentences, not {type(sentences).__name__}"
+            )
         return map(as_sentence, each_sentence(sentences))
 
-    def _checked(self, sentences: Parsable) -> Iterator[Sentence]:
-        for sentence in self.sentences_of(sentences):
+    def _check_sentences(self, sentences: Parsable) -> Iterator[Sentence]:
+        for sentence in self.to_sentences(sentences):
             self.check(sentence)
             yield sentence
 
     def check(self, sentence: Sentence) -> None:
-        """Raises FormatError for a sentence without the tags that the parser reads."""
+        """Raises FormatError if the parser cannot read the sentence, see `check_tags`."""
         check_tags(sentence, self.config.inputs)
 
     def preparer(self) -> Prepare:
-        """What lays a window of sentences out as a Dataset, with the contextual vectors of each
-        or none.
+        """Return a function that encodes sentences and their contextual vectors as a Dataset.
 
-        It remembers what characters make of words, so it is good until weights change.
+        The function caches the vectors that the network computes from characters, so it can be used
+        until the weights change.
         """
         network: ParserNetwork = self.network
         network.eval()
@@ -174,16 +185,16 @@ class Parser(ABC):
         return prepare
 
     def mixed(self) -> torch.autocast:
-        """Inside it, products are computed in the parser's precision."""
+        """A context in which matrix products are computed in the parser's precision."""
         return mixed(self.device, self.precision)
 
     @property
     def workers(self) -> int:
-        """How many batches are parsed at a time.
+        """The number of batches that are parsed at the same time.
 
-        On a GPU three: one computes, of another the host makes trees, a third is laid out or
-        written. With a transformer one, because it uses all threads and some versions of
-        transformers are not thread-safe.
+        On a GPU there are three: while the GPU computes one batch, the host decodes trees of the
+        second, and encodes or writes the third. With a transformer there is one, because it uses
+        all threads, and some versions of the package transformers are not thread-safe.
         """
         if self.network.transformer is not None:
             return 1
@@ -196,11 +207,11 @@ class Parser(ABC):
         encoding: str = "utf-8",
         numbers: Numbers | None = None,
     ) -> Iterator[Sentence]:
-        """The sentences of a file of trees or of raw text; see `reading.read_input`."""
+        """Yield the sentences of a file of trees or of raw text; see `text.reading.read_input`."""
         return read_input(source, self.tokenizer, input, encoding, numbers)
 
     def tokenize(self, text: str) -> Iterator[Sentence]:
-        """The sentences of a text. Raises ValueError if the parser has no tokenizer."""
+        """Yield the sentences of a text. Raises ValueError if the parser has no tokenizer."""
         if not self.tokenizer:
             raise ValueError(
                 "this model has no tokenizer and cannot parse running text; give it lists of words"
@@ -210,58 +221,60 @@ class Parser(ABC):
     def attach_features(
         self, sentences: Iterable[Sentence], features: PathLike
     ) -> Iterator[tuple[Sentence, np.ndarray]]:
-        """Sentences with their ELMo vectors of a file, as `parse` takes them, w0's zeros first.
+        """Yield sentences with their ELMo vectors, which are read from a file.
 
-        Raises FormatError at the first sentence that does not fit; ValueError for a parser that
-        reads none, or others.
+        The vectors have the shape that `parse` expects, [1 + words, layers, width]; those of w0 are
+        zeros. Raises FormatError at the first sentence that does not match the file, and ValueError
+        if the parser reads no ELMo vectors or vectors of another shape.
         """
         context = self.config.inputs.context
         if context.source != "elmo":
             raise ValueError("this model reads no ELMo vectors; leave --features out")
-        found = describe_features(features)
-        if (found.layers, found.width) != (context.available, context.width):
+        shape = describe_features(features)
+        if (shape.layers, shape.width) != (context.available, context.width):
             raise ValueError(
-                f"{os.fspath(features)} has {found.layers} layers of {found.width} numbers; this"
-                f" model reads {context.available} of {context.width}"
+                f"{os.fspath(features)} has {shape.layers} layers of {shape.width} numbers, but"
+                f" this model reads {context.available} layers of {context.width} numbers"
             )
-        one, other = tee(sentences)
-        read = read_features(features, other, context.layers, context.top)
-        for sentence, vectors in zip(one, read, strict=True):
+        to_yield, to_look_up = tee(sentences)
+        read = read_features(features, to_look_up, context.layers, context.top)
+        for sentence, vectors in zip(to_yield, read, strict=True):
             yield sentence, np.concatenate((np.zeros_like(vectors[:1]), vectors))
 
 
 def as_sentence(sentence: "Sentence | Sequence[str] | TokenList") -> Sentence:
-    """A `Sentence` as it is, or one made from a list of words or a TokenList of conllu.
+    """Convert a list of words or a TokenList of conllu to a `Sentence`.
 
-    Raises TypeError for anything else, ValueError for a list that makes no sentence.
+    A `Sentence` is returned unchanged. Raises TypeError for anything else, and ValueError for a
+    list that is no valid sentence.
     """
     if isinstance(sentence, Sentence):
         return sentence
     if not isinstance(sentence, list | tuple):  # a TokenList is a list, too
-        what = "pass a text by itself, not in a list" if isinstance(sentence, str) else ""
+        advice = "pass a text by itself, not in a list" if isinstance(sentence, str) else ""
         raise TypeError(
             f"a sentence is a depkit.Sentence, a list of words or a conllu.TokenList, not"
-            f" {type(sentence).__name__}{what and '; ' + what}"
+            f" {type(sentence).__name__}{advice and '; ' + advice}"
         )
     if all(isinstance(word, str) for word in sentence):
         return new_sentence(cast(Sequence[str], sentence))
     return Sentence.from_token_list(cast("TokenList", sentence))
 
 
-def wanted_tags(sentence: Sentence, tags: str) -> set[str]:
-    """The columns of tags that are to be replaced in a sentence.
+def columns_to_predict(sentence: Sentence, tags: str) -> set[str]:
+    """The names of the columns of tags that predictions replace in a sentence.
 
-    tags: "keep" leaves all alone; "predict" overwrites them; "missing" fills in columns that are
-    all `_`, FEATS and LEMMA only where UPOS and XPOS are too.
+    tags: "keep" replaces none; "predict" replaces all; "missing" replaces columns that are all `_`,
+    but FEATS and LEMMA only if UPOS and XPOS are all `_`, too.
     """
     if tags == "keep":
         return set()
-    wanted = {name for name in TAGS if name in sentence.format.columns}
+    columns = {name for name in TAGS if name in sentence.format.columns}
     if tags == "missing":
         if not (_is_blank(sentence.upos) and _is_blank(sentence.xpos)):
-            wanted -= {"feats", "lemma"}
-        wanted = {name for name in wanted if _is_blank(getattr(sentence, name))}
-    return wanted
+            columns -= {"feats", "lemma"}
+        columns = {name for name in columns if _is_blank(getattr(sentence, name))}
+    return columns
 
 
 def _is_blank(column: list[str]) -> bool:
@@ -269,10 +282,10 @@ def _is_blank(column: list[str]) -> bool:
 
 
 def check_tags(sentence: Sentence, inputs: Inputs) -> None:
-    """Raises FormatError for a sentence without any of the tags that the parser reads."""
+    """Raises FormatError if the parser reads tags and no word of the sentence has one."""
     if inputs.tag and set(getattr(sentence, inputs.tag_column)) == {"_"}:
         raise FormatError(
             *sentence.place(),
-            f"no {inputs.tag_column.upper()}, but the parser reads it; tag the file first, or train"
-            " with another inputs.tag_column or inputs.tag=0",
+            f"the sentence has no {inputs.tag_column.upper()}, but the parser reads it; tag the"
+            " file first, or train a parser with another inputs.tag_column or with inputs.tag=0",
         )

@@ -1,4 +1,9 @@
-"""What a parser is made of, as data that is read from and written to TOML."""
+"""The settings of a parser, as dataclasses that are read from and written to TOML.
+
+The comment beside a field documents the setting. A setting is named by its section and field, as in
+`--set encoder.layers=2`. Fields that are "written by training" describe the files that a model was
+trained with; do not set them.
+"""
 
 import dataclasses
 import typing
@@ -10,200 +15,220 @@ from depkit.parsers.settings import ConfigError, from_dict, nested, overlay
 
 C = TypeVar("C", bound="ParserConfig")
 Column = Literal["lemma", "upos", "xpos", "feats"]
-# Settings that can be changed when a trained parser is loaded, see `at_test_time`
+# Settings that can be changed when a trained parser is loaded, see `apply_test_time_settings`
 TEST_TIME = ("encoder.window", "encoder.relaxed", "encoder.attend", "inputs.context.model")
-UNTRAINED = {"trained": False}  # marks a parser's sections that its network does not depend on
+UNTRAINED = {"trained": False}  # marks the sections of a parser that its network does not depend on
 Algorithm = Literal["mst", "eisner", "argmax"]
 
 
 @dataclass(frozen=True)
 class Vectors:
-    """Pretrained word vectors; an unknown word gets the mean of all.
+    """Section inputs.vectors: pretrained word vectors.
 
-    A word is looked up as it is, then in lower case. keep: "treebank" holds the vectors of
-    train's and dev's words, "all" every one, for words that come up in parsing.
+    A word is looked up in its own spelling first and in lower case second. A word that the file
+    does not have gets the mean of all vectors in the file.
     """
 
-    file: str = ""  # GloVe, word2vec or fastText; "" for none
-    combine: Literal["sum", "concat"] = "sum"  # with the trainable word embedding
+    file: str = ""  # path of a GloVe, word2vec or fastText file; "" uses no pretrained vectors
+    # how a pretrained vector is combined with the trainable embedding of the same word
+    combine: Literal["sum", "concat"] = "sum"
+    # "treebank" stores the vectors of the words in train and dev only; "all" stores every vector
+    # of the file, so that words outside the treebank have one when the model parses other texts
     keep: Literal["treebank", "all"] = "treebank"
-    tune: bool = False  # train them, too
-    scale: bool = True  # divide them by the standard deviation of all their numbers
-    width: int = 0  # of a vector; found in training
+    tune: bool = False  # true trains the pretrained vectors; false keeps them frozen
+    scale: bool = True  # divide the vectors by the standard deviation of all their numbers
+    width: int = 0  # numbers in a vector; written by training
 
 
 @dataclass(frozen=True)
 class Context:
-    """Contextual vectors of a word: a transformer's, or ones computed beforehand (ELMo).
+    """Section inputs.context: contextual vectors, from a transformer or a file of ELMo vectors.
 
-    To replace the word embedding, leave that out (inputs.word=0); else they stand beside it.
-    layers: "single" takes the top-th layer from the top (1 is the last), "average" the mean of
-    the `top` last ones, "mix" their learned weighted sum; top=0 means all layers, the embeddings
-    among them.
+    They are used besides the word embedding; set inputs.word=0 to replace it.
     """
 
     source: Literal["none", "transformer", "elmo"] = "none"
-    model: str = ""  # a Hugging Face encoder: a directory, or a name on the hub
-    revision: str = ""  # on the hub; found in training, as is what follows on digest
+    model: str = ""  # transformer: directory of a Hugging Face encoder, or its name on the hub
+    revision: str = ""  # revision of the transformer on the hub; training writes the exact one
+    # "single" takes one layer, the top-th from the last (top=1 is the last layer); "average" takes
+    # the mean of the `top` last layers; "mix" takes a weighted sum of them and learns the weights
     layers: Literal["single", "average", "mix"] = "average"
-    top: int = 4
-    pooling: Literal["first", "last", "mean"] = "mean"  # of a word's pieces
-    size: int = 100  # what they are projected to; 0: as they are
-    dropout: float = 0.0  # of single numbers, before the projection
-    tune: bool = False  # train the transformer, too
-    overlap: int = 64  # pieces that two windows share, where a sentence needs several
-    checkpointing: bool = False  # tune in less memory and more time
-    digest: str = ""  # of the transformer's files
-    available: int = 0  # layers there are
-    width: int = 0  # of a layer
+    top: int = 4  # see `layers`; 0 takes all layers, including the embedding layer
+    pooling: Literal["first", "last", "mean"] = "mean"  # how pieces of a word become one vector
+    size: int = 100  # size of the learned projection of the vectors; 0 uses no projection
+    dropout: float = 0.0  # dropout of single numbers, before the projection
+    tune: bool = False  # true trains the transformer with the parser; false keeps it frozen
+    # a sentence that is longer than the transformer's limit is read in segments of pieces;
+    # two consecutive segments share this many pieces
+    overlap: int = 64
+    checkpointing: bool = False  # with tune=true: gradient checkpointing, less memory, more time
+    digest: str = ""  # digest of the transformer's files; written by training
+    available: int = 0  # number of layers, including the embedding layer; written by training
+    width: int = 0  # numbers in the vector of one layer; written by training
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a word is to the encoder: the sizes of its parts; 0 leaves a part out."""
+    """Section inputs: the parts of the vector of a word, and their sizes. Size 0 omits a part."""
 
-    word: int = 100
-    word_min_count: int = 2  # rarer words are unknown
-    word_unknown: float = 0.0  # z: in training, one of c occurrences is unknown by z / (z + c)
-    lowercase: bool = True
-    tag: int = 0
-    tag_column: Literal["upos", "xpos"] = "xpos"
-    char: int = 0  # the vector made of the characters
+    word: int = 100  # size of the word embedding
+    word_min_count: int = 2  # words that occur less often in train are unknown words
+    # z: in training, a word that occurs c times is replaced by the unknown word with probability
+    # z / (z + c); 0 replaces none
+    word_unknown: float = 0.0
+    lowercase: bool = True  # look words up in lower case
+    tag: int = 0  # size of the embedding of the input's tag
+    tag_column: Literal["upos", "xpos"] = "xpos"  # the column of the tag
+    char: int = 0  # size of the vector that is computed from the characters of a word
+    # "lstm" is a bidirectional LSTM over all characters; "concat" concatenates the embeddings of
+    # the first 8 and the last 8 characters (CharConcat, Kitaev and Klein 2018)
     char_kind: Literal["lstm", "concat"] = "lstm"
-    char_embedding: int = 64  # concat: 16 of them, projected to `char` unless as wide
-    char_dropout: float = 0.0
-    combine: Literal["concat", "sum"] = "concat"  # of word, tag, characters, context
-    part_dropout: float = 0.33  # of a token's word, tag, characters, each on its own
-    dropout: float = 0.33  # of the features, one mask a sentence
-    lexicon: str = ""  # a CoNLL-U file whose words the lemma dictionary has besides the treebank's
+    # size of the embedding of one character; with char_kind=concat, 16 embeddings are projected to
+    # inputs.char unless inputs.char is 16 times this size
+    char_embedding: int = 64
+    char_dropout: float = 0.0  # dropout of the character embeddings
+    # how the vectors of word, tag, characters and context are combined
+    combine: Literal["concat", "sum"] = "concat"
+    # dropout of whole parts (word, tag, characters, context), drawn separately for each part
+    part_dropout: float = 0.33
+    dropout: float = 0.33  # dropout of the combined vectors, with one mask for a whole sentence
+    lexicon: str = ""  # CoNLL-U file whose words are added to the lemma dictionary
     vectors: Vectors = field(default_factory=Vectors)
     context: Context = field(default_factory=Context)
 
 
 @dataclass(frozen=True)
 class BiLSTM:
-    """A bidirectional LSTM; size: of the state in each direction, dropout: between layers,
-    recurrent_dropout: of the state from one step to the next."""
+    """Section encoder with kind=bilstm: a bidirectional LSTM."""
 
-    projects: ClassVar[bool] = False  # it reads inputs of any width
+    projects: ClassVar[bool] = False  # an LSTM reads inputs of any size
     kind: Literal["bilstm"] = "bilstm"
     layers: int = 3
-    size: int = 400
-    dropout: float = 0.33
-    recurrent_dropout: float = 0.0
+    size: int = 400  # size of the hidden state in each direction
+    dropout: float = 0.33  # dropout between layers
+    recurrent_dropout: float = 0.0  # dropout of the hidden state between two time steps
 
 
 @dataclass(frozen=True)
 class SelfAttention:
-    """Self-attention; size: of its inputs, which are projected to it.
+    """Section encoder with kind=selfatt: a transformer encoder that is trained from scratch."""
 
-    window: how far a word attends (0: no bound); relaxed: w0, the first and the last word attend
-    and are attended to from everywhere (Kitaev and Klein 2018, section 4.2).
-    """
-
-    projects: ClassVar[bool] = True  # to `size`; inputs are dropped once positions are added
+    projects: ClassVar[bool] = True  # inputs are projected to `size`
     kind: Literal["selfatt"] = "selfatt"
     layers: int = 3
-    size: int = 400
-    heads: int = 8
-    head_size: int = 25
-    feedforward: int = 800
-    attention_dropout: float = 0.1
-    feedforward_dropout: float = 0.1
-    residual_dropout: float = 0.2
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    norm_first: bool = False  # the paper normalises after each sublayer
+    size: int = 400  # size of the vectors between layers
+    heads: int = 8  # attention heads of a layer
+    head_size: int = 25  # size of the query, key and value vectors of a head
+    feedforward: int = 800  # size of the hidden layer of the feed-forward networks
+    attention_dropout: float = 0.1  # dropout of attention weights
+    feedforward_dropout: float = 0.1  # dropout of the hidden layer of the feed-forward networks
+    residual_dropout: float = 0.2  # dropout of what a sublayer adds to its input
+    positions: Literal["sinusoidal", "learned"] = "sinusoidal"  # kind of position embeddings
+    # true normalises the input of each sublayer; false normalises its output, as Vaswani et al.
+    # (2017) do
+    norm_first: bool = False
+    # a word attends to words at most this many positions away; 0 attends to the whole sentence
     window: int = 0
+    # with a window: the artificial root, the first and the last word attend to all words, and all
+    # words attend to them (Kitaev and Klein 2018, section 4.2)
     relaxed: bool = False
 
 
 @dataclass(frozen=True)
 class Factored(SelfAttention):
-    """Self-attention whose contents and positions have `size` dimensions each.
+    """Section encoder with kind=factored: content and positions are separate halves of a vector.
 
-    attend: by layer, or once for all, whether contents or positions alone are compared (Kitaev
-    and Klein 2018, section 4.1).
+    The settings are those of kind=selfatt; `size` is the size of each half.
     """
 
     kind: Literal["factored"] = "factored"  # type: ignore[assignment]
+    # Which halves attention compares (Kitaev and Klein 2018, section 4.1): a list with one entry
+    # for all layers, or with one entry for each layer; [] is ["both"]
     attend: list[Literal["both", "content", "position"]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class NoEncoder:
-    """Inputs that are contextual already go straight to the scorers."""
+    """Section encoder with kind=none: the scorers read the input vectors directly.
+
+    This suits contextual vectors.
+    """
 
     projects: ClassVar[bool] = False
     kind: Literal["none"] = "none"
 
 
-# To add an encoder, write its module in nn, add its dataclass to this union and its class to
-# encoders.ENCODERS; if it has weights of other modules than Linear and LSTM, add these to
-# network.PRODUCTS.
+# To add an encoder, write its module in nn, and add its dataclass to this union and its class to
+# encoders.ENCODERS. If its matrix products are in modules other than Linear and LSTM, add the types
+# of these modules to network.PRODUCT_MODULES.
 Encoder = BiLSTM | SelfAttention | Factored | NoEncoder
 
 
 @dataclass(frozen=True)
 class TagScorer:
-    """The columns that are predicted, and the MLPs of their classifiers."""
+    """Section scorer of a tagger: a classifier with one hidden layer for each predicted column."""
 
-    dropout: float = 0.33
+    dropout: float = 0.33  # dropout of the encoder's vectors and of the hidden layers
+    # the predicted columns; a column that is empty in train is left out
     predict: list[Column] = field(default_factory=lambda: ["upos", "xpos", "feats", "lemma"])
-    tag_hidden: int = 200
+    tag_hidden: int = 200  # size of the hidden layer of each column's classifier
 
 
 @dataclass(frozen=True)
 class Scorer(TagScorer):
-    """Beside these the sizes of the MLPs under the biaffine scorers of arcs and labels."""
+    """Section scorer of a biaffine parser: classifiers of columns, and the biaffine scorers."""
 
-    arc: int = 500
-    label: int = 100
+    arc: int = 500  # size of the MLPs under the biaffine arc scorer
+    label: int = 100  # size of the MLPs under the biaffine label scorer
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """How a tree is made of scores.
+    """Section decoder: how a tree is decoded from scores."""
 
-    root: children of the root; "auto": single if every training tree has one.
-    root_label: the relation of the root's children and of no other word; "auto": learned
-    from the training trees; "" for no such rule.
-    """
-
+    # "mst" decodes the best tree; "eisner" the best projective tree; "argmax" takes the best head
+    # of each word, and the result may be no tree
     algorithm: Algorithm = "mst"
+    # "single" allows one child of the root, "multi" any number; "auto" is "single" if every
+    # training tree has one
     root: Literal["auto", "single", "multi"] = "auto"
+    # the deprel that all children of the root have and no other word has; "" is no such rule;
+    # "auto" takes the rule from the training trees, if they follow one
     root_label: str = "auto"
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Temperatures that scores are divided by where probabilities are asked for, as measured on dev
-    when a training is through (Guo et al. 2017, section 4.2); 1 leaves them as they are.
+    """Section calibration: temperatures that logits are divided by to compute probabilities.
 
-    arc, label: of a word's heads, and of its labels; marginal: of arcs, for probabilities over
-    all trees.
+    Training fits them on dev when it has finished (Guo et al. 2017, section 4.2); 1 changes
+    nothing. They cannot be set.
     """
 
-    arc: float = 1.0
-    label: float = 1.0
-    marginal: float = 1.0
+    arc: float = 1.0  # of arc scores, for probabilities of the heads of one word
+    label: float = 1.0  # of label scores
+    marginal: float = 1.0  # of arc scores, for marginal probabilities of arcs over all trees
 
 
-Mean = Literal["arithmetic", "geometric"]  # of several parsers' probabilities
+Mean = Literal["arithmetic", "geometric"]  # of the probabilities of several parsers
 
 
 @dataclass(frozen=True)
 class EnsembleConfig:
-    """ensemble.toml: the members' directories, in the ensemble's own, and how they are combined."""
+    """The content of ensemble.toml: the members of an ensemble and how they are combined."""
 
-    members: list[str]
+    members: list[str]  # names of the members' directories, inside the ensemble's directory
     mean: Mean = "arithmetic"
     calibration: Calibration = field(default_factory=Calibration)
 
 
 @dataclass(frozen=True)
 class ParserConfig:
-    """What a parser of any family is made of. A family adds sections of its own, and its name as
-    the only value and the default of `family`."""
+    """The configuration of a parser of any family.
+
+    The subclass of a family adds sections, and redefines `family`: the family's name is the only
+    value and the default.
+    """
 
     family: str = field(default="", kw_only=True)
     inputs: Inputs = field(default_factory=Inputs)
@@ -211,51 +236,53 @@ class ParserConfig:
 
     @property
     def predicted_tags(self) -> list[Column]:
-        """The columns of tags, features and lemmas that are predicted."""
+        """The predicted columns among UPOS, XPOS, FEATS and LEMMA."""
         return []
 
 
 @dataclass(frozen=True)
 class TaggerConfig(ParserConfig):
-    """Tags, features and lemmas without a tree."""
+    """The configuration of a tagger (family=tagger), which predicts columns but no trees."""
 
     family: Literal["tagger"] = field(default="tagger", kw_only=True)
     scorer: TagScorer = field(default_factory=TagScorer)
 
     @property
     def predicted_tags(self) -> list[Column]:
-        """As for every family."""
+        """See `ParserConfig.predicted_tags`."""
         return self.scorer.predict
 
 
 @dataclass(frozen=True)
 class BiaffineConfig(ParserConfig):
-    """A biaffine dependency parser (Dozat and Manning 2017; Li et al. 2019)."""
+    """The configuration of a biaffine parser (Dozat and Manning 2017; Li et al. 2019)."""
 
     family: Literal["biaffine"] = field(default="biaffine", kw_only=True)
     scorer: Scorer = field(default_factory=Scorer)
     decoder: Decoder = field(default_factory=Decoder, metadata=UNTRAINED)
-    # Not in the repr, which a run's fingerprint is made of: it is measured after the run.
+    # The fingerprint of a run is computed from the repr. Calibration is measured after the run,
+    # so it is not in the repr.
     calibration: Calibration = field(default_factory=Calibration, metadata=UNTRAINED, repr=False)
 
     @property
     def predicted_tags(self) -> list[Column]:
-        """As for every family."""
+        """See `ParserConfig.predicted_tags`."""
         return self.scorer.predict
 
 
-def at_test_time(config: C, settings: Sequence[str]) -> C:
-    """A trained parser's configuration with other settings of those that are not trained: what is
-    attended to, and where a frozen transformer now is.
+def apply_test_time_settings(config: C, settings: Sequence[str]) -> C:
+    """The configuration of a trained parser with some settings changed.
 
-    Raises ConfigError for any other.
+    settings: strings KEY=VALUE, with keys in `TEST_TIME`. No weights depend on them.
+    Raises ConfigError for another key or a wrong value.
     """
     tables = dataclasses.asdict(config)
     given: dict[str, Any] = {}
     for setting in settings:
         if setting.partition("=")[0].strip() not in TEST_TIME:
             raise ConfigError(
-                f"{setting!r} cannot be set in parsing; what can is {', '.join(TEST_TIME)}"
+                f"{setting!r} cannot be set for a trained model; the settings that can be changed"
+                f" are {', '.join(TEST_TIME)}"
             )
         overlay(given, nested(setting))
     overlay(tables, given)
@@ -265,32 +292,32 @@ def at_test_time(config: C, settings: Sequence[str]) -> C:
 
 
 def check_encoder(encoder: Encoder, given: dict[str, Any]) -> None:
-    """Raises ConfigError for settings of an encoder that do not go together.
+    """Raises ConfigError for settings of an encoder that contradict each other.
 
-    given: the settings that the user wrote; those that another kind of encoder has are refused,
-    unless they ask for nothing but its default.
+    given: the encoder settings that the user wrote. A setting that only other kinds of encoder have
+    is an error unless its value is the default.
     """
     for key, value in given.items():
         kinds = [kind for kind in typing.get_args(Encoder) if hasattr(kind(), key)]
         if not hasattr(encoder, key) and value != getattr(kinds[0](), key):
-            named = " or ".join(kind.kind for kind in kinds)
-            raise ConfigError(f"encoder.{key} is for encoder.kind={named}")
+            names = " or ".join(kind.kind for kind in kinds)
+            raise ConfigError(f"encoder.{key} can only be set with encoder.kind={names}")
     if isinstance(encoder, Factored) and len(encoder.attend) not in (0, 1, encoder.layers):
         raise ConfigError(
-            f"encoder.attend has {len(encoder.attend)} entries for {encoder.layers} layers; it"
-            " takes one for all, or one a layer"
+            f"encoder.attend has {len(encoder.attend)} entries for {encoder.layers} layers; give"
+            " one entry for all layers or one for each layer"
         )
     if isinstance(encoder, SelfAttention) and encoder.relaxed and not encoder.window:
-        raise ConfigError("encoder.relaxed is for an encoder.window; there is none")
+        raise ConfigError("encoder.relaxed needs a window; set encoder.window to 1 or more")
 
 
 def what_it_reads(inputs: Inputs) -> list[str]:
-    """What a word is made of, in words."""
+    """Descriptions of the parts of a word's input vector, for model cards and `depkit info`."""
     vectors, context = inputs.vectors, inputs.context
     characters = {"lstm": "characters", "concat": "characters (CharConcat)"}[inputs.char_kind]
     file = vectors.file.replace("\\", "/").rpartition("/")[2]
     vector_kind = f"pretrained vectors ({file}, {'tuned' if vectors.tune else 'frozen'})"
-    chosen = {
+    layers = {
         "single": f"layer {context.available - context.top} of {context.available - 1}",
         "average": f"average of the {context.top or context.available} last layers",
         "mix": f"mix of the {context.top or context.available} last layers",
@@ -299,8 +326,8 @@ def what_it_reads(inputs: Inputs) -> list[str]:
     contextual = {
         "none": "",
         "transformer": f"transformer {context.model}{revision}"
-        f" ({'tuned' if context.tune else 'frozen'}, {chosen})",
-        "elmo": f"ELMo vectors ({chosen})",
+        f" ({'tuned' if context.tune else 'frozen'}, {layers})",
+        "elmo": f"ELMo vectors ({layers})",
     }[context.source]
     parts = [
         (inputs.word, "words"),
@@ -309,4 +336,4 @@ def what_it_reads(inputs: Inputs) -> list[str]:
         (inputs.tag, f"tags ({inputs.tag_column})"),
         (contextual, contextual),
     ]
-    return [told for there, told in parts if there]
+    return [description for is_used, description in parts if is_used]

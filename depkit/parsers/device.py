@@ -1,4 +1,4 @@
-"""Devices: which there are, their precision and memory, and copies from and to them."""
+"""Devices: finding them, choosing their precision, and copying tensors to and from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from depkit.parsers.settings import ConfigError
 
 
 def out_of_memory(error: BaseException) -> bool:
+    """Whether an error means that the CPU or the GPU ran out of memory."""
     text = str(error)
     return (
         isinstance(error, MemoryError | torch.OutOfMemoryError)
@@ -20,44 +21,45 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 def mixed(device: torch.device, precision: torch.dtype) -> torch.autocast:
-    """Inside it, what is safe in that precision is computed in it."""
+    """A context for automatic mixed precision; it does nothing if the precision is float32."""
     return torch.autocast(device.type, precision, enabled=precision != torch.float32)
 
 
 def best_precision(device: torch.device) -> torch.dtype:
-    """bfloat16 where the device computes in it, else float32."""
+    """bfloat16 if the device computes in it natively, else float32."""
     if device.type == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported(False) else torch.float32
-    native = getattr(torch.cpu, "_is_avx512_bf16_supported", None)  # no public way to ask
+    native = getattr(torch.cpu, "_is_avx512_bf16_supported", None)  # there is no public API
     return torch.bfloat16 if device.type == "cpu" and native and native() else torch.float32
 
 
 def named_precision(name: str, device: torch.device) -> torch.dtype:
-    """The dtype of "auto", "float32" or "bfloat16" on a device. Raises ValueError for others."""
+    """Convert "auto", "float32" or "bfloat16" to a dtype. Raises ValueError for other names."""
     if name == "auto":
         return best_precision(device)
     if name not in ("float32", "bfloat16"):
-        raise ValueError(f"no precision {name!r}; it can be auto, float32 or bfloat16")
+        raise ValueError(f"there is no precision {name!r}; it can be auto, float32 or bfloat16")
     return torch.float32 if name == "float32" else torch.bfloat16
 
 
 def find_devices(names: str = "auto") -> list[torch.device]:
-    """The devices of a list like "cuda:0,cuda:1"; "auto" is all GPUs, else the CPU.
+    """The devices that a list such as "cuda:0,cuda:1" names.
 
-    Raises ConfigError as `find_device`.
+    "auto" is all GPUs, or the device that `find_device` selects if there are none or one. Raises
+    ConfigError as `find_device`.
     """
     if names == "auto" and torch.cuda.device_count() > 1:
-        return [torch.device("cuda", number) for number in range(torch.cuda.device_count())]
+        return [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
     return [find_device(name.strip()) for name in names.split(",")]
 
 
 def find_device(name: str = "auto") -> torch.device:
-    """The device of that name; "auto" is the first GPU, else the CPU.
+    """The device with a name; "auto" is the first GPU or, without a GPU, the CPU.
 
-    Raises ConfigError if there is no such device here.
+    Raises ConfigError if the name is wrong or this computer has no such device.
     """
     if name != "auto" and name.partition(":")[0] not in ("cpu", "cuda", "mps"):
-        raise ConfigError(f"no device {name!r}; it can be auto, cpu, cuda, cuda:N or mps")
+        raise ConfigError(f"there is no device {name!r}; it can be auto, cpu, cuda, cuda:N or mps")
     if name == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
@@ -66,51 +68,52 @@ def find_device(name: str = "auto") -> torch.device:
         device = torch.device(name)
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"no device {name!r} here: {str(error).splitlines()[0]}") from None
+        reason = str(error).splitlines()[0]
+        raise ConfigError(f"this computer has no device {name!r}: {reason}") from None
     return device
 
 
 def send(tensor: Tensor, device: torch.device) -> Tensor:
-    """A tensor of the host on the device; a GPU is not waited for."""
+    """Copy a tensor from the host to a device, without waiting for a GPU."""
     if device.type != "cuda":
         return tensor.to(device)
     return tensor.pin_memory().to(device, non_blocking=True)
 
 
 @dataclass(frozen=True)
-class Arriving:
-    """Tensors on their way to the host; event: when they are there, None where they are already."""
+class PendingCopies:
+    """Copies of tensors to the host that may not have finished."""
 
     tensors: dict[str, Tensor]
-    event: torch.cuda.Event | None
+    event: torch.cuda.Event | None  # recorded after the copies; None if they have finished
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """All of them; waits for them."""
+    def wait(self) -> dict[str, np.ndarray]:
+        """Wait for the copies and return them as arrays."""
         if self.event is not None:
             self.event.synchronize()
-        return {name: each.numpy() for name, each in self.tensors.items()}
+        return {name: tensor.numpy() for name, tensor in self.tensors.items()}
 
 
-def fetch(tensors: Mapping[str, Tensor]) -> Arriving:
-    """Queue copies of tensors of one device to the host; a GPU is not waited for."""
-    devices = {each.device for each in tensors.values() if each.is_cuda}
+def fetch(tensors: Mapping[str, Tensor]) -> PendingCopies:
+    """Start copying tensors of one device to the host, without waiting for a GPU."""
+    devices = {tensor.device for tensor in tensors.values() if tensor.is_cuda}
     if not devices:
-        return Arriving({name: each.cpu() for name, each in tensors.items()}, None)
+        return PendingCopies({name: tensor.cpu() for name, tensor in tensors.items()}, None)
     copies = {
-        # only into pinned memory is a copy not waited for
-        name: torch.empty(each.shape, dtype=each.dtype, pin_memory=True).copy_(
-            each, non_blocking=True
+        # Only copies into pinned memory are asynchronous.
+        name: torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True).copy_(
+            tensor, non_blocking=True
         )
-        for name, each in tensors.items()
+        for name, tensor in tensors.items()
     }
-    # of the tensors' device, which need not be the current one
-    return Arriving(copies, torch.cuda.current_stream(devices.pop()).record_event())
+    # The tensors' device need not be the current one.
+    return PendingCopies(copies, torch.cuda.current_stream(devices.pop()).record_event())
 
 
 def best_values(scores: Tensor) -> Tensor:
-    """The number of the best value, the first of equals: [..., value] -> [...].
+    """The indices of maxima over the last dimension, [..., value] -> [...]; the first if equal.
 
-    On a CPU torch's own argmax takes several times as long as numpy's.
+    On a CPU, the argmax of torch takes several times as long as that of numpy.
     """
     if scores.device.type == "cpu":
         return torch.from_numpy(scores.numpy().argmax(-1))

@@ -1,4 +1,4 @@
-"""The table of encoders: from an encoder's configuration to its network."""
+"""The table of encoders, and how one is made from its configuration."""
 
 from dataclasses import asdict
 from typing import Any
@@ -12,31 +12,35 @@ from depkit.parsers.config import Encoder
 
 
 class NoEncoder(nn.Module):
-    """Returns its inputs, which are contextual already."""
+    """The identity, for inputs that are contextual already."""
 
-    def __init__(self, features: int) -> None:
+    def __init__(self, input_size: int) -> None:
         super().__init__()
-        self.features = features
+        self.features = input_size
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """x: [batch, length, features], as it is returned."""
+        """Return x, [batch, length, input_size]."""
         return x
 
 
-# Classes by `kind`; their arguments have the names of the settings. An encoder maps [batch, length,
-# features] and the lengths, [batch], to [batch, length, encoder.features].
+# The classes by `kind`. The names of their arguments are those of the settings. An encoder maps
+# inputs, [batch, length, input_size], and lengths, [batch], to [batch, length, encoder.features].
 ENCODERS = {
     "bilstm": BiLSTM, "selfatt": SelfAttention, "factored": Factored, "none": NoEncoder
 }  # fmt: skip
 
 
-def make_encoder(encoder: Encoder, features: int, dropout: float) -> Any:
-    """The network of an encoder.
+def make_encoder(encoder: Encoder, input_size: int, dropout: float) -> Any:
+    """Make the network of an encoder.
 
-    features: the width of its inputs; dropout: of these, for an encoder that adds positions first.
+    Args:
+        encoder: Its configuration.
+        input_size: The size of its input vectors.
+        dropout: The dropout of its inputs. Only an encoder with projected inputs applies it itself,
+            because it adds position embeddings before.
     """
     settings = asdict(encoder)
     if encoder.projects:
-        del settings["size"]  # the inputs have it
+        del settings["size"]  # it equals input_size
         settings["input_dropout"] = dropout
-    return ENCODERS[settings.pop("kind")](features, **settings)
+    return ENCODERS[settings.pop("kind")](input_size, **settings)

@@ -1,4 +1,4 @@
-"""Parsers of one family combined into one."""
+"""Combining parsers of one family into an ensemble."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -18,11 +18,18 @@ def combine(
     mean: Mean | None = None,
     calibration: Calibration = NOT_CALIBRATED,
 ) -> "Parser":
-    """One parser made of parsers; of one alone, that one.
+    """Combine parsers into one parser, which averages their probabilities.
 
-    mean: of their probabilities, by default arithmetic, or what a lone ensemble's own is; an
-    ensemble among several is one member. calibration: the ensemble's own; the members' are of
-    other probabilities. Raises CombinationError as `check_combination`.
+    Args:
+        members: One or more parsers; an ensemble among several parsers counts as one member. A
+            single parser is returned unchanged, unless it is an ensemble and `mean` differs.
+        mean: The mean of the probabilities. The default is "arithmetic" or, for a single ensemble,
+            the mean that it has.
+        calibration: The temperatures of the ensemble. Those of its members do not apply to it,
+            because its probabilities are different.
+
+    Raises:
+        CombinationError: See `check_combination`.
     """
     first = members[0]
     check_combination([member.config for member in members])
@@ -32,8 +39,11 @@ def combine(
 
 
 def check_combination(configs: Sequence[ParserConfig]) -> None:
-    """Raises CombinationError for parsers of several families, for families that have no
-    ensembles, and for parsers that read contextual vectors of several kinds."""
+    """Raises CombinationError for parsers that cannot be combined.
+
+    These are parsers of several families, parsers of a family without ensembles, and parsers that
+    read contextual vectors of different sources or shapes.
+    """
     families = sorted({config.family for config in configs})
     if len(families) > 1:
         raise CombinationError(
@@ -44,12 +54,14 @@ def check_combination(configs: Sequence[ParserConfig]) -> None:
     contexts = {config.inputs.context.source for config in configs}
     if "elmo" in contexts and len(contexts - {"none"}) > 1:
         raise CombinationError(
-            "a parser of ELMo vectors cannot be combined with one of a transformer"
+            "a parser that reads ELMo vectors cannot be combined with one that reads a transformer"
         )
-    features = {
+    shapes = {
         (context.layers, context.top, context.available, context.width)
         for context in (config.inputs.context for config in configs)
         if context.source == "elmo"
     }
-    if len(features) > 1:
-        raise CombinationError("parsers of different layers of ELMo vectors cannot be combined")
+    if len(shapes) > 1:
+        raise CombinationError(
+            "parsers that read different layers of ELMo vectors cannot be combined"
+        )

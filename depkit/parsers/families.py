@@ -1,4 +1,4 @@
-"""The table of families: the one place that knows which kinds of parser there are."""
+"""The table of families: every kind of parser is registered here, and only here."""
 
 import dataclasses
 from typing import Any
@@ -13,21 +13,21 @@ FAMILIES: dict[str, Family] = {family.name: family for family in (Biaffine(), Ta
 
 
 def family_of(config: ParserConfig) -> Family:
-    """The family of a parser with this configuration."""
+    """The family of a parser's configuration."""
     return FAMILIES[config.family]
 
 
 def parser_fields() -> set[str]:
-    """The keys and sections that the parser of some family has in a configuration file."""
+    """The keys and sections that parsers of any family have in a configuration file."""
     configs = [family.config for family in FAMILIES.values()]
     return {field.name for config in configs for field in dataclasses.fields(config)}
 
 
 def parser_config(tables: dict[str, Any]) -> ParserConfig:
-    """A parser's configuration from the tables of a TOML file. Raises ConfigError.
+    """Make a parser's configuration from the tables of a TOML file. Raises ConfigError.
 
-    Without the key `family` it is a biaffine parser or, where scorer.tree is false, a tagger, as
-    it was before there were families.
+    Old files have no key `family`; scorer.tree=false marks a tagger there, and other files are of
+    biaffine parsers.
     """
     scorer = tables.get("scorer")
     tree = None
@@ -36,7 +36,7 @@ def parser_config(tables: dict[str, Any]) -> ParserConfig:
         scorer = {key: value for key, value in scorer.items() if key != "tree"}
         tables = tables | {"scorer": scorer}
     name = tables.get("family", "tagger" if tree is False else "biaffine")
-    if name not in list(FAMILIES):  # it may be a list or a table, which cannot be hashed
+    if name not in list(FAMILIES):  # a name in the file may be a list, which cannot be hashed
         raise ConfigError(f"family is {name!r}; it can be {', '.join(FAMILIES)}")
     if tree is not None and (name, tree) not in (("biaffine", True), ("tagger", False)):
         raise ConfigError(f"scorer.tree is {tree!r}, but family is {name!r}; leave scorer.tree out")

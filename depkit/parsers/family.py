@@ -1,7 +1,7 @@
-"""What training, model directories and the command line know of a kind of parser.
+"""The interface of a family of parsers: training, loading and the command line use only this.
 
-This module and the families' own import torch only inside functions, so that settings are read and
-checked without it.
+This module and the `family` modules of the families import torch only inside functions, so that
+settings can be read and checked without it.
 """
 
 from abc import ABC, abstractmethod
@@ -24,67 +24,65 @@ if TYPE_CHECKING:
 
 
 class CombinationError(ValueError):
-    """Parsers that cannot be combined into an ensemble."""
+    """The parsers cannot be combined into an ensemble."""
 
 
 class Family(ABC):
-    """A kind of parser: how it reads, learns, parses and is scored.
+    """A kind of parser: how it reads data, is trained, parses and is evaluated."""
 
-    name: the value of `family` in its configuration; config: the dataclass of that; metrics: its
-    dev scores, of which the first selects the best epoch by default. noun: what a model card calls
-    a model; command: the depkit command that applies one.
-    """
-
-    name: ClassVar[str]
-    config: ClassVar[type[ParserConfig]]
-    metrics: ClassVar[tuple[str, ...]]
-    noun: ClassVar[str] = "parser"
-    command: ClassVar[str] = "parse"
+    name: ClassVar[str]  # the value of `family` in its configuration
+    config: ClassVar[type[ParserConfig]]  # the dataclass of its configuration
+    metrics: ClassVar[tuple[str, ...]]  # the scores on dev; the first selects the best epoch
+    noun: ClassVar[str] = "parser"  # the word for a model in its model card
+    command: ClassVar[str] = "parse"  # the depkit command that applies a model
 
     # Data
 
     def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
-        """The sentences of a file to train or score on. Raises FormatError."""
+        """Yield the sentences of a file to train or evaluate on. Raises FormatError."""
         return read(path, encoding=encoding)
 
     def findings(
         self, config: Any, train: Sequence[Sentence], dev: Sequence[Sentence]
     ) -> list[str]:
-        """What is odd about the treebanks, a line each; nothing here stops a training."""
+        """Warnings about the treebanks, one line each. Training continues after them."""
         return []
 
     # Settings
 
     def check(self, config: Any) -> None:  # noqa: B027, families without such settings inherit it
-        """Raises ConfigError for settings that do not go together."""
+        """Raises ConfigError for settings that contradict each other."""
 
     def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
-        """The configuration with everything decided that depends on the training treebank."""
+        """Replace "auto" settings by values that are derived from the training treebank."""
         return config
 
     def describe(self, config: Any) -> list[str]:
-        """What a model predicts and how, as lines for its card."""
+        """Lines of the model card that say what the model predicts and how."""
         return []
 
-    # Learning
+    # Training
 
     @abstractmethod
     def columns(self, config: Any) -> list[str]:
-        """The names of what is predicted; each has its table of symbols in the vocabulary."""
+        """The names of the predicted columns; the vocabulary has a table of symbols for each."""
 
     def symbols(self, sentence: Sentence, column: str) -> Iterable[str]:
-        """The gold symbols of a column, by default the sentence's own values."""
+        """The gold symbols of a column of a sentence; by default its values."""
         values: list[str] = getattr(sentence, column)
         return values
 
     def vocabulary(self, sentences: Iterable[Sentence], config: Any) -> "Vocabulary":
-        """The vocabulary of a training treebank."""
+        """Build the vocabulary of a training treebank."""
         from depkit.parsers.inputs.vocabulary import build_vocabulary
 
         return build_vocabulary(sentences, config.inputs, self.columns(config), self.symbols)
 
     def targets(self, sentence: Sentence, vocabulary: "Vocabulary") -> dict[str, list[int]]:
-        """What is learned of each word, by name; by default the numbers of its symbols."""
+        """The training targets of each word by name; by default, the indices of its symbols.
+
+        A symbol that the vocabulary does not have is IGNORED.
+        """
         from depkit.parsers.inputs.batches import IGNORED
 
         return {
@@ -101,9 +99,15 @@ class Family(ABC):
         context: "Laid | None" = None,
         transformer: "Transformer | None" = None,
     ) -> "Examples":
-        """What batches of training are made of; by default whole sentences.
+        """Encode sentences as training examples; by default, an example is a sentence.
 
-        context: the sentences' contextual vectors, [total, layers, width], where they are frozen.
+        Args:
+            sentences: Sentences with gold trees or tags.
+            vocabulary: The vocabulary of the network.
+            config: The configuration of the parser.
+            device: The device of the network.
+            context: Frozen contextual vectors of all words, [total, layers, width].
+            transformer: The transformer whose pieces are encoded, if the parser has one.
         """
         from depkit.parsers.inputs.batches import encode
 
@@ -116,22 +120,22 @@ class Family(ABC):
     def network(
         self, config: Any, vocabulary: "Vocabulary", transformer: "Transformer | None" = None
     ) -> "ParserNetwork":
-        """The network, with initial weights; called with a batch, it gives the loss."""
+        """Make a network with initial weights; its `forward` maps a batch to the loss."""
 
     # Parsing
 
     @abstractmethod
     def parser(self, config: Any, *parts: Any) -> "Parser":
-        """A parser of the network; parts: as `base.Parser` takes them."""
+        """Make a parser; parts: the arguments of `base.Parser` after the configuration."""
 
     def combine(
         self, members: Sequence["Parser"], mean: Mean | None, calibration: Calibration
     ) -> "Parser":
-        """The ensemble of several parsers of the family. Raises CombinationError."""
+        """Make an ensemble; see `ensembles.combine` for arguments and errors."""
         raise CombinationError(f"parsers of the family {self.name} cannot be combined")
 
     def check_combination(self, configs: Sequence[Any]) -> None:
-        """Raises CombinationError for parsers of the family that cannot be combined."""
+        """Raises CombinationError if parsers of the family cannot be combined."""
         raise CombinationError(f"parsers of the family {self.name} cannot be combined")
 
     # Scores
@@ -140,14 +144,20 @@ class Family(ABC):
     def evaluate(
         self, config: Any, gold: Sequence[Sentence], predicted: Iterable[Sentence]
     ) -> dict[str, float]:
-        """The dev scores, in percent, by the names in `metrics`."""
+        """The scores in percent by the names in `metrics`."""
 
     def calibrate(
         self, parser: Any, dev: Sequence[Sentence], context: "Iterable[np.ndarray] | None"
     ) -> tuple[Calibration | None, str]:
-        """Fit temperatures on dev; returns them, and a line of text that tells their effect.
+        """Fit temperatures on dev.
 
-        Instead of the temperatures there is None if dev is too small. A family without
-        probabilities returns None and "".
+        Args:
+            parser: A trained parser of the family.
+            dev: Sentences with gold trees.
+            context: The contextual vectors of the sentences, as `Parser.parse` takes them.
+
+        Returns:
+            The temperatures, and a line of text about their effect. If dev is too small, None and
+            a line of text; for a family without probabilities, None and "".
         """
         return None, ""

@@ -1,8 +1,16 @@
-"""A model on disk: config.toml, vocab.json, model.safetensors, README.md; where the treebank
-has a text, tokenizer.safetensors; where a transformer was trained, too, the description of it
-in transformer/. One that was not is named in config.toml. Nothing is pickled.
+"""Model directories: loading a parser, and reading and writing its files. Nothing is pickled.
 
-An ensemble's directory has ensemble.toml, its members' directories, and the tokenizer of all."""
+A model directory has these files:
+
+- config.toml: the settings, such as the name of a frozen transformer
+- vocab.json: the vocabulary
+- model.safetensors: the weights
+- README.md: the model card
+- tokenizer.safetensors: the tokenizer, if the training treebank has running text
+- transformer/: the configuration and the tokenizer of a tuned transformer
+
+The directory of an ensemble has ensemble.toml, the directories of its members, and the tokenizer.
+"""
 
 import dataclasses
 import json
@@ -22,7 +30,13 @@ from depkit.corpus.files import PathLike, atomic
 from depkit.nn.initial import no_initial_weights
 from depkit.nn.quantized import can_quantize, quantize
 from depkit.parsers.base import Parser
-from depkit.parsers.config import Calibration, Context, EnsembleConfig, ParserConfig, at_test_time
+from depkit.parsers.config import (
+    Calibration,
+    Context,
+    EnsembleConfig,
+    ParserConfig,
+    apply_test_time_settings,
+)
 from depkit.parsers.device import best_precision, find_device, named_precision
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import family_of, parser_config, parser_fields
@@ -49,7 +63,7 @@ DEFAULT = "en-ewt"
 
 
 class ModelError(ValueError):
-    """A model directory that is not there, not whole, or of another version."""
+    """A model directory is missing, incomplete, damaged, or of another version."""
 
 
 def bundled_models() -> list[str]:
@@ -58,7 +72,7 @@ def bundled_models() -> list[str]:
 
 
 def find_model(name: PathLike) -> Path:
-    """The model directory of that path, or the bundled model of that name.
+    """The model directory with a path, or the bundled model with a name.
 
     Raises ModelError if there is neither.
     """
@@ -68,11 +82,14 @@ def find_model(name: PathLike) -> Path:
     if str(name) in bundled_models():
         return BUNDLED / str(name)
     bundled = ", ".join(bundled_models()) or "none"
-    raise ModelError(f"no model {str(name)!r}: no such directory; bundled models: {bundled}")
+    raise ModelError(
+        f"there is no model {str(name)!r}: no directory has this name; the bundled models are"
+        f" {bundled}"
+    )
 
 
 def model_files(directory: Path) -> list[Path]:
-    """The files that a model is made of, an ensemble's members' too; others may stand beside."""
+    """The files that belong to a model, including those of an ensemble's members."""
     files = [directory / name for name in (CONFIG, VOCABULARY, WEIGHTS, CARD, TOKENIZER, ENSEMBLE)]
     files += sorted((directory / TRANSFORMER).glob("*"))
     if (directory / ENSEMBLE).is_file():
@@ -88,45 +105,55 @@ def load(
     threads: int | None = None,
     settings: Sequence[str] | None = None,
 ) -> Parser:
-    """The parser in a model directory, or the bundled one of that name, ready to parse.
+    """Load a parser from a model directory, or a bundled model by name.
 
-    device: "auto", "cpu", "cuda", "cuda:1", "mps"; precision: "float32", "bfloat16", "int8" (a
-    BiLSTM on a CPU), "auto" (bfloat16 where the device computes in it, else int8 where that
-    works); threads: on the CPU, None for torch's own. settings: see
-    `config.at_test_time`.
-    Raises ModelError saying what is missing or does not fit.
+    Args:
+        model: The path of the directory, or the name of a bundled model.
+        device: "cpu", "cuda", "cuda:1", "mps" and so on, or "auto", see `device.find_device`.
+        precision: "float32", "bfloat16", "int8" (only for a BiLSTM on a CPU) or "auto": bfloat16 if
+            the device computes in it natively, else int8 if the model can be quantized, else
+            float32.
+        threads: The number of threads on a CPU; None does not change the number that torch uses.
+        settings: Settings KEY=VALUE, see `config.apply_test_time_settings`.
+
+    Raises:
+        ModelError: A file is missing or damaged, or files do not belong together.
+        ConfigError: There is no such device or setting.
+        ValueError: There is no such precision, or the model cannot be quantized.
     """
     path = find_model(model)
     if (path / ENSEMBLE).is_file():
         return _load_ensemble(path, device, precision, threads, settings)
     config, _ = read_config(path)
-    config = at_test_time(config, settings or [])
+    config = apply_test_time_settings(config, settings or [])
     vocabulary = read_vocabulary(path)
-    transformer = find_transformer(path, config.inputs.context)
+    transformer = load_model_transformer(path, config.inputs.context)
     with no_initial_weights():
         network = family_of(config).network(config, vocabulary, transformer)
-    put_weights(network, path / WEIGHTS)
-    place = find_device(device)
+    load_weights(network, path / WEIGHTS)
+    torch_device = find_device(device)
     if threads:
         torch.set_num_threads(threads)
-    network.to(place).eval()
-    works = place.type == "cpu" and config.encoder.kind == "bilstm" and can_quantize()
-    if precision == "auto" and works and best_precision(place) == torch.float32:
+    network.to(torch_device).eval()
+    is_cpu = torch_device.type == "cpu"
+    can_be_int8 = is_cpu and config.encoder.kind == "bilstm" and can_quantize()
+    if precision == "auto" and can_be_int8 and best_precision(torch_device) == torch.float32:
         precision = "int8"
     if precision == "int8":
-        if not works:
+        if not can_be_int8:
             raise ValueError(
-                "int8 is for parsers with a BiLSTM, on CPUs whose torch has x86 kernels"
+                "precision int8 needs a model with a BiLSTM encoder, a CPU as the device, and a"
+                " version of torch with int8 kernels for x86; choose another precision"
             )
         for part in network.prediction_parts():
             quantize(part)
-        precision = "float32"  # of all the rest
-    dtype = named_precision(precision, place)
-    if place.type == "cpu":
-        network.keep_products_in(dtype)
+        precision = "float32"  # of the modules that are not quantized
+    dtype = named_precision(precision, torch_device)
+    if is_cpu:
+        network.convert_product_weights(dtype)
     return family_of(config).parser(
-        config, vocabulary, network, place, dtype, threads or torch.get_num_threads(),
-        read_tokenizer(path, place, dtype),
+        config, vocabulary, network, torch_device, dtype, threads or torch.get_num_threads(),
+        read_tokenizer(path, torch_device, dtype),
     )  # fmt: skip
 
 
@@ -137,7 +164,7 @@ def _load_ensemble(
     threads: int | None,
     settings: Sequence[str] | None,
 ) -> Parser:
-    """As `load`, the parser that an ensemble's directory describes."""
+    """Load an ensemble; the arguments and errors are those of `load`."""
     config = read_ensemble(path)
     members = [load(path / name, device, precision, threads, settings) for name in config.members]
     try:
@@ -149,62 +176,64 @@ def _load_ensemble(
 
 
 def read_ensemble(directory: Path) -> EnsembleConfig:
-    """What ensemble.toml says. Raises ModelError if it is damaged or of another version."""
+    """Read ensemble.toml. Raises ModelError if it is damaged or of another version."""
     path = directory / ENSEMBLE
     try:
-        tables = tomllib.loads(_text(directory, ENSEMBLE))
+        tables = tomllib.loads(_read_text(directory, ENSEMBLE))
         _check_version(path, tables)
         tables.pop("format_version")
         config = from_dict(EnsembleConfig, tables)
     except (tomllib.TOMLDecodeError, ConfigError, TypeError) as error:
         raise ModelError(f"{path}: {error}") from None
     if not config.members:
-        raise ModelError(f"{path}: it names no members")
+        raise ModelError(f"{path} names no members")
     for name in config.members:
         if Path(name).name != name or name == ".." or not (directory / name / CONFIG).is_file():
-            raise ModelError(f"{path}: there is no model {name!r} beside it")
+            raise ModelError(
+                f"{path} names a member {name!r}, but there is no model {name!r} in its directory"
+            )
     return config
 
 
 def write_ensemble(directory: Path, config: EnsembleConfig) -> None:
-    """ensemble.toml, atomically; the members stand in their directories already."""
+    """Write ensemble.toml, atomically. The members must have been written before."""
     tables = {"format_version": FORMAT_VERSION} | dataclasses.asdict(config)
     write_text(directory, ENSEMBLE, to_toml(tables))
 
 
-def find_transformer(directory: Path, context: Context) -> Transformer | None:
-    """The transformer that a model reads, if it reads one.
+def load_model_transformer(directory: Path, context: Context) -> Transformer | None:
+    """Load the transformer that a model reads; None if it reads none.
 
-    Raises ModelError if it cannot be had, or is not the one it was; TransformerError for a damaged
-    description.
+    Raises ModelError if a frozen transformer cannot be loaded or is not the one that the model was
+    trained with, and TransformerError if the description of a tuned transformer is damaged.
     """
     if context.source != "transformer":
         return None
-    if context.tune:  # its weights are the model's
+    if context.tune:  # its weights are among those of the model
         return from_description(directory / TRANSFORMER)
     try:
         transformer = load_transformer(context.model, context.revision)
     except TransformerError as error:
         raise ModelError(
-            f"{directory} reads a transformer: {error}; if it is elsewhere now,"
-            " --set inputs.context.model=DIRECTORY"
+            f"the model {directory} needs a transformer, which cannot be loaded: {error}; if the"
+            " transformer is in another directory now, use --set inputs.context.model=DIRECTORY"
         ) from None
     if transformer.digest != context.digest:
         raise ModelError(
             f"{directory}: {context.model} is not the transformer that this model was trained with"
-            f" (digest {transformer.digest}, not {context.digest})"
+            f" (its digest is {transformer.digest}, not {context.digest})"
         )
     return transformer
 
 
 def read_config(directory: Path) -> tuple[ParserConfig, dict]:
-    """The parser's part of a model's config.toml, and all of it as tables."""
-    text = _text(directory, CONFIG)
+    """Read config.toml: the configuration of the parser, and all tables of the file."""
+    text = _read_text(directory, CONFIG)
     try:
         tables = tomllib.loads(text)
         _check_version(directory / CONFIG, tables)
-        known = parser_fields()
-        return parser_config({k: v for k, v in tables.items() if k in known}), tables
+        fields = parser_fields()
+        return parser_config({k: v for k, v in tables.items() if k in fields}), tables
     except (tomllib.TOMLDecodeError, ConfigError) as error:
         raise ModelError(f"{directory / CONFIG}: {error}") from None
 
@@ -213,51 +242,52 @@ def _check_version(path: Path, tables: dict[str, Any]) -> None:
     version = tables.get("format_version")
     if version != FORMAT_VERSION:
         raise ModelError(
-            f"{path}: format_version is {version}, this depkit reads {FORMAT_VERSION}; use the"
-            " depkit that wrote it"
+            f"{path}: format_version is {version}, but this version of depkit reads only"
+            f" {FORMAT_VERSION}; use the version of depkit that wrote the file"
         )
 
 
 def read_vocabulary(directory: Path) -> Vocabulary:
-    """A model's vocabulary."""
+    """Read the vocabulary of a model. Raises ModelError if it is missing or damaged."""
     try:
-        return Vocabulary.from_json(json.loads(_text(directory, VOCABULARY)))
+        return Vocabulary.from_json(json.loads(_read_text(directory, VOCABULARY)))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, ModelError):
             raise
-        raise ModelError(f"{directory / VOCABULARY}: not a vocabulary: {error}") from None
+        raise ModelError(f"{directory / VOCABULARY} is not a vocabulary: {error}") from None
 
 
-def _text(directory: Path, name: str) -> str:
+def _read_text(directory: Path, name: str) -> str:
     try:
         return (directory / name).read_text(encoding="utf-8")
     except FileNotFoundError:
         if any(directory.glob("fold-*")):
             raise ModelError(
-                f"{directory} is an ensemble that is not through; the command that began it goes on"
+                f"{directory} is an ensemble whose training is not finished; run the command that"
+                " started the training again to finish it"
             ) from None
         raise ModelError(f"{directory} is not a model: it has no {name}") from None
     except UnicodeDecodeError as error:
-        raise ModelError(f"{directory / name}: damaged: {error}") from None
+        raise ModelError(f"{directory / name} is damaged: {error}") from None
 
 
-def put_weights(network: nn.Module, path: Path) -> None:
-    """Load weights into a network of the same shape. Raises ModelError if they do not fit."""
+def load_weights(network: nn.Module, path: Path) -> None:
+    """Load weights from a file into a network. Raises ModelError if their shapes differ."""
     if not path.is_file():
         raise ModelError(f"{path.parent} is not a model: it has no {path.name}")
     try:
         network.load_state_dict(load_file(path))
     except SafetensorError as error:
-        raise ModelError(f"{path}: damaged: {error}") from None
+        raise ModelError(f"{path} is damaged: {error}") from None
     except RuntimeError as error:
         reason = str(error).splitlines()[-1].strip()
-        raise ModelError(f"{path}: not the weights of this model: {reason}") from None
+        raise ModelError(f"{path} does not have the weights of this model: {reason}") from None
 
 
 def write_text(directory: Path, name: str, text: str) -> None:
-    """Write a small file of a model directory; it appears whole or not at all."""
-    with atomic(directory / name) as beside:
-        beside.write_text(text, encoding="utf-8")
+    """Write a small file of a model directory atomically."""
+    with atomic(directory / name) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def write_description(
@@ -266,9 +296,13 @@ def write_description(
     vocabulary: Vocabulary,
     transformer: Transformer | None = None,
 ) -> None:
-    """config.toml, vocab.json and, where one is trained, what the transformer is.
+    """Write config.toml, vocab.json and the description of a tuned transformer.
 
-    tables: the parser's configuration, and how it is trained.
+    Args:
+        directory: The model directory.
+        tables: The configuration of the parser and of its training.
+        vocabulary: The vocabulary.
+        transformer: The transformer of the parser, if it has one.
     """
     if transformer and tables["inputs"]["context"]["tune"]:
         save_description(transformer, directory / TRANSFORMER)
@@ -277,7 +311,7 @@ def write_description(
 
 
 def write_vocabulary(directory: Path, vocabulary: Vocabulary) -> None:
-    """Write vocab.json, with each table on a line of its own."""
+    """Write vocab.json, with one line for each table."""
     tables = (
         f"{json.dumps(name)}: {json.dumps(table, ensure_ascii=False)}"
         for name, table in vocabulary.to_json().items()
@@ -286,12 +320,12 @@ def write_vocabulary(directory: Path, vocabulary: Vocabulary) -> None:
 
 
 def write_config(directory: Path, tables: dict[str, Any]) -> None:
-    """config.toml."""
+    """Write config.toml; `tables` has all its settings except format_version."""
     write_text(directory, CONFIG, to_toml({"format_version": FORMAT_VERSION} | tables))
 
 
 def write_calibration(directory: Path, calibration: Calibration) -> None:
-    """Put temperatures into a model's config.toml, or ensemble.toml; all else in it stays."""
+    """Write temperatures into config.toml, or into ensemble.toml; nothing else changes."""
     if (directory / ENSEMBLE).is_file():
         write_ensemble(directory, replace(read_ensemble(directory), calibration=calibration))
         return
@@ -300,20 +334,28 @@ def write_calibration(directory: Path, calibration: Calibration) -> None:
 
 
 def write_weights(directory: Path, network: nn.Module, storage: str = "float32") -> None:
-    """model.safetensors, atomically; storage: "float32", or "float16" for half the size."""
+    """Write model.safetensors atomically.
+
+    storage: the type of the numbers, "float32", or "float16" for a file of half the size.
+    """
     _save(directory / WEIGHTS, network, {}, getattr(torch, storage))
 
 
 def _save(
     path: Path, network: nn.Module, metadata: dict[str, str], dtype: torch.dtype = torch.float32
 ) -> None:
-    weights = {name: each.to(dtype).contiguous() for name, each in network.state_dict().items()}
-    with atomic(path) as beside:
-        beside.write_bytes(save(weights, metadata))  # save_file's files are for their owner alone
+    tensors = network.state_dict().items()
+    weights = {name: tensor.to(dtype).contiguous() for name, tensor in tensors}
+    with atomic(path) as temporary:
+        # safetensors.torch.save_file would write a file that only its owner can read.
+        temporary.write_bytes(save(weights, metadata))
 
 
 def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, object]) -> None:
-    """tokenizer.safetensors, atomically; notes: what else to remember, for `tokenizer_notes`."""
+    """Write tokenizer.safetensors atomically.
+
+    notes: any data for JSON, such as dev scores; `tokenizer_notes` returns them.
+    """
     network = tokenizer.network
     description = {
         "format_version": FORMAT_VERSION,
@@ -321,7 +363,7 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, obje
         "spaces": tokenizer.spaces,
         "embedding": network.embedding.embedding_dim,
         "size": network.ends.in_features // 2,
-        "whole": tokenizer.multiwords.whole,
+        "whole": tokenizer.multiwords.tokens,
         "endings": tokenizer.multiwords.endings,
         "notes": notes,
     }
@@ -332,14 +374,17 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, obje
 def read_tokenizer(
     directory: Path, device: torch.device, precision: torch.dtype = torch.float32
 ) -> Tokenizer | None:
-    """A model's tokenizer; None if it has none. Raises ModelError if it is damaged."""
+    """Read the tokenizer of a model; None if it has none. Raises ModelError if it is damaged."""
     path = directory / TOKENIZER
     if not path.is_file():
         return None
     try:
-        description = _description(path)
+        description = _read_tokenizer_description(path)
         if description["format_version"] != FORMAT_VERSION:
-            raise ModelError(f"{path}: format_version is not {FORMAT_VERSION}")
+            raise ModelError(
+                f"{path}: its format_version is not {FORMAT_VERSION}; use the version of depkit"
+                " that wrote the file"
+            )
         characters = Table(description["characters"])
         with no_initial_weights():
             network = TokenizerNetwork(
@@ -351,24 +396,24 @@ def read_tokenizer(
               for name in ("whole", "endings"))
         )  # fmt: skip
         if SPACE not in characters.numbers:
-            raise ValueError("no characters")
+            raise ValueError("it has no characters")
     except ModelError:
         raise
     except (SafetensorError, LookupError, TypeError, AttributeError, RuntimeError, ValueError) as e:
-        raise ModelError(f"{path}: damaged: {str(e).splitlines()[0]}") from None
+        raise ModelError(f"{path} is damaged: {str(e).splitlines()[0]}") from None
     return Tokenizer(
         characters, table, description["spaces"], network.to(device).eval(), device, precision
     )
 
 
 def tokenizer_notes(directory: Path) -> dict:
-    """What `write_tokenizer` was told to remember; {} if there is no readable tokenizer."""
+    """Read the notes that `write_tokenizer` wrote; {} if no tokenizer can be read."""
     try:
-        return dict(_description(directory / TOKENIZER)["notes"])
+        return dict(_read_tokenizer_description(directory / TOKENIZER)["notes"])
     except (OSError, SafetensorError, LookupError, TypeError, ValueError):
         return {}
 
 
-def _description(path: Path) -> dict:
+def _read_tokenizer_description(path: Path) -> dict:
     with safe_open(path, framework="pt") as file:
         return dict(json.loads(file.metadata()["tokenizer"]))

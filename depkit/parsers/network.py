@@ -1,4 +1,4 @@
-"""What the networks of all families share: a word's inputs and the encoder over them."""
+"""The base class of the networks of all families: the input layer and the encoder."""
 
 import torch
 from torch import Tensor, nn
@@ -12,14 +12,20 @@ from depkit.parsers.inputs.layer import InputLayer
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 
-PRODUCTS = (nn.Linear, nn.LSTM, ArcScorer, LabelScorer)  # modules of matrix products
+PRODUCT_MODULES = (nn.Linear, nn.LSTM, ArcScorer, LabelScorer)  # they compute matrix products
 
 
 class ParserNetwork(nn.Module):
-    """Inputs and encoder. A family adds its scorers, and `forward(batch)`, the loss of a batch.
+    """The input layer and the encoder; `size` is the size of the encoder's output vectors.
 
-    transformer: where inputs.context.source asks for one. scorer_dropout: of the encoder's
-    vectors. `size` is their width.
+    The subclass of a family adds scorers, and the method `forward`, which computes the loss of a
+    batch.
+
+    Args:
+        config: The configuration of the parser.
+        vocabulary: The vocabulary of the training treebank.
+        transformer: The transformer, if inputs.context.source is "transformer".
+        scorer_dropout: The dropout of the encoder's output vectors.
     """
 
     def __init__(
@@ -31,42 +37,46 @@ class ParserNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.inputs = InputLayer(config.inputs, vocabulary, transformer)
-        features, projects = self.inputs.features, config.encoder.projects
+        input_size, projects = self.inputs.features, config.encoder.projects
         self.projection: nn.Module = nn.Identity()
-        if projects and features != config.encoder.size:  # type: ignore[union-attr]
-            self.projection = nn.Linear(features, config.encoder.size)  # type: ignore[union-attr]
-            features = config.encoder.size  # type: ignore[union-attr]
+        if projects and input_size != config.encoder.size:  # type: ignore[union-attr]
+            self.projection = nn.Linear(input_size, config.encoder.size)  # type: ignore[union-attr]
+            input_size = config.encoder.size  # type: ignore[union-attr]
         self.input_dropout = SharedDropout(0.0 if projects else config.inputs.dropout)
-        self.encoder = make_encoder(config.encoder, features, config.inputs.dropout)
+        self.encoder = make_encoder(config.encoder, input_size, config.inputs.dropout)
         self.encoder_dropout = SharedDropout(scorer_dropout)
         self.size: int = self.encoder.features
 
     @property
     def transformer(self) -> Transformer | None:
-        """What gives contextual vectors, frozen or trained, if anything does."""
+        """The frozen or tuned transformer, or None."""
         context = self.inputs.context
         return context.transformer if context is not None else None
 
     def encode(self, batch: Batch) -> Tensor:
-        """-> [batch, length, size]."""
+        """Compute the encoder's output vectors, [batch, length, size]."""
         x = self.input_dropout(self.projection(self.inputs(batch)))
         return self.encoder_dropout(self.encoder(x, batch.lengths))
 
     def start_epoch(self, data: Dataset) -> None:
-        """Count the words of an epoch's data, of which rare ones can be made unknown."""
+        """Count the words of the data of an epoch, for replacing rare words by the unknown word."""
         words = self.inputs.word.num_embeddings if self.inputs.word is not None else 0
         self.inputs.counts = torch.bincount(data.word, minlength=words)
 
     def prediction_parts(self) -> list[nn.Module]:
-        """The parts whose weights are quantized, or kept in lower precision, for prediction: all
-        but the inputs and their projection."""
-        kept = ("inputs", "projection")
-        return [part for name, part in self.named_children() if name not in kept]
+        """The submodules that are quantized, or converted to lower precision, for prediction.
 
-    def keep_products_in(self, dtype: torch.dtype) -> None:
-        """Keep the weights of matrix products in the precision that they are computed in, rather
-        than have them converted for every batch; for prediction only."""
+        These are all but the input layer and its projection.
+        """
+        excluded = ("inputs", "projection")
+        return [part for name, part in self.named_children() if name not in excluded]
+
+    def convert_product_weights(self, dtype: torch.dtype) -> None:
+        """Convert the weights of matrix products to the precision of the products.
+
+        This saves converting them for every batch. It is for prediction only.
+        """
         for part in self.prediction_parts():
             for module in part.modules():
-                if isinstance(module, PRODUCTS):
+                if isinstance(module, PRODUCT_MODULES):
                     module.to(dtype)

@@ -1,4 +1,4 @@
-"""Settings: dataclasses from the tables of TOML and back, with errors that name the key."""
+"""Configuration dataclasses from TOML tables and back, with errors that name the setting."""
 
 import dataclasses
 import math
@@ -12,8 +12,8 @@ from depkit.corpus.suggestion import unknown
 
 T = TypeVar("T")
 
-# Settings of which nothing less makes sense; other numbers are 0 at least, dropouts under 1.
-_FROM_ONE = frozenset(
+# Settings that must be 1 or more. Other numbers must be 0 or more, and dropouts less than 1.
+_AT_LEAST_ONE = frozenset(
     "layers heads head_size feedforward tag_hidden char_embedding word_min_count"
     " epochs patience batch_tokens batch_characters accumulate decay_updates embedding"
     " encoder.size tokenizer.size scorer.arc scorer.label".split()
@@ -21,74 +21,91 @@ _FROM_ONE = frozenset(
 
 
 class ConfigError(ValueError):
-    """A setting or an option that is not known, of the wrong kind, or does not fit another."""
+    """A setting or an option is unknown, has a wrong value, or contradicts another one."""
 
 
 def from_dict(
     kind: type[T], values: dict[str, Any], path: str = "", others: Iterable[type] = ()
 ) -> T:
-    """A configuration dataclass from nested tables, as TOML gives them.
+    """Make a configuration dataclass from nested tables, as `tomllib` returns them.
 
-    A field whose type is a union of dataclasses becomes the one whose `kind` the table names, the
-    first if it names none. Keys that only alternatives to the dataclass have are left out: the
-    other members of a union, or `others`.
-    Raises ConfigError naming the key, and the keys that there are.
+    If the type of a field is a union of dataclasses, the key `kind` of its table selects the
+    dataclass; the default is the first. A key that the dataclass does not have is ignored if an
+    alternative dataclass has it: another member of the union, or one of `others`.
+
+    Args:
+        kind: The dataclass.
+        values: The values of its fields by name; the value of a nested dataclass is a table.
+        path: The dotted name of the table, followed by a dot, for error messages.
+        others: The alternative dataclasses.
+
+    Returns:
+        An instance of `kind`; fields without a value have their defaults.
+
+    Raises:
+        ConfigError: A key is unknown or has a wrong value; the message names it.
     """
-    hints, alternatives = _types_of(kind), list(map(_types_of, others))
+    hints, alternatives = _field_types(kind), list(map(_field_types, others))
     known = list(hints)
-    given: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key, value in values.items():
         name = f"{path}{key}"
         if key not in known:
-            if any(key in each for each in alternatives):
+            if any(key in types for types in alternatives):
                 continue
-            raise ConfigError(unknown("setting", name, [path + each for each in known], known))
-        classes = _dataclasses_of(hints[key])
+            raise ConfigError(unknown("setting", name, [path + other for other in known], known))
+        classes = _dataclasses_in(hints[key])
         if classes:
             if not isinstance(value, dict):
-                raise ConfigError(f"{name} is a table, not {value!r}")
-            chosen = _chosen(classes, value, name)
-            further = chain(classes, *(_dataclasses_of(each.get(key)) for each in alternatives))
-            given[key] = from_dict(chosen, value, f"{name}.", [c for c in further if c != chosen])
+                raise ConfigError(f"{name} is a table of settings, not {value!r}")
+            selected = _select_class(classes, value, name)
+            members = chain(classes, *(_dataclasses_in(types.get(key)) for types in alternatives))
+            unselected = [member for member in members if member != selected]
+            fields[key] = from_dict(selected, value, f"{name}.", unselected)
         else:
-            given[key] = _checked(hints[key], value, name)
-    return kind(**given)
+            fields[key] = _check_value(hints[key], value, name)
+    return kind(**fields)
 
 
 def setting_names(kind: type, path: str = "") -> Iterator[str]:
     """The dotted names of all settings in a configuration dataclass, as in --set KEY=VALUE.
 
-    Where a section can be one of several dataclasses, the settings of all of them.
+    If a section can be one of several dataclasses, the settings of all of them are included.
+    path: the dotted name of the section, followed by a dot.
     """
-    for key, hint in _types_of(kind).items():
-        classes = _dataclasses_of(hint)
-        for each in classes:
-            yield from setting_names(each, f"{path}{key}.")
+    for key, hint in _field_types(kind).items():
+        classes = _dataclasses_in(hint)
+        for section in classes:
+            yield from setting_names(section, f"{path}{key}.")
         if not classes:
             yield f"{path}{key}"
 
 
-def _types_of(kind: type) -> dict[str, Any]:
+def _field_types(kind: type) -> dict[str, Any]:
     """The types of a dataclass's fields, by name."""
     hints = typing.get_type_hints(kind)
     return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
 
-def _dataclasses_of(hint: Any) -> list[Any]:
-    """A dataclass, or the members of a union of them; none for another type."""
+def _dataclasses_in(hint: Any) -> list[Any]:
+    """The dataclasses in a type: the type itself, or members of a union; [] for other types."""
     members: Sequence[Any] = typing.get_args(hint) or [hint]
-    return [each for each in members if dataclasses.is_dataclass(each)]
+    return [member for member in members if dataclasses.is_dataclass(member)]
 
 
-def _chosen(classes: Sequence[type], table: dict[str, Any], name: str) -> type:
-    """The member of a union that a table is meant for."""
+def _select_class(classes: Sequence[type], table: dict[str, Any], name: str) -> type:
+    """The class that the key `kind` of a table names; the first if it has no such key."""
     if len(classes) == 1 or "kind" not in table:
         return classes[0]
-    by_kind = {each.kind: each for each in classes}  # type: ignore[attr-defined]
-    return by_kind[_checked(Literal[tuple(by_kind)], table["kind"], f"{name}.kind")]
+    by_kind = {member.kind: member for member in classes}  # type: ignore[attr-defined]
+    return by_kind[_check_value(Literal[tuple(by_kind)], table["kind"], f"{name}.kind")]
 
 
-def _checked(hint: Any, value: Any, name: str) -> Any:
+def _check_value(hint: Any, value: Any, name: str) -> Any:
+    """The value of a setting; an int is converted if the type is float.
+
+    Raises ConfigError if the value does not have the type or is out of bounds.
+    """
     origin = typing.get_origin(hint)
     if origin is Literal:
         if value not in typing.get_args(hint):
@@ -99,25 +116,25 @@ def _checked(hint: Any, value: Any, name: str) -> Any:
         (item,) = typing.get_args(hint)
         if not isinstance(value, list):
             raise ConfigError(f"{name} is {value!r}; it takes a list")
-        return [_checked(item, each, name) for each in value]
+        return [_check_value(item, member, name) for member in value]
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise ConfigError(f"{name} is {value!r}; it takes a value of type {hint.__name__}")
     if hint in (int, float):
         key = name.rpartition(".")[2]
-        least = 1 if key in _FROM_ONE or name in _FROM_ONE else 0
+        least = 1 if key in _AT_LEAST_ONE or name in _AT_LEAST_ONE else 0
         if name.startswith("calibration.") and not 0 < value < math.inf:
-            raise ConfigError(f"{name} is {value!r}; a temperature is above 0")
+            raise ConfigError(f"{name} is {value!r}; a temperature must be above 0")
         if not value >= least or (key.endswith("dropout") and value >= 1):
             bounds = "from 0 to less than 1" if key.endswith("dropout") else f"{least} or more"
             raise ConfigError(f"{name} is {value!r}; it takes {bounds}")
     return value
 
 
-def overlay(tables: dict[str, Any], over: dict[str, Any]) -> None:
-    """Put values over those in nested tables."""
-    for key, value in over.items():
+def overlay(tables: dict[str, Any], values: dict[str, Any]) -> None:
+    """Replace values in nested tables, in place, by the values in other tables."""
+    for key, value in values.items():
         if isinstance(value, dict) and isinstance(tables.get(key), dict):
             overlay(tables[key], value)
         else:
@@ -125,7 +142,10 @@ def overlay(tables: dict[str, Any], over: dict[str, Any]) -> None:
 
 
 def nested(setting: str) -> dict[str, Any]:
-    """`a.b=VALUE` as tables; the value as TOML, else as a bare string."""
+    """Parse the text `a.b=VALUE` into nested tables.
+
+    A VALUE that is not valid TOML is taken as a string. Raises ConfigError for another syntax.
+    """
     key, equals, text = setting.partition("=")
     if not equals or not key.strip():
         raise ConfigError(f"{setting!r} is not KEY=VALUE, for example training.epochs=10")
@@ -133,35 +153,35 @@ def nested(setting: str) -> dict[str, Any]:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text
-        if text[:1] == "[" and text[-1:] == "]":  # the shell took the quotes
-            value = [each.strip() for each in text[1:-1].split(",")]
-    nested: Any = value
+        if text[:1] == "[" and text[-1:] == "]":  # the shell has removed the quotes
+            value = [member.strip() for member in text[1:-1].split(",")]
+    tables: Any = value
     for part in reversed(key.strip().split(".")):
-        nested = {part: nested}
-    return nested
+        tables = {part: tables}
+    return tables
 
 
 def to_toml(config: Any) -> str:
-    """A configuration dataclass, or its tables, as TOML that `from_dict` reads back to the same."""
+    """A configuration dataclass, or its tables, as TOML; `from_dict` reverses this."""
     tables = config if isinstance(config, dict) else dataclasses.asdict(config)
-    return "".join(_tables(tables, ""))
+    return "".join(_table_lines(tables, ""))
 
 
-def _tables(values: dict[str, Any], path: str) -> list[str]:
+def _table_lines(values: dict[str, Any], path: str) -> list[str]:
     scalars = {key: value for key, value in values.items() if not isinstance(value, dict)}
     lines = [f"\n[{path}]\n"] if path and scalars else []
-    lines += [f"{key} = {_toml(value)}\n" for key, value in scalars.items()]
+    lines += [f"{key} = {_toml_value(value)}\n" for key, value in scalars.items()]
     for key, value in values.items():
         if isinstance(value, dict):
-            lines += _tables(value, f"{path}.{key}" if path else key)
+            lines += _table_lines(value, f"{path}.{key}" if path else key)
     return lines
 
 
-def _toml(value: Any) -> str:
+def _toml_value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
+        return "[" + ", ".join(map(_toml_value, value)) + "]"
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
         return '"' + "".join(c if c >= " " else f"\\u{ord(c):04x}" for c in escaped) + '"'

@@ -56,9 +56,9 @@ class SingleWords:
     def sizes(self) -> np.ndarray:
         return np.ones_like(self.positions)
 
-    def batch(self, numbers: np.ndarray) -> Batch:
-        batch = make_batch(self.dataset, self.positions[numbers], self.sizes[numbers])
-        return replace(batch, words=len(numbers))
+    def batch(self, indices: np.ndarray) -> Batch:
+        batch = make_batch(self.dataset, self.positions[indices], self.sizes[indices])
+        return replace(batch, words=len(indices))
 
 
 @dataclass
@@ -114,16 +114,16 @@ class DepthFamily(Family):
         return DepthParser(config, *parts)
 
     def evaluate(self, config: Any, gold, predicted: Iterable[Sentence]) -> dict[str, float]:
-        right = [
-            each.feats[i] == f"Depth={depth}"
-            for sentence, each in zip(gold, predicted, strict=True)
+        correct = [
+            parsed.feats[i] == f"Depth={depth}"
+            for sentence, parsed in zip(gold, predicted, strict=True)
             for i, depth in enumerate(depths(sentence.constituents))
         ]
-        return {"depth": 100.0 * float(np.mean(right))}
+        return {"depth": 100.0 * float(np.mean(correct))}
 
 
 def depths(tree: Tree, depth: int = 0) -> list[int]:
     """How many constituents each word is in."""
     if not tree.children:
         return [depth]
-    return [each for child in tree.children for each in depths(child, depth + 1)]
+    return [leaf for child in tree.children for leaf in depths(child, depth + 1)]

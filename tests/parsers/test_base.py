@@ -1,4 +1,4 @@
-"""Parsing with a small untrained network: order, columns, limits and what is refused."""
+"""Parsing with a small untrained network: order, columns, limits and errors."""
 
 from dataclasses import asdict
 from itertools import count, islice
@@ -10,7 +10,7 @@ import torch
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLL09, CONLLX
 from depkit.corpus.sentence import new_sentence
-from depkit.parsers import windows
+from depkit.parsers import chunks
 from depkit.parsers.config import BiaffineConfig, Decoder, Inputs, Scorer
 from depkit.parsers.device import find_device
 from depkit.parsers.families import family_of, parser_config
@@ -75,7 +75,7 @@ def has_tree(sentence):
     return is_tree(np.array(sentence.head, dtype=np.int32), single_root=True)
 
 
-def test_sentences_come_in_order_with_all_else_kept(tiny, parser):
+def test_sentences_come_in_order_with_all_else_unchanged(tiny, parser):
     parsed = list(parser.parse(iter(tiny), batch_tokens=40))
     assert [sentence.form for sentence in parsed] == [sentence.form for sentence in tiny]
     for before, after in zip(tiny, parsed, strict=True):
@@ -90,10 +90,10 @@ def test_sentences_come_in_order_with_all_else_kept(tiny, parser):
                 assert old == new
 
 
-def test_windows_and_batches_change_nothing_but_bound_memory(tiny, parser, monkeypatch):
+def test_chunks_and_batches_change_nothing_but_bound_memory(tiny, parser, monkeypatch):
     expected = texts(parser.parse(tiny))
-    monkeypatch.setattr(windows, "FIRST_WINDOW", 10)
-    monkeypatch.setattr(windows, "WINDOW", 30)
+    monkeypatch.setattr(chunks, "FIRST_CHUNK", 10)
+    monkeypatch.setattr(chunks, "CHUNK", 30)
     assert texts(parser.parse(tiny, batch_tokens=16)) == expected
     read = count()
     endless = (tiny[0] for _ in read)
@@ -114,7 +114,7 @@ def test_token_lists_are_sentences_too(method, tiny, parser):
 
 
 @pytest.mark.parametrize("root_label", ["root", ""])
-def test_root_label_stands_at_the_root_and_nowhere_else_if_there_is_one(tiny, root_label):
+def test_the_root_label_is_at_the_root_and_nowhere_else_if_there_is_one(tiny, root_label):
     parsed = list(make(tiny, root_label=root_label).parse(tiny))
     at_root = [head == 0 for sentence in parsed for head in sentence.head]
     labelled = [deprel == "root" for sentence in parsed for deprel in sentence.deprel]
@@ -125,8 +125,8 @@ def test_root_label_stands_at_the_root_and_nowhere_else_if_there_is_one(tiny, ro
 def test_root_mode_can_be_set(tiny, root):
     roots = [s.head.count(0) for s in make(tiny).parse(tiny, root=root)]
     assert (max(roots) > 1) == (root == "multi")
-    own = [s.head.count(0) for s in make(tiny, root=root).parse(tiny, root="auto")]
-    assert own == roots
+    default = [s.head.count(0) for s in make(tiny, root=root).parse(tiny, root="auto")]
+    assert default == roots
 
 
 def test_tags_are_kept_filled_in_or_predicted(tiny, parser):
@@ -148,8 +148,8 @@ def test_a_model_that_reads_tags_refuses_words_without(tiny):
     assert len(list(parser.parse(tiny))) == len(tiny)
     with pytest.raises(FormatError, match="no XPOS"):
         list(parser.parse([new_sentence(["a", "b"])]))
-    some = new_sentence(["a", "b"], {"xpos": ["_", "NN"]})
-    assert len(list(parser.parse([some]))) == 1  # a tag that a treebank leaves out is unknown
+    partly_tagged = new_sentence(["a", "b"], {"xpos": ["_", "NN"]})
+    assert len(list(parser.parse([partly_tagged]))) == 1  # a single missing tag is unknown
 
 
 @pytest.mark.parametrize("format", [CONLLX, CONLL09])
@@ -165,9 +165,9 @@ def test_other_formats(parser, format):
 @pytest.mark.parametrize(
     "words",
     [["\U0001f600", "x" * 5000, "שלום", "a b", "\x00", "­"], ["word"] * 2500 + ["other"] * 2500],
-    ids=["odd words", "5000 words"],
+    ids=["unusual words", "5000 words"],
 )
-def test_odd_words_and_a_long_sentence_parse(tiny, encoder, words):
+def test_unusual_words_and_a_long_sentence_parse(tiny, encoder, words):
     (parsed,) = make(tiny, encoder=encoder).parse([new_sentence(words)])
     assert parsed.form == words and has_tree(parsed)
 

@@ -1,4 +1,4 @@
-"""A family that the package does not know goes through the machinery that it has for all."""
+"""A family that is not in the package can be trained, loaded and used like those that are."""
 
 import json
 
@@ -42,24 +42,29 @@ def test_a_toy_family_trains_resumes_loads_parses_and_scores(trees, tmp_path, ca
     assert train(trees, tmp_path / "whole", "--epochs=40") == 0
     assert train(trees, tmp_path / "cut", "--epochs=3", "--keep-state") == 0
     assert train(trees, tmp_path / "cut", "--epochs=40", "--resume") == 0
-    one, other = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "cut"))
-    assert all(one[name].equal(other[name]) for name in one)
+    uninterrupted, resumed = (
+        load_file(tmp_path / name / "model.safetensors") for name in ("whole", "cut")
+    )
+    assert all(uninterrupted[name].equal(resumed[name]) for name in uninterrupted)
     log = [json.loads(line) for line in (tmp_path / "cut/log.jsonl").read_text().splitlines()]
     # "the" is at depth 2 and at 4; the other nine words are learned by heart
-    assert [each["epoch"] for each in log] == list(range(1, 41)) and log[-1]["depth"] == 90
+    assert [record["epoch"] for record in log] == list(range(1, 41)) and log[-1]["depth"] == 90
     assert "dev depth" in capfd.readouterr().err
 
     (tmp_path / "in.txt").write_text("cats sleep\nroof\n")
     output = tmp_path / "out.conllu"
     parse = ["parse", "--model", str(tmp_path / "cut"), "--input=tokens", str(tmp_path / "in.txt")]
     assert run([*parse, "-o", str(output)]) == 0
-    assert [each.feats for each in depkit.read(output)] == [["Depth=2", "Depth=2"], ["Depth=4"]]
+    assert [sentence.feats for sentence in depkit.read(output)] == [
+        ["Depth=2", "Depth=2"],
+        ["Depth=4"],
+    ]
     assert run([*parse, "--prob"]) == 2 and run(["tag", *parse[1:]]) == 1
     assert run([*parse, "--model", "en-ewt"]) == 1
-    told = capfd.readouterr().err
-    assert "models of the family depth have no probabilities" in told
-    assert "this model predicts no tags" in told
-    assert "parsers of several families cannot be combined: biaffine, depth" in told
+    err = capfd.readouterr().err
+    assert "models of the family depth have no probabilities" in err
+    assert "this model predicts no tags" in err
+    assert "parsers of several families cannot be combined: biaffine, depth" in err
 
     card = (tmp_path / "cut/README.md").read_text()
     assert "# A depkit depth finder" in card and "- Predicts: depths, dropout 0.0" in card
@@ -70,6 +75,6 @@ def test_its_settings_are_checked(trees, tmp_path, capfd):
     assert train(trees, tmp_path / "model", "--set=encoder.kind=bilstm") == 2
     assert train(trees, tmp_path / "model", "--set=training.select=LAS") == 2
     assert train(trees, tmp_path / "model", "--set=family=height") == 2
-    told = capfd.readouterr().err
-    assert "set encoder.kind=none" in told and "with family=depth it can be depth" in told
-    assert "family is 'height'; it can be biaffine, tagger, depth" in told
+    err = capfd.readouterr().err
+    assert "set encoder.kind=none" in err and "with family=depth it can be depth" in err
+    assert "family is 'height'; it can be biaffine, tagger, depth" in err

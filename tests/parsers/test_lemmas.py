@@ -46,20 +46,21 @@ def test_unknown_words_get_the_best_scripts_of_the_network(tiny):
     known = EMPTY.with_lemmas(tiny[:2]).lemmas
     sentences = list(tiny)
     scores = torch.randn(len(sentences), 1 + max(map(len, sentences)), 7)
-    best = {name: each.numpy() for name, each in best_scripts(scores, sentences, known).items()}
+    best = best_scripts(scores, sentences, known)
+    best = {name: array.numpy() for name, array in best.items()}
     logs = scores.log_softmax(-1).numpy()
     for row, sentence in enumerate(sentences):
         for word, form in enumerate(sentence.form, start=1):
-            of_word = logs[row, word]
-            expected = np.argsort(-of_word)[: best["lemma"].shape[2]]
+            word_logs = logs[row, word]
+            expected = np.argsort(-word_logs)[: best["lemma"].shape[2]]
             if form in known:
                 expected = np.full_like(expected, ABSENT)
             else:
-                assert best["lemma_score"][row, word] == pytest.approx(of_word[expected])
+                assert best["lemma_score"][row, word] == pytest.approx(word_logs[expected])
             assert (best["lemma"][row, word] == expected).all()
 
 
-def tagger_of(recipe, sentences, directory):
+def train_tagger(recipe, sentences, directory):
     recipe, sources = find_sources(recipe, sentences, sentences, CPU)
     train(recipe, sentences, directory, sources=sources)
     return load(directory, device="cpu", precision="float32")
@@ -72,11 +73,11 @@ def test_a_model_has_the_lemmas_of_its_treebank_and_lexicon(tiny, tmp_path):
     recipe = small(
         epochs=1, predict=("upos", "lemma"), inputs=replace(DROPLESS, lexicon=str(lexicon))
     )
-    parser = tagger_of(recipe, tiny, tmp_path / "model")
+    parser = train_tagger(recipe, tiny, tmp_path / "model")
     expected = EMPTY.with_lemmas([*tiny, words])
     assert parser.vocabulary.lemmas == expected.lemmas
     assert parser.lemmatizer.look_up("geese", ("NOUN", "_", "_")) == "goose"
-    # A run goes on with the same lexicon only.
+    # A run can be resumed with the same lexicon only.
     write([words.with_tree([0], ["dep"])], lexicon)
     recipe, sources = find_sources(recipe, tiny, tiny, CPU)
     with pytest.raises(ResumeError, match="lexicon"):
@@ -84,20 +85,20 @@ def test_a_model_has_the_lemmas_of_its_treebank_and_lexicon(tiny, tmp_path):
 
 
 def test_lemmas_go_with_the_tags_beside_them(tiny, tmp_path):
-    parser = tagger_of(small(epochs=1, predict=("lemma",)), tiny, tmp_path)
-    saw = new_sentence(["walks"], {"upos": ["VERB"]})
+    parser = train_tagger(small(epochs=1, predict=("lemma",)), tiny, tmp_path)
+    verb = new_sentence(["walks"], {"upos": ["VERB"]})
     scripts = [edit_script("walks", lemma) for lemma in ("walk", "walks")]
     tags = [("VERB", "_", "_"), ("NOUN", "_", "_")]
     dictionary = LemmaDictionary(tags, scripts, {"walks": [0, 0, 1, 1, 1, 1]})
     parser = replace(parser, vocabulary=replace(parser.vocabulary, lemmas=dictionary))
-    noun = saw.with_columns({"upos": ["NOUN"]})
-    assert [each.lemma for each in parser.tag([saw, noun])] == [["walk"], ["walks"]]
+    noun = verb.with_columns({"upos": ["NOUN"]})
+    assert [sentence.lemma for sentence in parser.tag([verb, noun])] == [["walk"], ["walks"]]
 
 
 def test_members_know_the_lemmas_of_their_own_sentences_and_ensembles_all(tiny, tmp_path):
     halves = [tiny[::2], tiny[1::2]]
     members = [
-        tagger_of(small(epochs=1, predict=("lemma",)), half, tmp_path / str(number))
+        train_tagger(small(epochs=1, predict=("lemma",)), half, tmp_path / str(number))
         for number, half in enumerate(halves)
     ]
     both = combine(members).vocabulary.lemmas
@@ -107,7 +108,7 @@ def test_members_know_the_lemmas_of_their_own_sentences_and_ensembles_all(tiny, 
 
 def test_a_lexicon_without_lemmas_is_refused(tiny, tmp_path):
     lexicon = tmp_path / "lexicon.conllu"
-    write([each.with_columns({"lemma": ["_"] * len(each)}) for each in tiny], lexicon)
+    write([sentence.with_columns({"lemma": ["_"] * len(sentence)}) for sentence in tiny], lexicon)
     recipe = small(inputs=replace(DROPLESS, lexicon=str(lexicon)))
     with pytest.raises(ConfigError, match=r"lexicon.conllu: no word there has a lemma"):
         find_sources(recipe, tiny, tiny, CPU)

@@ -1,4 +1,4 @@
-"""A model directory loads to the same parser; what is wrong with one is said."""
+"""A model directory loads to the same parser; errors name the file and what is wrong with it."""
 
 import json
 import tomllib
@@ -95,19 +95,19 @@ def put_newer_version(path):
         (VOCABULARY, lambda path: path.write_text('{"words": []}'), "not a vocabulary"),
         (VOCABULARY, lambda path: path.write_text("[]"), "not a vocabulary"),
         (VOCABULARY, lambda path: path.write_text("3"), "not a vocabulary"),
-        (WEIGHTS, put_other_weights, "not the weights of this model"),
+        (WEIGHTS, put_other_weights, "does not have the weights of this model"),
         (CONFIG, put_newer_version, "format_version is 999"),
     ],
 )
-def test_what_does_not_belong_there_is_refused(directory, name, change, message):
+def test_a_file_of_another_kind_or_version_is_refused(directory, name, change, message):
     change(directory / name)
     with pytest.raises(ModelError, match=message):
         load(directory, "cpu")
 
 
 def test_configuration_survives_toml():
-    odd = Decoder(root_label='a "quoted" \\ label\twith a tab')
-    config = BiaffineConfig(Inputs(word=7, part_dropout=0.0), decoder=odd)
+    decoder = Decoder(root_label='a "quoted" \\ label\twith a tab')
+    config = BiaffineConfig(Inputs(word=7, part_dropout=0.0), decoder=decoder)
     assert parser_config(tomllib.loads(to_toml(config))) == config
 
 
@@ -156,7 +156,7 @@ ENCODERS = [
 
 @pytest.mark.parametrize("encoder", ENCODERS, ids=lambda encoder: encoder.kind)
 @pytest.mark.parametrize("tree", [True, None, False])
-def test_models_of_before_there_were_families(tiny, tmp_path, encoder, tree):
+def test_models_without_a_family_in_their_config(tiny, tmp_path, encoder, tree):
     scorer = TagScorer(0.33, ["upos"], 9)
     config = TaggerConfig(Inputs(word=6), encoder, scorer)
     decoder, calibration = Decoder(root="single"), Calibration(arc=2.0)

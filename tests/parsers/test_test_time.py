@@ -1,5 +1,5 @@
-"""A trained parser looked at in another way: windows, and content or positions alone (Kitaev and
-Klein 2018, sections 4.1 and 4.2)."""
+"""Settings of a trained parser that can be changed: attention windows, and attention to content or
+positions only (Kitaev and Klein 2018, sections 4.1 and 4.2)."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ import pytest
 import depkit
 from depkit.cli.main import run
 from depkit.corpus.files import write
-from depkit.parsers.config import BiaffineConfig, Factored, at_test_time
+from depkit.parsers.config import BiaffineConfig, Factored, apply_test_time_settings
 from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import make_recipe
 from tests.parsers.test_base import make, save
@@ -25,26 +25,28 @@ def test_settings_change_what_is_attended_to(tiny, tmp_path):
     assert heads(factored, tiny, "encoder.window=100") == plain
     assert heads(factored, tiny, "encoder.attend=['both']") == plain
     window, relaxed = "encoder.window=1", "encoder.relaxed=true"
-    chosen = [[window], [window, relaxed], ["encoder.attend=['content']"]]
-    chosen += [["encoder.attend=['position']"]]
-    found = [plain, *(heads(factored, tiny, *settings) for settings in chosen)]
-    assert len({str(each) for each in found}) == len(found)
+    changes = [[window], [window, relaxed], ["encoder.attend=['content']"]]
+    changes += [["encoder.attend=['position']"]]
+    results = [plain, *(heads(factored, tiny, *settings) for settings in changes)]
+    assert len({str(result) for result in results}) == len(results)
 
 
 def test_nothing_else_can_be_set():
     config = BiaffineConfig(encoder=Factored(layers=2))
-    assert at_test_time(config, ["encoder.window=3"]).encoder == replace(config.encoder, window=3)
+    assert apply_test_time_settings(config, ["encoder.window=3"]).encoder == replace(
+        config.encoder, window=3
+    )
     for setting in ("encoder.layers=1", "inputs.word=3", "window=3", "encoder.window"):
         with pytest.raises(ConfigError):
-            at_test_time(config, [setting])
+            apply_test_time_settings(config, [setting])
     with pytest.raises(ConfigError, match="3 entries for 2 layers"):
-        at_test_time(config, ["encoder.attend=['content', 'both', 'both']"])
+        apply_test_time_settings(config, ["encoder.attend=['content', 'both', 'both']"])
 
 
 @pytest.mark.parametrize(
     "configured",
     [
-        lambda setting: at_test_time(BiaffineConfig(), [setting]),
+        lambda setting: apply_test_time_settings(BiaffineConfig(), [setting]),
         lambda setting: make_recipe("bilstm", None, [setting]).parser,
     ],
     ids=["parsing", "training"],
@@ -56,11 +58,11 @@ def test_settings_of_another_encoder_are_refused_but_for_its_defaults(configured
         key = setting.partition("=")[0]
         with pytest.raises(ConfigError) as error:
             configured(f"encoder.{setting}")
-        assert str(error.value) == f"encoder.{key} is for encoder.kind={kinds}"
+        assert str(error.value) == f"encoder.{key} can only be set with encoder.kind={kinds}"
 
 
 def test_the_command_line_says_what_cannot_be_set(tiny, tmp_path, capsys):
     write(tiny, tmp_path / "tiny.conllu")
     file = str(tmp_path / "tiny.conllu")
     assert run(["parse", file, "--set", "encoder.window=3"]) == 2
-    assert "for encoder.kind=selfatt or factored" in capsys.readouterr().err
+    assert "with encoder.kind=selfatt or factored" in capsys.readouterr().err

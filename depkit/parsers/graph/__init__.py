@@ -1,1 +1,1 @@
-"""Graph-based parsers: arcs and labels are scored, then decoded."""
+"""Graph-based parsers: a network scores arcs and labels, and a decoder builds the best tree."""

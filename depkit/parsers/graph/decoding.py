@@ -1,7 +1,7 @@
-"""From a batch's scores to trees, in one function that parsing, calibration and teachers share.
+"""Decoding the trees of a batch, for parsing, calibration and teachers.
 
-Best heads and the check whether they are trees are tensor operations; only sentences for which they
-are not go through the decoders of `trees`, on the host.
+The best head of each word, and the check whether the best heads are a tree, are computed by tensor
+operations. Only sentences whose best heads are no tree are decoded on the host, by `trees.decode`.
 """
 
 from typing import NamedTuple
@@ -15,44 +15,58 @@ from depkit.trees.decode import decode
 
 
 class Decoding(NamedTuple):
-    """How trees are made of scores; probabilities: "", "local" or "marginal", see
-    `GraphParser.parse`."""
+    """How trees are decoded from scores, see `GraphParser.parse`."""
 
     algorithm: str
     single_root: bool
-    probabilities: str = ""
+    probabilities: str = ""  # "", "local" or "marginal"
 
 
 @torch.inference_mode()
 def decode_heads(arc: Tensor, words: np.ndarray, decoding: Decoding) -> np.ndarray:
-    """The heads of a batch of sentences.
+    """Decode the heads of a batch of sentences.
 
-    arc: [batch, dependent, head], scores, -inf at padding and at the diagonal; words: [batch], how
-    many. Returns [batch, length] int32 on the host, 0 for w0 and for padding. Waits for a GPU once,
-    while batches of other threads can be computed. Raises ValueError as `trees.decode.decode`.
+    This waits for a GPU only once; batches of other threads can be computed in the meantime.
+
+    Args:
+        arc: Arc scores, [batch, dependent, head], -inf at padding and on the diagonal.
+        words: The number of words of each sentence, [batch].
+        decoding: The algorithm and the kind of root.
+
+    Returns:
+        The heads, [batch, length] int32 on the host, 0 for w0 and for padding.
+
+    Raises:
+        ValueError: See `trees.decode.decode`.
     """
     logs = arc.log_softmax(-1)
     lengths = send(torch.from_numpy(words.astype(np.int64) + 1), arc.device)
     best, are_decoded = best_heads(logs, lengths, decoding.algorithm, decoding.single_root)
-    # Copy all scores now: which sentences need decoding is unknown until the GPU answers, and to
-    # ask for their scores then is to wait for the batches behind.
+    # Copy all scores now: which sentences need decoding is unknown until the GPU answers, and a
+    # later copy would have to wait for the batches that other threads have queued.
     results = {"heads": best.to(torch.int32), "are_decoded": are_decoded, "logs": logs}
-    found = fetch(results).arrays()
-    return complete_heads(words=words, decoding=decoding, compile=arc.is_cuda, **found)
+    arrays = fetch(results).wait()
+    return complete_heads(words=words, decoding=decoding, compile=arc.is_cuda, **arrays)
 
 
 def best_heads(
     scores: Tensor, lengths: Tensor, algorithm: str = "mst", single_root: bool = True
 ) -> tuple[Tensor, Tensor]:
-    """Each word's best head, and where these are already what `trees.decode.decode` gives.
+    """The best head of each word, and whether these heads are what `trees.decode.decode` returns.
 
-    scores: [batch, dependent, head], -inf at padding and at the diagonal; lengths: [batch], of
-    words and w0. The rest as for decode(). Returns heads, [batch, length] int64, 0 for w0 and for
-    padding, and [batch] bool, false where they are not the tree that is asked for, or where a
-    score is NaN or +inf or every head of a word is forbidden.
+    Args:
+        scores: [batch, dependent, head], -inf at padding and on the diagonal.
+        lengths: The number of words of each sentence plus one for w0, [batch].
+        algorithm: As for `trees.decode.decode`.
+        single_root: As for `trees.decode.decode`.
+
+    Returns:
+        The heads, [batch, length] int64, 0 for w0 and for padding; and [batch] bool. The latter is
+        False if the heads are not the kind of tree that the algorithm returns, if a score is NaN or
+        +inf, or if all heads of a word are forbidden.
     """
-    is_word = _words(lengths, scores.shape[1])
-    best, heads = scores.max(-1)  # the first of equals, and NaN before all
+    is_word = _mask_words(lengths, scores.shape[1])
+    best, heads = scores.max(-1)  # the first of equal maxima; NaN counts as the maximum
     heads = heads.masked_fill(~is_word, 0)
     are_decoded = (best.isfinite() | ~is_word).all(1)
     if algorithm != "argmax":
@@ -63,11 +77,18 @@ def best_heads(
 
 
 def are_trees(heads: Tensor, lengths: Tensor, single_root: bool = False) -> Tensor:
-    """As `trees.shape.is_tree`, of a batch: every word has the root among its ancestors.
+    """Whether the heads of each sentence of a batch are a tree, as `trees.shape.is_tree`.
 
-    heads: [batch, length] int64 within it, 0 for w0 and for padding; lengths: [batch], of words
-    and w0. Returns [batch] bool. Ancestors' ancestors are taken as often as the longest path can be
-    halved ("pointer jumping", Wyllie 1979).
+    Each word is assigned its head, then the head of its head, and so on in doubling steps ("pointer
+    jumping", Wyllie 1979). The heads are a tree if all words arrive at the root.
+
+    Args:
+        heads: [batch, length] int64, from 0 to length - 1, 0 for w0 and for padding.
+        lengths: The number of words of each sentence plus one for w0, [batch].
+        single_root: Whether the root may have only one child.
+
+    Returns:
+        [batch] bool.
     """
     ancestor = heads
     for _ in range((heads.shape[1] - 1).bit_length()):
@@ -75,15 +96,18 @@ def are_trees(heads: Tensor, lengths: Tensor, single_root: bool = False) -> Tens
     rooted = (ancestor == 0).all(1)
     if not single_root:
         return rooted
-    at_root = (heads == 0) & _words(lengths, heads.shape[1])
-    return rooted & (at_root.sum(1) <= 1)
+    is_root_child = (heads == 0) & _mask_words(lengths, heads.shape[1])
+    return rooted & (is_root_child.sum(1) <= 1)
 
 
 def are_crossing(heads: Tensor, lengths: Tensor) -> Tensor:
-    """As `trees.shape.crossing`, of a batch; shapes as for `are_trees`."""
-    is_word = _words(lengths, heads.shape[1])
+    """Whether any arcs of each sentence of a batch cross, as `trees.shape.crossing`.
+
+    The arguments and the result have the shapes of those of `are_trees`.
+    """
+    is_word = _mask_words(lengths, heads.shape[1])
     position = torch.arange(heads.shape[1], device=heads.device)
-    # Padding has an arc from 0 to 0, which crosses none.
+    # Padding has an arc from 0 to 0, which crosses no arc.
     low = torch.minimum(heads, position).masked_fill(~is_word, 0)
     high = torch.maximum(heads, position).masked_fill(~is_word, 0)
     left, right = low[:, None], high[:, None]
@@ -91,9 +115,9 @@ def are_crossing(heads: Tensor, lengths: Tensor) -> Tensor:
     return ((low < left) & (left < high) & (high < right)).flatten(1).any(1)
 
 
-def _words(lengths: Tensor, longest: int) -> Tensor:
-    """[batch, longest], true but at w0 and at padding."""
-    position = torch.arange(longest, device=lengths.device)
+def _mask_words(lengths: Tensor, length: int) -> Tensor:
+    """A mask of the words, [batch, length], False at w0 and at padding."""
+    position = torch.arange(length, device=lengths.device)
     return (position > 0) & (position < lengths[:, None])
 
 
@@ -105,33 +129,50 @@ def complete_heads(
     decoding: Decoding,
     compile: bool = False,
 ) -> np.ndarray:
-    """The best heads, and decoded ones for the sentences where these are not what is asked for.
+    """Decode the sentences of a batch whose best heads are no tree.
 
-    heads, are_decoded: of `best_heads`, on the host; logs: log-probabilities of the heads; words:
-    [batch]; compile: use the compiled decoder even for few sentences, which the interpreter would
-    delay where a GPU scores them. Raises as decode().
+    Args:
+        heads: The heads that `best_heads` returns, on the host.
+        are_decoded: The second result of `best_heads`, on the host.
+        logs: The log-probabilities of heads, [batch, dependent, head].
+        words: The number of words of each sentence, [batch].
+        decoding: The algorithm and the kind of root.
+        compile: Compile the decoder even for few sentences. Next to a GPU, interpreted code would
+            be the bottleneck.
+
+    Returns:
+        All heads, [batch, length].
+
+    Raises:
+        ValueError: See `trees.decode.decode`.
     """
-    rest = np.flatnonzero(~are_decoded)
-    if not rest.size:
+    undecoded = np.flatnonzero(~are_decoded)
+    if not undecoded.size:
         return heads
-    choice = decoding.algorithm, decoding.single_root
+    arguments = decoding.algorithm, decoding.single_root
     try:
-        decoded = decode(logs[rest], words[rest], *choice, compile=compile)
+        decoded = decode(logs[undecoded], words[undecoded], *arguments, compile=compile)
     except ValueError:
-        decode(logs, words, *choice)  # the same error, with the sentence's number in the batch
+        # Decoding the whole batch raises the same error, with the right index of the sentence.
+        decode(logs, words, *arguments)
         raise
     heads = heads.copy()
-    heads[rest] = decoded
+    heads[undecoded] = decoded
     return heads
 
 
 def mask_root_label(label: Tensor, heads: Tensor, root: int | None) -> Tensor:
-    """Label scores, -inf for the root's relation away from the root and for others at it.
+    """Apply the rule that children of the root, and only they, have the root's label.
 
-    label: [batch, length, label]; heads: [batch, length]; root: the number of the relation that
-    the root's children have and no other word; None where there is no such rule.
+    Args:
+        label: Label scores, [batch, length, label].
+        heads: [batch, length]; 0 is the root.
+        root: The index of the root's label; None if there is no such rule.
+
+    Returns:
+        The scores, with -inf at labels that the rule forbids.
     """
     if root is None:
         return label
-    is_root = torch.arange(label.shape[-1], device=label.device) == root
-    return label.masked_fill((heads == 0)[..., None] != is_root, float("-inf"))
+    is_root_label = torch.arange(label.shape[-1], device=label.device) == root
+    return label.masked_fill((heads == 0)[..., None] != is_root_label, float("-inf"))

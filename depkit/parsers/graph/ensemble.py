@@ -1,4 +1,4 @@
-"""Graph parsers combined: the tree of their mean probabilities (Li et al. 2019, section 3.2)."""
+"""Ensembles of graph-based parsers, which average probabilities (Li et al. 2019, section 3.2)."""
 
 from dataclasses import dataclass
 
@@ -12,14 +12,16 @@ from depkit.parsers.tagger.ensemble import TaggerEnsemble, log_mean
 
 @dataclass(repr=False)
 class GraphEnsemble(TaggerEnsemble, GraphParser):
-    """A graph parser made of graph parsers; its decoder is the first one's."""
+    """An ensemble of graph-based parsers, with the decoder settings of the first member."""
 
     def score(self, batch: list[Batch]) -> Scores:
-        """The logarithms of mean probabilities."""
-        scores = [member.score(each) for member, each in zip(self.members, batch, strict=True)]
+        """The logarithms of the mean probabilities of arcs, labels and columns."""
+        scores = [member.score(part) for member, part in zip(self.members, batch, strict=True)]
 
-        def mean_label_at(heads: Tensor) -> Tensor:
-            return self.mean_column("deprel", [each.label_at(heads) for each in scores])
+        def score_mean_labels(heads: Tensor) -> Tensor:
+            labels = [member_scores.label_at(heads) for member_scores in scores]
+            return self.mean_column("deprel", labels)
 
-        arc = log_mean((each.arc for each in scores), self.mean)
-        return Scores(arc, mean_label_at, self.mean_columns([each.columns for each in scores]))
+        arc = log_mean((member_scores.arc for member_scores in scores), self.mean)
+        columns = self.mean_columns([member_scores.columns for member_scores in scores])
+        return Scores(arc, score_mean_labels, columns)

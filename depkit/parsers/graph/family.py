@@ -1,4 +1,4 @@
-"""The family of biaffine dependency parsers."""
+"""The family of biaffine dependency parsers (Dozat and Manning 2017)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import BiaffineConfig, Calibration, Mean
 from depkit.parsers.family import CombinationError, Family
-from depkit.parsers.tagger.family import filled_columns
+from depkit.parsers.tagger.family import without_empty_columns
 from depkit.score.attachment import evaluate
 
 if TYPE_CHECKING:
@@ -21,40 +21,41 @@ if TYPE_CHECKING:
 
 
 class Biaffine(Family):
-    """Arcs and labels are scored, the best tree is decoded; tags may be predicted beside it."""
+    """Biaffine dependency parsers, which can also predict tags, FEATS and lemmas."""
 
     name = "biaffine"
     config = BiaffineConfig
     metrics = ("LAS", "UAS")
 
     def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
-        """Raises FormatError at a word without HEAD, too."""
+        """See `Family.read`; also raises FormatError at a word without HEAD."""
         for sentence in super().read(path, encoding):
             if -1 in sentence.head:
                 word = sentence.head.index(-1)
-                message = "a word without HEAD; training and dev data need trees"
+                message = "the word has no HEAD; training and dev data need trees"
                 raise FormatError(*sentence.place(word), message)
             yield sentence
 
     def findings(
         self, config: Any, train: Sequence[Sentence], dev: Sequence[Sentence]
     ) -> list[str]:
-        """Cycles, several roots, relations of dev that are not in train."""
+        """See `Family.findings`."""
         from depkit.parsers.graph.findings import tree_findings
 
         return tree_findings(config.decoder, train, dev)
 
     def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
-        """The rules of the root follow from the trees; columns that they lack are left out."""
+        """Derive the rules of the root from the trees, and remove columns that are empty."""
         decoder = config.decoder
         if decoder.root == "auto":
             single = all(sentence.head.count(0) == 1 for sentence in train)
             decoder = replace(decoder, root="single" if single else "multi")
         if decoder.root_label == "auto":
-            decoder = replace(decoder, root_label=root_label(train))
-        return replace(filled_columns(config, train), decoder=decoder)
+            decoder = replace(decoder, root_label=find_root_label(train))
+        return replace(without_empty_columns(config, train), decoder=decoder)
 
     def describe(self, config: Any) -> list[str]:
+        """See `Family.describe`."""
         columns = ", ".join(config.scorer.predict) or "none"
         return [
             f"Predicts: heads, relations; columns: {columns}",
@@ -62,28 +63,32 @@ class Biaffine(Family):
         ]
 
     def columns(self, config: Any) -> list[str]:
+        """See `Family.columns`."""
         return ["deprel", *config.scorer.predict]
 
     def symbols(self, sentence: Sentence, column: str) -> Iterable[str]:
+        """See `Family.symbols`."""
         from depkit.parsers.inputs.vocabulary import symbols_of
 
         return symbols_of(sentence, column)
 
     def targets(self, sentence: Sentence, vocabulary: "Vocabulary") -> dict[str, list[int]]:
-        """Heads beside the columns; words without a head count in no loss."""
+        """Heads, labels and tags, see `Family.targets`; words without a head are IGNORED."""
         from depkit.parsers.inputs.batches import IGNORED
 
-        head = [each if each >= 0 else IGNORED for each in sentence.head]
-        return {"head": head} | super().targets(sentence, vocabulary)
+        heads = [head if head >= 0 else IGNORED for head in sentence.head]
+        return {"head": heads} | super().targets(sentence, vocabulary)
 
     def network(
         self, config: Any, vocabulary: "Vocabulary", transformer: "Transformer | None" = None
     ) -> "ParserNetwork":
+        """See `Family.network`."""
         from depkit.parsers.graph.network import BiaffineNetwork
 
         return BiaffineNetwork(config, vocabulary, transformer)
 
     def parser(self, config: Any, *parts: Any) -> "Parser":
+        """See `Family.parser`."""
         from depkit.parsers.graph.parser import GraphParser
 
         return GraphParser(config, *parts)
@@ -91,37 +96,42 @@ class Biaffine(Family):
     def combine(
         self, members: Sequence["Parser"], mean: Mean | None, calibration: Calibration
     ) -> "Parser":
+        """See `Family.combine`."""
         from depkit.parsers.graph.ensemble import GraphEnsemble
         from depkit.parsers.tagger.ensemble import combine_members
 
         return combine_members(GraphEnsemble, members, mean, calibration, self.columns)
 
     def check_combination(self, configs: Sequence[Any]) -> None:
-        """Raises CombinationError for parsers with different rules of the root."""
+        """Raises CombinationError for parsers with different decoder settings for the root."""
         rules = {(config.decoder.root, config.decoder.root_label) for config in configs}
         if len(rules) > 1:
-            named = "; ".join(
+            kinds = "; ".join(
                 sorted(f"{root} root, {label or 'any label'}" for root, label in rules)
             )
-            raise CombinationError(f"the models were trained on trees of different kinds: {named}")
+            raise CombinationError(f"the models were trained on trees of different kinds: {kinds}")
 
     def evaluate(
         self, config: Any, gold: Sequence[Sentence], predicted: Iterable[Sentence]
     ) -> dict[str, float]:
-        """UAS and LAS, all words scored."""
+        """The scores UAS and LAS, over all words including punctuation."""
         scores = evaluate(gold, predicted)
         return {"UAS": scores.UAS, "LAS": scores.LAS}
 
     def calibrate(
         self, parser: Any, dev: Sequence[Sentence], context: Iterable[np.ndarray] | None
     ) -> tuple[Calibration | None, str]:
-        from depkit.parsers.graph.calibration import FEWEST, calibrate
-        from depkit.parsers.graph.temperatures import kept
+        """See `Family.calibrate`."""
+        from depkit.parsers.graph.calibration import MIN_WORDS, calibrate
+        from depkit.parsers.graph.temperatures import reset_harmful
 
         calibration, report = calibrate(parser, dev, context)
-        if report.words < FEWEST:
-            return None, f"not calibrated: {report.words} words of dev are too few for that"
-        return kept(calibration, report), (
+        if report.words < MIN_WORDS:
+            return None, (
+                f"the model is not calibrated: dev has {report.words} words, and {MIN_WORDS} are"
+                " needed"
+            )
+        return reset_harmful(calibration, report), (
             f"calibration on {report.words:,} words of dev: expected calibration error of labelled"
             f" arcs {_change(report.before.labelled, report.after.labelled)}; of marginals"
             f" {_change(report.before.marginal, report.after.marginal)}"
@@ -129,12 +139,12 @@ class Biaffine(Family):
 
 
 def _change(before: float, after: float) -> str:
-    """What calibration did to an expected calibration error, cross-fitted."""
+    """An expected calibration error before and after calibration."""
     return f"{before:.1f} -> {after:.1f}" + ("" if after < before else ", not applied")
 
 
-def root_label(train: Sequence[Sentence]) -> str:
-    """The relation of all children of the root and of no other word, if there is one."""
+def find_root_label(train: Sequence[Sentence]) -> str:
+    """The relation that all children of the root have and no other word; "" if there is none."""
     at_root: set[str] = set()
     elsewhere: set[str] = set()
     for sentence in train:

@@ -1,4 +1,4 @@
-"""Graph-based dependency parsers: scores in, trees, labels, tags and probabilities out."""
+"""Graph-based dependency parsers: from scores to trees, labels, tags and probabilities."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from depkit.trees.decode import decode
 
 @dataclass(repr=False)
 class GraphParser(TaggerParser):
-    """A parser that scores arcs and labels."""
+    """A dependency parser that scores arcs and labels, and decodes the best tree."""
 
     options: ClassVar[frozenset[str]] = frozenset({"algorithm", "root", "probabilities"})
 
@@ -42,13 +42,24 @@ class GraphParser(TaggerParser):
         context: Iterable[np.ndarray] | None = None,
         probabilities: str = "",
     ) -> Iterator[Sentence]:
-        """The sentences with the parser's trees, in input order and bounded memory.
+        """Yield the sentences with predicted trees, in input order and with bounded memory.
 
-        tags: "missing" and "predict" as for `tag`, "keep" leaves all tags alone. algorithm, root:
-        instead of the model's own (see `config.Decoder`). probabilities: "local" writes those of
-        each word's head and label into MISC, calibrated as far as the model is; "marginal" takes
-        heads' over all trees, in cubic time. The rest is as for `tag`.
-        Raises as `tag`, and FormatError at a sentence without MISC or too long for what is asked.
+        Args:
+            sentences: See `Parser.parse`.
+            tags: "missing" and "predict" as for `tag`; "keep" does not change tags.
+            batch_tokens: As for `tag`.
+            algorithm: The decoder, see `config.Decoder`; by default, that of the model.
+            root: "single" or "multi", see `config.Decoder`; by default, that of the model.
+            context: As for `tag`.
+            probabilities: "local" writes the probabilities of the head and of the label of each
+                word into MISC. They are calibrated if the model is. "marginal" writes the marginal
+                probability of the head over all trees, which takes cubic time.
+
+        Raises:
+            ValueError: An argument has no valid value, or the parser predicts no tags.
+            FormatError: A sentence has no tags that the parser reads, no MISC for probabilities, or
+                too many words for marginals.
+            MemoryError: A single sentence does not fit in memory; the message names it.
         """
         if tags not in ("missing", "keep", "predict"):
             raise ValueError(f"tags can be missing, keep or predict, not {tags!r}")
@@ -58,13 +69,13 @@ class GraphParser(TaggerParser):
         root = self.config.decoder.root if root in (None, "auto") else root
         if algorithm not in get_args(Algorithm) or root not in ("single", "multi"):
             raise ValueError(
-                f"no decoding with algorithm {algorithm!r}, root {root!r}: they can be"
-                f" {', '.join(get_args(Algorithm))}; auto, single, multi"
+                f"there is no decoder with algorithm {algorithm!r} and root {root!r}: the algorithm"
+                f" can be {', '.join(get_args(Algorithm))}, and the root auto, single or multi"
             )
         if probabilities not in KINDS:
             raise ValueError(f"probabilities can be local or marginal, not {probabilities!r}")
         if probabilities:
-            sentences = check_sentences(self.sentences_of(sentences), probabilities)
+            sentences = check_sentences(self.to_sentences(sentences), probabilities)
         decoding = Decoding(algorithm, root == "single", probabilities)
         compute = partial(self.parse_batch, tags=tags, decoding=decoding)
         yield from self.map_batches(sentences, compute, batch_tokens, context)
@@ -82,7 +93,7 @@ class GraphParser(TaggerParser):
         decode(scores, np.array([2]), self.decoding.algorithm, compile=True)
 
     def score(self, batch: Any) -> Scores:
-        """The scores of a batch; see `network.Scores`."""
+        """Score a batch; see `network.Scores`."""
         with self.mixed():
             scores: Scores = self.network.score(batch)
 
@@ -94,30 +105,45 @@ class GraphParser(TaggerParser):
 
     @property
     def decoding(self) -> Decoding:
-        """The model's own way of making trees."""
+        """The decoding that the model's settings ask for."""
         decoder = self.config.decoder
         return Decoding(decoder.algorithm, decoder.root == "single")
 
     def label_scores(self, scores: Scores, heads: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Heads on the device, [batch, length], and the label scores at them, [batch, length,
-        label], -inf where the root's relation must or must not stand.
+        """Score labels at given heads, and apply the rule of the root's label.
 
-        heads: [batch, length]; words without a head (below 0) get any.
+        Args:
+            scores: The scores of a batch.
+            heads: [batch, length]; words without a head (below 0) are scored at the root.
+
+        Returns:
+            The heads on the device, [batch, length], and the label scores, [batch, length, label],
+            with -inf at labels that the rule forbids.
         """
-        at = send(torch.from_numpy(heads.astype(np.int64).clip(min=0)), scores.arc.device)
+        device_heads = send(torch.from_numpy(heads.astype(np.int64).clip(min=0)), scores.arc.device)
         table = self.vocabulary.columns["deprel"]
         root = table.numbers.get(self.config.decoder.root_label) if len(table) > 1 else None
-        return at, mask_root_label(scores.label_at(at), at, root)
+        return device_heads, mask_root_label(scores.label_at(device_heads), device_heads, root)
 
     @torch.inference_mode()
     def parse_batch(
         self, batch: Any, sentences: Sequence[Sentence], tags: str, decoding: Decoding
     ) -> list[Sentence]:
-        """The sentences of a batch with trees, and with tags and probabilities as asked for."""
+        """Parse a batch.
+
+        Args:
+            batch: A batch, as `preparer` makes it.
+            sentences: The sentences of the batch.
+            tags: As for `base.columns_to_predict`.
+            decoding: The decoder and the kind of probabilities.
+
+        Returns:
+            The sentences with trees, tags and probabilities.
+        """
         scores = self.score(batch)
         words = np.array([len(sentence) for sentence in sentences])
         heads = decode_heads(scores.arc, words, decoding)
-        at, label = self.label_scores(scores, heads)
+        device_heads, label = self.label_scores(scores, heads)
         labels = best_values(label)
         results = self.best_tags(scores.columns, sentences)
         results["deprel"] = labels
@@ -125,17 +151,20 @@ class GraphParser(TaggerParser):
         if decoding.probabilities:
             results["label_probability"] = chosen_probabilities(label, labels, temperatures.label)
         if decoding.probabilities == "local":
-            results["arc_probability"] = chosen_probabilities(scores.arc, at, temperatures.arc)
+            results["arc_probability"] = chosen_probabilities(
+                scores.arc, device_heads, temperatures.arc
+            )
         if decoding.probabilities == "marginal":
-            # Fetched with the rest: to ask for them later is to wait for the batches behind.
+            # Copy them with the other results: a later copy would have to wait for the batches that
+            # other threads have queued.
             results["arc"] = scores.arc
-        found = fetch(results).arrays()
+        arrays = fetch(results).wait()
         if decoding.probabilities == "marginal":
-            found["arc_probability"] = head_marginals(
-                found.pop("arc"), heads, words, decoding.single_root, temperatures.marginal
+            arrays["arc_probability"] = head_marginals(
+                arrays.pop("arc"), heads, words, decoding.single_root, temperatures.marginal
             )
         return [
-            self._with_tree(sentence, row, heads, found, tags)
+            self._with_tree(sentence, row, heads, arrays, tags)
             for row, sentence in enumerate(sentences)
         ]
 
@@ -144,16 +173,19 @@ class GraphParser(TaggerParser):
         sentence: Sentence,
         row: int,
         heads: np.ndarray,
-        found: dict[str, np.ndarray],
+        arrays: dict[str, np.ndarray],
         tags: str,
     ) -> Sentence:
-        """A sentence of a batch with its results; found: [batch, length] each."""
+        """A sentence of a batch with its tree, tags and probabilities.
+
+        row: its index in the batch; arrays: the results of the batch, [batch, length].
+        """
         words = slice(1, len(sentence) + 1)
-        columns = self.tag_columns(sentence, row, found, tags)
-        if "arc_probability" in found:
-            arc, label = (found[f"{name}_probability"][row, words] for name in ("arc", "label"))
+        columns = self.tag_columns(sentence, row, arrays, tags)
+        if "arc_probability" in arrays:
+            arc, label = (arrays[f"{name}_probability"][row, words] for name in ("arc", "label"))
             columns["misc"] = with_probabilities(
                 sentence.column("misc"), arc.tolist(), label.tolist()
             )
-        deprels = self.symbols("deprel", found["deprel"][row], len(sentence))
+        deprels = self.symbols("deprel", arrays["deprel"][row], len(sentence))
         return sentence.with_tree(heads[row, words].tolist(), deprels, columns)

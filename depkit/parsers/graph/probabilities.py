@@ -1,7 +1,7 @@
-"""How sure a parser is: the probabilities of the heads and of the labels that it chose.
+"""The probabilities of predicted heads and labels.
 
-Scores are divided by a temperature, which `config.Calibration` holds: it makes the mean
-probability as high as the share of what is right (Guo et al. 2017, section 4.2).
+Logits are divided by the temperatures in `config.Calibration`, so that the mean probability is
+close to the accuracy (Guo et al. 2017, section 4.2).
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,16 +14,21 @@ from depkit.corpus.sentence import Sentence
 from depkit.trees.marginals import batch_marginals
 
 KINDS = ("", "local", "marginal")
-# Words that marginals are computed for. Of 1,600 words they take 10 s (80 s where scores are very
-# sharp) and 150 MB, and of twice as many eight times the time and four times the memory.
-LONGEST = 2_000
+# The number of words in the longest sentence for which marginals are computed. 1,600 words take
+# 10 s (80 s if scores are very sharp) and 150 MB; the time is cubic and the memory quadratic.
+MAX_MARGINAL_WORDS = 2_000
 
 
 def chosen_probabilities(scores: Tensor, chosen: Tensor, temperature: float) -> Tensor:
-    """softmax(scores / temperature) of what was chosen.
+    """The probabilities of chosen heads or labels, softmax(scores / temperature).
 
-    scores: [batch, length, choice], -inf is no choice; chosen: [batch, length]. Returns [batch,
-    length].
+    Args:
+        scores: [batch, length, choice]; -inf is an impossible choice.
+        chosen: The indices of the choices, [batch, length].
+        temperature: The temperature of the scores.
+
+    Returns:
+        [batch, length].
     """
     probabilities = (scores / temperature).softmax(-1)
     return probabilities.gather(-1, chosen[..., None]).squeeze(-1)
@@ -32,32 +37,42 @@ def chosen_probabilities(scores: Tensor, chosen: Tensor, temperature: float) -> 
 def head_marginals(
     arc: np.ndarray, heads: np.ndarray, words: np.ndarray, single_root: bool, temperature: float
 ) -> np.ndarray:
-    """The share of all trees, by their probability, in which a word has its head.
+    """The marginal probabilities of heads: the sum of the probabilities of all trees with the arc.
 
-    arc: [batch, dependent, head]; heads: [batch, length]; words: [batch], how many. A tree's
-    probability is proportional to exp(sum of its arcs' scores / temperature); see
-    `trees.marginals`. Returns [batch, length].
+    The probability of a tree is proportional to exp(sum of the scores of its arcs / temperature);
+    see `trees.marginals`.
+
+    Args:
+        arc: Arc scores, [batch, dependent, head].
+        heads: [batch, length].
+        words: The number of words of each sentence, [batch].
+        single_root: Whether the root of a tree has one child only.
+        temperature: The temperature of the arc scores.
+
+    Returns:
+        [batch, length].
     """
     marginals = batch_marginals(arc.astype(np.float64) / temperature, words, single_root)
     return np.take_along_axis(marginals, heads[..., None], -1)[..., 0]
 
 
 def check_sentences(sentences: Iterable[Sentence], kind: str) -> Iterator[Sentence]:
-    """The sentences, as long as they can be given probabilities of a kind.
+    """Yield the sentences, after checking that probabilities can be computed and written.
 
-    Raises FormatError at one without MISC to hold them, and at one too long for marginals.
+    kind: "local" or "marginal". Raises FormatError at a sentence without the column MISC, and at a
+    sentence that is too long for marginals.
     """
     for sentence in sentences:
         if "misc" not in sentence.format.columns:
             raise FormatError(
                 *sentence.place(),
-                f"{sentence.format.name} has no MISC to hold probabilities; write CoNLL-U or JSON"
-                " with --format",
+                f"the format {sentence.format.name} has no MISC to hold probabilities; choose"
+                " CoNLL-U or JSON as the output format with --format",
             )
-        if kind == "marginal" and len(sentence) > LONGEST:
+        if kind == "marginal" and len(sentence) > MAX_MARGINAL_WORDS:
             raise FormatError(
                 *sentence.place(),
-                f"a sentence of {len(sentence)} words is too long for marginals, which take"
-                f" {LONGEST} at most; split it, or leave --marginals out",
+                f"a sentence of {len(sentence)} words is too long for marginals, which are limited"
+                f" to {MAX_MARGINAL_WORDS} words; split it, or leave --marginals out",
             )
         yield sentence

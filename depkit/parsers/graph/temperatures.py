@@ -1,8 +1,9 @@
-"""Temperatures that make a parser's probabilities true: nine of ten arcs with 0.9 are then right.
+"""Fitting temperatures that calibrate the probabilities of a parser, and measuring their effect.
 
-Scores are divided by a number that is fitted on dev by likelihood (Guo et al. 2017, "On Calibration
-of Modern Neural Networks", section 4.2). No more is learnt than one for arcs, one for labels and
-one for arcs over all trees; what is best stays best.
+Calibrated means: of the arcs with probability 0.9, nine of ten are correct. Logits are divided by a
+temperature that minimises the negative log-likelihood on dev (Guo et al. 2017, "On Calibration of
+Modern Neural Networks", section 4.2). There are three temperatures: for heads, for labels, and for
+marginal probabilities of arcs. They do not change which head or label is the best.
 """
 
 import math
@@ -18,87 +19,94 @@ from depkit.trees.marginals import batch_marginals
 
 BINS = 15
 BOUNDS = (0.2, 20.0)  # of a temperature
-PRECISION = 2e-3  # of its logarithm
-SAMPLE, SHORT = 600, 60  # marginals take cubic time: of so many sentences, of so many words at most
-LEAST = np.finfo(np.float64).tiny  # of a probability, before its logarithm is taken
+PRECISION = 2e-3  # of the logarithm of a temperature
+# Marginals take cubic time, so they are computed for a sample of short sentences.
+MAX_MARGINAL_SENTENCES, MAX_MARGINAL_WORDS = 600, 60
+MIN_PROBABILITY = np.finfo(np.float64).tiny  # smaller probabilities are replaced before a logarithm
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Scored:
-    """A parser's scores of a sentence, for its words that count: not those without a head in the
-    treebank, or their own heads.
+class ScoredSentence:
+    """The scores of a sentence by a parser, and the gold and decoded heads of its words.
 
-    arc: [n + 1, n + 1] (dependent, head), of all; words, gold, chosen: [words], numbers of the
-    words, of their gold heads and of the decoded ones. label: [words, label] at the decoded heads,
-    chosen_label: [words]; right: [words] bool, whether that is the gold label. label_at_gold: [some
-    words, label] at the gold heads, gold_label: [some words]; where the parser could choose it.
+    "words" are those that have a gold head other than themselves. "labelled words" are those among
+    them whose gold label the parser knows and can choose at the gold head.
     """
 
-    arc: np.ndarray
-    words: np.ndarray
-    gold: np.ndarray
-    chosen: np.ndarray
-    label: np.ndarray
-    chosen_label: np.ndarray
-    right: np.ndarray
-    label_at_gold: np.ndarray
-    gold_label: np.ndarray
+    arc: np.ndarray  # arc scores of all words, [n + 1, n + 1] (dependent, head)
+    words: np.ndarray  # positions of the words, [words]
+    gold: np.ndarray  # gold heads, [words]
+    decoded: np.ndarray  # decoded heads, [words]
+    label: np.ndarray  # label scores at the decoded heads, [words, label]
+    decoded_label: np.ndarray  # indices of the best labels at the decoded heads, [words]
+    label_is_correct: np.ndarray  # whether these are the gold labels, [words] bool
+    label_at_gold: np.ndarray  # label scores at the gold heads, [labelled words, label]
+    gold_label: np.ndarray  # indices of the gold labels, [labelled words]
 
 
 @dataclass(frozen=True)
-class Errors:
-    """Expected calibration errors in percent (Guo et al. 2017, Eq. 3): of decoded arcs, and of arcs
-    with their labels; the same with the arcs' probabilities over all trees."""
+class CalibrationErrors:
+    """Expected calibration errors in percent (Guo et al. 2017, Eq. 3)."""
 
-    arc: float
-    labelled: float
-    marginal: float
-    labelled_marginal: float
+    arc: float  # of decoded arcs
+    labelled: float  # of decoded arcs with their labels
+    marginal: float  # of decoded arcs, by marginal probabilities
+    labelled_marginal: float  # of decoded arcs with their labels, by marginal probabilities
 
 
 @dataclass(frozen=True)
-class Report:
-    """What calibration is worth: the errors with temperatures of 1, and those of each half of the
-    sentences with temperatures fitted on the other half, pooled.
+class CalibrationReport:
+    """The calibration errors before and after calibration, and the numbers of evaluated words.
 
-    words: how many were measured on; sampled: how many for marginals. Where these sentences chose
-    the epoch, too, the parser is better on them than elsewhere.
+    The errors after calibration are cross-fitted: the temperatures for each half of the sentences
+    are fitted on the other half. If the same sentences selected the best epoch, the parser is
+    better on them than on other sentences, and so may be its calibration.
     """
 
-    before: Errors
-    after: Errors
+    before: CalibrationErrors
+    after: CalibrationErrors
     words: int
-    sampled: int
+    marginal_words: int  # words in the sample for marginals
 
 
-def measure(scored: Sequence[Scored], single_root: bool) -> tuple[Calibration, Report]:
-    """The temperatures fitted on all, and what such ones are worth on sentences not fitted on.
+def fit_and_report(
+    scored: Sequence[ScoredSentence], single_root: bool
+) -> tuple[Calibration, CalibrationReport]:
+    """Fit temperatures on all sentences, and measure their effect by cross-fitting on two halves.
 
-    The halves are every other sentence. single_root: what trees marginals are over.
+    The halves are the sentences with even and with odd indices. single_root: whether marginals are
+    over trees whose root has one child only.
     """
     halves = [scored[0::2], scored[1::2]]
     samples = [
-        spread([each for each in half if len(each.arc) <= SHORT + 1], SAMPLE // 2)
+        sample_evenly(
+            [sentence for sentence in half if len(sentence.arc) <= MAX_MARGINAL_WORDS + 1],
+            MAX_MARGINAL_SENTENCES // 2,
+        )
         for half in halves
     ]
     sample = samples[0] + samples[1]
     marginals = Marginals(sample, single_root)
-    everyone, of_one = slice(0, len(sample)), slice(0, len(samples[0]))
-    of_other = slice(len(samples[0]), len(sample))
-    one, other = fit(halves[0], marginals, of_one), fit(halves[1], marginals, of_other)
-    before = [_events(scored, marginals, everyone, Calibration())]
+    middle = len(samples[0])
+    full, first, second = slice(0, len(sample)), slice(0, middle), slice(middle, len(sample))
+    first_fit = fit_temperatures(halves[0], marginals, first)
+    second_fit = fit_temperatures(halves[1], marginals, second)
+    before = [_confidences(scored, marginals, full, Calibration())]
     after = [
-        _events(halves[0], marginals, of_one, other),
-        _events(halves[1], marginals, of_other, one),
+        _confidences(halves[0], marginals, first, second_fit),
+        _confidences(halves[1], marginals, second, first_fit),
     ]
-    words, sampled = (sum(len(each.words) for each in some) for some in (scored, sample))
-    return fit(scored, marginals, everyone), Report(errors(before), errors(after), words, sampled)
+    words, marginal_words = (
+        sum(len(sentence.words) for sentence in sentences) for sentences in (scored, sample)
+    )
+    report = CalibrationReport(pool_errors(before), pool_errors(after), words, marginal_words)
+    return fit_temperatures(scored, marginals, full), report
 
 
-def kept(calibration: Calibration, report: Report) -> Calibration:
-    """The temperatures, with 1 for those that do not lower the error on held-out sentences."""
+def reset_harmful(calibration: Calibration, report: CalibrationReport) -> Calibration:
+    """Reset temperatures to 1 if they do not lower the calibration error."""
     before, after = report.before, report.after
     if after.labelled >= before.labelled:
         calibration = replace(calibration, arc=1.0, label=1.0)
@@ -108,142 +116,185 @@ def kept(calibration: Calibration, report: Report) -> Calibration:
 
 
 class Choices:
-    """What could be chosen for each of some words, one of which is meant."""
+    """Logits of several choices for each word, with a target among them.
 
-    def __init__(self, scores: Sequence[np.ndarray], meant: Sequence[np.ndarray]) -> None:
-        """scores: arrays [words, choice], as many choices as there are in each, -inf is none;
-        meant: [words] each, the number of a choice."""
-        pairs = [pair for pair in zip(scores, meant, strict=True) if len(pair[1])]
-        shifted = [each - each.max(axis=1, keepdims=True) for each, _ in pairs]
-        there = [np.isfinite(each) for each in shifted]
-        # [total]: the scores of all words' choices, end to end, 0 at most; [words]: their starts
-        self.values = _joined([each[is_one] for each, is_one in zip(shifted, there, strict=True)])
-        counts = _joined([each.sum(axis=1) for each in there]).astype(np.int64)
+    Args:
+        scores: Arrays [words, choice] with any numbers of choices; -inf is an impossible choice.
+        targets: The index of the target of each word, an array [words] for each array of scores.
+    """
+
+    def __init__(self, scores: Sequence[np.ndarray], targets: Sequence[np.ndarray]) -> None:
+        pairs = [pair for pair in zip(scores, targets, strict=True) if len(pair[1])]
+        shifted = [rows - rows.max(axis=1, keepdims=True) for rows, _ in pairs]
+        masks = [np.isfinite(rows) for rows in shifted]
+        # The possible choices of all words, end to end, at most 0; and the start of each word
+        self.values = _concatenate([rows[mask] for rows, mask in zip(shifted, masks, strict=True)])
+        counts = _concatenate([mask.sum(axis=1) for mask in masks]).astype(np.int64)
         self.starts = np.cumsum(counts) - counts
-        self.meant = _joined(
-            [each[np.arange(len(one)), one] for each, (_, one) in zip(shifted, pairs, strict=True)]
+        self.target_values = _concatenate(
+            [
+                rows[np.arange(len(target)), target]
+                for rows, (_, target) in zip(shifted, pairs, strict=True)
+            ]
         )
 
     def __len__(self) -> int:
-        return len(self.meant)
+        return len(self.target_values)
 
     def log_probability(self, temperature: float) -> np.ndarray:
-        """Of what is meant, [words]: log softmax(scores / temperature)."""
+        """The log-probabilities of the targets, log softmax(scores / temperature), [words]."""
         weights = np.exp(self.values / temperature)
-        return self.meant / temperature - np.log(np.add.reduceat(weights, self.starts))
+        return self.target_values / temperature - np.log(np.add.reduceat(weights, self.starts))
 
 
 class Marginals:
-    """Sentences whose arcs' probabilities are over all trees."""
+    """Marginal probabilities of the arcs of sentences, as functions of a temperature."""
 
-    def __init__(self, scored: Sequence[Scored], single_root: bool) -> None:
+    def __init__(self, scored: Sequence[ScoredSentence], single_root: bool) -> None:
         self.scored, self.single_root = scored, single_root
-        self.words = np.array([len(each.words) for each in scored], dtype=np.int64)
-        self.known: dict[float, np.ndarray] = {}  # halves and the whole ask for the same
-        self.sizes = np.array([len(each.arc) - 1 for each in scored], dtype=np.int64)
-        longest = self.sizes.max(initial=0) + 1
-        self.scores = np.zeros((len(scored), longest, longest))
-        for one, each in zip(self.scores, scored, strict=True):
-            one[: len(each.arc), : len(each.arc)] = each.arc
+        self.words = np.array([len(sentence.words) for sentence in scored], dtype=np.int64)
+        self.losses: dict[float, np.ndarray] = {}  # by temperature, as several fits share them
+        self.sizes = np.array([len(sentence.arc) - 1 for sentence in scored], dtype=np.int64)
+        length = self.sizes.max(initial=0) + 1
+        self.scores = np.zeros((len(scored), length, length))
+        for padded, sentence in zip(self.scores, scored, strict=True):
+            padded[: len(sentence.arc), : len(sentence.arc)] = sentence.arc
 
-    def at(self, temperature: float, some: slice) -> np.ndarray:
-        """[sentence, dependent, head], the probability of every arc of some sentences."""
-        scores = self.scores[some] / temperature
-        return batch_marginals(scores, self.sizes[some], self.single_root)
+    def at(self, temperature: float, part: slice) -> np.ndarray:
+        """The marginal probabilities of all arcs, [sentence, dependent, head].
 
-    def loss(self, temperature: float, some: slice) -> float:
-        """The mean negative log-likelihood of some sentences' gold heads."""
-        if temperature not in self.known:
-            found = zip(self.at(temperature, slice(None)), self.scored, strict=True)
-            gold = [np.maximum(arcs[each.words, each.gold], LEAST) for arcs, each in found]
-            self.known[temperature] = np.array([-np.log(each).sum() for each in gold])
-        return float(self.known[temperature][some].sum() / self.words[some].sum())
+        part: the sentences for which they are computed.
+        """
+        scores = self.scores[part] / temperature
+        return batch_marginals(scores, self.sizes[part], self.single_root)
+
+    def loss(self, temperature: float, part: slice) -> float:
+        """The mean negative log-likelihood of the gold heads of a part of the sentences."""
+        if temperature not in self.losses:
+            pairs = zip(self.at(temperature, slice(None)), self.scored, strict=True)
+            gold = [
+                np.maximum(marginals[sentence.words, sentence.gold], MIN_PROBABILITY)
+                for marginals, sentence in pairs
+            ]
+            self.losses[temperature] = np.array([-np.log(values).sum() for values in gold])
+        return float(self.losses[temperature][part].sum() / self.words[part].sum())
 
 
-def fit(scored: Sequence[Scored], marginals: Marginals, some: slice) -> Calibration:
-    """The temperatures of the least loss, each for itself; some: of those for marginals."""
-    arc = Choices([each.arc[each.words] for each in scored], [each.gold for each in scored])
-    label = Choices([each.label_at_gold for each in scored], [each.gold_label for each in scored])
-    over_trees = 1.0
-    if marginals.words[some].any():
-        over_trees = minimum(lambda temperature: marginals.loss(temperature, some))
-    return Calibration(fit_temperature(arc), fit_temperature(label), over_trees)
+def fit_temperatures(
+    scored: Sequence[ScoredSentence], marginals: Marginals, part: slice
+) -> Calibration:
+    """Fit the three temperatures, independently of each other.
+
+    Args:
+        scored: The sentences for heads and labels.
+        marginals: The sample of sentences for marginals.
+        part: The part of the sample to fit on.
+    """
+    arc = Choices(
+        [sentence.arc[sentence.words] for sentence in scored],
+        [sentence.gold for sentence in scored],
+    )
+    label = Choices(
+        [sentence.label_at_gold for sentence in scored],
+        [sentence.gold_label for sentence in scored],
+    )
+    marginal = 1.0
+    if marginals.words[part].any():
+        marginal = minimize_loss(lambda temperature: marginals.loss(temperature, part))
+    return Calibration(fit_temperature(arc), fit_temperature(label), marginal)
 
 
 def fit_temperature(choices: Choices) -> float:
-    """The temperature under which what is meant is likeliest; 1 for no words."""
+    """The temperature that maximises the likelihood of the targets; 1 if there are no words."""
     if not len(choices):
         return 1.0
-    return minimum(lambda temperature: -float(choices.log_probability(temperature).mean()))
+    return minimize_loss(lambda temperature: -float(choices.log_probability(temperature).mean()))
 
 
-def minimum(loss: Callable[[float], float]) -> float:
-    """The temperature of the least loss, by golden-section search on its logarithm within BOUNDS.
+def minimize_loss(loss: Callable[[float], float]) -> float:
+    """Find the temperature with the smallest loss, within BOUNDS.
 
-    A softmax's loss is convex in 1 / temperature, so that there is one minimum. Marginals' need
-    not be, but falls and rises once in practice.
+    This is a golden-section search on the logarithm of the temperature. The loss of a softmax is
+    convex in 1 / temperature, so it has one minimum. The loss of marginals need not be convex, but
+    has one minimum in practice.
     """
     ratio = (math.sqrt(5) - 1) / 2
     low, high = map(math.log, BOUNDS)
     left, right = high - ratio * (high - low), low + ratio * (high - low)
-    at_left, at_right = loss(math.exp(left)), loss(math.exp(right))
+    left_loss, right_loss = loss(math.exp(left)), loss(math.exp(right))
     while high - low > PRECISION:
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
+        if left_loss <= right_loss:
+            high, right, right_loss = right, left, left_loss
             left = high - ratio * (high - low)
-            at_left = loss(math.exp(left))
+            left_loss = loss(math.exp(left))
         else:
-            low, left, at_left = left, right, at_right
+            low, left, left_loss = left, right, right_loss
             right = low + ratio * (high - low)
-            at_right = loss(math.exp(right))
+            right_loss = loss(math.exp(right))
     return round(math.exp((low + high) / 2), 4)
 
 
-def errors(events: Sequence[list[np.ndarray]]) -> Errors:
-    """The errors of parts of the sentences, as `_events` gives them, pooled."""
-    pooled = [np.concatenate(each, axis=1) for each in zip(*events, strict=True)]
-    return Errors(*[calibration_error(confidence, right) for confidence, right in pooled])
+def pool_errors(parts: Sequence[list[np.ndarray]]) -> CalibrationErrors:
+    """The calibration errors of several parts together; parts: results of `_confidences`."""
+    pooled = [np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True)]
+    return CalibrationErrors(
+        *[calibration_error(confidence, correct) for confidence, correct in pooled]
+    )
 
 
-def _events(
-    scored: Sequence[Scored], marginals: Marginals, some: slice, calibration: Calibration
+def _confidences(
+    scored: Sequence[ScoredSentence], marginals: Marginals, part: slice, calibration: Calibration
 ) -> list[np.ndarray]:
-    """[2, words] for each kind of `Errors`: the confidence, and 1 where it is right, else 0."""
-    choices = Choices([each.arc[each.words] for each in scored], [each.chosen for each in scored])
-    arc = np.exp(choices.log_probability(calibration.arc))
-    sample = marginals.scored[some]
-    found = zip(marginals.at(calibration.marginal, some), sample, strict=True)
-    over_trees = _joined([arcs[each.words, each.chosen] for arcs, each in found])
-    events = []
-    for part, of_arc in ((scored, arc), (sample, over_trees)):
-        choices = Choices([each.label for each in part], [each.chosen_label for each in part])
+    """Confidence, and 1 if correct or 0 if not, for each field of `CalibrationErrors`.
+
+    part: the part of the sentences of `marginals`. Each array is [2, words].
+    """
+    choices = Choices(
+        [sentence.arc[sentence.words] for sentence in scored],
+        [sentence.decoded for sentence in scored],
+    )
+    local = np.exp(choices.log_probability(calibration.arc))
+    sample = marginals.scored[part]
+    pairs = zip(marginals.at(calibration.marginal, part), sample, strict=True)
+    marginal = _concatenate([arcs[sentence.words, sentence.decoded] for arcs, sentence in pairs])
+    arrays = []
+    for sentences, arc in ((scored, local), (sample, marginal)):
+        choices = Choices(
+            [sentence.label for sentence in sentences],
+            [sentence.decoded_label for sentence in sentences],
+        )
         label = np.exp(choices.log_probability(calibration.label))
-        right = _joined([each.chosen == each.gold for each in part])
-        label_right = _joined([each.right for each in part])
-        events += [np.stack((of_arc, right)), np.stack((of_arc * label, right * label_right))]
-    return events
+        correct = _concatenate([sentence.decoded == sentence.gold for sentence in sentences])
+        label_correct = _concatenate([sentence.label_is_correct for sentence in sentences])
+        arrays += [np.stack((arc, correct)), np.stack((arc * label, correct * label_correct))]
+    return arrays
 
 
-def calibration_error(confidence: np.ndarray, right: np.ndarray, bins: int = BINS) -> float:
-    """The expected calibration error in percent (Guo et al. 2017, Eq. 3); 0 for no words.
+def calibration_error(confidence: np.ndarray, correct: np.ndarray, bins: int = BINS) -> float:
+    """The expected calibration error in percent (Guo et al. 2017, Eq. 3).
 
-    confidence, right: [words], a probability and whether it came true. Bins are equally wide, and
-    have their upper bounds.
+    Args:
+        confidence: The probabilities of the predictions, [words].
+        correct: Whether the predictions are correct, [words].
+        bins: The number of bins, which have equal widths and include their upper bounds.
+
+    Returns:
+        The error; 0 if there are no words.
     """
     if not len(confidence):
         return 0.0
-    gaps = np.bincount(
-        bin_of(confidence, bins), right - confidence, bins
-    )  # a bin's size is in numerator and factor
+    # Eq. 3 multiplies a mean over a bin by the size of the bin, which leaves the sum.
+    gaps = np.bincount(bin_of(confidence, bins), correct - confidence, bins)
     return float(100.0 * np.abs(gaps).sum() / len(confidence))
 
 
-def spread(items: Sequence[T], count: int) -> list[T]:
-    """So many of the items, evenly spread, or all."""
+def sample_evenly(items: Sequence[T], count: int) -> list[T]:
+    """A sample of `count` items at equal distances; all items if there are fewer."""
     if len(items) <= count:
         return list(items)
     return [items[i * len(items) // count] for i in range(count)]
 
 
-def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+def _concatenate(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Concatenate any number of arrays; of no arrays, the result is empty."""
     return np.concatenate([np.empty(0), *parts])

@@ -1,1 +1,1 @@
-"""Taggers: UPOS, XPOS, FEATS and lemmas, a classifier a column."""
+"""Taggers: one classifier for each of UPOS, XPOS, FEATS and lemmas."""

@@ -1,8 +1,8 @@
-"""Parsers combined by the mean of their probabilities (Li et al. 2019, section 3.2).
+"""Ensembles of taggers: the mean of the members' probabilities (Li et al. 2019, section 3.2).
 
-The members may differ in all they read and in their encoders; labels and tags are matched by
-name. All members' weights and scores of a batch are in memory; activations of encoders are freed
-after each member, except those that labels are scored from later.
+The members can have different inputs and encoders; labels and tags are matched by name. The weights
+of all members, and their scores of a batch, are in memory at the same time. The activations of an
+encoder are freed before the next member is computed, except those that label scores need.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser
+from depkit.parsers.chunks import Prepare
 from depkit.parsers.config import Calibration, Mean
 from depkit.parsers.device import send
 from depkit.parsers.inputs.batches import Batch, Batches
@@ -22,39 +23,38 @@ from depkit.parsers.inputs.layer import LastLayers
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Table, merged_lemmas
 from depkit.parsers.tagger.parser import TaggerParser
-from depkit.parsers.windows import Prepare
 
-LEAST = 1e-10  # the probability of a value that a member does not know
+MIN_PROBABILITY = 1e-10  # the probability of a value that a member does not know
 
 
 @dataclass(frozen=True)
 class MembersBatches:
-    """The same sentences as each member reads them."""
+    """The same sentences, as encoded by each member."""
 
     members: list[Batches]
 
-    def batch(self, numbers: np.ndarray) -> list[Batch]:
-        """A batch a member."""
-        return [member.batch(numbers) for member in self.members]
+    def batch(self, indices: np.ndarray) -> list[Batch]:
+        """A batch for each member; indices: those of the sentences."""
+        return [member.batch(indices) for member in self.members]
 
 
 @dataclass(repr=False)
 class TaggerEnsemble(TaggerParser):
-    """A tagger made of taggers on one device; the tokenizer is the first one's.
+    """An ensemble of taggers on one device, with the tokenizer of the first member.
 
-    Its batches are lists of a batch a member. mean: of the members' probabilities, "arithmetic",
-    or "geometric" (the renormalised product of experts of Hinton 2002).
+    A batch of an ensemble is a list that has a batch for each member.
     """
 
     members: list[Any] = field(default_factory=list)
+    # "geometric" is the renormalised product of experts of Hinton (2002)
     mean: Mean = "arithmetic"
 
     def preparer(self) -> Prepare:
         """See `Parser.preparer`."""
-        prepares = [member.preparer() for member in self.members]
+        prepare_functions = [member.preparer() for member in self.members]
 
         def prepare(sentences: Sequence[Sentence], context: Sequence[np.ndarray]) -> MembersBatches:
-            return MembersBatches([each(sentences, context) for each in prepares])
+            return MembersBatches([function(sentences, context) for function in prepare_functions])
 
         return prepare
 
@@ -69,58 +69,76 @@ class TaggerEnsemble(TaggerParser):
             member.check(sentence)
 
     def tag_scores(self, batch: list[Batch]) -> dict[str, Tensor]:
-        """The logarithms of mean probabilities of tags."""
+        """The logarithms of the mean probabilities of each predicted column."""
         pairs = zip(self.members, batch, strict=True)
-        return self.mean_columns([member.tag_scores(each) for member, each in pairs])
+        return self.mean_columns([member.tag_scores(part) for member, part in pairs])
 
-    def mean_columns(self, members: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-        """Of each column, the mean over the members that predict it."""
+    def mean_columns(self, scores: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+        """Average the scores of each column over the members that predict the column.
+
+        scores: the scores of each member. Returns the logarithms of mean probabilities.
+        """
         return {
-            name: self.mean_column(name, [each.get(name) for each in members])
+            name: self.mean_column(name, [member_scores.get(name) for member_scores in scores])
             for name in self.config.predicted_tags
         }
 
     def mean_column(self, column: str, scores: Sequence[Tensor | None]) -> Tensor:
-        """scores: a member's each, [batch, length, its own values] -> [batch, length, values]."""
+        """Average the scores of a column over the members that predict it.
+
+        scores: the scores of each member, [batch, length, values of the member]; None for a member
+        that does not predict the column. Returns the logarithms of mean probabilities, [batch,
+        length, values of the ensemble].
+        """
         table = self.vocabulary.columns[column]
-        spread = []
-        for member, each in zip(self.members, scores, strict=True):
-            if each is not None:
+        aligned = []
+        for member, member_scores in zip(self.members, scores, strict=True):
+            if member_scores is not None:
                 symbols = member.vocabulary.columns[column].symbols
-                spread.append(
-                    spread_out(each, [table.numbers[symbol] for symbol in symbols], len(table))
-                )
-        return log_mean(spread, self.mean)
+                indices = [table.numbers[symbol] for symbol in symbols]
+                aligned.append(align_values(member_scores, indices, len(table)))
+        return log_mean(aligned, self.mean)
 
 
 def log_mean(scores: Iterable[Tensor], mean: Mean) -> Tensor:
-    """The logarithm of the mean of softmax(scores) over the last dimension, normalised.
+    """The normalised logarithm of the mean of softmax(scores) over the last dimension.
 
-    scores: tensors of one shape, [..., choice]; -inf is no choice.
+    scores: the logits of each member, all [..., choice]; -inf is an impossible choice.
     """
     combined: Tensor | None = None
     count = 0
-    for each in scores:
-        logs = each.log_softmax(-1)
+    for member_scores in scores:
+        logs = member_scores.log_softmax(-1)
         if combined is None:
             combined = logs
-        else:  # never the logarithm of a probability that has become 0
+        else:  # logaddexp, because probabilities can underflow to 0
             combined = combined.logaddexp(logs) if mean == "arithmetic" else combined + logs
         count += 1
     assert combined is not None
     return (combined if mean == "arithmetic" else combined / count).log_softmax(-1)
 
 
-def spread_out(scores: Tensor, places: list[int], size: int) -> Tensor:
-    """Log-probabilities of some values at their places among `size`; the others have LEAST."""
+def align_values(scores: Tensor, indices: list[int], size: int) -> Tensor:
+    """Convert logits over the values of a member to log-probabilities over those of an ensemble.
+
+    Args:
+        scores: [..., values of the member].
+        indices: The index that each value of the member has in the ensemble.
+        size: The number of values of the ensemble.
+
+    Returns:
+        [..., size]; values that the member does not know have the logarithm of MIN_PROBABILITY.
+    """
     logs = scores.log_softmax(-1)
-    out = torch.full((*logs.shape[:-1], size), float(np.log(LEAST)), device=logs.device)
-    out[..., send(torch.as_tensor(places), logs.device)] = logs
-    return out
+    aligned = torch.full(
+        (*logs.shape[:-1], size), float(np.log(MIN_PROBABILITY)), device=logs.device
+    )
+    aligned[..., send(torch.as_tensor(indices), logs.device)] = logs
+    return aligned
 
 
 def with_calibration(config: Any, calibration: Calibration) -> Any:
-    """A configuration with other temperatures, where its family has any."""
+    """A configuration with other temperatures; unchanged if its family has none."""
     return replace(config, calibration=calibration) if hasattr(config, "calibration") else config
 
 
@@ -131,26 +149,31 @@ def combine_members(
     calibration: Calibration,
     columns: Callable[[Any], list[str]],
 ) -> Parser:
-    """An ensemble of a class of parsers of one family, on the first one's device.
+    """Make an ensemble, which is on the device of the first member; see `ensembles.combine`.
 
-    Of a lone ensemble, that one with another mean. columns: what a parser of some configuration
-    predicts. See `ensembles.combine`.
+    Args:
+        kind: The class of the ensemble.
+        members: Parsers of one family. A single one must be an ensemble; the result is this
+            ensemble with another mean.
+        mean: See `ensembles.combine`.
+        calibration: See `ensembles.combine`.
+        columns: `Family.columns`.
     """
     first = members[0]
     if len(members) == 1 and isinstance(first, TaggerEnsemble):
         config = with_calibration(first.config, calibration)
         return replace(first, mean=mean or first.mean, config=config)
     _share_transformers(members)
-    names = dict.fromkeys(name for each in members for name in each.config.predicted_tags)
-    readers = [each for each in members if each.config.inputs.context.source != "none"]
-    reader = (readers or [first])[0]
+    names = dict.fromkeys(name for member in members for name in member.config.predicted_tags)
+    # The inputs of the ensemble say whether `parse` needs contextual vectors.
+    contextual = [member for member in members if member.config.inputs.context.source != "none"]
     config = replace(
         first.config, scorer=replace(first.config.scorer, predict=list(names)),
-        inputs=reader.config.inputs,
+        inputs=(contextual or [first])[0].config.inputs,
     )  # fmt: skip
     config = with_calibration(config, calibration)
     tables = {
-        name: Table(_union([each.vocabulary.columns.get(name) for each in members]))
+        name: Table(_merge_symbols([member.vocabulary.columns.get(name) for member in members]))
         for name in columns(config)
     }
     return kind(
@@ -165,18 +188,22 @@ def combine_members(
 
 
 def _share_transformers(members: Sequence[Parser]) -> None:
-    """Members that read the same of a frozen transformer have one, which reads each batch once."""
-    bodies: dict[object, Transformer | None] = {}
-    readings: dict[object, LastLayers] = {}
+    """Let members that read the same frozen transformer share it.
+
+    Members that read the same layers also share the result of the last batch, so that the
+    transformer computes it once.
+    """
+    transformers: dict[object, Transformer | None] = {}
+    last_layers: dict[object, LastLayers] = {}
     for member in members:
         vectors = member.network.inputs.context
         if vectors is None or vectors.body is not None or vectors.transformer is None:
             continue
-        of = vectors.config
-        vectors.transformer = bodies.setdefault(of.digest, vectors.transformer)
-        read = (of.digest, of.layers, of.top, of.pooling, of.overlap)
-        vectors.last = readings.setdefault(read, LastLayers())
+        config = vectors.config
+        vectors.transformer = transformers.setdefault(config.digest, vectors.transformer)
+        key = (config.digest, config.layers, config.top, config.pooling, config.overlap)
+        vectors.last = last_layers.setdefault(key, LastLayers())
 
 
-def _union(tables: Sequence[Table | None]) -> list[str]:
+def _merge_symbols(tables: Sequence[Table | None]) -> list[str]:
     return list(dict.fromkeys(symbol for table in tables if table for symbol in table.symbols))

@@ -1,4 +1,4 @@
-"""The family of taggers: they predict tags, features and lemmas, and no tree."""
+"""The family of taggers, which predict tags, FEATS and lemmas, but no trees."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Tagger(Family):
-    """A classifier a column over the encoder's vectors."""
+    """Taggers: a classifier for each predicted column on top of the encoder."""
 
     name = "tagger"
     config = TaggerConfig
@@ -26,27 +26,36 @@ class Tagger(Family):
     command = "tag"
 
     def check(self, config: Any) -> None:
+        """See `Family.check`."""
         if not config.scorer.predict:
-            raise ConfigError("nothing to predict: the family is tagger and scorer.predict empty")
+            raise ConfigError(
+                "there is nothing to predict: scorer.predict is empty; a tagger needs at least one"
+                " column"
+            )
 
     def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
-        """Columns that the treebank lacks are left out. Raises DataError if none is left."""
-        left = filled_columns(config, train)
-        if not left.scorer.predict:
-            wanted = ", ".join(map(str.upper, config.scorer.predict))
-            raise DataError(f"{train[0].file or 'train'}: no tags to learn, {wanted} are all _")
-        return left
+        """Remove columns that are empty in train. Raises DataError if none remains."""
+        resolved = without_empty_columns(config, train)
+        if not resolved.scorer.predict:
+            columns = ", ".join(map(str.upper, config.scorer.predict))
+            raise DataError(
+                f"{train[0].file or 'train'}: there are no tags to learn, {columns} are all _"
+            )
+        return resolved
 
     def describe(self, config: Any) -> list[str]:
+        """See `Family.describe`."""
         return [
             f"Predicts: columns: {', '.join(config.scorer.predict)}",
             "A tagger: it predicts no trees",
         ]
 
     def columns(self, config: Any) -> list[str]:
+        """See `Family.columns`."""
         return list(config.scorer.predict)
 
     def symbols(self, sentence: Sentence, column: str) -> Iterable[str]:
+        """See `Family.symbols`."""
         from depkit.parsers.inputs.vocabulary import symbols_of
 
         return symbols_of(sentence, column)
@@ -54,11 +63,13 @@ class Tagger(Family):
     def network(
         self, config: Any, vocabulary: "Vocabulary", transformer: "Transformer | None" = None
     ) -> "ParserNetwork":
+        """See `Family.network`."""
         from depkit.parsers.tagger.network import TaggerNetwork
 
         return TaggerNetwork(config, vocabulary, transformer)
 
     def parser(self, config: Any, *parts: Any) -> "Parser":
+        """See `Family.parser`."""
         from depkit.parsers.tagger.parser import TaggerParser
 
         return TaggerParser(config, *parts)
@@ -66,32 +77,33 @@ class Tagger(Family):
     def combine(
         self, members: Sequence["Parser"], mean: Mean | None, calibration: Calibration
     ) -> "Parser":
+        """See `Family.combine`."""
         from depkit.parsers.tagger.ensemble import TaggerEnsemble, combine_members
 
         return combine_members(TaggerEnsemble, members, mean, calibration, self.columns)
 
     def check_combination(self, configs: Sequence[Any]) -> None:
-        """Any taggers can be combined."""
+        """Do nothing: all taggers can be combined."""
 
     def evaluate(
         self, config: Any, gold: Sequence[Sentence], predicted: Iterable[Sentence]
     ) -> dict[str, float]:
-        """tags: the mean accuracy of the predicted columns."""
-        right = words = 0
+        """The score "tags": the mean accuracy of the predicted columns in percent."""
+        correct = words = 0
         for sentence, tagged in zip(gold, predicted, strict=True):
             for name in config.scorer.predict:
-                right += sum(map(str.__eq__, getattr(sentence, name), getattr(tagged, name)))
+                correct += sum(map(str.__eq__, getattr(sentence, name), getattr(tagged, name)))
                 words += len(sentence)
-        return {"tags": 100.0 * right / words}
+        return {"tags": 100.0 * correct / words}
 
 
-def filled_columns(config: Any, train: Sequence[Sentence]) -> Any:
-    """The configuration without the columns that have no value in the treebank."""
+def without_empty_columns(config: Any, train: Sequence[Sentence]) -> Any:
+    """The configuration without the predicted columns that are all `_` in the treebank."""
     from dataclasses import replace
 
-    filled = [
+    predict = [
         name
         for name in config.scorer.predict
         if any(set(getattr(sentence, name)) != {"_"} for sentence in train)
     ]
-    return replace(config, scorer=replace(config.scorer, predict=filled))
+    return replace(config, scorer=replace(config.scorer, predict=predict))

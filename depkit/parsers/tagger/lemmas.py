@@ -1,4 +1,4 @@
-"""Lemmas from the dictionary and, for words that it does not have, from scores of edit scripts."""
+"""Lemmas from the lemma dictionary, and from edit scripts for words that it does not have."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,9 +20,14 @@ def best_scripts(
 ) -> dict[str, Tensor]:
     """The best edit scripts of the words that are not in the dictionary.
 
-    scores: [batch, length, script], w0's first. Returns "lemma", the indices of the scripts, and
-    "lemma_score", the logarithms of their probabilities, [batch, length, SCRIPTS] each; they are
-    ABSENT at words that are in the dictionary.
+    Args:
+        scores: The logits of edit scripts, [batch, length, script]; position 0 is w0.
+        sentences: The sentences of the batch.
+        dictionary: The lemma dictionary.
+
+    Returns:
+        "lemma": the indices of the best scripts; "lemma_score": their log-probabilities. Both are
+        [batch, length, SCRIPTS], and ABSENT at words that are in the dictionary.
     """
     batch, length, size = scores.shape
     unknown = [
@@ -49,10 +54,15 @@ def choose_lemmas(
     scripts: np.ndarray,
     scores: np.ndarray,
 ) -> list[str]:
-    """The lemmas of a sentence.
+    """Choose the lemmas of a sentence.
 
-    tags: the predicted columns, used instead of the sentence's own; symbols: all edit scripts;
-    scripts, scores: the rows of its words, [words, SCRIPTS], of what `best_scripts` returns.
+    Args:
+        lemmatizer: The lemmatizer of the model.
+        sentence: A sentence.
+        tags: The predicted columns by name, which are used instead of those of the sentence.
+        symbols: All edit scripts.
+        scripts: The "lemma" of the sentence in the result of `best_scripts`, [words, SCRIPTS].
+        scores: The "lemma_score" of the sentence in that result, [words, SCRIPTS].
     """
     columns = (tags.get(name, getattr(sentence, name)) for name in ("upos", "xpos", "feats"))
     lemmas = []
@@ -60,7 +70,7 @@ def choose_lemmas(
         lemma = lemmatizer.look_up(form, (upos, xpos, feats))
         if lemma is None:
             best = zip(scripts[word].tolist(), scores[word].tolist(), strict=True)
-            candidates = [(symbols[number], score) for number, score in best if number != ABSENT]
+            candidates = [(symbols[index], score) for index, score in best if index != ABSENT]
             lemma = lemmatizer.guess(form, (upos, xpos, feats), candidates)
         lemmas.append(lemma)
     return lemmas

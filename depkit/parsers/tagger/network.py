@@ -1,4 +1,4 @@
-"""Classifiers of tags, features and lemmas over the encoder's vectors."""
+"""The network of a tagger: classifiers of tags, FEATS and lemmas."""
 
 from torch import Tensor, nn
 from torch.nn import functional
@@ -13,7 +13,10 @@ from depkit.parsers.network import ParserNetwork
 
 
 class TagClassifiers(nn.ModuleDict):
-    """For each predicted column an MLP and a linear layer."""
+    """An MLP and a linear layer for each predicted column.
+
+    size: the size of the encoder's output vectors.
+    """
 
     def __init__(self, size: int, config: TagScorer, vocabulary: Vocabulary) -> None:
         super().__init__(
@@ -27,19 +30,19 @@ class TagClassifiers(nn.ModuleDict):
         )
 
     def scores(self, encoded: Tensor) -> dict[str, Tensor]:
-        """[batch, length, size] -> by column [batch, length, value], in float32."""
+        """Logits of each column in float32: [batch, length, size] -> [batch, length, value]."""
         return {name: classifier(encoded).float() for name, classifier in self.items()}
 
     def losses(self, encoded: Tensor, batch: Batch) -> list[Tensor]:
-        """The mean cross-entropy of each column, with gold and with a teacher's values."""
+        """The mean cross-entropy of each column, with gold targets and with those of a teacher."""
         return [
-            cross_entropy(classifier(encoded), batch.targets[name], soft_of(batch, name))
+            cross_entropy(classifier(encoded), batch.targets[name], get_soft_targets(batch, name))
             for name, classifier in self.items()
         ]
 
 
 class TaggerNetwork(ParserNetwork):
-    """Inputs, encoder, classifiers."""
+    """The input layer, the encoder, and a classifier for each predicted column."""
 
     def __init__(
         self, config: TaggerConfig, vocabulary: Vocabulary, transformer: Transformer | None = None
@@ -48,24 +51,27 @@ class TaggerNetwork(ParserNetwork):
         self.columns = TagClassifiers(self.size, config.scorer, vocabulary)
 
     def forward(self, batch: Batch) -> Tensor:
-        """The sum of the columns' losses."""
+        """The loss of a batch: the sum of the losses of all columns."""
         encoded = self.encode(batch)
         return sum(self.columns.losses(encoded, batch), start=encoded.new_zeros(()))
 
     def tag_scores(self, batch: Batch) -> dict[str, Tensor]:
-        """By column [batch, length, value]."""
+        """The logits of each predicted column, [batch, length, value]."""
         return self.columns.scores(self.encode(batch))
 
 
-def soft_of(batch: Batch, name: str) -> Soft | None:
-    """A teacher's distributions over the values of a target, if the batch has them."""
+def get_soft_targets(batch: Batch, name: str) -> Soft | None:
+    """The distributions of a teacher over the values of a target; None if there are none."""
     return batch.soft.columns.get(name) if batch.soft else None
 
 
 def cross_entropy(scores: Tensor, target: Tensor, soft: Soft | None = None) -> Tensor:
-    """Mean over the targets that count; 0 if none does (a batch without trees).
+    """The mean cross-entropy over the targets that are not IGNORED; 0 if all are.
 
-    scores: [batch, length, value]; target: [batch, length].
+    Args:
+        scores: Logits, [batch, length, value].
+        target: The indices of the gold values, [batch, length].
+        soft: The distributions of a teacher, which are mixed with the gold values.
     """
     if soft:
         return soft_cross_entropy(scores, target, soft, IGNORED)

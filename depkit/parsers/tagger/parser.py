@@ -1,4 +1,4 @@
-"""Parsers that predict tags, features and lemmas: taggers, and what other parsers share of them."""
+"""Taggers, and the prediction of tags, FEATS and lemmas that other parsers inherit from them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.base import Parsable, Parser, wanted_tags
+from depkit.parsers.base import Parsable, Parser, columns_to_predict
 from depkit.parsers.device import best_values, fetch
 from depkit.parsers.inputs.lemmatizer import Lemmatizer
 from depkit.parsers.inputs.vocabulary import values_of
@@ -19,11 +19,11 @@ from depkit.parsers.tagger.lemmas import best_scripts, choose_lemmas
 
 @dataclass(repr=False)
 class TaggerParser(Parser):
-    """A tagger; it predicts no trees."""
+    """A parser that predicts tags, FEATS and lemmas, but no trees."""
 
     def parse(self, sentences: Parsable, *arguments: Any, **options: Any) -> Iterator[Sentence]:
-        """Raises ValueError."""
-        raise ValueError("this model is a tagger, it predicts no trees; use depkit tag")
+        """Raises ValueError, because a tagger predicts no trees."""
+        raise ValueError("this model is a tagger, which predicts no trees; use depkit tag")
 
     def predict(
         self, sentences: Iterable[Sentence], context: Iterable[np.ndarray] | None = None
@@ -38,17 +38,23 @@ class TaggerParser(Parser):
         batch_tokens: int | None = None,
         context: Iterable[np.ndarray] | None = None,
     ) -> Iterator[Sentence]:
-        """The sentences with tags, features and lemmas; trees stay as they are.
+        """Yield the sentences with predicted tags, FEATS and lemmas; their trees do not change.
 
-        tags: "predict" overwrites tags; "missing" fills in columns that are all `_` (FEATS and
-        LEMMA, which may well be empty, only where UPOS and XPOS are too). batch_tokens: how many
-        positions, padding included, are scored at once, by default what suits the device; a batch
-        that does not fit in memory is split. context: the contextual vectors of each sentence,
-        w0's first, [1 + words, layers, width]; needed by a parser that reads ELMo vectors.
-        Sentences are read ahead, two windows of some 40,000 words at most.
-        Raises ValueError for other choices, and for a parser that predicts no tags; FormatError at
-        a sentence without the tags that the model reads; MemoryError naming a sentence that does
-        not fit in memory by itself.
+        Up to two chunks of about 40,000 words are read ahead of the sentences that are yielded.
+
+        Args:
+            sentences: As for `Parser.parse`.
+            tags: "predict" overwrites tags. "missing" fills in columns that are all `_`, but FEATS
+                and LEMMA, which can be empty on purpose, only if UPOS and XPOS are all `_`, too.
+            batch_tokens: The number of positions in a batch, padding included; by default, what
+                suits the device. A batch that does not fit in memory is split.
+            context: The contextual vectors of each sentence, [1 + words, layers, width], those of
+                w0 first. A parser that reads ELMo vectors needs them; see `attach_features`.
+
+        Raises:
+            ValueError: The parser predicts no tags, or `tags` has another value.
+            FormatError: A sentence has no tags, and the parser reads tags.
+            MemoryError: A single sentence does not fit in memory; the message names it.
         """
         if tags not in ("missing", "predict"):
             raise ValueError(f"tags can be missing or predict, not {tags!r}")
@@ -58,39 +64,39 @@ class TaggerParser(Parser):
         yield from self.map_batches(sentences, compute, batch_tokens, context)
 
     def tag_scores(self, batch: Any) -> dict[str, Tensor]:
-        """By column [batch, length, value]."""
+        """The scores of each predicted column, [batch, length, value]."""
         with self.mixed():
             scores: dict[str, Tensor] = self.network.tag_scores(batch)
             return scores
 
     @torch.inference_mode()
     def tag_batch(self, batch: Any, sentences: Sequence[Sentence], tags: str) -> list[Sentence]:
-        """The sentences of a batch with predicted tags; tags: as for `wanted_tags`."""
-        found = fetch(self.best_tags(self.tag_scores(batch), sentences)).arrays()
+        """Tag the sentences of a batch; tags: as for `base.columns_to_predict`."""
+        best = fetch(self.best_tags(self.tag_scores(batch), sentences)).wait()
         tagged = []
         for row, sentence in enumerate(sentences):
-            columns = self.tag_columns(sentence, row, found, tags)
+            columns = self.tag_columns(sentence, row, best, tags)
             tagged.append(sentence.with_columns(columns) if columns else sentence)
         return tagged
 
     @cached_property
     def lemmatizer(self) -> Lemmatizer | None:
-        """Chooses lemmas; None without a dictionary, when the best edit scripts are applied."""
+        """The lemmatizer; None without a lemma dictionary: then the best edit script is applied."""
         dictionary = self.vocabulary.lemmas
         return Lemmatizer(dictionary, self.vocabulary.words.numbers) if dictionary else None
 
     def best_tags(
         self, scores: dict[str, Tensor], sentences: Sequence[Sentence]
     ) -> dict[str, Tensor]:
-        """The best values of a batch, as `tag_columns` takes them.
+        """The best values of a batch, for `tag_columns`.
 
-        scores: [batch, length, value] by column. Returns the indices of the best values by column,
-        [batch, length] each; for lemmas, where there is a lemmatizer, what `best_scripts` returns.
+        scores: [batch, length, value] for each column. Returns the indices of the best values of
+        each column, [batch, length]; for lemmas, if there is a lemmatizer, see `best_scripts`.
         """
         lemmatizer = self.lemmatizer
         best = {
-            name: best_values(each)
-            for name, each in scores.items()
+            name: best_values(column_scores)
+            for name, column_scores in scores.items()
             if name != "lemma" or lemmatizer is None
         }
         if "lemma" in scores and lemmatizer:
@@ -98,29 +104,41 @@ class TaggerParser(Parser):
         return best
 
     def tag_columns(
-        self, sentence: Sentence, row: int, found: dict[str, np.ndarray], tags: str
+        self, sentence: Sentence, row: int, best: dict[str, np.ndarray], tags: str
     ) -> dict[str, list[str]]:
-        """The new columns of a sentence of a batch; found: as `best_tags` gives them; tags: as for
-        `wanted_tags`."""
-        names = wanted_tags(sentence, tags) & found.keys()
+        """The predicted columns of a sentence that replace those that it has.
+
+        Args:
+            sentence: A sentence of a batch.
+            row: Its index in the batch.
+            best: The result of `best_tags` for the batch.
+            tags: As for `base.columns_to_predict`.
+        """
+        names = columns_to_predict(sentence, tags) & best.keys()
         columns = {
-            name: self.symbols(name, found[name][row], len(sentence))
+            name: self.symbols(name, best[name][row], len(sentence))
             for name in sorted(names - {"lemma"})
         }
         if "lemma" not in names:
             return columns
         if self.lemmatizer is None:
-            scripts = self.symbols("lemma", found["lemma"][row], len(sentence))
+            scripts = self.symbols("lemma", best["lemma"][row], len(sentence))
             lemmas = values_of(sentence, "lemma", scripts)
         else:
             words = slice(1, len(sentence) + 1)
             lemmas = choose_lemmas(
                 self.lemmatizer, sentence, columns, self.vocabulary.columns["lemma"].symbols,
-                found["lemma"][row, words], found["lemma_score"][row, words],
+                best["lemma"][row, words], best["lemma_score"][row, words],
             )  # fmt: skip
         return columns | {"lemma": lemmas}
 
-    def symbols(self, column: str, numbers: np.ndarray, words: int) -> list[str]:
-        """The symbols of a sentence's words; numbers: [length], w0's first."""
+    def symbols(self, column: str, indices: np.ndarray, words: int) -> list[str]:
+        """The values of a column of a sentence.
+
+        Args:
+            column: The name of the column.
+            indices: The indices of the values in the vocabulary, [length]; position 0 is w0.
+            words: The number of words in the sentence.
+        """
         symbols = self.vocabulary.columns[column].symbols
-        return list(map(symbols.__getitem__, numbers[1 : words + 1].tolist()))
+        return list(map(symbols.__getitem__, indices[1 : words + 1].tolist()))

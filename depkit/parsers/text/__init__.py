@@ -1,1 +1,1 @@
-"""Raw text: reading it, cutting it into sentences and words."""
+"""Raw text: reading it, and splitting it into sentences, tokens and words."""

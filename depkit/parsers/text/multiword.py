@@ -1,4 +1,4 @@
-"""Words of multiword tokens that are not simply pieces of the token (Spanish `del`: de, el)."""
+"""A table of multiword tokens whose words are not parts of their form (Spanish `del`: de, el)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -9,51 +9,53 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True)
 class MultiwordTable:
-    """whole: words of a token, in lower case; endings: what an ending becomes, the rest kept.
+    """The words of multiword tokens, in lower case."""
 
-    An ending `rlo: (r, lo)` says that a token `verlo` is `ver`, `lo`.
-    """
-
-    whole: dict[str, Words] = field(default_factory=dict)
+    tokens: dict[str, Words] = field(default_factory=dict)  # the words of known tokens
+    # The words of tokens with an ending: `rlo: (r, lo)` means that the words of `verlo` are `ver`
+    # and `lo`.
     endings: dict[str, Words] = field(default_factory=dict)
 
     def words(self, token: str) -> Words | None:
-        """The words of a token, in its case; None if the table knows nothing of it."""
-        low = token.lower()
-        if low in self.whole:
-            return _in_case(token, self.whole[low])
-        for cut in range(1, len(token)):  # the longest ending first
-            ending = low[cut:]
+        """The words of a token, in the case of the token; None if they are unknown."""
+        lower = token.lower()
+        if lower in self.tokens:
+            return _copy_case(token, self.tokens[lower])
+        for start in range(1, len(token)):  # the longest ending first
+            ending = lower[start:]
             if ending in self.endings:
                 first, *others = self.endings[ending]
-                return _in_case(token, (low[:cut] + first, *others))
+                return _copy_case(token, (lower[:start] + first, *others))
         return None
 
 
 def build_multiword_table(tokens: Iterable[tuple[str, Words]]) -> MultiwordTable:
-    """The table of a treebank's multiword tokens, the commonest words of each."""
-    whole: dict[str, Counter[Words]] = defaultdict(Counter)
+    """Build the table from the multiword tokens of a treebank and their words.
+
+    For each token and each ending, the table has the most frequent words.
+    """
+    known: dict[str, Counter[Words]] = defaultdict(Counter)
     endings: dict[str, Counter[Words]] = defaultdict(Counter)
     for token, words in tokens:
-        low = token.lower()
+        lower = token.lower()
         first, *others = (word.lower() for word in words)
-        whole[low][(first, *others)] += 1
-        shared = 0
-        while shared < min(len(low), len(first)) and low[shared] == first[shared]:
+        known[lower][(first, *others)] += 1
+        shared = 0  # the length of the prefix that the token and its first word share
+        while shared < min(len(lower), len(first)) and lower[shared] == first[shared]:
             shared += 1
-        if 0 < shared < len(low):
-            endings[low[shared:]][(first[shared:], *others)] += 1
+        if 0 < shared < len(lower):
+            endings[lower[shared:]][(first[shared:], *others)] += 1
     return MultiwordTable(
-        {low: _commonest(counts) for low, counts in sorted(whole.items())},
-        {ending: _commonest(counts) for ending, counts in sorted(endings.items())},
+        {lower: _most_frequent(counts) for lower, counts in sorted(known.items())},
+        {ending: _most_frequent(counts) for ending, counts in sorted(endings.items())},
     )
 
 
-def _commonest(counts: Counter[Words]) -> Words:
+def _most_frequent(counts: Counter[Words]) -> Words:
     return min(counts, key=lambda words: (-counts[words], words))
 
 
-def _in_case(token: str, words: Words) -> Words:
+def _copy_case(token: str, words: Words) -> Words:
     if token.isupper() and len(token) > 1:
         return tuple(word.upper() for word in words)
     if token[:1].isupper():

@@ -1,4 +1,4 @@
-"""Input by name or content: the CoNLL formats, running text, lines, words between spaces."""
+"""Reading input files: CoNLL formats, running text, one sentence per line, or tokenized text."""
 
 import os
 import re
@@ -20,7 +20,7 @@ from depkit.corpus.text import (
 from depkit.parsers.text.tokenizer import Tokenizer
 
 INPUTS = ("text", "lines", "tokens", *FORMATS)
-CHUNK = 1 << 16
+READ_BYTES = 1 << 16
 
 
 def read_input(
@@ -30,15 +30,23 @@ def read_input(
     encoding: str = "utf-8",
     numbers: Numbers | None = None,
 ) -> Iterator[Sentence]:
-    """The sentences of a file, or of stdin (`-`), read as they come.
+    """Yield the sentences of a file, or of stdin (`-`), as they are read.
 
-    input: "text" (paragraphs between blank lines), "lines" (one sentence a line), "tokens" (the
-    same, tokens between spaces) or a CoNLL format; None for a CoNLL format if name or content
-    say so, else text. numbers: where to go on with `# sent_id` in text.
-    Raises FormatError; ValueError for text without a tokenizer, and for another input.
+    Args:
+        source: The path of the file.
+        tokenizer: The tokenizer for running text.
+        input: "text" (paragraphs between blank lines), "lines" (one sentence per line), "tokens"
+            (one sentence per line, with spaces between tokens) or a CoNLL format. None detects a
+            CoNLL format by the name or the content of the file; any other file is text.
+        encoding: The encoding of the file.
+        numbers: The state of the numbering `# sent_id` of text, to continue it.
+
+    Raises:
+        FormatError: The file is not valid.
+        ValueError: There is no such input, or no tokenizer for running text.
     """
     if input not in (None, *INPUTS):
-        raise ValueError(f"no input {input!r}; there are {', '.join(INPUTS)}")
+        raise ValueError(f"there is no input {input!r}; it can be {', '.join(INPUTS)}")
     path = os.fspath(source)
     with open_bytes(path) as binary:
         if input is None:
@@ -53,41 +61,44 @@ def read_input(
             except FormatError as error:
                 if format:
                     raise
-                message = f"{error.message}; if this is text, use --input text"
+                message = f"{error.message}; if this file is text, use --input text"
                 raise FormatError(error.file, error.line, error.sent_id, message) from None
             return
-        name = "" if path == "-" else _id(os.path.basename(path))
-        text = decoded(_chunks(binary), encoding, path)
-        segment = find_segment(input, tokenizer, path)
+        name = "" if path == "-" else _clean_name(os.path.basename(path))
+        text = decoded(_read_available(binary), encoding, path)
+        segment = choose_segment(input, tokenizer, path)
         yield from read_text(text, segment, input != "text", name, numbers, path)
 
 
-def find_segment(input: str, tokenizer: Tokenizer | None, path: str) -> Segment:
-    """What makes tokens and sentences of text, lines or tokens; see `read_input`."""
+def choose_segment(input: str, tokenizer: Tokenizer | None, path: str) -> Segment:
+    """Choose the function that splits input into sentences and tokens; see `read_input`."""
     if input == "tokens":
         return split_at_spaces
     if input == "lines":
         return tokenizer.segment_lines if tokenizer else split_by_rule
     if not tokenizer:
         raise ValueError(
-            f"{path}: running text, but the model has no tokenizer, as its treebank had no text;"
-            " use --input lines, --input tokens or a CoNLL file"
+            f"{path} is running text, but the model has no tokenizer, because its treebank had no"
+            " text; use --input lines, --input tokens or a CoNLL file"
         )
     return tokenizer.segment
 
 
-def _id(name: str) -> str:
-    """A file's name as it can stand in a comment, on one line and in UTF-8."""
+def _clean_name(name: str) -> str:
+    """The name of a file for a comment: on one line and valid in UTF-8."""
     return " ".join(name.encode(errors="replace").decode().split())
 
 
 def _is_table(opening: Iterable[str]) -> bool:
-    """Whether this is no text but a broken CoNLL file, which the reader is to report."""
+    """Whether the first line looks like a row of a CoNLL file with errors.
+
+    Such a file is read as a CoNLL file, so that the errors are reported.
+    """
     first = next((line for line in opening if line.strip() and not line.startswith("#")), "")
     return bool(re.match(r"(0\.1|1(-[0-9]+)?)(\t|( +\S+){7})", first))
 
 
-def _chunks(binary: BinaryIO) -> Iterator[bytes]:
-    """What there is, without waiting for more."""
-    while chunk := binary.read1(CHUNK):  # type: ignore[attr-defined]
-        yield chunk
+def _read_available(binary: BinaryIO) -> Iterator[bytes]:
+    """Yield the bytes that are available, without waiting for more."""
+    while data := binary.read1(READ_BYTES):  # type: ignore[attr-defined]
+        yield data

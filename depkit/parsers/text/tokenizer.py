@@ -1,7 +1,8 @@
-"""Tokenizer and sentence splitter: a BiLSTM over characters that says what ends after each.
+"""Tokenizer and sentence splitter: a BiLSTM that labels characters.
 
-As UDPipe's (Straka 2018) and Stanza's (Qi et al. 2020) do, words, tokens and sentences are
-found in one pass; a second classifier cuts multiword tokens.
+As in UDPipe (Straka 2018) and Stanza (Qi et al. 2020), one classifier says for each character
+whether a token or a sentence ends after it. A second classifier splits multiword tokens into words.
+A long text is read in overlapping slices of characters.
 """
 
 import unicodedata
@@ -22,17 +23,26 @@ from depkit.parsers.inputs.batches import length_batches, rounded_length
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table
 from depkit.parsers.text.multiword import MultiwordTable, Words
 
-INSIDE, TOKEN, SENTENCE = 0, 1, 2  # what ends after a character
-# Nothing; a word ends inside a token; the words of the token that ends here are in a table.
+INSIDE, TOKEN, SENTENCE = 0, 1, 2  # labels: nothing, a token or a sentence ends after a character
+# Labels for multiword tokens. SPLIT: a word ends after the character, inside a token. LOOKUP: the
+# words of the token that ends after the character are in the multiword table. SINGLE: neither.
 SINGLE, SPLIT, LOOKUP = 0, 1, 2
-WINDOW, MARGIN = 256, 48  # characters read at once; those at its ends that only give context
-LONGEST_SENTENCE = 1_000  # tokens; a longer one is cut
+SLICE = 256  # characters in a slice
+MARGIN = 48  # characters at each end of a slice that are read, but whose labels are not used
+LONGEST_SENTENCE = 1_000  # tokens; a longer sentence is split
 BATCH_CHARACTERS = 1 << 14
 SPACE = "<space>"
 
 
 class TokenizerNetwork(nn.Module):
-    """characters: [batch, length] -> two times [batch, length, 3]."""
+    """The classifiers of characters.
+
+    Args:
+        characters: The number of characters in the vocabulary.
+        embedding: The size of the embedding of a character.
+        size: The size of the hidden state of the BiLSTM in each direction.
+        dropout: The dropout of its inputs and outputs.
+    """
 
     def __init__(self, characters: int, embedding: int, size: int, dropout: float = 0.0) -> None:
         super().__init__()
@@ -43,6 +53,10 @@ class TokenizerNetwork(nn.Module):
         self.multiword = nn.Linear(2 * size, 3)
 
     def forward(self, characters: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of what ends after each character, and of the labels for multiword tokens.
+
+        characters: [batch, length]; lengths: [batch]. Both results are [batch, length, 3].
+        """
         x = self.encoder(self.dropout(self.embedding(characters)), lengths)
         x = self.dropout(x)
         return self.ends(x), self.multiword(x)
@@ -50,130 +64,150 @@ class TokenizerNetwork(nn.Module):
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """A trained tokenizer.
-
-    spaces: whether a token can contain white space (Vietnamese). precision: what the network is
-    computed in.
-    """
+    """A trained tokenizer and sentence splitter."""
 
     characters: Table
     multiwords: MultiwordTable
-    spaces: bool
+    spaces: bool  # whether a token can contain white space, as in Vietnamese
     network: TokenizerNetwork
     device: torch.device
-    precision: torch.dtype = torch.float32
+    precision: torch.dtype = torch.float32  # of the matrix products of the network
 
     def segment(self, texts: list[str]) -> list[list[list[Token]]]:
-        """The sentences of each text, which begins and ends with something else than space."""
+        """Split texts into sentences and tokens.
+
+        A text must not begin or end with white space. Returns the tokens of each sentence of each
+        text.
+        """
         return self.decode(texts, *self._labels(texts)) if texts else []
 
     def segment_lines(self, texts: list[str]) -> list[list[list[Token]]]:
-        """The same, each text being one sentence."""
+        """As `segment`, but each text is one sentence."""
         return [[list(chain.from_iterable(sentences))] for sentences in self.segment(texts)]
 
     @torch.inference_mode()
     def _labels(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As `decode` takes them: what ends after the characters, and their places.
+        """Predict labels: the arguments `ends`, `multiword` and `offsets` of `decode`.
 
-        White space counts as one character. No token ends inside an emoji.
+        A sequence of white space is one character. No token ends inside an emoji.
         """
         self.network.eval()
         text = "".join(texts)
-        numbers, places = encode_text(text, self.characters)
-        stops = np.searchsorted(places, _stops(texts)).tolist()
-        windows = np.array(
+        indices, offsets = encode_text(text, self.characters)
+        stops = np.searchsorted(offsets, _text_ends(texts)).tolist()
+        slices = np.array(
             [
-                [start + place for place in window]
+                [start + bound for bound in bounds]
                 for start, stop in pairwise([0, *stops])
-                for window in cut_windows(stop - start)
+                for bounds in cut_windows(stop - start)
             ]
         )
-        labels = np.zeros((2, len(numbers)), dtype=np.int8)
-        for rows in length_batches(windows[:, 1] - windows[:, 0], BATCH_CHARACTERS, filled=True):
-            begin, end, low, high = windows[rows].T
+        labels = np.zeros((2, len(indices)), dtype=np.int8)
+        for rows in length_batches(slices[:, 1] - slices[:, 0], BATCH_CHARACTERS, filled=True):
+            begin, end, low, high = slices[rows].T
             characters, sizes = pad(
-                [numbers[slice(*each)] for each in zip(begin, end, strict=True)]
+                [indices[slice(*bounds)] for bounds in zip(begin, end, strict=True)]
             )
             with mixed(self.device, self.precision):
                 scores = self.network(send(characters, self.device), send(sizes, self.device))
-            best = torch.stack([each.argmax(-1) for each in scores]).to(torch.int8).cpu().numpy()
-            place = begin[:, None] + np.arange(characters.shape[1])
-            kept = (low[:, None] <= place) & (place < high[:, None])
-            labels[:, place[kept]] = best[:, kept]
+            best = torch.stack([logits.argmax(-1) for logits in scores]).to(torch.int8)
+            position = begin[:, None] + np.arange(characters.shape[1])
+            is_inside = (low[:, None] <= position) & (position < high[:, None])  # not in a margin
+            labels[:, position[is_inside]] = best.cpu().numpy()[:, is_inside]
         ends, multiword = labels
         for start, stop in emoji_spans(text):
-            first, last = np.searchsorted(places, (start, stop - 1))
+            first, last = np.searchsorted(offsets, (start, stop - 1))
             ends[last] = ends[first : last + 1].max()
             ends[first:last], multiword[first:last] = INSIDE, SINGLE
-        return ends, multiword, places
+        return ends, multiword, offsets
 
     def decode(
-        self, texts: list[str], ends: np.ndarray, multiword: np.ndarray, places: np.ndarray
+        self, texts: list[str], ends: np.ndarray, multiword: np.ndarray, offsets: np.ndarray
     ) -> list[list[list[Token]]]:
-        """The tokens of each sentence of each text that the labels of their characters tell.
+        """Convert the labels of characters to tokens and sentences.
 
-        ends, multiword: [n], of all texts laid end to end; places: [n], where the characters
-        stand there. White space and the texts' ends have the last word.
+        Whatever the labels are, a sentence ends at the end of a text, no token consists of white
+        space and, if `spaces` is False, none contains white space.
+
+        Args:
+            texts: The texts, which are concatenated for the other arguments.
+            ends: What ends after the characters, [n].
+            multiword: The labels for multiword tokens, [n].
+            offsets: The offsets of the characters in the concatenated texts, [n].
+
+        Returns:
+            The tokens of each sentence of each text.
         """
-        text, stops = "".join(texts), _stops(texts)
-        blank = np.fromiter(map(str.isspace, text), dtype=bool, count=len(text))[places]
+        text, text_ends = "".join(texts), _text_ends(texts)
+        is_space = np.fromiter(map(str.isspace, text), dtype=bool, count=len(text))[offsets]
         ends = ends.copy()
-        ends[np.searchsorted(places, stops) - 1] = SENTENCE
+        ends[np.searchsorted(offsets, text_ends) - 1] = SENTENCE
         if not self.spaces:
-            ends[:-1][blank[1:]] = np.maximum(ends[:-1][blank[1:]], TOKEN)
-        ends[blank] = INSIDE
+            ends[:-1][is_space[1:]] = np.maximum(ends[:-1][is_space[1:]], TOKEN)
+        ends[is_space] = INSIDE
+        # The first and the last character of each token
         last = np.flatnonzero(ends)
         first = np.concatenate(([0], last[:-1] + 1))
-        first += blank[first]
-        owner = np.searchsorted(stops, places[last], side="right")  # each token's text
-        origin = np.concatenate(([0], stops))[owner]
-        begins, after = places[first] - origin, places[last] + 1 - origin
-        tokens: list[Token] = list(zip(begins.tolist(), after.tolist(), repeat(None)))
-        cut = np.concatenate(([0], np.cumsum(multiword != SINGLE)))
-        for number in np.flatnonzero(cut[last + 1] > cut[first]).tolist():
-            span = slice(first[number], last[number] + 1)
-            words = self._words(text, multiword[span], places[span])
-            tokens[number] = (*tokens[number][:2], words)
-        found: list[list[list[Token]]] = [[] for _ in texts]
+        first += is_space[first]
+        text_index = np.searchsorted(text_ends, offsets[last], side="right")
+        text_start = np.concatenate(([0], text_ends))[text_index]
+        starts, stops = offsets[first] - text_start, offsets[last] + 1 - text_start
+        tokens: list[Token] = list(zip(starts.tolist(), stops.tolist(), repeat(None)))
+        count = np.concatenate(([0], np.cumsum(multiword != SINGLE)))
+        for index in np.flatnonzero(count[last + 1] > count[first]).tolist():
+            span = slice(first[index], last[index] + 1)
+            words = self._split_words(text, multiword[span], offsets[span])
+            tokens[index] = (*tokens[index][:2], words)
+        sentences: list[list[list[Token]]] = [[] for _ in texts]
         final = np.flatnonzero(ends[last] == SENTENCE)
         start = 0
-        for number, stop in zip(owner[final].tolist(), (final + 1).tolist(), strict=True):
+        for index, stop in zip(text_index[final].tolist(), (final + 1).tolist(), strict=True):
             while start < stop:
-                found[number].append(tokens[start : min(stop, start + LONGEST_SENTENCE)])
+                sentences[index].append(tokens[start : min(stop, start + LONGEST_SENTENCE)])
                 start = min(stop, start + LONGEST_SENTENCE)
-        return found
+        return sentences
 
-    def _words(self, text: str, multiword: np.ndarray, places: np.ndarray) -> Words | None:
-        """The words of a token of a text, if they are several; multiword, places: its own."""
-        begin, end = int(places[0]), int(places[-1]) + 1
+    def _split_words(self, text: str, multiword: np.ndarray, offsets: np.ndarray) -> Words | None:
+        """The words of a token; None if it is a single word.
+
+        multiword, offsets: of the characters of the token.
+        """
+        begin, end = int(offsets[0]), int(offsets[-1]) + 1
         if multiword[-1] == LOOKUP:
             words = self.multiwords.words(text[begin:end])
         else:
-            splits = places[:-1][multiword[:-1] == SPLIT] + 1
+            splits = offsets[:-1][multiword[:-1] == SPLIT] + 1
             bounds = [begin, *splits.tolist(), end]
-            pieces = (text[low:high].split() for low, high in pairwise(bounds))
-            words = tuple(" ".join(piece) for piece in pieces if piece)
+            parts = (text[low:high].split() for low, high in pairwise(bounds))
+            words = tuple(" ".join(part) for part in parts if part)
         return words if words and len(words) > 1 else None
 
 
-def _stops(texts: list[str]) -> np.ndarray:
-    """Where the texts end, laid end to end: [texts]."""
+def _text_ends(texts: list[str]) -> np.ndarray:
+    """The ends of texts when they are concatenated, [texts]."""
     return np.cumsum([len(text) for text in texts])
 
 
 def cut_windows(size: int) -> Iterator[tuple[int, int, int, int]]:
-    """(begin, end, low, high) of the windows of a text of so many characters."""
-    if size <= WINDOW:
+    """Cut a text of `size` characters into overlapping slices.
+
+    Yields (begin, end, low, high): characters from `begin` to `end` are read, and labels from `low`
+    to `high` are used; the others are margins.
+    """
+    if size <= SLICE:
         yield 0, size, 0, size
         return
-    step = WINDOW - 2 * MARGIN
+    step = SLICE - 2 * MARGIN
     for low in range(0, size, step):
         high = min(low + step, size)
         yield max(0, low - MARGIN), min(size, high + MARGIN), low, high
 
 
 def pad(rows: Sequence[np.ndarray]) -> tuple[Tensor, Tensor]:
-    """Arrays of numbers as [batch, length] and their sizes, [batch]; few lengths occur."""
+    """Pad arrays of indices to [batch, length]; also returns their sizes, [batch].
+
+    The length is rounded up, so that few different shapes occur.
+    """
     sizes = np.array([len(row) for row in rows], dtype=np.int64)
     padded = np.zeros((len(rows), rounded_length(int(sizes.max()))), dtype=np.int64)
     padded[np.arange(padded.shape[1]) < sizes[:, None]] = np.concatenate(rows)
@@ -181,36 +215,39 @@ def pad(rows: Sequence[np.ndarray]) -> tuple[Tensor, Tensor]:
 
 
 def encode_text(text: str, characters: Table) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of a text's characters, [n], and their places in the text, [n].
+    """Encode a text as the indices of its characters, [n], and their offsets in the text, [n].
 
-    White space of any length is one SPACE.
+    A sequence of white space is encoded as one SPACE.
     """
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    known = np.zeros(int(codes.max()) + 1, dtype=np.int64)
+    index_by_code = np.zeros(int(codes.max()) + 1, dtype=np.int64)
     for character in set(text):
-        known[ord(character)] = _number(character, characters)
-    numbers = known[codes]
-    blank = numbers == characters.numbers[SPACE]
-    kept = np.flatnonzero(~blank | np.concatenate(([True], ~blank[:-1])))
-    return numbers[kept], kept
+        index_by_code[ord(character)] = _find_index(character, characters)
+    indices = index_by_code[codes]
+    is_space = indices == characters.numbers[SPACE]
+    offsets = np.flatnonzero(~is_space | np.concatenate(([True], ~is_space[:-1])))
+    return indices[offsets], offsets
 
 
-def _number(character: str, characters: Table) -> int:
+def _find_index(character: str, characters: Table) -> int:
     if character.isspace():
         return characters.numbers[SPACE]
     return characters.numbers.get(character) or characters.get(category(character))
 
 
 def category(character: str) -> str:
-    """What stands for characters that are too rare to be known: <Lu>, <Ll>, <So>, ..."""
+    """The Unicode category of a character, such as <Lu>, by which rare characters are encoded."""
     return f"<{unicodedata.category(character)}>"
 
 
-def build_characters(texts: Iterable[str], least: int = 3) -> Table:
-    """The characters of a treebank's texts, and the categories of all of them."""
+def build_characters(texts: Iterable[str], min_count: int = 3) -> Table:
+    """Build the table of characters of texts: frequent characters, and categories of characters.
+
+    min_count: how often a character must occur to be in the table.
+    """
     counts = Counter(chain.from_iterable(texts))
-    blank = [character for character in counts if character.isspace()]
-    for character in blank:
+    spaces = [character for character in counts if character.isspace()]
+    for character in spaces:
         del counts[character]
-    known = sorted(character for character, count in counts.items() if count >= least)
+    known = sorted(character for character, count in counts.items() if count >= min_count)
     return Table([*SPECIAL, SPACE, *sorted(set(map(category, counts))), *known])

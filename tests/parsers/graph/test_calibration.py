@@ -1,4 +1,4 @@
-"""A parser's temperatures: as its own scores have them, in its directory, and not in its way."""
+"""Temperatures of a parser: fitted to its scores, written to its directory, and measured."""
 
 import tomllib
 from dataclasses import asdict, astuple
@@ -15,7 +15,7 @@ from depkit.parsers.ensembles import combine
 from depkit.parsers.families import parser_config
 from depkit.parsers.graph import calibration as module
 from depkit.parsers.graph.calibration import calibrate
-from depkit.parsers.graph.temperatures import kept
+from depkit.parsers.graph.temperatures import reset_harmful
 from depkit.parsers.model_directory import (
     CONFIG,
     ModelError,
@@ -43,27 +43,27 @@ SMALL += [argument for setting in SETTINGS for argument in ("--set", setting)]
 
 
 def losses(parser, sentences, scores, temperature):
-    """Of heads, labels and heads over all trees, by the parser's scores, word by word."""
-    arcs, labels, over_trees = [], [], []
+    """The mean losses of heads, of labels and of marginals, computed word by word."""
+    arc_losses, label_losses, marginal_losses = [], [], []
     table = parser.vocabulary.columns["deprel"].numbers
     for sentence, (arc, label) in zip(sentences, scores, strict=True):
-        of_arc = (arc / temperature).log_softmax(-1)
-        of_label = (label / temperature).log_softmax(-1)
-        of_tree = marginals(arc.numpy() / temperature, parser.config.decoder.root == "single")
+        arc_logs = (arc / temperature).log_softmax(-1)
+        label_logs = (label / temperature).log_softmax(-1)
+        probabilities = marginals(arc.numpy() / temperature, parser.config.decoder.root == "single")
         for word, (head, deprel) in enumerate(zip(sentence.head, sentence.deprel, strict=True), 1):
             if head == word:
                 continue
-            arcs.append(-float(of_arc[word, head]))
-            over_trees.append(-np.log(of_tree[word, head]))
-            if deprel in table and of_label[word, table[deprel]] > -np.inf:
-                labels.append(-float(of_label[word, table[deprel]]))
-    return [np.mean(each) for each in (arcs, labels, over_trees)]
+            arc_losses.append(-float(arc_logs[word, head]))
+            marginal_losses.append(-np.log(probabilities[word, head]))
+            if deprel in table and label_logs[word, table[deprel]] > -np.inf:
+                label_losses.append(-float(label_logs[word, table[deprel]]))
+    return [np.mean(losses) for losses in (arc_losses, label_losses, marginal_losses)]
 
 
-def odd(sentences):
+def with_invalid_trees(sentences):
     """Sentences with a label that no parser knows, a word that is its own head, a second root."""
     first, second, third, *rest = sentences
-    first = first.with_tree(first.head, ["unheard"] + first.deprel[1:])
+    first = first.with_tree(first.head, ["unknown"] + first.deprel[1:])
     second = second.with_tree([1, *second.head[1:]], second.deprel)
     third = third.with_tree([0] * 2 + third.head[2:], third.deprel)
     return [first, second, third, *rest]
@@ -75,26 +75,28 @@ def test_temperatures_are_the_best_for_the_parsers_scores(tiny, kind):
     parser = other(tiny, 1, **root)
     if kind == "ensemble":
         parser = combine([calibrated(parser), other(tiny, 2)])
-    dev = odd(tiny[:3] + list(parser.parse(tiny[3:9])))  # it is mostly right
-    found, report = calibrate(parser, dev)
+    # Most gold trees are predictions of the parser, so that it is mostly correct.
+    dev = with_invalid_trees(tiny[:3] + list(parser.parse(tiny[3:9])))
+    calibration, report = calibrate(parser, dev)
     scores = [scores_of(parser, sentence) for sentence in dev]
     least = np.min([losses(parser, dev, scores, temperature) for temperature in GRID], axis=0)
-    for which, temperature in enumerate(astuple(found)):
-        assert losses(parser, dev, scores, temperature)[which] <= least[which] + 1e-4
-        assert losses(parser, dev, scores, 1.0)[which] > least[which] + 1e-3  # it says something
+    for i, temperature in enumerate(astuple(calibration)):
+        assert losses(parser, dev, scores, temperature)[i] <= least[i] + 1e-4
+        assert losses(parser, dev, scores, 1.0)[i] > least[i] + 1e-3  # the temperature matters
         assert 0.06 < temperature < 19
-    assert report.words == sum(map(len, dev)) - 1  # its own head
-    assert calibrate(calibrated(parser), dev) == (found, report)  # whatever it was before
+    assert report.words == sum(map(len, dev)) - 1  # the word that is its own head
+    # The temperatures that the parser has make no difference.
+    assert calibrate(calibrated(parser), dev) == (calibration, report)
 
 
-def test_confidence_is_of_what_is_parsed(tiny, monkeypatch):
+def test_confidence_is_that_of_the_parsed_trees(tiny, monkeypatch):
     """The report, with one bin: the mean probability against UAS and LAS."""
     parser = other(tiny, 1)
     monkeypatch.setattr("depkit.parsers.graph.temperatures.calibration_error.__defaults__", (1,))
     _, report = calibrate(parser, tiny)
     parsed = list(parser.parse(tiny, probabilities="local"))
     scores = evaluate(tiny, parsed)
-    cells = [cell.split("|")[-2:] for each in parsed for cell in each.column("misc")]
+    cells = [cell.split("|")[-2:] for sentence in parsed for cell in sentence.column("misc")]
     arc, label = np.array([[float(p.partition("=")[2]) for p in pair] for pair in cells]).T
     assert report.before.arc == pytest.approx(abs(100 * arc.mean() - scores.UAS), abs=0.01)
     both = 100 * (arc * label).mean()
@@ -103,29 +105,29 @@ def test_confidence_is_of_what_is_parsed(tiny, monkeypatch):
 
 def test_long_sentences_are_left_out_with_their_vectors(tiny, monkeypatch):
     parser = make(tiny)
-    monkeypatch.setattr(module, "LONGEST", 7)
+    monkeypatch.setattr(module, "MAX_WORDS", 7)
     short = [sentence for sentence in tiny if len(sentence) <= 7]
     assert 0 < len(short) < len(tiny)
-    found, report = calibrate(parser, tiny)
-    assert (found, report) == calibrate(parser, short)
-    taken = []
+    calibration, report = calibrate(parser, tiny)
+    assert (calibration, report) == calibrate(parser, short)
+    used_vectors = []
     map_batches = Parser.map_batches
 
-    def noting(self, sentences, compute, batch_tokens=None, context=None):
-        taken.extend(context)
+    def record(self, sentences, compute, batch_tokens=None, context=None):
+        used_vectors.extend(context)
         return map_batches(self, sentences, compute, batch_tokens)
 
-    monkeypatch.setattr(Parser, "map_batches", noting)
+    monkeypatch.setattr(Parser, "map_batches", record)
     calibrate(parser, tiny, context=iter([np.array([len(sentence)]) for sentence in tiny]))
-    assert [int(each[0]) for each in taken] == [len(sentence) for sentence in short]
+    assert [int(vectors[0]) for vectors in used_vectors] == [len(sentence) for sentence in short]
 
 
 @pytest.fixture
 def model(tiny, tmp_path):
     """A model that is not calibrated, and its config.toml without that section."""
     directory = save(make(tiny), tmp_path)
-    old, _, _ = (directory / CONFIG).read_text("utf-8").partition("\n[calibration]")
-    return directory, old
+    uncalibrated, _, _ = (directory / CONFIG).read_text("utf-8").partition("\n[calibration]")
+    return directory, uncalibrated
 
 
 def test_an_old_model_and_a_calibrated_one(tiny, model):
@@ -142,18 +144,18 @@ def test_an_old_model_and_a_calibrated_one(tiny, model):
 
 
 @pytest.mark.parametrize("value", ["0", "-1.0", "inf", "nan", '"hot"'])
-def test_temperatures_that_are_none(model, value):
+def test_invalid_temperatures_are_refused(model, value):
     directory, old = model
     (directory / CONFIG).write_text(f"{old}\n[calibration]\nlabel = {value}\n", "utf-8")
     with pytest.raises(ModelError, match=r"calibration\.label"):
         read_config(directory)
 
 
-def test_a_recipe_cannot_have_one(tmp_path):
+def test_a_recipe_cannot_have_temperatures(tmp_path):
     for key in ("arc", "heads"):
         with pytest.raises(ConfigError, match=r"^calibration .* cannot be set$"):
             make_recipe("bilstm", None, [f"calibration.{key}=2"])
-    file = tmp_path / CONFIG  # that of a model is fine: it is of other weights
+    file = tmp_path / CONFIG  # the section of a model is ignored: it is for other weights
     file.write_text("format_version = 1\n[calibration]\narc = 3.0\n")
     assert make_recipe("bilstm", str(file)) == make_recipe("bilstm")
     assert parser_config({"calibration": asdict(WARM)}).calibration == WARM
@@ -164,23 +166,23 @@ def train(directory, *arguments):
     return run([*command, *arguments])
 
 
-def test_a_training_ends_with_it(tmp_path, capfd, monkeypatch):
+def test_calibration_is_the_last_step_of_training(tmp_path, capfd, monkeypatch):
     whole = tmp_path / "whole"
     assert train(whole) == 0
     err = capfd.readouterr().err
-    told = next(line for line in err.splitlines() if line.startswith("calibration on "))
+    message = next(line for line in err.splitlines() if line.startswith("calibration on "))
     config = read_config(whole)[0]
-    assert f"- C{told[1:]}\n" in (whole / "README.md").read_text("utf-8")
+    assert f"- C{message[1:]}\n" in (whole / "README.md").read_text("utf-8")
     fitted, report = calibrate(depkit.load(whole, device="cpu", threads=1), [*depkit.read(TINY)])
-    assert config.calibration == kept(fitted, report) != Calibration()
+    assert config.calibration == reset_harmful(fitted, report) != Calibration()
     before, after = report.before.labelled, report.after.labelled
-    assert f"on {report.words} words of dev: " in told
-    assert f"labelled arcs {before:.1f} -> {after:.1f}; " in told
+    assert f"on {report.words} words of dev: " in message
+    assert f"labelled arcs {before:.1f} -> {after:.1f}; " in message
 
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    # cut off before it, a run goes on to the same end; and once more, as if nothing had been
+    # A run that was interrupted before calibration can be resumed, and so can a finished run.
     monkeypatch.setattr(module, "calibrate", interrupted)
     assert train(tmp_path / "cut") == 130
     assert read_config(tmp_path / "cut")[0].calibration == Calibration()
@@ -190,11 +192,13 @@ def test_a_training_ends_with_it(tmp_path, capfd, monkeypatch):
         assert read_config(tmp_path / "cut")[0] == config
 
 
-def test_every_seed_has_its_own_and_a_tagger_none(tmp_path, capfd):
+def test_every_seed_has_its_temperatures_and_a_tagger_none(tmp_path, capfd):
     assert train(tmp_path / "m", "--seeds", "2") == 0
-    one, two, best = (read_config(tmp_path / "m" / name)[0] for name in ("seed-1", "seed-2", "."))
-    assert one.calibration != two.calibration
-    assert best.calibration in (one.calibration, two.calibration)
+    first, second, best = (
+        read_config(tmp_path / "m" / name)[0] for name in ("seed-1", "seed-2", ".")
+    )
+    assert first.calibration != second.calibration
+    assert best.calibration in (first.calibration, second.calibration)
     assert capfd.readouterr().err.count("calibration on ") == 2
     settings = ["--set", "scorer.tree=false"]
     assert train(tmp_path / "tagger", *settings) == 0
@@ -208,7 +212,7 @@ def test_a_bundled_model_is_calibrated(name):
     assert all(0.5 < temperature < 3 and temperature != 1 for temperature in temperatures)
 
 
-def test_scores_keep_no_gradients(tiny):
+def test_calibration_computes_no_gradients(tiny):
     parser = make(tiny)
     with torch.enable_grad():
         calibrate(parser, tiny)

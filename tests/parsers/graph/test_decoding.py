@@ -1,5 +1,5 @@
-"""Trees of a batch's scores: as the decoder of the host makes them, and without a question to a
-device; the same tensors are computed here as on a GPU."""
+"""Decoding a batch gives the trees that the decoder of the host gives, and does not wait for a
+device more than once. The tensor operations on the CPU are those on a GPU."""
 
 from itertools import product
 
@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from depkit.parsers.config import Inputs
-from depkit.parsers.device import Arriving
+from depkit.parsers.device import PendingCopies
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import family_of
 from depkit.parsers.graph import decoding as module
@@ -29,8 +29,8 @@ from tests.parsers.graph.test_ensemble import other
 from tests.parsers.graph.test_probabilities import calibrated
 from tests.parsers.test_base import one_batch
 
-# what a GPU would have to be waited for to answer
-ASKING = {
+# Operations that would wait for a GPU
+SYNCHRONISING = {
     "_local_scalar_dense", "bincount", "equal", "is_nonzero", "masked_select", "nonzero",
     "repeat_interleave", "_unique2",
 }  # fmt: skip
@@ -47,41 +47,41 @@ def assignments(padding):
 
 @pytest.mark.parametrize("padding", [0, 3])
 @pytest.mark.parametrize(
-    ("of_batch", "of_one", "arguments"),
+    ("check_batch", "check_one", "arguments"),
     [(are_trees, is_tree, [True]), (are_trees, is_tree, [False]), (are_crossing, crossing, [])],
 )
-def test_all_small_assignments(of_batch, of_one, arguments, padding):
+def test_all_small_assignments(check_batch, check_one, arguments, padding):
     heads, lengths = assignments(padding)
     rows = zip(heads.numpy().astype(np.int32), lengths.tolist(), strict=True)
-    expected = [of_one(row[1:length], *arguments) for row, length in rows]
-    assert of_batch(heads, lengths, *arguments).tolist() == expected
+    expected = [check_one(row[1:length], *arguments) for row, length in rows]
+    assert check_batch(heads, lengths, *arguments).tolist() == expected
 
 
 @pytest.mark.parametrize("words", [*range(1, 10), 15, 16, 17, 31, 32, 33, 100])
 def test_a_chain_is_followed_to_its_end(words):
     up, down = torch.arange(words + 1) - 1, torch.arange(words + 1) + 1
     up[0] = down[0] = down[-1] = 0
-    cut = up.clone()
-    cut[1] = words  # all on one cycle, as long as can be
-    heads, lengths = torch.stack((up, down, cut)), torch.full((3,), words + 1)
+    cycle = up.clone()
+    cycle[1] = words  # all words are on one cycle
+    heads, lengths = torch.stack((up, down, cycle)), torch.full((3,), words + 1)
     assert are_trees(heads, lengths, single_root=True).tolist() == [True, True, False]
 
 
-def draw(kind, seed, words, length):
-    """Scores as a parser gives them, [batch, length, length] float32."""
+def draw_scores(kind, seed, words, length):
+    """Random scores with the mask of a parser, [batch, length, length] float32."""
     random = np.random.default_rng(seed)
     shape = (len(words), length, length)
     scores = random.normal(size=shape)
-    place = np.arange(length)
+    position = np.arange(length)
     if kind == "tied":
         scores = random.integers(0, 3, shape).astype(float)
-    if kind == "tree-like":  # the word before, mostly
-        scores += 2 * (place[:, None] == place + 1)
+    if kind == "tree-like":  # the head is mostly the previous word
+        scores += 2 * (position[:, None] == position + 1)
     if kind == "forbidden":
-        chain = place[:, None] == place + 1  # so that there is a tree at least
+        chain = position[:, None] == position + 1  # at least this tree is not forbidden
         scores[(random.random(shape) < 0.3) & ~chain] = -INF
-    barred = (place >= words[:, None] + 1)[:, None] | (place[:, None] == place)
-    return np.where(barred, -INF, scores).astype(np.float32)
+    is_masked = (position >= words[:, None] + 1)[:, None] | (position[:, None] == position)
+    return np.where(is_masked, -INF, scores).astype(np.float32)
 
 
 @pytest.mark.parametrize("kind", ["normal", "tied", "tree-like", "forbidden"])
@@ -89,34 +89,34 @@ def draw(kind, seed, words, length):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_heads_are_as_decoded(algorithm, single_root, kind):
     words = np.random.default_rng(1).integers(0, 8, 400)
-    scores = draw(kind, 2, words, 10)
+    scores = draw_scores(kind, 2, words, 10)
     expected = decode(scores, words, algorithm, single_root)
     tensor = torch.from_numpy(scores)
     heads, are_decoded = (
-        each.numpy()
-        for each in best_heads(tensor, torch.from_numpy(words + 1), algorithm, single_root)
+        result.numpy()
+        for result in best_heads(tensor, torch.from_numpy(words + 1), algorithm, single_root)
     )
     assert (heads[are_decoded] == expected[are_decoded]).all()
     best = decode(scores, words, "argmax")
     assert (heads == best).all()
-    # no sentence goes to the host whose best heads are what it would give
+    # Only sentences whose best heads are not the decoded ones are decoded on the host.
     assert (are_decoded == (best == expected).all(1)).all() or kind == "tied"
     assert algorithm == "argmax" or 80 < are_decoded.sum() < 350
-    found = decode_heads(tensor, words, Decoding(algorithm, single_root))
-    assert found.dtype == np.int32
-    logs = tensor.log_softmax(-1).numpy()  # trees whose scores are equal need not stay equal
-    assert (found == decode(logs, words, algorithm, single_root)).all()
-    assert (found == expected).all() or kind == "tied"
+    decoded = decode_heads(tensor, words, Decoding(algorithm, single_root))
+    assert decoded.dtype == np.int32
+    logs = tensor.log_softmax(-1).numpy()  # rounding can make equal scores of trees unequal
+    assert (decoded == decode(logs, words, algorithm, single_root)).all()
+    assert (decoded == expected).all() or kind == "tied"
 
 
 @pytest.mark.parametrize("bad", [float("nan"), INF, -INF])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_what_is_no_score_is_told_with_its_sentence(algorithm, bad):
+def test_an_invalid_score_is_reported_with_its_sentence(algorithm, bad):
     words = np.array([3, 3, 3, 2])
-    scores = torch.from_numpy(draw("normal", 3, words, 4))
+    scores = torch.from_numpy(draw_scores("normal", 3, words, 4))
     scores[2, 0, 1:] = scores[3, 3] = bad  # w0 has no head, nor has padding
     decoding = Decoding(algorithm, False)
-    expected = decode(draw("normal", 3, words, 4), words, algorithm, False)
+    expected = decode(draw_scores("normal", 3, words, 4), words, algorithm, False)
     assert (decode_heads(scores, words, decoding) == expected).all()
     scores[1, 2] = bad
     _, are_decoded = best_heads(scores, torch.from_numpy(words + 1), "argmax")
@@ -127,15 +127,17 @@ def test_what_is_no_score_is_told_with_its_sentence(algorithm, bad):
 
 @pytest.fixture(scope="module")
 def parsers(tiny):
-    """A parser, one without a rule for the root's relation, and an ensemble of two; the best heads
-    of some sentences are trees, and those of others not."""
-    one = other(tiny, 1)
-    free = other(tiny, 2, root_label="", encoder="selfatt")
-    two = combine([one, other(tiny, 3, inputs=Inputs(word=5))])
+    """A parser, a parser without a root label, and an ensemble. The best heads of some sentences
+    are trees, and those of others are not."""
+    parser = other(tiny, 1)
+    without_root_label = other(tiny, 2, root_label="", encoder="selfatt")
+    ensemble = combine([parser, other(tiny, 3, inputs=Inputs(word=5))])
+    all_parsers = (parser, without_root_label, ensemble)
     lengths = torch.tensor([len(sentence) + 1 for sentence in tiny])
-    logs = [each.score(one_batch(each, tiny)).arc.log_softmax(-1) for each in (one, free, two)]
-    assert {*torch.cat([best_heads(each, lengths)[1] for each in logs]).tolist()} == {True, False}
-    return [calibrated(each) for each in (one, free, two)]
+    scores = [member.score(one_batch(member, tiny)).arc.log_softmax(-1) for member in all_parsers]
+    are_decoded = torch.cat([best_heads(logs, lengths)[1] for logs in scores])
+    assert {*are_decoded.tolist()} == {True, False}
+    return [calibrated(member) for member in all_parsers]
 
 
 DECODINGS = [
@@ -146,15 +148,15 @@ DECODINGS = [
 ]
 
 
-def analysed(parser, batch, sentences, decoding):
-    """The sentences of a batch with all that is predicted, but for trees where decoding is None."""
+def predict_batch(parser, batch, sentences, decoding):
+    """The sentences of a batch with predictions; without trees if decoding is None."""
     if decoding is None:
         return parser.tag_batch(batch, sentences, "predict")
     return parser.parse_batch(batch, sentences, "predict", decoding)
 
 
 @pytest.mark.parametrize("decoding", DECODINGS, ids=str)
-def test_a_batch_is_analysed_as_step_by_step_on_the_host(tiny, parsers, decoding):
+def test_a_batch_is_predicted_as_step_by_step_on_the_host(tiny, parsers, decoding):
     for parser in parsers:
         batch, columns = one_batch(parser, tiny), parser.vocabulary.columns
         with torch.inference_mode():
@@ -167,15 +169,15 @@ def test_a_batch_is_analysed_as_step_by_step_on_the_host(tiny, parsers, decoding
             root = columns["deprel"].numbers.get(parser.config.decoder.root_label)
             with torch.inference_mode():
                 values["deprel"] = mask_root_label(scores.label_at(at), at, root)
-        best = {name: each.argmax(-1).tolist() for name, each in values.items()}
+        best = {name: scores.argmax(-1).tolist() for name, scores in values.items()}
         for row, (plain, sentence) in enumerate(
-            zip(tiny, analysed(parser, batch, tiny, decoding), strict=True)
+            zip(tiny, predict_batch(parser, batch, tiny, decoding), strict=True)
         ):
             words = slice(1, len(plain) + 1)
             assert sentence.head == (heads[row, words].tolist() if decoding else plain.head)
             assert decoding or sentence.deprel == plain.deprel
-            for name, numbers in best.items():
-                expected = [columns[name].symbols[i] for i in numbers[row][words]]
+            for name, indices in best.items():
+                expected = [columns[name].symbols[i] for i in indices[row][words]]
                 assert getattr(sentence, name) == expected
 
 
@@ -187,82 +189,82 @@ def test_root_labels_by_hand():
     assert mask_root_label(label, heads, 1).tolist() == [[at_root, at_root, elsewhere]]
 
 
-class Listening(TorchDispatchMode):
-    """Notes what is asked of tensors that a GPU would have to be waited for to answer."""
+class SynchronisationRecorder(TorchDispatchMode):
+    """Records the names of operations that would wait for a GPU."""
 
     def __init__(self):
         super().__init__()
-        self.asked = []
+        self.names = []
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         name = func._schema.name.removeprefix("aten::")
         by_mask = name.startswith("index") and any(
-            each is not None and each.dtype == torch.bool
-            for part in args[1:2]
-            if isinstance(part, list | tuple)
-            for each in part
+            index is not None and index.dtype == torch.bool
+            for indices in args[1:2]
+            if isinstance(indices, list | tuple)
+            for index in indices
         )
-        if name in ASKING or by_mask:
-            self.asked.append(name)
+        if name in SYNCHRONISING or by_mask:
+            self.names.append(name)
         return func(*args, **(kwargs or {}))
 
 
-def test_listening_hears():
+def test_the_recorder_records():
     numbers = torch.arange(3)
-    with Listening() as listening:
+    with SynchronisationRecorder() as recorder:
         float(numbers.sum())
         numbers[numbers > 1]
         torch.equal(numbers, numbers)
-    assert listening.asked == ["_local_scalar_dense", "index", "equal"]
+    assert recorder.names == ["_local_scalar_dense", "index", "equal"]
 
 
 @pytest.mark.parametrize("decoding", DECODINGS, ids=str)
-def test_nothing_is_asked_of_a_device(tiny, parsers, decoding, monkeypatch):
+def test_prediction_waits_for_a_device_only_to_fetch(tiny, parsers, decoding, monkeypatch):
     fetched = []
 
     def fetch(tensors):
-        fetched.extend(each.data_ptr() for each in tensors.values())
-        return Arriving(tensors, None)
+        fetched.extend(tensor.data_ptr() for tensor in tensors.values())
+        return PendingCopies(tensors, None)
 
-    def copied(tensor):
-        assert tensor.data_ptr() in fetched  # else it is waited for, behind other batches
+    def copy_to_cpu(tensor):
+        assert tensor.data_ptr() in fetched  # otherwise the copy would wait behind other batches
         return tensor
 
-    for each in (module, graph_parser, tagger_parser):
-        monkeypatch.setattr(each, "fetch", fetch)
-    monkeypatch.setattr(torch.Tensor, "cpu", copied)
+    for importing_module in (module, graph_parser, tagger_parser):
+        monkeypatch.setattr(importing_module, "fetch", fetch)
+    monkeypatch.setattr(torch.Tensor, "cpu", copy_to_cpu)
     for parser in parsers:
         batch = one_batch(parser, tiny)
-        with Listening() as listening:
-            analysed(parser, batch, tiny, decoding)
-        assert listening.asked == []
+        with SynchronisationRecorder() as recorder:
+            predict_batch(parser, batch, tiny, decoding)
+        assert recorder.names == []
 
 
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_scores_are_not_looked_at_before_they_are_fetched(algorithm, single_root, monkeypatch):
-    """Tensors of the device "meta" have no values: to ask for one raises an error."""
+def test_scores_are_not_read_before_they_are_fetched(algorithm, single_root, monkeypatch):
+    """Tensors of the device "meta" have no values: reading one raises an error."""
     words = np.array([5, 0, 3])
-    scores = torch.from_numpy(draw("normal", 4, words, 7))
+    scores = torch.from_numpy(draw_scores("normal", 4, words, 7))
     copied = []
 
     def fetch(tensors):
-        assert {each.device.type for each in tensors.values()} == {"meta"}
+        assert {tensor.device.type for tensor in tensors.values()} == {"meta"}
         copied.extend(tensors)
         logs, lengths = scores.log_softmax(-1), torch.from_numpy(words + 1)
         best, are_decoded = best_heads(logs, lengths, algorithm, single_root)
-        return real({"heads": best.int(), "are_decoded": are_decoded, "logs": logs})
+        return real_fetch({"heads": best.int(), "are_decoded": are_decoded, "logs": logs})
 
-    real = module.fetch
+    real_fetch = module.fetch
     decoding = Decoding(algorithm, single_root)
     expected = decode_heads(scores, words, decoding)
     monkeypatch.setattr(module, "fetch", fetch)
     assert (decode_heads(scores.to("meta"), words, decoding) == expected).all()
-    assert copied == ["heads", "are_decoded", "logs"]  # all that may be wanted, at once
+    assert copied == ["heads", "are_decoded", "logs"]  # all that can be needed, at once
 
 
 @pytest.mark.parametrize("encoder", ["bilstm", "selfatt", "factored"])
-def test_nor_in_an_update_of_training(tiny, encoder):
+def test_an_update_of_training_does_not_wait_for_a_device(tiny, encoder):
     inputs = Inputs(word=6, char=4, word_unknown=0.5, part_dropout=0.2, char_dropout=0.2)
     parser = other(tiny, 1, encoder=encoder, inputs=inputs)
     network = parser.network.train()
@@ -270,9 +272,9 @@ def test_nor_in_an_update_of_training(tiny, encoder):
     family = family_of(parser.config)
     data = family.examples(tiny, parser.vocabulary, parser.config, parser.device)
     network.start_epoch(data)
-    with Listening() as listening:
+    with SynchronisationRecorder() as recorder:
         network(data.batch(np.arange(5))).backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0)
         optimizer.step()
-    assert listening.asked == []
+    assert recorder.names == []
     assert network.arc.weight.grad.any()

@@ -1,4 +1,4 @@
-"""Parsers combined: means by hand, labels matched by name, and nothing gained from oneself."""
+"""Ensembles: means computed by hand, labels matched by name, and models on the command line."""
 
 import os
 from dataclasses import replace
@@ -14,16 +14,21 @@ from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import BiLSTM, Context, Inputs, TaggerConfig, TagScorer
 from depkit.parsers.ensembles import combine
 from depkit.parsers.family import CombinationError
-from depkit.parsers.tagger.ensemble import LEAST, TaggerEnsemble, log_mean, spread_out
+from depkit.parsers.tagger.ensemble import (
+    MIN_PROBABILITY,
+    TaggerEnsemble,
+    align_values,
+    log_mean,
+)
 from tests.parsers.test_base import build, make, one_batch, save
 
 
 def other(sentences, seed, **settings):
-    """A parser like `make`'s with other weights."""
-    return reweighted(make(sentences, **settings), seed)
+    """A parser as `make` returns, with other random weights."""
+    return randomise_weights(make(sentences, **settings), seed)
 
 
-def reweighted(parser, seed):
+def randomise_weights(parser, seed):
     torch.manual_seed(seed)
     for weight in parser.network.parameters():
         torch.nn.init.normal_(weight, std=0.5)
@@ -37,14 +42,14 @@ def test_a_mean_of_tiny_probabilities_is_no_zero():
         assert torch.isfinite(logs[:2]).all() and logs[2] == float("-inf")
 
 
-def test_values_stand_at_their_places():
-    found = spread_out(torch.tensor([[1.0, 1.0]]), [2, 0], 3).exp()
-    torch.testing.assert_close(found, torch.tensor([[0.5, LEAST, 0.5]]))
+def test_values_are_aligned_by_index():
+    probabilities = align_values(torch.tensor([[1.0, 1.0]]), [2, 0], 3).exp()
+    torch.testing.assert_close(probabilities, torch.tensor([[0.5, MIN_PROBABILITY, 0.5]]))
 
 
-def mean_of(scores, mean):
+def log_mean_by_definition(scores, mean):
     """The logarithm of the mean of several parsers' probabilities."""
-    probabilities = torch.stack([each.softmax(-1) for each in scores])
+    probabilities = torch.stack([logits.softmax(-1) for logits in scores])
     return probabilities.mean(0).log() if mean == "arithmetic" else probabilities.log().mean(0)
 
 
@@ -53,69 +58,70 @@ def test_scores_are_the_means_of_all_members(mean, tiny):
     members = [other(tiny, 1), other(tiny, 2, encoder="selfatt"), other(tiny, 3)]
     ensemble = combine(members, mean)
     together = ensemble.score(one_batch(ensemble, tiny))
-    scores = [each.score(one_batch(each, tiny)) for each in members]
+    scores = [member.score(one_batch(member, tiny)) for member in members]
     heads = torch.zeros(together.arc.shape[:2], dtype=torch.int64)
-    pairs = [(together.arc, [each.arc for each in scores])]
-    pairs += [(together.label_at(heads), [each.label_at(heads) for each in scores])]
-    pairs += [(together.columns["upos"], [each.columns["upos"] for each in scores])]
-    for found, parts in pairs:
-        torch.testing.assert_close(found.exp(), mean_of(parts, mean).softmax(-1))
+    pairs = [(together.arc, [part.arc for part in scores])]
+    pairs += [(together.label_at(heads), [part.label_at(heads) for part in scores])]
+    pairs += [(together.columns["upos"], [part.columns["upos"] for part in scores])]
+    for logs, parts in pairs:
+        torch.testing.assert_close(logs.exp(), log_mean_by_definition(parts, mean).softmax(-1))
 
 
 @pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
 def test_taggers_are_combined(mean, tiny):
     config = TaggerConfig(Inputs(word=6), BiLSTM(size=8), TagScorer(predict=["upos"], tag_hidden=9))
-    members = [reweighted(build(config, tiny), seed) for seed in (1, 2)]
+    members = [randomise_weights(build(config, tiny), seed) for seed in (1, 2)]
     ensemble = combine(members, mean)
     assert type(ensemble) is TaggerEnsemble
-    scores = [each.tag_scores(one_batch(each, tiny))["upos"] for each in members]
-    found = ensemble.tag_scores(one_batch(ensemble, tiny))["upos"]
-    torch.testing.assert_close(found.exp(), mean_of(scores, mean).softmax(-1))
+    scores = [member.tag_scores(one_batch(member, tiny))["upos"] for member in members]
+    logs = ensemble.tag_scores(one_batch(ensemble, tiny))["upos"]
+    torch.testing.assert_close(logs.exp(), log_mean_by_definition(scores, mean).softmax(-1))
     symbols = ensemble.vocabulary.columns["upos"].symbols
     for row, sentence in enumerate(ensemble.tag(tiny)):
-        best = found[row, 1 : len(sentence) + 1].argmax(-1).tolist()
+        best = logs[row, 1 : len(sentence) + 1].argmax(-1).tolist()
         assert sentence.upos == [symbols[i] for i in best]
     other_mean = "geometric" if mean == "arithmetic" else "arithmetic"
     assert combine([ensemble], other_mean).mean == other_mean
 
 
 def test_labels_and_tags_are_matched_by_name(tiny):
-    whole = other(tiny, 1)
+    full = other(tiny, 1)
     part = other(tiny[:4], 2)  # fewer labels, in another order of frequency
     names = part.vocabulary.columns["deprel"].symbols
-    assert names != whole.vocabulary.columns["deprel"].symbols[: len(names)]
-    for members in ([whole, part], [part, whole]):
+    assert names != full.vocabulary.columns["deprel"].symbols[: len(names)]
+    for members in ([full, part], [part, full]):
         ensemble = combine(members)
-        tables = [each.vocabulary.columns["deprel"].numbers for each in (ensemble, *members)]
-        assert sorted(tables[0]) == sorted(whole.vocabulary.columns["deprel"].symbols)
-        scores = [each.score(one_batch(each, tiny)) for each in (ensemble, *members)]
+        parsers = (ensemble, *members)
+        tables = [parser.vocabulary.columns["deprel"].numbers for parser in parsers]
+        assert sorted(tables[0]) == sorted(full.vocabulary.columns["deprel"].symbols)
+        scores = [parser.score(one_batch(parser, tiny)) for parser in parsers]
         heads = torch.zeros(scores[0].arc.shape[:2], dtype=torch.int64)
-        found, *parts = (each.label_at(heads).softmax(-1) for each in scores)
-        for symbol, number in tables[0].items():
+        combined, *parts = (part.label_at(heads).softmax(-1) for part in scores)
+        for symbol, index in tables[0].items():
             values = [
                 part[..., table[symbol]] if symbol in table else torch.zeros(heads.shape)
                 for table, part in zip(tables[1:], parts, strict=True)
             ]
-            torch.testing.assert_close(found[..., number], sum(values) / 2, atol=1e-6, rtol=1e-5)
+            torch.testing.assert_close(combined[..., index], sum(values) / 2, atol=1e-6, rtol=1e-5)
 
 
-def test_columns_that_one_member_predicts_are_its_own(tiny):
-    one, two = other(tiny, 1), other(tiny, 2)
-    two.config = replace(two.config, scorer=replace(two.config.scorer, predict=["upos"]))
-    del two.network.columns["feats"]
-    tagged = list(combine([two, one]).parse(tiny, "predict"))
-    alone = list(one.parse(tiny, "predict"))
+def test_a_column_that_one_member_predicts_is_as_that_member_predicts_it(tiny):
+    first, second = other(tiny, 1), other(tiny, 2)
+    second.config = replace(second.config, scorer=replace(second.config.scorer, predict=["upos"]))
+    del second.network.columns["feats"]
+    tagged = list(combine([second, first]).parse(tiny, "predict"))
+    alone = list(first.parse(tiny, "predict"))
     assert [sentence.feats for sentence in tagged] == [sentence.feats for sentence in alone]
 
 
 def test_what_cannot_be_combined(tiny):
-    one = make(tiny)
-    assert combine([one]) is one
+    parser = make(tiny)
+    assert combine([parser]) is parser
     tagger = build(TaggerConfig(Inputs(word=6), BiLSTM(size=8)), tiny)
     with pytest.raises(CombinationError, match=r"several families .*: biaffine, tagger"):
-        combine([one, tagger])
+        combine([parser, tagger])
     with pytest.raises(CombinationError, match="multi root, any label; single root, root"):
-        combine([one, make(tiny, root="multi", root_label="")])
+        combine([parser, make(tiny, root="multi", root_label="")])
     elmo = [make(tiny), make(tiny)]
     for member, layers in zip(elmo, ("average", "mix"), strict=True):
         context = Context(source="elmo", layers=layers, top=0, available=3, width=4)
@@ -125,25 +131,25 @@ def test_what_cannot_be_combined(tiny):
         combine(elmo)
     reads_tags = make(tiny, inputs=Inputs(word=4, tag=4, tag_column="upos"))
     with pytest.raises(FormatError, match="no UPOS"):
-        list(combine([one, reads_tags]).parse([new_sentence(["a", "b"])]))
+        list(combine([parser, reads_tags]).parse([new_sentence(["a", "b"])]))
 
 
 def test_the_command_line_and_the_environment_name_models(tiny, tmp_path, monkeypatch):
     source, output = str(tmp_path / "in.conllu"), str(tmp_path / "out.conllu")
     write(tiny, source)
-    places = [str(save(other(tiny, seed), tmp_path / f"model {seed}")) for seed in (1, 2)]
-    members = [depkit.load(place, "cpu") for place in places]
-    both = ["--model", places[0], "--model", places[1], "--mean", "geometric"]
+    directories = [str(save(other(tiny, seed), tmp_path / f"model {seed}")) for seed in (1, 2)]
+    members = [depkit.load(directory, "cpu") for directory in directories]
+    both = ["--model", directories[0], "--model", directories[1], "--mean", "geometric"]
     for count, mean, arguments in (
         (2, "geometric", both),
         (1, "arithmetic", []),
         (2, "arithmetic", []),
     ):
         if not arguments:
-            monkeypatch.setenv("DEPKIT_MODEL", os.pathsep.join(places[:count]))
+            monkeypatch.setenv("DEPKIT_MODEL", os.pathsep.join(directories[:count]))
         command = ["parse", "--device", "cpu", source, "-o", output, "-q", "--tags", "predict"]
         assert run([*command, *arguments]) == 0
         parsed = combine(members[:count], mean).parse(tiny, "predict")
-        for found, expected in zip(read(output), parsed, strict=True):
+        for sentence, expected in zip(read(output), parsed, strict=True):
             for column in ("head", "deprel", "upos"):
-                assert getattr(found, column) == getattr(expected, column)
+                assert getattr(sentence, column) == getattr(expected, column)

@@ -26,7 +26,7 @@ def make(encoder, inputs, sentences=SENTENCES):
     config = BiaffineConfig(inputs, encoder, Scorer(arc=7, label=5, predict=["upos"]))
     parser = build(config, sentences)
     network, vocabulary = parser.network, parser.vocabulary
-    torch.nn.init.normal_(network.arc.weight)  # they start at zero, where anything is right
+    torch.nn.init.normal_(network.arc.weight)  # with the initial zeros, all results would be equal
     torch.nn.init.normal_(network.label.weight)
     return network, vocabulary, family_of(config).examples(sentences, vocabulary, config, CPU)
 
@@ -40,19 +40,19 @@ def test_a_sentence_scores_the_same_alone_and_in_a_batch(kind, inputs):
     labels = together.label_at(heads)
     for row, size in enumerate(data.sizes.tolist()):
         alone = network.score(data.batch(np.array([row])))
-        of_alone = alone.label_at(heads[:1, : alone.arc.shape[1]])
+        alone_labels = alone.label_at(heads[:1, : alone.arc.shape[1]])
         pairs = [(together.arc[row, :size, :size], alone.arc[0, :size, :size])]
-        for found, expected in [*pairs, (labels[row, :size], of_alone[0, :size])]:
-            torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
+        for actual, expected in [*pairs, (labels[row, :size], alone_labels[0, :size])]:
+            torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-4)
 
 
 def test_no_arc_to_itself_or_to_padding():
     network, _, data = make(ENCODERS["bilstm"], INPUTS[0])
     arc = network.score(data.batch(np.array([0, 1]))).arc
-    place = torch.arange(4)
+    position = torch.arange(4)
     for scores, size in zip(arc, (4, 3), strict=True):
-        barred = (place[:, None] == place) | (place >= size)
-        assert torch.equal(scores[:size].isneginf(), barred[:size])
+        is_masked = (position[:, None] == position) | (position >= size)
+        assert torch.equal(scores[:size].isneginf(), is_masked[:size])
 
 
 @pytest.mark.parametrize("kind", ENCODERS)
@@ -74,9 +74,9 @@ def test_loss_is_the_sum_of_its_means(kind):
 
 
 @pytest.mark.parametrize("kind", ENCODERS)
-def test_every_weight_learns_and_broken_trees_break_nothing(kind):
-    broken = tree("a b", [1, 0], "X X", "x root")
-    network, _, data = make(ENCODERS[kind], INPUTS[3], [*SENTENCES, broken])
+def test_every_weight_has_a_gradient_even_with_invalid_trees(kind):
+    invalid = tree("a b", [1, 0], "X X", "x root")
+    network, _, data = make(ENCODERS[kind], INPUTS[3], [*SENTENCES, invalid])
     loss = network.train()(data.batch(np.arange(4)))
     loss.backward()
     assert loss.isfinite()

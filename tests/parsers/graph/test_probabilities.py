@@ -1,4 +1,4 @@
-"""How sure a parser is: by hand, as in its own scores, over all trees, and where it can be said."""
+"""Probabilities of heads and labels: computed by hand from the scores, and as they are written."""
 
 import json
 from dataclasses import replace
@@ -27,14 +27,14 @@ def calibrated(parser, calibration=WARM):
     return replace(parser, config=replace(parser.config, calibration=calibration))
 
 
-def written(sentence):
+def written_probabilities(sentence):
     """[words, 2], the probabilities in MISC."""
     cells = [dict(p.partition("=")[::2] for p in c.split("|")) for c in sentence.column("misc")]
     return np.array([[float(cell[ARC]), float(cell[LABEL])] for cell in cells])
 
 
 def scores_of(parser, sentence):
-    """Arc scores of one sentence, and label scores at its heads."""
+    """The arc scores of a sentence, and the label scores at its heads."""
     scores = parser.score(one_batch(parser, [sentence]))
     heads = np.zeros(scores.arc.shape[:2], np.int32)
     heads[0, 1 : len(sentence) + 1] = sentence.head
@@ -44,19 +44,19 @@ def scores_of(parser, sentence):
 
 
 def without_misc(sentence):
-    """Its lines, those of words without their last column."""
+    """The lines of a sentence; the last column of its words is removed."""
     rows = set(sentence.rows)
     return [
         line.rsplit("\t", 1)[0] if row in rows else line for row, line in enumerate(sentence.lines)
     ]
 
 
-@pytest.mark.parametrize("many", [False, True], ids=["parser", "ensemble"])
+@pytest.mark.parametrize("is_ensemble", [False, True], ids=["parser", "ensemble"])
 @pytest.mark.parametrize("root", ["single", "multi"])
-def test_what_is_written(tiny, root, many):
+def test_written_probabilities(tiny, root, is_ensemble):
     label = "root" if root == "single" else ""
     parser = other(tiny, 1, root=root, root_label=label)
-    if many:
+    if is_ensemble:
         parser = combine([parser, other(tiny, 2, root=root, root_label=label)])
     parser = calibrated(parser)
     plain = list(parser.parse(tiny))
@@ -65,45 +65,45 @@ def test_what_is_written(tiny, root, many):
             assert without_misc(sentence) == without_misc(before)
             arc, label = scores_of(parser, sentence)
             if kind == "local":
-                of_arc = (arc / WARM.arc).softmax(-1).numpy()
+                arc_probability = (arc / WARM.arc).softmax(-1).numpy()
             else:
-                of_arc = marginals(arc.numpy() / WARM.marginal, root == "single")
-            of_label = (label / WARM.label).softmax(-1).numpy()
-            numbers = parser.vocabulary.columns["deprel"].numbers
+                arc_probability = marginals(arc.numpy() / WARM.marginal, root == "single")
+            label_probability = (label / WARM.label).softmax(-1).numpy()
+            indices = parser.vocabulary.columns["deprel"].numbers
             words = np.arange(1, len(sentence) + 1)
             expected = [
-                of_arc[words, sentence.head],
-                of_label[words, [numbers[deprel] for deprel in sentence.deprel]],
+                arc_probability[words, sentence.head],
+                label_probability[words, [indices[deprel] for deprel in sentence.deprel]],
             ]
-            np.testing.assert_allclose(written(sentence).T, expected, atol=6e-5)
+            np.testing.assert_allclose(written_probabilities(sentence).T, expected, atol=6e-5)
             if root == "single":
-                at_root = sentence.head.index(0)
-                assert written(sentence)[at_root, 1] == 1  # no other label can be there
+                # A child of the root can have no other label.
+                assert written_probabilities(sentence)[sentence.head.index(0), 1] == 1
 
 
-def test_windows_batches_and_threads_change_nothing(tiny):
+def test_batches_and_threads_change_nothing(tiny):
     parser = other(tiny, 1)
-    side_by_side = replace(parser, threads=2)
-    found = side_by_side.parse(tiny, batch_tokens=40, probabilities="marginal")
-    assert texts(found) == texts(parser.parse(tiny, probabilities="marginal"))
+    parallel = replace(parser, threads=2)
+    parsed = parallel.parse(tiny, batch_tokens=40, probabilities="marginal")
+    assert texts(parsed) == texts(parser.parse(tiny, probabilities="marginal"))
 
 
-def test_an_ensemble_has_a_calibration_of_its_own(tiny):
+def test_an_ensemble_does_not_have_the_temperatures_of_its_members(tiny):
     members = [calibrated(make(tiny)), calibrated(other(tiny, 2))]
     assert combine(members).config.calibration == Calibration()
     assert combine(members, calibration=WARM).config.calibration == WARM
     assert combine(members[:1]).config.calibration == WARM
 
 
-def test_what_cannot_be_had(tiny, monkeypatch):
+def test_probabilities_that_cannot_be_computed_or_written(tiny, monkeypatch):
     parser = make(tiny)
     with pytest.raises(ValueError, match="local or marginal, not 'global'"):
         list(parser.parse(tiny, probabilities="global"))
     with pytest.raises(FormatError, match="conllx has no MISC"):
         list(parser.parse([new_sentence(["a"], format=CONLLX)], probabilities="local"))
-    monkeypatch.setattr(probabilities, "LONGEST", 3)
+    monkeypatch.setattr(probabilities, "MAX_MARGINAL_WORDS", 3)
     long = new_sentence(list("abcd"))
-    with pytest.raises(FormatError, match="4 words is too long for marginals, which take 3"):
+    with pytest.raises(FormatError, match=r"4 words is too long for marginals.* to 3 words"):
         list(parser.parse([long], probabilities="marginal"))
     assert len(list(parser.parse([long], probabilities="local"))) == 1
 
@@ -115,7 +115,7 @@ def model(tiny, tmp_path_factory):
 
 @pytest.fixture
 def parse(model, capfd):
-    """Parse a file; the status, what is written and what is on stderr."""
+    """A function that parses a file and returns the exit status, the output and the messages."""
 
     def parse_file(*arguments):
         status = run(["parse", "--model", model, "--device", "cpu", *map(str, arguments)])
@@ -148,7 +148,7 @@ def test_json_from_any_format(parse, tiny, tmp_path):
     assert status == 0 and out.count(ARC) == len(results[0])
     status, out, err = parse(tmp_path / "tiny.conllx", "--prob")
     assert (status, out) == (1, "")
-    assert "tiny.conllx:1: conllx has no MISC to hold probabilities" in err
+    assert "tiny.conllx:1: the format conllx has no MISC to hold probabilities" in err
 
 
 @pytest.mark.parametrize(

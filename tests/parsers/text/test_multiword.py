@@ -1,4 +1,4 @@
-"""Words of multiword tokens by table: whole tokens, endings, case."""
+"""Words of multiword tokens by table: known tokens, endings, case."""
 
 from depkit.parsers.text.multiword import MultiwordTable, build_multiword_table
 
@@ -8,13 +8,13 @@ TOKENS = [
 ]  # fmt: skip
 
 
-def test_whole_tokens_and_endings():
+def test_known_tokens_and_endings():
     table = build_multiword_table(TOKENS)
-    assert table.words("del") == ("de", "el")  # the commonest
+    assert table.words("del") == ("de", "el")  # the most frequent
     assert table.words("amarlo") == ("amar", "lo")
     assert table.words("hablárselo") == ("hablar", "se", "lo")  # the longest ending that is known
     assert table.words("pan") is None
-    assert table.words("lo") is None  # nothing would be left in front
+    assert table.words("lo") is None  # there is nothing before the ending
 
 
 def test_case_is_the_tokens():

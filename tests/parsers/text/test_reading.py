@@ -1,4 +1,4 @@
-"""What a file is: a treebank by name or content, else text, unless one says."""
+"""The kind of an input file: a treebank by name or content, else text, unless it is given."""
 
 import gzip
 
@@ -17,7 +17,7 @@ def read(tmp_path, content, name="in", input=None, model=True, encoding="utf-8")
 
 
 @pytest.mark.parametrize(("content", "size"), [(RICH, 6), (PREDICATES, 4)])
-def test_treebanks_are_told_by_content(tmp_path, content, size):
+def test_treebanks_are_recognised_by_content(tmp_path, content, size):
     assert len(read(tmp_path, content)[0]) == size
     assert len(read(tmp_path, "\n\n" + content)[0]) == size
     assert len(read(tmp_path, gzip.compress(content.encode()), "in.gz")[0]) == size
@@ -35,7 +35,7 @@ def test_all_else_is_text(tmp_path, text):
         read(tmp_path, text, model=False)
 
 
-def test_a_table_that_is_broken_is_no_text(tmp_path):
+def test_a_treebank_with_errors_is_no_text(tmp_path):
     with pytest.raises(FormatError, match="9 columns, not 10"):
         read(tmp_path, RICH.replace("\t_\n", "\n"))
     with pytest.raises(FormatError, match="use --input text"):
@@ -76,10 +76,10 @@ def test_an_archive_that_is_cut_off(tmp_path):
 
 
 def test_an_unknown_input(tmp_path):
-    with pytest.raises(ValueError, match="no input 'word'; there are text, lines, tokens"):
+    with pytest.raises(ValueError, match="there is no input 'word'; it can be text, lines, tokens"):
         read(tmp_path, "a", input="word")
 
 
-def test_an_odd_file_name_breaks_no_comment(tmp_path):
+def test_a_file_name_with_a_newline_breaks_no_comment(tmp_path):
     (sentence,) = read(tmp_path, "a b", "x\ny z.txt")
     assert sentence.lines[0] == "# newdoc id = x y z.txt\n"

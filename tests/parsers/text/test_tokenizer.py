@@ -1,4 +1,4 @@
-"""Labels of characters become tokens and sentences; no character is lost on the way."""
+"""Labels of characters become tokens and sentences; no character is lost."""
 
 from dataclasses import replace
 
@@ -12,8 +12,8 @@ from depkit.parsers.text import tokenizer as module
 from depkit.parsers.text.multiword import MultiwordTable
 from depkit.parsers.text.tokenizer import (
     MARGIN,
+    SLICE,
     SPACE,
-    WINDOW,
     Tokenizer,
     TokenizerNetwork,
     build_characters,
@@ -25,7 +25,7 @@ CHARACTERS = build_characters(["abc.' "] * 3)
 
 
 def tokenizer(spaces=False, table=None):
-    """A tokenizer with random weights: all that follows holds whatever its labels."""
+    """A tokenizer with random weights: the tests hold for any labels."""
     torch.manual_seed(1)
     network = TokenizerNetwork(len(CHARACTERS), 4, 4)
     return Tokenizer(CHARACTERS, table or MultiwordTable(), spaces, network, torch.device("cpu"))
@@ -52,7 +52,7 @@ def test_white_space_ends_tokens_and_the_text_a_sentence():
 def test_multiword_tokens():
     table = MultiwordTable({"ac": ("a", "b", "c")})
     assert decode("b bac", "00001", "00110") == [["b", "b+a+c"]]
-    assert decode("b bac", "00001", "00001") == [["b", "bac"]]  # nothing is known of it
+    assert decode("b bac", "00001", "00001") == [["b", "bac"]]  # the table does not have it
     assert decode("b ac", "0001", "0002", table=table) == [["b", "a+b+c"]]
     assert decode("ac", "11", "11") == [["a", "c"]]  # a split at a token's end splits nothing
 
@@ -62,31 +62,31 @@ def test_a_very_long_sentence_is_cut(monkeypatch):
     assert decode("abc.a", "11121") == [["a", "b"], ["c", "."], ["a"]]
 
 
-@given(st.integers(1, 5 * WINDOW))
-def test_windows_cover_a_text_once(size):
-    windows = list(cut_windows(size))
-    assert [low for _, _, low, _ in windows] == [0, *(high for _, _, _, high in windows[:-1])]
-    assert windows[-1][3] == size
-    for begin, end, low, high in windows:
-        assert begin == max(0, low - MARGIN) or len(windows) == 1
-        assert begin <= low < high <= end <= size and end - begin <= WINDOW
+@given(st.integers(1, 5 * SLICE))
+def test_slices_cover_a_text_once(size):
+    slices = list(cut_windows(size))
+    assert [low for _, _, low, _ in slices] == [0, *(high for _, _, _, high in slices[:-1])]
+    assert slices[-1][3] == size
+    for begin, end, low, high in slices:
+        assert begin == max(0, low - MARGIN) or len(slices) == 1
+        assert begin <= low < high <= end <= size and end - begin <= SLICE
 
 
 def test_white_space_is_one_character_and_rare_characters_are_their_category():
-    numbers, places = encode_text("a \n\tB\u3000ω", CHARACTERS)
-    symbols = [CHARACTERS.symbols[number] for number in numbers]
+    indices, offsets = encode_text("a \n\tB\u3000ω", CHARACTERS)
+    symbols = [CHARACTERS.symbols[index] for index in indices]
     assert symbols == ["a", SPACE, "<unknown>", SPACE, "<Ll>"]
-    assert places.tolist() == [0, 1, 4, 5, 6]
+    assert offsets.tolist() == [0, 1, 4, 5, 6]
 
 
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.text("ab.' \n\té漢🙂\x00", max_size=700).map(str.strip), max_size=4), st.booleans()
 )
-def test_all_characters_but_white_space_stand_in_one_token(texts, spaces):
+def test_all_characters_but_white_space_are_in_one_token(texts, spaces):
     texts = [text for text in texts if text]
-    one = tokenizer(spaces)
-    for text, sentences in zip(texts, one.segment(texts), strict=True):
+    segmenter = tokenizer(spaces)
+    for text, sentences in zip(texts, segmenter.segment(texts), strict=True):
         tokens = [token for tokens in sentences for token in tokens]
         gaps = [*(start for start, _, _ in tokens), len(text)]
         assert gaps[0] == 0 and all(sentences)
@@ -95,8 +95,8 @@ def test_all_characters_but_white_space_stand_in_one_token(texts, spaces):
             assert text[start:end] == text[start:end].strip()
             assert spaces or len(text[start:end].split()) == 1
             assert words is None or "".join(words) == text[start:end]
-        assert one.segment([text]) == [sentences]  # whatever it is batched with
-        assert one.segment_lines([text]) == [[tokens]]
+        assert segmenter.segment([text]) == [sentences]  # batching makes no difference
+        assert segmenter.segment_lines([text]) == [[tokens]]
 
 
 @pytest.mark.parametrize("emoji", ["👍🏽", "👨‍👩‍👧", "🇫🇷", "1️⃣"])
@@ -104,7 +104,7 @@ def test_all_characters_but_white_space_stand_in_one_token(texts, spaces):
 def test_no_token_ends_inside_an_emoji(emoji, labels, monkeypatch):
     """The network ends tokens and sentences, and splits words, wherever it can."""
     text = f"ab{emoji}c {emoji}. {emoji}"
-    one = tokenizer()
+    segmenter = tokenizer()
     best = torch.tensor([int(labels[i % len(labels)]) for i in range(1000)])
 
     def forward(self, characters, sizes):
@@ -113,7 +113,7 @@ def test_no_token_ends_inside_an_emoji(emoji, labels, monkeypatch):
         return ends.expand(len(characters), -1, -1), split.expand(len(characters), -1, -1)
 
     monkeypatch.setattr(TokenizerNetwork, "forward", forward)
-    (sentences,) = one.segment([text])
+    (sentences,) = segmenter.segment([text])
     tokens = [token for sentence in sentences for token in sentence]
     parts = [words or (text[start:end],) for start, end, words in tokens]
     assert sum(part.count(emoji) for words in parts for part in words) == 3
@@ -121,26 +121,26 @@ def test_no_token_ends_inside_an_emoji(emoji, labels, monkeypatch):
         assert [emoji] in [list(words) for words in parts]
 
 
-def test_the_network_is_computed_in_the_precision_that_is_asked_for():
-    one, seen = tokenizer(), []
-    one.network.ends.register_forward_hook(lambda *given: seen.append(given[-1].dtype))
+def test_the_network_is_computed_in_the_precision_of_the_tokenizer():
+    segmenter, dtypes = tokenizer(), []
+    segmenter.network.ends.register_forward_hook(lambda *hook: dtypes.append(hook[-1].dtype))
     for precision in (torch.bfloat16, torch.float32):
-        replace(one, precision=precision).segment(["ab c"])
-    assert seen == [torch.bfloat16, torch.float32]
+        replace(segmenter, precision=precision).segment(["ab c"])
+    assert dtypes == [torch.bfloat16, torch.float32]
 
 
 def test_labels_of_several_texts_are_decoded_together():
     texts, ends = ["ab. c", "a", "b c\u3000a"], "01200000200"
     labels = np.array(list(map(int, ends)))
-    found = tokenizer().decode(texts, labels, np.zeros_like(labels), np.arange(len(ends)))
+    decoded = tokenizer().decode(texts, labels, np.zeros_like(labels), np.arange(len(ends)))
     strings = [
         [[text[start:end] for start, end, _ in tokens] for tokens in sentences]
-        for text, sentences in zip(texts, found, strict=True)
+        for text, sentences in zip(texts, decoded, strict=True)
     ]
     assert strings == [[["ab", "."], ["c"]], [["a"]], [["b", "c"], ["a"]]]
 
 
-def test_any_character_will_do_or_none_at_all():
+def test_unusual_characters_and_no_texts():
     assert tokenizer().segment([]) == []
     for character in ("\ud800", "\U0010ffff"):
         assert tokenizer().segment([character]) == [[[(0, 1, None)]]]

@@ -1,4 +1,4 @@
-"""Windows of sentences: order, how far ahead is read, errors on whichever thread they occur."""
+"""Chunks of sentences: the order of results, reading ahead, and errors on all threads."""
 
 import threading
 from concurrent.futures import wait
@@ -8,30 +8,30 @@ import pytest
 import torch
 
 from depkit.corpus.sentence import new_sentence
-from depkit.parsers import windows
-from depkit.parsers.windows import map_batches
+from depkit.parsers import chunks
+from depkit.parsers.chunks import map_batches
 
 SENTENCES = [new_sentence([f"w{i}"] * (1 + i * 7 % 11)) for i in range(300)]
 EXPECTED = [(f"w{i}",) for i in range(300)]
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch):
-    monkeypatch.setattr(windows, "FIRST_WINDOW", 20)
-    monkeypatch.setattr(windows, "WINDOW", 100)
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(chunks, "FIRST_CHUNK", 20)
+    monkeypatch.setattr(chunks, "CHUNK", 100)
 
 
 class Prepared:
     def __init__(self, sentences, context):
-        self.sentences, self.context = list(sentences), [each.tolist() for each in context]
+        self.sentences, self.context = list(sentences), [vectors.tolist() for vectors in context]
 
-    def batch(self, numbers):
-        """Each sentence and what of its context there is."""
-        return [(self.sentences[i], *(self.context[i] if self.context else ())) for i in numbers]
+    def batch(self, indices):
+        """Tuples of a sentence and the numbers in its context, if it has one."""
+        return [(self.sentences[i], *(self.context[i] if self.context else ())) for i in indices]
 
 
 def forms(batch, sentences):
-    """The first form of each sentence, and what of its context there is."""
+    """Tuples of the first form of a sentence and the numbers in its context."""
     assert [sentence for sentence, *_ in batch] == sentences
     return [(sentence.form[0], *context) for sentence, *context in batch]
 
@@ -52,7 +52,7 @@ def test_no_sentences_no_results():
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_the_first_window_waits_for_no_other_and_two_are_read_ahead_at_most(workers):
+def test_the_first_chunk_waits_for_no_other_and_at_most_two_are_read_ahead(workers):
     read = used = 0
 
     def slow():
@@ -67,29 +67,32 @@ def test_the_first_window_waits_for_no_other_and_two_are_read_ahead_at_most(work
         assert read - used < 3 * (100 + 11)
 
 
-def window_ends():
-    """How many sentences there are up to the end of each window."""
+def chunk_ends():
+    """The number of sentences up to the end of each chunk."""
     ends, words, limit = [0], 0, 20
     for number, sentence in enumerate(SENTENCES, 1):
         words += len(sentence)
         if words >= limit:
             ends.append(number)
-            words, limit = 0, min(windows.GROWTH * limit, 100)
+            words, limit = 0, min(chunks.GROWTH * limit, 100)
     return ends
 
 
-def test_what_is_computed_is_not_held_up_by_what_is_yet_to_be_read(monkeypatch):
+def test_results_are_not_delayed_by_reading(monkeypatch):
     made = []
-    make = windows._Window.__init__
-    monkeypatch.setattr(
-        windows._Window, "__init__", lambda self, *given: made.append(self) or make(self, *given)
-    )
-    before, end, following = window_ends()[9:12]
+    initialise = chunks._Chunk.__init__
+
+    def record(self, *arguments):
+        made.append(self)
+        initialise(self, *arguments)
+
+    monkeypatch.setattr(chunks._Chunk, "__init__", record)
+    before, end, following = chunk_ends()[9:12]
     middle = (end + following) // 2
     gate = threading.Event()
     used = 0
 
-    def held(batch, sentences):
+    def compute_behind_gate(batch, sentences):
         if SENTENCES.index(sentences[0]) >= before:
             assert gate.wait(10)
         return forms(batch, sentences)
@@ -100,18 +103,18 @@ def test_what_is_computed_is_not_held_up_by_what_is_yet_to_be_read(monkeypatch):
                 assert used == before
                 gate.set()
                 wait(made[-1].batches)
-            if number == middle + 1:  # one sentence later what is computed has been used
+            if number == middle + 1:  # one sentence later the results have been used
                 assert used == end
             yield sentence
 
-    for _ in run(slow(), compute=held, workers=2):
+    for _ in run(slow(), compute=compute_behind_gate, workers=2):
         used += 1
     assert used == len(SENTENCES)
 
 
 @pytest.mark.parametrize("where", ["in a batch", "in reading"])
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_error_comes_after_the_windows_before_or_all_that_was_read(workers, where):
+def test_an_error_comes_after_the_chunks_before_or_all_sentences_before(workers, where):
     def broken(batch, sentences):
         if where == "in a batch" and SENTENCES[100] in sentences:
             raise KeyError(where)
@@ -123,12 +126,12 @@ def test_an_error_comes_after_the_windows_before_or_all_that_was_read(workers, w
             raise KeyError(where)
         yield from SENTENCES[100:]
 
-    found = []
+    results = []
     with pytest.raises(KeyError, match=where):
-        for each in run(read(), compute=broken, workers=workers):
-            found.append(each)
-    last = max(end for end in window_ends() if end <= 100) if where == "in a batch" else 100
-    assert found == EXPECTED[:last] != []
+        for result in run(read(), compute=broken, workers=workers):
+            results.append(result)
+    last = max(end for end in chunk_ends() if end <= 100) if where == "in a batch" else 100
+    assert results == EXPECTED[:last] != []
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -136,26 +139,26 @@ def test_torch_has_its_threads_while_results_are_used(workers):
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        one, other = run(workers=workers), run(workers=workers)
-        for _ in zip(one, other, strict=True):
+        first, second = run(workers=workers), run(workers=workers)
+        for _ in zip(first, second, strict=True):
             assert torch.get_num_threads() == 2
         results = run(workers=workers)
         next(results)
-        results.close()  # as a reader that has seen enough
+        results.close()  # as when a caller needs no more results
         assert torch.get_num_threads() == 2
-        assert not [each for each in threading.enumerate() if each.name.startswith("parser")]
+        assert not [thread for thread in threading.enumerate() if thread.name.startswith("parser")]
     finally:
         torch.set_num_threads(before)
 
 
-FULL = [
+OUT_OF_MEMORY = [
     MemoryError(),
     torch.OutOfMemoryError("CUDA out of memory"),
     RuntimeError("DefaultCPUAllocator: can't allocate memory"),
 ]
 
 
-@pytest.mark.parametrize("error", [*FULL, RuntimeError("shapes do not match")], ids=str)
+@pytest.mark.parametrize("error", [*OUT_OF_MEMORY, RuntimeError("shapes do not match")], ids=str)
 def test_a_batch_that_does_not_fit_is_split_and_other_errors_pass(tiny, error):
     room, sizes = 2, []
 
@@ -165,7 +168,7 @@ def test_a_batch_that_does_not_fit_is_split_and_other_errors_pass(tiny, error):
         sizes.append(len(sentences))
         return forms(batch, sentences)
 
-    if error not in FULL:
+    if error not in OUT_OF_MEMORY:
         with pytest.raises(RuntimeError, match="shapes"):
             list(run(compute=small_memory))
         return
@@ -197,5 +200,5 @@ def test_a_sentence_that_fits_alone_is_computed_alone(workers):
             with lock:
                 computing -= 1
 
-    found = list(run(SENTENCES[:60], compute=room_for_one, workers=workers))
-    assert found == EXPECTED[:60]
+    results = list(run(SENTENCES[:60], compute=room_for_one, workers=workers))
+    assert results == EXPECTED[:60]

@@ -1,0 +1,247 @@
+"""The batch pipeline of parsing: read sentences in chunks, and compute batches on worker threads.
+
+A chunk is a part of the stream of sentences, large enough that sentences of similar length can be
+batched together. Its sentences are read and encoded while batches of the chunk before are computed.
+"""
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from itertools import repeat
+from threading import Lock, Semaphore
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import torch
+
+from depkit.corpus.sentence import Sentence
+from depkit.parsers.device import out_of_memory
+from depkit.parsers.inputs.batches import Batches, layout, length_batches
+
+FIRST_CHUNK = 1_000  # words read before the first batch is computed
+GROWTH = 8  # the next chunk has this many times the words: lengths in its batches differ less
+CHUNK = 40_000  # words of the largest chunk
+
+# Encodes the sentences of a chunk, and their contextual vectors ([] if there are none)
+Prepare = Callable[[Sequence[Sentence], Sequence[np.ndarray]], Batches]
+T = TypeVar("T")
+# Maps a batch and its sentences to one result for each sentence
+Compute = Callable[[Any, Sequence[Sentence]], Sequence[T]]
+
+
+def map_batches(
+    sentences: Iterable[Sentence],
+    context: Iterable[np.ndarray] | None,
+    prepare: Prepare,
+    compute: Compute[T],
+    batch_tokens: int,
+    workers: int,
+) -> Iterator[T]:
+    """Apply a function to batches of sentences, and yield its results in the sentences' order.
+
+    With several workers, three chunks at most are in memory: one is read and prepared, batches of
+    the second are computed on threads, and results of the third are consumed. The results of the
+    first chunk are yielded before a second one is read, so that slow input is not delayed.
+
+    Args:
+        sentences: Any number of sentences; they are read lazily.
+        context: The contextual vectors of each sentence, or None.
+        prepare: Encodes the sentences of a chunk.
+        compute: Computes the results of a batch; with several workers, called on several threads.
+        batch_tokens: The number of positions in a batch, padding included.
+        workers: The number of batches that are computed at the same time.
+
+    Yields:
+        One result for each sentence.
+
+    Raises:
+        MemoryError: A single sentence does not fit in memory; the message names it.
+        Exception: An error in reading a sentence is raised after the results of all sentences
+            before it; an error in computing a batch, after the results of all chunks before it.
+    """
+    pairs: Iterable[tuple[Sentence, np.ndarray | None]] = (
+        zip(sentences, context, strict=True)
+        if context is not None
+        else zip(sentences, repeat(None))
+    )
+    results = _generate_results(pairs, prepare, compute, batch_tokens, workers)
+    if workers == 1:
+        yield from results
+        return
+    with closing(results):
+        while True:
+            threads = torch.get_num_threads()
+            torch.set_num_threads(1)  # the other threads are for the workers
+            try:
+                result = next(results)
+            except StopIteration:
+                return
+            finally:
+                torch.set_num_threads(threads)
+            yield result
+
+
+def _generate_results(
+    pairs: Iterable[tuple[Sentence, np.ndarray | None]],
+    prepare: Prepare,
+    compute: Compute[T],
+    batch_tokens: int,
+    workers: int,
+) -> Generator[T, None, None]:
+    """As `map_batches`, without a change of the number of torch's threads."""
+    sentences: list[Sentence] = []  # the sentences of the next chunk
+    context: list[np.ndarray] = []
+    words, limit = 0, FIRST_CHUNK
+    started: deque[_Chunk[T]] = deque()
+    reader, reading_error = iter(pairs), None
+    with _make_executor(workers) as executor:
+        slots = _Slots(workers)
+
+        def start_chunk() -> None:
+            prepared = prepare(sentences, context)
+            started.append(_Chunk(sentences, prepared, compute, batch_tokens, executor, slots))
+
+        while True:
+            try:
+                sentence, vectors = next(reader)
+            except StopIteration:
+                break
+            except Exception as error:  # the sentences before it are parsed first
+                reading_error = error
+                break
+            sentences.append(sentence)
+            if vectors is not None:
+                context.append(vectors)
+            words += len(sentence)
+            if started and started[0].is_done():
+                yield from started.popleft().results()
+            if words >= limit:
+                start_chunk()
+                while len(started) > (workers > 1 and limit > FIRST_CHUNK):
+                    yield from started.popleft().results()
+                sentences, context = [], []
+                words, limit = 0, min(GROWTH * limit, CHUNK)
+        if sentences:
+            start_chunk()
+        while started:
+            yield from started.popleft().results()
+    if reading_error:
+        raise reading_error
+
+
+class _Chunk(Generic[T]):
+    """The sentences of a chunk, whose batches are submitted to an executor."""
+
+    def __init__(
+        self,
+        sentences: Sequence[Sentence],
+        prepared: Batches,
+        compute: Compute[T],
+        batch_tokens: int,
+        executor: Executor,
+        slots: "_Slots",
+    ) -> None:
+        self.sentences = sentences
+        self.slots = slots
+        self.results_by_index: dict[int, T] = {}
+        sizes, _ = layout(sentences)
+        # The largest batch is first: as the last, it would leave the other workers idle.
+        self.batches = [
+            executor.submit(self._compute, prepared, compute, indices)
+            for indices in length_batches(sizes, batch_tokens, filled=True)[::-1]
+        ]
+
+    def is_done(self) -> bool:
+        return all(batch.done() for batch in self.batches)
+
+    def results(self) -> Iterator[T]:
+        """Wait for all batches; return the results in the sentences' order."""
+        for batch in self.batches:
+            batch.result()
+        return (self.results_by_index[index] for index in range(len(self.sentences)))
+
+    def _compute(self, prepared: Batches, compute: Compute[T], indices: np.ndarray) -> None:
+        """Compute a batch; if it does not fit in memory, compute its halves."""
+        batch = [self.sentences[index] for index in indices.tolist()]
+        try:
+            with self.slots.acquire_one():
+                results = compute(prepared.batch(indices), batch)
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+            if len(batch) > 1:
+                middle = len(indices) // 2
+                self._compute(prepared, compute, indices[:middle])
+                self._compute(prepared, compute, indices[middle:])
+                return
+            results = self._compute_alone(prepared, compute, indices)
+        self.results_by_index.update(zip(indices.tolist(), results, strict=True))
+
+    def _compute_alone(
+        self, prepared: Batches, compute: Compute[T], indices: np.ndarray
+    ) -> Sequence[T]:
+        """Compute a batch of one sentence while no other batch is computed."""
+        sentence = self.sentences[int(indices[0])]
+        try:
+            with self.slots.acquire_all():
+                return compute(prepared.batch(indices), [sentence])
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+            file, line, sent_id = sentence.place()
+            raise MemoryError(
+                f"{file}:{line}: {sent_id}: a sentence of {len(sentence)} words does not fit in"
+                " memory; split it or leave it out"
+            ) from error
+
+
+class _Slots:
+    """A semaphore with one slot for each worker; a worker can acquire one slot, or all."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self.semaphore = Semaphore(workers)
+        self.acquiring_all = Lock()  # two workers that acquire all at once would deadlock
+
+    @contextmanager
+    def acquire_one(self) -> Iterator[None]:
+        with self.semaphore:
+            yield
+
+    @contextmanager
+    def acquire_all(self) -> Iterator[None]:
+        with self.acquiring_all, ExitStack() as acquired:
+            for _ in range(self.workers):
+                acquired.enter_context(self.semaphore)
+            yield
+
+
+@contextmanager
+def _make_executor(workers: int) -> Iterator[Executor]:
+    """An executor that computes batches inline or, with several workers, on threads.
+
+    A batch is too small for its operations to be split among threads efficiently, so torch uses one
+    thread for each batch.
+    """
+    if workers == 1:
+        yield _InlineExecutor()
+        return
+    pool = ThreadPoolExecutor(workers, "parser", torch.set_num_threads, (1,))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+class _InlineExecutor(Executor):
+    """An executor that calls each function immediately, on the calling thread."""
+
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        """See `Executor.submit`."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(call(*arguments, **named))
+        except Exception as error:
+            future.set_exception(error)
+        return future
