@@ -209,7 +209,7 @@ class Analysis:
 
     def count_by_sentence(self, system: int, bins: Sequence[int]) -> np.ndarray:
         """Count the words in some bins sentence by sentence: [sentence, bin * count] int64."""
-        column = np.full(len(self.labels), -1)  # of each bin in the result, -1 if it is not in it
+        column = np.full(len(self.labels), -1)  # [bin], its index in `bins`, -1 for none
         column[list(bins)] = np.arange(len(bins))
         size = len(self.data.words.lengths)
         counts = np.zeros((size, len(bins), len(COUNTS)), np.int64)

@@ -113,7 +113,7 @@ class _Text:
 
     starts: [sentence + 1] int64, the first word of each sentence, then the number of words;
     sentences: [sentence, 2] int64, the first character of a sentence and the one after its last;
-    tokens: [token, 2] int64, the same of tokens; spans: the characters of words; rows: [word], the
+    tokens: [token, 2] int64, likewise; spans: the characters of words; rows: [word], the
     line of a word within its sentence; locations: [sentence], (file, line, sent_id).
     """
 
