@@ -49,9 +49,9 @@ def analyze_command(
             metavar="BINS",
             help="For a grouping by numbers, form these bins: 1,2,3-6,7- or, with negative numbers,"
             " ..-3,-2..2; or each, for a bin per number. Words outside these bins are counted in"
-            " the bins root (words that are a root), other (other numbers) and none (words without"
-            " a head or below a cycle). With --calibration, give only the number of bins, which"
-            f" have equal width (default: {BINS}).",
+            " the bins root (the roots of the sentences), other (other numbers) and none (words"
+            " without a head or below a cycle). With --calibration, give only the number of bins,"
+            f" which have equal width (default: {BINS}).",
             rich_help_panel=ANALYSIS,
         ),
     ] = None,
@@ -113,9 +113,9 @@ def analyze_command(
             "--agreement",
             help="Show how much two or more PRED files could complement one another, in --metric"
             " UAS or LAS. Print the share of words that at least one system has right (the oracle)"
-            " and that all have right; and, for each pair of systems, how often they agree and how"
-            " many errors of one are right in the other. With --by or --preset, the gold words are"
-            " grouped.",
+            " and that all have right; and, for each pair of systems, how often they agree and"
+            " what share of the errors of one the other has right. With --by or --preset, this is"
+            " printed for each bin of gold words.",
             rich_help_panel=ANALYSIS,
         ),
     ] = False,

@@ -50,7 +50,10 @@ Confidence = Annotated[
 ]
 Verbose = Annotated[
     bool,
-    options.verbose_flag("Print the counts behind the scores on stderr: correct words of all."),
+    options.verbose_flag(
+        "Print the counts behind the scores on stderr: UAS 9 / 10 means that 9 of 10 words have the"
+        " correct head."
+    ),
 ]
 
 
@@ -110,10 +113,11 @@ def evaluate_command(
 
     Files can be CoNLL-U, CoNLL-X or CoNLL-09, in any combination, and compressed with .gz or .xz.
 
-    UAS is the share of words with the correct head, LA with the correct relation, LAS with both.
-    UEM and LEM are the shares of sentences in which all heads, or all heads and relations, are
-    correct, and RA is the share of sentences with the correct root. CLAS is the F1 score of the
-    content words of UD. These metrics leave out punctuation if --punct says so.
+    UAS is the share of words with the correct head, LA the share with the correct relation, and
+    LAS the share with both. UEM is the share of sentences in which all heads are correct; for LEM,
+    all relations must be correct as well. RA is the share of sentences with the correct root. CLAS
+    is the F1 score of the content words of UD. All these metrics leave out the words that --punct
+    names.
 
     UPOS, XPOS, FEATS and Lemmas are computed over all words. The table shows them only if some of
     them are wrong. The last line is a signature of all choices that influence the scores; report it

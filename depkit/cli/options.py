@@ -30,7 +30,7 @@ def _check_models(context: typer.Context, models: list[Path] | None) -> list[Pat
     if models and source and source.name == "ENVIRONMENT":
         if "" in os.environ["DEPKIT_MODEL"].split(os.pathsep):
             raise typer.BadParameter(
-                f"an entry of this list is empty; name a model before and after each {os.pathsep}"
+                f"this list of models has an empty entry; {os.pathsep} separates the models"
             )
     return models
 
@@ -64,7 +64,7 @@ Device = Annotated[
         envvar="DEPKIT_DEVICE",
         metavar="DEVICE",
         help="Compute on this device: auto (a GPU if there is one, else the CPU), cpu, cuda,"
-        " cuda:N (GPU number N, from 0) or mps (Apple).",
+        " cuda:N (the GPU with number N, from 0) or mps (the GPU of an Apple computer).",
         rich_help_panel=MACHINE,
     ),
 ]
@@ -172,7 +172,8 @@ ModelOutput = Annotated[
         "--output",
         "-o",
         metavar="DIR",
-        help="Write the model into this directory, which is created.",
+        help="Write the model into this directory, which must be new or empty, unless an"
+        " interrupted training is continued.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -59,8 +59,8 @@ def parse_command(
         bool,
         typer.Option(
             "--marginals",
-            help="With --prob, sum the probability of a head over all trees that contain the arc."
-            " This is slow for long sentences.",
+            help="With --prob, compute the probability of a head from all trees of the sentence,"
+            " not for each word alone. This is slow for long sentences.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
@@ -72,8 +72,8 @@ def parse_command(
             metavar="KEY=VALUE",
             help="Change one of the model's settings that do not require new training:"
             " encoder.window, encoder.relaxed and encoder.attend restrict self-attention, e.g."
-            " encoder.window=10; inputs.context.model=DIRECTORY says where the model's frozen"
-            " transformer is stored. The option can be given several times.",
+            " encoder.window=10; inputs.context.model=DIRECTORY names the directory of the model's"
+            " frozen transformer. The option can be given several times.",
             rich_help_panel=MODEL,
         ),
     ] = None,

@@ -25,8 +25,8 @@ def train_command(
         str,
         typer.Option(
             metavar="MODEL",
-            help="Continue from this trained model instead of random weights. Its network,"
-            " vocabulary and tokenizer are used, too.",
+            help="Start from the weights of this trained model. Its network, its vocabulary and its"
+            " tokenizer are used, too.",
             rich_help_panel=MODEL,
         ),
     ] = "",
@@ -51,7 +51,7 @@ def train_command(
     quiet: options.Quiet = False,
     verbose: options.TrainVerbose = False,
 ) -> None:
-    """Train a parser and, with it, a tagger and a tokenizer.
+    """Train a parser, and with it a tagger and a tokenizer.
 
     During the training, the output directory always holds the model of the best epoch so far, a
     log (log.jsonl) and the state from which --resume continues. When the training is finished, a

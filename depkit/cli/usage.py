@@ -43,7 +43,8 @@ def _unknown_option(error: Any) -> str:
     options = [name for parameter in command.get_params(error.ctx) for name in parameter.opts]
     message = unknown("option", error.option_name, options)
     if error.ctx.parent is None and not message.endswith("?"):
-        message += " before the command; a command's options follow its name"
+        message += " of depkit itself; the options of a command follow its name, as in depkit"
+        message += f" COMMAND {error.option_name}"
     return message
 
 
@@ -71,4 +72,4 @@ def number_limits(minimum: float | None, maximum: float | None) -> str:
     """The range of numbers that an option takes, in words; "" if there are no limits."""
     if minimum is None:
         return "" if maximum is None else f"at most {maximum}"
-    return f"{minimum} or more" if maximum is None else f"{minimum} to {maximum}"
+    return f"{minimum} or more" if maximum is None else f"from {minimum} to {maximum}"
