@@ -331,7 +331,9 @@ def _views(by: list[str], bins: list[str], preset: str | None, metric: str | Non
             param_hint="--preset",
         )
     if by or bins:
-        raise typer.BadParameter("it sets --by and --bins; leave them out", param_hint="--preset")
+        raise typer.BadParameter(
+            "it sets the groupings and bins; leave out --by and --bins", param_hint="--preset"
+        )
     views = PRESETS[preset]
     if metric and len({view.metric for view in views}) > 1:
         raise typer.BadParameter(
@@ -364,7 +366,7 @@ def _check_names(views: Sequence[View], confusions: Sequence[str], train: str | 
     for what in confusions:
         if what not in CONFUSIONS:
             raise typer.BadParameter(
-                f"there are no confusions of '{what}'; choose one of {', '.join(CONFUSIONS)}",
+                f"there is no confusion of '{what}'; choose one of {', '.join(CONFUSIONS)}",
                 param_hint="--confusion",
             )
 

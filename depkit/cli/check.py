@@ -60,8 +60,8 @@ def check_command(
     """Find errors in CoNLL-U, CoNLL-X and CoNLL-09 files.
 
     The format, the trees, the labels, the text and the comments are checked. Each finding is
-    printed on a line, as FILE:LINE: severity: sent_id: description [code], and the last lines are
-    a table of counts. With --quiet, only errors are printed.
+    printed on a line, as FILE:LINE: severity: sent_id: description, with a code in brackets at the
+    end. The last lines are a table of counts by code. With --quiet, only errors are printed.
 
     An error means that depkit cannot read the sentence, train on it or score against it. A warning
     means that UD validation (levels 1 and 2) would refuse the file, or that --train has found a
