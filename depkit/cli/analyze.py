@@ -293,7 +293,7 @@ def _find_metric(name: str | None) -> str | None:
         if metric.lower() == name.lower():
             return metric
     raise typer.BadParameter(
-        f"there is no metric '{name}'; choose one of {', '.join(METRICS)}", param_hint="--metric"
+        f"there is no metric '{name}'; choose from {', '.join(METRICS)}", param_hint="--metric"
     )
 
 
@@ -327,7 +327,7 @@ def _views(by: list[str], bins: list[str], preset: str | None, metric: str | Non
         return [View(tuple(by) or ("distance",), tuple(bins), metric or "LAS")]
     if preset not in PRESETS:
         raise typer.BadParameter(
-            f"there is no preset '{preset}'; choose one of {', '.join(PRESETS)}",
+            f"there is no preset '{preset}'; choose from {', '.join(PRESETS)}",
             param_hint="--preset",
         )
     if by or bins:
@@ -366,7 +366,7 @@ def _check_names(views: Sequence[View], confusions: Sequence[str], train: str | 
     for what in confusions:
         if what not in CONFUSIONS:
             raise typer.BadParameter(
-                f"there is no confusion of '{what}'; choose one of {', '.join(CONFUSIONS)}",
+                f"there is no confusion of '{what}'; choose from {', '.join(CONFUSIONS)}",
                 param_hint="--confusion",
             )
 

@@ -174,7 +174,7 @@ def _check_options(
         if name.lower() == metric.lower():
             return name
     raise typer.BadParameter(
-        f"there is no metric {metric!r}; choose one of {', '.join(names)}", param_hint="-b"
+        f"there is no metric {metric!r}; choose from {', '.join(names)}", param_hint="-b"
     )
 
 

@@ -298,7 +298,7 @@ BINS, PAIR = "needs a table of bins", "needs two or more PRED files and a table 
         (["--bins", "1,x"], "'x' in bins '1,x' is no bin"),
         (["--bins", "1-3,3"], "overlaps"),
         (["--metric", "F1"], "no metric 'F1'"),
-        (["--preset", "mine"], "no preset 'mine'; choose one of li2019"),
+        (["--preset", "mine"], "no preset 'mine'; choose from li2019"),
         (["--preset", "li2019", "--by", "upos"], "leave out --by"),
         (["--preset", "conllx", "--metric", "UAS"], "--preset conllx sets it"),
         (["--by", "oov"], "--train FILE"),
