@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 DATA, MODEL, TRAINING, ANALYSIS, OUTPUT, MACHINE, OTHER = (
     "Data", "Model", "Training", "Analysis", "Output", "Machine", "Other"
 )  # fmt: skip
-_FEW = 17  # the help of a command with at most this many parameters has no sections
+_FEW = 17  # parameters of a command whose help has no sections, at most
 _NARROWEST = 80  # columns of the narrowest terminal on which panels are drawn
 _METAVARS = {bool: "", int: "N", float: "X"}  # instead of Typer's <bool>, <int range>, <float>
 
