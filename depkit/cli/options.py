@@ -356,7 +356,7 @@ def check_inputs(files: Sequence[str], quiet: bool) -> None:
     if list(files).count("-") > 1:
         raise typer.BadParameter("only one file can be standard input", param_hint="-")
     if "-" in files and sys.stdin and sys.stdin.isatty():
-        note_printer(quiet)("reading from the keyboard; press Ctrl-D to end")
+        note_printer(quiet)("the input is read from the keyboard; press Ctrl-D to end it")
 
 
 def check_punct(punct: str) -> None:

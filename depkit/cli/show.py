@@ -95,11 +95,11 @@ def show_command(
 
     def sentences_to_draw() -> Iterator[Shown]:
         nonlocal seen, drawn
-        for shown in _select(compared(file, diff, encoding), sentence or [], file):
+        for drawing in _select(compared(file, diff, encoding), sentence or [], file):
             seen += 1
-            if diff is None or everything or sentence or shown.wrong:
+            if diff is None or everything or sentence or drawing.wrong:
                 drawn += 1
-                yield shown
+                yield drawing
 
     with open_output(svg_file or "-") as stream:
         if svg_file:
@@ -125,10 +125,10 @@ def _select(sentences: Iterable[Shown], names: Iterable[str], file: str) -> Iter
         yield from sentences
         return
     count = 0
-    for shown in sentences:
+    for drawing in sentences:
         count += 1
-        if matches := missing & {str(shown.number), shown.sentence.sent_id}:
-            yield shown
+        if matches := missing & {str(drawing.number), drawing.sentence.sent_id}:
+            yield drawing
             missing -= matches
             if not missing:
                 return

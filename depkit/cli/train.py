@@ -79,5 +79,5 @@ def note_interruption(advice: str, quiet: bool) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if not quiet:
-            print(f"depkit: note: interrupted; {advice}", file=sys.stderr)
+            print(f"depkit: note: the run was interrupted; {advice}", file=sys.stderr)
         raise

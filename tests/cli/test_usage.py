@@ -152,7 +152,7 @@ def test_who_types_is_told_and_ends_with_one_ctrl_d(arguments: str, tmp_path) ->
     (tmp_path / "gold.conllu").write_text(trees)
     words = arguments.format(file=tmp_path / "gold.conllu").split()
     shown = at_terminal(80, *words, typed=trees + "\x04")
-    note = "depkit: note: reading from the keyboard; press Ctrl-D to end\n"
+    note = "depkit: note: the input is read from the keyboard; press Ctrl-D to end it\n"
     assert shown.count(note) == ("-q" not in words)
 
 
