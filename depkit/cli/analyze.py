@@ -48,10 +48,10 @@ def analyze_command(
         typer.Option(
             metavar="BINS",
             help="For a grouping by numbers, form these bins: 1,2,3-6,7- or, with negative numbers,"
-            " ..-3,-2..2; or each, for a bin per number. Words outside these bins are counted in"
-            " the bins root (the roots of the sentences), other (other numbers) and none (words"
-            " without a head or below a cycle). With --calibration, give only the number of bins,"
-            f" which have equal width (default: {BINS}).",
+            " ..-3,-2..2; or each, for a bin per number. There are three more bins: root for the"
+            " roots of the sentences, other for other numbers, and none for words without a head or"
+            " below a cycle. With --calibration, give only the number of bins, which have equal"
+            f" width (default: {BINS}).",
             rich_help_panel=ANALYSIS,
         ),
     ] = None,
@@ -189,12 +189,13 @@ def analyze_command(
 ) -> None:
     """Break scores down by distance, depth, relation and more.
 
-    A table has one row per bin. Precision is the share of the predicted words of a bin that are
-    correct, recall the share of the gold words. By distance, depth, relation and other properties
-    of arcs, gold and predicted arcs are put into bins separately, so that an arc can be in one bin
-    in the gold file and in another in PRED. By UPOS, sentence length and other properties of words,
-    the gold words alone decide, and there is a single score, the accuracy. F1 is 0 where precision
-    or recall is 0 or undefined. Metrics of tags are computed over all words, whatever --punct says.
+    A table has one row per bin. Precision is the share of the predicted words in a bin that are
+    correct, and recall is the share of the gold words. If words are grouped by a property of arcs
+    (distance, depth, relation ...), the gold and the predicted arcs are sorted into bins
+    separately, so that a word can be in one bin in GOLD and in another in PRED. If they are grouped
+    by a property of words (UPOS, sentence length ...), the gold file alone decides, and there is a
+    single score, the accuracy. F1 is 0 where precision or recall is 0 or undefined. Metrics of tags
+    are computed over all words, whatever --punct says.
 
     Example: depkit analyze --by distance --by upos gold.conllu one.conllu two.conllu
     """
