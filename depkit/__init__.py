@@ -1,7 +1,8 @@
 """depkit: train, run and evaluate dependency parsers.
 
-`load` gives the bundled English parser, or the one in a model directory. Called with a
-text, the parser returns sentences made of words, which have a head and children:
+`load` loads the bundled English parser, or the parser in a model directory. A parser that is called
+with a text returns its sentences. A sentence is a sequence of words, and a word has a head and
+children:
 
     >>> import depkit
     >>> parser = depkit.load()
@@ -22,10 +23,10 @@ text, the parser returns sentences made of words, which have a head and children
     <Word 3 sat: VERB, root>
     >>> [child.form for child in cat.head.children]
     ['cat', 'mat', '.']
-    >>> sentences[0].head  # the whole column
+    >>> sentences[0].head  # the column HEAD
     [2, 3, 0, 6, 6, 3, 3]
 
-`show` draws trees in the terminal; a notebook draws any sentence that it displays:
+`show` draws trees in the terminal; a notebook draws the tree of any sentence that it displays:
 
     >>> depkit.show(sentences[1])
     # 1: 2
@@ -37,9 +38,9 @@ text, the parser returns sentences made of words, which have a head and children
      It   was   asleep       .
     PRON  AUX     ADJ      PUNCT
 
-`parser.parse` yields sentences one by one, so that any number can be parsed in little memory.
-`read` yields the sentences of a treebank, `parser.read` also those of raw text, and `write` writes
-sentences to a file:
+`parser.parse` yields sentences one by one, so that any number of sentences can be parsed in little
+memory. `read` yields the sentences of a treebank, `parser.read` those of a treebank or of raw text,
+and `write` writes sentences to a file:
 
     >>> depkit.write(parser.parse(sentences), "parsed.conllu")
     2
@@ -48,7 +49,7 @@ sentences to a file:
     1 ['det', 'nsubj', 'root', 'case', 'det', 'obl', 'punct']
     2 ['nsubj', 'cop', 'root', 'punct']
 
-`evaluate` scores trees against the gold ones, `analyze` breaks the scores down:
+`evaluate` scores trees against gold trees, and `analyze` breaks the scores down:
 
     >>> chains = [sentence.with_tree([*range(2, len(sentence) + 1), 0], sentence.deprel)
     ...           for sentence in sentences]  # each word depends on the next
@@ -58,13 +59,13 @@ sentences to a file:
     >>> [(row["bin"], row["gold"], row["recall"]) for row in rows]
     [('root', 2, 0.0), ('1', 5, 80.0), ('2', 2, 0.0), ('3', 1, 0.0), ('4', 1, 0.0)]
 
-`train` makes a model directory as `depkit train` does, and `to_spacy` gives spaCy's documents:
+`train` trains a model as `depkit train` does, and `to_spacy` makes spaCy documents of sentences:
 
     >>> depkit.train("train.conllu", dev="dev.conllu", output="my.model")  # doctest: +SKIP
     >>> docs = depkit.to_spacy(sentences, spacy.blank("en").vocab)  # doctest: +SKIP
 
-Everything is imported when it is first used, so that `import depkit` costs nothing and only the
-parsers need torch. All errors are OSErrors or ValueErrors; the subclasses of ValueError that depkit
+Names are imported when they are first used, so that `import depkit` is fast and only the parsers
+import torch. All errors are OSErrors or ValueErrors; the subclasses of ValueError that depkit
 defines can be imported from here.
 """
 
@@ -121,7 +122,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for (PEP 562)."""
+    """Import a public name when it is first used (PEP 562)."""
     if name not in _MODULES:
         raise AttributeError(f"module 'depkit' has no attribute {name!r}")
     from importlib import import_module
@@ -132,7 +133,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names alone."""
+    """The public names."""
     return sorted(__all__)
 
 

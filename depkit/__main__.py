@@ -1,10 +1,10 @@
-"""python -m depkit, and the console script."""
+"""The entry point of `python -m depkit` and of the console script."""
 
 import sys
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C is no error, not even while modules are being imported."""
+    """Run the command line; Ctrl-C ends it without a traceback, even while modules are imported."""
     try:
         from depkit.cli import main as command_line
     except KeyboardInterrupt:

@@ -1,1 +1,1 @@
-"""The front door: one file a subcommand; argument parsing and rendering, no logic."""
+"""The command line: one file per subcommand, for options and messages; no pipelines."""

@@ -1,4 +1,4 @@
-"""`depkit analyze`: where systems are right and wrong, bin by bin."""
+"""`depkit analyze`: breaks the scores of systems down into bins."""
 
 import json
 import re
@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from depkit.cli import options
-from depkit.cli.comparison_tables import of_agreement, of_calibration, short_systems
-from depkit.cli.evaluate import Confidence, Gold, Preds, tell
+from depkit.cli.comparison_tables import agreement_tables, calibration_table, short_systems
+from depkit.cli.evaluate import Confidence, Gold, Preds, Verbose, print_warnings
 from depkit.cli.help import ANALYSIS, DATA, OUTPUT
 from depkit.cli.tables import Table, best_systems, rendered
 from depkit.score.agreement import METRICS as COMPARED
@@ -25,8 +25,8 @@ from depkit.score.table import csv_table, flat, p_value, percent
 
 Test = Literal["ar", "bootstrap"]
 Record = dict[str, Any]
-TOP = 20  # confusions
-_WIDEST = 80  # characters of a sentence in a table
+TOP = 20  # confusions in a table
+_MAX_TEXT = 80  # characters of a sentence in a table
 
 
 def analyze_command(
@@ -36,9 +36,9 @@ def analyze_command(
         list[str] | None,
         typer.Option(
             metavar="GROUPING",
-            help="What to group by; given twice or more, crossed. There are "
-            + ", ".join(f"{name} ({each.about})" for name, each in GROUPINGS.items())
-            + ".",
+            help="Group the words by this property: "
+            + ", ".join(f"{name} ({grouping.about})" for name, grouping in GROUPINGS.items())
+            + ". Give the option several times to combine groupings into one table.",
             show_default="distance",
             rich_help_panel=ANALYSIS,
         ),
@@ -47,10 +47,11 @@ def analyze_command(
         list[str] | None,
         typer.Option(
             metavar="BINS",
-            help="Bins of a --by of numbers, in their order: 1,2,3-6,7- or, of negative numbers,"
-            " ..-3,-2..2; each for every number. Beside them are root (arcs of roots), other"
-            " (numbers in no bin) and none (words without a head or below a cycle). With"
-            f" --calibration, how many of equal width ({BINS}).",
+            help="For a grouping by numbers, form these bins: 1,2,3-6,7- or, with negative numbers,"
+            " ..-3,-2..2; or each, for a bin per number. There are three more bins: root for the"
+            " roots of the sentences, other for other numbers, and none for words without a head or"
+            " below a cycle. With --calibration, give only the number of bins, which have equal"
+            f" width (default: {BINS}).",
             rich_help_panel=ANALYSIS,
         ),
     ] = None,
@@ -58,9 +59,9 @@ def analyze_command(
         str | None,
         typer.Option(
             metavar="PRESET",
-            help="Tables of the literature instead of --by: li2019 (distance 1, 2, 3, 4, 5-6, 7-10,"
-            " 11-), mcdonald-nivre (sentence length, distance, depth), conllx (those of the"
-            " CoNLL-X script).",
+            help="Instead of --by, print the tables of a publication: li2019 (distance 1, 2, 3, 4,"
+            " 5-6, 7-10, 11-, as in Li et al. 2019), mcdonald-nivre (sentence length, distance and"
+            " depth, as in McDonald and Nivre 2007) or conllx (those of the CoNLL-X script).",
             rich_help_panel=ANALYSIS,
         ),
     ] = None,
@@ -68,19 +69,20 @@ def analyze_command(
         str | None,
         typer.Option(
             metavar="METRIC",
-            help=f"What has to be right: {', '.join(METRICS)} (the bin is the same, whatever the"
-            " head, as in the CoNLL-X script's tables).",
+            help=f"Count a word as correct by this metric: {', '.join(METRICS)}. With bin, a word"
+            " is correct if its gold and predicted arcs are in the same bin, even if the head"
+            " differs, as in the tables of the CoNLL-X script.",
             show_default="LAS",
             rich_help_panel=ANALYSIS,
         ),
     ] = None,
-    confused: Annotated[
+    confusions: Annotated[
         list[str] | None,
         typer.Option(
             "--confusion",
             metavar="WHAT",
-            help=f"What is taken for what, the most frequent first: {', '.join(CONFUSIONS)} (the"
-            " heads' gold UPOS).",
+            help="Print the most frequent confusions of gold and predicted values:"
+            f" {', '.join(CONFUSIONS)} (the gold UPOS of the heads).",
             rich_help_panel=ANALYSIS,
         ),
     ] = None,
@@ -90,7 +92,7 @@ def analyze_command(
             "--worst",
             metavar="N",
             min=1,
-            help="The N sentences with most errors in the metric.",
+            help="Print the N sentences with the most errors in --metric.",
             rich_help_panel=ANALYSIS,
         ),
     ] = None,
@@ -98,9 +100,10 @@ def analyze_command(
         bool,
         typer.Option(
             "--calibration",
-            help="Whether the probabilities of depkit parse --prob can be trusted: accuracy in bins"
-            " of confidence, that of the head (--metric UAS) or of head and relation (LAS). The gap"
-            " is accuracy - confidence, ECE the mean absolute gap, MCE the largest.",
+            help="Show whether the probabilities written by depkit parse --prob can be trusted:"
+            " print the accuracy in bins of confidence, for heads (--metric UAS) or for heads and"
+            " relations (LAS). The column gap is accuracy - confidence; ECE is the mean absolute"
+            " gap and MCE the largest.",
             rich_help_panel=ANALYSIS,
         ),
     ] = False,
@@ -108,9 +111,11 @@ def analyze_command(
         bool,
         typer.Option(
             "--agreement",
-            help="How two PREDs or more complement one another in --metric UAS or LAS: where some"
-            " is right (the oracle) or all are, where two say the same, and which errors of one"
-            " another has right; with --by or --preset, in bins of gold words.",
+            help="Show how much two or more PRED files could complement one another, in --metric"
+            " UAS or LAS. Print the share of words that at least one system has right (the oracle)"
+            " and that all have right; and, for each pair of systems, how often they agree and"
+            " what share of the errors of one the other has right. With --by or --preset, this is"
+            " printed for each bin of gold words.",
             rich_help_panel=ANALYSIS,
         ),
     ] = False,
@@ -118,7 +123,7 @@ def analyze_command(
         int | None,
         typer.Option(
             min=1,
-            help="How many confusions.",
+            help="Print this many confusions.",
             show_default=str(TOP),
             rich_help_panel=ANALYSIS,
         ),
@@ -127,7 +132,7 @@ def analyze_command(
         bool,
         typer.Option(
             "--rer",
-            help="Relative error reduction of F1 against the first PRED.",
+            help="Print the relative error reduction (RER) of F1 compared with the first PRED.",
             rich_help_panel=ANALYSIS,
         ),
     ] = False,
@@ -135,8 +140,9 @@ def analyze_command(
     test: Annotated[
         Test | None,
         typer.Option(
-            help="Test each later PRED's F1 against the first's, bin by bin: paired approximate"
-            " randomisation or bootstrap over sentences, adjusted by Holm's method over the table.",
+            help="For each bin, test whether the F1 of the first PRED and of each other PRED differ"
+            " significantly: by paired approximate randomisation (ar) or the paired bootstrap over"
+            " sentences. p values are adjusted for all comparisons of the table by Holm's method.",
             rich_help_panel=ANALYSIS,
         ),
     ] = None,
@@ -145,7 +151,7 @@ def analyze_command(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="A training file, for --by frequency and --by oov.",
+            help="Count the words of this training file, for --by frequency and --by oov.",
             rich_help_panel=DATA,
         ),
     ] = None,
@@ -153,16 +159,17 @@ def analyze_command(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Also draw the tables of bins, as .svg, .png or .pdf (needs matplotlib): curves"
-            " over numbers, bars for the rest; with --calibration, a reliability diagram.",
+            help="Also draw the tables of bins into this file, whose name ends in .svg, .png or"
+            " .pdf. Bins of numbers become curves, other bins bars; --calibration becomes a"
+            " reliability diagram. This needs the package matplotlib.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
     measure: Annotated[
         Literal["precision", "recall", "f1"] | None,
         typer.Option(
-            help="What --plot draws.",
-            show_default="recall over numbers, which is accuracy; f1",
+            help="Draw this measure in --plot.",
+            show_default="recall for bins of numbers, f1 for others",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -170,7 +177,7 @@ def analyze_command(
     subtypes: Annotated[
         options.Subtypes,
         typer.Option(
-            help="drop cuts relations at the first colon: nsubj:pass, nsubj.",
+            help=options.SUBTYPES_HELP,
             rich_help_panel=DATA,
         ),
     ] = "keep",
@@ -178,169 +185,189 @@ def analyze_command(
     as_json: options.JsonFlag = False,
     encoding: options.Encoding = "utf-8",
     quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    verbose: Verbose = False,
 ) -> None:
-    """Break scores down by distance, depth, relation and more, for one system or several.
+    """Break scores down by distance, depth, relation and more.
 
-    Precision is of the predicted words in a bin, recall of the gold ones. Groupings of arcs
-    (distance, depth, relation ...) put gold and predicted arcs each into their own bins;
-    groupings of words (UPOS, sentence length ...) go by the gold words. F1 is 0 where precision
-    or recall is, or has nothing to divide by. Metrics of tags are of all words, whatever --punct.
+    A table has one row per bin. Precision is the share of the predicted words in a bin that are
+    correct, and recall is the share of the gold words. If words are grouped by a property of arcs
+    (distance, depth, relation ...), the gold and the predicted arcs are sorted into bins
+    separately, so that a word can be in one bin in GOLD and in another in PRED. If they are grouped
+    by a property of words (UPOS, sentence length ...), the gold file alone decides, and there is a
+    single score, the accuracy. F1 is 0 where precision or recall is 0 or undefined. Metrics of tags
+    are computed over all words, whatever --punct says.
 
     Example: depkit analyze --by distance --by upos gold.conllu one.conllu two.conllu
     """
-    layout = options.chosen_format(format, as_json)
+    layout = options.resolve_format(format, as_json)
     options.check_punct(punct)
-    metric = _metric(metric)
+    metric = _find_metric(metric)
     width = BINS
     if calibration:
         width, bins = _calibration_bins(bins, by, preset), None
-    split = bool(by or bins is not None or preset)
-    others = [*(confused or []), *(["worst"] if worst_sentences else [])]
-    others += [*(["calibration"] if calibration else []), *(["agreement"] if agreement else [])]
-    grouped = bool((split and not agreement) or (plot and not calibration) or not others)
-    if grouped + len(others) > 1 and layout in ("json", "csv"):
+    has_bins = bool(by or bins is not None or preset)
+    other_tables = [*(confusions or []), *(["worst"] if worst_sentences else [])]
+    other_tables += ["calibration"] if calibration else []
+    other_tables += ["agreement"] if agreement else []
+    has_bin_tables = bool(
+        (has_bins and not agreement) or (plot and not calibration) or not other_tables
+    )
+    if has_bin_tables + len(other_tables) > 1 and layout in ("json", "csv"):
         raise typer.BadParameter(
-            "holds one table: of --by or --preset, --confusion, --worst, --calibration or"
-            " --agreement",
+            "it holds one table only: choose one of --by or --preset, --confusion, --worst,"
+            " --calibration and --agreement",
             param_hint=f"--format {layout}",
         )
-    views = _views(by or [], bins or [], preset, metric) if grouped else []
-    compared = [View((), (), metric or "LAS")] if agreement else []
-    if agreement and split:
-        compared = _views(by or [], bins or [], preset, metric)
+    views = _views(by or [], bins or [], preset, metric) if has_bin_tables else []
+    agreement_views = [View((), (), metric or "LAS")] if agreement else []
+    if agreement and has_bins:
+        agreement_views = _views(by or [], bins or [], preset, metric)
     if calibration:
-        _check_compared("--calibration", [metric or "LAS"], tuple(EVENTS))
-    _check_compared("--agreement", [view.metric for view in compared], COMPARED)
+        _check_metrics("--calibration", [metric or "LAS"], tuple(EVENTS))
+    _check_metrics("--agreement", [view.metric for view in agreement_views], COMPARED)
+    by_train = any(set(NEED_TRAIN) & set(view.by) for view in views + agreement_views)
+    several = len(preds) > 1
+    several_and_bins = "two or more PRED files and a table of bins"
     _check_needs(
         {
-            "--train": (train, any(set(NEED_TRAIN) & set(view.by) for view in views + compared),
-                        "--by frequency or --by oov"),
-            "--top": (top, confused, "--confusion"),
+            "--train": (train, by_train, "--by frequency or --by oov"),
+            "--top": (top, confusions, "--confusion"),
             "--bins": (bins is not None and agreement, by, "--by or --calibration"),
-            "--agreement": (agreement, len(preds) > 1, "two PREDs or more"),
+            "--agreement": (agreement, several, "two or more PRED files"),
             "--plot": (plot and agreement, calibration, "a table of bins or --calibration"),
             "--measure": (measure, plot and views, "--plot of a table of bins"),
             "--confidence": (confidence, views or calibration, "a table of bins or --calibration"),
-            "--rer": (error_reduction, views and len(preds) > 1, "two PREDs and a table of bins"),
-            "--test": (test, views and len(preds) > 1, "two PREDs and a table of bins"),
+            "--rer": (error_reduction, views and several, several_and_bins),
+            "--test": (test, views and several, several_and_bins),
         }
-    )  # fmt: skip
-    _check_names(views + compared, confused or [], train)
+    )
+    _check_names(views + agreement_views, confusions or [], train)
     if plot:
         _check_plot(plot)
     options.check_inputs([gold, *preds, train or ""], quiet)
-    named = {name for view in views + compared for name in view.by}
-    columns = {column for name in named for column in GROUPINGS[name].columns}
+    groupings = {name for view in views + agreement_views for name in view.by}
+    columns = {column for name in groupings for column in GROUPINGS[name].columns}
     if worst_sentences:
         columns.add("form")
     data = read_data(gold, preds, columns, punct, subtypes, encoding, train, calibration)
-    tell(data.evaluations, quiet, verbose)
+    print_warnings(data.evaluations, quiet, verbose)
     analyses = [analyze(data, view) for view in views]
     calibrated = [calibrate(data, metric or "LAS", width)] if calibration else []
     if plot:
-        from depkit.drawing.plot import plot as draw
+        from depkit.drawing.plot import plot as draw_plot
 
-        draw([*analyses, *calibrated], plot, measure, seed)
-    wanted = Options(confidence, test, error_reduction, seed)
-    more = choices(confidence, test, seed)
-    more += (("bins", str(width)),) if calibration else ()
-    found = [rows(analysis, wanted) for analysis in analyses]
-    tables = [_of_bins(*pair, wanted) for pair in zip(analyses, found, strict=True)]
-    for what in confused or []:
-        found.append(confusion(data, what, top or TOP))
-        tables.append(_listed(f"confusions of {what}", CONFUSION, found[-1]))
+        draw_plot([*analyses, *calibrated], plot, measure, seed)
+    settings = Options(confidence, test, error_reduction, seed)
+    more_choices = choices(confidence, test, seed)
+    more_choices += (("bins", str(width)),) if calibration else ()
+    records = [rows(analysis, settings) for analysis in analyses]
+    tables = [_bins_table(*pair, settings) for pair in zip(analyses, records, strict=True)]
+    for what in confusions or []:
+        records.append(confusion(data, what, top or TOP))
+        tables.append(_list_table(f"confusions of {what}", CONFUSION, records[-1]))
     if worst_sentences:
-        found.append(worst(data, metric or "LAS", worst_sentences))
-        tables.append(_listed(f"most errors in {metric or 'LAS'}", WORST, found[-1]))
-    for each in calibrated:
-        found.append(calibration_rows(each, confidence, seed))
-        tables.append(of_calibration(found[-1]))
-    for view in compared:
+        records.append(worst(data, metric or "LAS", worst_sentences))
+        title = f"sentences with the most errors in {metric or 'LAS'}"
+        tables.append(_list_table(title, WORST, records[-1]))
+    for result in calibrated:
+        records.append(calibration_rows(result, confidence, seed))
+        tables.append(calibration_table(records[-1]))
+    for view in agreement_views:
         total, binned = agreement_rows(data, view.metric), []
         if view.by:
-            groups, by_what = analyze(data, view).gold, " × ".join(view.by)
-            binned = agreement_rows(data, view.metric, groups, by_what)
-        found.append(binned or total)
-        tables += of_agreement(binned, total)
+            groups, by_name = analyze(data, view).gold, " × ".join(view.by)
+            binned = agreement_rows(data, view.metric, groups, by_name)
+        records.append(binned or total)
+        tables += agreement_tables(binned, total)
+    signature = data.signature(*more_choices)
     if layout in ("json", "csv"):
-        typer.echo(_records(found, layout, data.signature(*more), tables))
+        typer.echo(_data_text(records, layout, signature, tables))
     else:
-        typer.echo(_text(tables, layout, data.signature(*more)))
+        typer.echo(_tables_text(tables, layout, signature))
 
 
-def _metric(name: str | None) -> str | None:
-    """A metric under its own name."""
-    known = [metric for metric in METRICS if name is not None and metric.lower() == name.lower()]
-    if name is not None and not known:
-        raise typer.BadParameter(
-            f"no metric '{name}'; there are {', '.join(METRICS)}", param_hint="--metric"
-        )
-    return known[0] if known else None
+def _find_metric(name: str | None) -> str | None:
+    """The usual spelling of a metric's name; BadParameter if there is no such metric."""
+    if name is None:
+        return None
+    for metric in METRICS:
+        if metric.lower() == name.lower():
+            return metric
+    raise typer.BadParameter(
+        f"there is no metric '{name}'; choose from {', '.join(METRICS)}", param_hint="--metric"
+    )
 
 
 def _calibration_bins(bins: list[str] | None, by: Any, preset: str | None) -> int:
-    """What --bins says to --calibration, which is of all words."""
+    """The number of bins that --bins gives for --calibration."""
     if by or preset:
         raise typer.BadParameter(
-            "is of all words; leave out --by and --preset", param_hint="--calibration"
+            "it covers all words; leave out --by and --preset", param_hint="--calibration"
         )
     if bins is None:
         return BINS
     if len(bins) > 1 or not re.fullmatch("[1-9][0-9]?|100", bins[0]):
         raise typer.BadParameter(
-            f"with --calibration a number of bins, 1 to 100, not '{' '.join(bins)}'",
+            f"with --calibration, give a number of bins, 1 to 100, not '{' '.join(bins)}'",
             param_hint="--bins",
         )
     return int(bins[0])
 
 
-def _check_compared(option: str, metrics: Sequence[str], known: tuple[str, ...]) -> None:
+def _check_metrics(option: str, metrics: Sequence[str], allowed: tuple[str, ...]) -> None:
     for metric in metrics:
-        if metric not in known:
+        if metric not in allowed:
             raise typer.BadParameter(
-                f"{option} is of {' or '.join(known)}, not {metric}", param_hint="--metric"
+                f"{option} needs {' or '.join(allowed)}, not {metric}", param_hint="--metric"
             )
 
 
 def _views(by: list[str], bins: list[str], preset: str | None, metric: str | None) -> list[View]:
-    """The tables that are asked for; distance if nothing is."""
+    """The views for the requested tables; by default, a table by distance."""
     if preset is None:
         return [View(tuple(by) or ("distance",), tuple(bins), metric or "LAS")]
     if preset not in PRESETS:
         raise typer.BadParameter(
-            f"no preset '{preset}'; there are {', '.join(PRESETS)}", param_hint="--preset"
+            f"there is no preset '{preset}'; choose from {', '.join(PRESETS)}",
+            param_hint="--preset",
         )
     if by or bins:
-        raise typer.BadParameter("leave out --by and --bins, it sets them", param_hint="--preset")
+        raise typer.BadParameter(
+            "it sets the groupings and bins; leave out --by and --bins", param_hint="--preset"
+        )
     views = PRESETS[preset]
     if metric and len({view.metric for view in views}) > 1:
-        raise typer.BadParameter(f"--preset {preset} sets it", param_hint="--metric")
+        raise typer.BadParameter(
+            f"--preset {preset} sets it, so leave it out", param_hint="--metric"
+        )
     return [replace(view, metric=metric or view.metric) for view in views]
 
 
-def _check_needs(wanted: dict[str, tuple[Any, Any, str]]) -> None:
-    """Options that would have no effect: (given, whether it makes sense, with what)."""
-    for name, (given, useful, needed) in wanted.items():
-        if given and not useful:
-            raise typer.BadParameter(f"goes with {needed}", param_hint=name)
+def _check_needs(requirements: dict[str, tuple[Any, Any, str]]) -> None:
+    """Raise BadParameter for an option that would have no effect.
+
+    requirements: for each option its value, whether it has an effect, and what it needs for that.
+    """
+    for name, (value, has_effect, needs) in requirements.items():
+        if value and not has_effect:
+            raise typer.BadParameter(f"it needs {needs}", param_hint=name)
 
 
-def _check_names(views: Sequence[View], confused: Sequence[str], train: str | None) -> None:
-    """Groupings, bins and confusions that do not exist, before a file is opened."""
+def _check_names(views: Sequence[View], confusions: Sequence[str], train: str | None) -> None:
+    """Raise BadParameter for unknown groupings, bins and confusions before opening files."""
     for view in views:
         try:
             view.check()
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="--by, --bins") from None
-        if train is None and (lacking := sorted(set(view.by) & set(NEED_TRAIN))):
+        if train is None and (names := sorted(set(view.by) & set(NEED_TRAIN))):
             raise typer.BadParameter(
-                f"{lacking[0]} counts the words of --train FILE", param_hint="--by"
+                f"{names[0]} needs a training file; name it with --train FILE", param_hint="--by"
             )
-    for what in confused:
+    for what in confusions:
         if what not in CONFUSIONS:
             raise typer.BadParameter(
-                f"no confusion of '{what}'; there are {', '.join(CONFUSIONS)}",
+                f"there is no confusion of '{what}'; choose from {', '.join(CONFUSIONS)}",
                 param_hint="--confusion",
             )
 
@@ -354,9 +381,11 @@ def _check_plot(path: str) -> None:
         raise typer.BadParameter(str(error), param_hint="--plot") from None
 
 
-def _records(found: list[list[Record]], layout: str, signature: str, tables: list[Table]) -> str:
-    """The rows of all tables as JSON or CSV, the signature in each."""
-    records = [row | {"signature": signature} for each in found for row in each]
+def _data_text(
+    records_of_tables: list[list[Record]], layout: str, signature: str, tables: list[Table]
+) -> str:
+    """The rows of all tables as JSON or CSV, with the signature in each row."""
+    records = [row | {"signature": signature} for records in records_of_tables for row in records]
     if layout == "json":
         return json.dumps(records, indent=2)
     cells = [flat(record) for record in records]
@@ -364,16 +393,16 @@ def _records(found: list[list[Record]], layout: str, signature: str, tables: lis
     return csv_table(header, [[str(value) for value in row.values()] for row in cells])
 
 
-def _text(tables: list[Table], layout: str, signature: str) -> str:
+def _tables_text(tables: list[Table], layout: str, signature: str) -> str:
     """The tables, one below the other, and the signature."""
     notes = [table.note for table in tables]
     notes[-1] = "\n".join(filter(None, [notes[-1], signature]))
-    shown = (replace(table, note=note) for table, note in zip(tables, notes, strict=True))
-    return "\n\n".join(rendered(table, layout) for table in shown)
+    with_notes = (replace(table, note=note) for table, note in zip(tables, notes, strict=True))
+    return "\n\n".join(rendered(table, layout) for table in with_notes)
 
 
-def _of_bins(analysis: Analysis, records: list[Record], wanted: Options) -> Table:
-    """Rows of bins; where gold and predicted bins are the same, one score says all."""
+def _bins_table(analysis: Analysis, records: list[Record], settings: Options) -> Table:
+    """A table of bins; it has a single score if gold and predicted words are in the same bins."""
     records = records + total_rows(analysis)
     short = short_systems(records)
     several = len(short) > 1
@@ -385,34 +414,34 @@ def _of_bins(analysis: Analysis, records: list[Record], wanted: Options) -> Tabl
     scores = {"precision": "precision", "recall": "recall", "F1": "f1"}
     if not analysis.arcs:
         counts, scores = {"words": "gold", "correct": "correct_gold"}, {"accuracy": "recall"}
-    if wanted.confidence:
+    if settings.confidence:
         scores |= {"95% from": "f1_low", "to": "f1_high"}
-    if wanted.error_reduction:
+    if settings.error_reduction:
         scores["RER"] = "error_reduction"
     header = ["bin", *(["system"] if several else []), *counts, *scores]
-    header += ["difference", "p", "p (Holm)"] if wanted.test else []
+    header += ["difference", "p", "p (Holm)"] if settings.test else []
     body = []
     for record in records:
         row = [record["bin"], *([short[record["system"]]] if several else [])]
         row += [str(record[name]) for name in counts.values()]
         row += [percent(record.get(name)) for name in scores.values()]
-        if wanted.test:
+        if settings.test:
             difference = record.get("difference")
             row.append("-" if difference is None else f"{difference:+.2f}")
             row += [p_value(record.get(name)) for name in ("p", "p_adjusted")]
         body.append(row)
     note = ""
-    if wanted.test:
+    if settings.test:
         tested = sum(row.get("p") is not None for row in records)
-        note = sentence(wanted.test, wanted.trials, wanted.seed, tested, "in this table")
+        note = sentence(settings.test, settings.trials, settings.seed, tested, "in this table")
     title = f"{analysis.view.metric} by {' × '.join(analysis.view.by)}"
     title = title if several else f"{title}: {next(iter(short.values()))}"
     best = best_systems(header, body, ("precision", "recall", "F1", "accuracy"))
     return Table(title, header, body, note, best)
 
 
-def _listed(title: str, columns: Sequence[str], records: list[Record]) -> Table:
-    """Records as they are, without what the title says."""
+def _list_table(title: str, columns: Sequence[str], records: list[Record]) -> Table:
+    """A table of the records, without the columns that the title repeats."""
     short = short_systems(records)
     left_out = {"metric", "confusion"} | (set() if len(short) > 1 else {"system"})
     if len(short) < 2:
@@ -421,8 +450,8 @@ def _listed(title: str, columns: Sequence[str], records: list[Record]) -> Table:
     body = []
     for record in records:
         row = record | {"system": short[record["system"]]}
-        if len(row.get("text", "")) > _WIDEST:
-            row["text"] = f"{row['text'][:_WIDEST]} ..."
+        if len(row.get("text", "")) > _MAX_TEXT:
+            row["text"] = f"{row['text'][:_MAX_TEXT]} ..."
         values = (row[name] for name in header)
         body.append([percent(x, 1) if isinstance(x, float) else str(x) for x in values])
     return Table(title, header, body)

@@ -1,4 +1,4 @@
-"""`depkit check`: what is wrong with treebanks, line by line."""
+"""`depkit check`: reports errors in treebanks, line by line."""
 
 import sys
 from collections import Counter
@@ -8,7 +8,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars
+from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars, verbose_flag
 from depkit.cli.tables import Table, rendered
 from depkit.corpus.files import open_output
 from depkit.drawing.progress import ProgressBars, reading_bar
@@ -22,60 +22,65 @@ SEVERITIES = ("error", "warning", "note")
 
 def check_command(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE", help="Files to check, - for stdin.")
+        list[str], typer.Argument(metavar="FILE", help="Check these files; - is stdin.")
     ],
     ud: Annotated[
         bool,
         typer.Option(
             "--ud",
-            help="As a UD release: warnings are errors, tags and relations must be UD's.",
+            help="Check the files like a release of Universal Dependencies: warnings become errors,"
+            " and only the tags and relations of UD are allowed.",
         ),
     ] = False,
     train: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Also report sentences of this training file, and labels that it lacks.",
+            help="Also report sentences that occur in this training file as well, and tags and"
+            " relations that do not occur in it.",
         ),
     ] = None,
     limit: Annotated[
         int | None,
         typer.Option(
-            "--max", min=1, help="Findings to print of each kind and file.", show_default="20"
+            "--max",
+            min=1,
+            help="Print at most this many findings of each kind and file.",
+            show_default="20",
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Print every finding.")] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, with every finding.")
+        bool, typer.Option("--json", help="Print one JSON object with all findings and counts.")
     ] = False,
     encoding: Encoding = "utf-8",
     quiet: Quiet = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Tell what each code means, with the counts.")
-    ] = False,
+    verbose: Annotated[bool, verbose_flag("Explain each code in the table of counts.")] = False,
 ) -> int:
-    """Check CoNLL-U, CoNLL-X and CoNLL-09 files: format, trees, labels, text and comments.
+    """Find errors in CoNLL-U, CoNLL-X and CoNLL-09 files.
 
-    Prints a line for each finding, FILE:LINE: severity: sent_id: what is wrong, with its code in
-    brackets; and then the counts.
-    An error keeps a file from being read, trained on or scored against. Warnings are what UD
-    validation (levels 1 and 2) refuses besides, errors with --ud, and what --train finds; a note
-    is good to know. With --quiet, errors only and no counts. The exit status is 1 if there are
-    errors.
+    The format, the trees, the labels, the text and the comments are checked. Each finding is
+    printed on a line, as FILE:LINE: severity: sent_id: description, with a code in brackets at the
+    end. The last lines are a table of counts by code. With --quiet, only errors are printed.
+
+    An error means that depkit cannot read the sentence, train on it or score against it. A warning
+    means that UD validation (levels 1 and 2) would refuse the file, or that --train has found a
+    problem; --ud turns the warnings of UD validation into errors. A note is only a hint. The exit
+    status is 1 if there are errors.
 
     Example: depkit check --train train.conllu dev.conllu test.conllu
     """
     if everything and limit is not None:
-        raise typer.BadParameter("goes without --max", param_hint="--all")
+        raise typer.BadParameter("it contradicts --max; give one of the two", param_hint="--all")
     check_inputs([*files, train or ""], quiet)
-    shown = None if everything else limit or 20
+    limit = None if everything else limit or 20
     counts: Counter[str] = Counter()
     training = Training(train, encoding) if train else None
     if train and training and training.broken and not quiet:
         typer.echo(broken_sentences(train, training.broken, training.sentences), err=True)
     checker = Checker(ud, training)
     findings = _counted(checker, files, encoding, counts)
-    lines = _json(findings, checker, counts) if as_json else _lines(findings, shown, quiet)
+    lines = _json(findings, checker, counts) if as_json else _lines(findings, limit, quiet)
     bars = progress_bars(quiet, files)
     with open_output("-") as stream:
         with reading_bar(bars, "checking", files, lambda: f"{checker.sentences:,} sentences"):
@@ -94,24 +99,24 @@ def _counted(
             yield finding
 
 
-def _lines(findings: Iterable[Finding], shown: int | None, quiet: bool) -> Iterator[str]:
-    """The findings; of each kind and file the first, then how many more there are."""
+def _lines(findings: Iterable[Finding], limit: int | None, quiet: bool) -> Iterator[str]:
+    """The lines of the first `limit` findings of each kind and file, and the number of others."""
     file = ""
     seen: Counter[str] = Counter()
     for finding in findings:
         if finding.file != file:
-            yield from _more(file, seen, shown)
+            yield from _omitted(file, seen, limit)
             file, seen = finding.file, Counter()
         if quiet and finding.severity != "error":
             continue
         seen[finding.code] += 1
-        if shown is None or seen[finding.code] <= shown:
+        if limit is None or seen[finding.code] <= limit:
             yield f"{finding}\n"
-    yield from _more(file, seen, shown)
+    yield from _omitted(file, seen, limit)
 
 
 def _write(lines: Iterable[str], stream: TextIO, bars: ProgressBars) -> None:
-    """Write lines; on a terminal one at a time with the bars hidden, so that they do not mix."""
+    """Write lines; on a terminal, hide the progress bars while a line is written."""
     if not (bars.live and sys.stdout.isatty()):
         stream.writelines(lines)
         return
@@ -121,10 +126,10 @@ def _write(lines: Iterable[str], stream: TextIO, bars: ProgressBars) -> None:
             stream.flush()
 
 
-def _more(file: str, seen: Counter[str], shown: int | None) -> Iterator[str]:
+def _omitted(file: str, seen: Counter[str], limit: int | None) -> Iterator[str]:
     for code, count in seen.items():
-        if shown is not None and count > shown:
-            yield f"{printable(file)}: {count - shown} more [{code}]; --all prints them\n"
+        if limit is not None and count > limit:
+            yield f"{printable(file)}: {count - limit:,} more [{code}]; --all prints them\n"
 
 
 def _by_severity(counts: Counter[str], ud: bool) -> dict[str, int]:
@@ -135,15 +140,15 @@ def _by_severity(counts: Counter[str], ud: bool) -> dict[str, int]:
 
 
 def _sorted(counts: Counter[str], ud: bool) -> list[tuple[str, str, int]]:
-    """Severity, code and count, errors first."""
-    found = [(severity(code, ud), code, count) for code, count in counts.items()]
-    return sorted(found, key=lambda each: (SEVERITIES.index(each[0]), -each[2], each[1]))
+    """Severity, code and count of each kind of finding, errors first."""
+    kinds = [(severity(code, ud), code, count) for code, count in counts.items()]
+    return sorted(kinds, key=lambda kind: (SEVERITIES.index(kind[0]), -kind[2], kind[1]))
 
 
 def _summary(checker: Checker, counts: Counter[str], verbose: bool) -> str:
     sums = _by_severity(counts, checker.ud)
-    seen = {"sentence": checker.sentences, "word": checker.words}
-    total = f"{_numbered(seen)}: {_numbered(sums)}\n"
+    sizes = {"sentence": checker.sentences, "word": checker.words}
+    total = f"{_counts_text(sizes)}: {_counts_text(sums)}\n"
     if not counts:
         return total
     rows = [
@@ -154,16 +159,17 @@ def _summary(checker: Checker, counts: Counter[str], verbose: bool) -> str:
     return f"\n{rendered(Table('', header, rows))}\n{total}"
 
 
-def _numbered(things: dict[str, int]) -> str:
-    return ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in things.items())
+def _counts_text(counts: dict[str, int]) -> str:
+    """Numbers with their nouns: "2 sentences, 1 word"."""
+    return ", ".join(f"{count:,} {noun}{'s' * (count != 1)}" for noun, count in counts.items())
 
 
 def _json(findings: Iterable[Finding], checker: Checker, counts: Counter[str]) -> Iterator[str]:
-    """One object, a finding a line, written as they are found."""
-    between = '{"findings": [\n'
+    """One JSON object, in pieces, so that findings are written as soon as they are known."""
+    separator = '{"findings": [\n'
     for finding in findings:
-        yield between + json_text(asdict(finding))
-        between = ",\n"
+        yield separator + json_text(asdict(finding))
+        separator = ",\n"
     record: dict[str, Any] = {
         "sentences": checker.sentences,
         "words": checker.words,

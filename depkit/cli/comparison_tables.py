@@ -1,4 +1,4 @@
-"""Tables of `depkit analyze` about calibration and about the agreement of several systems."""
+"""Tables of `depkit analyze` about calibration and the agreement of several systems."""
 
 from itertools import groupby
 from typing import Any
@@ -9,8 +9,8 @@ from depkit.score.table import percent, short_names
 Record = dict[str, Any]
 
 
-def of_calibration(records: list[Record]) -> Table:
-    """The rows of `calibration_rows`; what is of all bins is in the last rows alone."""
+def calibration_table(records: list[Record]) -> Table:
+    """The table of `calibration_rows`; ECE and MCE are in the last rows only, for all bins."""
     short = short_systems(records)
     several, confidence = len(short) > 1, "accuracy_low" in records[0]
     columns = ["bin", *(["system"] if several else []), "words", "confidence", "accuracy"]
@@ -31,37 +31,42 @@ def of_calibration(records: list[Record]) -> Table:
     )
 
 
-def of_agreement(binned: list[Record], total: list[Record]) -> list[Table]:
-    """Rows of `agreement_rows`, of bins (there may be none) and of all words: bins, then pairs."""
+def agreement_tables(binned: list[Record], total: list[Record]) -> list[Table]:
+    """Two tables of `agreement_rows`: scores of the systems by bin, then pairs of systems.
+
+    binned: the rows of bins, if any; total: the rows of all words.
+    """
     short = short_systems(total)
     metric, by = total[0]["metric"], f" by {binned[0]['by']}" if binned else ""
     bins, pairs = [], []
-    by_bin = (list(found) for _, found in groupby(binned, lambda record: record["bin"]))
+    by_bin = (list(group) for _, group in groupby(binned, lambda record: record["bin"]))
     for records in (*by_bin, total):
         first = records[0]
         scores = {record["system"]: record["score"] for record in records}
         shares = [*scores.values(), first["oracle"], first["all_right"]]
         bins.append([first["bin"], str(first["words"]), *map(percent, shares)])
-        found = {(record["system"], record["other"]): record for record in records}
-        for one, other in found:
-            if list(short).index(one) < list(short).index(other):
+        of_pair = {(record["system"], record["other"]): record for record in records}
+        for a, b in of_pair:
+            if list(short).index(a) < list(short).index(b):
                 row = [first["bin"]] if binned else []
-                row += [short[one], short[other], percent(found[one, other]["agreement"])]
-                corrected = [
-                    found[pair]["complementarity"] for pair in ((one, other), (other, one))
-                ]
+                row += [short[a], short[b], percent(of_pair[a, b]["agreement"])]
+                corrected = [of_pair[pair]["complementarity"] for pair in ((a, b), (b, a))]
                 pairs.append(row + [percent(share) for share in corrected])
     names = ["A", "B", "agreement", "A's errors right in B", "B's errors right in A"]
     same = {"UAS": "head", "LAS": "head and relation"}[metric]
     columns = ["bin", "words", *short.values(), "oracle", "all right"]
     best = best_cells(bins, ([(i, 2 + j) for j in range(len(short))] for i in range(len(bins))))
     return [
-        Table(f"{metric}{by}; oracle: some is right", columns, bins, best=best),
-        Table(f"pairs{by}; agreement: the same {same}", ["bin"] * bool(binned) + names, pairs),
+        Table(f"{metric}{by}; oracle: at least one system is right", columns, bins, best=best),
+        Table(
+            f"pairs of systems{by}; agreement: both give the same {same}",
+            ["bin"] * bool(binned) + names,
+            pairs,
+        ),
     ]
 
 
 def short_systems(records: list[Record]) -> dict[str, str]:
-    """The systems of the records, and what a table calls them."""
+    """The systems of the records, with their short names for a table."""
     names = list(dict.fromkeys(record["system"] for record in records))
     return dict(zip(names, short_names(names), strict=True)) if names else {}

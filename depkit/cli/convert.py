@@ -1,4 +1,4 @@
-"""`depkit convert`: treebanks from one format to another."""
+"""`depkit convert`: converts treebanks from one format to another."""
 
 import io
 import os
@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet, Verbose, check_inputs, progress_bars
+from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars, verbose_flag
 from depkit.convert.formats import Account, convert, with_predicted
 from depkit.convert.merge import merge, retag
 from depkit.corpus.errors import FormatError
@@ -28,103 +28,127 @@ from depkit.corpus.formats import Format, by_name
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.progress import reading_bar
 
-SHOWN = 20  # broken sentences
+MAX_REPORTED = 20  # broken sentences
 PTB_SUFFIXES = (".mrg", ".ptb")
 
 
 def convert_command(
     files: Annotated[
-        list[str], typer.Argument(metavar="IN", help="Files, one after another; - for stdin.")
+        list[str],
+        typer.Argument(metavar="IN", help="Convert these files, one after another; - is stdin."),
     ],
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="The file to write, - for stdout; in UTF-8."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the output to this file, in UTF-8; - is stdout.",
         ),
     ] = "-",
     source: Annotated[
         Literal["ptb", "conllx", "conll09", "conllu"] | None,
-        typer.Option("--from", help="The files' format.", show_default="by name, else content"),
+        typer.Option(
+            "--from",
+            help="Read the files in this format; ptb is the bracketed format of the Penn Treebank.",
+            show_default="recognised by the file's name or content",
+        ),
     ] = None,
     target: Annotated[
         Literal["conllx", "conll09", "conllu"] | None,
-        typer.Option("--to", help="The format to write.", show_default="by the output's name"),
+        typer.Option(
+            "--to",
+            help="Write the output in this format.",
+            show_default="recognised by the output file's name",
+        ),
     ] = None,
     dependencies: Annotated[
         Literal["sd", "ud"] | None,
         typer.Option(
-            help="What Penn trees become: Stanford or Universal Dependencies.", show_default="sd"
+            help="Convert Penn trees to Stanford Dependencies (sd, in CoNLL-X) or Universal"
+            " Dependencies (ud, in CoNLL-U).",
+            show_default="sd",
         ),
     ] = None,
     tags: Annotated[
         str,
         typer.Option(
             metavar="FILE",
-            help="A CoNLL file of the same words whose XPOS are to be IN's; Penn trees are"
-            " converted by their own tags.",
+            help="Take XPOS from this CoNLL file, which has the same words as IN. The conversion of"
+            " Penn trees still uses the tags of the trees.",
         ),
     ] = "",
     predicted: Annotated[
         bool,
         typer.Option(
             "--predicted",
-            help="CoNLL-09's P columns are meant: read (PLEMMA, ...) instead of LEMMA, POS, FEAT,"
-            " HEAD and DEPREL, or written where another format becomes CoNLL-09.",
+            help="Use the columns of CoNLL-09 with predicted values (PLEMMA, PPOS, PFEAT, PHEAD and"
+            " PDEPREL) instead of LEMMA, POS, FEAT, HEAD and DEPREL: read them from CoNLL-09, or"
+            " write them if another format is converted to CoNLL-09.",
         ),
     ] = False,
     original: Annotated[
         str,
         typer.Option(
-            "--merge", metavar="ORIGINAL", help="Put the trees of IN into the rows of this file."
+            "--merge",
+            metavar="ORIGINAL",
+            help="Write this file with its trees replaced by those of IN.",
         ),
     ] = "",
     merge_tags: Annotated[
         bool,
         typer.Option(
             "--merge-tags",
-            help="With --merge, IN's lemmas, tags and features too, where it has any.",
+            help="With --merge, also take the lemmas, tags and FEATS of IN, where IN has them.",
         ),
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Stop at the first broken sentence.")
+        bool, typer.Option("--strict", help="Stop with an error at the first broken sentence.")
     ] = False,
     encoding: Encoding = "utf-8",
     quiet: Quiet = False,
-    verbose: Verbose = False,
+    verbose: Annotated[
+        bool, verbose_flag("Print the number of converted sentences on stderr.")
+    ] = False,
 ) -> None:
-    """Convert treebanks: Penn trees to dependencies, and CoNLL formats to one another.
+    """Convert Penn trees to dependencies, and treebanks between CoNLL formats.
 
-    UPOS is CoNLL-X's CPOSTAG; XPOS its POSTAG and CoNLL-09's POS; FORM, LEMMA, FEATS, HEAD and
-    DEPREL are the same in all. CoNLL-U's comments, ranges, empty nodes, DEPS and MISC, CoNLL-X's
-    PHEAD and PDEPREL, CoNLL-09's P columns, predicates and arguments have no place in another
-    format: a note tells how many were left out. Within one format all is kept.
+    Between CoNLL formats, FORM, LEMMA, FEATS, HEAD and DEPREL are copied. UPOS corresponds to
+    CPOSTAG of CoNLL-X; XPOS corresponds to POSTAG of CoNLL-X and POS of CoNLL-09. Comments,
+    multiword ranges, empty nodes, DEPS and MISC exist only in CoNLL-U, the projective PHEAD and
+    PDEPREL only in CoNLL-X, and the columns of predicted values, the predicates and their arguments
+    only in CoNLL-09. They are left out when the format changes, and a note says how many they
+    were. If the format does not change, everything is kept.
 
-    With --dependencies ud each sentence gets a sent_id, made of the file's name and a number, and
-    a text. Penn trees do not record the original spaces; the text has those of usual writing.
+    With --dependencies ud, each sentence has a sent_id, which consists of the file's name and a
+    number, and a text. Penn trees do not record where the original text has spaces, so the usual
+    spaces of English are inserted.
 
-    --merge brings trees back to a file that became CoNLL-X and was parsed: depkit convert
-    parsed.conllx --merge en.conllu -o parsed.conllu. The words must be the same; all else of
-    ORIGINAL is kept, but that DEPS becomes _ where the tree is another.
+    --merge puts new trees into a file that had to be converted to CoNLL-X before it was parsed:
+    depkit convert parsed.conllx --merge en.conllu -o parsed.conllu. Both files must have the same
+    words. Everything else of ORIGINAL is kept, but DEPS becomes _ where the tree changes.
 
-    A broken sentence is reported and left out, and the exit status is 1. --encoding is IN's; the
-    files of --merge and --tags, and what is written, are UTF-8.
+    A broken sentence is reported and left out, and the exit status is then 1. --encoding is the
+    encoding of IN; the files of --merge and --tags and the output are in UTF-8.
 
     Example: depkit convert en.conllu -o en.conllx
     """
-    kinds = {source or _named(path) for path in files}
+    kinds = {source or _format_name(path) for path in files}
     inputs = [*files, *filter(None, [original, tags])]
     if os.path.isfile(output):
         if any(os.path.samefile(path, output) for path in inputs if os.path.isfile(path)):
-            raise typer.BadParameter("the file to write is one of those to read", param_hint="-o")
+            raise typer.BadParameter(
+                "this file is also an input; name another file to write", param_hint="-o"
+            )
     if merge_tags and not original:
-        raise typer.BadParameter("goes with --merge", param_hint="--merge-tags")
+        raise typer.BadParameter("it needs --merge as well", param_hint="--merge-tags")
     if dependencies and not kinds & {"ptb", None}:
-        raise typer.BadParameter("is for Penn trees", param_hint="--dependencies")
-    penn = "conllu" if dependencies == "ud" else "conllx"
+        raise typer.BadParameter("it needs Penn trees as input", param_hint="--dependencies")
+    penn_format = "conllu" if dependencies == "ud" else "conllx"
     format = named_format(target) if target else by_name(output)
     if not (format or original or kinds == {"ptb"}):
         raise typer.BadParameter(
-            "choose conllx, conll09 or conllu, or an -o whose name tells the format",
+            "choose conllx, conll09 or conllu, or give -o a file name with one of these endings",
             param_hint="--to",
         )
     check_inputs(inputs, quiet)
@@ -132,57 +156,66 @@ def convert_command(
     problems = Problems(strict)
     numbers: Counter[str] = Counter()
     sentences = chain.from_iterable(
-        _read(path, source, encoding, problems, penn, _sent_ids(path, numbers)) for path in files
+        _read(path, source, encoding, problems, penn_format, _sent_ids(path, numbers))
+        for path in files
     )
     account = None if quiet else Account()
-    given: Iterator[Sentence] = sentences
+    merged: Iterator[Sentence] = sentences
     if predicted:
         rewrite = not format or format.repeats or bool(original or tags)
-        given = (with_predicted(sentence, rewrite) for sentence in sentences)
+        merged = (with_predicted(sentence, rewrite) for sentence in sentences)
     if tags:
-        given = retag(given, read(tags, strict=False))
+        merged = retag(merged, read(tags, strict=False))
     if original:
-        given = merge(read(original, strict=False), given, merge_tags, predicted, account)
+        merged = merge(read(original, strict=False), merged, merge_tags, predicted, account)
     with reading_bar(progress_bars(quiet, inputs, output), "converting", inputs):
-        count = write(_converted(given, format, predicted, account, problems, files[0]), output)
+        count = write(_convert(merged, format, predicted, account, problems, files[0]), output)
     for note in account.notes(format.name if format else "") if account else []:
-        say(f"depkit: note: {note}")
+        print_line(f"depkit: note: {note}")
     if verbose and not quiet:
-        say(f"{count} sentences")
+        print_line(f"{count:,} sentences")
     if problems.finish():
         raise typer.Exit(1)
 
 
-def say(message: str) -> None:
-    """A line on stderr; that nobody reads it is no reason to stop."""
+def print_line(message: str) -> None:
+    """Print a line on stderr; it does not matter if the reader of stderr has gone."""
     with suppress(BrokenPipeError):
         typer.echo(message, err=True)
 
 
 @dataclass
 class Problems:
-    """What is broken is reported, at most SHOWN times, and counted, or the end if `strict`."""
+    """The broken sentences so far.
+
+    strict: whether the first broken sentence is an error that ends the command.
+    """
 
     strict: bool
     count: int = 0
 
     def report(self, error: FormatError) -> None:
+        """Count a broken sentence, and print the first MAX_REPORTED; raise the error if strict."""
         if self.strict:
             raise error
         self.count += 1
-        if self.count <= SHOWN:
-            message = " ".join(str(error).split())  # a sentence's id can hold control characters
-            say(f"depkit: error: {message}; left out")
+        if self.count <= MAX_REPORTED:
+            message = " ".join(str(error).split())  # a sent_id may contain control characters
+            print_line(f"depkit: error: {message}; the sentence is left out")
 
     def finish(self) -> bool:
-        """Whether there were any; tells how many were not shown."""
-        if self.count > SHOWN:
-            say(f"depkit: error: {self.count - SHOWN} more sentences left out; see depkit check")
+        """Print how many sentences have not been reported; whether any sentence was broken."""
+        if self.count > MAX_REPORTED:
+            count = self.count - MAX_REPORTED
+            print_line(
+                f"depkit: error: {count:,} more broken sentences are left out; depkit check lists"
+                " all errors"
+            )
         return self.count > 0
 
 
-def _named(path: str) -> str | None:
-    """The format that a file's name tells, "ptb" for Penn trees."""
+def _format_name(path: str) -> str | None:
+    """The format that a file's name shows; "ptb" for Penn trees, None for an unknown ending."""
     name = path.lower().removesuffix(".gz").removesuffix(".xz")
     if name.endswith(PTB_SUFFIXES):
         return "ptb"
@@ -191,13 +224,13 @@ def _named(path: str) -> str | None:
 
 
 def _sent_ids(path: str, numbers: Counter[str]) -> Iterator[str]:
-    """Endless sent_ids, a file's name and a number each.
+    """Endless sent_ids that consist of a file's name and a number.
 
-    numbers: the last number by file name, so that files of the same name are numbered on.
+    numbers: the last number by file name; files of the same name continue it.
     """
     name = os.path.basename(path).removesuffix(".gz").removesuffix(".xz")
     stem = "" if path == "-" else os.path.splitext(name)[0] + "-"
-    stem = "".join(x if x.isprintable() and x != " " else "_" for x in stem)
+    stem = "".join(c if c.isprintable() and c != " " else "_" for c in stem)
     while True:
         numbers[stem] += 1
         yield f"{stem}{numbers[stem]}"
@@ -208,13 +241,22 @@ def _read(
     source: str | None,
     encoding: str,
     problems: Problems,
-    penn: str,
+    penn_format: str,
     sent_ids: Iterator[str],
 ) -> Iterator[Sentence]:
-    """The sentences of a file, broken ones with their `problem`; its format told if need be."""
-    kind = source or _named(path)
+    """Read the sentences of a file; broken sentences carry their `problem`.
+
+    Args:
+        path: The file.
+        source: The name of its format, or None if it is to be recognised.
+        encoding: The text encoding of the file.
+        problems: Where broken Penn trees are reported.
+        penn_format: The name of the format that Penn trees are converted to.
+        sent_ids: The sent_ids for the sentences of converted Penn trees.
+    """
+    kind = source or _format_name(path)
     if kind == "ptb":
-        yield from _penn(path, encoding, problems, penn, sent_ids)
+        yield from _read_penn_trees(path, encoding, problems, penn_format, sent_ids)
         return
     with open_bytes(path) as binary:
         if kind is None:
@@ -222,28 +264,31 @@ def _read(
             if "".join(opening).lstrip().startswith("("):
                 lines = io.TextIOWrapper(binary, encoding, "surrogateescape", newline="\n")
                 trees = path if os.path.isfile(path) else lines
-                yield from _penn(trees, encoding, problems, penn, sent_ids)
+                yield from _read_penn_trees(trees, encoding, problems, penn_format, sent_ids)
                 return
         format = named_format(kind) if kind else None
         yield from read_stream(binary, format, encoding, path, strict=False)
 
 
-def _penn(
+def _read_penn_trees(
     source: PathLike | Iterable[str],
     encoding: str,
     problems: Problems,
-    penn: str,
+    penn_format: str,
     sent_ids: Iterator[str],
 ) -> Iterator[Sentence]:
-    """Penn trees, of a path or of lines: Stanford in CoNLL-X, or UD in CoNLL-U."""
+    """Convert Penn trees from a file or from lines to Stanford Dependencies or UD; see `_read`."""
     from depkit.convert import stanford, universal
     from depkit.corpus.brackets import read_trees
 
     trees = read_trees(source, encoding, problems.strict, problems.report)
-    yield from universal.convert(trees, sent_ids) if penn == "conllu" else stanford.convert(trees)
+    if penn_format == "conllu":
+        yield from universal.convert(trees, sent_ids)
+    else:
+        yield from stanford.convert(trees)
 
 
-def _converted(
+def _convert(
     sentences: Iterable[Sentence],
     format: Format | None,
     predicted: bool,
@@ -251,16 +296,27 @@ def _converted(
     problems: Problems,
     file: str,
 ) -> Iterator[Sentence]:
-    """The sentences as they are written; FormatError if there is none, so that nothing is."""
-    found = False
+    """Convert sentences; raise FormatError if there are none, so that no file is written.
+
+    Args:
+        sentences: The sentences.
+        format: The format of the output; None keeps the format of each sentence.
+        predicted: Whether the columns of predicted values of CoNLL-09 are written.
+        account: Where what is left out is counted; None if there will be no notes about it.
+        problems: Where broken sentences are reported.
+        file: The file that the error names.
+    """
+    is_empty = True
     for sentence in sentences:
         try:
             converted = convert(sentence, format or sentence.format, predicted, account)
         except FormatError as error:
             problems.report(error)
         else:
-            found = True
+            is_empty = False
             yield converted
-    if not found:
+    if is_empty:
         problems.finish()
-        raise FormatError(file, 0, "", "no sentence to write; the output is left as it was")
+        raise FormatError(
+            file, 0, "", "there is no sentence to write; the output file is left unchanged"
+        )

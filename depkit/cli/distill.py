@@ -1,4 +1,4 @@
-"""depkit distill: a teacher, a treebank and text in, a small student out."""
+"""`depkit distill`: trains a small student on a treebank and on the output of a teacher."""
 
 import os
 from typing import Annotated
@@ -15,21 +15,25 @@ def distill_command(
         str,
         typer.Argument(
             metavar="TEACHER",
-            help="The model to learn from: a directory or a bundled model's name.",
+            help="Learn from this model: a model directory, or the name of a bundled model.",
         ),
     ],
     train: Annotated[
         list[str],
         typer.Option(
             metavar="FILE",
-            help="A treebank that is learnt with the teacher; repeatable.",
+            help="Train on this treebank, whose gold annotation is learnt as well as the teacher's"
+            " output. The option can be given several times.",
             rich_help_panel=DATA,
         ),
     ],
     output: options.ModelOutput,
     text: Annotated[
         list[str] | None,
-        typer.Argument(help="Files that the teacher parses for the student.", metavar="TEXT"),
+        typer.Argument(
+            help="Let the teacher parse these files, and train the student on the result.",
+            metavar="TEXT",
+        ),
     ] = None,
     dev: options.Dev = "",
     dev_split: options.DevSplit = None,
@@ -48,35 +52,40 @@ def distill_command(
     threads: options.Threads = None,
     encoding: options.Encoding = "utf-8",
     quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    verbose: options.TrainVerbose = False,
 ) -> None:
-    """Train a small parser on what a larger one thinks of a treebank and of text.
+    """Train a small parser, the student, on the output of a larger one, the teacher.
 
-    The teacher reads the treebank and the text once: for each word it gives the probabilities of
-    the best heads, relations and tags, which the student learns, beside the treebank's gold ones.
-    An epoch is the treebank and as many words of text, the next ones each time; in memory there is
-    no more of it. Sentences of one word, of more than 150, and ones that come again are left out.
+    First the teacher parses the treebank and the text. For each word, it gives the probabilities of
+    the best heads, relations and tags. Then the student is trained to predict these probabilities,
+    and the gold annotation of the treebank as well. Each epoch goes through the whole treebank and
+    through the next part of the text, which has as many words as the treebank; only this part is
+    in memory. Sentences of one word, sentences of more than 150 words and repeated sentences of the
+    text are left out.
 
-    The directory holds the best epoch's model at any moment, and in text/ the text as the teacher
-    parses it: a silver treebank in CoNLL-U. --resume goes on where a run was stopped, in reading,
-    too. --max-time counts from the moment when all text is parsed.
+    During the training, the output directory always holds the model of the best epoch so far. Its
+    folder text/ holds the text as parsed by the teacher, as treebanks in CoNLL-U. --resume
+    continues an interrupted run, also while the teacher is parsing. --max-time counts from the end
+    of the teacher's parsing.
 
-    Settings of its own are distillation.text=2, so many words of text for one of the treebank in an
-    epoch, and distillation.weight=0.7, the teacher's share in what is learned of the treebank.
+    Two settings exist only for this command. With --set distillation.text=2, each epoch has two
+    words of text for each word of the treebank. With --set distillation.weight=0.7, the teacher's
+    output has 70% of the weight in the training on the treebank, and the gold annotation 30%.
 
     Example: depkit distill teacher.model news.txt --train train.conllu --dev dev.conllu -o small
     """
     files = text or []
     if any(os.path.exists(file) and not os.path.isfile(file) for file in files) or "-" in files:
         raise typer.BadParameter(
-            "is read again when a run is resumed; name files, not standard input", param_hint="TEXT"
+            "it is read again when a run is resumed, so name files, not standard input",
+            param_hint="TEXT",
         )
 
     options.check_inputs([*train, dev], quiet)
 
     from depkit.ensemble.distillation import distill
 
-    with note_interruption("--resume goes on from what is there", quiet):
+    with note_interruption("--resume continues from what has been saved", quiet):
         distill(
             teacher, train, output, files, dev, dev_split, recipe, config, settings or [], input,
             seed, epochs, patience, max_time, resume, device, batch_tokens, threads, encoding,

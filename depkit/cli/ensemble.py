@@ -1,4 +1,4 @@
-"""depkit ensemble: a treebank in, a model directory of several parsers out."""
+"""`depkit ensemble`: trains several parsers and writes one model directory with all of them."""
 
 import os
 import sys
@@ -21,7 +21,8 @@ def ensemble_command(
         int,
         typer.Option(
             min=2,
-            help="So many members, each of all folds but its own.",
+            help="Divide the training sentences into this many folds. There is one member for each"
+            " fold, which is trained on all other folds.",
             rich_help_panel=MODEL,
         ),
     ] = 6,
@@ -29,19 +30,24 @@ def ensemble_command(
         str,
         typer.Option(
             metavar="RECIPE,...",
-            help="The members' recipes in turn, or TOML files over bilstm.",
+            help="Train the members with these recipes, which take turns. A TOML file that changes"
+            " settings of the recipe bilstm can stand for a recipe.",
             rich_help_panel=MODEL,
         ),
     ] = "selfatt,bilstm",
     mean: Annotated[
         Literal["arithmetic", "geometric"],
-        typer.Option(help="Of the members' probabilities.", rich_help_panel=MODEL),
+        typer.Option(
+            help="Average the members' probabilities with this mean when the ensemble parses.",
+            rich_help_panel=MODEL,
+        ),
     ] = "arithmetic",
     reuse: Annotated[
         list[str] | None,
         typer.Option(
             metavar="DIR",
-            help="Take members from this ensemble where it has them; repeatable.",
+            help="Copy the members that this other ensemble has already, instead of training them."
+            " The option can be given several times.",
             rich_help_panel=MODEL,
         ),
     ] = None,
@@ -59,24 +65,31 @@ def ensemble_command(
         typer.Option(
             envvar="DEPKIT_DEVICE",
             metavar="DEVICE",
-            help="auto (all GPUs), or several, a member on each at a time: cuda:0,cuda:1 or"
-            " cpu,cpu.",
+            help="Compute on these devices, separated by commas: auto (all GPUs, or the CPU if"
+            " there is none), cuda:0,cuda:1 or cpu,cpu. Each device trains one member at a time.",
             rich_help_panel=MACHINE,
         ),
     ] = "auto",
     threads: options.Threads = None,
     encoding: options.Encoding = "utf-8",
     quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    verbose: Annotated[
+        bool, options.verbose_flag("Print the number of members and the devices on stderr.")
+    ] = False,
 ) -> None:
-    """Train an ensemble: parsers that each learn from all folds of TRAIN but one.
+    """Train several parsers and combine their predictions: an ensemble.
 
-    The sentences are dealt out into folds by a hash of their numbers and the seed. Vocabulary and
-    tokenizer are those of all of TRAIN. Recipes are taken in turn: of two and six folds, each has
-    three members. Run again, the command goes on where it was stopped; members that are through
-    stay, also those of another list of recipes, and --reuse takes them from elsewhere.
+    The training sentences are divided into folds at random, and each member of the ensemble is
+    trained on all folds but one. All members share the vocabulary and the tokenizer of the whole
+    training treebank. The recipes take turns: with two recipes and six folds, each recipe has
+    three members.
 
-    DIR is a model like any other, and so is each member in it.
+    If the training is interrupted, run the same command again: it continues where it was
+    interrupted and keeps the members that are finished. It also keeps them if you give other
+    recipes. With --reuse, finished members are copied from other ensembles.
+
+    The output directory can be used like the directory of any other model, and each member in it
+    is a model as well.
 
     Example: depkit ensemble train.conllu --dev dev.conllu -o en.ensemble --folds 6 --recipes
     selfatt,bilstm
@@ -86,7 +99,7 @@ def ensemble_command(
         raise ValueError(f"{output} is a file; name a directory")
     names = [name.strip() for name in recipes.split(",") if name.strip()]
     if not names:
-        raise typer.BadParameter("names no recipe", param_hint="--recipes")
+        raise typer.BadParameter("it names no recipe", param_hint="--recipes")
     stems = {Path(name).stem for name in names}
     if len(stems) < len({*names}):
         raise typer.BadParameter("two recipes have the same name", param_hint="--recipes")
@@ -99,15 +112,15 @@ def ensemble_command(
 
     limit = parse_duration(max_time)
     if (directory / CONFIG).exists():
-        raise ValueError(f"{output} is a model of its own; name another directory")
+        raise ValueError(f"{output} is the model of a single parser; name another directory")
     begun = [*directory.glob("fold-*"), *directory.glob(ENSEMBLE), *directory.glob(TOKENIZER)]
-    there = list(directory.iterdir()) if directory.exists() else []
-    if not begun and any(not path.name.endswith(".part") for path in there):
-        raise ValueError(f"{output} holds other things; name another directory")
-    for other in reuse or []:
-        if not (Path(other) / ENSEMBLE).exists() and not list(Path(other).glob("fold-*")):
-            raise ValueError(f"--reuse {other}: there is no ensemble")
-    devices = [str(each) for each in find_devices(device)]
+    paths = list(directory.iterdir()) if directory.exists() else []
+    if not begun and any(not path.name.endswith(".part") for path in paths):
+        raise ValueError(f"{output} contains files, but no ensemble; name another directory")
+    for ensemble in reuse or []:
+        if not (Path(ensemble) / ENSEMBLE).exists() and not list(Path(ensemble).glob("fold-*")):
+            raise ValueError(f"--reuse {ensemble}: there is no ensemble in this directory")
+    devices = list(map(str, find_devices(device)))
     overlay = all_settings(settings, epochs, patience)
     plan = Plan(
         train, dev, dev_split, directory, names, folds, config, overlay, features or [],
@@ -116,7 +129,7 @@ def ensemble_command(
     options.check_inputs([*train, dev], quiet)
     if verbose and not quiet:
         print(f"# {folds} members on {', '.join(devices)}", file=sys.stderr)
-    with note_interruption("the same command goes on where it stopped", quiet):
+    with note_interruption("the same command continues where it was interrupted", quiet):
         train_ensemble(
             plan, devices, threads or max(1, (os.cpu_count() or 1) // len(devices)), mean
         )

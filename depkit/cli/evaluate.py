@@ -1,4 +1,4 @@
-"""`depkit eval`: scores of predicted trees against gold trees."""
+"""`depkit eval`: scores predicted trees against gold trees."""
 
 import json
 from collections.abc import Sequence
@@ -26,19 +26,33 @@ Test = Literal["ar", "bootstrap", "mcnemar"]
 NAMES = list(dict.fromkeys([*attachment.METRICS, *conll18.METRICS]))
 
 
-# What `depkit analyze` takes as well.
+# Parameters that `depkit analyze` has as well
 Gold = Annotated[
-    str, typer.Argument(metavar="GOLD", help="The annotated file; - is standard input.")
+    str,
+    typer.Argument(metavar="GOLD", help="Compare with the annotation of this file; - is stdin."),
 ]
 Preds = Annotated[
-    list[str], typer.Argument(metavar="PRED", help="Parsed files; the first is the baseline.")
+    list[str],
+    typer.Argument(
+        metavar="PRED",
+        help="Score these parsed files, which have the same words as GOLD. The first one is the"
+        " baseline of comparisons.",
+    ),
 ]
 Confidence = Annotated[
     bool,
     typer.Option(
         "--confidence",
-        help="95% intervals: 1,000 bootstrap samples of sentences.",
+        help="Print 95% confidence intervals, computed from 1,000 bootstrap samples of the"
+        " sentences.",
         rich_help_panel=ANALYSIS,
+    ),
+]
+Verbose = Annotated[
+    bool,
+    options.verbose_flag(
+        "Print the counts behind the scores on stderr: UAS 9 / 10 means that 9 of 10 words have the"
+        " correct head."
     ),
 ]
 
@@ -50,7 +64,7 @@ def evaluate_command(
     subtypes: Annotated[
         options.Subtypes | None,
         typer.Option(
-            help="drop cuts relations at the first colon: nsubj:pass, nsubj.",
+            help=options.SUBTYPES_HELP,
             show_default="keep; drop with --align",
         ),
     ] = None,
@@ -58,20 +72,25 @@ def evaluate_command(
         bool,
         typer.Option(
             "--align",
-            help="The CoNLL 2018 evaluation, for other tokens, words and sentences of the same"
-            " text: Tokens, Sentences, Words, UPOS ... MLAS, BLEX.",
+            help="Score as the evaluation script of CoNLL 2018 does, which aligns files that split"
+            " the same text into different tokens, words or sentences. It has the metrics Tokens,"
+            " Sentences, Words, UPOS ... MLAS, BLEX.",
         ),
     ] = False,
     relations: Annotated[
-        bool, typer.Option("--relations", help="Also precision, recall and F1 of each relation.")
+        bool,
+        typer.Option(
+            "--relations", help="Also print precision, recall and F1 of each dependency relation."
+        ),
     ] = False,
     confidence: Confidence = False,
     test: Annotated[
         Test | None,
         typer.Option(
-            help="Test each later PRED against the first: paired approximate randomisation or"
-            " bootstrap over sentences (10,000 trials), or McNemar's test over words; p values"
-            " are adjusted by Holm's method."
+            help="Test whether the difference between the first PRED and each other PRED is"
+            " significant: by paired approximate randomisation (ar) or the paired bootstrap over"
+            " sentences, with 10,000 trials, or by McNemar's test over words. p values are adjusted"
+            " for multiple comparisons by Holm's method."
         ),
     ] = None,
     seed: options.Seed = DEFAULT_SEED,
@@ -83,87 +102,97 @@ def evaluate_command(
             "-b",
             "--metric",
             metavar="METRIC",
-            help=f"Print this number alone, a line a system: {', '.join(NAMES)}.",
+            help=f"Print only this score, one line per PRED: {', '.join(NAMES)}.",
         ),
     ] = None,
     encoding: options.Encoding = "utf-8",
     quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    verbose: Verbose = False,
 ) -> None:
-    """Score parsed files against a gold file: attachment, exact matches, tags; in percent.
+    """Score parsed files against a gold file. All scores are percentages.
 
-    Files are CoNLL-U, CoNLL-X or CoNLL-09, in any mix, also .gz and .xz.
-    UAS, LAS, LA, UEM and LEM leave out punctuation as --punct says, decided on the gold words;
-    so do RA, the sentences with the right roots, and CLAS, the F1 of UD's content words.
-    UPOS, XPOS, FEATS and Lemmas are of all words; the table has them where they are not all right.
-    The last line, a signature, says which choices made the numbers.
+    Files can be CoNLL-U, CoNLL-X or CoNLL-09, in any combination, and compressed with .gz or .xz.
+
+    UAS is the share of words with the correct head, LA the share with the correct relation, and
+    LAS the share with both. UEM is the share of sentences in which all heads are correct; for LEM,
+    all relations must be correct as well. RA is the share of sentences with the correct root. CLAS
+    is the F1 score of the content words of UD. All these metrics leave out the words that --punct
+    names.
+
+    UPOS, XPOS, FEATS and Lemmas are computed over all words. The table shows them only if some of
+    them are wrong. The last line is a signature of all choices that influence the scores; report it
+    with the scores.
 
     Example: depkit eval --punct ptb --test ar gold.conllx baseline.conllx new.conllx
     """
-    layout = options.chosen_format(format, as_json)
-    name = _checked(metric, align, format or as_json, relations, confidence, test)
+    layout = options.resolve_format(format, as_json)
+    name = _check_options(metric, align, format or as_json, relations, confidence, test)
     options.check_punct(punct)
     if align and punct != "keep":
-        raise typer.BadParameter("does not go with --punct: all words count", param_hint="--align")
+        raise typer.BadParameter("it counts all words; leave out --punct", param_hint="--align")
     if test and len(preds) < 2:
-        raise typer.BadParameter("compares two PREDs or more", param_hint="--test")
+        raise typer.BadParameter("it compares PRED files, so give two or more", param_hint="--test")
     options.check_inputs([gold, *preds], quiet)
     if align:
-        found = conll18.evaluate_aligned(gold, preds, subtypes or "drop", encoding)
+        evaluations = conll18.evaluate_aligned(gold, preds, subtypes or "drop", encoding)
     else:
-        found = attachment.evaluate_systems(gold, preds, punct, subtypes or "keep", encoding)
-    tell(found, quiet, verbose)
+        evaluations = attachment.evaluate_systems(gold, preds, punct, subtypes or "keep", encoding)
+    print_warnings(evaluations, quiet, verbose)
     if name:
-        typer.echo("\n".join(_number(evaluation, name) for evaluation in found))
+        typer.echo("\n".join(_score_text(evaluation, name) for evaluation in evaluations))
         return
-    records, note = _records(found, relations, confidence, test, seed)
-    typer.echo(_rendered(records, layout, align, note))
+    records, note = _records(evaluations, relations, confidence, test, seed)
+    typer.echo(_render(records, layout, align, note))
 
 
-def _checked(
+def _check_options(
     metric: str | None, align: bool, formatted: Any, relations: bool, confidence: bool, test: Any
 ) -> str | None:
-    """The metric of -b under its own name; BadParameter for what does not go together."""
+    """The metric of -b in its usual spelling; BadParameter for options that exclude each other."""
     if align and relations:
-        raise typer.BadParameter("does not go with --align", param_hint="--relations")
+        raise typer.BadParameter("it cannot be combined with --align", param_hint="--relations")
     if relations and formatted == "csv":
         raise typer.BadParameter(
-            "are rows of their own; see depkit analyze --by deprel --format csv",
+            "CSV has no rows for them; use depkit analyze --by deprel --format csv",
             param_hint="--relations",
         )
     if align and test == "mcnemar":
         raise typer.BadParameter(
-            "mcnemar compares the same words; with --align, ar or bootstrap", param_hint="--test"
+            "mcnemar needs files with the same words; with --align, choose ar or bootstrap",
+            param_hint="--test",
         )
     if metric is None:
         return None
     if formatted or relations or confidence or test:
         raise typer.BadParameter(
-            "prints one number; leave out --format, --json, --relations, --confidence and --test",
+            "it prints one number per file; leave out --format, --json, --relations, --confidence"
+            " and --test",
             param_hint="-b",
         )
-    known = conll18.METRICS if align else attachment.METRICS
-    for name in known:
+    names = conll18.METRICS if align else attachment.METRICS
+    for name in names:
         if name.lower() == metric.lower():
             return name
-    raise typer.BadParameter(f"no metric {metric!r}; there are {', '.join(known)}", param_hint="-b")
+    raise typer.BadParameter(
+        f"there is no metric {metric!r}; choose from {', '.join(names)}", param_hint="-b"
+    )
 
 
-def _number(evaluation: Evaluation, name: str) -> str:
+def _score_text(evaluation: Evaluation, name: str) -> str:
     if name not in evaluation.scores:
         raise ValueError(
             f"{evaluation.system}: {name} is not defined: "
             + (
-                "the gold's relations are not UD's, or none is a content word's"
+                "the gold file has no relations of UD for content words"
                 if name == "CLAS"
-                else "here or in the gold, the column is _ throughout"
+                else "the column is _ for all words of this file or of the gold file"
             )
         )
     return f"{evaluation.scores[name]:.2f}"
 
 
-def tell(evaluations: Sequence[Evaluation], quiet: bool, verbose: bool) -> None:
-    """On stderr, what is odd about the files, unless quiet; the counts, if verbose."""
+def print_warnings(evaluations: Sequence[Evaluation], quiet: bool, verbose: bool) -> None:
+    """Print warnings about the files on stderr unless `quiet`, and the counts if `verbose`."""
     if not quiet:
         for warning in _warnings(evaluations):
             typer.echo(f"depkit: warning: {warning}", err=True)
@@ -174,14 +203,15 @@ def tell(evaluations: Sequence[Evaluation], quiet: bool, verbose: bool) -> None:
 def _warnings(evaluations: Sequence[Evaluation]) -> list[str]:
     warnings = []
     for evaluation in evaluations:
-        of = evaluation.totals
-        if of["headless"]:
-            what = f"{of['headless']} of {evaluation.words} words have no head, so are wrong"
-            warnings.append(f"{evaluation.system}: {what}")
-        for count, what in (("cyclic", "a cycle"), ("many_roots", "several roots")):
-            if of[count]:
-                some = f"{of[count]} of {evaluation.sentences} trees have {what}"
-                warnings.append(f"{evaluation.system}: {some}")
+        totals = evaluation.totals
+        for count, total, text in (
+            ("headless", f"{evaluation.words:,} words", "no head; such words count as wrong"),
+            ("cyclic", f"{evaluation.sentences:,} trees", "a cycle"),
+            ("many_roots", f"{evaluation.sentences:,} trees", "several roots"),
+        ):
+            if number := totals[count]:
+                verb = "has" if number == 1 else "have"
+                warnings.append(f"{evaluation.system}: {number:,} of {total} {verb} {text}")
     first = evaluations[0]
     punct = dict(first.choices).get("punct", "keep")
     if punct != "keep" and first.scored == first.words:
@@ -190,12 +220,12 @@ def _warnings(evaluations: Sequence[Evaluation]) -> list[str]:
 
 
 def _counts(evaluation: Evaluation) -> str:
-    """The counts as the shared tasks' scripts report them: correct / of."""
+    """The counts of correct and all words, written as by the scripts of the shared tasks."""
     parts = []
     for name in evaluation.scores:
         correct, gold, predicted = (evaluation.totals[key] for key in evaluation.metrics[name])
-        of = f"{gold}" if gold == predicted else f"{gold} gold, {predicted} predicted"
-        parts.append(f"{name} {correct} / {of}")
+        total = f"{gold:,}" if gold == predicted else f"{gold:,} gold, {predicted:,} predicted"
+        parts.append(f"{name} {correct:,} / {total}")
     return f"{evaluation.system}: {', '.join(parts)}"
 
 
@@ -206,14 +236,14 @@ def _records(
     test: Test | None,
     seed: int,
 ) -> tuple[list[dict[str, Any]], str]:
-    """What JSON holds, a record a system; and what was tested, in a sentence."""
+    """The records of JSON, one per system, and a sentence about the significance test."""
     extra = choices(confidence, test, seed)
     records = []
     for evaluation in evaluations:
         record = replace(evaluation, choices=(*evaluation.choices, *extra)).as_dict()
         if confidence:
-            found = intervals(evaluation, seed=seed).items()
-            record["confidence"] = {name: {"low": low, "high": high} for name, (low, high) in found}
+            ends = intervals(evaluation, seed=seed).items()
+            record["confidence"] = {name: {"low": low, "high": high} for name, (low, high) in ends}
         if relations:
             record["relations"] = evaluation.relation_scores()
         records.append(record)
@@ -222,14 +252,14 @@ def _records(
     compared = compare_systems(evaluations, test, seed=seed)
     for record, differences in zip(records[1:], compared, strict=True):
         record["test"] = {
-            name: {"difference": found.difference, "p": found.p, "p_adjusted": found.adjusted}
-            for name, found in differences.items()
+            name: {"difference": result.difference, "p": result.p, "p_adjusted": result.adjusted}
+            for name, result in differences.items()
         }
     return records, sentence(test, TRIALS, seed, len(evaluations) - 1)
 
 
-def _rendered(records: list[dict[str, Any]], layout: str, align: bool, note: str) -> str:
-    """All that goes to standard output, but for the last line's end."""
+def _render(records: list[dict[str, Any]], layout: str, align: bool, note: str) -> str:
+    """The whole text for standard output, without the final line break."""
     if layout == "json":
         return json.dumps(records[0] if len(records) == 1 else records, indent=2)
     if layout == "csv":
@@ -238,13 +268,14 @@ def _rendered(records: list[dict[str, Any]], layout: str, align: bool, note: str
         return csv_table(header, [[str(row.get(key, "")) for key in header] for row in rows])
     short = short_names([record["system"] for record in records])
     records = [record | {"system": name} for record, name in zip(records, short, strict=True)]
-    names = _shown(records, align)
+    names = _metrics_in_table(records, align)
     below = "\n".join(filter(None, [note, records[0]["signature"]]))
-    rows_of = _long if align or "confidence" in records[0] or note else _wide
-    main = _table(*rows_of(records, names), names, layout, below)
+    has_details = align or "confidence" in records[0] or note
+    make_rows = _rows_per_metric if has_details else _rows_per_system
+    main = _table(*make_rows(records, names), names, layout, below)
     if "relations" not in records[0]:
         return main
-    return f"{_table(*_by_relation(records), [], layout)}\n\n{main}"
+    return f"{_table(*_rows_per_relation(records), [], layout)}\n\n{main}"
 
 
 def _table(
@@ -254,21 +285,23 @@ def _table(
     return rendered(Table("", columns, rows, note, best), layout)
 
 
-def _shown(records: list[dict[str, Any]], align: bool) -> list[str]:
-    """The metrics in a table: those defined for some system, tags only if not all right."""
+def _metrics_in_table(records: list[dict[str, Any]], align: bool) -> list[str]:
+    """The metrics that are defined for a system, without tags that are all correct."""
     if align:
         return list(conll18.METRICS)
     names = []
     for name in attachment.METRICS:
         values = [record[name] for record in records]
-        copied = name in attachment.TAGS and set(values) <= {100.0, None}
-        if not copied and values != [None] * len(values):
+        all_correct = name in attachment.TAGS and set(values) <= {100.0, None}
+        if not all_correct and values != [None] * len(values):
             names.append(name)
     return names
 
 
-def _wide(records: list[dict[str, Any]], names: list[str]) -> tuple[list[str], list[list[str]]]:
-    """A row a system."""
+def _rows_per_system(
+    records: list[dict[str, Any]], names: list[str]
+) -> tuple[list[str], list[list[str]]]:
+    """Columns and rows of a table with one row per system."""
     rows = [
         [record["system"], *(percent(record[name]) for name in names), str(record["scored"])]
         for record in records
@@ -276,8 +309,10 @@ def _wide(records: list[dict[str, Any]], names: list[str]) -> tuple[list[str], l
     return ["system", *names, "scored"], rows
 
 
-def _long(records: list[dict[str, Any]], names: list[str]) -> tuple[list[str], list[list[str]]]:
-    """A row a metric and system, with all that is known about the number."""
+def _rows_per_metric(
+    records: list[dict[str, Any]], names: list[str]
+) -> tuple[list[str], list[list[str]]]:
+    """Columns and rows of a table with one row per metric and system, with tests and intervals."""
     several = len(records) > 1
     rows = []
     for name in names:
@@ -292,10 +327,10 @@ def _long(records: list[dict[str, Any]], names: list[str]) -> tuple[list[str], l
                 interval = record["confidence"].get(name, {})
                 row += [percent(interval.get(end)) for end in ("low", "high")]
             if "test" in records[-1]:
-                found = record.get("test", {}).get(name, {})
-                difference = found.get("difference")
+                result = record.get("test", {}).get(name, {})
+                difference = result.get("difference")
                 row.append("-" if difference is None else f"{difference:+.2f}")
-                row += [p_value(found.get(key)) for key in ("p", "p_adjusted")]
+                row += [p_value(result.get(key)) for key in ("p", "p_adjusted")]
             rows.append(row)
     header = ["metric", *(["system"] if several else [])]
     header += ["precision", "recall", "F1"] if isinstance(records[0][names[0]], dict) else ["score"]
@@ -304,16 +339,16 @@ def _long(records: list[dict[str, Any]], names: list[str]) -> tuple[list[str], l
     return header, rows
 
 
-def _by_relation(records: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """A row a relation and system."""
+def _rows_per_relation(records: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Columns and rows of a table with one row per relation and system."""
     several = len(records) > 1
     names = sorted({name for record in records for name in record["relations"]})
     rows = []
     for name in names:
         for record in records:
-            if found := record["relations"].get(name):
+            if scores := record["relations"].get(name):
                 row = [name, *([record["system"]] if several else [])]
-                row += [str(found[key]) for key in ("gold", "predicted", "correct")]
-                rows.append(row + [percent(found[key]) for key in ("precision", "recall", "f1")])
+                row += [str(scores[key]) for key in ("gold", "predicted", "correct")]
+                rows.append(row + [percent(scores[key]) for key in ("precision", "recall", "f1")])
     header = ["relation", *(["system"] if several else []), "gold", "predicted", "correct"]
     return [*header, "precision", "recall", "F1"], rows

@@ -1,4 +1,4 @@
-"""How --help is laid out: in Rich's panels on a wide terminal, in plain sections elsewhere."""
+"""The layout of --help: Rich's panels on a wide terminal, plain sections elsewhere."""
 
 import shutil
 import sys
@@ -7,17 +7,17 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-# The sections of a long help; an option names its own as `rich_help_panel`.
+# The sections of a long help; an option names its section as `rich_help_panel`.
 DATA, MODEL, TRAINING, ANALYSIS, OUTPUT, MACHINE, OTHER = (
     "Data", "Model", "Training", "Analysis", "Output", "Machine", "Other"
 )  # fmt: skip
-_FEW = 17  # a command with so many parameters or fewer has a help without sections
+_FEW = 17  # parameters of a command whose help has no sections, at most
 _NARROWEST = 80  # columns of the narrowest terminal on which panels are drawn
 _METAVARS = {bool: "", int: "N", float: "X"}  # instead of Typer's <bool>, <int range>, <float>
 
 
 class _Help:
-    """The layout that depkit's own help and that of its subcommands have in common."""
+    """The layout of the help of depkit itself and of its subcommands."""
 
     rich_markup_mode: Any
 
@@ -26,17 +26,18 @@ class _Help:
         columns = shutil.get_terminal_size().columns
         wide = sys.stdout and sys.stdout.isatty() and columns >= _NARROWEST
         self.rich_markup_mode = "rich" if wide else None
-        formatter.width = min(formatter.width, max(columns, 30) - 2)  # Typer would use 50 at least
+        # Typer would use at least 50 columns, even on a narrower terminal.
+        formatter.width = min(formatter.width, max(columns, 30) - 2)
         parameters = self.get_params(context)
-        for each in parameters:
-            if each.param_type_name == "argument":
-                each.display_type_rich = lambda ctx: ""  # instead of Typer's <list[str]>
-            elif each.metavar is None and each.type_descriptor.annotation in _METAVARS:
-                each.metavar = _METAVARS[each.type_descriptor.annotation]
-            if each.name == "help":
-                each.rich_help_panel = OTHER
+        for parameter in parameters:
+            if parameter.param_type_name == "argument":
+                parameter.display_type_rich = lambda ctx: ""  # instead of Typer's <list[str]>
+            elif parameter.metavar is None and parameter.type_descriptor.annotation in _METAVARS:
+                parameter.metavar = _METAVARS[parameter.type_descriptor.annotation]
+            if parameter.name == "help":
+                parameter.rich_help_panel = OTHER
             if len(parameters) <= _FEW:
-                each.rich_help_panel = None
+                parameter.rich_help_panel = None
         super().format_help(context, formatter)  # type: ignore[misc]
 
 
@@ -46,19 +47,19 @@ class Command(_Help, TyperCommand):
     def collect_usage_pieces(self, context: Any) -> list[str]:
         """The parts of the usage line, without the braces that Typer puts around arguments."""
         pieces = super().collect_usage_pieces(context)
-        return [each.replace("{", "").replace("}", "") for each in pieces]
+        return [piece.replace("{", "").replace("}", "") for piece in pieces]
 
     def format_options(self, context: Any, formatter: Any) -> None:
         """Write the arguments and options of plain help, grouped by `rich_help_panel`."""
         sections = defaultdict(list)
-        for each in self.get_params(context):
-            if record := each.get_help_record(context):
-                usual = "Arguments" if each.param_type_name == "argument" else "Options"
-                sections[getattr(each, "rich_help_panel", None) or usual].append(record)
+        for parameter in self.get_params(context):
+            if record := parameter.get_help_record(context):
+                default = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                sections[getattr(parameter, "rich_help_panel", None) or default].append(record)
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
 
 
 class Group(_Help, TyperGroup):
-    """depkit itself."""
+    """The command depkit itself."""

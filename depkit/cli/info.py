@@ -1,4 +1,4 @@
-"""depkit info: what runs here, and what a model is."""
+"""`depkit info`: describes the installation or a model."""
 
 import dataclasses
 import json
@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from depkit.cli.options import Quiet
+from depkit.cli.options import Quiet, verbose_flag
 from depkit.cli.tables import rendered_facts
 from depkit.version import __version__
 
@@ -20,22 +20,26 @@ _PACKAGES = ("torch", "transformers", "numpy", "numba")
 def info_command(
     model: Annotated[
         str | None,
-        typer.Argument(metavar="MODEL", help="A model directory, or a bundled model's name."),
+        typer.Argument(
+            metavar="MODEL",
+            help="Describe this model: a model directory, or the name of a bundled model.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    quiet: Quiet = False,  # nothing to silence, but every command takes it
+    quiet: Quiet = False,  # has no effect, but all commands accept it
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print a model's recipe, too, as TOML.")
+        bool, verbose_flag("Also print all settings of the model, as TOML.")
     ] = False,
 ) -> None:
-    """Tell what depkit runs on here, or what a model is.
+    """Describe this installation of depkit, or a model.
 
-    Without MODEL: versions, devices, recipes and bundled models. With it: the model's card, its
-    size and vocabulary, and what it reads and predicts; the weights are not loaded.
+    Without MODEL, the versions of depkit and other packages, the devices, the recipes and the
+    bundled models are listed. With MODEL, its model card, its size, its vocabulary, its inputs and
+    its predictions are described.
 
     Example: depkit info en-ewt
     """
-    facts = _model(model) if model is not None else _system()
+    facts = _model_facts(model) if model is not None else _system_facts()
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
     elif model is None:
@@ -43,11 +47,11 @@ def info_command(
     else:
         parts = [facts["card"] or "", rendered_facts(_model_rows(facts))]
         if verbose:
-            parts.append(_recipe(Path(facts["directory"])))
+            parts.append(_settings(Path(facts["directory"])))
         typer.echo("\n\n".join(part.strip() for part in parts if part))
 
 
-def _system() -> dict[str, Any]:
+def _system_facts() -> dict[str, Any]:
     from depkit.parsers.model_directory import bundled_models
     from depkit.training.recipe import recipe_names
 
@@ -59,12 +63,12 @@ def _system() -> dict[str, Any]:
         "devices": _devices(),
         "recipes": recipe_names(),
         "models": bundled_models(),
-        "features": _kept_features(),
+        "features": _cached_vectors(),
     }
 
 
-def _kept_features() -> dict[str, Any] | None:
-    """Where features are kept, and how many bytes of them; None without any."""
+def _cached_vectors() -> dict[str, Any] | None:
+    """The directory with cached outputs of transformers and its size; None if it is empty."""
     from depkit.corpus.feature_cache import cache_directory
 
     try:
@@ -76,7 +80,7 @@ def _kept_features() -> dict[str, Any] | None:
 
 
 def _version(package: str) -> str | None:
-    """From the package's metadata: importing transformers takes seconds."""
+    """The version in the package's metadata, because importing a package may take seconds."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -84,7 +88,7 @@ def _version(package: str) -> str | None:
 
 
 def _devices() -> list[dict[str, Any]]:
-    """What --device can name here, in its words; memory in bytes."""
+    """The devices that --device can name on this machine; memory is in bytes."""
     import torch
 
     from depkit.parsers.device import best_precision
@@ -105,17 +109,17 @@ def _system_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("Python", facts["python"]),
         *((name, version or "not installed") for name, version in facts["packages"].items()),
         ("platform", facts["platform"]),
-        *(("device", _device(device)) for device in facts["devices"]),
+        *(("device", _device_text(device)) for device in facts["devices"]),
         ("recipes", ", ".join(facts["recipes"])),
         ("models", ", ".join(facts["models"]) or "none"),
     ]
-    if kept := facts["features"]:
-        size = _size(kept["bytes"])
-        rows.append(("features", f"{size} kept in {kept['directory']}; they can be removed"))
+    if cached := facts["features"]:
+        size, directory = _size(cached["bytes"]), cached["directory"]
+        rows.append(("features", f"{size} of cached vectors in {directory}; you can delete them"))
     return rows
 
 
-def _device(facts: dict[str, Any]) -> str:
+def _device_text(facts: dict[str, Any]) -> str:
     parts = [facts["device"]]
     if "threads" in facts:
         threads, native = facts["threads"], "native" if facts["bfloat16"] else "not native"
@@ -125,8 +129,8 @@ def _device(facts: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _model(name: str) -> dict[str, Any]:
-    """Raises ModelError for a model that is missing or damaged."""
+def _model_facts(name: str) -> dict[str, Any]:
+    """The facts about a model; raises ModelError if the model is missing or damaged."""
     from depkit.parsers import model_directory as files
     from depkit.parsers.config import what_it_reads
     from depkit.parsers.inputs.vocabulary import SPECIAL
@@ -142,7 +146,7 @@ def _model(name: str) -> dict[str, Any]:
     }
     if (directory / files.ENSEMBLE).is_file():
         ensemble = files.read_ensemble(directory)
-        members = {name: _model(str(directory / name)) for name in ensemble.members}
+        members = {name: _model_facts(str(directory / name)) for name in ensemble.members}
         return common | {
             "parameters": sum(member["parameters"] for member in members.values()),
             "mean": ensemble.mean,
@@ -172,17 +176,17 @@ def _model(name: str) -> dict[str, Any]:
 def _sizes(directory: Path) -> dict[str, int]:
     """The sizes in bytes of a directory's files and folders, the largest first.
 
-    Those that only training needs are included.
+    Files that only the training needs are included.
     """
     sizes = {
-        path.name: sum(each.stat().st_size for each in (path, *path.rglob("*")) if each.is_file())
+        path.name: sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file())
         for path in directory.iterdir()
     }
     return dict(sorted(sizes.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _parameters(path: Path) -> int:
-    """How many numbers a weights file holds, by its header alone."""
+    """The number of parameters in a file of weights, of which only the header is read."""
     from safetensors import SafetensorError, safe_open
 
     from depkit.parsers.model_directory import ModelError
@@ -193,11 +197,11 @@ def _parameters(path: Path) -> int:
         with safe_open(path, framework="numpy") as file:
             return sum(prod(file.get_slice(name).get_shape()) for name in file.keys())
     except SafetensorError as error:
-        raise ModelError(f"{path}: damaged: {error}") from None
+        raise ModelError(f"{path}: the file is damaged: {error}") from None
 
 
-def _recipe(directory: Path) -> str:
-    """As it stands in the model, which may hold more than this depkit knows."""
+def _settings(directory: Path) -> str:
+    """The text of a model's settings, which may include settings of newer versions of depkit."""
     from depkit.parsers.model_directory import CONFIG, ENSEMBLE
 
     ensemble = directory / ENSEMBLE
@@ -205,9 +209,9 @@ def _recipe(directory: Path) -> str:
 
 
 def _model_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    text = "no: it has no tokenizer"
+    text = "no, because the model has no tokenizer"
     if tokenizer := facts["tokenizer"]:
-        text = f"yes, by a tokenizer of {tokenizer['parameters']:,} parameters"
+        text = f"yes, with a tokenizer of {tokenizer['parameters']:,} parameters"
     rows = [
         ("directory", f"{facts['directory']}, {_size(facts['bytes'])}"),
         ("files", ", ".join(f"{name} {_size(size)}" for name, size in facts["files"].items())),
@@ -230,7 +234,7 @@ def _model_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _size(count: float) -> str:
-    """A number of bytes for people."""
+    """A number of bytes in a readable unit."""
     for unit in ("bytes", "KiB", "MiB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"

@@ -1,4 +1,4 @@
-"""The command `depkit`: its subcommands, and how every one of them ends."""
+"""The command `depkit`: its subcommands, its errors and its exit status."""
 
 import gc
 import os
@@ -17,20 +17,20 @@ from depkit.corpus.suggestion import unknown
 from depkit.parsers.settings import ConfigError
 from depkit.version import __version__
 
-# Every subcommand with its line in `depkit --help`. A subcommand's module is imported only when it
-# is called, so that each starts quickly.
+# Every subcommand with its line in `depkit --help`. A subcommand's module is imported only when the
+# subcommand is called, so that every command starts quickly.
 COMMANDS = {
     "train": "Train a parser.",
-    "ensemble": "Train several parsers whose predictions are combined.",
+    "ensemble": "Train several parsers and combine their predictions.",
     "distill": "Train a small parser on the output of a larger one.",
-    "parse": "Parse text or treebanks: a tree for each sentence.",
-    "tag": "Tag text or treebanks: UPOS, XPOS, FEATS and LEMMA.",
+    "parse": "Parse text or treebanks into dependency trees.",
+    "tag": "Tag text or treebanks with UPOS, XPOS, FEATS and LEMMA.",
     "eval": "Score parsed files against a gold file.",
     "analyze": "Break scores down by distance, depth, relation and more.",
     "convert": "Convert Penn trees to dependencies, and between CoNLL formats.",
     "check": "Find errors in CoNLL-U, CoNLL-X and CoNLL-09 files.",
-    "stats": "Count words, labels and shapes of trees in treebanks.",
-    "show": "Draw trees in the terminal, or as a picture.",
+    "stats": "Count words, tags, relations and tree shapes in treebanks.",
+    "show": "Draw dependency trees in the terminal or as an SVG picture.",
     "info": "Show versions and devices, or describe a model.",
 }
 
@@ -41,18 +41,18 @@ def subcommand(name: str) -> Any:
     """Import the module of a subcommand and return its Click command."""
     module = {"eval": "evaluate"}.get(name, name)
     function = getattr(import_module(f"depkit.cli.{module}"), f"{module}_command")
-    paragraphs = [" ".join(each.split()) for each in (function.__doc__ or "").split("\n\n")]
-    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    # The paragraphs are joined into single lines because Rich would keep their line breaks.
-    alone.command(name, cls=Command, help="\n\n".join(paragraphs))(function)
-    return typer.main.get_command(alone)
+    # The lines of a paragraph are joined because Rich would keep the line breaks.
+    paragraphs = [" ".join(text.split()) for text in (function.__doc__ or "").split("\n\n")]
+    single_command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    single_command.command(name, cls=Command, help="\n\n".join(paragraphs))(function)
+    return typer.main.get_command(single_command)
 
 
 class Subcommands(Group):
     """The group of all subcommands, which imports only the one that is called."""
 
     def resolve_command(self, context: Any, arguments: list[str]) -> tuple[str, Any, list[str]]:
-        """Name and command of the subcommand that is called, and the arguments after its name."""
+        """The name and the command of the called subcommand, and the arguments after its name."""
         name, *rest = arguments
         if name not in COMMANDS:
             context.fail(unknown("command", name, COMMANDS, COMMANDS))
@@ -63,18 +63,18 @@ app = typer.Typer(
     name="depkit",
     cls=Subcommands,
     help="Train, run and evaluate dependency parsers.",
-    epilog="Example: depkit parse in.txt -o out.conllu. With --debug, anywhere, an error"
-    " shows its traceback.",
+    epilog="Example: depkit parse in.txt -o out.conllu. Add --debug to any command to see the"
+    " traceback of an error.",
     context_settings=SETTINGS,
     pretty_exceptions_enable=False,
     add_completion=False,
 )
 for _name, _summary in COMMANDS.items():
-    app.command(_name, help=_summary)(lambda: None)  # a placeholder, listed in the help
+    app.command(_name, help=_summary)(lambda: None)  # a placeholder that the help lists
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(version: bool) -> None:
+    if version:
         typer.echo(f"depkit {__version__}")
         raise typer.Exit
 
@@ -84,7 +84,7 @@ def _depkit(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Print the version.", is_eager=True, callback=_print_version
+            "--version", help="Print the version and exit.", is_eager=True, callback=_print_version
         ),
     ] = False,
 ) -> None:
@@ -93,15 +93,15 @@ def _depkit(
 
 def main() -> None:
     """Entry point of the console script."""
-    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGTERM, _exit_on_signal)
     status = run(sys.argv[1:])
     _flush_stderr()
-    gc.freeze()  # or Python looks for garbage among all objects of torch: 0.4 s
+    gc.freeze()  # otherwise Python's last garbage collection visits all of torch's objects: 0.4 s
     sys.exit(status)
 
 
 def _flush_stderr() -> None:
-    """Flush stderr, or discard what it cannot take, for which Python would exit with 120."""
+    """Flush stderr; discard what cannot be written, because Python would exit with 120 for it."""
     try:
         if sys.stderr:
             sys.stderr.flush()
@@ -109,15 +109,16 @@ def _flush_stderr() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
-def _terminated(signum: int, frame: FrameType | None) -> None:
-    sys.exit(128 + signum)  # so that half-written files are removed on the way out
+def _exit_on_signal(signum: int, frame: FrameType | None) -> None:
+    sys.exit(128 + signum)  # raises SystemExit, so that half-written files are removed
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command line; mistakes become one line on stderr. Returns the exit status.
+    """Run a command line and return its exit status; an error becomes one line on stderr.
 
-    0 ok, 1 bad data or another failure, 2 bad usage, 130 interrupted. Without arguments, the help
-    is printed. `--debug` anywhere shows the traceback of an error instead.
+    The status is 0 for success, 1 for bad data or another failure, 2 for bad usage and 130 for an
+    interruption. Without arguments, the help is printed. With `--debug` among the arguments, an
+    error is raised instead, so that its traceback can be seen.
     """
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"] or ["--help"]
@@ -129,47 +130,53 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         _abandon_stdout()
         return 130
-    except (BrokenPipeError, SystemExit) as closed:
-        # the reader, `head` say, has seen enough; Typer turns that into SystemExit(1)
-        if isinstance(closed, SystemExit) and closed.code != 1:
+    except (BrokenPipeError, SystemExit) as error:
+        # The program that reads stdout has ended, for example `head`; Typer turns a
+        # BrokenPipeError into SystemExit(1).
+        if isinstance(error, SystemExit) and error.code != 1:
             raise
         _abandon_stdout()
         return 0
     except typer.TyperException as error:
         if debug:
             raise
-        name = next((each for each in arguments if not each.startswith("-")), "")
+        name = next((argument for argument in arguments if not argument.startswith("-")), "")
         command = f"depkit {name}" if name in COMMANDS else "depkit"
         message = usage_message(error)
         see = " See" if message.endswith("?") else "; see"
-        _tell(f"{message}{see} {command} --help")
+        _print_error(f"{message}{see} {command} --help")
         return 2
     except Exception as error:
         if debug:
             raise
         _abandon_stdout()
-        _tell(describe(error))
+        _print_error(describe(error))
         return 2 if isinstance(error, ConfigError) else 1
 
 
 def describe(error: Exception) -> str:
-    """An error in one line: our own as they are, the system's with their file, bugs as such."""
+    """An error in one line.
+
+    An error of the operating system is described with its file, an error in data or settings by
+    its message, and any other error as a bug.
+    """
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, ValueError | MemoryError | OSError):
         return " ".join(str(error).split()) or type(error).__name__
     name = type(error).__name__
-    return f"internal error, {name}: {' '.join(str(error).split())}; --debug shows where"
+    message = " ".join(str(error).split())
+    return f"internal error, {name}: {message}; add --debug to see where it happened"
 
 
-def _tell(mistake: str) -> None:
+def _print_error(message: str) -> None:
     """Print an error message on stderr, if stderr can be written to."""
     with suppress(OSError):
-        typer.echo(f"depkit: error: {mistake}", err=True)
+        typer.echo(f"depkit: error: {message}", err=True)
 
 
 def _abandon_stdout() -> None:
-    """Nothing more goes to stdout, not even what Python would flush at its end."""
+    """Discard all further output on stdout, even what Python flushes when it exits."""
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, sys.__stdout__.fileno() if sys.__stdout__ else 1)
     os.close(devnull)

@@ -1,9 +1,10 @@
 """Options that several commands share, so that they read the same everywhere."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,30 +14,47 @@ if TYPE_CHECKING:
     from depkit.drawing.progress import ProgressBars
 
 
-def _known(encoding: str) -> str:
+def _check_encoding(encoding: str) -> str:
     try:
         "".encode(encoding)
-    except LookupError as error:
-        raise typer.BadParameter(str(error)) from None
+    except LookupError:
+        raise typer.BadParameter(
+            f"there is no encoding {encoding!r}; write for example utf-8, latin-1 or cp1252"
+        ) from None
     return encoding
 
 
+def _check_models(context: typer.Context, models: list[Path] | None) -> list[Path] | None:
+    """Refuse an empty entry in DEPKIT_MODEL, which would otherwise mean the current directory."""
+    source = context.get_parameter_source("models")
+    if models and source and source.name == "ENVIRONMENT":
+        if "" in os.environ["DEPKIT_MODEL"].split(os.pathsep):
+            raise typer.BadParameter(
+                f"this list of models has an empty entry; {os.pathsep} separates the models"
+            )
+    return models
+
+
+def verbose_flag(help: str) -> Any:
+    """The option --verbose with a command's own help."""
+    return typer.Option("--verbose", "-v", help=help, rich_help_panel=OTHER)
+
+
 # Every option or argument of string type has a metavar that says what it takes. OFFERS in
-# pages/inventory.py lists all of them, with what shells can complete for each.
+# pages/inventory.py lists all metavars, with what shells can complete for them.
 Quiet = Annotated[
     bool,
-    typer.Option("--quiet", "-q", help="Say nothing but errors.", rich_help_panel=OTHER),
-]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Say more on stderr.", rich_help_panel=OTHER)
+    typer.Option(
+        "--quiet", "-q", help="Print nothing on stderr except errors.", rich_help_panel=OTHER
+    ),
 ]
 Encoding = Annotated[
     str,
     typer.Option(
         envvar="DEPKIT_ENCODING",
         metavar="ENCODING",
-        help="The input files' encoding, e.g. latin-1.",
-        callback=_known,
+        help="Read the input files in this text encoding, e.g. latin-1.",
+        callback=_check_encoding,
         rich_help_panel=DATA,
     ),
 ]
@@ -45,7 +63,8 @@ Device = Annotated[
     typer.Option(
         envvar="DEPKIT_DEVICE",
         metavar="DEVICE",
-        help="auto, cpu, cuda, cuda:N or mps.",
+        help="Compute on this device: auto (a GPU if there is one, else the CPU), cpu, cuda,"
+        " cuda:N (the GPU with number N, from 0) or mps (the GPU of an Apple computer).",
         rich_help_panel=MACHINE,
     ),
 ]
@@ -54,18 +73,21 @@ Threads = Annotated[
     typer.Option(
         envvar="DEPKIT_THREADS",
         min=1,
-        help="CPU threads; all cores if not given.",
+        help="Use this many CPU threads.",
+        show_default="all cores",
         rich_help_panel=MACHINE,
     ),
 ]
 Models = Annotated[
-    list[Path] | None,  # so that DEPKIT_MODEL is split as PATH is, not at spaces
+    list[Path] | None,  # the type Path makes Typer split DEPKIT_MODEL as PATH is split
     typer.Option(
         "--model",
         envvar="DEPKIT_MODEL",
         metavar="MODEL",
-        help="A model directory, or a bundled model's name; of several, the mean.",
+        help="Use this model: a model directory, or the name of a bundled model. Give the option"
+        " several times to average the probabilities of several models.",
         show_default="en-ewt",
+        callback=_check_models,
         rich_help_panel=MODEL,
     ),
 ]
@@ -73,8 +95,9 @@ MeanOption = Annotated[
     Literal["arithmetic", "geometric"] | None,
     typer.Option(
         "--mean",
-        help="Of the probabilities, where there are several models.",
-        show_default="arithmetic, or an ensemble's own",
+        help="Average the probabilities of several models, or of an ensemble's members, with this"
+        " mean.",
+        show_default="arithmetic, or the mean chosen when the ensemble was trained",
         rich_help_panel=MODEL,
     ),
 ]
@@ -82,9 +105,10 @@ Input = Annotated[
     Literal["text", "lines", "tokens", "conllu", "conllx", "conll09"] | None,
     typer.Option(
         metavar="FORMAT",
-        help="text, lines (one sentence a line), tokens (likewise, with spaces between tokens),"
-        " conllu, conllx or conll09; by default CoNLL formats are recognised by name or content,"
-        " and all else is text.",
+        help="Read the input in this format: text (running text), lines (one sentence per line),"
+        " tokens (one sentence per line, tokens separated by spaces), conllu, conllx or conll09."
+        " By default, the CoNLL formats are recognised by the file's name or content, and"
+        " everything else is read as text.",
         rich_help_panel=DATA,
     ),
 ]
@@ -92,9 +116,10 @@ OutputFormat = Annotated[
     Literal["conllu", "conllx", "conll09", "json"] | None,
     typer.Option(
         metavar="FORMAT",
-        help="conllu, conllx, conll09, or json (an object a line, with character offsets); by"
-        " default the CoNLL format of the input, or CoNLL-U for text. Another format is written as"
-        " depkit convert would.",
+        help="Write the output in this format: conllu, conllx, conll09 or json (one object per"
+        " line and sentence, with character offsets). By default, CoNLL files keep their format"
+        " and text becomes conllu. If the format changes, the sentences are converted as by depkit"
+        " convert.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -104,7 +129,7 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="The file to write, - for stdout.",
+        help="Write the output to this file; - is stdout.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -112,7 +137,8 @@ OutputDir = Annotated[
     str,
     typer.Option(
         metavar="DIR",
-        help="Write each file under its own name into this directory.",
+        help="Write one output file for each input file into this directory, under the input"
+        " file's name; only the suffix changes with the format.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -120,7 +146,8 @@ Features = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FILE",
-        help="ELMo vectors (HDF5) of a FILE, for a model that reads them; once for each.",
+        help="Read the ELMo vectors of an input file from this HDF5 file, for a model that needs"
+        " them. Give the option once for each input file, in the same order.",
         rich_help_panel=DATA,
     ),
 ]
@@ -128,21 +155,25 @@ BatchTokens = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Words, padding included, that are scored at once.",
-        show_default="1200 on a CPU, 4000 elsewhere",
+        help="Process at most this many words at once, padding included. Larger batches need more"
+        " memory.",
+        show_default="1200 on a CPU, 4000 on a GPU",
         rich_help_panel=MACHINE,
     ),
 ]
 
-# Of the commands that train
-TrainFiles = Annotated[list[str], typer.Argument(help="Training treebanks.", metavar="TRAIN")]
+# Options of the commands that train
+TrainFiles = Annotated[
+    list[str], typer.Argument(help="Train on the sentences of these treebanks.", metavar="TRAIN")
+]
 ModelOutput = Annotated[
     str,
     typer.Option(
         "--output",
         "-o",
         metavar="DIR",
-        help="The model directory to make.",
+        help="Write the model into this directory, which must be new or empty, unless an"
+        " interrupted training is continued.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -150,14 +181,15 @@ Dev = Annotated[
     str,
     typer.Option(
         metavar="FILE",
-        help="The treebank that chooses the best epoch.",
+        help="Choose the best epoch by the score on this development treebank.",
         rich_help_panel=DATA,
     ),
 ]
 DevSplit = Annotated[
     float | None,
     typer.Option(
-        help="Instead: this share of the training sentences, evenly spread, e.g. 0.1.",
+        help="If you have no development treebank, hold out this share of the training sentences"
+        " instead, e.g. 0.1 for every tenth sentence.",
         rich_help_panel=DATA,
     ),
 ]
@@ -166,20 +198,26 @@ Recipe = Annotated[
     typer.Option(
         envvar="DEPKIT_RECIPE",
         metavar="RECIPE",
-        help="A shipped recipe: bilstm, selfatt, small, ...",
+        help="Train with this recipe, a set of settings that comes with depkit: bilstm, selfatt,"
+        " small and others. The command depkit info lists all recipes.",
         rich_help_panel=MODEL,
     ),
 ]
 Config = Annotated[
     str,
-    typer.Option(metavar="FILE", help="A TOML file over the recipe.", rich_help_panel=MODEL),
+    typer.Option(
+        metavar="FILE",
+        help="Read settings from this TOML file. They override those of the recipe.",
+        rich_help_panel=MODEL,
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="One setting over both, e.g. encoder.layers=4; repeatable.",
+        help="Override one setting of the recipe and of --config, e.g. encoder.layers=4. The"
+        " option can be given several times.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -188,13 +226,18 @@ TrainFeatures = Annotated[
     typer.Option(
         "--features",
         metavar="FILE",
-        help="ELMo vectors (HDF5) of a TRAIN file; once for each, in order.",
+        help="Read the ELMo vectors of a TRAIN file from this HDF5 file. Give the option once for"
+        " each TRAIN file, in the same order.",
         rich_help_panel=DATA,
     ),
 ]
 DevFeatures = Annotated[
     str,
-    typer.Option(metavar="FILE", help="Those of the dev treebank.", rich_help_panel=DATA),
+    typer.Option(
+        metavar="FILE",
+        help="Read the ELMo vectors of the --dev treebank from this HDF5 file.",
+        rich_help_panel=DATA,
+    ),
 ]
 TrainSeed = Annotated[
     int,
@@ -202,7 +245,8 @@ TrainSeed = Annotated[
         envvar="DEPKIT_SEED",
         min=0,
         max=2**31,
-        help="Of everything random.",
+        help="Use this seed for all random numbers, for example initial weights and the order of"
+        " sentences.",
         rich_help_panel=TRAINING,
     ),
 ]
@@ -210,7 +254,8 @@ Epochs = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="At most so many epochs of a training.",
+        help="Train for at most this many epochs.",
+        show_default="set by the recipe",
         rich_help_panel=TRAINING,
     ),
 ]
@@ -218,7 +263,8 @@ Patience = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Stop a training after so many epochs without a gain.",
+        help="Stop training when this many epochs in a row have not improved the dev score.",
+        show_default="set by the recipe",
         rich_help_panel=TRAINING,
     ),
 ]
@@ -226,33 +272,44 @@ MaxTime = Annotated[
     str,
     typer.Option(
         metavar="TIME",
-        help="Stop training after this time, e.g. 90s, 10m, 2h; calibration comes after it.",
+        help="Stop training a model after this time, e.g. 90s, 10m or 2h. The calibration that"
+        " follows the training takes some time more.",
         rich_help_panel=TRAINING,
     ),
 ]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="Go on with the run in the output.", rich_help_panel=TRAINING),
+    typer.Option(
+        "--resume",
+        help="Continue the interrupted training in the output directory.",
+        rich_help_panel=TRAINING,
+    ),
 ]
 KeepState = Annotated[
     bool,
     typer.Option(
         "--keep-state",
-        help="Keep the optimiser's state at the end, so that --resume can go on with more epochs;"
-        " it is several times as large as the model.",
+        help="Keep the optimiser's state when the training is finished, so that it can be resumed"
+        " with more epochs. The state is several times as large as the model.",
         rich_help_panel=TRAINING,
     ),
 ]
+TrainVerbose = Annotated[bool, verbose_flag("Print all settings of the training on stderr.")]
 
 Subtypes = Literal["keep", "drop"]
 TableFormat = Literal["text", "json", "latex", "markdown", "csv"]
+SUBTYPES_HELP = (
+    "Choose drop to ignore the subtypes of relations, so that nsubj:pass counts as nsubj."
+)
 Punct = Annotated[
     str,
     typer.Option(
         metavar="POLICY",
-        help="Which gold words to leave out: keep (none), ptb (XPOS `` '' : , .), ptb7 (also"
-        " -LRB- -RRB-), ctb (XPOS PU), unicode (forms all punctuation, as the CoNLL scripts),"
-        " upos (PUNCT), deprel (punct), or tags:A,B,... of XPOS.",
+        help="Leave punctuation out of the scores, by one of these policies: keep (leave out"
+        " nothing), ptb (XPOS `` '' : , .), ptb7 (as ptb, and -LRB- -RRB-), ctb (XPOS PU), unicode"
+        " (forms that consist of punctuation characters, as in the CoNLL scripts), upos (UPOS"
+        " PUNCT), deprel (relation punct) or tags:A,B,... (the XPOS A, B, ...). The gold file"
+        " decides what is punctuation.",
         rich_help_panel=DATA,
     ),
 ]
@@ -261,40 +318,49 @@ Seed = Annotated[
     typer.Option(
         envvar="DEPKIT_SEED",
         min=0,
-        help="Of the random numbers in intervals and tests.",
+        help="Use this seed for the random numbers of --confidence and --test.",
         rich_help_panel=ANALYSIS,
     ),
 ]
 Format = Annotated[
     TableFormat | None,
-    typer.Option("--format", help="How to print.", show_default="text", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--format",
+        help="Print the tables in this format.",
+        show_default="text",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 JsonFlag = Annotated[
-    bool, typer.Option("--json", help="The same as --format json.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--json", help="Do the same as --format json.", rich_help_panel=OUTPUT)
 ]
 
 
-def chosen_format(format: TableFormat | None, as_json: bool) -> TableFormat:
-    """What --format and --json say together."""
+def resolve_format(format: TableFormat | None, as_json: bool) -> TableFormat:
+    """The output format that --format and --json ask for; BadParameter if they contradict."""
     if as_json and format not in (None, "json"):
-        raise typer.BadParameter(f"contradicts --format {format}", param_hint="--json")
+        raise typer.BadParameter(
+            f"it contradicts --format {format}; give one of the two", param_hint="--json"
+        )
     return "json" if as_json else format or "text"
 
 
 def check_inputs(files: Sequence[str], quiet: bool) -> None:
-    """Check the use of standard input, and note how to end it if it is a keyboard.
+    """Check the use of standard input, and print a note on how to end keyboard input.
 
-    files: all files to be read. Call this after all other checks of the command line, so that the
-    note is printed only if the command goes on. Raises BadParameter if `-` is named twice.
+    Call this after all other checks of the command line, so that the note is printed only if the
+    command goes on. Raises BadParameter if `-` is named twice.
+
+    files: all files that the command reads.
     """
     if list(files).count("-") > 1:
         raise typer.BadParameter("only one file can be standard input", param_hint="-")
     if "-" in files and sys.stdin and sys.stdin.isatty():
-        noting(quiet)("reading from the keyboard; press Ctrl-D to end")
+        note_printer(quiet)("the input is read from the keyboard; press Ctrl-D to end it")
 
 
 def check_punct(punct: str) -> None:
-    """Raises BadParameter for a --punct that does not exist, before any file is opened."""
+    """Raise BadParameter for a --punct that does not exist, before any file is opened."""
     from depkit.score.punctuation import policy
 
     try:
@@ -303,29 +369,32 @@ def check_punct(punct: str) -> None:
         raise typer.BadParameter(str(error), param_hint="--punct") from None
 
 
-def noting(quiet: bool) -> Callable[[str], None]:
-    """What prints notes on stderr, or nothing."""
+def note_printer(quiet: bool) -> Callable[[str], None]:
+    """A function that prints notes on stderr, or does nothing if quiet."""
 
-    def note(text: str) -> None:
+    def print_note(text: str) -> None:
         if not quiet:
             typer.echo(f"depkit: note: {text}", err=True)
 
-    return note
+    return print_note
 
 
 def progress_bars(quiet: bool, files: Sequence[str], output: str = "") -> "ProgressBars":
-    """Progress bars on stderr; none if input is typed, or output printed, on the terminal.
+    """Progress bars on stderr; none if the terminal is used for the input or the output.
 
-    files: the input; output: the file to write, "" if that is not stdout.
+    Args:
+        quiet: Whether the user wants no progress bars.
+        files: The files to read.
+        output: The file to write; "" if the output does not go to stdout.
     """
     from depkit.drawing.progress import ProgressBars
 
-    typed = "-" in files and sys.stdin is not None and sys.stdin.isatty()
-    written = output == "-" and sys.stdout is not None and sys.stdout.isatty()
-    return ProgressBars(quiet or typed or written)
+    reads_keyboard = "-" in files and sys.stdin is not None and sys.stdin.isatty()
+    writes_terminal = output == "-" and sys.stdout is not None and sys.stdout.isatty()
+    return ProgressBars(quiet or reads_keyboard or writes_terminal)
 
 
 def print_speed(sentences: int, words: int, seconds: float) -> None:
-    """What --verbose says of a run over files."""
+    """Print how many sentences and words a run has processed, and how fast."""
     speed = f"{words / max(seconds, 1e-9):,.0f} words/s"
     typer.echo(f"{sentences:,} sentences, {words:,} words in {seconds:.1f} s ({speed})", err=True)

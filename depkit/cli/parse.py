@@ -1,4 +1,4 @@
-"""depkit parse: sentences in, trees out."""
+"""`depkit parse`: adds dependency trees to text or treebanks."""
 
 from typing import Annotated, Literal
 
@@ -11,7 +11,9 @@ from depkit.cli.help import MODEL, OUTPUT
 def parse_command(
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILE", help="Files to parse, - for stdin (the default)."),
+        typer.Argument(
+            metavar="FILE", help="Parse these files; - is stdin, which is also the default."
+        ),
     ] = None,
     models: options.Models = None,
     mean: options.MeanOption = None,
@@ -19,21 +21,26 @@ def parse_command(
     tags: Annotated[
         Literal["keep", "predict"] | None,
         typer.Option(
-            help="Keep or predict all tags; by default empty tag columns are filled in.",
+            help="Choose keep to leave all tags and lemmas as they are in the input, or predict to"
+            " replace them by the model's.",
+            show_default="fill in empty tag columns only",
             rich_help_panel=MODEL,
         ),
     ] = None,
     decode: Annotated[
         Literal["mst", "eisner", "argmax"] | None,
         typer.Option(
-            help="mst, eisner (projective) or argmax (maybe no tree); else the model's.",
+            help="Choose how heads are decoded: mst (the best tree), eisner (the best projective"
+            " tree) or argmax (the best head of every word, which may not form a tree).",
+            show_default="set by the model, usually mst",
             rich_help_panel=MODEL,
         ),
     ] = None,
     root: Annotated[
         Literal["auto", "single", "multi"],
         typer.Option(
-            help="How many children the root may have; auto is the model's way.",
+            help="Allow a single root word per sentence, or several (multi); auto is what the"
+            " model has learnt from its treebank.",
             rich_help_panel=MODEL,
         ),
     ] = "auto",
@@ -44,7 +51,7 @@ def parse_command(
         bool,
         typer.Option(
             "--prob",
-            help="Write how probable each word's head and label are.",
+            help="Write how probable every word's head and relation are.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
@@ -52,7 +59,8 @@ def parse_command(
         bool,
         typer.Option(
             "--marginals",
-            help="With --prob: the head's probability over all trees; slow.",
+            help="With --prob, compute the probability of a head from all trees of the sentence,"
+            " not for each word alone. This is slow for long sentences.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
@@ -62,9 +70,10 @@ def parse_command(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Look at the model's attention in another way: encoder.window=10,"
-            " encoder.relaxed=true, encoder.attend=[...]; or say where its transformer is:"
-            " inputs.context.model=DIRECTORY; repeatable.",
+            help="Change one of the model's settings that do not require new training:"
+            " encoder.window, encoder.relaxed and encoder.attend restrict self-attention, e.g."
+            " encoder.window=10; inputs.context.model=DIRECTORY names the directory of the model's"
+            " frozen transformer. The option can be given several times.",
             rich_help_panel=MODEL,
         ),
     ] = None,
@@ -73,36 +82,41 @@ def parse_command(
     threads: options.Threads = None,
     encoding: options.Encoding = "utf-8",
     quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    verbose: Annotated[
+        bool, options.verbose_flag("Print the number of words and the speed on stderr at the end.")
+    ] = False,
 ) -> None:
-    """Parse text or treebanks: a tree for each sentence.
+    """Parse text or treebanks into dependency trees.
 
-    Text becomes CoNLL-U with all columns; blank lines set paragraphs apart. In CoNLL-U, CoNLL-X
-    and CoNLL-09, HEAD and DEPREL are rewritten and the rest is kept, but that DEPS becomes _,
-    as it would no longer fit the tree; where a sentence has no UPOS or no XPOS, the model's are
-    filled in.
+    Text is split into sentences and words and becomes CoNLL-U with all columns; blank lines in it
+    separate paragraphs. In CoNLL-U, CoNLL-X and CoNLL-09 files, HEAD and DEPREL are replaced and
+    DEPS is set to _, because the old value would not fit the new tree. UPOS or XPOS is filled in
+    where a sentence has none, and FEATS and LEMMA where it has neither UPOS nor XPOS. Everything
+    else is kept.
 
-    JSON has an object a sentence and line, with sent_id, text, words (id, form, lemma, upos, xpos,
-    feats, head, deprel) and multiword (first, last, form); all have start and end, which count
-    the input's characters.
+    JSON output has one object per line and sentence. Its keys are sent_id, text, words (each with
+    id, form, lemma, upos, xpos, feats, head and deprel) and multiword (each with first, last and
+    form). Sentences, words and multiword tokens also have the keys start and end, which are
+    character offsets in the input.
 
-    --prob adds ArcProb=0.9731|LabelProb=0.8812 to MISC, in JSON arc_prob and label_prob: the
-    probability of the word's head among all words, and that of its label given that head. They
-    are calibrated, where the model is: of the arcs with 0.9, about 90% are right on text like the
-    model's dev treebank. --marginals counts all trees instead, those with this arc against the
-    others; the time grows with the cube of a sentence's length (400 words: 0.1 s, 1,600: 10 s),
-    and more than 2,000 words are refused.
+    --prob adds ArcProb=0.9731|LabelProb=0.8812 to the column MISC, or arc_prob and label_prob to
+    JSON. ArcProb is the probability of the word's head among all possible heads, and LabelProb is
+    the probability of the relation given that head. If the model is calibrated, about 90% of the
+    arcs with a probability of 0.9 are correct on text that is similar to the model's development
+    treebank. With --marginals, ArcProb is instead the share of all trees, weighted by their
+    probability, that contain the arc. The time for this grows with the cube of the sentence length
+    (0.1 s for 400 words, 10 s for 1,600); sentences of more than 2,000 words are refused.
 
     Example: depkit parse in.txt -o out.conllu
     """
-
     if prob and format in ("conllx", "conll09"):
         raise typer.BadParameter(
-            f"{format} has no MISC for it; use conllu or json", param_hint="--prob"
+            f"{format} has no column MISC for probabilities; use --format conllu or json",
+            param_hint="--prob",
         )
     if marginals and not prob:
-        raise typer.BadParameter("is for --prob", param_hint="--marginals")
-    given = {
+        raise typer.BadParameter("it needs --prob as well", param_hint="--marginals")
+    given_options = {
         "algorithm": decode,
         "root": None if root == "auto" else root,
         "probabilities": ("marginal" if marginals else "local") if prob else "",
@@ -114,10 +128,10 @@ def parse_command(
 
     job = Job(
         files or ["-"], models or ["en-ewt"], "parse", tags or "missing",
-        {name: value for name, value in given.items() if value}, mean, input, format, output,
-        output_dir, features or [], settings or [], device, batch_tokens, threads, encoding,
+        {name: value for name, value in given_options.items() if value}, mean, input, format,
+        output, output_dir, features or [], settings or [], device, batch_tokens, threads, encoding,
     )  # fmt: skip
     bars = options.progress_bars(quiet, job.files, "" if output_dir else output)
-    totals = annotate_files(job, options.noting(quiet), bars)
+    totals = annotate_files(job, options.note_printer(quiet), bars)
     if verbose and not quiet:
         options.print_speed(totals.sentences, totals.words, totals.seconds)

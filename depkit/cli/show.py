@@ -1,4 +1,4 @@
-"""`depkit show`: trees as drawings, in the terminal or as a picture."""
+"""`depkit show`: draws trees in the terminal or as a picture."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet, Verbose, check_inputs
+from depkit.cli.options import Encoding, Quiet, check_inputs, verbose_flag
 from depkit.corpus.files import open_output
 from depkit.drawing.trees import svg
 from depkit.drawing.trees.shown import Shown
@@ -18,104 +18,129 @@ Color = Literal["auto", "always", "never"]
 
 def show_command(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="The file to show, - for stdin (the default).")
+        str, typer.Argument(metavar="FILE", help="Draw the trees of this file; - is stdin.")
     ] = "-",
     style: Annotated[
         Style | None,
         typer.Option(
-            help="arcs above the words, or an indented tree, a word a line.", show_default="arcs"
+            help="Draw arcs above the words, or an indented tree with one word per line.",
+            show_default="arcs",
         ),
     ] = None,
     sentence: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", help="Show this one: its number from 1, or its sent_id."),
+        typer.Option(
+            metavar="ID",
+            help="Draw only this sentence, given by its number in the file (from 1) or its sent_id."
+            " The option can be given several times.",
+        ),
     ] = None,
     width: Annotated[
         int | None,
         typer.Option(
-            min=NARROWEST, help="Where to wrap.", show_default="the terminal's width, else 100"
+            min=NARROWEST,
+            help="Wrap drawings at this number of columns.",
+            show_default="the terminal's width, or 100",
         ),
     ] = None,
     diff: Annotated[
         str | None,
-        typer.Option(metavar="PRED", help="Show what is wrong in this file, given FILE is right."),
+        typer.Option(
+            metavar="PRED",
+            help="Compare FILE, the gold file, with the predicted trees in this file, and draw only"
+            " the sentences in which a prediction is wrong.",
+        ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="With --diff, also show sentences without an error.")
+        bool, typer.Option("--all", help="With --diff, also draw the sentences without errors.")
     ] = False,
     color: Annotated[
-        Color, typer.Option(help="With --diff; auto: on a terminal, unless NO_COLOR is set.")
+        Color,
+        typer.Option(
+            help="With --diff, colour the differences always, never, or only on a terminal (auto,"
+            " unless NO_COLOR is set)."
+        ),
     ] = "auto",
     svg_file: Annotated[
         str | None,
-        typer.Option("--svg", metavar="OUT", help="Write a picture instead, - for stdout."),
+        typer.Option(
+            "--svg", metavar="OUT", help="Write an SVG picture to this file instead; - is stdout."
+        ),
     ] = None,
     encoding: Encoding = "utf-8",
     quiet: Quiet = False,
-    verbose: Verbose = False,
+    verbose: Annotated[
+        bool, verbose_flag("Print on stderr how many sentences were drawn.")
+    ] = False,
 ) -> None:
-    """Draw the trees of a CoNLL-U, CoNLL-X or CoNLL-09 file.
+    """Draw the dependency trees of a CoNLL-U, CoNLL-X or CoNLL-09 file.
 
-    Arcs point from a word to its dependents. A sentence that is too wide is wrapped: its words
-    are numbered, and an arc that leaves a row tells the number of the word at its other end.
-    With --diff, the arcs that PRED has wrong stand below the words; where the relation alone is
-    wrong, the label tells the right one, too: nsubj→obj.
+    Arrows point from a head to its dependents. A sentence that is wider than the terminal is
+    wrapped: its words are numbered, and an arc that leaves a row shows the number of the word at
+    its other end.
+
+    With --diff, the wrong arcs of PRED are drawn below the words. If only the relation is wrong,
+    the label shows the gold and the predicted relation: nsubj→obj.
 
     Example: depkit show parsed.conllu --sentence 3
     """
     if everything and diff is None:
-        raise typer.BadParameter("goes with --diff", param_hint="--all")
+        raise typer.BadParameter("it needs --diff as well", param_hint="--all")
     if svg_file and style == "tree":
-        raise typer.BadParameter("a picture has arcs", param_hint="--style")
+        raise typer.BadParameter("an SVG picture always has arcs", param_hint="--style")
     if svg_file and width is not None:
-        raise typer.BadParameter("a picture is as wide as its sentences", param_hint="--width")
+        raise typer.BadParameter("an SVG picture is never wrapped", param_hint="--width")
     check_inputs([file, diff or ""], quiet)
     seen = drawn = 0
 
-    def chosen() -> Iterator[Shown]:
+    def sentences_to_draw() -> Iterator[Shown]:
         nonlocal seen, drawn
-        for shown in _selected(compared(file, diff, encoding), sentence or [], file):
+        for drawing in _select(compared(file, diff, encoding), sentence or [], file):
             seen += 1
-            if diff is None or everything or sentence or shown.wrong:
+            if diff is None or everything or sentence or drawing.wrong:
                 drawn += 1
-                yield shown
+                yield drawing
 
     with open_output(svg_file or "-") as stream:
         if svg_file:
-            stream.writelines(svg.picture(chosen()))
+            stream.writelines(svg.picture(sentences_to_draw()))
         else:
-            trees = drawings(chosen(), style or "arcs", width or usual_width(), coloured(color))
-            for lines in trees:
+            width = width or usual_width()
+            for lines in drawings(sentences_to_draw(), style or "arcs", width, coloured(color)):
                 stream.write(lines)
-                stream.flush()  # it may be a long wait for the next sentence
+                stream.flush()  # reading the next sentence may take long
     if diff and seen and not drawn and not quiet:
-        typer.echo(f"depkit: the trees of {file} and {diff} are the same", err=True)
+        typer.echo(f"depkit: note: the trees of {file} and {diff} are the same", err=True)
     if verbose and not quiet:
-        typer.echo(f"{drawn} of {seen} sentences shown", err=True)
+        typer.echo(f"{drawn:,} of {seen:,} sentences drawn", err=True)
 
 
-def _selected(sentences: Iterable[Shown], names: Iterable[str], file: str) -> Iterator[Shown]:
-    """The sentences of these numbers or ids, all if there are none; none is read in vain."""
-    wanted = set(names)
-    if not wanted:
+def _select(sentences: Iterable[Shown], names: Iterable[str], file: str) -> Iterator[Shown]:
+    """The sentences with these numbers or sent_ids; all sentences if there are no names.
+
+    Reading ends as soon as all named sentences have been read.
+    """
+    missing = set(names)
+    if not missing:
         yield from sentences
         return
     count = 0
-    for shown in sentences:
+    for drawing in sentences:
         count += 1
-        if found := wanted & {str(shown.number), shown.sentence.sent_id}:
-            yield shown
-            wanted -= found
-            if not wanted:
+        if matches := missing & {str(drawing.number), drawing.sentence.sent_id}:
+            yield drawing
+            missing -= matches
+            if not missing:
                 return
-    missing = ", ".join(sorted(wanted))
     raise typer.BadParameter(
-        f"no sentence {missing} among the {count} of {file}", param_hint="--sentence"
+        f"there is no sentence {', '.join(sorted(missing))} among the {count:,} sentences of"
+        f" {file}",
+        param_hint="--sentence",
     )
 
 
 def coloured(color: Color) -> bool:
-    """Whether to colour what goes to stdout."""
+    """Whether the output on stdout is coloured."""
     if color == "auto":
         return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     return color == "always"

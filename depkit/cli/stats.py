@@ -1,4 +1,4 @@
-"""`depkit stats`: how much of what there is in treebanks."""
+"""`depkit stats`: counts the words, labels and tree shapes of treebanks."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars
+from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars, verbose_flag
 from depkit.cli.tables import Table, rendered
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import open_output
@@ -18,7 +18,7 @@ from depkit.score.table import percent, short_names
 from depkit.treebank.output import broken_sentences, json_text, printable
 from depkit.treebank.statistics import LABELS, Statistics, statistics
 
-TOP = 20  # labels in the tables
+TOP = 20  # labels in a table
 
 TITLES = {"upos": "UPOS", "xpos": "XPOS", "deprel": "relation"}
 # The bins in the tables, in the notation of `depkit analyze --bins`.
@@ -31,67 +31,72 @@ BINS = {
 
 def stats_command(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE", help="Files to count, - for stdin.")
+        list[str],
+        typer.Argument(metavar="FILE", help="Count what is in these files; - is stdin."),
     ],
     as_json: Annotated[
         bool,
-        typer.Option("--json", help="Print JSON: an object, a list of them for several files."),
+        typer.Option(
+            "--json", help="Print JSON: one object, or a list of objects for several files."
+        ),
     ] = False,
     encoding: Encoding = "utf-8",
     quiet: Quiet = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Put all labels into the tables.")
+        bool, verbose_flag(f"Print all labels in the tables, not only the {TOP} most frequent.")
     ] = False,
 ) -> None:
-    """Count what is in CoNLL-U, CoNLL-X and CoNLL-09 files: words, labels, shapes of trees.
+    """Count words, tags, relations and tree shapes in CoNLL-U, CoNLL-X and CoNLL-09 files.
 
-    Words are syntactic words; tokens take a multiword token as one. A sentence is non-projective
-    if two of its arcs cross, that of the root included; an arc, if not all words below it descend
-    from its head. Distance is from head to dependent, depth from the root's dependent down.
-    Several files have a total, too. The tables have the 20 most frequent labels, JSON has all.
+    Words are syntactic words. Tokens are surface tokens, so that a multiword token counts once. An
+    arc is non-projective if a word between its two ends is not a descendant of its head. A sentence
+    is non-projective if two of its arcs cross, the arc of the root included. The distance of an arc
+    is that between its head and its dependent. The depth of a word is the number of arcs between it
+    and the root of the sentence. If there are several files, their total is printed, too. The
+    tables contain the 20 most frequent labels, JSON contains all.
 
     Example: depkit stats train.conllu dev.conllu
     """
     check_inputs(files, quiet)
-    found = []
+    results = []
     with reading_bar(progress_bars(quiet, files), "counting", files):
         for file in files:
-            counted = statistics(file, encoding)
-            if not counted.sentences:
-                raise FormatError(file, 0, "", "no sentence in the file")
-            if counted.broken and not quiet:
-                typer.echo(broken_sentences(file, counted.broken, counted.sentences), err=True)
-            found.append(counted)
-    if len(found) > 1:
-        found.append(reduce(add, found))
+            result = statistics(file, encoding)
+            if not result.sentences:
+                raise FormatError(file, 0, "", "there is no sentence in the file")
+            if result.broken and not quiet:
+                typer.echo(broken_sentences(file, result.broken, result.sentences), err=True)
+            results.append(result)
+    if len(results) > 1:
+        results.append(reduce(add, results))
     with open_output("-") as stream:
         if as_json:
-            records = [counted.as_dict() for counted in found]
-            whole = records[0] if len(records) == 1 else records
-            stream.write(json_text(whole, indent=2) + "\n")
+            records = [result.as_dict() for result in results]
+            stream.write(json_text(records[0] if len(records) == 1 else records, indent=2) + "\n")
         else:
-            stream.write("\n\n".join(_tables(found, None if verbose else TOP)) + "\n")
+            stream.write("\n\n".join(_tables(results, None if verbose else TOP)) + "\n")
 
 
-def _tables(found: Sequence[Statistics], top: int | None) -> list[str]:
-    """All tables, a column a file."""
-    names = short_names([counted.file for counted in found[: len(found) - (len(found) > 1)]])
-    names += ["total"] * (len(found) > 1)
-    tables = [_figures(found, names)]
-    tables += [_labels(found, names, column, top) for column in LABELS]
-    tables += [_histogram(found, names, name) for name in BINS]
+def _tables(results: Sequence[Statistics], top: int | None) -> list[str]:
+    """All tables, with one column per file and one for the total of several files."""
+    has_total = len(results) > 1
+    names = short_names([result.file for result in results[: len(results) - has_total]])
+    names += ["total"] * has_total
+    tables = [_figures_table(results, names)]
+    tables += [_labels_table(results, names, column, top) for column in LABELS]
+    tables += [_histogram_table(results, names, name) for name in BINS]
     return [table for table in tables if table]
 
 
-def _figures(found: Sequence[Statistics], names: Sequence[str]) -> str:
-    columns = [counted.figures() for counted in found]
+def _figures_table(results: Sequence[Statistics], names: Sequence[str]) -> str:
+    columns = [result.figures() for result in results]
     rows = []
     for name in columns[0]:
         values = [column[name] for column in columns]
-        whole = not any(isinstance(value, float) for value in values)
-        if whole and not any(values) and name != "non-projective sentences":
-            continue  # rare things that are not there
-        rows.append([name, *(percent(value, 0 if whole else 2) for value in values)])
+        whole_numbers = not any(isinstance(value, float) for value in values)
+        if whole_numbers and not any(values) and name != "non-projective sentences":
+            continue  # the table omits rare phenomena that do not occur
+        rows.append([name, *(percent(value, 0 if whole_numbers else 2) for value in values)])
     return rendered(Table("", ["", *names], rows))
 
 
@@ -99,39 +104,44 @@ def _header(title: str, names: Sequence[str]) -> list[str]:
     return [title, *(cell for name in names for cell in (name, "%"))]
 
 
-def _shares(label: str, counts: Sequence[int], totals: Sequence[int]) -> list[str]:
-    """A row: each file's count and its share."""
+def _row_with_shares(label: str, counts: Sequence[int], totals: Sequence[int]) -> list[str]:
+    """A row of a table: for each file a count and its percentage of the total."""
     cells = [label]
     for count, total in zip(counts, totals, strict=True):
         cells += [str(count), percent(100.0 * count / total if total else None)]
     return cells
 
 
-def _labels(found: Sequence[Statistics], names: Sequence[str], column: str, top: int | None) -> str:
-    """The most frequent labels, then all others together."""
-    counts = [counted.labels(column) for counted in found]
-    order = list(counts[-1])  # of the total
-    if not order:
+def _labels_table(
+    results: Sequence[Statistics], names: Sequence[str], column: str, top: int | None
+) -> str:
+    """The table of the most frequent labels; its last row is the sum of the other labels."""
+    counts = [result.labels(column) for result in results]
+    labels = list(counts[-1])  # in the order of the total
+    if not labels:
         return ""
-    totals = [sum(each.values()) for each in counts]
-    cut = top if top and len(order) > top + 1 else len(order)
+    totals = [sum(of_file.values()) for of_file in counts]
+    cut = top if top and len(labels) > top + 1 else len(labels)
     rows = [
-        _shares(printable(name), [each.get(name, 0) for each in counts], totals)
-        for name in order[:cut]
+        _row_with_shares(printable(name), [of_file.get(name, 0) for of_file in counts], totals)
+        for name in labels[:cut]
     ]
-    if order[cut:]:
-        rest = [sum(each.get(name, 0) for name in order[cut:]) for each in counts]
-        rows.append(_shares(f"{len(order) - cut} others", rest, totals))
+    if labels[cut:]:
+        rest = [sum(of_file.get(name, 0) for name in labels[cut:]) for of_file in counts]
+        rows.append(_row_with_shares(f"{len(labels) - cut} others", rest, totals))
     return rendered(Table("", _header(TITLES[column], names), rows))
 
 
-def _histogram(found: Sequence[Statistics], names: Sequence[str], name: str) -> str:
+def _histogram_table(results: Sequence[Statistics], names: Sequence[str], name: str) -> str:
     bins = parse_bins(BINS[name])
-    counts: list[Counter[int]] = [getattr(counted, name) for counted in found]
-    totals = [each.total() for each in counts]
+    histograms: list[Counter[int]] = [getattr(result, name) for result in results]
+    totals = [histogram.total() for histogram in histograms]
     rows = []
     for label, (low, high) in zip(bins.names, bins.ends, strict=True):
-        inside = [sum(n for value, n in each.items() if low <= value <= high) for each in counts]
-        if any(inside):
-            rows.append(_shares(label, inside, totals))
+        counts = [
+            sum(count for value, count in histogram.items() if low <= value <= high)
+            for histogram in histograms
+        ]
+        if any(counts):
+            rows.append(_row_with_shares(label, counts, totals))
     return rendered(Table("", _header(name, names), rows)) if rows else ""

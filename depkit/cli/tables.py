@@ -1,4 +1,4 @@
-"""Tables as commands print them: with rich on a terminal, elsewhere with `score.table`."""
+"""Printing tables: with rich on a terminal, with `score.table` elsewhere."""
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -10,19 +10,19 @@ from typing import Any, Literal
 from depkit.score.table import TABLES, name_columns
 
 Cell = tuple[int, int]  # row and column
-GAP = 2  # blanks between columns
-LEAST = 12  # width to which a column of names is folded if the table is wider than the terminal
+GAP = 2  # spaces between columns
+FOLDED_WIDTH = 12  # of a column of names if the table is wider than the terminal
 
 
 @dataclass
 class Table:
-    """A table; best: the cells that are highlighted on a terminal, see `best_systems`."""
+    """A table to print."""
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     note: str = ""
-    best: Collection[Cell] = ()
+    best: Collection[Cell] = ()  # the cells to highlight on a terminal, see `best_systems`
 
 
 def best_cells(
@@ -30,17 +30,20 @@ def best_cells(
     compared: Iterable[Sequence[Cell]],
     best: Callable[[Iterable[float]], float] = max,
 ) -> set[Cell]:
-    """The cells with the best number of their group, unless all numbers of the group are the same.
+    """The cells with the best number of their group, unless all numbers of the group are equal.
 
-    compared: the groups. best: max, or min where less is better. Cells with "-" do not count.
+    Args:
+        rows: The rows of a table. Cells that contain "-" are ignored.
+        compared: The groups of cells whose numbers are compared.
+        best: `max`, or `min` for scores of which lower values are better.
     """
-    found: set[Cell] = set()
+    result: set[Cell] = set()
     for cells in compared:
         values = {(i, j): float(rows[i][j]) for i, j in cells if rows[i][j] != "-"}
         if len({*values.values()}) > 1:
             top = best(values.values())
-            found |= {cell for cell, value in values.items() if value == top}
-    return found
+            result |= {cell for cell, value in values.items() if value == top}
+    return result
 
 
 def best_systems(
@@ -49,33 +52,39 @@ def best_systems(
     scores: Collection[str],
     best: Callable[[Iterable[float]], float] = max,
 ) -> set[Cell]:
-    """The cells of the best system in each column of `scores`.
+    """The cells of the best system in each column of scores.
 
-    Compared are the rows that agree in all columns before the column "system": the systems of one
-    bin, say. best: as for `best_cells`.
+    Two rows are compared if they are equal in all columns before the column "system", for example
+    the rows of two systems for the same bin.
+
+    Args:
+        columns: The header of the table.
+        rows: The rows of the table.
+        scores: The names of the columns whose best cells are returned.
+        best: `max`, or `min` for scores of which lower values are better.
     """
     if "system" not in columns:
         return set()
-    at = columns.index("system")
+    system_column = columns.index("system")
     groups: dict[tuple[str, ...], list[int]] = {}
     for i, row in enumerate(rows):
-        groups.setdefault(tuple(row[:at]), []).append(i)
-    judged = [j for j, name in enumerate(columns) if name in scores]
+        groups.setdefault(tuple(row[:system_column]), []).append(i)
+    score_columns = [j for j, name in enumerate(columns) if name in scores]
     return best_cells(
-        rows, ([(i, j) for i in group] for group in groups.values() for j in judged), best
+        rows, ([(i, j) for i in group] for group in groups.values() for j in score_columns), best
     )
 
 
 def rendered(table: Table, layout: str = "text") -> str:
-    """A table in a layout of `score.table.TABLES`; on a terminal, text is fitted to its width."""
-    if layout == "text" and _on_terminal():
-        return _drawn(table)
+    """A table in a layout of `score.table.TABLES`; "text" is fitted to the terminal's width."""
+    if layout == "text" and _is_on_terminal():
+        return _render_with_rich(table)
     return TABLES[layout](table.columns, table.rows, table.note, table.title)
 
 
 def rendered_facts(facts: Sequence[tuple[str, str]]) -> str:
-    """A list of labels, each with its text beside it."""
-    if _on_terminal():
+    """A list of pairs of a label and a text, as two columns."""
+    if _is_on_terminal():
         from rich.table import Table as Grid
         from rich.text import Text
 
@@ -84,21 +93,21 @@ def rendered_facts(facts: Sequence[tuple[str, str]]) -> str:
         grid.add_column(overflow="fold")
         for fact in facts:
             grid.add_row(*map(Text, fact))  # a plain string would be read as markup
-        return _captured(grid)
+        return _render_to_text(grid)
     width = max(len(label) for label, _ in facts)
     return "\n".join(f"{label:{width}}  {text}" for label, text in facts)
 
 
-def _on_terminal() -> bool:
+def _is_on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def _drawn(table: Table) -> str:
-    """The table as rich draws it; where it is too wide, some columns below the others."""
+def _render_with_rich(table: Table) -> str:
+    """The table as rich draws it; if it is too wide, parts of it stand below each other."""
     from rich import box
     from rich.cells import cell_len
     from rich.console import Console
-    from rich.table import Table as Drawn
+    from rich.table import Table as RichTable
     from rich.text import Text
 
     names = name_columns(table.columns, table.rows)
@@ -107,32 +116,37 @@ def _drawn(table: Table) -> str:
     parts = [list(range(len(header)))]
     terminal = Console().width
     if sum(widths) + GAP * (len(widths) - 1) > terminal:
-        # Fold the cells of columns of names, and the headers of columns of numbers.
+        # Fold the cells in columns of names and the headers of columns of numbers.
         for j, name in enumerate(names):
             cells = max((cell_len(row[j]) for row in table.rows), default=0)
             longest = max(map(cell_len, header[j].split()), default=0)
-            widths[j] = min(widths[j], LEAST) if name else max(cells, longest)
+            widths[j] = min(widths[j], FOLDED_WIDTH) if name else max(cells, longest)
             header[j] = header[j] if name else "\n".join(wrap(header[j], widths[j]))
-        parts = _parts(widths, names, terminal)
-    drawn_parts = []
+        parts = _split_columns(widths, names, terminal)
+    texts = []
     for part in parts:
-        drawn = Drawn(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-        drawn.header_style = ""
+        grid = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+        grid.header_style = ""
         for j in part:
             side: Literal["left", "right"] = "left" if names[j] else "right"
-            drawn.add_column(Text(header[j]), justify=side, no_wrap=not names[j], overflow="fold")
+            grid.add_column(Text(header[j]), justify=side, no_wrap=not names[j], overflow="fold")
         for i, row in enumerate(table.rows):
             styles = ("bold green" if (i, j) in table.best else "" for j in part)
-            drawn.add_row(*map(Text, (row[j] for j in part), styles))
-        drawn_parts.append(_captured(drawn))
-    title = [_captured(Text(table.title, "bold"))] if table.title else []
-    return "\n".join([*title, "\n\n".join(drawn_parts), *table.note.splitlines()])
+            grid.add_row(*map(Text, (row[j] for j in part), styles))
+        texts.append(_render_to_text(grid))
+    title = [_render_to_text(Text(table.title, "bold"))] if table.title else []
+    return "\n".join([*title, "\n\n".join(texts), *table.note.splitlines()])
 
 
-def _parts(widths: Sequence[int], names: Sequence[bool], terminal: int) -> list[list[int]]:
-    """Which columns stand side by side in each part of a table that is too wide.
+def _split_columns(widths: Sequence[int], names: Sequence[bool], terminal: int) -> list[list[int]]:
+    """The columns of each part of a table that is too wide for the terminal.
 
-    The columns of names at the left are repeated in every part.
+    Every part begins with the columns of names that are at the left of the table.
+
+    Args:
+        widths: The width of each column.
+        names: Whether each column contains names.
+        terminal: The width of the terminal.
     """
     first = list(takewhile(names.__getitem__, range(len(names))))
     parts = [first]
@@ -143,11 +157,11 @@ def _parts(widths: Sequence[int], names: Sequence[bool], terminal: int) -> list[
     return parts
 
 
-def _captured(drawn: Any) -> str:
-    """What rich prints of something, with escape sequences for colours unless NO_COLOR is set."""
+def _render_to_text(renderable: Any) -> str:
+    """What rich prints, with escape sequences for colours unless NO_COLOR is set."""
     from rich.console import Console
 
     console = Console(highlight=False)
     with console.capture() as captured:
-        console.print(drawn)
+        console.print(renderable)
     return captured.get().rstrip("\n")

@@ -1,4 +1,4 @@
-"""depkit tag: tags, features and lemmas, by a model, or by taggers of a file's other parts."""
+"""`depkit tag`: adds tags, FEATS and lemmas; jack-knifes a training file with --folds."""
 
 import os
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from depkit.cli import options
 from depkit.cli.help import MODEL, TRAINING
 from depkit.cli.train import note_interruption
 
-# Parameters that go with --folds alone, and without it alone.
+# Parameters that need --folds, and parameters that exclude it
 _TRAINING = ("recipe", "config", "settings", "epochs", "seed", "work", "resume", "keep_state")
 _TAGGING = ("models", "mean", "input", "tags", "format", "output_dir", "batch_tokens")
 
@@ -22,7 +22,9 @@ def tag_command(
     context: typer.Context,
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILE", help="Files to tag, - for stdin (the default)."),
+        typer.Argument(
+            metavar="FILE", help="Tag these files; - is stdin, which is also the default."
+        ),
     ] = None,
     models: options.Models = None,
     mean: options.MeanOption = None,
@@ -30,7 +32,9 @@ def tag_command(
     tags: Annotated[
         Literal["missing", "predict"],
         typer.Option(
-            help="Fill in empty tag columns alone, or predict all tags.", rich_help_panel=MODEL
+            help="Choose missing to fill in empty tag columns only, or predict to replace all tags"
+            " and lemmas.",
+            rich_help_panel=MODEL,
         ),
     ] = "predict",
     format: options.OutputFormat = None,
@@ -41,7 +45,8 @@ def tag_command(
         int | None,
         typer.Option(
             min=2,
-            help="Jack-knife FILE: so many taggers, each of the other folds.",
+            help="Jack-knife the file: divide it into this many folds, and tag each fold with a"
+            " tagger that is trained on the other folds.",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -50,7 +55,7 @@ def tag_command(
         typer.Option(
             envvar="DEPKIT_RECIPE",
             metavar="RECIPE",
-            help="With --folds: the taggers' recipe.",
+            help="With --folds, train the taggers with this recipe.",
             rich_help_panel=TRAINING,
         ),
     ] = "tagger",
@@ -58,7 +63,8 @@ def tag_command(
         str,
         typer.Option(
             metavar="FILE",
-            help="With --folds: a TOML file over the recipe.",
+            help="With --folds, read settings from this TOML file. They override those of the"
+            " recipe.",
             rich_help_panel=TRAINING,
         ),
     ] = "",
@@ -67,7 +73,8 @@ def tag_command(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="With --folds: one setting over both, e.g. encoder.size=128; repeatable.",
+            help="With --folds, override one setting of the recipe and of --config, e.g."
+            " encoder.size=128. The option can be given several times.",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -75,7 +82,8 @@ def tag_command(
         int | None,
         typer.Option(
             min=1,
-            help="With --folds: epochs of each tagger.",
+            help="With --folds, train each tagger for at most this many epochs.",
+            show_default="set by the recipe",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -85,7 +93,7 @@ def tag_command(
             envvar="DEPKIT_SEED",
             min=0,
             max=2**31,
-            help="With --folds: of the folds and of the trainings.",
+            help="With --folds, use this seed for the division into folds and for the training.",
             rich_help_panel=TRAINING,
         ),
     ] = 1,
@@ -93,7 +101,8 @@ def tag_command(
         str,
         typer.Option(
             metavar="DIR",
-            help="With --folds: keep the taggers here, for --resume and use.",
+            help="With --folds, write the taggers into this directory and keep them there, so that"
+            " --resume can continue and the taggers can be used.",
             rich_help_panel=TRAINING,
         ),
     ] = "",
@@ -101,7 +110,7 @@ def tag_command(
         bool,
         typer.Option(
             "--resume",
-            help="With --folds: go on with the taggers in --work.",
+            help="With --folds, continue the interrupted training of the taggers in --work.",
             rich_help_panel=TRAINING,
         ),
     ] = False,
@@ -109,8 +118,8 @@ def tag_command(
         bool,
         typer.Option(
             "--keep-state",
-            help="With --folds: keep the optimisers' states in --work, so that --resume can go on"
-            " with more epochs.",
+            help="With --folds, keep the optimisers' states in --work when the training is"
+            " finished, so that --resume can continue with more epochs.",
             rich_help_panel=TRAINING,
         ),
     ] = False,
@@ -119,40 +128,48 @@ def tag_command(
     threads: options.Threads = None,
     encoding: options.Encoding = "utf-8",
     quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    verbose: Annotated[
+        bool,
+        options.verbose_flag(
+            "Print the number of words and the speed on stderr at the end; with --folds, print all"
+            " settings of the training."
+        ),
+    ] = False,
 ) -> None:
-    """Tag text or treebanks: UPOS, XPOS, FEATS and LEMMA, as far as the model predicts them.
+    """Tag text or treebanks with UPOS, XPOS, FEATS and LEMMA.
 
-    All is as for depkit parse, but that trees stay as they are. Taggers, which are smaller than
-    parsers, are trained by depkit train --recipe tagger.
+    The columns that the model predicts are replaced, or filled in with --tags missing; the trees
+    are kept. Text is read, and output written, as by depkit parse. A tagger, which is smaller than
+    a parser, is trained by depkit train --recipe tagger.
 
-    --folds gives a training file the tags of taggers that have not seen them: the sentences are
-    dealt out into folds, and each fold is tagged by a tagger of all others. On such tags a parser
-    that reads tags is trained: depkit train jack.conllu --dev tagged.conllu --set inputs.tag=100,
-    the dev file tagged by a tagger of the whole training file.
+    --folds is for training a parser that reads tags. Such a parser should learn from tags that are
+    as imperfect as those it will read later. Therefore the training file is divided into folds, and
+    each fold is tagged by a tagger that is trained on the other folds (jack-knifing). Tag the dev
+    file with a tagger that is trained on the whole training file. Then train the parser: depkit
+    train jack.conllu --dev tagged.conllu --set inputs.tag=100.
 
     Example: depkit tag train.conllu --folds 10 --work taggers -o jack.conllu
     """
     sources = files or ["-"]
     if folds:
-        _refuse(context, _TAGGING, "is not for --folds")
+        _refuse(context, _TAGGING, "it cannot be combined with --folds")
         if len(sources) > 1 or len(features or []) > 1:
-            raise typer.BadParameter("takes one file", param_hint="--folds")
-        _check_places(sources[0], output, work, resume)
+            raise typer.BadParameter("it takes one file only", param_hint="--folds")
+        _check_paths(sources[0], output, work, resume)
         options.check_inputs(sources, quiet)
 
         from depkit.ensemble.jackknife import jackknife_file
         from depkit.training.run import all_settings
 
-        advice = "--resume goes on from the last checkpoint"
-        with note_interruption(advice, quiet or not work), _workplace(work) as directory:
+        advice = "--resume continues from the last checkpoint"
+        with note_interruption(advice, quiet or not work), _work_directory(work) as directory:
             jackknife_file(
                 sources[0], output, folds, directory, recipe, config,
                 all_settings(settings, epochs, None), (features or [""])[0], seed, resume, device,
                 threads, encoding, quiet, verbose, keep_state,
             )  # fmt: skip
         return
-    _refuse(context, _TRAINING, "is for --folds alone")
+    _refuse(context, _TRAINING, "it needs --folds as well")
     options.check_inputs(sources, quiet)
 
     from depkit.serving.files import Job, annotate_files
@@ -162,27 +179,30 @@ def tag_command(
         features or [], [], device, batch_tokens, threads, encoding,
     )  # fmt: skip
     bars = options.progress_bars(quiet, job.files, "" if output_dir else output)
-    totals = annotate_files(job, options.noting(quiet), bars)
+    totals = annotate_files(job, options.note_printer(quiet), bars)
     if verbose and not quiet:
         options.print_speed(totals.sentences, totals.words, totals.seconds)
 
 
-def _refuse(context: typer.Context, names: Sequence[str], why: str) -> None:
-    """Raises BadParameter for options on the command line; what the environment says is for all."""
+def _refuse(context: typer.Context, names: Sequence[str], reason: str) -> None:
+    """Raise BadParameter if one of these parameters is given on the command line.
+
+    Environment variables are not refused, because they hold for all commands.
+    """
     for name in names:
         source = context.get_parameter_source(name)
         if source and source.name == "COMMANDLINE":
             option = {"settings": "set", "models": "model"}.get(name, name).replace("_", "-")
-            raise typer.BadParameter(why, param_hint=f"--{option}")
+            raise typer.BadParameter(reason, param_hint=f"--{option}")
 
 
-def _check_places(source: str, output: str, work: str, resume: bool) -> None:
-    """What is wrong with the files and directories themselves, before hours of training."""
+def _check_paths(source: str, output: str, work: str, resume: bool) -> None:
+    """Refuse files and directories that cannot be used, before hours of training."""
     from depkit.corpus.files import check_parent
     from depkit.serving.files import check_overwriting
 
     if resume and not work:
-        raise typer.BadParameter("goes with --work", param_hint="--resume")
+        raise typer.BadParameter("it needs --work as well", param_hint="--resume")
     check_overwriting([source], [output])
     if os.path.isdir(output):
         raise ValueError(f"{output} is a directory; name a file to write")
@@ -192,11 +212,11 @@ def _check_places(source: str, output: str, work: str, resume: bool) -> None:
         raise ValueError(f"{work} is a file; name a directory")
     if work and not resume and directory.exists() and any(directory.iterdir()):
         raise ValueError(
-            f"{work} is not empty; --resume continues an unfinished run there, or name another"
-            " directory"
+            f"{work} is not empty; --resume continues an interrupted run there; to start a new"
+            " run, name another directory"
         )
 
 
-def _workplace(work: str) -> AbstractContextManager[str]:
-    """The directory for the models; without a name, one that is removed whatever happens."""
+def _work_directory(work: str) -> AbstractContextManager[str]:
+    """The directory for the taggers: that of --work, or else a temporary one."""
     return nullcontext(work) if work else TemporaryDirectory(prefix="depkit-")

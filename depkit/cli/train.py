@@ -1,4 +1,4 @@
-"""depkit train: treebanks in, a model directory out."""
+"""`depkit train`: trains a parser on treebanks and writes a model directory."""
 
 import sys
 from collections.abc import Iterator
@@ -25,7 +25,8 @@ def train_command(
         str,
         typer.Option(
             metavar="MODEL",
-            help="Start from this model: its parts, weights, words, tokenizer.",
+            help="Start from the weights of this trained model. Its network, its vocabulary and its"
+            " tokenizer are used, too.",
             rich_help_panel=MODEL,
         ),
     ] = "",
@@ -34,7 +35,8 @@ def train_command(
         int,
         typer.Option(
             min=1,
-            help="Train so many, from --seed on; mean and deviation.",
+            help="Train this many models, with seeds from --seed upwards. Print the mean and the"
+            " standard deviation of their dev scores, and keep the best model.",
             rich_help_panel=TRAINING,
         ),
     ] = 1,
@@ -47,13 +49,14 @@ def train_command(
     threads: options.Threads = None,
     encoding: options.Encoding = "utf-8",
     quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    verbose: options.TrainVerbose = False,
 ) -> None:
-    """Train a parser. The directory holds the best epoch's model at any moment.
+    """Train a parser, and with it a tagger and a tokenizer.
 
-    Beside it stand a log (log.jsonl), a model card and, while it trains, the state from which
-    --resume goes on. At the end the parser is calibrated on dev: of the arcs to which depkit parse
-    --prob then gives a probability of 0.9, about 90% are right.
+    During the training, the output directory always holds the model of the best epoch so far, a
+    log (log.jsonl) and the state from which --resume continues. When the training is finished, a
+    model card (README.md) is added, and the parser is calibrated on the development treebank: of
+    the arcs to which depkit parse --prob gives a probability of 0.9, about 90% are then correct.
 
     Example: depkit train train.conllu --dev dev.conllu -o en.model --max-time 90m
     """
@@ -71,10 +74,10 @@ def train_command(
 
 @contextmanager
 def note_interruption(advice: str, quiet: bool) -> Iterator[None]:
-    """Says, at a Ctrl-C, how to go on with what is inside."""
+    """Print advice on how to resume if Ctrl-C interrupts the body of the with statement."""
     try:
         yield
     except KeyboardInterrupt:
         if not quiet:
-            print(f"depkit: note: interrupted; {advice}", file=sys.stderr)
+            print(f"depkit: note: the run was interrupted; {advice}", file=sys.stderr)
         raise

@@ -1,5 +1,6 @@
 """The messages of usage errors."""
 
+import os
 from typing import Any
 
 import typer
@@ -10,12 +11,11 @@ from depkit.corpus.suggestion import unknown
 def usage_message(error: Any) -> str:
     """The message for a usage error raised by Typer: one sentence without a full stop.
 
-    Of Typer's error classes BadParameter alone is public; the others are recognised by their
+    BadParameter is Typer's only public error class; the other errors are recognised by their
     attributes.
     """
-    if hasattr(error, "possibilities"):  # there is no such option
-        known = [name for each in error.ctx.command.get_params(error.ctx) for name in each.opts]
-        return unknown("option", error.option_name, known)
+    if hasattr(error, "possibilities"):
+        return _unknown_option(error)
     message = " ".join(error.message.split())
     message = message if message.endswith("...") else message.removesuffix(".")
     if not isinstance(error, typer.BadParameter):
@@ -26,14 +26,30 @@ def usage_message(error: Any) -> str:
     name = error.param_hint or (_name(parameter) if parameter else "")
     if not message:
         return f"{name} is missing"
+    source = context.get_parameter_source(parameter.name) if context and parameter else None
+    from_environment = source is not None and source.name == "ENVIRONMENT"
     if hasattr(cause, "errors"):  # Pydantic's error for a value of the wrong type
         value = str(cause.errors()[0]["input"])
-        shown = value if value.strip() and value.isprintable() else repr(value)
-        given = f"{name} {shown}"
-        if context.get_parameter_source(parameter.name).name == "ENVIRONMENT":
-            given = f"{parameter.envvar}={shown} in the environment"
-        return f"{given}: {_wanted(parameter)}"
+        name, message = f"{name} {_printable(value)}", _advice(parameter)
+    elif from_environment:
+        value = os.environ[parameter.envvar]
+    if from_environment:
+        name = f"{parameter.envvar}={_printable(value)} in the environment"
     return f"{name}: {message}" if name else message
+
+
+def _unknown_option(error: Any) -> str:
+    command = error.ctx.command
+    options = [name for parameter in command.get_params(error.ctx) for name in parameter.opts]
+    message = unknown("option", error.option_name, options)
+    if error.ctx.parent is None and not message.endswith("?"):
+        message += " of depkit itself; the options of a command follow its name, as in depkit"
+        message += f" COMMAND {error.option_name}"
+    return message
+
+
+def _printable(value: str) -> str:
+    return value if value.strip() and value.isprintable() else repr(value)
 
 
 def _name(parameter: Any) -> str:
@@ -41,7 +57,7 @@ def _name(parameter: Any) -> str:
     return max(parameter.opts, key=len) if parameter.opts[0][0] == "-" else parameter.metavar
 
 
-def _wanted(parameter: Any) -> str:
+def _advice(parameter: Any) -> str:
     """Advice on what an option or argument takes: "choose text or json", "give a number"."""
     kind = parameter.type_descriptor
     if kind.choices:
@@ -52,8 +68,8 @@ def _wanted(parameter: Any) -> str:
     return f"give {number}" + (f", {limits}" if limits else "")
 
 
-def number_limits(least: float | None, most: float | None) -> str:
+def number_limits(minimum: float | None, maximum: float | None) -> str:
     """The range of numbers that an option takes, in words; "" if there are no limits."""
-    if least is None:
-        return "" if most is None else f"at most {most}"
-    return f"{least} or more" if most is None else f"{least} to {most}"
+    if minimum is None:
+        return "" if maximum is None else f"at most {maximum}"
+    return f"{minimum} or more" if maximum is None else f"from {minimum} to {maximum}"

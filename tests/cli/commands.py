@@ -1,4 +1,4 @@
-"""What tests of several subcommands call them by."""
+"""Helpers with which the tests call subcommands."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ ON_CPU = ["--device", "cpu", "--threads", "1"]
 
 
 class Command:
-    """A subcommand; a call gives what it printed on stdout and stderr."""
+    """A subcommand; calling it returns its output on stdout and stderr."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -24,8 +24,11 @@ class Command:
     def __call__(
         self, *arguments: object, code: int = 0, stdin: str | bytes | None = None
     ) -> tuple[str, str]:
-        """code: the status that it ends with, as in `main.run`: 1 where something is raised, 2
-        where it is wrong usage, or else what the command returns."""
+        """Run the command and check its exit status.
+
+        code: the expected status, as in `main.run`: 1 for an error, 2 for wrong usage, else the
+        value that the command returns.
+        """
         result = self.invoke(arguments, stdin)
         if isinstance(result.exception, typer.BadParameter):
             assert code == 2, result.exception
@@ -36,7 +39,7 @@ class Command:
         return result.stdout, result.stderr
 
     def failure(self, *arguments: object, stdin: str | None = None) -> Exception:
-        """What ends it, before it has printed anything."""
+        """Run the command, which fails before it prints anything; returns the exception."""
         result = self.invoke(arguments, stdin)
         assert result.stdout == ""
         assert isinstance(result.exception, Exception), result.output
@@ -44,7 +47,7 @@ class Command:
 
 
 def fails(capfd: Any, arguments: list[str], status: int, *messages: str) -> None:
-    """A command line ends with a status and one line on stderr, which has these messages."""
+    """Check that a command line fails with a status and one line with these messages on stderr."""
     assert main.run(arguments) == status
     out, err = capfd.readouterr()
     assert out == ""
@@ -53,7 +56,7 @@ def fails(capfd: Any, arguments: list[str], status: int, *messages: str) -> None
 
 
 def sets(*settings: str) -> list[str]:
-    """Settings as options."""
+    """Settings as options of the command line: --set KEY=VALUE for each."""
     return [word for setting in settings for word in ("--set", setting)]
 
 
@@ -66,7 +69,7 @@ SMALL = sets(
 def write_tree(
     path: str, words: list[tuple[str, ...]], arcs: list[tuple[str, str]], misc: str = "_"
 ) -> str:
-    """A file of one sentence, s1, of words (FORM, UPOS, XPOS) with arcs (HEAD, DEPREL)."""
+    """Write a file with the sentence s1; a word is (FORM, UPOS, XPOS), an arc (HEAD, DEPREL)."""
     rows = [
         f"{i}\t{form}\t_\t{upos}\t{xpos}\t_\t{head}\t{deprel}\t_\t{misc}\n"
         for i, ((form, upos, xpos), (head, deprel)) in enumerate(zip(words, arcs, strict=True), 1)

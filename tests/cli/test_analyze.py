@@ -100,7 +100,7 @@ def test_confusion_and_the_worst() -> None:
         "gold predicted count share",
         "obj nmod 1 100.0",
         "",
-        "most errors in LAS: good",
+        "sentences with the most errors in LAS: good",
         "errors scored sentence place sent_id text",
         f"1 4 1 {GOLD}:2 s1 They saw old dogs",
         out.splitlines()[-1],
@@ -123,8 +123,8 @@ def test_the_signature_says_all_that_was_chosen() -> None:
 def test_oddities_are_told_as_eval_tells_them() -> None:
     cyclic = write_tree("cyclic", WORDS, [("2", "x"), ("1", "x"), ("0", "x"), ("0", "x")])
     assert run(GOLD, cyclic, "--punct", "upos")[1] == (
-        f"depkit: warning: {cyclic}: 1 of 1 trees have a cycle\n"
-        f"depkit: warning: {cyclic}: 1 of 1 trees have several roots\n"
+        f"depkit: warning: {cyclic}: 1 of 1 trees has a cycle\n"
+        f"depkit: warning: {cyclic}: 1 of 1 trees has several roots\n"
         "depkit: warning: --punct upos leaves out no word of the gold file\n"
     )
     assert run(GOLD, cyclic, "-q")[1] == ""
@@ -225,11 +225,11 @@ def test_agreement() -> None:
     out = run(*FILES, "--agreement")[0]
     # The good one has a wrong relation, the poor one two wrong heads, one at the same word.
     assert cells(out)[:7] == [
-        "LAS; oracle: some is right",
+        "LAS; oracle: at least one system is right",
         "bin words good poor oracle all right",
         "all 4 75.00 50.00 75.00 50.00",
         "",
-        "pairs; agreement: the same head and relation",
+        "pairs of systems; agreement: both give the same head and relation",
         "A B agreement A's errors right in B B's errors right in A",
         "good poor 50.00 0.00 50.00",
     ]
@@ -256,13 +256,17 @@ def test_agreement_in_bins_of_gold_words() -> None:
     assert [row["complementarity"] for row in rows] == ["", "", "", "100.0", "", "100.0"]
     presets = run(*FILES, "--agreement", "--preset", "mcdonald-nivre")[0]
     assert [line for line in presets.splitlines() if "oracle:" in line] == [
-        f"LAS by {name}; oracle: some is right" for name in ("length", "distance", "depth")
+        f"LAS by {name}; oracle: at least one system is right"
+        for name in ("length", "distance", "depth")
     ]
 
 
 def test_several_tables_of_words(sure: tuple[str, str]) -> None:
     out = run(GOLD, *sure, "--agreement", "--calibration", "--worst", "1")[0]
-    titles = ["most errors in LAS", "calibration of LAS", "LAS; oracle: some is right"]
+    titles = [
+        "sentences with the most errors in LAS", "calibration of LAS",
+        "LAS; oracle: at least one system is right",
+    ]  # fmt: skip
     assert [line for line in out.splitlines() if line in titles] == titles
     assert "|bins:10|" in out.splitlines()[-1]
 
@@ -281,7 +285,7 @@ def test_punctuation_subtypes_and_markup() -> None:
     assert r"\begin{tabular}{lrrrrrr}" in run(GOLD, GOOD, "--format", "latex")[0]
 
 
-BINS, PAIR = "goes with a table of bins", "goes with two PREDs and a table of bins"
+BINS, PAIR = "needs a table of bins", "needs two or more PRED files and a table of bins"
 
 
 @pytest.mark.parametrize(
@@ -294,40 +298,43 @@ BINS, PAIR = "goes with a table of bins", "goes with two PREDs and a table of bi
         (["--bins", "1,x"], "'x' in bins '1,x' is no bin"),
         (["--bins", "1-3,3"], "overlaps"),
         (["--metric", "F1"], "no metric 'F1'"),
-        (["--preset", "mine"], "no preset 'mine'; there are li2019"),
+        (["--preset", "mine"], "no preset 'mine'; choose from li2019"),
         (["--preset", "li2019", "--by", "upos"], "leave out --by"),
         (["--preset", "conllx", "--metric", "UAS"], "--preset conllx sets it"),
         (["--by", "oov"], "--train FILE"),
         (["--confusion", "lemma"], "no confusion of 'lemma'"),
         (["--worst", "0"], "greater than or equal to 1"),
-        (["--test", "ar"], "goes with two PREDs"),
+        (["--test", "ar"], "needs two or more PRED files"),
         (["--confusion", "upos", "--worst", "3", "--json"], "holds one table"),
         (["--format", "xml"], "xml"),
         (["--worst", "3", "--metric", "foo"], "no metric 'foo'"),
-        (["--confusion", "upos", "--rer"], "goes with two PREDs"),
-        (["--rer"], "goes with two PREDs"),
-        (["--confusion", "upos", "--confidence"], "goes with a table of bins"),
-        (["--top", "3"], "goes with --confusion"),
-        (["--measure", "f1"], "goes with --plot"),
-        (["--train", "x"], "goes with --by frequency"),
+        (["--confusion", "upos", "--rer"], "needs two or more PRED files"),
+        (["--rer"], "needs two or more PRED files"),
+        (["--confusion", "upos", "--confidence"], "needs a table of bins"),
+        (["--top", "3"], "needs --confusion"),
+        (["--measure", "f1"], "needs --plot"),
+        (["--train", "x"], "needs --by frequency"),
         (["--plot", "a.gif"], "not .gif"),
         (["--bins", ""], "is no bin"),
-        (["--calibration", "--by", "distance"], "--calibration: is of all words; leave out --by"),
-        (["--calibration", "--preset", "li2019"], "--calibration: is of all words"),
+        (
+            ["--calibration", "--by", "distance"],
+            "--calibration: it covers all words; leave out --by",
+        ),
+        (["--calibration", "--preset", "li2019"], "--calibration: it covers all words"),
         (["--calibration", "--bins", "1,2"], "a number of bins, 1 to 100, not '1,2'"),
         (["--calibration", "--bins", "0"], "a number of bins, 1 to 100, not '0'"),
-        (["--calibration", "--metric", "UPOS"], "--calibration is of UAS or LAS, not UPOS"),
+        (["--calibration", "--metric", "UPOS"], "--calibration needs UAS or LAS, not UPOS"),
         (["--calibration", "--worst", "3", "--json"], "holds one table"),
         (["--calibration", "--agreement", "--format", "csv"], "holds one table"),
-        (["--calibration", "--plot", "a.svg", "--measure", "f1"], "goes with --plot of a table"),
+        (["--calibration", "--plot", "a.svg", "--measure", "f1"], "needs --plot of a table"),
         (["--calibration", "--test", "ar"], PAIR),
-        (["--agreement"], "--agreement: goes with two PREDs or more"),
-        (["--agreement", "--metric", "UPOS"], "--agreement is of UAS or LAS, not UPOS"),
-        (["--agreement", "--preset", "conllx"], "--agreement is of UAS or LAS, not LA"),
-        (["--agreement", "--bins", "1,2"], "--bins: goes with --by or --calibration"),
-        ([POOR, "--agreement", "--plot", "a.svg"], f"--plot: {BINS} or --calibration"),
-        ([POOR, "--agreement", "--confidence"], f"--confidence: {BINS} or --calibration"),
-        ([POOR, "--agreement", "--by", "upos", "--test", "ar"], f"--test: {PAIR}"),
+        (["--agreement"], "--agreement: it needs two or more PRED files"),
+        (["--agreement", "--metric", "UPOS"], "--agreement needs UAS or LAS, not UPOS"),
+        (["--agreement", "--preset", "conllx"], "--agreement needs UAS or LAS, not LA"),
+        (["--agreement", "--bins", "1,2"], "--bins: it needs --by or --calibration"),
+        ([POOR, "--agreement", "--plot", "a.svg"], f"--plot: it {BINS} or --calibration"),
+        ([POOR, "--agreement", "--confidence"], f"--confidence: it {BINS} or --calibration"),
+        ([POOR, "--agreement", "--by", "upos", "--test", "ar"], f"--test: it {PAIR}"),
         ([POOR, "--agreement", "--by", "upos", "--worst", "1", "--json"], "holds one table"),
         ([POOR, "--agreement", "--by", "oov"], "--train FILE"),
         ([POOR, "--agreement", "--by", "colour"], "no grouping 'colour'"),

@@ -111,9 +111,10 @@ def test_broken_sentences_are_reported_and_left_out(tmp_path: Path) -> None:
     good = "1\ta\tb\tC\tD\t_\t0\tg\t_\t_\n\n"
     path.write_text(good + "1\ta\n\n" + good + "x\n")
     told = (
-        f"depkit: error: {path}:3: 2 columns instead of 10 of conllx; see this line; left out\n"
+        f"depkit: error: {path}:3: 2 columns instead of 10 of conllx; see this line; the sentence"
+        " is left out\n"
         f"depkit: error: {path}:7: 1 column instead of 10 of conllx; are the columns separated"
-        " by tabs?; left out\n"
+        " by tabs?; the sentence is left out\n"
     )
     assert run(path, "-o", out, code=1) == ("", told)
     assert out.read_text() == good * 2
@@ -134,7 +135,7 @@ def test_nothing_to_write_leaves_the_output_as_it_was(tmp_path: Path) -> None:
     out.write_text("old")
     for text in ("", "broken\n\n" * 30):
         error = run.failure("-", "--from", "conllu", "-o", out, stdin=text)
-        assert str(error) == "-: no sentence to write; the output is left as it was"
+        assert str(error) == "-: there is no sentence to write; the output file is left unchanged"
     assert out.read_text() == "old"
 
 
@@ -143,7 +144,9 @@ def test_only_some_broken_sentences_are_shown(tmp_path: Path) -> None:
     out, err = run("-", "--from", "conllx", "--to", "conllx", stdin=broken, code=1)
     assert out == MILL
     assert len(err.splitlines()) == 21
-    assert err.splitlines()[-1] == ("depkit: error: 10 more sentences left out; see depkit check")
+    assert err.splitlines()[-1] == (
+        "depkit: error: 10 more broken sentences are left out; depkit check lists all errors"
+    )
 
 
 def test_the_encoding_is_of_the_input_alone(rich: Path, tmp_path: Path) -> None:
@@ -245,15 +248,15 @@ def test_missing_files(rich: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ([], "an -o whose name tells the format"),
-        (["-o", "out.txt"], "an -o whose name tells the format"),
+        ([], "or give -o a file name with one of these endings"),
+        (["-o", "out.txt"], "or give -o a file name with one of these endings"),
         (["--to", "ptb"], "Invalid value"),
         (["--from", "text", "--to", "conllu"], "Invalid value"),
         (["--to", "conllx", "--encoding", "morse"], "Invalid value"),
         (["-", "-", "--to", "conllx"], "only one file can be standard input"),
         (["-", "--merge", "-"], "only one file can be standard input"),
-        (["--to", "conllx", "--merge-tags"], "goes with --merge"),
-        (["--to", "conllx", "--dependencies", "ud"], "is for Penn trees"),
+        (["--to", "conllx", "--merge-tags"], "needs --merge"),
+        (["--to", "conllx", "--dependencies", "ud"], "needs Penn trees"),
         (["-", "--to", "conllx", "--tags", "-"], "only one file can be standard input"),
     ],
 )
@@ -263,10 +266,10 @@ def test_bad_usage(rich: Path, arguments: list[str], what: str) -> None:
 
 
 def test_a_file_is_not_written_over_while_it_is_read(rich: Path, tmp_path: Path) -> None:
-    assert "one of those to read" in run(rich, "-o", rich, code=2)[1]
+    assert "this file is also an input" in run(rich, "-o", rich, code=2)[1]
     again = tmp_path / "again.conllu"
     again.symlink_to(rich)
-    assert "one of those to read" in run("-", "--merge", again, "-o", rich, code=2)[1]
+    assert "this file is also an input" in run("-", "--merge", again, "-o", rich, code=2)[1]
     assert rich.read_text() == RICH
 
 

@@ -69,7 +69,7 @@ def test_a_run_goes_on(text, tmp_path, monkeypatch, capfd):
     with monkeypatch.context() as patch:
         patch.setattr(silver, "write_rows", interrupted)
         assert distill(cut, text) == 130
-    assert "--resume goes on" in capfd.readouterr().err
+    assert "--resume continues" in capfd.readouterr().err
     assert not list(cut.glob("text/*.safetensors"))
     assert distill(cut, text, "-q", "--resume") == 0
     one, other = (load_file(each / "model.safetensors") for each in (whole, cut))

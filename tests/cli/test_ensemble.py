@@ -66,8 +66,8 @@ def test_run_again_it_says_the_same(made, capfd):
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["-o", "{made}/fold-1-bilstm"], 1, "is a model of its own"),
-        (["-o", "{here}"], 1, "holds other things"),
+        (["-o", "{made}/fold-1-bilstm"], 1, "is the model of a single parser"),
+        (["-o", "{here}"], 1, "contains files, but no ensemble"),
         (["-o", "{here}/file"], 1, "is a file"),
         (["-o", "{here}/new", "--recipes", "nosuch"], 2, "no recipe 'nosuch'"),
         (["-o", "{here}/new", "--recipes", ","], 2, "names no recipe"),

@@ -76,7 +76,7 @@ def test_standard_input() -> None:
 
 
 def test_warnings_go_to_stderr_and_can_be_silenced() -> None:
-    warning = f"depkit: warning: {PARTS}: 1 of 3 words have no head, so are wrong\n"
+    warning = f"depkit: warning: {PARTS}: 1 of 3 words has no head; such words count as wrong\n"
     assert run(GOLD, PARTS, "-b", "UAS") == ("66.67\n", warning)
     assert run(GOLD, PARTS, "-b", "UAS", "-q") == ("66.67\n", "")
     assert "--punct ctb leaves out no word" in run(GOLD, GOLD, "--punct", "ctb")[1]
@@ -93,8 +93,8 @@ def test_cycles_and_several_roots_are_counted() -> None:
     cyclic = write_tree("cyclic", WORDS, [("2", "nsubj"), ("1", "root"), ("0", "punct")])
     roots = write_tree("roots", WORDS, [("0", "nsubj"), ("0", "root"), ("2", "punct")])
     assert run(GOLD, cyclic, roots)[1] == (
-        f"depkit: warning: {cyclic}: 1 of 1 trees have a cycle\n"
-        f"depkit: warning: {roots}: 1 of 1 trees have several roots\n"
+        f"depkit: warning: {cyclic}: 1 of 1 trees has a cycle\n"
+        f"depkit: warning: {roots}: 1 of 1 trees has several roots\n"
     )
 
 

@@ -49,7 +49,7 @@ def test_kept_features_are_told(cache):
     assert "features" not in rows(run())
     (cache / "features").mkdir(parents=True)
     (cache / "features" / "one.npy").write_bytes(b"x" * 2048)
-    assert rows(run())["features"].startswith("2.0 KiB kept in")
+    assert rows(run())["features"].startswith("2.0 KiB of cached vectors in")
     assert facts_of()["features"]["bytes"] == 2048
 
 
@@ -124,7 +124,7 @@ def test_a_model(model, tiny):
     assert facts["reads"].endswith(f" words, {characters} characters")
     relations = len({label for sentence in tiny for label in sentence.deprel})
     assert facts["predicts"].startswith(f"heads, {relations} relations, ")
-    assert facts["raw text"] == "no: it has no tokenizer"
+    assert facts["raw text"] == "no, because the model has no tokenizer"
     assert facts["decoder"].startswith("mst, ")
     assert "[encoder]" not in out
 

@@ -1,4 +1,4 @@
-"""The completions and man pages: they are current, they complete, and man renders them."""
+"""The completions and man pages are current; shells complete with them, and man renders them."""
 
 import os
 import pty
@@ -27,7 +27,7 @@ TOP = Path(__file__).parents[2]
 REGENERATE = "python -m depkit.cli.pages"
 MODELS = ["en-made-up"]
 
-# A command whose first argument takes something else than the others.
+# A command whose first argument takes another kind of value than the other arguments.
 TEACH = Command(
     name="teach",
     summary="It's a [test]: teach",
@@ -55,27 +55,27 @@ def pages_in(folder: Path) -> dict[str, bytes]:
 
 
 def test_the_committed_files_are_current(tmp_path: Path) -> None:
-    """They are made in odd surroundings, none of which may show."""
-    surroundings = {
+    """The pages do not depend on the environment in which they are generated."""
+    environment = {
         "PATH": os.environ["PATH"], "HOME": str(tmp_path), "COLUMNS": "20", "NO_COLOR": "1",
         "DEPKIT_DEVICE": "mps", "DEPKIT_SEED": "7", "PYTHONHASHSEED": "5", "LC_ALL": "C",
         "TERM": "dumb",
     }  # fmt: skip
-    making = [sys.executable, "-m", "depkit.cli.pages", str(tmp_path / "made")]
-    subprocess.run(making, check=True, env=surroundings, cwd=tmp_path)
-    made, committed = (pages_in(folder) for folder in (tmp_path / "made", TOP))
-    differ = sorted(n for n in made.keys() | committed.keys() if made.get(n) != committed.get(n))
+    command = [sys.executable, "-m", "depkit.cli.pages", str(tmp_path / "new")]
+    subprocess.run(command, check=True, env=environment, cwd=tmp_path)
+    new, committed = (pages_in(folder) for folder in (tmp_path / "new", TOP))
+    differ = sorted(n for n in new.keys() | committed.keys() if new.get(n) != committed.get(n))
     assert not differ, f"{', '.join(differ)} not current; run {REGENERATE} (or delete, if unknown)"
 
 
 def test_help_writes_nothing(tmp_path: Path) -> None:
-    making = [sys.executable, "-m", "depkit.cli.pages", "--help"]
-    run = subprocess.run(making, check=True, cwd=tmp_path, capture_output=True, text=True)
+    command = [sys.executable, "-m", "depkit.cli.pages", "--help"]
+    run = subprocess.run(command, check=True, cwd=tmp_path, capture_output=True, text=True)
     assert run.stdout.startswith("usage: python -m depkit.cli.pages")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_option_that_the_table_does_not_know_is_refused(monkeypatch) -> None:
+def test_an_option_that_is_missing_in_OFFERS_is_refused(monkeypatch) -> None:
     def new(secret: Annotated[str, typer.Option(metavar="SECRET")] = "") -> None:
         """New."""
 
@@ -87,16 +87,18 @@ def test_an_option_that_the_table_does_not_know_is_refused(monkeypatch) -> None:
         commands()
 
 
-def test_examples_name_options_that_there_are() -> None:
-    known = {command.name: command for command in commands()}
-    session = re.findall(r"\\fB(depkit .*)\\fR", page(known[""], list(known.values())[1:]))
-    examples = [example for each in known.values() if each.name for example in each.examples]
+def test_examples_use_existing_options() -> None:
+    by_name = {command.name: command for command in commands()}
+    session = re.findall(r"\\fB(depkit .*)\\fR", page(by_name[""], list(by_name.values())[1:]))
+    examples = [
+        example for command in by_name.values() if command.name for example in command.examples
+    ]
     lines = [*(line.replace("\\-", "-") for line in session if "(1)" not in line), *examples]
-    assert len(lines) > len(known)
+    assert len(lines) > len(by_name)
     for line in lines:
         for part in line.split("|"):
             name, *words = shlex.split(part.partition("depkit ")[2] or part)
-            names = {name for option in known[name].options for name in option.names}
+            names = {name for option in by_name[name].options for name in option.names}
             assert {word for word in words if re.match("--?[a-z]", word)} <= names, line
 
 
@@ -105,13 +107,13 @@ def test_examples_name_options_that_there_are() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A directory with things to complete, the scripts apart from them in `scripts`."""
+    """A directory with files and directories to complete; the scripts are in ../scripts."""
     scripts, work = tmp_path / "scripts", tmp_path / "trees"
     scripts.mkdir()
-    everything = [*commands(), TEACH]
-    (scripts / "depkit.bash").write_text(bash_script(everything, MODELS), "utf-8")
-    (scripts / "_depkit").write_text(zsh_script(everything, MODELS), "utf-8")
-    (scripts / "depkit.fish").write_text(fish_script(everything, MODELS), "utf-8")
+    all_commands = [*commands(), TEACH]
+    (scripts / "depkit.bash").write_text(bash_script(all_commands, MODELS), "utf-8")
+    (scripts / "_depkit").write_text(zsh_script(all_commands, MODELS), "utf-8")
+    (scripts / "depkit.fish").write_text(fish_script(all_commands, MODELS), "utf-8")
     (work / "en.model").mkdir(parents=True)
     (work / "train").mkdir()
     for name in ("my file.conllu", "my *.conllu", "dev.conllu"):
@@ -119,19 +121,19 @@ def folder(tmp_path: Path) -> Path:
     return work
 
 
-def replies(folder: Path, *words: str) -> list[str]:
-    """What bash is offered for the last word; PATH is empty, so that no program is started."""
+def bash_completions(folder: Path, *words: str) -> list[str]:
+    """What bash offers for the last word; PATH is empty, so that no program can be started."""
     code = (
         "set -u; source ../scripts/depkit.bash; "
         'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _depkit; '
         '[[ ${#COMPREPLY[@]} == 0 ]] || printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [shutil.which("bash") or "bash", "--norc", "-c", code, "bash", "depkit", *words],
         cwd=folder, env={"PATH": ""}, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert done.stderr == ""
-    return sorted(done.stdout.splitlines())
+    assert process.stderr == ""
+    return sorted(process.stdout.splitlines())
 
 
 FILES = ["dev.conllu", "en.model", "my *.conllu", "my file.conllu", "train"]
@@ -166,20 +168,20 @@ LI2019 = ["li2019-bert", "li2019-bilstm", "li2019-elmo", "li2019-selfatt"]
 )  # fmt: skip
 def test_bash_completes(folder: Path, words: str, expected: list[str]) -> None:
     skip_without("bash")
-    assert replies(folder, *words.split(" ")) == expected
+    assert bash_completions(folder, *words.split(" ")) == expected
 
 
 def test_bash_offers_every_command_and_option(folder: Path) -> None:
     skip_without("bash")
     _, *subcommands = commands()
-    assert set(replies(folder, "")) == {each.name for each in [*subcommands, TEACH]}
+    assert set(bash_completions(folder, "")) == {command.name for command in [*subcommands, TEACH]}
     for command in subcommands:
         names = {name for option in command.options for name in option.names}
-        offered = replies(folder, command.name, "--")
+        offered = bash_completions(folder, command.name, "--")
         assert set(offered) == {name for name in names if name.startswith("--")}
 
 
-def tabbed(arguments: list[str], line: str, folder: Path, **variables: str) -> str:
+def press_tab(arguments: list[str], line: str, folder: Path, **variables: str) -> str:
     """The line that a shell in a terminal has made of `line`, a Tab and then Ctrl-X.
 
     The shell's own setup binds Ctrl-X: it writes its line to the file `line`.
@@ -199,7 +201,7 @@ def tabbed(arguments: list[str], line: str, folder: Path, **variables: str) -> s
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     os.close(terminal)
-    assert result.stat().st_size, f"{arguments[0]} did not come to its end"
+    assert result.stat().st_size, f"{arguments[0]} did not finish"
     return result.read_text("utf-8")
 
 
@@ -223,7 +225,7 @@ def test_bash_at_a_terminal(folder: Path, line: str, expected: str) -> None:
         "source ../scripts/depkit.bash\n"
         """bind -x '"\\C-x": printf %s "$READLINE_LINE" > ../line'\n"""
     )
-    assert tabbed(["bash", "--rcfile", str(setup), "-i"], line, folder) == expected
+    assert press_tab(["bash", "--rcfile", str(setup), "-i"], line, folder) == expected
 
 
 # zsh and fish
@@ -251,10 +253,10 @@ def test_bash_at_a_terminal(folder: Path, line: str, expected: str) -> None:
 def test_zsh_at_a_terminal(folder: Path, line: str, expected: str) -> None:
     (folder.parent / ".zshrc").write_text(
         "fpath=(${PWD:h}/scripts $fpath); autoload -Uz compinit; compinit -u -D\n"
-        'told() { printf %s "$BUFFER" > ../line }\n'
-        "zle -N told; bindkey '^X' told\n"
+        'write_line() { printf %s "$BUFFER" > ../line }\n'
+        "zle -N write_line; bindkey '^X' write_line\n"
     )
-    assert tabbed(["zsh", "-i"], line, folder, ZDOTDIR=str(folder.parent)) == expected
+    assert press_tab(["zsh", "-i"], line, folder, ZDOTDIR=str(folder.parent)) == expected
 
 
 @pytest.mark.parametrize(
@@ -281,12 +283,12 @@ def test_zsh_at_a_terminal(folder: Path, line: str, expected: str) -> None:
 def test_fish_completes(folder: Path, line: str, expected: list[str]) -> None:
     skip_without("fish")
     code = f"source ../scripts/depkit.fish; complete -C {shlex.quote(line)}"
-    done = subprocess.run(
+    process = subprocess.run(
         ["fish", "--no-config", "-c", code], cwd=folder, capture_output=True, text=True, check=True,
         env={**os.environ, "HOME": str(folder.parent)},
     )  # fmt: skip
-    assert done.stderr == ""
-    assert sorted(offered.split("\t")[0] for offered in done.stdout.splitlines()) == expected
+    assert process.stderr == ""
+    assert sorted(offered.split("\t")[0] for offered in process.stdout.splitlines()) == expected
 
 
 # man
@@ -294,12 +296,12 @@ def test_fish_completes(folder: Path, line: str, expected: list[str]) -> None:
 
 def man_pages() -> dict[str, str]:
     depkit, *subcommands = commands()
-    everything = [*subcommands, TEACH]
-    written = {f"depkit-{each.name}.1": page(each, everything) for each in everything}
-    return {"depkit.1": page(depkit, everything)} | written
+    subcommands = [*subcommands, TEACH]
+    pages = {f"depkit-{command.name}.1": page(command, subcommands) for command in subcommands}
+    return {"depkit.1": page(depkit, subcommands)} | pages
 
 
-def test_no_text_is_taken_for_a_request() -> None:
+def test_roff_takes_no_text_for_a_request() -> None:
     macros = {".SH", ".PP", ".TP", ".TH", ".RS", ".RE", ".nf", ".fi", ".nh", ".ad", ".ss", '.\\"'}
     for name, text in man_pages().items():
         lines = text.splitlines()
@@ -308,22 +310,22 @@ def test_no_text_is_taken_for_a_request() -> None:
     assert "\\&.one \\(aqor\\(aq more\\(rsall." in man_pages()["depkit-teach.1"].splitlines()
 
 
-def rendered(path: Path, program: str) -> str:
-    """A page as text. Fails on any warning."""
+def render(path: Path, program: str) -> str:
+    """A page as text; a warning is a failure."""
     skip_without(program)
     command = {
         "man": ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", str(path)],
         "groff": ["groff", "-man", "-ww", "-Tutf8", str(path)],
     }[program]
-    surroundings = {
+    environment = {
         "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": "80",
         "MANPAGER": "cat",
     }  # fmt: skip
-    done = subprocess.run(command, env=surroundings, capture_output=True, text=True)
-    if done.returncode and "No such file or directory" in done.stderr:
-        pytest.skip(f"{program} has no groff macros here: {done.stderr}")
-    assert (done.returncode, done.stderr) == (0, "")
-    return re.sub("\x1b\\[[0-9;]*m|.\b", "", done.stdout)
+    process = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if process.returncode and "No such file or directory" in process.stderr:
+        pytest.skip(f"{program} has no groff macros here: {process.stderr}")
+    assert (process.returncode, process.stderr) == (0, "")
+    return re.sub("\x1b\\[[0-9;]*m|.\b", "", process.stdout)
 
 
 @pytest.mark.parametrize("program", ["man", "groff"])
@@ -331,36 +333,36 @@ def test_pages_render_without_a_warning(tmp_path: Path, program: str) -> None:
     skip_without(program)
     for name, text in man_pages().items():
         (tmp_path / name).write_text(text, "utf-8")
-        shown = rendered(tmp_path / name, program)
-        titles = re.findall(r"^[A-Z][A-Z ]+$", shown, flags=re.M)
+        text = render(tmp_path / name, program)
+        titles = re.findall(r"^[A-Z][A-Z ]+$", text, flags=re.M)
         assert titles[:3] == ["NAME", "SYNOPSIS", "DESCRIPTION"]
         assert titles[-2:] == ["EXIT STATUS", "SEE ALSO"]
-        assert f"       {name.removesuffix('.1')} - " in shown
+        assert f"       {name.removesuffix('.1')} - " in text
 
 
-def test_what_a_page_tells(tmp_path: Path) -> None:
+def test_contents_of_pages(tmp_path: Path) -> None:
     skip_without("groff")
-    told_by = {
+    expected = {
         "parse": (
             "depkit parse [OPTION]... [FILE]...",
             "--decode mst|eisner|argmax",
             "-o, --output FILE",
-            "Takes 1 or more. Default: 1200 on a CPU, 4000 elsewhere. --threads N",
-            "DEPKIT_MODEL Stands in for --model",
+            "N must be 1 or more. Default: 1200 on a CPU, 4000 on a GPU. --threads N",
+            "DEPKIT_MODEL This sets --model",
             "An option on the command line takes",
-            "130 Interrupted.",
+            "130 The command was interrupted.",
             "depkit(1), depkit-train(1), ",
         ),
         "teach": (
             "depkit-teach - It's a [test]: teach",
             "depkit teach [OPTION]... MODEL [FILE]...",
             ".one 'or' more\\all. OPTIONS",
-            "-n, --number N How [many]: a:b, 'c'. Takes 1 or more.",
+            "-n, --number N How [many]: a:b, 'c'. N must be 1 or more.",
             "--into DIR Wohin. Default: ..",
             "EXAMPLES depkit teach a b ENVIRONMENT NO_COLOR If",
         ),
     }
-    for command, told in told_by.items():
+    for command, texts in expected.items():
         (tmp_path / command).write_text(man_pages()[f"depkit-{command}.1"], "utf-8")
-        shown = " ".join(rendered(tmp_path / command, "groff").split())
-        assert [text for text in told if text not in shown] == []
+        page_text = " ".join(render(tmp_path / command, "groff").split())
+        assert [text for text in texts if text not in page_text] == []

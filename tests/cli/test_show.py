@@ -105,7 +105,7 @@ def test_nothing_is_read_after_the_last_chosen_sentence(gold: str) -> None:
 def test_a_sentence_that_is_not_there(gold: str) -> None:
     out, err = run(gold, "--sentence", "4", "--sentence", "a-1", "--sentence", "b", code=2)
     assert shown(out) == ["1: a-1"]
-    assert "no sentence 4, b among the 3 of" in " ".join(err.replace("│", " ").split())
+    assert "no sentence 4, b among the 3 sentences of" in " ".join(err.replace("│", " ").split())
 
 
 def test_width(gold: str) -> None:
@@ -123,12 +123,12 @@ def test_differences(gold: str, pred: str) -> None:
     assert err == ""
     assert shown(run(gold, "--diff", pred, "--all")[0]) == ["1: a-1", "2: a-2", "3"]
     assert shown(run(gold, "--diff", pred, "--sentence", "3")[0]) == ["3"]
-    assert run(gold, "--diff", pred, "-v")[1] == "1 of 3 sentences shown\n"
+    assert run(gold, "--diff", pred, "-v")[1] == "1 of 3 sentences drawn\n"
     assert "✗ obj" in run(gold, "--diff", pred, "--style", "tree")[0]
 
 
 def test_no_difference_is_said_aside(gold: str) -> None:
-    note = f"depkit: the trees of {gold} and {gold} are the same\n"
+    note = f"depkit: note: the trees of {gold} and {gold} are the same\n"
     assert run(gold, "--diff", gold) == ("", note)
     assert run(gold, "--diff", gold, "-q") == ("", "")
     assert "only one file" in run("--diff", "-", code=2)[1]

@@ -180,7 +180,7 @@ def test_an_interrupted_run_goes_on(tmp_path, capfd):
     work = tmp_path / "work"
     with killed_at(5, KeyboardInterrupt):  # in the second fold: a fold has two to four updates
         assert run([*arguments, "--work", str(work), "-o", str(cut)]) == 130
-    assert "--resume goes on" in capfd.readouterr().err and not cut.exists()
+    assert "--resume continues" in capfd.readouterr().err and not cut.exists()
     done = sorted(work.iterdir())
     assert 1 < len(done) < 3
     first = (done[0] / "model.safetensors").stat().st_mtime_ns

@@ -37,10 +37,10 @@ from tests.conftest import TINY
         ("show a --style=", "--style '': choose arcs or tree"),
         ("show a --width x\x1b[1m", r"--width 'x\\x1b\[1m': give a whole number, 40 or more"),
         ("train x -o y --epochs 0", "--epochs 0: give a whole number, 1 or more; see"),
-        ("train x -o y --seed -1", "--seed -1: give a whole number, 0 to 2147483648; see"),
+        ("train x -o y --seed -1", "--seed -1: give a whole number, from 0 to 2147483648; see"),
         ("train x -o y --dev-split half", "--dev-split half: give a number; see"),
         ("eval a b --punct x", r"--punct: no .*'x'; there are .*tags:A,B,\.\.\.; see depkit"),
-        ("eval a b --encoding morse", "--encoding: unknown encoding: morse; see"),
+        ("eval a b --encoding morse", "--encoding: there is no encoding 'morse'; "),
     ],
 )  # fmt: skip
 def test_usage_errors(arguments: str, message: str, capfd) -> None:
@@ -152,7 +152,7 @@ def test_who_types_is_told_and_ends_with_one_ctrl_d(arguments: str, tmp_path) ->
     (tmp_path / "gold.conllu").write_text(trees)
     words = arguments.format(file=tmp_path / "gold.conllu").split()
     shown = at_terminal(80, *words, typed=trees + "\x04")
-    note = "depkit: note: reading from the keyboard; press Ctrl-D to end\n"
+    note = "depkit: note: the input is read from the keyboard; press Ctrl-D to end it\n"
     assert shown.count(note) == ("-q" not in words)
 
 

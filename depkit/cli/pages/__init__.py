@@ -1,7 +1,7 @@
-"""Completions and man pages, made from the command line itself.
+"""Completions and man pages, generated from the command line's own definition.
 
-`python -m depkit.cli.pages [DIR]` writes them below DIR, by default the current directory. The
-completions are static text, so that no Python starts at a Tab.
+`python -m depkit.cli.pages [DIR]` writes them into DIR, by default the current directory. The
+completions are static text, so that no Python starts when Tab is pressed.
 """
 
 from pathlib import Path
@@ -15,18 +15,21 @@ from depkit.parsers.model_directory import bundled_models
 
 
 def pages() -> dict[str, str]:
-    """What stands in every file, by its path from the repository's top."""
-    everything, models = commands(), bundled_models()
+    """The contents of all files, by their paths in the repository."""
+    all_commands, models = commands(), bundled_models()
     return {
-        "completions/depkit.bash": bash_script(everything, models),
-        "completions/_depkit": zsh_script(everything, models),
-        "completions/depkit.fish": fish_script(everything, models),
-        **{f"man/{page_name(each)}.1": page(each, everything[1:]) for each in everything},
+        "completions/depkit.bash": bash_script(all_commands, models),
+        "completions/_depkit": zsh_script(all_commands, models),
+        "completions/depkit.fish": fish_script(all_commands, models),
+        **{
+            f"man/{page_name(command)}.1": page(command, all_commands[1:])
+            for command in all_commands
+        },
     }
 
 
 def write_pages(directory: Path) -> None:
-    """Write all files below a directory, over what is there."""
+    """Write all files into a directory and overwrite older ones."""
     for name, text in pages().items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)

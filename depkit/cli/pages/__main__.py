@@ -1,4 +1,4 @@
-"""python -m depkit.cli.pages [DIR]"""
+"""The entry point of `python -m depkit.cli.pages`."""
 
 import argparse
 from pathlib import Path
@@ -7,10 +7,10 @@ from depkit.cli.pages import write_pages
 
 parser = argparse.ArgumentParser(
     prog="python -m depkit.cli.pages",
-    description="Write completions/ and man/, made from the command line itself.",
+    description="Write completions/ and man/, which are generated from the command line.",
 )
 parser.add_argument(
     "directory", metavar="DIR", nargs="?", type=Path, default=Path(),
-    help="where to write them, by default the current directory",
+    help="write them into this directory, by default the current one",
 )  # fmt: skip
 write_pages(parser.parse_args().directory)

@@ -1,4 +1,4 @@
-"""The command line as data, read off the Typer app: what completions and man pages are made of."""
+"""The command line as data, taken from the Typer app, for completions and man pages."""
 
 import typing
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Kind = Literal["file", "directory", "model", "words", "free"]
 
 @dataclass(frozen=True)
 class Value:
-    """What may stand somewhere: how it is called, and what a shell can offer for it."""
+    """The value of a parameter: its name in the help, and what a shell can complete for it."""
 
     label: str
     kind: Kind = "free"
@@ -31,7 +31,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Parameter:
-    """An option (with names) or an argument (without). A flag has no value."""
+    """An option, or an argument, which has no names. A flag has no value."""
 
     names: tuple[str, ...]
     value: Value | None
@@ -45,7 +45,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Command:
-    """A subcommand, or depkit itself (with the name "")."""
+    """A subcommand, or depkit itself, whose name is ""."""
 
     name: str
     summary: str
@@ -55,9 +55,9 @@ class Command:
     options: tuple[Parameter, ...]
 
 
-# What a shell can complete for a parameter of string type, by its metavar (how the help calls its
-# value); "parse KEY=VALUE" is that of one subcommand. For other parameters (numbers, flags,
-# choices) it follows from the type.
+# What a shell can complete for a parameter of string type, by its metavar (the name of its value in
+# the help). "parse KEY=VALUE" is the metavar KEY=VALUE in the subcommand parse. For parameters of
+# other types (numbers, flags, choices), the completion follows from the type.
 OFFERS: dict[str, Kind | tuple[str, ...]] = {
     **dict.fromkeys(("FILE", "GOLD", "IN", "ORIGINAL", "OUT", "PRED", "TEXT", "TRAIN"), "file"),
     "DIR": "directory",
@@ -75,42 +75,48 @@ OFFERS: dict[str, Kind | tuple[str, ...]] = {
     "WHAT": tuple(CONFUSIONS),
 }
 
-# Not Typer's: `main.run` takes it out of the command line before Typer sees it.
-DEBUG = Parameter(("--debug",), None, "Show the traceback of an error.")
+# This option is unknown to Typer: `main.run` removes it from the command line.
+DEBUG = Parameter(("--debug",), None, "If there is an error, show its traceback.")
 
 
 def commands() -> list[Command]:
-    """depkit itself, then its subcommands in the order of `depkit --help`.
+    """The command depkit itself, then its subcommands in the order of `depkit --help`.
 
-    Raises ValueError for a parameter of string type that OFFERS does not know.
+    Raises ValueError for a parameter of string type whose metavar is missing in OFFERS.
     """
     depkit: Any = typer.main.get_command(main.app)
-    subcommands = [(name, main.subcommand(name), each) for name, each in main.COMMANDS.items()]
-    return [_command("", depkit, depkit.help), *(_command(*each) for each in subcommands)]
+    subcommands = [
+        _command(name, main.subcommand(name), summary) for name, summary in main.COMMANDS.items()
+    ]
+    return [_command("", depkit, depkit.help), *subcommands]
 
 
 def _command(name: str, command: Any, summary: str) -> Command:
-    """A Click command as data; Typer has its Click in a private place, hence Any."""
+    """A Click command as data; its type is Any because Typer keeps its Click private."""
     paragraphs = [
         " ".join(paragraph.split())
         for text in (command.help, command.epilog)
         for paragraph in (text or "").split("\n\n")
         if paragraph
     ]
-    examples = [each for each in paragraphs if each.startswith("Example: ")]
+    examples = [text for text in paragraphs if text.startswith("Example: ")]
     hints = typing.get_type_hints(command.callback) if command.callback else {}
+    context = typer.Context(command, info_name=name, **main.SETTINGS)
     parameters = [
-        (each, _parameter(name, each, hints.get(each.name, bool)))
-        for each in command.get_params(typer.Context(command, info_name=name, **main.SETTINGS))
-        if not each.hidden
+        (raw, _parameter(name, raw, hints.get(raw.name, bool)))
+        for raw in command.get_params(context)
+        if not raw.hidden
     ]
+    options = [parameter for raw, parameter in parameters if isinstance(raw, TyperOption)]
     return Command(
         name=name,
         summary=summary.removesuffix("."),
-        description=tuple(each for each in paragraphs if each not in examples),
-        examples=tuple(each.removeprefix("Example: ") for each in examples),
-        arguments=tuple(each for raw, each in parameters if isinstance(raw, TyperArgument)),
-        options=(*(each for raw, each in parameters if isinstance(raw, TyperOption)), DEBUG),
+        description=tuple(text for text in paragraphs if text not in examples),
+        examples=tuple(text.removeprefix("Example: ") for text in examples),
+        arguments=tuple(
+            parameter for raw, parameter in parameters if isinstance(raw, TyperArgument)
+        ),
+        options=(*options, DEBUG),
     )
 
 
@@ -130,10 +136,10 @@ def _parameter(command: str, raw: TyperArgument | TyperOption, hint: Any) -> Par
 
 
 def _value(command: str, raw: TyperArgument | TyperOption, hint: Any) -> Value:
-    """What a parameter takes, from its type; if that is a string, from the table."""
+    """The value of a parameter, by its type, or by OFFERS if the type is a string."""
     label = raw.metavar or ""
     while typing.get_origin(hint) is not Literal and typing.get_args(hint):
-        hint = typing.get_args(hint)[0]  # of `list[X]`, `X | None`
+        hint = typing.get_args(hint)[0]  # X of `list[X]` or `X | None`
     if typing.get_origin(hint) is Literal:
         words = typing.get_args(hint)
         return Value(label or "|".join(words), "words", words)
@@ -149,7 +155,7 @@ def _value(command: str, raw: TyperArgument | TyperOption, hint: Any) -> Value:
 
 
 def _default(raw: TyperArgument | TyperOption) -> str:
-    shown = raw.show_default if isinstance(raw.show_default, str) else raw.default
-    if not raw.show_default or isinstance(shown, bool) or shown in (None, ""):
+    value = raw.show_default if isinstance(raw.show_default, str) else raw.default
+    if not raw.show_default or isinstance(value, bool) or value in (None, ""):
         return ""
-    return " ".join(map(str, shown)) if isinstance(shown, list | tuple) else str(shown)
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

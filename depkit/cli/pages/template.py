@@ -1,8 +1,8 @@
-"""Filling in a script."""
+"""Filling in the template of a completion script."""
 
 
-def filled(template: str, **parts: str) -> str:
-    """The template with its @part@s; braces and dollars are the shell's."""
+def fill_template(template: str, **parts: str) -> str:
+    """Replace @name@ by the part of that name; shells use braces and dollars themselves."""
     for name, text in parts.items():
         template = template.replace(f"@{name}@", text)
     return template
