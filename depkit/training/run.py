@@ -115,20 +115,20 @@ def train(
     files = [train] if isinstance(train, str | os.PathLike) else train
     limit = parse_duration(max_time)
     directory = new_directory(output, resume)
-    made = make_recipe(recipe, config or None, all_settings(settings, epochs, patience))
+    full_recipe = make_recipe(recipe, config or None, all_settings(settings, epochs, patience))
     initial = None
     if init:
         initial = load_initial_model(init)
-        if trained_parts(made.parser) != trained_parts(make_recipe(recipe).parser):
+        if trained_parts(full_recipe.parser) != trained_parts(make_recipe(recipe).parser):
             raise ConfigError(
                 "with --init the parser has the same parts as that model, so of the settings only"
                 " training.* and decoder.* can be changed; leave the others out"
             )
-        made = adopt_parts(made, initial.config)
+        full_recipe = adopt_parts(full_recipe, initial.config)
     used_device = set_up(device, threads)
     progress = Progress(directory, quiet)
-    data = read_data(made.parser, files, dev, dev_split, encoding, features, dev_features)
-    prepared = prepare(made, data, used_device, initial, progress.say)
+    data = read_data(full_recipe.parser, files, dev, dev_split, encoding, features, dev_features)
+    prepared = prepare(full_recipe, data, used_device, initial, progress.say)
     if verbose:
         progress.say(describe_settings(prepared.recipe, used_device))
     directory.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,7 @@ def train(
         states.append(state)
     if seeds > 1:
         progress.say(_copy_best(directory, states, prepared.recipe.training.select))
-    say_where(directory, made.parser, progress.say)
+    say_where(directory, full_recipe.parser, progress.say)
     return directory
 
 
@@ -210,7 +210,8 @@ def new_directory(output: PathLike, resume: bool) -> Path:
         raise ValueError(f"{output} is a file; name a directory")
     if not resume and directory.exists() and any(directory.iterdir()):
         raise ValueError(
-            f"{output} is not empty; resume the run there with --resume, or name another directory"
+            f"{output} is not empty; --resume continues the run there; to start a new run, name"
+            " another directory"
         )
     return directory
 
@@ -265,8 +266,8 @@ def read_data(
         )
     if (features or dev_features) and not (features and bool(dev) == bool(dev_features)):
         raise ConfigError(
-            "ELMo vectors are missing; give --features for each training file and, with --dev,"
-            " --dev-features for the dev file"
+            "ELMo vectors are needed for all sentences and for no other file; give --features for"
+            " each training file and, if there is a --dev file, --dev-features"
         )
     files = [read_sentences(config, path, encoding) for path in train]
     sentences = list(chain.from_iterable(files))

@@ -102,7 +102,7 @@ def test_a_tagger_trains_and_leaves_the_trees_alone(tiny, tmp_path):
     assert recipe.training.select == "tags"
     state = run(recipe, tiny, tmp_path)
     tagger = depkit.load(tmp_path, device="cpu", precision="float32")
-    blank = [each.with_columns({"upos": ["_"] * len(each)}) for each in tiny]
+    blank = [s.with_columns({"upos": ["_"] * len(s)}) for s in tiny]
     tagged = list(tagger.tag(blank))
     correct = accuracies(tiny, tagged, ["upos", "lemma"])
     assert sum(correct.values()) / 2 == pytest.approx(state.best)
@@ -346,7 +346,7 @@ def test_recurrent_dropout_changes_a_run_and_is_the_same_when_resumed(tiny, tmp_
     assert not same(states["whole"], states["without"])
     loaded = depkit.load(tmp_path / "whole", device="cpu")  # in int8, where there are kernels
     assert loaded.config.encoder == encoder
-    assert [len(each) for each in loaded.parse(tiny)] == [len(each) for each in tiny]
+    assert list(map(len, loaded.parse(tiny))) == list(map(len, tiny))
 
 
 def test_incomplete_files_of_killed_runs_are_removed(tiny, tmp_path):
