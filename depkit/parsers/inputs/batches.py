@@ -325,8 +325,9 @@ def length_batches(
         tokens: The most tokens of a batch, padding included. A longer sentence is a batch by
             itself.
         random: Shuffles the sentences and the batches; without it the shortest come first.
-        filled: Repeat sentences to fill up a remainder that is last, or too large for one batch of
-            the next length. Then a length has at most three shapes, unless there is one batch only.
+        filled: Repeat sentences to fill up a remainder that is last, or too large
+            for one batch of the next length. Then a length has at most three shapes, unless there
+            is one batch only.
     """
     order = np.arange(len(sizes)) if random is None else random.permutation(len(sizes))
     rounded = np.array([rounded_length(size) for size in sizes.tolist()], dtype=np.int64)

@@ -101,7 +101,7 @@ class ContextVectors(nn.Module):
         super().__init__()
         self.config = config
         self.transformer = transformer
-        self.last: LastLayers | None = None  # set where several parsers share the transformer
+        self.last: LastLayers | None = None  # set if parsers share the transformer
         self.body = transformer.body if transformer and config.tune else None
         if self.body is not None and config.checkpointing:
             checkpoint_layers(self.body)

@@ -20,7 +20,8 @@ LARGEST = 65_535  # the integer that stands for probability 1
 class SoftTargets:
     """The packed distributions of all words of a Dataset, on the host."""
 
-    rows: np.ndarray  # [total, 1 + 2 * MOST * columns] uint16, made by `pack`; zeros if unknown
+    # [total, 1 + 2 * MOST * columns] uint16, made by `pack`; zeros for words without distributions
+    rows: np.ndarray
     columns: Sequence[str]  # "head", "deprel", "upos", ... in the order of a row
     weight: float = 0.5  # of their loss for a word with a gold target; gold has 1 - weight
 

@@ -51,7 +51,8 @@ def test_distributions_with_fewer_values_than_are_kept():
     heads = torch.tensor([[[0.0, 1.0, 0.0, 0.0, 0.0, 0.0]]])
     rows = pack(torch.tensor([[1]]), [heads, few])
     packed = [rows[0, 0, part].tolist() for i in (0, 1) for part in places(i)]
-    assert packed[:2] == [[1, 0, 0, 0], [LARGEST, 0, 0, 0]]  # a value of probability 0 becomes 0
+    # values of probability 0 are packed as 0
+    assert packed[:2] == [[1, 0, 0, 0], [LARGEST, 0, 0, 0]]
     assert packed[2:] == [[0, 1, 0, 0], [round(0.75 * LARGEST), 16384, 0, 0]]
 
 
