@@ -20,7 +20,7 @@ LARGEST = 65_535  # the integer that stands for probability 1
 class SoftTargets:
     """The packed distributions of all words of a Dataset, on the host."""
 
-    # [total, 1 + 2 * MOST * columns] uint16, made by `pack`; a row of zeros has no distributions
+    # [total, 1 + 2 * MOST * columns] uint16, made by `pack`; zeros if unknown
     rows: np.ndarray
     columns: Sequence[str]  # "head", "deprel", "upos", ... in the order of a row
     weight: float = 0.5  # of their loss for a word with a gold target; gold has 1 - weight
