@@ -25,7 +25,7 @@ from depkit.parsers.inputs.pieces import (
 )
 from depkit.parsers.inputs.soft_targets import SoftBatch, SoftTargets, unpack
 from depkit.parsers.inputs.transformer import Transformer
-from depkit.parsers.inputs.vocabulary import LONGEST_WORD, PAD, ROOT, UNKNOWN, Vocabulary
+from depkit.parsers.inputs.vocabulary import LONGEST_WORD, PAD, ROOT, Vocabulary
 
 IGNORED = -100  # the target of a word that has no part in the loss
 _WIDTHS = (4, 8, 16, LONGEST_WORD)  # upper limits of the groups of forms, in characters
@@ -162,14 +162,10 @@ def encode(
     forms |= {"": 0, "\n": 1}  # keys for padding and w0 that are never the form of a word
     form, tag = [0], [PAD]
     columns: dict[str, list[int]] = defaultdict(lambda: [IGNORED])
-    tags = vocabulary.tags.numbers
     for sentence in sentences:
         form += [1, *map(forms.__getitem__, sentence.form)]
         if inputs.tag:
-            tag += [
-                ROOT,
-                *(tags.get(value, UNKNOWN) for value in getattr(sentence, inputs.tag_column)),
-            ]
+            tag += [ROOT, *map(vocabulary.tags.get, getattr(sentence, inputs.tag_column))]
         for name, column in targets(sentence).items() if targets else ():
             columns[name] += [IGNORED, *column]
     distinct = list(forms)
