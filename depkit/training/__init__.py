@@ -1,1 +1,1 @@
-"""Recipe, loop, schedule and checkpoint."""
+"""Training of parsers: recipe, loop, schedule and checkpoint."""

@@ -1,4 +1,4 @@
-"""The model card: what a model is, how it was made and how well it does."""
+"""Model cards: what a model is, how it was trained and how accurate it is."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from depkit.parsers.config import Encoder, what_it_reads
 from depkit.parsers.families import family_of
 from depkit.parsers.model_directory import CARD, TOKENIZER, tokenizer_notes, write_text
 from depkit.training.checkpoint import State
-from depkit.training.progress import clock
+from depkit.training.progress import format_duration
 from depkit.training.recipe import Recipe
 
 
@@ -19,29 +19,42 @@ def write_card(
     calibrated: str = "",
     teacher: str = "",
 ) -> None:
-    """README.md of a model directory; train, dev: numbers of sentences; calibrated: what came of
-    it, for a parser; teacher: what a student learnt from beside the treebank, in words."""
+    """Write the model card, README.md, of a trained model.
+
+    Args:
+        directory: The model directory.
+        recipe: The recipe it was trained with.
+        state: The state of the finished run.
+        train: The number of training sentences.
+        dev: The number of dev sentences.
+        calibrated: The effect of calibration in words, for a parser.
+        teacher: What a student learned from beside the treebank, in words.
+    """
     scores = tokenizer_notes(directory).get("scores")
     family, parser = family_of(recipe.parser), recipe.parser
-    raw = "none: it reads lines, tokens and CoNLL files, no running text"
+    tokenizer = (
+        "none, so the model does not read running text; it reads CoNLL files, and text that is"
+        " already split into sentences or tokens"
+    )
     if (directory / TOKENIZER).exists():
-        raw = "yes"
+        tokenizer = "yes, so the model reads running text"
     if scores:
-        raw = ", ".join(f"{name} {score:.2f}" for name, score in scores.items()) + " (dev F1)"
+        listed = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
+        tokenizer = f"{listed} (F1 on dev)"
     about = f"\n{recipe.about}\n" if recipe.about else ""
     text = f"""# A depkit {family.noun}
 {about}
-- Encoder: {_encoder(parser.encoder)}
+- Encoder: {_describe_encoder(parser.encoder)}
 - Reads: {", ".join(what_it_reads(parser.inputs))}
-{"".join(map(_as_item, family.describe(parser)))}\
-- Tokenizer: {raw}
+{"".join(map(_list_item, family.describe(parser)))}\
+- Tokenizer: {tokenizer}
 - Trained on {train} sentences for {state.epoch} epochs ({state.update} updates, \
-{clock(state.seconds)}), seed {state.seed}
-- Chosen by dev {recipe.training.select}: {state.best:.2f} after epoch {state.best_epoch}, \
-on {dev} sentences, all words scored
-{_as_item(teacher)}{_as_item(calibrated)}
-The recipe is config.toml. \
-{family.command.capitalize()} with `depkit {family.command} --model DIR`.
+{format_duration(state.seconds)}), seed {state.seed}
+- Best {recipe.training.select} on dev: {state.best:.2f} after epoch {state.best_epoch}, whose \
+weights these are; measured on {dev} sentences, punctuation included
+{_list_item(teacher)}{_list_item(calibrated)}
+All settings are in config.toml. To {family.command} a file with this model, run \
+`depkit {family.command} --model DIR FILE`, where DIR is this directory.
 """
     write_text(directory, CARD, text)
 
@@ -56,32 +69,43 @@ def write_ensemble_card(
     dev: int,
     calibrated: str,
 ) -> None:
-    """README.md of an ensemble's directory; members: by name; scores: of all, on dev; train,
-    dev: numbers of sentences; calibrated: what came of it, for parsers."""
+    """Write the model card, README.md, of an ensemble.
+
+    Args:
+        directory: The ensemble's directory.
+        recipe: The recipe of its first member.
+        members: The states of the members' runs, by the members' names.
+        mean: How the members' probabilities are averaged.
+        scores: The ensemble's dev scores by name.
+        train: The number of training sentences.
+        dev: The number of dev sentences.
+        calibrated: The effect of calibration in words, for parsers.
+    """
     select = recipe.training.select
     about = f"\n{recipe.about}\n" if recipe.about else ""
     rows = "\n".join(f"| {name} | {state.best:.2f} |" for name, state in members.items())
-    told = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
+    listed = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
     text = f"""# A depkit ensemble
 {about}
-- {len(members)} members, each trained on all of {train} sentences but a fold of its own; the \
-{mean} mean of their probabilities
-- Together, on {dev} dev sentences, all words scored: {told}
-{_as_item(calibrated)}
-| member | dev {select} (which chose its epoch) |
+- Members: {len(members)}, each trained on the {train} sentences of the treebank without one fold
+- Prediction: by the {mean} mean of the members' probabilities
+- Scores on dev: {listed}; measured on {dev} sentences, punctuation included
+{_list_item(calibrated)}
+| member | {select} on dev, after its best epoch |
 |---|---|
 {rows}
 
-`depkit {family_of(recipe.parser).command} --model DIR` loads all; each is a model, too.
+`depkit {family_of(recipe.parser).command} --model DIR FILE`, where DIR is this directory, uses \
+all members. The directory of each member is also a model by itself.
 """
     write_text(directory, CARD, text)
 
 
-def _as_item(text: str) -> str:
-    """A line of a list, if there is something to say."""
+def _list_item(text: str) -> str:
+    """A list item with a text; nothing if the text is empty."""
     return f"- {text[0].upper()}{text[1:]}\n" if text else ""
 
 
-def _encoder(encoder: Encoder) -> str:
+def _describe_encoder(encoder: Encoder) -> str:
     layers = getattr(encoder, "layers", 0)
-    return f"{encoder.kind}, {layers} layers" if layers else "none of its own"
+    return f"{encoder.kind}, {layers} layers" if layers else "none"

@@ -1,6 +1,7 @@
-"""The checkpoint of a training run: weights, optimiser and State in one file, replaced as a whole.
+"""The checkpoint of a training run: weights, optimiser and State in one file.
 
-Of a finished run only the State is kept, unless `keep_state` is given.
+The file is always replaced as a whole. When a run is finished, only its State is retained, unless
+the run has the option `keep_state`.
 """
 
 import json
@@ -27,58 +28,64 @@ FINISHED = "finished.json"
 
 @dataclass
 class State:
-    """Where a run stands. What is random follows from (seed, epoch, update), so no generator
-    needs to be kept.
+    """The state of a run.
 
-    origin: what the run was begun with; update: updates done; epoch: epochs done; batch:
-    batches done of the epoch after these; loss: its sum over them; best: the best dev score, after
-    `best_epoch` epochs; seconds: of training so far.
+    Everything random follows from (seed, epoch, update), so no generator needs to be saved.
     """
 
-    origin: Origin
+    origin: Origin  # what the run was started with
     seed: int
-    update: int = 0
-    epoch: int = 0
-    batch: int = 0
-    loss: float = 0.0
-    best: float = -1.0
-    best_epoch: int = 0
-    seconds: float = 0.0
+    update: int = 0  # number of finished updates
+    epoch: int = 0  # number of finished epochs
+    batch: int = 0  # number of finished batches of the current epoch
+    loss: float = 0.0  # its sum over these batches
+    best: float = -1.0  # the best dev score
+    best_epoch: int = 0  # the number of epochs after which it was reached
+    seconds: float = 0.0  # of training so far
 
 
 def save_state(directory: Path, state: State, network: nn.Module, optimizer: object) -> None:
-    """Write the checkpoint; a kill at any moment leaves the previous one or this one.
+    """Write the checkpoint. A process killed at any moment leaves the previous one or this one.
 
-    What is not trained is not in it. Raises OSError.
+    Weights that are not trained are left out.
+
+    Args:
+        directory: The model directory.
+        state: The state of the run.
+        network: The network.
+        optimizer: Its optimiser.
+
+    Raises:
+        OSError: If the checkpoint cannot be written.
     """
-    fixed = _fixed(network)
-    weights = {name: each for name, each in network.state_dict().items() if name not in fixed}
-    tensors = {f"network.{name}": each for name, each in weights.items()}
-    for name, parts in _moments(network, optimizer).items():
-        tensors |= {f"optimizer.{name}.{part}": each for part, each in parts.items()}
+    untrained = _untrained_names(network)
+    weights = {name: value for name, value in network.state_dict().items() if name not in untrained}
+    tensors = {f"network.{name}": weight for name, weight in weights.items()}
+    for name, parts in _optimizer_states(network, optimizer).items():
+        tensors |= {f"optimizer.{name}.{part}": value for part, value in parts.items()}
     metadata = {"state": json.dumps(asdict(state))}
-    with atomic(directory / LAST) as beside:
+    with atomic(directory / LAST) as temporary:
         try:
-            save_file({k: v.detach().contiguous() for k, v in tensors.items()}, beside, metadata)
-        except SafetensorError as error:  # a full disk, say
+            save_file({k: v.detach().contiguous() for k, v in tensors.items()}, temporary, metadata)
+        except SafetensorError as error:  # raised if the disk is full, for example
             raise OSError(f"{directory / LAST}: cannot be written: {error}") from None
 
 
 def save_finished(directory: Path, state: State) -> None:
     """Replace the checkpoint of a finished run by its State alone, which is far smaller."""
-    with atomic(directory / FINISHED) as beside:
-        beside.write_text(json.dumps(asdict(state), indent=0), encoding="utf-8")
+    with atomic(directory / FINISHED) as temporary:
+        temporary.write_text(json.dumps(asdict(state), indent=0), encoding="utf-8")
     (directory / LAST).unlink(missing_ok=True)
 
 
-def check_kept(directory: Path) -> None:
-    """Raises ResumeError for a finished run whose checkpoint was not kept."""
+def check_checkpoint(directory: Path) -> None:
+    """Raises ResumeError if the directory has no checkpoint because the run is finished."""
     if not (directory / LAST).exists():
         name = shlex.quote(str(directory))
         raise ResumeError(
-            f"{directory}: this training is finished and cannot go on, as it was run without"
-            " --keep-state; train from its weights into another directory: depkit train --init"
-            f" {name}"
+            f"{directory}: this training is finished and cannot be resumed, because it was run"
+            " without --keep-state; train from its weights into another directory: depkit train"
+            f" --init {name}"
         )
 
 
@@ -88,7 +95,10 @@ def is_begun(directory: Path) -> bool:
 
 
 def read_state(directory: Path) -> State | None:
-    """The state of a run; None if there is no run yet. Raises ResumeError if it is damaged."""
+    """Read the state of a run; None if there is no run yet.
+
+    Raises ResumeError if the state is damaged, or if there is a model without a state.
+    """
     if not is_begun(directory):
         if (directory / WEIGHTS).exists():
             raise ResumeError(
@@ -98,22 +108,23 @@ def read_state(directory: Path) -> State | None:
         return None
     path = directory / LAST
     if path.exists():
-        with _opened(path) as file:
-            return _state(file.metadata()["state"])
+        with _open_checkpoint(path) as file:
+            return _parse_state(file.metadata()["state"])
     path = directory / FINISHED
-    with _damage_told(path):
-        return _state(path.read_text("utf-8"))
+    with _wrapped_errors(path):
+        return _parse_state(path.read_text("utf-8"))
 
 
-def _state(text: str) -> State:
+def _parse_state(text: str) -> State:
+    """Parse a State in JSON. Raises ValueError, KeyError or TypeError if it is damaged."""
     values = json.loads(text)
     origin = Origin(**values.pop("origin"))
     state = State(origin, **values)
     if not all(
-        isinstance(table, dict) and all(isinstance(each, str) for each in table.values())
+        isinstance(table, dict) and all(isinstance(value, str) for value in table.values())
         for table in (origin.settings, origin.data)
     ):
-        raise ValueError("its origin is not text")
+        raise ValueError("its origin has values that are not strings")
     for field in fields(State)[1:]:
         value = getattr(state, field.name)
         if type(value) not in ((int, float) if field.type is float else (int,)):
@@ -122,49 +133,56 @@ def _state(text: str) -> State:
 
 
 def load_state(directory: Path, network: nn.Module, optimizer: torch.optim.Adam) -> None:
-    """Put a checkpoint's weights and moments into a network and its optimizer.
+    """Load the checkpoint's weights and moments into a network and its optimizer.
 
-    Raises ResumeError if it is damaged.
+    Args:
+        directory: The model directory.
+        network: The network, with its untrained weights already set.
+        optimizer: Its optimizer.
+
+    Raises:
+        ResumeError: If the checkpoint is damaged.
     """
-    with _opened(directory / LAST) as file:
+    with _open_checkpoint(directory / LAST) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}
-        now = network.state_dict()
         weights = {
-            name: tensors.get(f"network.{name}", weight)  # what is not trained is not kept
-            for name, weight in now.items()
+            name: tensors.get(f"network.{name}", weight)  # untrained weights are not in the file
+            for name, weight in network.state_dict().items()
         }
         network.load_state_dict(weights)
         parameters = dict(network.named_parameters())
-        for name, each in tensors.items():
+        for name, value in tensors.items():
             if name.startswith("optimizer."):
                 parameter, _, part = name.removeprefix("optimizer.").rpartition(".")
                 weight = parameters[parameter]
-                if each.ndim and each.shape != weight.shape:  # Adam's count of steps has none
-                    raise ValueError(f"{name} has shape {list(each.shape)}")
-                optimizer.state[weight][part] = each.to(weight.device)
+                if value.ndim and value.shape != weight.shape:  # Adam's step counts are scalars
+                    raise ValueError(f"{name} has shape {list(value.shape)}")
+                optimizer.state[weight][part] = value.to(weight.device)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """A checkpoint. Raises ResumeError if it is damaged."""
-    with _damage_told(path), safe_open(path, framework="pt") as file:
+def _open_checkpoint(path: Path) -> Iterator[Any]:
+    """Open a checkpoint. Raises ResumeError if it is damaged."""
+    with _wrapped_errors(path), safe_open(path, framework="pt") as file:
         yield file
 
 
 @contextmanager
-def _damage_told(path: Path) -> Iterator[None]:
-    """Turn errors in the block, which reads a damaged or an old file, into a ResumeError."""
+def _wrapped_errors(path: Path) -> Iterator[None]:
+    """Turn errors of reading a damaged or an old file in the block into a ResumeError."""
     try:
         yield
     except ResumeError:
         raise
     except (SafetensorError, LookupError, TypeError, AttributeError, ValueError, RuntimeError) as e:
         reason = str(e).splitlines()[-1].strip() if str(e) else type(e).__name__
-        raise ResumeError(f"{path}: damaged, or of another version of depkit: {reason}") from None
+        raise ResumeError(
+            f"{path}: damaged, or written by another version of depkit: {reason}"
+        ) from None
 
 
 def sweep(directory: Path) -> None:
-    """Remove what killed runs left half-written."""
+    """Remove incomplete files and directories that killed runs left behind."""
     for part in directory.glob(".*.part"):
         if part.is_dir():
             shutil.rmtree(part)
@@ -172,11 +190,12 @@ def sweep(directory: Path) -> None:
             part.unlink()
 
 
-def _fixed(network: nn.Module) -> set[str]:
-    """The names of weights that are not trained, pretrained vectors say."""
-    return {name for name, each in network.named_parameters() if not each.requires_grad}
+def _untrained_names(network: nn.Module) -> set[str]:
+    """The names of weights that are not trained, for example frozen pretrained vectors."""
+    return {name for name, weight in network.named_parameters() if not weight.requires_grad}
 
 
-def _moments(network: nn.Module, optimizer: object) -> dict[str, dict[str, Tensor]]:
+def _optimizer_states(network: nn.Module, optimizer: object) -> dict[str, dict[str, Tensor]]:
+    """The optimiser's moments and step counts of each weight that has them."""
     states = optimizer.state  # type: ignore[attr-defined]
-    return {name: states[each] for name, each in network.named_parameters() if each in states}
+    return {name: states[weight] for name, weight in network.named_parameters() if weight in states}

@@ -1,4 +1,4 @@
-"""The training loop: one can read it from top to bottom."""
+"""The training loop, to be read from top to bottom."""
 
 import math
 import time
@@ -23,12 +23,12 @@ from depkit.parsers.inputs.batches import (
     length_batches,
     sentence_vectors,
 )
-from depkit.parsers.inputs.vocabulary import SPECIAL, Table, Vocabulary, extended
+from depkit.parsers.inputs.vocabulary import SPECIAL, Table, Vocabulary, extend_vocabulary
 from depkit.parsers.model_directory import CARD, write_config, write_description, write_weights
 from depkit.parsers.network import ParserNetwork
 from depkit.training.checkpoint import (
     State,
-    check_kept,
+    check_checkpoint,
     load_state,
     read_state,
     save_finished,
@@ -36,30 +36,29 @@ from depkit.training.checkpoint import (
     sweep,
 )
 from depkit.training.data import digests
-from depkit.training.origin import check_origin, make_origin, tables_of, with_batches_of
+from depkit.training.origin import check_origin, make_origin, retain_batch_size, weight_settings
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe
 from depkit.training.schedule import grouped, rate_factor
-from depkit.training.sources import Sources, scaled
+from depkit.training.sources import Sources, make_vector_table
 
-SLOW = 3.0  # seconds of compiling that are worth a line
+SLOW = 3.0  # the most seconds of compiling that are not reported
 
 
 class TrainingError(ValueError):
-    """A training that cannot go on."""
+    """Training cannot continue."""
 
 
 @dataclass(frozen=True)
 class Feed:
-    """What each epoch is trained on, by its number from 0, where that is not the treebank as it is.
+    """Functions that return the training examples of each epoch, given its number from 0.
 
-    sizes: of an epoch's examples; data: the epoch's examples, always the same for the same number;
-    key: a digest of what the recipe and the treebank don't tell.
+    A feed replaces the treebank as training data; a student, for example, also learns from text.
     """
 
-    sizes: Callable[[int], np.ndarray]
-    data: Callable[[int], Examples]
-    key: str = ""
+    sizes: Callable[[int], np.ndarray]  # the sizes of an epoch's examples
+    data: Callable[[int], Examples]  # an epoch's examples, the same for the same number
+    key: str = ""  # a digest of everything they depend on besides the recipe and the treebank
 
 
 def train(
@@ -78,18 +77,35 @@ def train(
     feed: Feed | None = None,
     keep_state: bool = False,
 ) -> State:
-    """Train a parser; the model directory holds the best epoch's weights at any moment.
+    """Train a parser. The model directory contains the best epoch's weights at any moment.
 
-    recipe: as `data.resolve_auto` leaves it. max_time: seconds, over all resumptions; a linear
-    schedule is then through when the time is. initial: a parser to start from; its vocabulary is
-    extended by the new treebank's. sources: what the recipe reads beside the treebank, if anything.
-    vocabulary: instead of that of the sentences; symbols that do not occur in these get the vector
-    of the unknown symbol, unless there is a feed. feed: what to train on instead of the sentences.
-    keep_state: keep the optimiser's state of a finished run, so that it can go on with more epochs,
-    patience or time; it is several times as large as the model. On the CPU a resumed run ends with
-    the same weights as one never interrupted; the state of a finished run is returned as it is.
-    Raises ResumeError, and TrainingError if the loss is no longer finite or a batch does not fit
-    in memory.
+    On the CPU a resumed run ends with the same weights as a run that was never interrupted.
+
+    Args:
+        recipe: The recipe, resolved by `data.resolve_auto`.
+        train_sentences: The treebank to train on.
+        dev_sentences: The treebank that selects the best epoch.
+        directory: The model directory.
+        device: The device to train on.
+        seed: The seed of everything random.
+        resume: Resume the run in the directory, if there is one.
+        max_time: The most seconds of training, the parts before interruptions included. A linear
+            schedule ends with the time if that is sooner than the epochs.
+        initial: A parser to start from. Its vocabulary is extended by the treebank's.
+        progress: Where progress is reported; by default only the log is written.
+        sources: What the recipe reads besides the treebank.
+        vocabulary: A vocabulary to use instead of the treebank's. Unless there is a feed, symbols
+            that the treebank does not have get the vector of the unknown symbol.
+        feed: What to train on instead of the treebank.
+        keep_state: Keep the optimiser's state of a finished run, so that it can be resumed with
+            more epochs, patience or time. It is several times as large as the model.
+
+    Returns:
+        The state of the run. A run that was finished before is not changed.
+
+    Raises:
+        ResumeError: If the run cannot be resumed.
+        TrainingError: If the loss is no longer finite, or a batch does not fit in memory.
     """
     config, training, family = recipe.parser, recipe.training, family_of(recipe.parser)
     progress = progress or Progress(directory, quiet=True)
@@ -100,34 +116,34 @@ def train(
     if sources.vectors:
         vocabulary = replace(vocabulary, vectors=Table(SPECIAL + sources.vectors.words))
     if initial:
-        vocabulary = extended(initial.vocabulary, vocabulary)
-    found = read_state(directory) if resume else None
-    if found:  # if `training.updates` has set their size, batches stay as large as they were
-        recipe = with_batches_of(found.origin, recipe)
+        vocabulary = extend_vocabulary(initial.vocabulary, vocabulary)
+    saved_state = read_state(directory) if resume else None
+    if saved_state:
+        recipe = retain_batch_size(saved_state.origin, recipe)
         training = recipe.training
-    data_of = digests(train_sentences, dev_sentences) | {
+    data_digests = digests(train_sentences, dev_sentences) | {
         "other vectors, features, lexicon or transformer": sources.key,
         "another vocabulary": vocabulary.digest() if shared else "",
         "another teacher or other text": feed.key if feed else "",
         "another --init": digest_of_weights(initial.network) if initial else "",
     }
-    origin = make_origin(seed, tables_of(recipe), data_of)
-    if found:
-        check_origin(directory, found.origin, origin)
-        if is_through(found, recipe, max_time):
-            return found
-        check_kept(directory)
+    origin = make_origin(seed, weight_settings(recipe), data_digests)
+    if saved_state:
+        check_origin(directory, saved_state.origin, origin)
+        if is_finished(saved_state, recipe, max_time):
+            return saved_state
+        check_checkpoint(directory)
 
     torch.manual_seed(seed)
     transformer = sources.transformer
-    if transformer and config.inputs.context.tune:  # another seed is to start from the same
+    if transformer and config.inputs.context.tune:  # keep the original for runs with other seeds
         transformer = replace(transformer, body=deepcopy(transformer.body))
     network = family.network(config, vocabulary, transformer)
     if sources.vectors and network.inputs.pretrained is not None:
-        table = scaled(sources.vectors, config.inputs.vectors.scale)
+        table = make_vector_table(sources.vectors, config.inputs.vectors.scale)
         network.inputs.pretrained.weight.data = torch.from_numpy(table)
     if initial:
-        put_smaller(network, initial.network)
+        copy_initial_weights(network, initial.network)
     network.to(device)
     precision = named_precision(training.precision, device)
     parser = family.parser(config, vocabulary, network, device, precision, torch.get_num_threads())
@@ -137,15 +153,16 @@ def train(
     )  # fmt: skip
 
     sweep(directory)
-    (directory / CARD).unlink(missing_ok=True)  # it is of a training that was through
-    state = found or State(origin, seed)
-    if found:
+    (directory / CARD).unlink(missing_ok=True)  # it describes the run before it was resumed
+    state = saved_state or State(origin, seed)
+    if saved_state:
         load_state(directory, network, optimizer)
-        write_config(directory, recipe.tables())  # settings such as the number of epochs may be new
+        write_config(directory, recipe.tables())  # the number of epochs, for example, may be new
     else:
         write_description(directory, recipe.tables(), vocabulary, network.transformer)
-        save_state(directory, state, network, optimizer)  # so no model is ever without one
-    progress.resume(state.epoch)
+        # Save the state before there is any model, because a model without a state is an error.
+        save_state(directory, state, network, optimizer)
+    progress.truncate_log(state.epoch)
 
     if feed is None:
         treebank = family.examples(
@@ -155,46 +172,48 @@ def train(
     updates = updates_of(feed, recipe)
     if training.warmup >= updates:
         progress.say(
-            f"depkit: note: the warm-up of {training.warmup} updates is longer than the training"
-            f" of {updates}; lower training.warmup or training.batch_tokens"
+            f"depkit: note: the warm-up takes {training.warmup} updates, but the whole training has"
+            f" only {updates}; lower training.warmup or training.batch_tokens"
         )
     if state.epoch:
         progress.say(f"{progress.label}resuming after epoch {state.epoch}")
-    began = time.monotonic()
+    started = time.monotonic()
     parser.warm_up()
-    if (took := time.monotonic() - began) > SLOW:
-        progress.say(f"compiled the decoder in {took:.0f} s; this is done once after installation")
-    began = time.monotonic() - state.seconds  # as if the run had never stopped
-    saved = time.monotonic()
-    while not is_through(state, recipe, max_time):
+    if (took := time.monotonic() - started) > SLOW:
+        progress.say(
+            f"compiled the decoder in {took:.0f} s; this is necessary once after installation"
+        )
+    started = time.monotonic() - state.seconds  # the earlier parts of a resumed run count, too
+    saved_time = time.monotonic()
+    while not is_finished(state, recipe, max_time):
         random = np.random.default_rng([seed, state.epoch])
-        data = None  # so that two are never in memory
+        data = None  # free the last epoch's data before the next is made
         data = feed.data(state.epoch)
         network.start_epoch(data.dataset)
         batches = length_batches(data.sizes, training.batch_tokens, random)
         network.train()
         total = torch.tensor(state.loss, device=device)
-        epoch_began, words = time.monotonic(), 0
+        epoch_started, words = time.monotonic(), 0
         while state.batch < len(batches):
             torch.manual_seed(seed * 1_000_003 + state.update)
-            now = time.monotonic() - began
-            done = max(state.update / updates, now / max_time)
+            seconds = time.monotonic() - started
+            done = max(state.update / updates, seconds / max_time)
             for group in optimizer.param_groups:
                 group["lr"] = group["rate"] * rate_factor(training, state.update, done, updates)
-            group_of_batches = batches[state.batch : state.batch + training.accumulate]
-            for numbers in group_of_batches:
+            update_batches = batches[state.batch : state.batch + training.accumulate]
+            for numbers in update_batches:
                 try:
                     batch = data.batch(numbers)
                     with mixed(device, precision):
-                        loss = network(batch) / len(group_of_batches)
+                        loss = network(batch) / len(update_batches)
                     loss.backward()
                 except (RuntimeError, MemoryError) as error:
                     if not out_of_memory(error):
                         raise
                     longest = data.sizes[numbers].max()
                     raise TrainingError(
-                        f"a batch of {len(numbers)} sentences, {longest - 1} words the longest,"
-                        " does not fit in memory; lower training.batch_tokens"
+                        f"a batch of {len(numbers)} sentences of up to {longest - 1} words does not"
+                        " fit in memory; lower training.batch_tokens"
                     ) from error
                 total += loss.detach()
                 words += batch.words
@@ -202,58 +221,59 @@ def train(
             optimizer.step()
             optimizer.zero_grad()
             state.update += 1
-            state.batch += len(group_of_batches)
-            if now > max_time:
+            state.batch += len(update_batches)
+            if seconds > max_time:
                 break
             if progress.bars.due():
                 progress.show(
-                    max(state.update / updates, now / max_time),
+                    max(state.update / updates, seconds / max_time),
                     f"epoch {state.epoch + 1} of {training.epochs}"
                     f"  loss {float(total) / -(-state.batch // training.accumulate):.3f}"
-                    f"  {words / (time.monotonic() - epoch_began):,.0f} words/s",
+                    f"  {words / (time.monotonic() - epoch_started):,.0f} words/s",
                 )
-            if time.monotonic() - saved > training.save_every and state.batch < len(batches):
-                state.loss, state.seconds = float(total), time.monotonic() - began
+            if time.monotonic() - saved_time > training.save_every and state.batch < len(batches):
+                state.loss, state.seconds = float(total), time.monotonic() - started
                 _check_finite(state.loss, network)
                 save_state(directory, state, network, optimizer)
-                saved = time.monotonic()
+                saved_time = time.monotonic()
 
         state.loss = float(total)
         _check_finite(state.loss, network)
-        speed = words / (time.monotonic() - epoch_began)
+        speed = words / (time.monotonic() - epoch_started)
         if shared:
-            network.inputs.leave_unknown(data.dataset)
+            network.inputs.reset_unseen(data.dataset)
         scores = dev_scores(parser, dev_sentences, sources.dev)
         score = scores[training.select]
-        better = score > state.best
-        if better:
+        is_best = score > state.best
+        if is_best:
             write_weights(directory, network, training.storage)
-            write_config(directory, recipe.tables())  # a calibration was of other weights
+            # This removes a calibration, which was measured for other weights.
+            write_config(directory, recipe.tables())
             state.best, state.best_epoch = score, state.epoch + 1
-        state.seconds = time.monotonic() - began
-        mean = state.loss / -(-state.batch // training.accumulate)
+        state.seconds = time.monotonic() - started
+        mean_loss = state.loss / -(-state.batch // training.accumulate)
         state.epoch, state.batch, state.loss = state.epoch + 1, 0, 0.0
-        left_epochs = training.epochs - state.epoch
-        left = min(state.seconds / state.epoch * left_epochs, max_time - state.seconds)
+        epochs_left = training.epochs - state.epoch
+        left = min(state.seconds / state.epoch * epochs_left, max_time - state.seconds)
         progress.epoch(
             {
-                "epoch": state.epoch, "update": state.update, "loss": mean,
+                "epoch": state.epoch, "update": state.update, "loss": mean_loss,
                 "rate": optimizer.param_groups[0]["lr"],
                 "words_per_second": speed, "seconds": state.seconds, "left": max(0.0, left),
-                "best": better,
+                "best": is_best,
             },
             scores,
         )  # fmt: skip
-        if is_through(state, recipe, max_time) and not keep_state:
+        if is_finished(state, recipe, max_time) and not keep_state:
             save_finished(directory, state)
         else:
             save_state(directory, state, network, optimizer)
-        saved = time.monotonic()
+        saved_time = time.monotonic()
     return state
 
 
-def is_through(state: State, recipe: Recipe, max_time: float = math.inf) -> bool:
-    """Whether a run has had all its epochs, its patience or its time."""
+def is_finished(state: State, recipe: Recipe, max_time: float = math.inf) -> bool:
+    """Whether a run has used up its epochs, its patience or its time."""
     return (
         state.epoch >= recipe.training.epochs
         or state.epoch - state.best_epoch >= recipe.training.patience
@@ -262,10 +282,10 @@ def is_through(state: State, recipe: Recipe, max_time: float = math.inf) -> bool
 
 
 def updates_of(feed: Feed, recipe: Recipe) -> int:
-    """How many updates all epochs have."""
+    """Count the updates of all epochs."""
     training = recipe.training
     random = np.random.default_rng()
-    counts: dict[bytes, int] = {}  # most epochs are of the same sentences
+    counts: dict[bytes, int] = {}  # updates by the sizes of the examples, the same in most epochs
     updates = 0
     for epoch in range(training.epochs):
         sizes = feed.sizes(epoch)
@@ -280,34 +300,40 @@ def updates_of(feed: Feed, recipe: Recipe) -> int:
 def dev_scores(
     parser: Parser, sentences: Sequence[Sentence], context: Laid | None
 ) -> dict[str, float]:
-    """A parser's scores by the names of its family's metrics, in percent.
+    """Score a parser on dev sentences: percentages by the names of its family's metrics.
 
-    context: the contextual vectors of the sentences, laid out as a Dataset.
+    Args:
+        parser: The parser.
+        sentences: The sentences with gold annotation.
+        context: Their contextual vectors, in the order of a Dataset's entries, if the parser reads
+            frozen ones.
     """
     predicted = parser.predict(sentences, dev_vectors(sentences, context))
     return family_of(parser.config).evaluate(parser.config, sentences, predicted)
 
 
 def digest_of_weights(network: ParserNetwork) -> str:
-    """A digest of a network that is kept in float32; raises ValueError for another."""
+    """A digest of a network's weights; raises ValueError if they are not in float32."""
     weights = network.state_dict().values()
-    low = (torch.bfloat16, torch.float16)
-    if any(not isinstance(each, Tensor) or each.dtype in low for each in weights):
+    half_precision = (torch.bfloat16, torch.float16)
+    if any(not isinstance(weight, Tensor) or weight.dtype in half_precision for weight in weights):
         raise ValueError(
-            "the initial parser is kept in int8 or bfloat16; load it with precision='float32'"
+            "the initial parser is loaded in int8 or bfloat16; load it with precision='float32'"
         )
-    return digest(*(each.cpu().numpy().data for each in weights))
+    return digest(*(weight.cpu().numpy().data for weight in weights))
 
 
 def dev_vectors(sentences: Sequence[Sentence], context: Laid | None) -> Iterator[np.ndarray] | None:
-    """The contextual vectors of each sentence, if there are any; context: as for `dev_scores`."""
+    """Split contextual vectors by sentence, if there are any; context: as for `dev_scores`."""
     return None if context is None else sentence_vectors(context, layout(sentences)[0])
 
 
-def put_smaller(network: ParserNetwork, smaller: ParserNetwork) -> None:
-    """Copy a smaller network's weights into the first rows of a larger one's tables; the other rows
-    keep their initial weights."""
-    old, new = smaller.state_dict(), network.state_dict()
+def copy_initial_weights(network: ParserNetwork, initial: ParserNetwork) -> None:
+    """Copy all weights of an initial network into a network whose vocabulary extends its own.
+
+    The rows of symbols that the initial network does not have keep their random weights.
+    """
+    old, new = initial.state_dict(), network.state_dict()
     for name, weight in new.items():
         weight[tuple(slice(size) for size in old[name].shape)] = old[name].to(weight)
 
@@ -317,5 +343,5 @@ def _check_finite(loss: float, network: nn.Module) -> None:
         math.isfinite(loss) and all(weight.isfinite().all() for weight in network.parameters())
     ):
         raise TrainingError(
-            "the loss or a weight is not finite; lower training.rate or training.clip"
+            "the loss or a weight is no longer finite; lower training.rate or training.clip"
         )

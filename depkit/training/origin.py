@@ -1,4 +1,7 @@
-"""What the result of a training run depends on: all this must be the same when it is resumed."""
+"""The origin of a training run: everything that its result depends on.
+
+A run can be resumed only if its origin is the same.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -8,10 +11,10 @@ from typing import Any
 
 from depkit.training.recipe import Recipe
 
-# Settings that may be others when a run is resumed: when it stops, and how its model is stored.
-_FREE = {f"training.{name}" for name in ("epochs", "patience", "save_every", "storage")}
-_FREE |= {"inputs.lexicon", "inputs.vectors.file"}  # paths of files that are compared by content
-_NAMED = 3  # an error names at most so many settings that differ
+# Settings that may change when a run is resumed: when it ends, and how its model is stored.
+_CHANGEABLE = {f"training.{name}" for name in ("epochs", "patience", "save_every", "storage")}
+_CHANGEABLE |= {"inputs.lexicon", "inputs.vectors.file"}  # the contents of the files are compared
+_MAX_NAMED = 3  # the most settings that an error names
 
 
 class ResumeError(ValueError):
@@ -20,54 +23,69 @@ class ResumeError(ValueError):
 
 @dataclass(frozen=True)
 class Origin:
-    """What a run was begun with.
+    """The settings and the data that a run was started with."""
 
-    settings: as text, by the names that a user knows: "--seed", "training.rate", ...; data: digests
-    of everything else, by the words with which an error tells that they differ: "other training
-    sentences", ...
-    """
-
+    # Values as text, by the names that a user knows: "--seed", "training.rate", ...
     settings: dict[str, str]
+    # Digests of everything else. The names are the words that an error message uses if the digests
+    # differ: "other training sentences", ...
     data: dict[str, str]
 
-    def difference(self, now: "Origin") -> str:
-        """In words, what this run was begun with that is different now; "" if all is the same."""
+    def describe_difference(self, now: "Origin") -> str:
+        """What this run was started with that is different now, in words; "" if nothing is."""
         names = [
             name
             for name in self.settings | now.settings
-            if name not in _FREE and self.settings.get(name) != now.settings.get(name)
+            if name not in _CHANGEABLE and self.settings.get(name) != now.settings.get(name)
         ]
-        told = [
+        differences = [
             f"{name}{' ' if name.startswith('--') else '='}{self.settings.get(name, '(unset)')}"
             f" (now {now.settings.get(name, 'unset')})"
-            for name in names[:_NAMED]
+            for name in names[:_MAX_NAMED]
         ]
-        if len(names) > _NAMED:
-            told.append(f"{len(names) - _NAMED} more settings that differ")
-        told += [each for each in self.data | now.data if self.data.get(each) != now.data.get(each)]
-        return ", ".join(told)
+        if len(names) > _MAX_NAMED:
+            differences.append(f"{len(names) - _MAX_NAMED} more settings that differ")
+        differences += [
+            name for name in self.data | now.data if self.data.get(name) != now.data.get(name)
+        ]
+        return ", ".join(differences)
 
 
 def check_origin(directory: Path, begun: Origin, now: Origin) -> None:
-    """Raises ResumeError if a run was begun with something else than it is to be resumed with."""
-    if difference := begun.difference(now):
+    """Check that a run is resumed with the origin that it was started with.
+
+    Args:
+        directory: The run's directory, for the message.
+        begun: The origin that the run was started with.
+        now: The origin that it is resumed with.
+
+    Raises:
+        ResumeError: If they differ.
+    """
+    if difference := begun.describe_difference(now):
         raise ResumeError(
-            f"{directory}: the run there was begun with {difference}; resume with the same recipe"
-            " and settings, or train into another directory"
+            f"{directory}: the run there was started with {difference}; resume it with the same"
+            " recipe and settings, or train into another directory"
         )
 
 
 def make_origin(seed: int, tables: Mapping[str, Any], data: Mapping[str, str]) -> Origin:
-    """tables: the settings, nested; data: as in Origin, with "" for what the run does not have."""
-    settings = {"--seed": str(seed)} | dict(_flat(tables))
-    return Origin(settings, {name: key for name, key in data.items() if key})
+    """Make an Origin.
+
+    Args:
+        seed: The seed.
+        tables: The settings as nested tables.
+        data: As in Origin; "" for data that the run does not have.
+    """
+    settings = {"--seed": str(seed)} | dict(_flatten(tables))
+    return Origin(settings, {name: digest for name, digest in data.items() if digest})
 
 
-def with_batches_of(origin: Origin, recipe: Recipe) -> Recipe:
+def retain_batch_size(origin: Origin, recipe: Recipe) -> Recipe:
     """The recipe with the batch size of the run that is resumed.
 
-    Where `training.updates` is set, the batch size was computed from the number of epochs, and must
-    stay when the run goes on with more.
+    If `training.updates` is set, the batch size was computed from the number of epochs. It must
+    stay the same if the run is resumed with more epochs.
     """
     training, begun = recipe.training, origin.settings
     if not training.updates or begun.get("training.epochs") == str(training.epochs):
@@ -76,17 +94,18 @@ def with_batches_of(origin: Origin, recipe: Recipe) -> Recipe:
     return replace(recipe, training=replace(training, batch_tokens=size))
 
 
-def tables_of(recipe: Recipe) -> dict[str, Any]:
-    """The settings of a recipe without those that the weights do not depend on."""
+def weight_settings(recipe: Recipe) -> dict[str, Any]:
+    """Those settings of a recipe that the weights depend on, as nested tables."""
     tables = recipe.tables()
     for name in ("about", "tokenizer", "calibration"):
         tables.pop(name, None)
     return tables
 
 
-def _flat(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+def _flatten(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """The settings of nested tables by their full names, such as "training.rate"."""
     for name, value in tables.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
+            yield from _flatten(value, f"{prefix}{name}.")
         else:
             yield prefix + name, value if isinstance(value, str) and value else json.dumps(value)

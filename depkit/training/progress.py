@@ -1,4 +1,4 @@
-"""What a training run says while it runs: lines and a bar on stderr, and a JSONL log."""
+"""The progress of a training run: lines and a bar on stderr, and a log in JSON Lines."""
 
 import json
 from contextlib import AbstractContextManager
@@ -11,10 +11,15 @@ LOG = "log.jsonl"
 
 
 class Progress:
-    """Writes a line an epoch to stderr and to the log, and on a terminal shows a progress bar.
+    """Writes a line for each epoch to stderr and to the log; shows a progress bar on a terminal.
 
-    label: put before each line, where several runs go on at the same time; name: of the bar; bars:
-    where lines and bar are shown, by default on stderr.
+    Args:
+        directory: The model directory, in which the log is written.
+        quiet: Write nothing to stderr.
+        stream: Where lines and bar are written instead of stderr.
+        label: A prefix of each line, for several runs at the same time.
+        name: The name of the bar.
+        bars: Where lines and bar are written instead of `stream`, for several bars.
     """
 
     def __init__(
@@ -32,47 +37,47 @@ class Progress:
         self.name = name
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Write a line above the bar."""
         self.bars.say(text)
 
     def bar(self) -> AbstractContextManager[Show]:
-        """Show a progress bar within the block, to be updated by `show`."""
+        """Show a progress bar within the block; `show` updates it."""
         return self.bars.bar(self.name)
 
     def show(self, done: float, text: str) -> None:
-        """Update the bar; done: the share of the training, 0 to 1."""
+        """Update the bar; done: the share of the training that is finished, 0 to 1."""
         self.bars.show(self.name, done, 1.0, text)
 
-    def resume(self, epochs: int) -> None:
-        """Forget the log's epochs from number `epochs` on: they are run again."""
+    def truncate_log(self, epochs: int) -> None:
+        """Remove from the log all epochs after the first `epochs`; they will be run again."""
         if self.path.exists():
             lines = self.path.read_text("utf-8").splitlines()
-            kept = [line for line in lines if _epoch(line) <= epochs]
-            self.path.write_text("".join(line + "\n" for line in kept), "utf-8")
+            retained = [line for line in lines if _epoch(line) <= epochs]
+            self.path.write_text("".join(line + "\n" for line in retained), "utf-8")
 
     def epoch(self, record: dict[str, Any], scores: dict[str, float]) -> None:
-        """Log an epoch and say its figures; scores: of dev, by name."""
+        """Write an epoch to the log and as a line; scores: the dev scores by name."""
         with self.path.open("a", encoding="utf-8") as log:
             log.write(json.dumps(record | scores) + "\n")
         best = "  best" if record["best"] else ""
-        told = " ".join(f"{name} {score:.2f}" for name, score in scores.items())
+        listed = " ".join(f"{name} {score:.2f}" for name, score in scores.items())
         self.say(
             f"{self.label}epoch {record['epoch']:>3}  loss {record['loss']:.3f}"
-            f"  dev {told}"
+            f"  dev {listed}"
             f"  {record['words_per_second']:,.0f} words/s"
-            f"  {clock(record['left'])} left{best}"
+            f"  {format_duration(record['left'])} left{best}"
         )
 
 
 def _epoch(line: str) -> float:
     try:
         return float(json.loads(line)["epoch"])
-    except (ValueError, KeyError, TypeError):  # the half-written line of a killed run
+    except (ValueError, KeyError, TypeError):  # the incomplete line of a run that was killed
         return float("inf")
 
 
-def clock(seconds: float) -> str:
-    """Seconds as 1:02:03 or 2:03."""
+def format_duration(seconds: float) -> str:
+    """Format a duration in seconds as 1:02:03 or 2:03."""
     minutes, second = divmod(round(seconds), 60)
     hour, minute = divmod(minutes, 60)
     return f"{hour}:{minute:02}:{second:02}" if hour else f"{minute}:{second:02}"

@@ -1,4 +1,4 @@
-"""A recipe: everything a training run is made of, as data read from TOML."""
+"""Recipes: all settings of a parser and of its training, read from TOML."""
 
 import dataclasses
 import math
@@ -14,88 +14,79 @@ from depkit.parsers.config import ParserConfig, check_encoder
 from depkit.parsers.families import FAMILIES, family_of, parser_config, parser_fields
 from depkit.parsers.settings import ConfigError, from_dict, nested, overlay, setting_names
 
-LEAST_TOKENS = 150
+MIN_BATCH_TOKENS = 150  # batches are not made smaller to reach `training.updates`
 
 
 @dataclass(frozen=True)
 class Training:
-    """The optimiser, its schedule and when to stop.
+    """The optimiser (Adam), its schedule, and when training stops; section [training]."""
 
-    An update sees `accumulate` batches of at most `batch_tokens` padded tokens; where the treebank
-    is too small for `updates` updates in all `epochs`, batches are smaller, down to LEAST_TOKENS.
-    The rate rises linearly over `warmup` updates; then "exponential" multiplies it by `decay` every
-    `decay_updates`, "linear" takes it to nothing at the last of `epochs`, "constant" leaves it.
-    `context_rate`: that of a transformer's last layer, where it is trained, too; `layer_decay`
-    multiplies it from each layer to the one below. `select`: the dev score that chooses the epoch,
-    by default the family's first: LAS or UAS of trees, "tags" of a tagger, the mean accuracy of the
-    predicted columns. `patience`: epochs without a better dev score before stopping. `save_every`:
-    seconds between checkpoints inside an epoch; there is one after every epoch anyway. `storage`:
-    of the weights in the model directory.
-    """
-
-    epochs: int = 60
-    patience: int = 20
-    batch_tokens: int = 1000
-    updates: int = 0
-    accumulate: int = 1
-    rate: float = 2e-3
-    context_rate: float = 5e-5
-    layer_decay: float = 1.0
-    beta1: float = 0.9
-    beta2: float = 0.9
-    epsilon: float = 1e-12
-    weight_decay: float = 0.0
-    clip: float = 5.0
-    warmup: int = 0
+    epochs: int = 60  # the most epochs
+    patience: int = 20  # training stops after this many epochs without a better dev score
+    batch_tokens: int = 1000  # the most tokens of a batch, padding included
+    updates: int = 0  # batches of a small treebank are reduced to get this many updates; 0: never
+    accumulate: int = 1  # batches whose mean gradient makes one update
+    rate: float = 2e-3  # the highest learning rate
+    context_rate: float = 5e-5  # the highest rate of the last layer of a fine-tuned transformer
+    layer_decay: float = 1.0  # multiplies context_rate from each layer to the layer below
+    beta1: float = 0.9  # of Adam
+    beta2: float = 0.9  # of Adam
+    epsilon: float = 1e-12  # of Adam
+    weight_decay: float = 0.0  # of Adam: an L2 penalty
+    clip: float = 5.0  # the largest norm of the gradient
+    warmup: int = 0  # updates over which the rate rises linearly, before the schedule begins
+    # "exponential" multiplies the rate by `decay` every `decay_updates` updates, "linear" lowers it
+    # to 0 at the end of `epochs` (or of --max-time), "constant" keeps it.
     schedule: Literal["exponential", "linear", "constant"] = "linear"
     decay: float = 0.75
     decay_updates: int = 5000
+    # The dev score that selects the best epoch: "LAS" (the default) or "UAS" for a parser, "tags",
+    # the mean accuracy of the predicted columns, for a tagger.
     select: str = ""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    # Seconds between checkpoints within an epoch; there is also a checkpoint after each epoch.
     save_every: float = 300.0
-    storage: Literal["float32", "float16"] = "float32"
+    storage: Literal["float32", "float16"] = "float32"  # of weights in the model directory
 
 
 @dataclass(frozen=True)
 class TokenizerTraining:
-    """The tokenizer beside the parser, and how it is trained."""
+    """The tokenizer that is trained beside the parser; section [tokenizer]."""
 
-    enabled: bool = True
-    embedding: int = 32
-    size: int = 80
+    enabled: bool = True  # train one if the treebank has its text
+    embedding: int = 32  # size of a character's embedding
+    size: int = 80  # of the network's layers
     dropout: float = 0.2
-    epochs: int = 12
-    batch_characters: int = 3000
-    rate: float = 4e-3
+    epochs: int = 12  # more for a small treebank
+    batch_characters: int = 3000  # the most characters of a batch, padding included
+    rate: float = 4e-3  # the highest learning rate
 
 
 @dataclass(frozen=True)
 class Distillation:
-    """What a student learns from (depkit distill); no other training looks at it.
+    """What a student learns from its teacher (depkit distill only); section [distillation]."""
 
-    weight: of the teacher's distributions over treebank words, gold has the rest; text: words of
-    text in an epoch, for one of the treebank; the next epoch has the following ones.
-    """
-
-    weight: float = 0.5
+    weight: float = 0.5  # of the teacher's distributions over treebank words; gold has 1 - weight
+    # Words of additional text in an epoch, as a multiple of the treebank's words. Each epoch
+    # continues the text where the epoch before ended.
     text: float = 1.0
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A parser's parts and how they are trained; `about` goes into the model card.
+    """The configuration of a parser and the settings of its training.
 
-    In TOML the parser's sections stand beside the others.
+    In TOML the sections of the parser are on the same level as the other sections.
     """
 
     parser: ParserConfig
-    about: str = ""
+    about: str = ""  # a text for the model card
     training: Training = field(default_factory=Training)
     tokenizer: TokenizerTraining = field(default_factory=TokenizerTraining)
     distillation: Distillation = field(default_factory=Distillation)
 
     def tables(self) -> dict[str, Any]:
-        """As nested tables, for TOML."""
+        """The settings as nested tables, for TOML."""
         tables = dataclasses.asdict(self)
         return tables.pop("parser") | tables
 
@@ -104,16 +95,16 @@ def recipe_names() -> list[str]:
     """The names of the recipes that come with depkit."""
     folder = resources.files("depkit.recipes")
     return sorted(
-        each.name.removesuffix(".toml") for each in folder.iterdir() if each.name.endswith(".toml")
+        file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml")
     )
 
 
 def recipe_settings() -> list[str]:
-    """The settings that --set takes: those of all families' parsers, and of training."""
+    """The names of all settings that --set takes, whatever the family and the encoder."""
     own = (name for name in setting_names(Recipe) if not name.startswith("parser."))
     parsers = (setting_names(family.config) for family in FAMILIES.values())
-    found = dict.fromkeys(chain(own, *parsers))
-    return [name for name in found if not name.startswith("calibration.")]
+    names = dict.fromkeys(chain(own, *parsers))
+    return [name for name in names if not name.startswith("calibration.")]
 
 
 def make_recipe(
@@ -122,27 +113,35 @@ def make_recipe(
     settings: list[str] | None = None,
     shared: bool = False,
 ) -> Recipe:
-    """A shipped recipe, overlaid with a TOML file, overlaid with KEY=VALUE settings.
+    """Make a recipe from a shipped one, a TOML file over it, and settings over both.
 
-    shared: settings of the user that this recipe's encoder does not have are ignored rather than
-    refused, as other recipes get them, too.
-    Raises ConfigError for an unknown name, key or value.
+    Args:
+        name: The name of a shipped recipe.
+        file: A TOML file; a model's config.toml can be used, too.
+        settings: Texts of the form KEY=VALUE.
+        shared: The file and the settings are for several recipes, so settings that this recipe's
+            encoder does not have are ignored.
+
+    Raises:
+        ConfigError: For an unknown name, key or value.
     """
     if name not in recipe_names():
         raise ConfigError(unknown("recipe", name, recipe_names(), recipe_names()))
-    tables = _shipped(name)
+    tables = _read_shipped(name)
     given: dict[str, Any] = {}
     if file:
         try:
             overlay(given, tomllib.loads(Path(file).read_text("utf-8")))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ConfigError(f"{file}: {error}") from None
-        for key in ("format_version", "calibration"):  # a model's config.toml will do, too
+        for key in ("format_version", "calibration"):  # only a model's config.toml has these
             given.pop(key, None)
     for setting in settings or []:
         overlay(given, nested(setting))
     if "calibration" in given:
-        raise ConfigError("calibration is measured when a training is through, and cannot be set")
+        raise ConfigError(
+            "calibration is measured when training is finished and cannot be set; leave it out"
+        )
     overlay(tables, given)
     recipe = from_tables(tables)
     check_encoder(recipe.parser.encoder, {} if shared else given.get("encoder", {}))
@@ -151,8 +150,8 @@ def make_recipe(
 
 
 def from_tables(tables: dict[str, Any]) -> Recipe:
-    """A recipe from nested tables. Raises ConfigError naming a key that is not known."""
-    own = {name: kind for name, kind in get_type_hints(Recipe).items() if name != "parser"}
+    """Make a recipe from nested tables. Raises ConfigError that names a key if it is unknown."""
+    own = {name: hint for name, hint in get_type_hints(Recipe).items() if name != "parser"}
     known = parser_fields() | own.keys()
     for key in tables:
         if key not in known:
@@ -162,38 +161,55 @@ def from_tables(tables: dict[str, Any]) -> Recipe:
     return replace(from_dict(Recipe, {"parser": {}} | rest), parser=parser)
 
 
-def _shipped(name: str) -> dict[str, Any]:
-    """A recipe of the package, over the one that it names as its base."""
+def _read_shipped(name: str) -> dict[str, Any]:
+    """The tables of a shipped recipe, over the tables of the recipe that it names as its base."""
     text = resources.files("depkit.recipes").joinpath(f"{name}.toml").read_text("utf-8")
     tables = tomllib.loads(text)
     if "base" not in tables:
         return tables
-    whole = _shipped(tables.pop("base"))
-    overlay(whole, tables)
-    return whole
+    base = _read_shipped(tables.pop("base"))
+    overlay(base, tables)
+    return base
 
 
 def check_recipe(recipe: Recipe) -> None:
-    """Raises ConfigError for settings that do not go together; widths may be still unknown."""
+    """Raises ConfigError for settings that cannot be combined.
+
+    Settings that are found from the data, such as widths of vectors, may still be unknown.
+    """
     inputs, context = recipe.parser.inputs, recipe.parser.inputs.context
     family = family_of(recipe.parser)
     pretrained = inputs.vectors.file or context.source != "none"
     if not (inputs.word or inputs.tag or inputs.char or pretrained):
         raise ConfigError(
-            "nothing to read: give inputs.word, inputs.tag or inputs.char a size, or set"
-            " inputs.vectors.file or inputs.context.source"
+            "the parser has nothing to read: give inputs.word, inputs.tag or inputs.char a size,"
+            " or set inputs.vectors.file or inputs.context.source"
         )
     if (context.source == "transformer") != bool(context.model):
-        raise ConfigError("inputs.context.source=transformer and inputs.context.model go together")
+        raise ConfigError(
+            "inputs.context.source=transformer and inputs.context.model go together; set both or"
+            " neither"
+        )
     if context.tune and context.source != "transformer":
-        raise ConfigError("inputs.context.tune is for inputs.context.source=transformer")
+        raise ConfigError(
+            "inputs.context.tune is for transformers; set inputs.context.source=transformer too, or"
+            " leave it out"
+        )
     if context.source != "none" and context.layers == "single" and not context.top:
-        raise ConfigError("inputs.context.top is 0; a single layer is 1 (the last) or more")
+        raise ConfigError(
+            "inputs.context.top is 0, but inputs.context.layers=single needs the number of a layer:"
+            " 1 for the last, 2 for the one before, and so on"
+        )
     family.check(recipe.parser)
     if not math.isfinite(recipe.distillation.text):
-        raise ConfigError("distillation.text is a number: words of text for one of the treebank")
+        raise ConfigError(
+            "distillation.text must be a finite number: the words of text in an epoch, as a"
+            " multiple of the treebank's words"
+        )
     if recipe.distillation.weight > 1:
-        raise ConfigError("distillation.weight is a share, from 0 to 1")
+        raise ConfigError(
+            f"distillation.weight is {recipe.distillation.weight:g}; it must be from 0 to 1"
+        )
     if recipe.training.select not in ("", *family.metrics):
         choices = ", ".join(family.metrics)
         raise ConfigError(
@@ -202,10 +218,11 @@ def check_recipe(recipe: Recipe) -> None:
         )
 
 
-def adopt(recipe: Recipe, config: ParserConfig) -> Recipe:
-    """The recipe with another parser's parts, to go on from its weights.
+def adopt_parts(recipe: Recipe, config: ParserConfig) -> Recipe:
+    """The recipe with the parts of another parser, to start from that parser's weights.
 
-    What is not trained (a decoder, say) stays the recipe's, where the families are the same.
+    Sections that the network does not depend on (such as the decoder) stay those of the recipe if
+    both parsers belong to the same family.
     """
     if type(recipe.parser) is not type(config):
         recipe = replace(
@@ -215,9 +232,9 @@ def adopt(recipe: Recipe, config: ParserConfig) -> Recipe:
 
 
 def trained_parts(config: ParserConfig) -> dict[str, Any]:
-    """The sections that a parser's network is made by."""
+    """The sections of a parser's configuration that its network depends on."""
     return {
-        each.name: getattr(config, each.name)
-        for each in dataclasses.fields(config)
-        if each.metadata.get("trained", True)
+        section.name: getattr(config, section.name)
+        for section in dataclasses.fields(config)
+        if section.metadata.get("trained", True)
     }

@@ -1,7 +1,7 @@
-"""What `depkit train` does, from files to a calibrated, described model.
+"""A complete training, from treebank files to a calibrated model with a model card.
 
-`depkit train`, `depkit distill`, the members of an ensemble and `depkit.train` are made of the same
-steps: read_data, prepare, provide_tokenizer, train_one.
+`depkit train`, `depkit distill`, the members of an ensemble and `depkit.train` all use these steps:
+read_data, prepare, provide_tokenizer, train_one.
 """
 
 import math
@@ -45,7 +45,7 @@ from depkit.training.card import write_card
 from depkit.training.checkpoint import State, sweep
 from depkit.training.data import findings, resolve_auto, split
 from depkit.training.progress import Progress
-from depkit.training.recipe import Recipe, adopt, make_recipe, trained_parts
+from depkit.training.recipe import Recipe, adopt_parts, make_recipe, trained_parts
 from depkit.training.sources import FeatureFile, Sources, find_sources
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
@@ -82,53 +82,53 @@ def train(
     Args:
         train: A file of training sentences, or several.
         output: The model directory to make.
-        dev: The file that chooses the best epoch. Either this or `dev_split` is given.
-        dev_split: The share of the training sentences that chooses it instead, evenly spread.
+        dev: The file that selects the best epoch. Give either this or `dev_split`.
+        dev_split: The share of the training sentences that is used as dev instead, evenly spread.
         recipe: The name of a shipped recipe.
         config: A TOML file over the recipe.
         settings: KEY=VALUE settings over both, for example "encoder.layers=4".
-        features: ELMo vectors (HDF5), a file for each of `train`.
+        features: ELMo vectors (HDF5), one file for each of `train`.
         dev_features: The ELMo vectors of `dev`.
         init: A model to start from: its parts, weights, words and tokenizer.
         seed: The seed of everything random.
-        seeds: Train so many models, from `seed` on, and keep the best one's in `output`.
-        epochs: At most so many, instead of the recipe's.
-        patience: Stop after so many epochs without a better dev score.
-        max_time: At most so long: "90s", "10m", "2h".
-        resume: Go on with the run in `output`.
+        seeds: Train this number of models, from `seed` on, and copy the best one to `output`.
+        epochs: The most epochs, instead of the recipe's.
+        patience: Stop after this number of epochs without a better dev score.
+        max_time: The longest time of training: "90s", "10m", "2h".
+        resume: Resume the run in `output`.
         device: "auto", "cpu", "cuda", "cuda:1", "mps".
-        threads: How many threads the CPU uses; None for torch's own choice.
+        threads: The number of CPU threads; None for torch's default.
         encoding: The text encoding of the treebanks.
-        quiet: Say nothing on stderr.
+        quiet: Write nothing to stderr.
         verbose: Print the whole configuration.
-        keep_state: Keep the optimiser's state when the training is finished, so that `resume` can
-            go on with more epochs; it is several times as large as the model.
+        keep_state: Keep the optimiser's state when training is finished, which is several times as
+            large as the model. With it, `resume` can add more epochs.
 
     Raises:
         ConfigError: For a setting that is not known or does not fit.
-        ValueError: For an output that is there already.
-        ModelError: For an `init` that is no model.
+        ValueError: For an output that exists already.
+        ModelError: For an `init` that is not a model.
         DataError, FormatError: For treebanks that cannot be trained on.
-        ResumeError: For a run that cannot be gone on with.
-        TrainingError: Where the loss is no longer finite, or a batch does not fit in memory.
+        ResumeError: For a run that cannot be resumed.
+        TrainingError: If the loss is no longer finite, or a batch does not fit in memory.
     """
     files = [train] if isinstance(train, str | os.PathLike) else train
     limit = parse_duration(max_time)
     directory = new_directory(output, resume)
-    chosen = make_recipe(recipe, config or None, all_settings(settings, epochs, patience))
+    full_recipe = make_recipe(recipe, config or None, all_settings(settings, epochs, patience))
     initial = None
     if init:
-        initial = load_initial(init)
-        if trained_parts(chosen.parser) != trained_parts(make_recipe(recipe).parser):
+        initial = load_initial_model(init)
+        if trained_parts(full_recipe.parser) != trained_parts(make_recipe(recipe).parser):
             raise ConfigError(
-                "with --init the parser's parts are that model's; training.* and decoder.* can"
-                " be set"
+                "with --init the parser has the same parts as that model, so of the settings only"
+                " training.* and decoder.* can be changed; leave the others out"
             )
-        chosen = adopt(chosen, initial.config)
+        full_recipe = adopt_parts(full_recipe, initial.config)
     used_device = set_up(device, threads)
     progress = Progress(directory, quiet)
-    data = read_data(chosen.parser, files, dev, dev_split, encoding, features, dev_features)
-    prepared = prepare(chosen, data, used_device, initial, progress.say)
+    data = read_data(full_recipe.parser, files, dev, dev_split, encoding, features, dev_features)
+    prepared = prepare(full_recipe, data, used_device, initial, progress.say)
     if verbose:
         progress.say(describe_settings(prepared.recipe, used_device))
     directory.mkdir(parents=True, exist_ok=True)
@@ -138,74 +138,86 @@ def train(
     )
     states: list[State] = []
     for number in range(seed, seed + seeds):
-        own = directory / f"seed-{number}" if seeds > 1 else directory
-        own.mkdir(exist_ok=True)
+        seed_directory = directory / f"seed-{number}" if seeds > 1 else directory
+        seed_directory.mkdir(exist_ok=True)
         if seeds > 1:
-            copy_tokenizer(directory, own)
-        own_progress = Progress(own, quiet, name=f"seed {number}" if seeds > 1 else "training")
+            copy_tokenizer(directory, seed_directory)
+        bar_name = f"seed {number}" if seeds > 1 else "training"
+        seed_progress = Progress(seed_directory, quiet, name=bar_name)
         state = train_one(
-            prepared, own, used_device, number, resume, limit, own_progress, initial,
+            prepared, seed_directory, used_device, number, resume, limit, seed_progress, initial,
             keep_state=keep_state,
         )  # fmt: skip
         states.append(state)
     if seeds > 1:
-        progress.say(_keep_best(directory, states, prepared.recipe.training.select))
-    say_where(directory, chosen.parser, progress.say)
+        progress.say(_copy_best(directory, states, prepared.recipe.training.select))
+    say_where(directory, full_recipe.parser, progress.say)
     return directory
 
 
 def set_up(device: str, threads: int | None) -> torch.device:
-    """The device of that name; threads: what torch is to use from now on, None for as many as
-    before."""
+    """Set the number of torch's threads, unless it is None, and return the device of this name."""
     if threads:
         torch.set_num_threads(threads)
     return find_device(device)
 
 
 def describe_settings(recipe: Recipe, device: torch.device) -> str:
-    """The whole configuration, as TOML."""
+    """The whole configuration as TOML, with the device in a comment."""
     return f"# on {device}\n{to_toml(recipe.tables())}"
 
 
 def all_settings(
     settings: Sequence[str] | None, epochs: int | None, patience: int | None
 ) -> list[str]:
-    """KEY=VALUE settings with those that have options of their own."""
-    named = {"training.epochs": epochs, "training.patience": patience}
+    """Append the settings that have their own options to the KEY=VALUE settings.
+
+    Args:
+        settings: Texts of the form KEY=VALUE.
+        epochs: The option --epochs, if given.
+        patience: The option --patience, if given.
+    """
+    options = {"training.epochs": epochs, "training.patience": patience}
     return [
         *(settings or []),
-        *(f"{key}={value}" for key, value in named.items() if value is not None),
+        *(f"{key}={value}" for key, value in options.items() if value is not None),
     ]
 
 
 def parse_duration(text: str) -> float:
-    """A time like 90s, 10m or 2h, in seconds; "" is no limit. Raises ConfigError for others."""
+    """Parse a time like 90s, 10m or 2h into seconds; "" means no limit.
+
+    Raises ConfigError for other texts and for zero.
+    """
     if not text:
         return math.inf
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
     if not match:
-        raise ConfigError(f"--max-time {text!r} is no time; write 90s, 10m or 2h")
+        raise ConfigError(f"--max-time {text!r} is not a time; write for example 90s, 10m or 2h")
     seconds = float(match[1]) * _UNITS[match[2] or "s"]
     if not seconds:
-        raise ConfigError("--max-time 0 leaves no time to train")
+        raise ConfigError("--max-time 0 leaves no time to train; give more time")
     return seconds
 
 
 def new_directory(output: PathLike, resume: bool) -> Path:
-    """The directory to train into. Raises ValueError if something stands there already."""
+    """Check the directory to train into and return it.
+
+    Raises ValueError for a file, and for a directory that is not empty unless a run is resumed.
+    """
     directory = Path(output)
     if directory.exists() and not directory.is_dir():
         raise ValueError(f"{output} is a file; name a directory")
     if not resume and directory.exists() and any(directory.iterdir()):
         raise ValueError(
-            f"{output} is not empty; --resume continues an unfinished run there, or name another"
-            " directory"
+            f"{output} is not empty; --resume continues the run there; to start a new run, name"
+            " another directory"
         )
     return directory
 
 
-def load_initial(model: PathLike) -> Parser:
-    """A model to go on from. Raises ValueError for an ensemble."""
+def load_initial_model(model: PathLike) -> Parser:
+    """Load a model to start from. Raises ValueError for an ensemble."""
     if (find_model(model) / ENSEMBLE).is_file():
         raise ValueError(f"{model} is an ensemble; name one of its members")
     return load(model, "cpu", "float32")
@@ -213,11 +225,11 @@ def load_initial(model: PathLike) -> Parser:
 
 @dataclass(frozen=True)
 class Data:
-    """Sentences to train on and to choose the epoch by; the files of ELMo vectors for them."""
+    """The data of a training."""
 
     train: list[Sentence]
-    dev: list[Sentence]
-    features: list[FeatureFile]
+    dev: list[Sentence]  # for selecting the best epoch
+    features: list[FeatureFile]  # the ELMo vectors of both, if there are any
 
 
 def read_data(
@@ -229,18 +241,33 @@ def read_data(
     features: Sequence[str] = (),
     dev_features: str = "",
 ) -> Data:
-    """Read treebanks as a parser's family does. The options are those of `train`.
+    """Read treebanks in the way of a parser's family. All other arguments are those of `train`.
 
-    Raises ConfigError for options that do not go together, DataError for a file without a
-    sentence, and what `Family.read` raises.
+    Args:
+        config: The configuration of the parser.
+        train: The training files.
+        dev: The dev file, or "".
+        dev_split: The share of the training sentences that is used as dev, or None.
+        encoding: The text encoding of the files.
+        features: Files of ELMo vectors for the training files.
+        dev_features: The file of ELMo vectors for the dev file.
+
+    Raises:
+        ConfigError: For arguments that cannot be combined.
+        DataError: For a file without sentences.
+        FormatError: For a file that `Family.read` cannot read.
     """
     if bool(dev) == (dev_split is not None):
         raise ConfigError("name either --dev FILE or --dev-split SHARE")
     if features and len(features) != len(train):
-        raise ConfigError(f"--features names {len(features)} files for {len(train)} of TRAIN")
+        raise ConfigError(
+            f"--features is given {len(features)} times for {len(train)} training files; give it"
+            " once for each"
+        )
     if (features or dev_features) and not (features and bool(dev) == bool(dev_features)):
         raise ConfigError(
-            "ELMo vectors are --features of each TRAIN file and, with --dev, --dev-features"
+            "ELMo vectors are needed for all sentences and for no other file; give --features for"
+            " each training file and, if there is a --dev file, --dev-features"
         )
     files = [read_sentences(config, path, encoding) for path in train]
     sentences = list(chain.from_iterable(files))
@@ -254,16 +281,26 @@ def read_data(
 
 
 def read_sentences(config: ParserConfig, path: PathLike, encoding: str = "utf-8") -> list[Sentence]:
-    """All sentences of a treebank, one at least; raises DataError for none."""
+    """Read all sentences of a treebank.
+
+    Args:
+        config: The configuration of the parser, whose family reads the file.
+        path: The file.
+        encoding: Its text encoding.
+
+    Raises:
+        DataError: If there are no sentences.
+        FormatError: If the file cannot be read.
+    """
     sentences = list(family_of(config).read(str(path), encoding))
     if not sentences:
-        raise DataError(f"{path}: no sentences")
+        raise DataError(f"{path}: the file has no sentences")
     return sentences
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Sentences, a recipe in which nothing is "auto", and what it reads beside the sentences."""
+    """A training whose settings are resolved and whose sources are loaded."""
 
     recipe: Recipe
     train: Sequence[Sentence]
@@ -278,14 +315,22 @@ def prepare(
     initial: Parser | None = None,
     say: Say = lambda text: None,
 ) -> Prepared:
-    """Resolve a recipe and find its sources.
+    """Resolve a recipe, load its sources and check the data.
 
-    say: is told what is computed, and what is odd about the data. Raises as `find_sources`, and
-    FormatError for a sentence without the tags that are to be read.
+    Args:
+        recipe: The recipe.
+        data: The data of the training.
+        device: Where a frozen transformer runs.
+        initial: The parser to start from, if any.
+        say: Receives notes and progress.
+
+    Raises:
+        FormatError: For a sentence without the tags that the parser reads.
+        ConfigError, TransformerError, OSError: See `find_sources`.
     """
     recipe = resolve_auto(recipe, data.train)
-    if initial:  # the columns that it predicts, whatever this treebank has
-        recipe = adopt(recipe, initial.config)
+    if initial:  # keep the columns that it predicts, even if this treebank lacks them
+        recipe = adopt_parts(recipe, initial.config)
     for sentence in (*data.train, *data.dev):
         check_tags(sentence, recipe.parser.inputs)
     recipe, sources = find_sources(
@@ -306,10 +351,20 @@ def provide_tokenizer(
     owner: Parser | None = None,
     model: PathLike = "",
 ) -> float:
-    """Put a tokenizer into a directory: that of another model, or one trained on the treebank.
+    """Write a tokenizer into a directory: another model's, or one trained on the treebank.
 
-    owner: the parser loaded from `model`, whose tokenizer is copied if it has one. Returns the
-    seconds that training took.
+    Args:
+        directory: The model directory.
+        prepared: The training; its recipe may disable the tokenizer.
+        device: The device to train on.
+        seed: The seed of everything random.
+        max_time: The most seconds of the whole training.
+        say: Receives progress.
+        owner: A parser whose tokenizer is copied, if it has one.
+        model: The name of the model that `owner` was loaded from.
+
+    Returns:
+        The seconds that training the tokenizer took.
     """
     if owner and owner.tokenizer:
         notes = tokenizer_notes(find_model(model))
@@ -323,8 +378,8 @@ def provide_tokenizer(
 def copy_tokenizer(source: Path, target: Path) -> None:
     """Copy a model directory's tokenizer into another, if there is one."""
     if (source / TOKENIZER).exists():
-        with atomic(target / TOKENIZER) as beside:
-            shutil.copy(source / TOKENIZER, beside)
+        with atomic(target / TOKENIZER) as temporary:
+            shutil.copy(source / TOKENIZER, temporary)
 
 
 def train_one(
@@ -341,60 +396,92 @@ def train_one(
     teacher: str = "",
     keep_state: bool = False,
 ) -> State:
-    """Train a model, calibrate it on dev and write its card; one that has all this stays.
+    """Train a model, calibrate it on dev and write its card. A finished model is left unchanged.
 
-    vocabulary, feed, keep_state: as for `loop.train`; teacher: what a student learned from, in
-    words.
+    `loop.train` explains most arguments in detail.
+
+    Args:
+        prepared: The training.
+        directory: The model directory.
+        device: The device to train on.
+        seed: The seed of everything random.
+        resume: Resume the run in the directory, if there is one.
+        max_time: The most seconds of training.
+        progress: Receives messages and progress.
+        initial: A parser to start from.
+        vocabulary: A vocabulary to use instead of the treebank's.
+        feed: What to train on instead of the treebank.
+        teacher: What a student learned from besides the treebank, in words, for the card.
+        keep_state: Keep the optimiser's state of a finished run.
+
+    Returns:
+        The state of the run.
     """
     with progress.bar():
         state = loop.train(
             prepared.recipe, prepared.train, prepared.dev, directory, device, seed, resume,
             max_time, initial, progress, prepared.sources, vocabulary, feed, keep_state,
         )  # fmt: skip
-    told = f"best epoch: {state.best_epoch} of {state.epoch}, dev"
-    told += f" {prepared.recipe.training.select} {state.best:.2f}"
-    if (directory / CARD).exists():  # the loop removes it as soon as it has to train
-        progress.say(f"{progress.label}the training is finished already; {told}")
+    result = f"best epoch: {state.best_epoch} of {state.epoch}, dev"
+    result += f" {prepared.recipe.training.select} {state.best:.2f}"
+    if (directory / CARD).exists():  # loop.train removes the card before it trains
+        progress.say(f"{progress.label}the training is finished already; {result}")
         return state
     calibrated = calibrate(directory, device, prepared) if state.best_epoch else ""
     write_card(
         directory, prepared.recipe, state, len(prepared.train), len(prepared.dev), calibrated,
         teacher,
     )  # fmt: skip
-    for line in filter(None, (told, calibrated)):
+    for line in filter(None, (result, calibrated)):
         progress.say(progress.label + line)
     return state
 
 
 def say_where(directory: PathLike, config: ParserConfig, say: Say) -> None:
-    """Say where the finished model is, and the command that uses it."""
+    """Report where a finished model is, and the command that uses it.
+
+    Args:
+        directory: The model directory.
+        config: The configuration of the parser.
+        say: Receives the lines.
+    """
     command = family_of(config).command
     say(f"the model is in {directory}")
     say(f"{command} with it: depkit {command} --model {shlex.quote(str(directory))} FILE")
 
 
 def calibrate(directory: Path, device: torch.device, prepared: Prepared) -> str:
-    """Calibrate the model in a directory on dev; returns what came of it, in words."""
+    """Calibrate the model in a directory on dev, and write the temperatures into its config.
+
+    Args:
+        directory: The model directory.
+        device: The device to run the model on.
+        prepared: The training.
+
+    Returns:
+        The effect of the calibration in words; "" for a family without probabilities.
+    """
     parser = load(directory, str(device), threads=torch.get_num_threads())
     vectors = loop.dev_vectors(prepared.dev, prepared.sources.dev)
-    calibration, told = family_of(parser.config).calibrate(parser, prepared.dev, vectors)
+    calibration, effect = family_of(parser.config).calibrate(parser, prepared.dev, vectors)
     if calibration:
         write_calibration(directory, calibration)
-    return told
+    return effect
 
 
-def _keep_best(directory: Path, states: Sequence[State], select: str) -> str:
-    """Copy the best seed's model into the directory of all; what came of them, in words."""
+def _copy_best(directory: Path, states: Sequence[State], select: str) -> str:
+    """Copy the best seed's model into the directory above; return all seeds' result in words."""
     best = max(states, key=lambda state: state.best)
-    own = directory / f"seed-{best.seed}"
-    if (own / TRANSFORMER).exists():
+    seed_directory = directory / f"seed-{best.seed}"
+    if (seed_directory / TRANSFORMER).exists():
         with atomic_directory(directory / TRANSFORMER) as folder:
-            shutil.copytree(own / TRANSFORMER, folder, dirs_exist_ok=True)
+            shutil.copytree(seed_directory / TRANSFORMER, folder, dirs_exist_ok=True)
     for name in (CONFIG, VOCABULARY, WEIGHTS, CARD):
-        with atomic(directory / name) as beside:
-            shutil.copy(own / name, beside)
+        with atomic(directory / name) as temporary:
+            shutil.copy(seed_directory / name, temporary)
     scores = [state.best for state in states]
     return (
         f"dev {select} of {len(states)} seeds: {statistics.mean(scores):.2f} ±"
-        f" {statistics.stdev(scores):.2f}; {directory} is seed {best.seed}'s, {best.best:.2f}"
+        f" {statistics.stdev(scores):.2f}; {directory} is a copy of seed {best.seed}, with"
+        f" {best.best:.2f}"
     )

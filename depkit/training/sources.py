@@ -1,5 +1,7 @@
-"""What a parser learns from beside the treebank: pretrained vectors, a transformer, ELMo features,
-a lexicon of lemmas."""
+"""The sources of a training besides the treebank.
+
+They are pretrained word vectors, a transformer, ELMo vectors and a lexicon of lemmas.
+"""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -18,15 +20,15 @@ from depkit.parsers.base import Parser
 from depkit.parsers.config import Context
 from depkit.parsers.device import mixed, named_precision
 from depkit.parsers.inputs.batches import (
-    Gathered,
     Laid,
+    SelectedRows,
     layout,
     length_batches,
-    make_cut,
+    make_piece_batcher,
     rounded_length,
 )
 from depkit.parsers.inputs.layer import context_layers, part_sizes
-from depkit.parsers.inputs.lemma_dictionary import readings_of
+from depkit.parsers.inputs.lemma_dictionary import read_readings
 from depkit.parsers.inputs.transformer import Transformer, load_transformer
 from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import Recipe
@@ -37,35 +39,38 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class FeatureFile:
-    """A file of ELMo vectors, and the sentences that it is for, in order."""
+    """A file of ELMo vectors with the sentences that it belongs to."""
 
-    features: str
-    sentences: Sequence[Sentence]
+    features: str  # the path of the file
+    sentences: Sequence[Sentence]  # in the order of the file
 
 
 @dataclass(frozen=True)
 class Sources:
-    """vectors: those that are kept; transformer: frozen, or to be trained; train, dev: contextual
-    vectors laid out as a Dataset, [total, layers, width], where they are not trained; lexicon:
-    sentences whose words join the lemma dictionary; key: a digest of the contents of all these."""
+    """The contents of the sources that a recipe names."""
 
-    vectors: Vectors | None = None
-    transformer: Transformer | None = None
+    vectors: Vectors | None = None  # pretrained word vectors
+    transformer: Transformer | None = None  # frozen, or to be fine-tuned
+    # Contextual vectors of the training and dev sentences, [total, layers, width], in the order of
+    # a Dataset's entries; None if there are none, or if the transformer is fine-tuned.
     train: Laid | None = None
     dev: Laid | None = None
-    lexicon: Sequence[Sentence] = ()
-    key: str = ""
+    lexicon: Sequence[Sentence] = ()  # their words are added to the lemma dictionary
+    key: str = ""  # a digest of the contents of vectors, ELMo vectors and lexicon
 
     def of_some(self, sizes: np.ndarray, train: Sequence[int], dev: Sequence[int]) -> "Sources":
-        """Sources found for all sentences, of some of them to train on and some as dev.
+        """Select sentences of `self.train` as training and dev sentences.
 
-        sizes: of `batches.layout`, of the sentences of `self.train`; train, dev: their numbers.
+        Args:
+            sizes: The sizes of all its sentences, see `batches.layout`.
+            train: The indices of the new training sentences.
+            dev: The indices of the new dev sentences.
         """
         if self.train is None:
             return self
-        kept = self.train
-        assert isinstance(kept, np.ndarray)
-        parts = [Gathered(kept, _rows(sizes, part)) for part in (train, dev)]
+        context = self.train
+        assert isinstance(context, np.ndarray)
+        parts = [SelectedRows(context, _rows(sizes, part)) for part in (train, dev)]
         return replace(self, train=parts[0], dev=parts[1])
 
 
@@ -78,36 +83,55 @@ def find_sources(
     initial: Parser | None = None,
     say: Say = lambda text: None,
 ) -> tuple[Recipe, Sources]:
-    """What the recipe names, and the recipe with what is learnt of it: widths, a digest.
+    """Load the sources that a recipe names.
 
-    files: for inputs.context.source = "elmo", those of all sentences of train and dev.
-    initial: a parser that is gone on from, which brings its vectors and transformer. Frozen
-    vectors are computed once and kept on disk, see `feature_cache`.
-    Raises FormatError, ConfigError, TransformerError, OSError.
+    Contextual vectors that are not trained are computed once and cached on disk, see
+    `feature_cache`.
+
+    Args:
+        recipe: The recipe.
+        train: The training sentences.
+        dev: The dev sentences, perhaps none.
+        device: Where a frozen transformer runs.
+        files: For inputs.context.source=elmo, the files of all sentences of train and dev.
+        initial: A parser to start from; its vectors and its transformer are used.
+        say: Receives notes and progress.
+
+    Returns:
+        The recipe, completed by facts about the sources (widths, a digest), and the sources.
+
+    Raises:
+        ConfigError: For settings that do not fit the sources.
+        FormatError: For a damaged file.
+        TransformerError: For a transformer that cannot be loaded.
+        OSError: For a file that cannot be read.
     """
     inputs, key = recipe.parser.inputs, ""
     vectors = None
     transformer = initial.network.transformer if initial else None
     if inputs.vectors.file and not initial:
-        wanted = None if inputs.vectors.keep == "all" else words_of([*train, *dev])
-        vectors = read_vectors(inputs.vectors.file, wanted)
+        words = None if inputs.vectors.keep == "all" else collect_words([*train, *dev])
+        vectors = read_vectors(inputs.vectors.file, words)
         for note in vectors.notes:
             say(f"depkit: note: {inputs.vectors.file}: {note}")
-        say(f"vectors: {len(vectors.words):,} of {vectors.count:,} are kept")
+        say(f"read {len(vectors.words):,} of {vectors.count:,} vectors of {inputs.vectors.file}")
         key += _digest_of_vectors(vectors)
         width = vectors.matrix.shape[1]
         inputs = replace(inputs, vectors=replace(inputs.vectors, width=width))
     lexicon: list[Sentence] = []
     if inputs.lexicon:
         lexicon = list(read(inputs.lexicon))
-        if not any(True for sentence in lexicon for _ in readings_of(sentence)):
-            raise ConfigError(f"inputs.lexicon={inputs.lexicon}: no word there has a lemma")
+        if not any(True for sentence in lexicon for _ in read_readings(sentence)):
+            raise ConfigError(
+                f"inputs.lexicon={inputs.lexicon}: no word there has a lemma; name a CoNLL-U file"
+                " with lemmas"
+            )
         key += digest_of_files([inputs.lexicon])
     context = inputs.context
     if context.source == "transformer":
         if transformer is None:
             transformer = load_transformer(context.model, context.revision)
-        if os.path.isdir(context.model):  # parsing may be done from elsewhere
+        if os.path.isdir(context.model):  # the parser may be used from another directory
             context = replace(context, model=os.path.abspath(context.model))
         context = replace(
             context, revision=transformer.revision or context.revision,
@@ -115,96 +139,106 @@ def find_sources(
             available=transformer.layers, width=transformer.width,
         )  # fmt: skip
     if files and context.source != "elmo":
-        raise ConfigError("--features is for inputs.context.source=elmo; leave it out")
+        raise ConfigError(
+            "--features is for ELMo vectors; set inputs.context.source=elmo, or leave it out"
+        )
     if context.source == "elmo":
         if not files:
             raise ConfigError("inputs.context.source is elmo; name the files with --features")
-        context, told = _describe(context, files)
-        key += told
+        context, elmo_key = _describe_files(context, files)
+        key += elmo_key
     if context.source != "none" and context.top > context.available:
         raise ConfigError(
-            f"inputs.context.top is {context.top}, but there are {context.available} layers"
+            f"inputs.context.top is {context.top}, but there are {context.available} layers; lower"
+            " it"
         )
     inputs = replace(inputs, context=context)
     recipe = replace(recipe, parser=replace(recipe.parser, inputs=inputs))
-    part_sizes(inputs)  # says what does not fit
+    part_sizes(inputs)  # raises ConfigError for sizes that do not fit
     if context.source == "none" or context.tune:
         return recipe, Sources(vectors, transformer, lexicon=lexicon, key=key)
     precision = named_precision(recipe.training.precision, device)
 
-    def kept(part: Sequence[Sentence]) -> np.ndarray:
+    def contextual_vectors(part: Sequence[Sentence]) -> np.ndarray:
         if transformer is None:
-            return _kept_features(context, files, part, say)
-        return _kept_vectors(context, transformer, part, device, precision, say)
+            return _elmo_vectors(context, files, part, say)
+        return _transformer_vectors(context, transformer, part, device, precision, say)
 
-    train_vectors, dev_vectors = kept(train), kept(dev) if dev else None
+    train_vectors = contextual_vectors(train)
+    dev_vectors = contextual_vectors(dev) if dev else None
     return recipe, Sources(vectors, transformer, train_vectors, dev_vectors, lexicon, key)
 
 
-def words_of(sentences: Sequence[Sentence]) -> set[str]:
-    """Every form, and every form in lower case."""
+def collect_words(sentences: Sequence[Sentence]) -> set[str]:
+    """All forms, and all forms in lower case."""
     forms = {form for sentence in sentences for form in sentence.form}
     return forms | set(map(str.lower, forms))
 
 
-def _rows(sizes: np.ndarray, chosen: Sequence[int]) -> np.ndarray:
-    """The rows of some sentences of a Dataset, the one of padding first."""
+def _rows(sizes: np.ndarray, numbers: Sequence[int]) -> np.ndarray:
+    """The rows of the sentences of a Dataset with these indices; first the row of padding."""
     starts = 1 + np.cumsum(sizes) - sizes
-    spans = [np.arange(starts[i], starts[i] + sizes[i]) for i in chosen]
+    spans = [np.arange(starts[i], starts[i] + sizes[i]) for i in numbers]
     return np.concatenate(([0], *spans)).astype(np.int64)
 
 
-def scaled(vectors: Vectors, scale: bool) -> np.ndarray:
-    """The rows of `Vocabulary.vectors`: nothing for padding and w0, the mean of all for an
-    unknown word; scale: divided by the standard deviation of all numbers (Li et al.'s code)."""
-    nothing = np.zeros_like(vectors.mean)
-    table = np.concatenate((np.stack((nothing, vectors.mean, nothing)), vectors.matrix))
+def make_vector_table(vectors: Vectors, scale: bool) -> np.ndarray:
+    """Make the table of pretrained vectors, a row for each symbol of `Vocabulary.vectors`.
+
+    Padding and w0 have zeros, the unknown word has the mean of all vectors. scale: divide by the
+    standard deviation of all numbers, as in the code of Li et al. (2019).
+    """
+    zeros = np.zeros_like(vectors.mean)
+    table = np.concatenate((np.stack((zeros, vectors.mean, zeros)), vectors.matrix))
     if scale and vectors.std > 0:
         table /= vectors.std
     return table
 
 
 def _digest_of_vectors(vectors: Vectors) -> str:
-    matrix, mean = (np.ascontiguousarray(each).data for each in (vectors.matrix, vectors.mean))
+    matrix, mean = (np.ascontiguousarray(array).data for array in (vectors.matrix, vectors.mean))
     return digest("\n".join(vectors.words), matrix, mean, repr(vectors.std))
 
 
-def _describe(context: Context, files: Sequence[FeatureFile]) -> tuple[Context, str]:
-    """The context with layers and width of the files, which agree; what tells the files apart,
-    wherever they lie."""
-    shapes = [describe_features(each.features) for each in files]
-    for each, shape in zip(files, shapes, strict=True):
+def _describe_files(context: Context, files: Sequence[FeatureFile]) -> tuple[Context, str]:
+    """Complete the settings by the layers and width of the files; return a key of the files, too.
+
+    The key does not depend on their paths. Raises ConfigError if layers or width differ.
+    """
+    shapes = [describe_features(file.features) for file in files]
+    for file, shape in zip(files, shapes, strict=True):
         if (shape.layers, shape.width) != (shapes[0].layers, shapes[0].width):
             raise ConfigError(
-                f"{each.features} has {shape.layers} layers of {shape.width} numbers,"
-                f" {files[0].features} {shapes[0].layers} of {shapes[0].width}"
+                f"{file.features} has {shape.layers} layers of {shape.width} numbers, but"
+                f" {files[0].features} has {shapes[0].layers} layers of {shapes[0].width}; all"
+                " files must have the same"
             )
-    key = "".join(f"{os.path.getsize(each.features)} {shape}\n" for each, shape in
+    key = "".join(f"{os.path.getsize(file.features)} {shape}\n" for file, shape in
                   zip(files, shapes, strict=True))  # fmt: skip
     return replace(context, available=shapes[0].layers, width=shapes[0].width), key
 
 
-def _kept_features(
+def _elmo_vectors(
     context: Context, files: Sequence[FeatureFile], part: Sequence[Sentence], say: Say
 ) -> np.ndarray:
-    """ELMo features of some of the files' sentences."""
+    """The ELMo vectors of those sentences of the files that are in `part`."""
     number = {id(sentence): i for i, sentence in enumerate(part)}
-    files = [each for each in files if any(id(one) in number for one in each.sentences)]
-    told = [(os.stat(each.features), os.path.realpath(each.features)) for each in files]
-    key = "".join(f"{path} {stat.st_size} {stat.st_mtime_ns}\n" for stat, path in told)
+    files = [file for file in files if any(id(sentence) in number for sentence in file.sentences)]
+    stats = [(os.stat(file.features), os.path.realpath(file.features)) for file in files]
+    key = "".join(f"{path} {stat.st_size} {stat.st_mtime_ns}\n" for stat, path in stats)
 
     def produce() -> Iterator[tuple[int, np.ndarray]]:
-        for each in files:
-            found = read_features(each.features, each.sentences, context.layers, context.top)
-            for sentence, features in zip(each.sentences, found, strict=True):
+        for file in files:
+            vectors = read_features(file.features, file.sentences, context.layers, context.top)
+            for sentence, layers in zip(file.sentences, vectors, strict=True):
                 if id(sentence) in number:
-                    yield number[id(sentence)], features
+                    yield number[id(sentence)], layers
 
     key = f"elmo {key} {context.layers} {context.top} {digest_of_forms(part)}"
     return cached(key, layout(part)[0], _shape(context), produce, say)
 
 
-def _kept_vectors(
+def _transformer_vectors(
     context: Context,
     transformer: Transformer,
     part: Sequence[Sentence],
@@ -212,17 +246,17 @@ def _kept_vectors(
     precision: torch.dtype,
     say: Say,
 ) -> np.ndarray:
-    """The vectors that a frozen transformer gives to sentences."""
+    """The vectors that a frozen transformer computes for sentences."""
     sizes, starts = layout(part)
 
     def produce() -> Iterator[tuple[int, np.ndarray]]:
-        cut = make_cut(part, transformer, context, device)
+        make_pieces = make_piece_batcher(part, transformer, context, device)
         for numbers in length_batches(sizes, BATCH_TOKENS):
             length = rounded_length(int(sizes[numbers].max()))
-            pieces = cut(starts[numbers], sizes[numbers], length)
+            pieces = make_pieces(starts[numbers], sizes[numbers], length)
             with mixed(device, precision), torch.inference_mode():
-                found = context_layers(transformer, context, pieces, (len(numbers), length))
-            for number, vectors in zip(numbers.tolist(), found.float().cpu().numpy(), strict=True):
+                layers = context_layers(transformer, context, pieces, (len(numbers), length))
+            for number, vectors in zip(numbers.tolist(), layers.float().cpu().numpy(), strict=True):
                 yield number, vectors[: sizes[number]]
 
     key = (
@@ -233,6 +267,6 @@ def _kept_vectors(
 
 
 def _shape(context: Context) -> tuple[int, int]:
-    """Layers and width of what is kept of a word."""
+    """The layers and the width of a word's contextual vectors."""
     layers = (context.top or context.available) if context.layers == "mix" else 1
     return layers, context.width

@@ -1,4 +1,4 @@
-"""Training a tokenizer from a treebank's tokens and the white space between them."""
+"""Training of a tokenizer from a treebank's tokens and the white space between them."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -37,21 +37,21 @@ from depkit.training.data import digests
 from depkit.training.origin import Origin, ResumeError, check_origin, make_origin
 from depkit.training.recipe import Recipe, TokenizerTraining
 
-LEAST_UPDATES = 300  # a small treebank is read more often
-Segmented = list[list[list[Token]]]
+LEAST_UPDATES = 300  # for a small treebank the number of epochs is raised
+Segmented = list[list[list[Token]]]  # texts, sentences, tokens
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A paragraph of a treebank: its text, and the labels of its characters, [n] each."""
+    """A paragraph of a treebank with the labels of its characters."""
 
     text: str
-    ends: np.ndarray
-    multiword: np.ndarray
+    ends: np.ndarray  # [n], INSIDE, TOKEN or SENTENCE: what ends after a character
+    multiword: np.ndarray  # [n], SINGLE, SPLIT or LOOKUP: how a token is split into words
 
 
 def has_text(sentences: Sequence[Sentence]) -> bool:
-    """Whether a treebank says how its tokens stand in a text."""
+    """Whether a treebank says where its text has white space between tokens."""
     return any(
         line.startswith(("# text =", "# text=")) or "SpaceAfter=No" in line
         for sentence in sentences
@@ -60,21 +60,21 @@ def has_text(sentences: Sequence[Sentence]) -> bool:
 
 
 def passages(sentences: Sequence[Sentence]) -> list[Passage]:
-    """The paragraphs of a treebank, all white space one space."""
-    found: list[Passage] = []
+    """The paragraphs of a treebank. All white space in them becomes one space."""
+    result: list[Passage] = []
     texts: list[str] = []
     ends: list[int] = []
     multiword: list[int] = []
 
-    def close() -> None:
+    def finish_passage() -> None:
         text = "".join(texts).rstrip()
         if text:
             size = len(text)
-            found.append(Passage(text, np.array(ends[:size]), np.array(multiword[:size])))
+            result.append(Passage(text, np.array(ends[:size]), np.array(multiword[:size])))
 
     for sentence in sentences:
         if any(line.startswith(("# newpar", "# newdoc")) for line in sentence.lines):
-            close()
+            finish_passage()
             texts, ends, multiword = [], [], []
         tokens = surface_tokens(sentence)
         for token in tokens:
@@ -85,19 +85,20 @@ def passages(sentences: Sequence[Sentence]) -> list[Passage]:
             end = SENTENCE if token is tokens[-1] else TOKEN
             ends += [INSIDE] * (len(text) - 1) + [end] + [INSIDE] * len(after)
             multiword += _multiword_labels(text, words) + [SINGLE] * len(after)
-    close()
-    return found
+    finish_passage()
+    return result
 
 
 def _multiword_labels(text: str, words: Sequence[str]) -> list[int]:
+    """The labels of the characters of a token that consists of these words."""
     labels = [SINGLE] * len(text)
     if len(words) > 1 and "".join(words) != text:
         labels[-1] = LOOKUP
     elif len(words) > 1:
-        place = -1
+        last = -1
         for word in words[:-1]:
-            place += len(word)
-            labels[place] = SPLIT
+            last += len(word)
+            labels[last] = SPLIT
     return labels
 
 
@@ -111,12 +112,27 @@ def provide_tokenizer(
     max_time: float,
     report: Callable[[str], None],
 ) -> float:
-    """Train a tokenizer into a model directory, where the treebank has a text.
+    """Train a tokenizer and write it into a model directory, if the treebank has its text.
 
-    A tokenizer that is there already, of the same data, settings and seed, stays.
-    max_time: seconds for the whole training, of which about a fifth is spent here at most.
-    Returns the seconds that it took, once; at most half of `max_time`, so that some are left.
-    Raises ResumeError if one of other data is there.
+    A tokenizer in the directory that was trained on the same data with the same settings and seed
+    is left unchanged.
+
+    Args:
+        directory: The model directory.
+        recipe: The recipe.
+        train: The training sentences.
+        dev: The sentences that select the best epoch.
+        device: The device to train on.
+        seed: The seed of everything random.
+        max_time: The most seconds of the whole training. The tokenizer takes about a fifth of them
+            at most.
+        report: Receives a line for some epochs.
+
+    Returns:
+        The seconds that the tokenizer took when it was trained, but at most half of `max_time`.
+
+    Raises:
+        ResumeError: If the directory has a tokenizer trained on other data, or otherwise.
     """
     settings = recipe.tokenizer
     if not settings.enabled or not has_text(train):
@@ -131,11 +147,11 @@ def provide_tokenizer(
             " another directory"
         )
     else:
-        began = time.monotonic()
+        started = time.monotonic()
         tokenizer, scores = train_tokenizer(
             settings, train, dev, device, seed, max_time / 5, report
         )
-        notes = {"origin": asdict(origin), "seconds": time.monotonic() - began, "scores": scores}
+        notes = {"origin": asdict(origin), "seconds": time.monotonic() - started, "scores": scores}
         write_tokenizer(directory, tokenizer, notes)
     return min(float(notes["seconds"]), max_time / 2)
 
@@ -149,82 +165,99 @@ def train_tokenizer(
     max_time: float = float("inf"),
     report: Callable[[str], None] = lambda text: None,
 ) -> tuple[Tokenizer, dict[str, float]]:
-    """The tokenizer of the best epoch by the mean of dev token, word and sentence F1; these.
+    """Train a tokenizer. The best epoch is selected by the mean F1 of dev tokens and sentences.
 
-    max_time: seconds; the rate falls with the epochs or with the time, whichever is sooner.
+    Args:
+        settings: The settings of the tokenizer.
+        train: The training sentences.
+        dev: The sentences that select the best epoch.
+        device: The device to train on.
+        seed: The seed of everything random.
+        max_time: The most seconds. The learning rate falls to 0 with the epochs or with the time,
+            whichever ends sooner.
+        report: Receives a line for some epochs.
+
+    Returns:
+        The tokenizer, and its dev scores, see `segmentation_scores`.
     """
     torch.manual_seed(seed)
     paragraphs = passages(train)
-    tokenizer = _untrained(settings, paragraphs, train, device)
+    tokenizer = _make_tokenizer(settings, paragraphs, train, device)
     network = tokenizer.network
-    common = _categories(tokenizer.characters)
-    windows = _windows(paragraphs, tokenizer.characters)
-    sizes = np.array([window.shape[1] for window in windows])
+    categories = _category_indices(tokenizer.characters)
+    slices = _make_slices(paragraphs, tokenizer.characters)
+    sizes = np.array([part.shape[1] for part in slices])
     per_epoch = len(length_batches(sizes, settings.batch_characters, np.random.default_rng(0)))
     epochs = max(settings.epochs, -(-LEAST_UPDATES // per_epoch))
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.rate)
     best, best_scores, best_weights = -1.0, {}, {}
-    began = time.monotonic()
+    started = time.monotonic()
     update = 0
     for epoch in range(epochs):
         random = np.random.default_rng([seed, epoch])
         network.train()
         total = torch.zeros((), device=device)
         for rows in length_batches(sizes, settings.batch_characters, random):
-            done = max(update / (epochs * per_epoch), (time.monotonic() - began) / max_time)
+            done = max(update / (epochs * per_epoch), (time.monotonic() - started) / max_time)
             for group in optimizer.param_groups:
                 group["lr"] = settings.rate * max(0.0, 1 - done)
-            loss = _loss(network, [windows[row] for row in rows.tolist()], common, random, device)
+            batch = [slices[row] for row in rows.tolist()]
+            loss = _loss(network, batch, categories, random, device)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0)
             optimizer.step()
             optimizer.zero_grad()
             total += loss.detach()
             update += 1
-            if time.monotonic() - began > max_time:
+            if time.monotonic() - started > max_time:
                 break
         scores = segmentation_scores(tokenizer, dev)
         mean = sum(scores.values()) / len(scores)
         if mean > best:
             best, best_scores = mean, scores
-            best_weights = {name: each.clone() for name, each in network.state_dict().items()}
-        over = epoch + 1 == epochs or time.monotonic() - began > max_time
-        if over or (epoch + 1) % max(1, epochs // 10) == 0:
-            told = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
+            best_weights = {name: value.clone() for name, value in network.state_dict().items()}
+        is_last = epoch + 1 == epochs or time.monotonic() - started > max_time
+        if is_last or (epoch + 1) % max(1, epochs // 10) == 0:
+            listed = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
             report(
-                f"tokenizer epoch {epoch + 1}  loss {float(total) / per_epoch:.4f}  dev F1: {told}"
+                f"tokenizer epoch {epoch + 1}  loss {float(total) / per_epoch:.4f}"
+                f"  dev F1: {listed}"
             )
-        if over:
+        if is_last:
             break
     network.load_state_dict(best_weights)
     return tokenizer, best_scores
 
 
-def _categories(characters: Table) -> np.ndarray:
-    """For each number, that of its character's category; the others stand for themselves."""
-    common = np.arange(len(characters))
+def _category_indices(characters: Table) -> np.ndarray:
+    """For each symbol the index of its category if it is a character, else its own index."""
+    indices = np.arange(len(characters))
     for symbol, number in characters.numbers.items():
         if len(symbol) == 1:
-            common[number] = characters.numbers[category(symbol)]
-    return common
+            indices[number] = characters.numbers[category(symbol)]
+    return indices
 
 
-def _windows(paragraphs: Sequence[Passage], characters: Table) -> list[np.ndarray]:
-    """Pieces of the paragraphs, [3, n]: characters, what ends after them, multiword."""
-    windows = []
+def _make_slices(paragraphs: Sequence[Passage], characters: Table) -> list[np.ndarray]:
+    """Cut paragraphs into slices, [3, n]: indices of characters, `ends` labels, `multiword` labels.
+
+    The slices of a long paragraph overlap.
+    """
+    slices = []
     for paragraph in paragraphs:
         rows = (encode_text(paragraph.text, characters)[0], paragraph.ends, paragraph.multiword)
         whole = np.stack(rows)
-        windows += [whole[:, begin:end] for begin, end, _, _ in cut_windows(whole.shape[1])]
-    return windows
+        slices += [whole[:, begin:end] for begin, end, _, _ in cut_windows(whole.shape[1])]
+    return slices
 
 
-def _untrained(
+def _make_tokenizer(
     settings: TokenizerTraining,
     paragraphs: Sequence[Passage],
     train: Sequence[Sentence],
     device: torch.device,
 ) -> Tokenizer:
+    """A tokenizer with an untrained network."""
     texts = [paragraph.text for paragraph in paragraphs]
     looked_up = (
         (token.text, tuple(words))
@@ -233,7 +266,7 @@ def _untrained(
         if token.last > token.first
         and "".join(words := sentence.form[token.first : token.last + 1]) != token.text
     )
-    spaces = any(" " in token.text for each in train for token in surface_tokens(each))
+    spaces = any(" " in token.text for sentence in train for token in surface_tokens(sentence))
     characters = build_characters(texts)
     network = TokenizerNetwork(
         len(characters), settings.embedding, settings.size, settings.dropout
@@ -243,22 +276,25 @@ def _untrained(
 
 def _loss(
     network: TokenizerNetwork,
-    windows: Sequence[np.ndarray],
-    common: np.ndarray,
+    slices: Sequence[np.ndarray],
+    categories: np.ndarray,
     random: np.random.Generator,
     device: torch.device,
 ) -> Tensor:
-    """Cross-entropy; now and then a character is read as its category, to learn that too."""
-    numbers = [
-        np.where(random.random(window.shape[1]) < 0.02, common[window[0]], window[0])
-        for window in windows
+    """The sum of the cross-entropies of both labels.
+
+    2% of the characters are replaced by their categories, which stand for unknown characters.
+    """
+    indices = [
+        np.where(random.random(part.shape[1]) < 0.02, categories[part[0]], part[0])
+        for part in slices
     ]
-    characters, sizes = pad(numbers)
+    characters, sizes = pad(indices)
     loss = torch.zeros((), device=device)
     for row, scores in enumerate(network(send(characters, device), send(sizes, device)), start=1):
         target = np.full(characters.shape, IGNORED)
         target[np.arange(target.shape[1]) < sizes.numpy()[:, None]] = np.concatenate(
-            [window[row] for window in windows]
+            [part[row] for part in slices]
         )
         loss = loss + functional.cross_entropy(
             scores.flatten(0, 1), send(torch.as_tensor(target), device).flatten(),
@@ -268,23 +304,31 @@ def _loss(
 
 
 def segmentation_scores(tokenizer: Tokenizer, sentences: Sequence[Sentence]) -> dict[str, float]:
-    """F1 of the tokens, with how they are cut into words, and of the sentences, in percent."""
+    """The F1 scores of "tokens" and "sentences", in percent.
+
+    A token is correct if it has the gold position and is split into the gold words.
+    """
     paragraphs = passages(sentences)
     texts = [paragraph.text for paragraph in paragraphs]
-    found = tokenizer.segment(texts)
+    predicted = tokenizer.segment(texts)
     ends = np.concatenate([paragraph.ends for paragraph in paragraphs])
     multiword = np.concatenate([paragraph.multiword for paragraph in paragraphs])
     gold = tokenizer.decode(texts, ends, multiword, np.arange(len(ends)))
-    parts = [(_tokens(found), _tokens(gold)), (_bounds(found), _bounds(gold))]
+    pairs = {
+        "tokens": (_token_set(predicted), _token_set(gold)),
+        "sentences": (_sentence_spans(predicted), _sentence_spans(gold)),
+    }
     return {
-        name: 200 * len(one & other) / (len(one) + len(other))
-        for name, (one, other) in zip(("tokens", "sentences"), parts, strict=True)
+        name: 200 * len(system & correct) / (len(system) + len(correct))
+        for name, (system, correct) in pairs.items()
     }
 
 
-def _tokens(texts: Segmented) -> set[tuple]:
+def _token_set(texts: Segmented) -> set[tuple]:
+    """All tokens, with the index of their text."""
     return {(i, token) for i, text in enumerate(texts) for tokens in text for token in tokens}
 
 
-def _bounds(texts: Segmented) -> set[tuple]:
-    return {(i, each[0][0], each[-1][1]) for i, text in enumerate(texts) for each in text}
+def _sentence_spans(texts: Segmented) -> set[tuple]:
+    """(text, start, end) of all sentences."""
+    return {(i, tokens[0][0], tokens[-1][1]) for i, text in enumerate(texts) for tokens in text}

@@ -2,8 +2,8 @@
 
     python -m tests.training.kill_and_resume TRAIN DEV [depkit train options]
 
-The run that was killed must end with the same weights, bit for bit, as one that was left
-alone. On the CPU, without --max-time. The output of a run is in kill_and_resume.txt.
+The run that was killed must end with exactly the same weights as an undisturbed run. It runs on
+the CPU, without --max-time. The output of one execution is in kill_and_resume.txt.
 """
 
 import random
@@ -21,7 +21,7 @@ KILLS = 10
 
 
 def start(arguments: list[str], directory: Path, *more: str) -> subprocess.Popen:
-    """A training process of its own."""
+    """Start a training in another process."""
     command = [sys.executable, "-m", "depkit", "train", *arguments, "-o", str(directory)]
     return subprocess.Popen([*command, "--device", "cpu", "--threads", "1", "-q", *more])
 
@@ -39,17 +39,17 @@ def main(arguments: list[str]) -> int:
     moments = random.Random(1)
     with tempfile.TemporaryDirectory() as folder:
         whole, cut = Path(folder) / "whole", Path(folder) / "cut"
-        began = time.monotonic()
+        started = time.monotonic()
         assert start(arguments, whole).wait() == 0
-        length = time.monotonic() - began
+        length = time.monotonic() - started
         print(f"undisturbed: {epochs(whole)} epochs in {length:.1f} s", flush=True)
         kills = 0
         while kills < KILLS:
             process = start(arguments, cut, *(["--resume"] if cut.exists() else []))
             try:
-                # past the start-up, which takes some seconds, and not past the end
+                # kill after the start-up, which takes some seconds, and before the end
                 process.wait(timeout=moments.uniform(2.0, 2.0 + length / 4))
-                print(f"finished after {kills} kills: too short a run for {KILLS}")
+                print(f"finished after {kills} kills: the run is too short for {KILLS}")
                 return 1
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
@@ -58,11 +58,11 @@ def main(arguments: list[str]) -> int:
             state = "checkpoint" if (cut / "last.safetensors").exists() else "no checkpoint yet"
             print(f"kill {kills}: {epochs(cut)} epochs logged, {state}", flush=True)
         assert start(arguments, cut, "--resume").wait() == 0
-        one, other = (load_file(each / "model.safetensors") for each in (whole, cut))
-        differing = [name for name in one if not torch.equal(one[name], other[name])]
+        expected, resumed = (load_file(path / "model.safetensors") for path in (whole, cut))
+        differing = [name for name in expected if not torch.equal(expected[name], resumed[name])]
         parts = list(cut.glob(".*.part"))
-        print(f"{len(one)} tensors, {len(differing)} differ; {epochs(cut)} epochs in the log")
-        print(f"files left half-written by the kills: {len(parts)}")
+        print(f"{len(expected)} tensors, {len(differing)} differ; {epochs(cut)} epochs in the log")
+        print(f"files left incomplete by the kills: {len(parts)}")
         return 1 if differing or epochs(cut) != epochs(whole) else 0
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with training data is said before training starts."""
+"""Training data: checks before training starts, the dev split, and settings found from the data."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import BiaffineConfig, Calibration, Decoder, TaggerConfig
 from depkit.parsers.settings import ConfigError
 from depkit.training.data import digests, findings, resolve_auto, split
-from depkit.training.origin import make_origin, tables_of
+from depkit.training.origin import make_origin, weight_settings
 from depkit.training.recipe import Recipe, Training
 from depkit.training.run import read_sentences
 
@@ -41,7 +41,7 @@ def test_roots_and_their_label_follow_the_trees(sentences, root, label, tiny):
     assert decoder == Decoder(root=root, root_label=label)
 
 
-def test_columns_that_are_not_there_are_not_predicted(tiny):
+def test_empty_columns_are_not_predicted(tiny):
     assert resolved(tiny).parser.scorer.predict == ["upos", "xpos", "feats", "lemma"]
     assert resolved([ONE]).parser.scorer.predict == []
     with pytest.raises(DataError, match="no tags to learn, UPOS, XPOS, FEATS, LEMMA are all _"):
@@ -58,20 +58,20 @@ SINGLE_ROOT = BiaffineConfig(decoder=Decoder(root="single"))
 
 
 def test_findings_have_counts():
-    told = findings(SINGLE_ROOT, [ONE, TWO, CYCLE], [ONE])
-    assert "train: 1 of 3 trees have a cycle" in told
-    assert "train: 1 of 3 sentences have several roots" in told
-    assert "train: the parser is set to write a single root all the same" in told
-    assert "dev has one sentence only" in told
-    assert "dev: every sentence also stands in train" in told
-    told = findings(BiaffineConfig(), [ONE], [tree("c d", [0, 1], ["root", "new"]), ONE])
-    assert "dev: 1 relation never seen in train: new (1)" in told
-    assert "dev: 1 of 2 sentences also stand in train" in told
+    lines = findings(SINGLE_ROOT, [ONE, TWO, CYCLE], [ONE])
+    assert "train: 1 of 3 trees have a cycle" in lines
+    assert "train: 1 of 3 sentences have several roots" in lines
+    assert "train: the parser is set to write a single root all the same" in lines
+    assert "dev has only one sentence" in lines
+    assert "dev: every sentence is also in train" in lines
+    lines = findings(BiaffineConfig(), [ONE], [tree("c d", [0, 1], ["root", "new"]), ONE])
+    assert "dev: 1 relation never seen in train: new (1)" in lines
+    assert "dev: 1 of 2 sentences are also in train" in lines
 
 
 def test_trees_do_not_matter_to_a_tagger():
-    told = findings(TaggerConfig(), [ONE, TWO, CYCLE], [CYCLE])
-    assert told == ["dev has one sentence only", "dev: every sentence also stands in train"]
+    lines = findings(TaggerConfig(), [ONE, TWO, CYCLE], [CYCLE])
+    assert lines == ["dev has only one sentence", "dev: every sentence is also in train"]
 
 
 def test_good_data_gives_no_finding(tiny):
@@ -80,7 +80,7 @@ def test_good_data_gives_no_finding(tiny):
 
 def test_an_empty_file_is_an_error(tmp_path):
     (tmp_path / "empty.conllu").touch()
-    with pytest.raises(DataError, match=r"empty\.conllu: no sentences"):
+    with pytest.raises(DataError, match=r"empty\.conllu: the file has no sentences"):
         read_sentences(BiaffineConfig(), tmp_path / "empty.conllu")
 
 
@@ -100,7 +100,7 @@ def test_dev_split_is_a_share_and_spread(tiny):
             split(tiny, share)
 
 
-def test_a_small_treebank_is_read_in_smaller_batches(tiny):
+def test_a_small_treebank_has_smaller_batches(tiny):
     tokens = sum(len(sentence) + 1 for sentence in tiny)
 
     def size(**training):
@@ -130,12 +130,12 @@ def test_a_small_treebank_is_read_in_smaller_batches(tiny):
         ),
     ],
 )  # fmt: skip
-def test_a_run_is_told_apart_by_what_its_result_depends_on(
+def test_origins_differ_in_everything_that_the_result_depends_on(
     seed, training, parser, train, expected, tiny
 ):
     def origin(recipe, train, seed):
-        return make_origin(seed, tables_of(recipe), digests(train, tiny[:2]))
+        return make_origin(seed, weight_settings(recipe), digests(train, tiny[:2]))
 
     first = origin(Recipe(BiaffineConfig()), tiny, 1)
     recipe = Recipe(BiaffineConfig(**parser), training=Training(**training))
-    assert first.difference(origin(recipe, tiny[train], seed)) == expected
+    assert first.describe_difference(origin(recipe, tiny[train], seed)) == expected

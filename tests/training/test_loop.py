@@ -1,4 +1,4 @@
-"""The loop learns, stops when told, and goes on after an interruption as if there was none."""
+"""The loop learns, ends at its limits, and a resumed run ends like an uninterrupted one."""
 
 import io
 import json
@@ -31,7 +31,7 @@ from depkit.training.checkpoint import FINISHED, LAST, ResumeError, save_state
 from depkit.training.data import resolve_auto
 from depkit.training.loop import Feed, TrainingError, train, updates_of
 from depkit.training.progress import Progress
-from depkit.training.recipe import Recipe, Training, adopt
+from depkit.training.recipe import Recipe, Training, adopt_parts
 from tests.drawing.terminal import Broken, Terminal, draw_at_once
 
 CPU = torch.device("cpu")
@@ -60,7 +60,7 @@ def small(kind="bilstm", inputs=DROPLESS, encoder=None, predict=("upos",), **tra
 def run(recipe, sentences, directory, initial=None, **arguments):
     directory.mkdir(exist_ok=True)
     torch.set_num_threads(1)
-    recipe = resolve_auto(adopt(recipe, initial.config) if initial else recipe, sentences)
+    recipe = resolve_auto(adopt_parts(recipe, initial.config) if initial else recipe, sentences)
     arguments = {"keep_state": True} | arguments
     return train(recipe, sentences, sentences, directory, CPU, initial=initial, **arguments)
 
@@ -76,7 +76,7 @@ def test_a_small_treebank_is_learnt_by_heart(kind, precision, tiny, tmp_path):
     untagged = [new_sentence(sentence.form) for sentence in tiny]
     parsed = list(parser.parse(untagged))
     assert depkit.evaluate(tiny, parsed).LAS == state.best
-    # the first epoch with the right trees is kept; tags learn on
+    # the model is from the first epoch with correct trees, when the tags are not yet learned
     assert accuracies(tiny, parsed, ["upos"])["upos"] > 80
 
 
@@ -102,40 +102,41 @@ def test_a_tagger_trains_and_leaves_the_trees_alone(tiny, tmp_path):
     assert recipe.training.select == "tags"
     state = run(recipe, tiny, tmp_path)
     tagger = depkit.load(tmp_path, device="cpu", precision="float32")
-    blank = [each.with_columns({"upos": ["_"] * len(each)}) for each in tiny]
+    blank = [s.with_columns({"upos": ["_"] * len(s)}) for s in tiny]
     tagged = list(tagger.tag(blank))
-    right = accuracies(tiny, tagged, ["upos", "lemma"])
-    assert sum(right.values()) / 2 == pytest.approx(state.best)
+    correct = accuracies(tiny, tagged, ["upos", "lemma"])
+    assert sum(correct.values()) / 2 == pytest.approx(state.best)
     assert state.best > 80
     assert [s.head for s in tagged] == [s.head for s in tiny]
     with pytest.raises(ValueError, match="depkit tag"):
         next(tagger.parse(blank))
-    # a parser's recipe goes on with a tagger
+    # a parser's recipe can start from a tagger, and then trains a tagger
     assert run(small(epochs=1), tiny, tmp_path / "on", initial=tagger).best > 80
-    on = adopt(recipe, BiaffineConfig())
-    assert resolve_auto(on, tiny).training.select == "LAS"
+    parser_recipe = adopt_parts(recipe, BiaffineConfig())
+    assert resolve_auto(parser_recipe, tiny).training.select == "LAS"
 
 
 def weights(directory):
     return load_file(directory / WEIGHTS)
 
 
-def same(one, other):
-    return all(torch.equal(one[name], other[name]) for name in one)
+def same(first, second):
+    return all(torch.equal(first[name], second[name]) for name in first)
 
 
-def same_runs(one, other):
-    """Whether two runs, whose states are kept, ended with the same model and checkpoint."""
-    return all(same(*(load_file(run / file) for run in (one, other))) for file in (WEIGHTS, LAST))
+def same_runs(first, second):
+    """Whether two runs with `keep_state` ended with the same model and checkpoint."""
+    runs = (first, second)
+    return all(same(*(load_file(run / file) for run in runs)) for file in (WEIGHTS, LAST))
 
 
 class Killed(Exception):
-    """Stands for a signal that comes in the midst of a run."""
+    """Stands for a signal that interrupts a run."""
 
 
 @contextmanager
 def killed_at(moment, error=Killed):
-    """Inside it, a training ends at an update, counted from 1."""
+    """Within the block, training raises an error at this update, counted from 1."""
     step, steps = torch.optim.Adam.step, count(1)
 
     def killed_step(self, *arguments, **keywords):
@@ -206,7 +207,7 @@ def test_a_finished_run_is_left_alone(keep_state, tiny, tmp_path):
         ({"epochs": 1000, "max_time": 0.1}, {"epochs": 1000, "max_time": 0.3}),
     ],
 )
-def test_a_finished_run_goes_on_with_its_state_alone(had, more, tiny, tmp_path):
+def test_a_finished_run_is_resumed_only_with_its_state(had, more, tiny, tmp_path):
     def go(directory, keep_state, settings, resume=False):
         options = dict(settings)
         limit = options.pop("max_time", 60.0)
@@ -224,16 +225,16 @@ def test_a_finished_run_goes_on_with_its_state_alone(had, more, tiny, tmp_path):
     assert contents(tmp_path / "gone") == before
 
 
-def test_a_run_that_goes_on_with_more_epochs_keeps_its_batches(tiny, tmp_path):
+def test_a_run_resumed_with_more_epochs_keeps_its_batches(tiny, tmp_path):
     def size(epochs, resume=False):
         recipe = small(epochs=epochs, batch_tokens=1000, updates=1)
         run(recipe, tiny, tmp_path, resume=resume)
         assert f"\nepochs = {epochs}\n" in (tmp_path / "config.toml").read_text("utf-8")
         return read_config(tmp_path)[1]["training"]["batch_tokens"]
 
-    began = size(1)
-    assert 150 < began < 1000
-    assert size(2, True) == size(3, True) == began
+    first = size(1)
+    assert 150 < first < 1000
+    assert size(2, True) == size(3, True) == first
 
 
 def test_resuming_with_other_data_or_settings_or_no_sound_checkpoint_is_refused(tiny, tmp_path):
@@ -261,7 +262,7 @@ def test_resuming_with_other_data_or_settings_or_no_sound_checkpoint_is_refused(
         (tmp_path / FINISHED).write_text(json.dumps(state))
         with pytest.raises(ResumeError, match=f"{FINISHED}: damaged"):
             run(small(epochs=1), tiny, tmp_path, resume=True)
-    (tmp_path / FINISHED).unlink()  # a model without a checkpoint is not written over
+    (tmp_path / FINISHED).unlink()  # a model without a checkpoint is not overwritten
     with pytest.raises(ResumeError, match="no last"):
         run(small(epochs=1), tiny, tmp_path, resume=True)
 
@@ -272,7 +273,7 @@ def test_the_time_limit_holds_and_leaves_a_model(tiny, tmp_path):
     assert depkit.load(tmp_path, device="cpu")
 
 
-def test_patience_ends_a_run_that_gains_nothing(tiny, tmp_path):
+def test_patience_ends_a_run_without_improvement(tiny, tmp_path):
     state = run(small(epochs=50, rate=0.0, patience=3), tiny, tmp_path)
     assert (state.epoch, state.best_epoch) == (4, 1)
 
@@ -286,7 +287,7 @@ def test_the_log_has_a_line_an_epoch(tiny, tmp_path):
     progress = Progress(tmp_path, quiet=True)
     run(small(epochs=2, schedule="constant"), tiny, tmp_path, progress=progress)
     with (tmp_path / "log.jsonl").open("a") as log:
-        log.write('{"epoch": 3}\n{"epoch": 4, "lo')  # a killed run's last words
+        log.write('{"epoch": 3}\n{"epoch": 4, "lo')  # as a killed run may leave it
     run(small(epochs=3, schedule="constant"), tiny, tmp_path, progress=progress, resume=True)
     records = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [record["epoch"] for record in records] == [1, 2, 3]
@@ -298,7 +299,7 @@ def first_model(tiny, tmp_path, precision="float32", **settings):
     return depkit.load(tmp_path / "first", device="cpu", precision=precision)
 
 
-def test_fine_tuning_starts_from_the_other_model(tiny, tmp_path):
+def test_fine_tuning_starts_from_the_initial_model(tiny, tmp_path):
     parser = first_model(tiny, tmp_path, epochs=40, patience=40)
     before = depkit.evaluate(tiny, parser.parse(tiny)).LAS
     assert run(small(epochs=1, rate=0.0), tiny, tmp_path / "second", parser).best == before
@@ -308,26 +309,26 @@ def test_fine_tuning_learns_new_relations_words_and_characters(tiny, tmp_path):
     parser = first_model(tiny, tmp_path, epochs=1)
     other = [
         new_sentence(
-            [form.upper() + "ß" for form in each.form], {"upos": ["X"] * len(each)}
-        ).with_tree(each.head, [f"x:{deprel}" for deprel in each.deprel])
-        for each in tiny
+            [form.upper() + "ß" for form in sentence.form], {"upos": ["X"] * len(sentence)}
+        ).with_tree(sentence.head, [f"x:{deprel}" for deprel in sentence.deprel])
+        for sentence in tiny
     ]
     state = run(small(epochs=40, patience=40), other, tmp_path / "second", parser)
     assert state.best > 80
     tuned = depkit.load(tmp_path / "second", device="cpu")
     assert tuned.config.decoder.root_label == "x:root"
-    old, new = (each.vocabulary.columns["deprel"].symbols for each in (parser, tuned))
+    old, new = (model.vocabulary.columns["deprel"].symbols for model in (parser, tuned))
     assert new[: len(old)] == old
 
 
-def test_what_a_run_starts_from_is_part_of_it(tiny, tmp_path):
+def test_the_initial_model_is_part_of_a_runs_origin(tiny, tmp_path):
     parser = first_model(tiny, tmp_path, epochs=1)
     run(small(epochs=1), tiny, tmp_path / "second", parser)
     with pytest.raises(ResumeError, match="--init"):
         run(small(epochs=1), tiny, tmp_path / "second", resume=True)
 
 
-def test_recurrent_dropout_changes_a_run_and_stays_the_same_in_its_second_half(tiny, tmp_path):
+def test_recurrent_dropout_changes_a_run_and_is_the_same_when_resumed(tiny, tmp_path):
     encoder = replace(ENCODERS["bilstm"], recurrent_dropout=0.3)
 
     def go(name, encoder, epochs, resume=False):
@@ -345,16 +346,16 @@ def test_recurrent_dropout_changes_a_run_and_stays_the_same_in_its_second_half(t
     assert not same(states["whole"], states["without"])
     loaded = depkit.load(tmp_path / "whole", device="cpu")  # in int8, where there are kernels
     assert loaded.config.encoder == encoder
-    assert [len(each) for each in loaded.parse(tiny)] == [len(each) for each in tiny]
+    assert list(map(len, loaded.parse(tiny))) == list(map(len, tiny))
 
 
-def test_what_killed_runs_left_is_swept_up(tiny, tmp_path):
+def test_incomplete_files_of_killed_runs_are_removed(tiny, tmp_path):
     (tmp_path / ".last.safetensors.1.part").write_bytes(b"half")
     run(small(epochs=1), tiny, tmp_path)
     assert not list(tmp_path.glob(".*"))
 
 
-def test_a_batch_that_does_not_fit_is_named(tiny, tmp_path, monkeypatch):
+def test_a_batch_that_does_not_fit_in_memory_is_an_error(tiny, tmp_path, monkeypatch):
     no_memory = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory"))
     monkeypatch.setattr(BiaffineNetwork, "forward", no_memory)
     with pytest.raises(TrainingError, match=r"lower training\.batch_tokens"):
@@ -367,23 +368,24 @@ def test_a_closed_stderr_does_not_stop_a_run(tiny, tmp_path):
 
 def test_a_terminal_shows_a_bar_and_the_same_lines(tiny, tmp_path, monkeypatch):
     draw_at_once(monkeypatch)
-    shown = []
+    outputs = []
     for stream in (io.StringIO(), Terminal()):
         directory = tmp_path / type(stream).__name__
         directory.mkdir()
         progress = Progress(directory, stream=stream)
         with progress.bar():
             run(small(), tiny, directory, progress=progress)
-        shown.append(stream.getvalue())
-    assert re.findall(r"epoch +(\d)  loss .* dev UAS .* LAS .* left", shown[0]) == ["1", "2", "3"]
-    assert re.findall(r"epoch +(\d)  loss .* dev UAS .* LAS .* left", shown[1]) == ["1", "2", "3"]
-    assert "training" not in shown[0]
-    assert set(re.findall(r"training .*%.* epoch (\d) of 3  loss", shown[1])) == {"1", "2", "3"}
+        outputs.append(stream.getvalue())
+    plain, drawn = outputs
+    assert re.findall(r"epoch +(\d)  loss .* dev UAS .* LAS .* left", plain) == ["1", "2", "3"]
+    assert re.findall(r"epoch +(\d)  loss .* dev UAS .* LAS .* left", drawn) == ["1", "2", "3"]
+    assert "training" not in plain
+    assert set(re.findall(r"training .*%.* epoch (\d) of 3  loss", drawn)) == {"1", "2", "3"}
 
 
 @pytest.mark.parametrize("accumulate", [1, 2, 3, 50])
-def test_an_update_is_by_the_mean_loss_of_its_batches(accumulate, tiny, tmp_path):
-    # a large epsilon, so that gradients of nothing but rounding move no weight
+def test_an_update_uses_the_mean_loss_of_its_batches(accumulate, tiny, tmp_path):
+    # with a large epsilon, gradients that are only rounding errors do not move any weight
     settings = {"epochs": 1, "batch_tokens": 30, "schedule": "constant", "epsilon": 1e-3}
     recipe = resolve_auto(small(accumulate=accumulate, **settings), tiny)
     run(recipe, tiny, tmp_path, progress=Progress(tmp_path, quiet=True))
@@ -424,7 +426,7 @@ def test_weights_kept_in_bfloat16_are_not_trained_on(tiny, tmp_path):
         run(small(epochs=1), tiny, tmp_path / "second", parser)
 
 
-def test_a_feed_of_the_treebank_alone_is_training_without(tiny, tmp_path):
+def test_a_feed_of_the_treebank_is_the_same_as_no_feed(tiny, tmp_path):
     recipe = resolve_auto(small(inputs=Inputs(word=12, char=12, word_unknown=0.5)), tiny)
     family = family_of(recipe.parser)
     data = family.examples(tiny, family.vocabulary(tiny, recipe.parser), recipe.parser, CPU)
@@ -434,14 +436,14 @@ def test_a_feed_of_the_treebank_alone_is_training_without(tiny, tmp_path):
     assert same(weights(tmp_path / "without"), weights(tmp_path / "fed"))
 
 
-def test_updates_are_those_of_each_epochs_batches(tiny):
+def test_updates_are_counted_by_the_batches_of_each_epoch(tiny):
     recipe = small(epochs=4, accumulate=2)
-    sizes = [np.array([len(each) + 1 for each in tiny[: 4 + 5 * i]]) for i in range(4)]
+    sizes = [np.array([len(sentence) + 1 for sentence in tiny[: 4 + 5 * i]]) for i in range(4)]
     feed = Feed(lambda epoch: sizes[epoch], lambda epoch: None)
     random = np.random.default_rng(1)
-    batches = [len(length_batches(each, recipe.training.batch_tokens, random)) for each in sizes]
+    batches = [len(length_batches(part, recipe.training.batch_tokens, random)) for part in sizes]
     assert len(set(batches)) == 4
-    assert updates_of(feed, recipe) == sum((each + 1) // 2 for each in batches)
+    assert updates_of(feed, recipe) == sum((count + 1) // 2 for count in batches)
 
 
 def test_compiling_the_decoder_takes_no_training_time(tiny, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Recipes: the shipped ones load, overlays win, mistakes are named."""
+"""Recipes: shipped recipes load, settings override files, and errors name the setting."""
 
 import tomllib
 from dataclasses import replace
@@ -24,14 +24,14 @@ def test_settings_of_all_families_and_encoders_are_listed():
     assert not {"calibration.arc", "encoder", "parser"} & set(names)
 
 
-def test_misspelt_settings_of_a_file_get_a_suggestion(tmp_path):
+def test_misspelled_settings_of_a_file_get_a_suggestion(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text("layer = 2\n[encoder]\nsize = 16\n")
     with pytest.raises(ConfigError, match=r"'layer'; did you mean .*encoder\.layers"):
         make_recipe("bilstm", str(file))
 
 
-def test_a_recipe_stands_on_its_base():
+def test_a_recipe_extends_its_base():
     bert, plain = make_recipe("li2019-bert"), make_recipe("li2019-selfatt")
     assert replace(bert.parser, inputs=plain.parser.inputs) == plain.parser
     assert bert.training == plain.training
@@ -50,7 +50,7 @@ def test_the_papers_values():
     assert not encoder.norm_first
 
 
-def test_settings_win_over_the_file_over_the_recipe(tmp_path):
+def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text("[encoder]\nlayers = 2\nsize = 16\n[training]\nepochs = 3\n")
     recipe = make_recipe("bilstm", str(file), ["encoder.layers=1", "training.precision=float32"])
@@ -89,7 +89,7 @@ def test_settings_win_over_the_file_over_the_recipe(tmp_path):
         (("tagger", None, ["scorer.predict=[]"]), "nothing to predict"),
     ],
 )
-def test_mistakes_are_named(arguments, message):
+def test_errors_name_the_setting(arguments, message):
     with pytest.raises(ConfigError, match=message):
         make_recipe(*arguments)
 
@@ -116,11 +116,11 @@ def test_a_broken_file_is_named(tmp_path):
 
 def test_schedules():
     steps = Training(schedule="exponential", rate=1.0, decay=0.75, decay_updates=10, warmup=4)
-    found = [rate_factor(steps, i, 0.0, 99) for i in (0, 1, 3, 4, 14)]
-    assert found == [0.25, 0.5, 1.0, 1.0, 0.75]
-    line = Training(schedule="linear", rate=1.0, warmup=2)
-    found = [rate_factor(line, i, i / 10, 10) for i in (0, 1, 2, 4, 6, 10)]
-    assert found == pytest.approx([0.5, 1.0, 1.0, 0.75, 0.5, 0.0])
-    # where the time is what counts, the warm-up may have taken more than its share
-    assert rate_factor(line, 2, 0.5, 10) == pytest.approx(0.625)
+    factors = [rate_factor(steps, i, 0.0, 99) for i in (0, 1, 3, 4, 14)]
+    assert factors == [0.25, 0.5, 1.0, 1.0, 0.75]
+    linear = Training(schedule="linear", rate=1.0, warmup=2)
+    factors = [rate_factor(linear, i, i / 10, 10) for i in (0, 1, 2, 4, 6, 10)]
+    assert factors == pytest.approx([0.5, 1.0, 1.0, 0.75, 0.5, 0.0])
+    # if the run is limited by time, the warm-up may have taken more than its share
+    assert rate_factor(linear, 2, 0.5, 10) == pytest.approx(0.625)
     assert rate_factor(Training(schedule="constant", rate=1.0), 99, 0.99, 100) == 1.0

@@ -1,4 +1,4 @@
-"""The whole of `depkit train`, as `depkit.train`: the same model, whoever asks for it."""
+"""`depkit.train` makes the same model as the command `depkit train`."""
 
 import math
 import os
@@ -20,7 +20,7 @@ from tests.conftest import SHARED, TINY
 SETTINGS = [
     "inputs.word=8", "inputs.char=8", "encoder.layers=1", "encoder.size=8", "scorer.arc=8",
     "scorer.label=8", "training.batch_tokens=200", "tokenizer.enabled=false",
-    "training.schedule=constant",  # a linear one ends with the time, which is never the same
+    "training.schedule=constant",  # a linear schedule would depend on the time that training takes
 ]  # fmt: skip
 
 
@@ -36,25 +36,26 @@ def treebanks(folder):
 
 def test_the_api_makes_the_same_model_as_the_command(tmp_path):
     train, dev = treebanks(tmp_path)
-    one = depkit.train(
-        train=[train], dev=dev, output=tmp_path / "one", recipe="small", settings=SETTINGS,
+    by_api, by_command = tmp_path / "api", tmp_path / "command"
+    returned = depkit.train(
+        train=[train], dev=dev, output=by_api, recipe="small", settings=SETTINGS,
         max_time="2m", epochs=2, seed=3, device="cpu", threads=1, quiet=True,
     )  # fmt: skip
-    assert one == tmp_path / "one"
-    command = ["train", train, "--dev", dev, "-o", str(tmp_path / "other"), "--recipe", "small"]
+    assert returned == by_api
+    command = ["train", train, "--dev", dev, "-o", str(by_command), "--recipe", "small"]
     command += ["--max-time", "2m", "--epochs", "2", "--seed", "3", "--device", "cpu"]
     assert run([*command, *sets(*SETTINGS), "--threads", "1", "-q"]) == 0
-    files = {path.name for path in one.iterdir()}
+    files = {path.name for path in by_api.iterdir()}
     assert {WEIGHTS, CARD, "config.toml", "vocab.json"} <= files
-    assert files == {path.name for path in (tmp_path / "other").iterdir()}
+    assert files == {path.name for path in by_command.iterdir()}
     for name in (WEIGHTS, "config.toml", "vocab.json"):
-        assert (one / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+        assert (by_api / name).read_bytes() == (by_command / name).read_bytes()
 
 
-def test_the_api_says_what_is_wrong(tmp_path):
+def test_the_api_explains_errors(tmp_path):
     for options, message in (
         ({}, "name either --dev FILE or --dev-split SHARE"),
-        ({"dev": TINY, "max_time": "soon"}, "is no time"),
+        ({"dev": TINY, "max_time": "soon"}, "is not a time"),
         ({"dev": TINY, "recipe": "best"}, "no recipe 'best'"),
         ({"dev": TINY, "settings": ["encoder.size"]}, "not KEY=VALUE"),
     ):
@@ -82,14 +83,14 @@ def test_kernels_of_the_cpu_take_bounded_memory(own):
 
 
 @pytest.mark.parametrize(("recipe", "command"), [("small", "parse"), ("tagger", "tag")])
-def test_a_training_ends_with_a_conclusion_and_the_next_command(recipe, command, tmp_path, capfd):
+def test_training_ends_with_its_result_and_the_next_command(recipe, command, tmp_path, capfd):
     directory = tmp_path / "my model"
     settings = [*SETTINGS[:4], "tokenizer.enabled=false"]
-    made = {
+    options = {
         "train": TINY, "dev": TINY, "output": directory, "recipe": recipe, "settings": settings,
         "epochs": 1, "device": "cpu",
     }  # fmt: skip
-    depkit.train(**made)
+    depkit.train(**options)
     err = capfd.readouterr().err.splitlines()
     best = next(line for line in err if line.startswith("best epoch: 1 of 1, dev "))
     assert err[-2:] == [
@@ -97,12 +98,12 @@ def test_a_training_ends_with_a_conclusion_and_the_next_command(recipe, command,
         f"{command} with it: depkit {command} --model '{directory}' FILE",
     ]
     with pytest.raises(ValueError, match="--keep-state"):
-        depkit.train(**made | {"resume": True, "epochs": 2})
+        depkit.train(**options | {"resume": True, "epochs": 2})
     capfd.readouterr()
-    depkit.train(**made, resume=True)
+    depkit.train(**options, resume=True)
     assert capfd.readouterr().err.splitlines()[-3:] == [
         f"the training is finished already; {best}",
         *err[-2:],
     ]
-    depkit.train(**made, resume=True, quiet=True)
+    depkit.train(**options, resume=True, quiet=True)
     assert capfd.readouterr().err == ""

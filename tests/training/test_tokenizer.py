@@ -1,4 +1,4 @@
-"""A tokenizer is learnt from a treebank's text."""
+"""Training of a tokenizer from a treebank's text."""
 
 import math
 
@@ -27,19 +27,19 @@ def test_labels_of_a_treebank():
     assert passage.text == "Vámonos al molino. pan y 20 000"
     ends = ["0000001", "0", "01", "0", "000001", "2", "0", "00001", "0", "000002"]
     assert labels(passage.ends) == "".join(ends)
-    # Vámonos is not its words joined; nor is al
+    # neither Vámonos nor al is the concatenation of its words
     assert labels(passage.multiword) == "0000002" + "0" + "02" + "0" * 21
 
 
-def test_words_that_are_pieces_of_their_token(tiny):
-    passage = next(each for each in passages(tiny) if "don't" in each.text)
-    place = passage.text.index("don't")
-    assert labels(passage.multiword[place : place + 5]) == "01000"
+def test_words_that_are_substrings_of_their_token(tiny):
+    passage = next(passage for passage in passages(tiny) if "don't" in passage.text)
+    start = passage.text.index("don't")
+    assert labels(passage.multiword[start : start + 5]) == "01000"
 
 
-def test_paragraphs_are_passages_of_their_own():
+def test_each_paragraph_is_a_passage():
     text = "# newpar\n" + row(1, "a", 0, "root") + "\n" + row(1, "b", 0, "root") + "\n"
-    assert [each.text for each in passages(parse(text * 2))] == ["a b", "a b"]
+    assert [passage.text for passage in passages(parse(text * 2))] == ["a b", "a b"]
 
 
 def test_which_treebanks_have_a_text(tiny):
@@ -52,8 +52,8 @@ def test_a_small_treebank_is_learnt_by_heart(tiny):
     assert scores["tokens"] == scores["sentences"] == 100
     assert segmentation_scores(tokenizer, tiny) == scores
     text = " ".join(sentence.text for sentence in tiny)
-    found = list(read_text([text], tokenizer.segment))
-    assert [sentence.form for sentence in found] == [sentence.form for sentence in tiny]
+    sentences = list(read_text([text], tokenizer.segment))
+    assert [sentence.form for sentence in sentences] == [sentence.form for sentence in tiny]
 
 
 def test_scores_by_hand(tiny):
@@ -63,40 +63,42 @@ def test_scores_by_hand(tiny):
     tokenizer.network.multiword.weight.data.zero_()
     tokenizer.network.multiword.bias.data = torch.tensor([1.0, 0.0, 0.0])
     scores = segmentation_scores(tokenizer, tiny[:2])
-    # The cat sleeps.|A small dog chased the ball. : 11 tokens, 9 found, 7 right; 2 sentences, 1
-    # found, none right
+    # The cat sleeps.|A small dog chased the ball. : 11 gold tokens, 9 predicted, 7 correct;
+    # 2 gold sentences, 1 predicted, none correct
     assert scores == {"tokens": pytest.approx(200 * 7 / 20), "sentences": 0.0}
 
 
-def test_what_is_there_already_stays(tiny, tmp_path, monkeypatch):
+def test_a_tokenizer_is_not_trained_again(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "LEAST_UPDATES", 1)
-    told = []
+    reports = []
     quick = make_recipe("bilstm", None, ["tokenizer.size=4", "tokenizer.epochs=2"])
 
     def provide(recipe=quick, seed=1):
-        told.clear()
-        return provide_tokenizer(tmp_path, recipe, tiny, tiny[:3], CPU, seed, math.inf, told.append)
+        reports.clear()
+        return provide_tokenizer(
+            tmp_path, recipe, tiny, tiny[:3], CPU, seed, math.inf, reports.append
+        )
 
     seconds = provide()
-    assert told and seconds > 0
+    assert reports and seconds > 0
     written = (tmp_path / TOKENIZER).read_bytes()
-    assert provide() == seconds and not told
+    assert provide() == seconds and not reports
     assert (tmp_path / TOKENIZER).read_bytes() == written
-    with pytest.raises(ResumeError, match=r"begun with --seed 1 \(now 2\)"):
+    with pytest.raises(ResumeError, match=r"started with --seed 1 \(now 2\)"):
         provide(seed=2)
     other = make_recipe("bilstm", None, ["tokenizer.size=5", "tokenizer.epochs=2"])
-    with pytest.raises(ResumeError, match=r"begun with tokenizer\.size=4 \(now 5\)"):
+    with pytest.raises(ResumeError, match=r"started with tokenizer\.size=4 \(now 5\)"):
         provide(other)
     assert (tmp_path / TOKENIZER).read_bytes() == written
 
 
-def test_weights_and_tables_come_back(tiny, tmp_path):
+def test_weights_and_tables_are_saved_and_read(tiny, tmp_path):
     recipe = make_recipe("bilstm", None, ["tokenizer.size=4"])
     provide_tokenizer(tmp_path, recipe, tiny, tiny, CPU, 1, 1e-9, lambda text: None)
-    one, two = read_tokenizer(tmp_path, CPU), read_tokenizer(tmp_path, CPU)
+    first, second = read_tokenizer(tmp_path, CPU), read_tokenizer(tmp_path, CPU)
     text = passages(tiny)[0].text
-    assert one.segment([text]) == two.segment([text])
-    assert one.multiwords == two.multiwords and not one.spaces
+    assert first.segment([text]) == second.segment([text])
+    assert first.multiwords == second.multiwords and not first.spaces
     (tmp_path / TOKENIZER).write_bytes(b"no tokenizer")
     with pytest.raises(ModelError, match=r"tokenizer\.safetensors: damaged"):
         read_tokenizer(tmp_path, CPU)
@@ -104,9 +106,10 @@ def test_weights_and_tables_come_back(tiny, tmp_path):
     assert np.isfinite(read_tokenizer(tmp_path, CPU).network.ends.weight.detach().numpy()).all()
 
 
-def test_none_without_text_or_if_not_wanted(tiny, tmp_path):
-    bare = parse(PREDICATES, "conll09")
-    assert provide_tokenizer(tmp_path, RECIPE, bare, bare, CPU, 1, math.inf, print) == 0
-    unwanted = make_recipe("bilstm", None, ["tokenizer.enabled=false"])
-    assert provide_tokenizer(tmp_path, unwanted, tiny, tiny, CPU, 1, math.inf, print) == 0
+def test_no_tokenizer_without_text_or_if_disabled(tiny, tmp_path):
+    without_text = parse(PREDICATES, "conll09")
+    arguments = (without_text, without_text, CPU, 1, math.inf, print)
+    assert provide_tokenizer(tmp_path, RECIPE, *arguments) == 0
+    disabled = make_recipe("bilstm", None, ["tokenizer.enabled=false"])
+    assert provide_tokenizer(tmp_path, disabled, tiny, tiny, CPU, 1, math.inf, print) == 0
     assert not list(tmp_path.iterdir()) and read_tokenizer(tmp_path, CPU) is None

@@ -1,1 +1,1 @@
-"""From sentences to tensors."""
+"""The inputs of a parser: how sentences become tensors."""

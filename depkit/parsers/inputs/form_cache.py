@@ -1,4 +1,4 @@
-"""The vectors that characters make of a word, read once a word rather than once a batch."""
+"""A cache of the vectors made from words' characters: each distinct word is encoded once."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,15 +6,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from depkit.parsers.inputs.batches import FORMS, Dataset, grouped_forms, send
+from depkit.parsers.inputs.batches import FORM_MULTIPLE, Dataset, group_forms, send
 from depkit.parsers.inputs.layer import InputLayer
 
-KEPT = 50_000  # distinct words; beyond them the cache begins anew
-AT_ONCE = 256  # words that are read at a time
+MAX_FORMS = 50_000  # the cache is emptied when it has more distinct words
+BATCH_FORMS = 256  # words that are encoded at a time
 
 
 class FormCache:
-    """Vectors of distinct words, good as long as the network's weights stay as they are."""
+    """Vectors of distinct words. They are valid until the network's weights change."""
 
     def __init__(self, inputs: InputLayer) -> None:
         self.inputs = inputs
@@ -23,24 +23,25 @@ class FormCache:
 
     @torch.inference_mode()
     def vectors(self, data: Dataset) -> Tensor:
-        """The vectors of a dataset's forms, [forms, features]."""
-        if len(self.rows) > KEPT:
+        """The vectors of a dataset's distinct forms, [forms, size]; new forms are encoded."""
+        if len(self.rows) > MAX_FORMS:
             self.rows, self.table = {}, None
         new = [i for i, form in enumerate(data.forms) if form not in self.rows]
         parts = [] if self.table is None else [self.table]
         if new:
-            numbers = np.array(new, dtype=np.int64)
-            chosen, rank, groups = grouped_forms(numbers, data.form_widths)
-            forms = send(torch.as_tensor(chosen), data.characters.device)
-            read = [
-                self.inputs.read_characters(
+            grouped, new_rows, groups = group_forms(
+                np.array(new, dtype=np.int64), data.host_form_sizes
+            )
+            forms = send(torch.as_tensor(grouped), data.characters.device)
+            encoded = [
+                self.inputs.encode_characters(
                     data.characters[forms[start:end]],
                     data.form_sizes[forms[start:end]],
                     [(end - start, width)],
                 )
-                for start, end, width in _pieces(groups)
+                for start, end, width in _split_groups(groups)
             ]
-            parts.append(torch.cat(read)[send(torch.as_tensor(rank), read[0].device)])
+            parts.append(torch.cat(encoded)[send(torch.as_tensor(new_rows), encoded[0].device)])
         for i in new:
             self.rows[data.forms[i]] = len(self.rows)
         self.table = torch.cat(parts)
@@ -48,13 +49,16 @@ class FormCache:
         return self.table[send(torch.as_tensor(rows), self.table.device)]
 
 
-def _pieces(groups: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-    """(start, end, width) of parts of the groups; few sizes occur, as kernels are kept for each."""
+def _split_groups(groups: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Split groups into parts: yield (start, end, width) of each.
+
+    Only few sizes of parts occur, because kernels are kept for each shape.
+    """
     start = 0
     for stop, width in groups:
         while start < stop:
-            size = AT_ONCE
-            while size > max(FORMS, stop - start):
+            size = BATCH_FORMS
+            while size > max(FORM_MULTIPLE, stop - start):
                 size //= 2
             yield start, min(start + size, stop), width
             start = min(start + size, stop)

@@ -1,5 +1,7 @@
-"""What a word is to the encoder (Li et al. 2019, Eq. 2; Kitaev and Klein 2018, section 5): word,
-tag, characters and contextual vectors, concatenated or summed."""
+"""The input layer: vectors of words from their parts (word, tag, characters, context).
+
+The parts are concatenated (Li et al. 2019, Eq. 2) or summed (Kitaev and Klein 2018, section 5).
+"""
 
 from dataclasses import dataclass
 from math import prod
@@ -14,16 +16,16 @@ from depkit.nn.dropout import InputDropout
 from depkit.nn.layermix import LayerMix
 from depkit.parsers.config import Context, Inputs
 from depkit.parsers.inputs.batches import Batch, Dataset
-from depkit.parsers.inputs.pieces import PieceBatch, pool
+from depkit.parsers.inputs.pieces import PieceBatch, pool_pieces
 from depkit.parsers.inputs.transformer import Transformer, checkpoint_layers, hidden_layers
 from depkit.parsers.inputs.vocabulary import PAD, ROOT, SPECIAL, UNKNOWN, Vocabulary
 from depkit.parsers.settings import ConfigError
 
 
 def part_sizes(config: Inputs) -> dict[str, int]:
-    """The widths of the parts that a word's vector has, by name.
+    """The sizes of the parts that a word's vector is made of, by name.
 
-    Raises ConfigError if there is none, or if parts to be summed are not equally wide.
+    Raises ConfigError if there is no part, or if parts are to be summed but differ in size.
     """
     context, vectors = config.context, config.vectors
     word = config.word
@@ -31,7 +33,7 @@ def part_sizes(config: Inputs) -> dict[str, int]:
         if vectors.combine == "sum" and word not in (0, vectors.width):
             raise ConfigError(
                 f"{vectors.file} has vectors of {vectors.width} numbers, which cannot be added to"
-                f" inputs.word={word}; set inputs.word={vectors.width}, or"
+                f" word embeddings of inputs.word={word}; set inputs.word={vectors.width}, or"
                 " inputs.vectors.combine=concat"
             )
         word = word + vectors.width if vectors.combine == "concat" else vectors.width
@@ -41,89 +43,109 @@ def part_sizes(config: Inputs) -> dict[str, int]:
     sizes = {name: size for name, size in sizes.items() if size}
     if not sizes:
         raise ConfigError(
-            "nothing to read: give inputs.word, inputs.tag or inputs.char a size, or set"
-            " inputs.vectors.file or inputs.context.source"
+            "the parser has nothing to read: give inputs.word, inputs.tag or inputs.char a size,"
+            " or set inputs.vectors.file or inputs.context.source"
         )
     if config.combine == "sum" and len(set(sizes.values())) > 1:
-        told = ", ".join(f"{name} {size}" for name, size in sizes.items())
-        raise ConfigError(f"inputs.combine=sum wants parts of one size; here: {told}")
+        listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        raise ConfigError(
+            f"inputs.combine=sum needs parts of the same size, but the sizes are: {listed}"
+        )
     return sizes
 
 
 def context_layers(
     transformer: Transformer, config: Context, pieces: PieceBatch, shape: tuple[int, ...]
 ) -> Tensor:
-    """A transformer's layers for the words of a batch of that shape, [batch, length].
+    """Compute a transformer's layers for the words of a batch.
 
-    -> [batch, length, layers, width]; padding is zeros.
+    Args:
+        transformer: The transformer; it is moved to the device of the pieces.
+        config: Which layers are selected.
+        pieces: The pieces of the batch.
+        shape: [batch, length] of the batch, w0 and padding included.
+
+    Returns:
+        [batch, length, layers, width], zeros at padding.
     """
     body, device = transformer.body, pieces.ids.device
-    if next(body.parameters()).device != device:  # to() looks at every weight, which takes time
-        body.to(device)  # one that is frozen does not move with the network
+    # A frozen transformer does not move with the network. The device is compared first because
+    # to() looks at every weight, which takes time.
+    if next(body.parameters()).device != device:
+        body.to(device)
     hidden = hidden_layers(transformer, pieces, config.layers, config.top)
-    vectors = pool(hidden, pieces, prod(shape))
+    vectors = pool_pieces(hidden, pieces, prod(shape))
     return vectors.view(*shape, *vectors.shape[1:])
 
 
 @dataclass
 class LastLayers:
-    """What a frozen transformer gave last, kept for other parsers that read the same of it."""
+    """The last output of a frozen transformer, for other parsers that read the same layers."""
 
     pieces: PieceBatch | None = None
     layers: Tensor | None = None
 
-    def of(self, pieces: PieceBatch) -> Tensor | None:
-        """The layers, if they are of the same pieces."""
-        return self.layers if self.pieces is not None and self.pieces.same(pieces) else None
+    def get(self, pieces: PieceBatch) -> Tensor | None:
+        """The cached layers if they were computed from the same pieces, else None."""
+        return self.layers if self.pieces is not None and self.pieces.equals(pieces) else None
 
 
 class ContextVectors(nn.Module):
-    """A word's contextual vector: layers chosen or mixed, then projected.
+    """Contextual vectors of words: layers are selected or mixed, then projected.
 
-    A transformer that is trained, too, is a part of this module and of its weights; one that is
-    frozen is not, and is not asked where the batch brings its layers along.
+    A transformer that is fine-tuned is a submodule, so its weights belong to this module. A frozen
+    transformer is not, and it is not run if the batch already has its layers.
     """
 
     def __init__(self, config: Context, transformer: Transformer | None) -> None:
         super().__init__()
         self.config = config
         self.transformer = transformer
-        self.last: LastLayers | None = None  # where several parsers share the transformer
+        self.last: LastLayers | None = None  # set if parsers share the transformer
         self.body = transformer.body if transformer and config.tune else None
         if self.body is not None and config.checkpointing:
             checkpoint_layers(self.body)
-        kept = min(config.top or config.available, config.available)
-        self.mix = LayerMix(kept) if config.layers == "mix" else None
+        mixed = min(config.top or config.available, config.available)
+        self.mix = LayerMix(mixed) if config.layers == "mix" else None
         self.dropout = nn.Dropout(config.dropout)
         self.projection: nn.Module = nn.Identity()
         if config.size:
             self.projection = nn.Linear(config.width, config.size)
 
     def layers(self, batch: Batch) -> Tensor:
-        """[batch, length, layers, width], of the batch or of the transformer."""
+        """The layers that the batch has or the transformer computes.
+
+        [batch, length, layers, width]. Raises ValueError if neither has any.
+        """
         if batch.context is not None:
             return batch.context
         if self.transformer is None or batch.pieces is None:
-            raise ValueError("no contextual vectors: the parser reads ELMo features")
-        found = self.last.of(batch.pieces) if self.last else None
-        if found is None:
+            raise ValueError(
+                "the parser reads ELMo vectors, but none were given with the sentences"
+            )
+        layers = self.last.get(batch.pieces) if self.last else None
+        if layers is None:
             with torch.set_grad_enabled(torch.is_grad_enabled() and self.body is not None):
-                found = context_layers(
+                layers = context_layers(
                     self.transformer, self.config, batch.pieces, batch.word.shape
                 )
         if self.last:
-            self.last.pieces, self.last.layers = batch.pieces, found
-        return found
+            self.last.pieces, self.last.layers = batch.pieces, layers
+        return layers
 
     def forward(self, batch: Batch) -> Tensor:
-        """-> [batch, length, features]."""
+        """The projected vectors, [batch, length, size]."""
         layers = self.layers(batch).float()
         vectors = self.mix(layers) if self.mix is not None else layers[..., 0, :]
         return self.projection(self.dropout(vectors))
 
 
 class InputLayer(nn.Module):
-    """x_i = the parts of a token, each dropped on its own, concatenated or summed."""
+    """Concatenates or sums the parts of each word, after dropout of whole parts.
+
+    config: the parts and their sizes; vocabulary: its size is that of the embedding tables;
+    transformer: computes contextual vectors, where config.context.source asks for one.
+    """
 
     def __init__(
         self, config: Inputs, vocabulary: Vocabulary, transformer: Transformer | None = None
@@ -137,27 +159,29 @@ class InputLayer(nn.Module):
         if config.word:
             self.word = nn.Embedding(len(vocabulary.words), config.word, padding_idx=PAD)
             if config.word_min_count == 1 and not config.word_unknown:
-                nn.init.zeros_(self.word.weight.data[UNKNOWN])  # never trained: each is known
+                # This row is never trained: every word of the training data has its own.
+                nn.init.zeros_(self.word.weight.data[UNKNOWN])
         if vocabulary.vectors:
             shape = len(vocabulary.vectors), config.vectors.width
             self.pretrained = nn.Embedding(*shape, padding_idx=PAD)
             self.pretrained.requires_grad_(config.vectors.tune)
-        # how often each word is in the training treebank; the training sets it
+        # How often each word occurs in the training treebank; set when an epoch starts.
         self.counts: Tensor | None = None
         if config.tag:
             self.tag = nn.Embedding(len(vocabulary.tags), config.tag, padding_idx=PAD)
-            nn.init.zeros_(self.tag.weight.data[UNKNOWN])  # never trained: each tag is known
+            nn.init.zeros_(self.tag.weight.data[UNKNOWN])  # never trained either
         if config.char:
-            self._make_characters(config, len(vocabulary.characters))
+            self._make_character_layers(config, len(vocabulary.characters))
         if config.context.source != "none":
             self.context = ContextVectors(config.context, transformer)
         summed = config.combine == "sum"
         self.features = max(sizes.values()) if summed else sum(sizes.values())
-        # a word's own vector counts twice, as in Li et al. (2019)
+        # Word and contextual vectors count twice when dropout rescales the remaining parts, as
+        # the word does in Li et al. (2019).
         weights = [2.0 if name in ("word", "context") else 1.0 for name in sizes]
         self.part_dropout = InputDropout(config.part_dropout, weights)
 
-    def _make_characters(self, config: Inputs, characters: int) -> None:
+    def _make_character_layers(self, config: Inputs, characters: int) -> None:
         if config.char_kind == "lstm":
             self.char = CharLSTM(
                 characters, config.char_embedding, config.char, config.char_dropout
@@ -166,61 +190,68 @@ class InputLayer(nn.Module):
             self.char = CharConcat(characters, config.char_embedding, config.char_dropout)
             if self.char.features != config.char:
                 self.char_projection = nn.Linear(self.char.features, config.char)
-        nn.init.zeros_(self.char.embedding.weight.data[UNKNOWN])  # never trained, either
+        nn.init.zeros_(self.char.embedding.weight.data[UNKNOWN])  # never trained either
 
     @torch.no_grad()
-    def leave_unknown(self, data: Dataset) -> None:
-        """Give the words, tags and characters that training data lack the unknown one's vector.
+    def reset_unseen(self, data: Dataset) -> None:
+        """Give words, tags and characters that do not occur in `data` the unknown symbol's vector.
 
-        Theirs were never trained; they are of a vocabulary that other data share.
+        Where several treebanks share a vocabulary, the vectors of symbols that only the other
+        treebanks have were never trained.
         """
         characters = self.char.embedding if self.char else None
-        for table, numbers in (
+        for table, indices in (
             (self.word, data.word), (self.tag, data.tag), (characters, data.characters)
         ):  # fmt: skip
             if table is not None:
-                seen = torch.bincount(numbers.flatten(), minlength=table.num_embeddings)
-                seen[: len(SPECIAL)] = 1
-                table.weight[seen == 0] = table.weight[UNKNOWN].clone()
+                counts = torch.bincount(indices.flatten(), minlength=table.num_embeddings)
+                counts[: len(SPECIAL)] = 1
+                table.weight[counts == 0] = table.weight[UNKNOWN].clone()
 
-    def _words(self, batch: Batch) -> Tensor | None:
-        """Trainable word embeddings, pretrained vectors, or both, summed or side by side."""
+    def _word_vectors(self, batch: Batch) -> Tensor | None:
+        """Trainable word embeddings, pretrained vectors, or both, summed or concatenated."""
         if self.pretrained is None:
-            return None if self.word is None else self.word(self._some_unknown(batch.word))
+            return None if self.word is None else self.word(self._drop_words(batch.word))
         pretrained = self.pretrained(batch.vector)
         if self.word is None:
             return pretrained
-        word = self.word(self._some_unknown(batch.word))
+        word = self.word(self._drop_words(batch.word))
         if self.config.vectors.combine == "sum":
             return word + pretrained
         return torch.cat((word, pretrained), dim=-1)
 
-    def _some_unknown(self, word: Tensor) -> Tensor:
-        """In training, words made unknown with probability z / (z + count)."""
+    def _drop_words(self, word: Tensor) -> Tensor:
+        """In training, replace words by the unknown word with probability z / (z + count)."""
         z = self.config.word_unknown
         if not self.training or not z or self.counts is None:
             return word
-        chance = z / (z + self.counts[word])
-        hidden = (torch.rand_like(chance) < chance) & (word != PAD) & (word != ROOT)
-        return word.masked_fill(hidden, UNKNOWN)
+        probability = z / (z + self.counts[word])
+        drawn = torch.rand_like(probability) < probability
+        return word.masked_fill(drawn & (word != PAD) & (word != ROOT), UNKNOWN)
 
     def form_vectors(self, batch: Batch) -> Tensor:
-        """The vectors that characters make, a row a form: [forms, features]."""
+        """The vectors made from the characters of the batch's distinct forms, [forms, size]."""
         if batch.form_vectors is not None:
             return batch.form_vectors
-        return self.read_characters(batch.characters, batch.form_sizes, batch.groups)
+        return self.encode_characters(batch.characters, batch.form_sizes, batch.form_groups)
 
-    def read_characters(
+    def encode_characters(
         self, characters: Tensor, sizes: Tensor, groups: list[tuple[int, int]]
     ) -> Tensor:
-        """As `CharLSTM.forward`: [forms, longest] -> [forms, features]."""
+        """Make vectors from characters, [forms, LONGEST_WORD] -> [forms, size].
+
+        Args:
+            characters: [forms, LONGEST_WORD], indices of characters.
+            sizes: [forms], the number of characters.
+            groups: (end, width) of groups of rows, as `CharLSTM.forward` takes them.
+        """
         assert self.char is not None
         return self.char_projection(self.char(characters, sizes, groups))
 
     def forward(self, batch: Batch) -> Tensor:
-        """-> [batch, length, features]."""
+        """The input vectors of all positions, [batch, length, size]."""
         parts: list[Tensor] = []
-        words = self._words(batch)
+        words = self._word_vectors(batch)
         if words is not None:
             parts.append(words)
         if self.tag is not None:

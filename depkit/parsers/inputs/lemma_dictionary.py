@@ -29,42 +29,42 @@ class LemmaDictionary:
     forms: dict[str, list[int]]
 
     def readings(self, forms: Iterable[str]) -> Iterator[tuple[Reading, int]]:
-        """The readings of some forms, with their counts."""
+        """The readings of the given forms, with their counts."""
         for form in forms:
             flat = iter(self.forms.get(form, ()))
             for tags, script, count in zip(flat, flat, flat, strict=True):
                 yield (form, self.tags[tags], self.scripts[script]), count
 
     def __contains__(self, form: str) -> bool:
-        """Whether a form is in the dictionary, in whatever case."""
-        return form.lower() in self._spellings
+        """Whether a form is in the dictionary, ignoring case."""
+        return form.lower() in self._forms_by_lower_case
 
-    def spellings(self, form: str) -> list[tuple[Reading, int]]:
-        """The readings of a form in whatever case."""
-        return list(self.readings(self._spellings.get(form.lower(), ())))
+    def readings_ignoring_case(self, form: str) -> list[tuple[Reading, int]]:
+        """The readings of all forms that differ from a form in case only, and of the form."""
+        return list(self.readings(self._forms_by_lower_case.get(form.lower(), ())))
 
     def look_up(self, form: str, tags: Tags) -> str | None:
         """The most frequent lemma of a form with these UPOS, XPOS and FEATS.
 
-        If there is none with all three tags, FEATS is not compared, then XPOS neither. If there is
-        still none, the form is looked up in whatever case. None if that fails, too. A UPOS that
-        does not agree with XPOS is replaced first, see `agreeing`; if the dictionary has no word of
-        this UPOS at all, no tags are compared.
+        If no reading has all three tags, UPOS and XPOS are compared, then UPOS alone. If there is
+        still no match, the same is tried ignoring the case of the form. The result is None if that
+        fails too. A UPOS that contradicts XPOS is replaced first, see `with_usual_upos`; if the
+        dictionary has no word with this UPOS at all, no tags are compared.
         """
-        tags = self.agreeing(tags)
-        sizes = (3, 2, 1) if tags[0] in self._all_uposes else (0,)
-        for readings in (list(self.readings([form])), self.spellings(form)):
-            for size in sizes:
+        tags = self.with_usual_upos(tags)
+        levels = (3, 2, 1) if tags[0] in self._all_uposes else (0,)  # numbers of tags to compare
+        for readings in (list(self.readings([form])), self.readings_ignoring_case(form)):
+            for compared in levels:
                 counts: Counter[str] = Counter()
                 for (known_form, known_tags, script), count in readings:
-                    if known_tags[:size] == tags[:size]:
+                    if known_tags[:compared] == tags[:compared]:
                         counts[apply_script(known_form, script)] += count
                 if counts:
                     return max(counts, key=counts.__getitem__)
         return None
 
-    def agreeing(self, tags: Tags) -> Tags:
-        """The tags, with the usual UPOS of XPOS if the two given never occur together."""
+    def with_usual_upos(self, tags: Tags) -> Tags:
+        """Replace UPOS by the most frequent UPOS of XPOS if the two never occur together."""
         upos, xpos, feats = tags
         uposes = self._uposes.get(xpos)
         return (uposes[0], xpos, feats) if uposes and upos not in uposes else tags
@@ -82,70 +82,73 @@ class LemmaDictionary:
         return {upos for upos, _, _ in self.tags}
 
     @cached_property
-    def _spellings(self) -> dict[str, list[str]]:
+    def _forms_by_lower_case(self) -> dict[str, list[str]]:
         """The forms of the dictionary, grouped by their lower-case form."""
-        spellings: dict[str, list[str]] = {}
+        groups: dict[str, list[str]] = {}
         for form in self.forms:
-            spellings.setdefault(form.lower(), []).append(form)
-        return spellings
+            groups.setdefault(form.lower(), []).append(form)
+        return groups
 
     def to_json(self) -> dict[str, object]:
-        """Plain data for `from_json`."""
+        """The dictionary as data that can be written as JSON."""
         return {"tags": self.tags, "scripts": self.scripts, "forms": self.forms}
 
     @staticmethod
     def from_json(data: dict) -> "LemmaDictionary":
-        """The dictionary of what `to_json` returned; raises KeyError, TypeError or ValueError."""
+        """Make a dictionary from the result of `to_json`.
+
+        Raises KeyError, TypeError or ValueError for other data.
+        """
         tags = [(upos, xpos, feats) for upos, xpos, feats in data["tags"]]
         scripts, forms = list(data["scripts"]), dict(data["forms"])
         if not all(isinstance(tag, str) for tag in chain.from_iterable(tags)):
-            raise ValueError("its lemma dictionary has tags that are no text")
+            raise ValueError("its lemma dictionary has tags that are not strings")
         for script in scripts:
             check_script(script)
         if not all(isinstance(flat, list) and len(flat) % 3 == 0 for flat in forms.values()):
-            raise ValueError("its lemma dictionary has a reading that is not three numbers")
+            raise ValueError("its lemma dictionary has a form whose readings are not triples")
         numbers = list(chain.from_iterable(forms.values()))
         if not all(type(number) is int and number >= 0 for number in numbers) or (
             max(numbers[::3], default=-1) >= len(tags)
             or max(numbers[1::3], default=-1) >= len(scripts)
         ):
-            raise ValueError("its lemma dictionary has a wrong number for tags or a script")
+            raise ValueError("its lemma dictionary has an index of tags or a script out of range")
         return LemmaDictionary(tags, scripts, forms)
 
     @staticmethod
     def from_counts(counts: Counter[Reading]) -> "LemmaDictionary":
-        """The dictionary of readings with their counts."""
-        of_tags: Counter[Tags] = Counter()
-        of_scripts: Counter[str] = Counter()
+        """Make a dictionary from readings and their counts."""
+        tag_counts: Counter[Tags] = Counter()
+        script_counts: Counter[str] = Counter()
         for (_, tags, script), count in counts.items():
-            of_tags[tags] += count
-            of_scripts[script] += count
-        all_tags = {tags: number for number, tags in enumerate(by_frequency(of_tags))}
-        scripts = {script: number for number, script in enumerate(by_frequency(of_scripts))}
+            tag_counts[tags] += count
+            script_counts[script] += count
+        all_tags = {tags: i for i, tags in enumerate(sort_by_frequency(tag_counts))}
+        scripts = {script: i for i, script in enumerate(sort_by_frequency(script_counts))}
         forms: dict[str, list[int]] = {}
-        for form, tags, script in by_frequency(counts):
+        for form, tags, script in sort_by_frequency(counts):
             numbers = (all_tags[tags], scripts[script], counts[form, tags, script])
             forms.setdefault(form, []).extend(numbers)
         return LemmaDictionary(list(all_tags), list(scripts), forms)
 
     @staticmethod
-    def merged(dictionaries: Iterable["LemmaDictionary"]) -> "LemmaDictionary":
-        """The readings of all dictionaries, their counts summed."""
+    def merge(dictionaries: Iterable["LemmaDictionary"]) -> "LemmaDictionary":
+        """Merge dictionaries: the result has all readings, and the sums of their counts."""
         counts: Counter[Reading] = Counter()
-        for each in dictionaries:
-            for reading, count in each.readings(each.forms):
+        for dictionary in dictionaries:
+            for reading, count in dictionary.readings(dictionary.forms):
                 counts[reading] += count
         return LemmaDictionary.from_counts(counts)
 
 
-def readings_of(sentence: Sentence) -> Iterator[Reading]:
-    """The readings of a sentence's words that have a lemma."""
+def read_readings(sentence: Sentence) -> Iterator[Reading]:
+    """The readings of those words of a sentence that have a lemma."""
     columns = (sentence.form, sentence.lemma, sentence.upos, sentence.xpos, sentence.feats)
     for form, lemma, *tags in zip(*columns, strict=True):
         if lemma != "_" or form == "_":
             yield form, (tags[0], tags[1], tags[2]), edit_script(form, lemma)
 
 
-def by_frequency(counts: Counter[T]) -> list[T]:
-    """The keys by falling count, those of the same count in alphabetical order."""
+def sort_by_frequency(counts: Counter[T]) -> list[T]:
+    """Sort keys by falling count, and alphabetically where counts are equal."""
     return sorted(counts, key=lambda key: (-counts[key], key))

@@ -1,7 +1,7 @@
-"""Lemmas as edit scripts: what to do to a form, so that unseen forms get lemmas too.
+"""Lemmas as edit scripts, which can be applied to unseen forms, too.
 
-After Chrupala (2006) and UDPipe (Straka 2018): cut and add at both ends of the longest part
-that form and lemma share, then set the case.
+A script cuts and adds characters at both ends of a form, around the longest substring that form
+and lemma share, then sets the case (after Chrupala 2006 and UDPipe, Straka 2018).
 """
 
 import json
@@ -10,8 +10,8 @@ from functools import lru_cache
 LOWER, KEEP, TITLE, UPPER, WHOLE = "lower", "keep", "title", "upper", "whole"
 CASES = (LOWER, KEEP, TITLE, UPPER)
 
-# What a script has besides the case: how many characters to cut in front, what to add there, how
-# many to cut behind, what to add there; only the lemma where the case is WHOLE
+# A script without the case: number of characters to cut in front, string to add there, number of
+# characters to cut behind, string to add there. If the case is WHOLE, there is only the lemma.
 Edit = tuple[int, str, int, str] | tuple[str]
 
 
@@ -19,19 +19,19 @@ Edit = tuple[int, str, int, str] | tuple[str]
 def edit_script(form: str, lemma: str) -> str:
     """The script that turns a form into its lemma, as a line of JSON.
 
-    [case, cut in front, add in front, cut behind, add behind], or ["whole", lemma] where the
-    two share nothing.
+    [case, cut in front, add in front, cut behind, add behind], or ["whole", lemma] where form and
+    lemma have no substring in common.
     """
     low_form, low_lemma = form.lower(), lemma.lower()
-    start, lemma_start, size = _shared(low_form, low_lemma)
+    start, lemma_start, size = _longest_common_substring(low_form, low_lemma)
     if len(low_form) != len(form) or len(low_lemma) != len(lemma) or not size:
-        return _write(WHOLE, (lemma,))
+        return _to_json(WHOLE, (lemma,))
     edit = (start, lemma[:lemma_start], len(form) - start - size, lemma[lemma_start + size :])
-    case = case_of(form, edit, lemma)
-    return _write(WHOLE, (lemma,)) if case == WHOLE else _write(case, edit)
+    case = find_case(form, edit, lemma)
+    return _to_json(WHOLE, (lemma,)) if case == WHOLE else _to_json(case, edit)
 
 
-def _write(case: str, edit: Edit) -> str:
+def _to_json(case: str, edit: Edit) -> str:
     return json.dumps([case, *edit], ensure_ascii=False)
 
 
@@ -43,29 +43,38 @@ def parse_script(script: str) -> tuple[str, Edit]:
 
 
 def check_script(script: object) -> None:
-    """Raises ValueError for what is no edit script."""
+    """Raises ValueError if the argument is not an edit script."""
     try:
         case, edit = parse_script(script)
     except (ValueError, TypeError):
-        raise ValueError(f"{script!r} is no edit script") from None
+        raise ValueError(f"{script!r} is not an edit script") from None
     kinds = [str] if case == WHOLE else [int, str, int, str] if case in CASES else None
     if list(map(type, edit)) != kinds or any(type(n) is int and n < 0 for n in edit):
-        raise ValueError(f"{script!r} is no edit script")
+        raise ValueError(f"{script!r} is not an edit script")
 
 
-def case_of(form: str, edit: Edit, lemma: str) -> str:
+def find_case(form: str, edit: Edit, lemma: str) -> str:
     """The first case with which an edit turns a form into its lemma; WHOLE if there is none."""
     return next((case for case in CASES if apply_edit(form, case, edit) == lemma), WHOLE)
 
 
 def apply_script(form: str, script: str) -> str:
-    """The lemma that a script makes of a form; the form itself where it does not apply."""
+    """Apply a script to a form: the lemma, or the form itself if it is too short for the script."""
     lemma = apply_edit(form, *parse_script(script))
     return form if lemma is None else lemma
 
 
 def apply_edit(form: str, case: str, edit: Edit) -> str | None:
-    """The lemma that an edit and a case make of a form; None where the form is too short."""
+    """Apply an edit to a form, then set the case.
+
+    Args:
+        form: The form.
+        case: One of CASES, or WHOLE.
+        edit: The edit.
+
+    Returns:
+        The lemma, or None if the form is too short for the edit.
+    """
     if len(edit) == 1:
         return edit[0]
     cut_front, front, cut_behind, behind = edit
@@ -79,16 +88,17 @@ def apply_edit(form: str, case: str, edit: Edit) -> str | None:
     return lemma.upper() if case == UPPER else lemma
 
 
-def _shared(form: str, lemma: str) -> tuple[int, int, int]:
-    """The longest common substring, the first of them: its start in each, and its length."""
+def _longest_common_substring(form: str, lemma: str) -> tuple[int, int, int]:
+    """The first of the longest common substrings: its start in form and lemma, and its length."""
     best = (0, 0, 0)
-    ends = [0] * (len(lemma) + 1)  # how long a common part ends at form[i - 1], lemma[j - 1]
-    for i, character in enumerate(form, start=1):
-        before = ends
-        ends = [0] * (len(lemma) + 1)
-        for j, other in enumerate(lemma, start=1):
-            if character == other:
-                ends[j] = before[j - 1] + 1
-                if ends[j] > best[2]:
-                    best = (i - ends[j], j - ends[j], ends[j])
+    # lengths[j] is the length of the common substring that ends at form[i - 1] and lemma[j - 1].
+    lengths = [0] * (len(lemma) + 1)
+    for i, form_character in enumerate(form, start=1):
+        previous = lengths
+        lengths = [0] * (len(lemma) + 1)
+        for j, lemma_character in enumerate(lemma, start=1):
+            if form_character == lemma_character:
+                lengths[j] = previous[j - 1] + 1
+                if lengths[j] > best[2]:
+                    best = (i - lengths[j], j - lengths[j], lengths[j])
     return best

@@ -1,7 +1,8 @@
-"""Words in the pieces that a transformer reads, windows over them, and word vectors back.
+"""Subword pieces of words, the segments in which a transformer reads them, and word vectors.
 
-Words are cut one by one, so that a piece never belongs to two, whatever characters are in
-them. A sentence with more pieces than the transformer can read is read in windows.
+Words are split into pieces one by one, so a piece never belongs to two words, whatever characters
+they have. A sentence with more pieces than the transformer can read at once is read in overlapping
+segments.
 """
 
 from collections.abc import Sequence
@@ -14,91 +15,87 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-_BLOCK = 20_000  # distinct words cut at once; more would take more memory and no less time
+_BLOCK = 20_000  # distinct words split at once; more would take more memory and no less time
 
 Pooling = Literal["first", "last", "mean"]
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """Sub-words of sentences laid end to end, without special ones.
+    """The pieces of sentences laid end to end, without special pieces.
 
-    pieces: [pieces], their numbers. first: [tokens + 1], where each token's pieces begin;
-    tokens as in `batches.Dataset`, one of padding, then for each sentence w0 and its words.
+    Tokens are the entries of `batches.Dataset`: padding, then for each sentence w0 and its words.
     Padding and w0 have no pieces, every word has at least one.
     """
 
-    pieces: np.ndarray
-    first: np.ndarray
+    pieces: np.ndarray  # [pieces], their ids
+    first: np.ndarray  # [tokens + 1], the index of each token's first piece
 
 
 @dataclass(frozen=True)
-class Frame:
-    """What a transformer's windows look like.
+class SegmentFormat:
+    """The special pieces of a transformer's input, and the input's maximum length."""
 
-    prefix, suffix: the special pieces before and after others, perhaps none. pad: what fills
-    windows up. longest: pieces in a window at most, special ones included.
-    """
-
-    prefix: np.ndarray
-    suffix: np.ndarray
-    pad: int
-    longest: int
+    prefix: np.ndarray  # special pieces before the words, perhaps none
+    suffix: np.ndarray  # special pieces after the words, perhaps none
+    pad: int  # the id of padding
+    max_pieces: int  # in a segment, special pieces included
 
     @property
-    def room(self) -> int:
-        """Pieces of words that fit in a window."""
-        return self.longest - len(self.prefix) - len(self.suffix)
+    def capacity(self) -> int:
+        """The number of pieces of words that fit in a segment."""
+        return self.max_pieces - len(self.prefix) - len(self.suffix)
 
 
 @dataclass(frozen=True)
 class PieceBatch:
-    """Padded windows over the pieces of a batch of sentences, on a device.
+    """Padded segments of the sentences of a batch, on a device.
 
-    ids, mask: [windows, width], mask 1 at pieces and 0 at padding. member: [members], places
-    in the flattened [windows * width] whose mean is a word's vector; owner: [members], in
-    rising order, that word's place in the flattened [batch * length], w0 included. numbers: all
-    four one after the other, on the host.
+    A word's vector is the mean of the output at the positions of its selected pieces, `pooled` in
+    all. Words are numbered by their positions in the flattened batch, [batch * length], w0
+    included.
     """
 
-    ids: Tensor
-    mask: Tensor
-    member: Tensor
-    owner: Tensor
-    numbers: np.ndarray
+    ids: Tensor  # [segments, width]
+    mask: Tensor  # [segments, width], 1 at pieces and 0 at padding
+    piece_position: Tensor  # [pooled], position in the flattened [segments * width]
+    word_position: Tensor  # [pooled], position of the piece's word; never decreases
+    host_copy: np.ndarray  # all four tensors flattened and concatenated, on the host
 
-    def same(self, other: "PieceBatch") -> bool:
-        """Whether the windows and the words are those of another batch; no device is asked."""
-        shape = self.ids.shape == other.ids.shape and self.member.shape == other.member.shape
-        return shape and np.array_equal(self.numbers, other.numbers)
+    def equals(self, other: "PieceBatch") -> bool:
+        """Whether another batch has the same segments and words; does not wait for the device."""
+        same_shapes = (
+            self.ids.shape == other.ids.shape
+            and self.piece_position.shape == other.piece_position.shape
+        )
+        return same_shapes and np.array_equal(self.host_copy, other.host_copy)
 
 
 @dataclass(frozen=True)
-class _Windows:
-    """Windows over sentences, in order; all [windows] but `initial`, [sentences].
+class _Segments:
+    """Segments of sentences, in order.
 
-    sentence: whose. start, size: in pieces of that sentence. taken: from which of them on its
-    pieces are taken from this window. initial: each sentence's first window.
+    A piece that lies in several overlapping segments is used from one of them only.
     """
 
-    sentence: np.ndarray
-    start: np.ndarray
-    size: np.ndarray
-    taken: np.ndarray
-    initial: np.ndarray
+    sentence: np.ndarray  # [segments], index of the sentence
+    start: np.ndarray  # [segments], index of the first piece in its sentence
+    size: np.ndarray  # [segments], number of pieces
+    first_used: np.ndarray  # [segments], index in the sentence of the first piece used
+    initial: np.ndarray  # [sentences], index of the sentence's first segment
 
 
-def cut(sentences: Sequence[Sequence[str]], tokenizer: Any) -> Pieces:
-    """The pieces of sentences, given as words.
+def split_into_pieces(sentences: Sequence[Sequence[str]], tokenizer: Any) -> Pieces:
+    """Split sentences, given as words, into pieces.
 
-    tokenizer: a fast one of transformers. Of a word that it drops altogether (a zero-width
-    character, say) the unknown piece is left, or piece 0 if it knows none.
+    tokenizer: a fast tokenizer of transformers. A word that it drops altogether (a zero-width
+    character, for example) becomes the unknown piece, or piece 0 if there is no unknown piece.
     """
     counts = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
     distinct = dict.fromkeys(chain.from_iterable(sentences))
-    numbers = dict(zip(distinct, range(len(distinct)), strict=True))
-    form = np.fromiter(map(numbers.__getitem__, chain.from_iterable(sentences)), np.int64)
-    pieces, sizes = _cut_words(list(distinct), tokenizer)
+    indices = dict(zip(distinct, range(len(distinct)), strict=True))
+    form = np.fromiter(map(indices.__getitem__, chain.from_iterable(sentences)), np.int64)
+    pieces, sizes = _split_words(list(distinct), tokenizer)
     is_word = np.ones(1 + len(counts) + len(form), dtype=bool)
     is_word[0] = is_word[1 + np.cumsum(counts + 1) - (counts + 1)] = False
     first = np.zeros(len(is_word) + 1, dtype=np.int64)
@@ -108,169 +105,197 @@ def cut(sentences: Sequence[Sequence[str]], tokenizer: Any) -> Pieces:
     return Pieces(pieces[np.arange(first[-1]) + np.repeat(shift, sizes[form])], first)
 
 
-def _cut_words(words: list[str], tokenizer: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The pieces of words end to end, and how many each has."""
+def _split_words(words: list[str], tokenizer: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The pieces of words laid end to end, and the number of pieces of each word."""
     backend = _backend(tokenizer)
     unknown = [tokenizer.unk_token_id or 0]
-    if _wants_space(backend):
+    if _needs_space(backend):
         words = [" " + word for word in words]
-    cuts: list[list[int]] = []
+    pieces: list[list[int]] = []
     for start in range(0, len(words), _BLOCK):
         block = backend.encode_batch_fast(words[start : start + _BLOCK], add_special_tokens=False)
-        cuts += [encoding.ids or unknown for encoding in block]
-    sizes = np.fromiter(map(len, cuts), np.int64, len(cuts))
-    return np.fromiter(chain.from_iterable(cuts), np.int64, int(sizes.sum())), sizes
+        pieces += [encoding.ids or unknown for encoding in block]
+    sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
+    return np.fromiter(chain.from_iterable(pieces), np.int64, int(sizes.sum())), sizes
 
 
 def _backend(tokenizer: Any) -> Any:
-    """The library's own tokenizer: transformers adds only time. It may come set to truncate."""
+    """The underlying tokenizer of the tokenizers library, without truncation and padding.
+
+    It is used directly because the wrapper of transformers only adds time.
+    """
     backend = tokenizer.backend_tokenizer
-    if backend.truncation:  # to set it needlessly would fail while another thread cuts
+    if backend.truncation:  # a needless call would fail while another thread uses the tokenizer
         backend.no_truncation()
     if backend.padding:
         backend.no_padding()
     return backend
 
 
-def _wants_space(backend: Any) -> bool:
-    """Whether a word looks as it does within a text only with a space before it (GPT-2's do)."""
+def _needs_space(backend: Any) -> bool:
+    """Whether words must be given with a space in front to be split as in running text.
 
-    def cut_text(text: str) -> list[int]:
+    This is so for tokenizers like GPT-2's.
+    """
+
+    def encode(text: str) -> list[int]:
         return backend.encode(text, add_special_tokens=False).ids
 
-    text, before = cut_text("b a"), cut_text("b")
-    return text != before + cut_text("a") and text == before + cut_text(" a")
+    text, before = encode("b a"), encode("b")
+    return text != before + encode("a") and text == before + encode(" a")
 
 
-def find_frame(tokenizer: Any, longest: int) -> Frame:
-    """A tokenizer's special pieces, told from what it puts around a word.
+def find_segment_format(tokenizer: Any, max_pieces: int) -> SegmentFormat:
+    """Find a tokenizer's special pieces by comparing a word encoded with and without them.
 
-    Raises ValueError if they leave no room for others.
+    Raises ValueError if they leave no room for other pieces.
     """
     backend = _backend(tokenizer)
     word = backend.encode("a", add_special_tokens=False).ids
-    framed = backend.encode("a", add_special_tokens=True).ids
-    ends = range(len(word), len(framed) + 1)
-    end = next((end for end in ends if framed[end - len(word) : end] == word), None)
+    segment = backend.encode("a", add_special_tokens=True).ids
+    ends = range(len(word), len(segment) + 1)
+    end = next((end for end in ends if segment[end - len(word) : end] == word), None)
     if end is None:
-        raise ValueError("the tokenizer cuts words in another way beside its special pieces")
-    prefix, suffix = framed[: end - len(word)], framed[end:]
-    frame = Frame(
+        raise ValueError("the tokenizer splits words differently when it adds special pieces")
+    prefix, suffix = segment[: end - len(word)], segment[end:]
+    format = SegmentFormat(
         np.array(prefix, dtype=np.int64), np.array(suffix, dtype=np.int64),
-        tokenizer.pad_token_id or 0, longest,
+        tokenizer.pad_token_id or 0, max_pieces,
     )  # fmt: skip
-    if frame.room < 1:
-        raise ValueError(f"windows of {longest} pieces have no room beside the special ones")
-    return frame
+    if format.capacity < 1:
+        raise ValueError(
+            f"the transformer reads at most {max_pieces} pieces, and the special pieces leave no"
+            " room for words"
+        )
+    return format
 
 
-def piece_batch(
+def make_piece_batch(
     pieces: Pieces,
     starts: np.ndarray,
     sizes: np.ndarray,
     length: int,
-    frame: Frame,
+    format: SegmentFormat,
     pooling: Pooling,
     overlap: int,
     device: torch.device,
 ) -> PieceBatch:
-    """The windows over some sentences, [batch, length] with w0 and padding.
+    """Make the segments of the sentences of a batch.
 
-    starts, sizes: [batch], of `batches.Dataset`. pooling: which of a word's pieces count.
-    overlap: pieces that neighbouring windows share, at least; at most half of what fits
-    does. w0 is the prefix's first piece, or the sentence's first where there is no prefix.
+    The vector of w0 comes from the first piece of the prefix, or from the first piece of the
+    sentence if there is no prefix.
+
+    Args:
+        pieces: The pieces of a dataset.
+        starts: [batch], the first token of each sentence, as in `batches.Dataset`.
+        sizes: [batch], the number of tokens of each sentence.
+        length: The length of the batch, w0 and padding included.
+        format: The format of a segment.
+        pooling: Which of a word's pieces its vector is made of.
+        overlap: The least number of pieces that neighbouring segments share; at most half of a
+            segment's capacity is used.
+        device: Where the tensors go.
     """
     begin = pieces.first[starts]
     counts = pieces.first[starts + sizes] - begin
-    windows = _cover(counts, frame.room, overlap)
-    ids, mask = _fill(pieces.pieces, begin, windows, frame)
+    segments = _make_segments(counts, format.capacity, overlap)
+    ids, mask = _fill_segments(pieces.pieces, begin, segments, format)
     width = ids.shape[1]
-    place = np.arange(length)
-    real = place < sizes[:, None]  # [batch, length]
-    token = (starts[:, None] + place)[real]
-    is_word = np.broadcast_to(place > 0, real.shape)[real]
-    places = np.append(_places(windows, counts, width, len(frame.prefix)), 0)
+    position = np.arange(length)
+    is_real = position < sizes[:, None]  # [batch, length]
+    token = (starts[:, None] + position)[is_real]
+    is_word = np.broadcast_to(position > 0, is_real.shape)[is_real]
+    positions = np.append(_piece_positions(segments, counts, width, len(format.prefix)), 0)
     count = pieces.first[token + 1] - pieces.first[token]
-    member, kept = _members(count, is_word, places, pooling)
-    owner = np.repeat(np.flatnonzero(real), kept)
-    member[~np.repeat(is_word, kept)] = windows.initial * width
-    parts = [ids.ravel(), mask.ravel(), member, owner]
-    numbers = np.concatenate(parts)
-    sent = torch.as_tensor(numbers)
+    piece_position, pooled = _select_pieces(count, is_word, positions, pooling)
+    word_position = np.repeat(np.flatnonzero(is_real), pooled)
+    piece_position[~np.repeat(is_word, pooled)] = segments.initial * width
+    parts = [ids.ravel(), mask.ravel(), piece_position, word_position]
+    host_copy = np.concatenate(parts)
+    tensor = torch.as_tensor(host_copy)
     if device.type == "cuda":
-        sent = sent.pin_memory()
-    flat = sent.to(device, non_blocking=True).split([len(part) for part in parts])
-    return PieceBatch(flat[0].view(ids.shape), flat[1].view(ids.shape), flat[2], flat[3], numbers)
+        tensor = tensor.pin_memory()
+    flat = tensor.to(device, non_blocking=True).split([len(part) for part in parts])
+    return PieceBatch(flat[0].view(ids.shape), flat[1].view(ids.shape), flat[2], flat[3], host_copy)
 
 
-def _fill(
-    pieces: np.ndarray, begin: np.ndarray, windows: _Windows, frame: Frame
+def _fill_segments(
+    pieces: np.ndarray, begin: np.ndarray, segments: _Segments, format: SegmentFormat
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Windows with their special pieces, and the mask; `begin`: each sentence's first piece."""
-    before = len(frame.prefix)
-    end = (before + windows.size)[:, None]  # [windows, 1]
-    place = np.arange(max(1, int(end.max()) + len(frame.suffix)))
-    ids = np.full((len(end), len(place)), frame.pad, dtype=np.int64)
-    ids[:, :before] = frame.prefix
-    inside = (place >= before) & (place < end)
-    index = (begin[windows.sentence] + windows.start - before)[:, None] + place
+    """Segments with their special pieces, and the mask. begin: each sentence's first piece."""
+    before = len(format.prefix)
+    end = (before + segments.size)[:, None]  # [segments, 1]
+    position = np.arange(max(1, int(end.max()) + len(format.suffix)))
+    ids = np.full((len(end), len(position)), format.pad, dtype=np.int64)
+    ids[:, :before] = format.prefix
+    inside = (position >= before) & (position < end)
+    index = (begin[segments.sentence] + segments.start - before)[:, None] + position
     ids[inside] = pieces[index[inside]]
-    np.put_along_axis(ids, end + np.arange(len(frame.suffix)), frame.suffix[None], axis=1)
-    mask = place < end + len(frame.suffix)
-    mask[:, 0] = True  # attention to nothing at all would be NaN
+    np.put_along_axis(ids, end + np.arange(len(format.suffix)), format.suffix[None], axis=1)
+    mask = position < end + len(format.suffix)
+    mask[:, 0] = True  # attention of an empty segment would be NaN
     return ids, mask.astype(np.int64)
 
 
-def _cover(counts: np.ndarray, room: int, overlap: int) -> _Windows:
-    """Windows of at most `room` pieces over sentences of so many pieces.
+def _make_segments(counts: np.ndarray, capacity: int, overlap: int) -> _Segments:
+    """Divide sentences of these numbers of pieces into segments of at most `capacity` pieces.
 
-    As few as will do, spread evenly, so that all of a sentence that needs several are full.
-    A piece is taken from the one where it has most context on its shorter side, which, as
-    they are equally long, is that whose middle is nearest, the earlier of two.
+    There are as few segments as possible, evenly spread, so all segments of a sentence that needs
+    several are full. A piece is used from the segment in which its shorter side has most context:
+    as segments are equally long, from the segment whose middle is nearest, the earlier of two.
     """
-    step = room - min(max(overlap, 0), room // 2)
-    excess = np.maximum(counts - room, 0)
+    step = capacity - min(max(overlap, 0), capacity // 2)
+    excess = np.maximum(counts - capacity, 0)
     number = 1 + -(-excess // step)  # [sentences]
     initial = np.cumsum(number) - number
     sentence = np.repeat(np.arange(len(counts)), number)
     rank = np.arange(len(sentence)) - initial[sentence]
     start = rank * excess[sentence] // np.maximum(number - 1, 1)[sentence]
-    taken = np.zeros_like(start)
-    taken[1:] = (start[:-1] + start[1:] + room + 1) // 2
-    taken[initial] = 0
-    return _Windows(sentence, start, np.minimum(counts, room)[sentence], taken, initial)
+    first_used = np.zeros_like(start)
+    first_used[1:] = (start[:-1] + start[1:] + capacity + 1) // 2
+    first_used[initial] = 0
+    return _Segments(sentence, start, np.minimum(counts, capacity)[sentence], first_used, initial)
 
 
-def _places(windows: _Windows, counts: np.ndarray, width: int, before: int) -> np.ndarray:
-    """[pieces]: where in the flattened [windows * width] each piece is taken from."""
-    until = np.append(windows.taken[1:], 0)
-    until[np.append(windows.initial[1:], len(until)) - 1] = counts
-    shift = np.arange(len(until)) * width + before - windows.start
+def _piece_positions(
+    segments: _Segments, counts: np.ndarray, width: int, before: int
+) -> np.ndarray:
+    """[pieces]: the position in the flattened [segments * width] from which a piece is used."""
+    until = np.append(segments.first_used[1:], 0)
+    until[np.append(segments.initial[1:], len(until)) - 1] = counts
+    shift = np.arange(len(until)) * width + before - segments.start
     local = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(shift, until - windows.taken) + local
+    return np.repeat(shift, until - segments.first_used) + local
 
 
-def _members(
-    count: np.ndarray, is_word: np.ndarray, places: np.ndarray, pooling: Pooling
+def _select_pieces(
+    count: np.ndarray, is_word: np.ndarray, positions: np.ndarray, pooling: Pooling
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The places of the pieces that count, and how many each token has.
+    """The positions of the pieces that make word vectors, and the number of them for each token.
 
-    count: [tokens], their pieces. places: [pieces] and a last one, of no meaning. w0 has one
-    place, which is for the caller to fill in.
+    count: [tokens], the number of pieces; positions: [pieces + 1], the last one without meaning.
+    w0 gets one position, which the caller must set.
     """
-    kept = np.where(is_word, count, 1) if pooling == "mean" else np.ones_like(count)
+    selected = np.where(is_word, count, 1) if pooling == "mean" else np.ones_like(count)
     first = np.cumsum(count) - (1 if pooling == "last" else count)
-    shift = first - (np.cumsum(kept) - kept)
-    return places[np.arange(kept.sum()) + np.repeat(shift, kept)], kept
+    shift = first - (np.cumsum(selected) - selected)
+    return positions[np.arange(selected.sum()) + np.repeat(shift, selected)], selected
 
 
-def pool(hidden: Tensor, batch: PieceBatch, words: int) -> Tensor:
-    """Words' vectors, the means of their pieces'; zero for padding.
+def pool_pieces(hidden: Tensor, batch: PieceBatch, words: int) -> Tensor:
+    """Make word vectors: the mean of the selected pieces' vectors, zero for padding.
 
-    hidden: [windows, width, ...], words: batch * length -> [words, ...].
+    Args:
+        hidden: [segments, width, ...], the transformer's output.
+        batch: The batch that the transformer read.
+        words: Its batch * length.
+
+    Returns:
+        [words, ...].
     """
-    flat = hidden.flatten(0, 1).flatten(1)  # [windows * width, features]
-    begin = torch.searchsorted(batch.owner, torch.arange(words, device=hidden.device))
-    # unlike adding to an index, the same sum on every run on a GPU
-    pooled = functional.embedding_bag(batch.member, flat, begin, mode="mean")
+    flat = hidden.flatten(0, 1).flatten(1)  # [segments * width, size]
+    begin = torch.searchsorted(batch.word_position, torch.arange(words, device=hidden.device))
+    # embedding_bag is used because, unlike index_add, it computes the same sum in every run on a
+    # GPU.
+    pooled = functional.embedding_bag(batch.piece_position, flat, begin, mode="mean")
     return pooled.view(words, *hidden.shape[2:])

@@ -1,5 +1,8 @@
-"""What a teacher thinks of a word, for a student to learn (Hinton et al. 2015): the few most
-probable heads, relations and tags, packed into a row of small numbers."""
+"""Soft targets: a teacher's distributions over a word's heads, relations and tags.
+
+A student learns them beside the gold targets (Hinton et al. 2015). Only the most probable values
+of a distribution are kept; all distributions of a word are packed into a row of small integers.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,95 +12,105 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-MOST = 4  # values that are kept of a distribution; the others are as if they were not
-LARGEST = 65_535  # of the numbers in a row; a probability of 1
+MOST = 4  # values that are kept of a distribution; the others count as probability 0
+LARGEST = 65_535  # the integer that stands for probability 1
 
 
 @dataclass(frozen=True)
 class SoftTargets:
-    """The packed distributions of a Dataset's words, as `pack` makes them.
+    """The packed distributions of all words of a Dataset, on the host."""
 
-    rows: [total, 1 + 2 * MOST * columns] uint16, on the host, zeros where nothing is known;
-    columns: "head", "deprel", "upos", ..., in their order in a row; weight: of their loss for a
-    word with gold targets, which has the rest.
-    """
-
+    # [total, 1 + 2 * MOST * columns] uint16, made by `pack`; zeros if unknown
     rows: np.ndarray
-    columns: Sequence[str]
-    weight: float = 0.5
+    columns: Sequence[str]  # "head", "deprel", "upos", ... in the order of a row
+    weight: float = 0.5  # of their loss for a word with a gold target; gold has 1 - weight
 
 
 @dataclass(frozen=True)
 class Soft:
-    """A column's distributions in a batch: the numbers of values, and their probabilities, which
-    sum to 1, or to 0 where nothing is known; [batch, length, MOST] each."""
+    """The distributions of one column in a batch, [batch, length, MOST] each.
 
-    numbers: Tensor
+    The probabilities of a word sum to 1, or are all 0 if its distribution is unknown.
+    """
+
+    indices: Tensor  # of the values
     probabilities: Tensor
     weight: float
 
     @property
     def known(self) -> Tensor:
-        """[batch, length]."""
+        """The mask of words with a distribution, [batch, length]."""
         return self.probabilities.sum(-1) > 0.5
 
 
 @dataclass(frozen=True)
 class SoftBatch:
-    """label_head: [batch, length], the heads that the relations are for; columns: by name."""
+    """The soft targets of a batch."""
 
-    label_head: Tensor
+    label_head: Tensor  # [batch, length], the heads that the relations' distributions are for
     columns: dict[str, Soft]
 
 
 def pack(label_head: Tensor, distributions: Iterable[Tensor]) -> Tensor:
-    """Rows of small integers for distributions over values, [batch, length, width].
+    """Pack distributions into rows of small integers, [batch, length, width].
 
-    label_head: [batch, length], the heads that the relations are for; distributions: of the heads,
-    the relations and further columns, [batch, length, values] each. A probability is rounded to
-    1 / LARGEST.
+    label_head: [batch, length], the heads that the relations' distributions are for; distributions:
+    of the heads, the relations and further columns, [batch, length, values] each. Probabilities
+    are rounded to multiples of 1 / LARGEST.
     """
     parts = [label_head[..., None]]
-    for each in distributions:
-        probabilities, numbers = each.float().topk(min(MOST, each.shape[-1]))
-        room = (0, MOST - numbers.shape[-1])
+    for distribution in distributions:
+        probabilities, indices = distribution.float().topk(min(MOST, distribution.shape[-1]))
+        padding = (0, MOST - indices.shape[-1])
         rounded = (probabilities * LARGEST).round().long()
-        numbers = numbers.masked_fill(rounded == 0, 0)  # it can be padding of a longer batch
-        parts += [functional.pad(numbers, room), functional.pad(rounded, room)]
+        # A value of probability 0 may be padding that a shorter batch does not have.
+        indices = indices.masked_fill(rounded == 0, 0)
+        parts += [functional.pad(indices, padding), functional.pad(rounded, padding)]
     return torch.cat(parts, -1)
 
 
 def places(column: int) -> tuple[slice, slice]:
-    """Where the numbers and the probabilities of the column-th distribution lie in a row."""
+    """The slices of a row that have the indices and the probabilities of a column."""
     start = 1 + 2 * MOST * column
     return slice(start, start + MOST), slice(start + MOST, start + 2 * MOST)
 
 
 def unpack(rows: Tensor, columns: Sequence[str], weight: float) -> SoftBatch:
-    """The distributions of packed rows, [batch, length, width] integers, renormalised."""
-    found = {}
+    """Unpack and renormalise distributions.
+
+    Args:
+        rows: [batch, length, width], integers made by `pack`.
+        columns: The names of the columns, in order.
+        weight: As in `SoftTargets`.
+    """
+    unpacked = {}
     for i, name in enumerate(columns):
-        numbers, probabilities = (rows[..., part] for part in places(i))
+        indices, probabilities = (rows[..., part] for part in places(i))
         total = probabilities.sum(-1, keepdim=True).clamp(min=1)
-        found[name] = Soft(numbers.long(), probabilities / total, weight)
-    return SoftBatch(rows[..., 0].long(), found)
+        unpacked[name] = Soft(indices.long(), probabilities / total, weight)
+    return SoftBatch(rows[..., 0].long(), unpacked)
 
 
 def soft_cross_entropy(scores: Tensor, target: Tensor, soft: Soft, ignored: int) -> Tensor:
-    """Mean cross-entropy with gold and with a teacher's distributions (Hinton et al. 2015,
-    section 2, at temperature 1).
+    """Mean cross-entropy with gold and with a teacher's distributions.
 
-    scores: [batch, length, values]; target: [batch, length]. A word with both has the teacher's
-    with `soft.weight` and gold's with the rest; a word with one of them has that alone; others
-    don't count.
+    This is the loss of Hinton et al. (2015, section 2) at temperature 1. If a word has both kinds
+    of target, the teacher's cross-entropy has the weight `soft.weight` and gold's the rest; if it
+    has one kind, that counts fully; words with neither do not count.
+
+    Args:
+        scores: [batch, length, values].
+        target: [batch, length], gold.
+        soft: The teacher's distributions.
+        ignored: The value of `target` where there is no gold target.
     """
     logs = scores.float().log_softmax(-1)
-    gold, known = target != ignored, soft.known
-    share = (known * torch.where(gold, soft.weight, 1.0)).float()
-    own = -logs.gather(-1, target.clamp(min=0)[..., None])[..., 0]
-    # a value that there cannot be has the logarithm -inf, and no part in the sum
-    kept = soft.probabilities > 0
-    taught = logs.gather(-1, soft.numbers).masked_fill(~kept, 0.0)
-    other = -(soft.probabilities * taught).sum(-1)
-    loss = (1 - share) * own.masked_fill(~gold, 0.0) + share * other
-    return loss.sum() / (gold | known).sum().clamp(min=1)
+    has_gold, known = target != ignored, soft.known
+    share = (known * torch.where(has_gold, soft.weight, 1.0)).float()
+    gold_loss = -logs.gather(-1, target.clamp(min=0)[..., None])[..., 0]
+    # An impossible value has the log-probability -inf; it must not enter the sum as 0 * -inf.
+    possible = soft.probabilities > 0
+    soft_logs = logs.gather(-1, soft.indices).masked_fill(~possible, 0.0)
+    soft_loss = -(soft.probabilities * soft_logs).sum(-1)
+    loss = (1 - share) * gold_loss.masked_fill(~has_gold, 0.0) + share * soft_loss
+    return loss.sum() / (has_gold | known).sum().clamp(min=1)

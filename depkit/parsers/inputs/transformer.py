@@ -1,7 +1,7 @@
-"""Pretrained transformers: loading one, and the hidden layers that words' vectors come from.
+"""Pretrained transformers: loading, and the hidden layers that word vectors are made of.
 
-Weights are read from safetensors only, and no code that comes with a model is run.
-transformers takes seconds to import, so only the functions that need it do.
+Weights are read from safetensors only, and no code that comes with a model is run. The library
+transformers takes seconds to import, so it is imported inside the functions that need it.
 """
 
 import hashlib
@@ -22,96 +22,99 @@ from depkit.corpus.files import PathLike, atomic_directory
 from depkit.parsers.inputs.pieces import PieceBatch
 
 _WEIGHTS = "model.safetensors"
-_INDEX = "model.safetensors.index.json"  # of weights in several files
+_INDEX = "model.safetensors.index.json"  # lists the files if the weights are in several
 _TOKENIZER = (
     "tokenizer.json", "vocab.txt", "vocab.json", "merges.txt",
     "sentencepiece.bpe.model", "spiece.model", "tokenizer.model",
 )  # fmt: skip
-_OTHERS = (
+_CONFIGURATION = (
     "config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
 )  # fmt: skip
-_LONGEST = 512  # pieces, for a transformer that sets no limit itself
+_MAX_PIECES = 512  # for a transformer whose files set no limit
 
 Layers = Literal["single", "average", "mix"]
 
 
 class TransformerError(ValueError):
-    """A transformer cannot be loaded or used as asked; the message is one line."""
+    """A transformer that cannot be loaded or used as asked; the message is one line."""
 
 
 @dataclass
 class Transformer:
-    """A pretrained encoder with its tokenizer.
+    """A pretrained encoder with its tokenizer."""
 
-    body: in evaluation mode, float32, without a pooler. tokenizer: a fast one. revision: the
-    hub's commit hash, "" for a directory. digest: 16 hex digits that tell its weights,
-    configuration and vocabulary from others, "" where the weights come from elsewhere.
-    layers: hidden states it gives, the embeddings among them, each `width` wide.
-    longest: pieces it can read at once, special ones included.
-    """
-
-    body: Any
-    tokenizer: Any
-    name: str
-    revision: str
-    digest: str
-    layers: int
-    width: int
-    longest: int
+    body: Any  # the model in float32, in evaluation mode, without a pooler
+    tokenizer: Any  # a fast tokenizer of transformers
+    name: str  # the directory or the name on the hub
+    revision: str  # the hub's commit hash, "" for a directory
+    digest: str  # 16 hexadecimal digits of all files, "" if the weights come from a parser's model
+    layers: int  # the number of hidden states, the embeddings among them
+    width: int  # the size of a hidden state
+    max_pieces: int  # the most pieces that it can read at once, special pieces included
 
 
 def load_transformer(name: str, revision: str = "") -> Transformer:
-    """A transformer from a directory or, by name, from the hub.
+    """Load a transformer from a directory or, by its name, from the hub.
 
     revision: a branch, tag or commit of the hub. Raises TransformerError.
     """
-    with _quiet():
+    with _silenced():
         folder, commit = _find_folder(name, revision)
         weights = _weight_files(folder, name)
         config = _read_config(folder, name)
         tokenizer = _read_tokenizer(folder, name, config)
         body = _read_body(folder, name, config)
-    names = ["config.json", *_TOKENIZER, *_OTHERS]
-    files = [*weights, *(folder / each for each in names)]
-    return _describe(body, tokenizer, name, commit, _digest(files))
+    file_names = ["config.json", *_TOKENIZER, *_CONFIGURATION]
+    files = [*weights, *(folder / file_name for file_name in file_names)]
+    return _make_transformer(body, tokenizer, name, commit, _digest(files))
 
 
 def save_description(transformer: Transformer, directory: PathLike) -> None:
-    """Everything but the weights: config.json and the tokenizer's files, in a directory that
-    appears whole. Raises OSError."""
-    with _quiet(), atomic_directory(directory) as beside:
+    """Save everything but the weights: config.json and the tokenizer's files.
+
+    The directory appears under its name when all files are written. Raises OSError.
+    """
+    with _silenced(), atomic_directory(directory) as temporary:
         try:
-            transformer.body.config.save_pretrained(beside)
-            transformer.tokenizer.save_pretrained(beside)
+            transformer.body.config.save_pretrained(temporary)
+            transformer.tokenizer.save_pretrained(temporary)
         except OSError:
             raise
-        except Exception as error:  # the tokenizer's library has one kind for all
+        except Exception as error:  # the tokenizers library raises plain Exception
             raise OSError(f"{directory}: cannot be written: {error}") from None
 
 
 def from_description(directory: PathLike) -> Transformer:
-    """A transformer with random weights, from what `save_description` wrote.
+    """Make a transformer with random weights from the files that `save_description` wrote.
 
     Raises TransformerError.
     """
     from transformers import AutoModel
 
     folder, name = Path(directory), str(directory)
-    with _quiet():
+    with _silenced():
         config = _read_config(folder, name)
         tokenizer = _read_tokenizer(folder, name, config)
-        config._attn_implementation_autoset = False  # saved by 4.48, which then chose the slowest
-        with _told(name, "config.json describes no transformer"):
+        # Version 4.48 saved this attribute; read again, it selects the slowest attention.
+        config._attn_implementation_autoset = False
+        with _wrapped_errors(name, "config.json does not describe a transformer"):
             body = AutoModel.from_config(config, trust_remote_code=False)
-    return _describe(body, tokenizer, "", "", "")
+    return _make_transformer(body, tokenizer, "", "", "")
 
 
 def hidden_layers(transformer: Transformer, batch: PieceBatch, layers: Layers, top: int) -> Tensor:
-    """The chosen hidden states, [windows, width, kept layers, features].
+    """Run a transformer and select hidden states, [segments, width, selected layers, size].
 
-    layers: "single" keeps the top-th from the top (1 is the last), "average" the mean of the
-    `top` topmost, "mix" these as they are; for both, 0 is all of them.
-    Raises TransformerError if there are not so many.
+    Args:
+        transformer: The transformer.
+        batch: The pieces that it reads.
+        layers: "single" selects one layer, "average" computes the mean of several, "mix" selects
+            several.
+        top: For "single", the number of the layer from the top (1 is the last); for the others, how
+            many layers from the top (0 is all of them).
+
+    Raises:
+        TransformerError: If there are fewer layers.
     """
     check_layers(layers, top, transformer.layers)
     states = transformer.body(
@@ -119,79 +122,90 @@ def hidden_layers(transformer: Transformer, batch: PieceBatch, layers: Layers, t
     ).hidden_states
     if layers == "single":
         return states[-top].unsqueeze(-2)
-    kept = states[-top:]
+    selected = states[-top:]
     if layers == "mix":
-        return torch.stack(kept, dim=-2)
-    total = kept[0]
-    for state in kept[1:]:
+        return torch.stack(selected, dim=-2)
+    total = selected[0]
+    for state in selected[1:]:
         total = total + state
-    return (total / len(kept)).unsqueeze(-2)
+    return (total / len(selected)).unsqueeze(-2)
 
 
 def checkpoint_layers(body: Any) -> None:
-    """Have a transformer compute its layers again in the backward pass, rather than keep them."""
+    """Let a transformer recompute its layers in the backward pass instead of storing them."""
     old = "gradient_checkpointing_enable"  # its name before transformers 5
     enable = getattr(body, "activation_checkpointing_enable", None) or getattr(body, old)
     enable({"use_reentrant": False})
 
 
 def check_layers(layers: Layers, top: int, number: int) -> None:
-    """Raises TransformerError unless a transformer of so many layers can give these."""
-    least = 1 if layers == "single" else 0
-    if not least <= top <= number:
+    """Check the settings `layers` and `top`, see `hidden_layers`.
+
+    Raises TransformerError if a transformer with `number` layers does not have these.
+    """
+    lowest = 1 if layers == "single" else 0
+    if not lowest <= top <= number:
         raise TransformerError(
-            f"the transformer has {number} layers, its embeddings among them: for"
-            f" {layers!r}, top can be {least} to {number}, not {top}"
+            f"the transformer has {number} layers, its embeddings among them, so with"
+            f" inputs.context.layers={layers} inputs.context.top can be {lowest} to {number}, but"
+            f" it is {top}"
         )
 
 
-def _describe(body: Any, tokenizer: Any, name: str, revision: str, digest: str) -> Transformer:
-    # a model that may be built without a pooler runs without one
+def _make_transformer(
+    body: Any, tokenizer: Any, name: str, revision: str, digest: str
+) -> Transformer:
+    # A model class that can be built without a pooler also runs without one.
     if "add_pooling_layer" in inspect.signature(type(body).__init__).parameters:
         body.pooler = None
     config = body.config
-    config.use_cache = False  # a decoder would keep keys and values that nobody asks for
-    config._name_or_path = ""  # where it was here is nothing to save
+    config.use_cache = False  # a decoder would return keys and values that are not needed
+    config._name_or_path = ""  # the local path must not be saved
     return Transformer(
         body.float().eval(), tokenizer, name, revision, digest,
-        config.num_hidden_layers + 1, config.hidden_size, _longest(body, tokenizer),
+        config.num_hidden_layers + 1, config.hidden_size, _max_pieces(body, tokenizer),
     )  # fmt: skip
 
 
-def _longest(body: Any, tokenizer: Any) -> int:
+def _max_pieces(body: Any, tokenizer: Any) -> int:
+    """The lower of the limits of the position embeddings and of the tokenizer."""
     positions = getattr(body.config, "max_position_embeddings", None) or 0
     for name, module in body.named_modules():
         padding = getattr(module, "padding_idx", None)
         if name.endswith("position_embeddings") and padding is not None:
-            positions -= padding + 1  # RoBERTa's kin count positions from there on
-    limits = [each for each in (tokenizer.model_max_length, positions) if 0 < each < 1e9]
-    return min(limits, default=_LONGEST)  # "no limit" is a huge number, or -1
+            positions -= padding + 1  # models like RoBERTa begin with the position behind padding
+    limits = [limit for limit in (tokenizer.model_max_length, positions) if 0 < limit < 1e9]
+    return min(limits, default=_MAX_PIECES)  # a huge number or -1 means that there is no limit
 
 
 def _find_folder(name: str, revision: str) -> tuple[Path, str]:
-    """The directory of a transformer's files, downloaded if need be, and its commit."""
+    """The directory of a transformer's files, downloaded if necessary, and its commit."""
     path = Path(name).expanduser()
     if path.is_dir():
         if revision:
-            raise TransformerError(f"{name} is a directory: it has no revision {revision!r}")
+            raise TransformerError(
+                f"{name} is a directory, so it has no revision {revision!r}; leave the revision out"
+            )
         return path, ""
     if path.exists():
-        raise TransformerError(f"{name} is a file: name the directory that config.json is in")
+        raise TransformerError(f"{name} is a file; name the directory that contains config.json")
     if name.startswith((".", "/", "~")):
-        raise TransformerError(f"{name}: no such directory")
+        raise TransformerError(f"{name}: there is no such directory")
     from huggingface_hub import constants, snapshot_download
 
-    parts = [_WEIGHTS, "model-*-of-*.safetensors", _INDEX, *_TOKENIZER, *_OTHERS]
+    patterns = [_WEIGHTS, "model-*-of-*.safetensors", _INDEX, *_TOKENIZER, *_CONFIGURATION]
     try:
-        folder = Path(snapshot_download(name, revision=revision or None, allow_patterns=parts))
-    except Exception as error:  # the hub, the network and the disk each have their own
+        folder = Path(snapshot_download(name, revision=revision or None, allow_patterns=patterns))
+    except Exception as error:  # the hub, the network and the disk raise unrelated errors
         if constants.HF_HUB_OFFLINE:
             raise TransformerError(
-                f"{name}: no such directory, nor downloaded before, and HF_HUB_OFFLINE forbids"
-                " asking the hub: unset it, or give a directory"
+                f"{name}: there is no such directory, no such model was downloaded before, and"
+                " HF_HUB_OFFLINE forbids downloading it from the hub; unset that variable, or name"
+                " a directory"
             ) from error
         raise TransformerError(
-            f"{name}: no such directory, and the hub does not give it: {_line(error)}"
+            f"{name}: there is no such directory, and downloading it from the hub failed:"
+            f" {_first_line(error)}"
         ) from error
     return folder, folder.name
 
@@ -200,66 +214,71 @@ def _weight_files(folder: Path, name: str) -> list[Path]:
     """The safetensors files of a transformer. Raises TransformerError if there are none."""
     if not (folder / "config.json").is_file():
         raise TransformerError(
-            f"{name}: no config.json, so no transformer as transformers saves it"
+            f"{name}: there is no config.json; save the transformer there with transformers'"
+            " save_pretrained"
         )
     if (folder / _WEIGHTS).is_file():
         return [folder / _WEIGHTS]
     if (folder / _INDEX).is_file():
-        with _told(name, f"{_INDEX} is damaged"):
+        with _wrapped_errors(name, f"{_INDEX} is damaged"):
             index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
-            return [folder / each for each in sorted(set(index["weight_map"].values()))]
+            return [folder / file_name for file_name in sorted(set(index["weight_map"].values()))]
     raise TransformerError(
-        f"{name}: no {_WEIGHTS}; weights in another format are not read, as pickles can run"
-        " code: convert them with transformers' save_pretrained"
+        f"{name}: there is no {_WEIGHTS}; weights in another format are not read because pickles"
+        " can run code; convert them with transformers' save_pretrained"
     )
 
 
 def _read_config(folder: Path, name: str) -> Any:
-    """Its configuration. Raises TransformerError if it is not a text encoder's."""
+    """Read the configuration. Raises TransformerError if it is not a text encoder's."""
     import transformers
 
-    with _told(name, "config.json is missing or damaged"):
+    with _wrapped_errors(name, "config.json is missing or damaged"):
         kind = json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"]
     if kind not in transformers.CONFIG_MAPPING:
         raise TransformerError(
-            f"{name}: transformers {transformers.__version__} knows no model type {kind!r};"
-            " another version may (code that comes with a model is not run)"
+            f"{name}: transformers {transformers.__version__} knows no model type {kind!r}; try"
+            " another version of transformers (code that comes with a model is not run)"
         )
-    with _told(name, "config.json cannot be read"):
+    with _wrapped_errors(name, "config.json cannot be read"):
         config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False)
     if config.is_encoder_decoder:
-        raise TransformerError(f"{name}: {kind} is an encoder-decoder; an encoder is needed")
+        raise TransformerError(
+            f"{name}: {kind} is an encoder-decoder, but depkit needs an encoder; name another model"
+        )
     if not all(
-        hasattr(config, each) for each in ("num_hidden_layers", "hidden_size", "vocab_size")
+        hasattr(config, field) for field in ("num_hidden_layers", "hidden_size", "vocab_size")
     ):
-        raise TransformerError(f"{name}: {kind} is not an encoder of text")
+        raise TransformerError(f"{name}: {kind} is not an encoder of text; name another model")
     return config
 
 
 def _read_tokenizer(folder: Path, name: str, config: Any) -> Any:
-    """Its tokenizer. Raises TransformerError if that is not a fast one with a vocabulary."""
+    """Read the tokenizer. Raises TransformerError if it is not fast or has no vocabulary."""
     from transformers import AutoTokenizer
 
-    with _told(name, "its tokenizer cannot be read"):
+    with _wrapped_errors(name, "its tokenizer cannot be read"):
         tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
     if not tokenizer.is_fast:
-        raise TransformerError(f"{name}: no fast tokenizer (tokenizer.json), and none can be made")
-    numbers = set(tokenizer.get_vocab().values())
-    if numbers <= set(tokenizer.all_special_ids):
-        raise TransformerError(f"{name}: no tokenizer.json, or no vocabulary in it")
-    if max(numbers) >= config.vocab_size:
         raise TransformerError(
-            f"{name}: the tokenizer's pieces go to number {max(numbers)}, the transformer's to"
-            f" {config.vocab_size - 1}: they do not belong together"
+            f"{name}: there is no fast tokenizer (tokenizer.json), and transformers cannot make one"
+        )
+    ids = set(tokenizer.get_vocab().values())
+    if ids <= set(tokenizer.all_special_ids):
+        raise TransformerError(f"{name}: there is no tokenizer.json, or it has no vocabulary")
+    if max(ids) >= config.vocab_size:
+        raise TransformerError(
+            f"{name}: the tokenizer has pieces up to number {max(ids)}, the transformer only up to"
+            f" {config.vocab_size - 1}, so they do not belong together"
         )
     return tokenizer
 
 
 def _read_body(folder: Path, name: str, config: Any) -> Any:
-    """The model with its weights. Raises TransformerError if any but a pooler's are missing."""
+    """Read the model. Raises TransformerError if weights other than a pooler's are missing."""
     from transformers import AutoModel
 
-    with _told(name, "its weights are damaged, or not those of its config.json"):
+    with _wrapped_errors(name, "its weights are damaged, or not those of its config.json"):
         body, report = AutoModel.from_pretrained(
             folder, config=config, use_safetensors=True, trust_remote_code=False,
             output_loading_info=True,
@@ -267,40 +286,41 @@ def _read_body(folder: Path, name: str, config: Any) -> Any:
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     if missing:
         raise TransformerError(
-            f"{name}: {len(missing)} of the encoder's weights are missing, {missing[0]} first"
+            f"{name}: {len(missing)} of the encoder's weights are missing, for example {missing[0]}"
         )
     return body
 
 
 def _digest(files: list[Path]) -> str:
-    whole = hashlib.sha256()
+    """A digest of the names and contents of those files that exist."""
+    digest = hashlib.sha256()
     for path in files:
         if path.is_file():
-            whole.update(f"{path.name}\n".encode())
+            digest.update(f"{path.name}\n".encode())
             with path.open("rb") as file:
-                whole.update(hashlib.file_digest(file, "sha256").digest())
-    return whole.hexdigest()[:16]
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:16]
 
 
 @contextmanager
-def _told(name: str, what: str) -> Iterator[None]:
-    """Turns any error of a library into a TransformerError saying what is wrong."""
+def _wrapped_errors(name: str, message: str) -> Iterator[None]:
+    """Turn any error of a library into a TransformerError with this message."""
     try:
         yield
     except MemoryError:
         raise
-    except Exception as error:  # transformers raises a dozen unrelated ones
-        raise TransformerError(f"{name}: {what} ({_line(error)})") from error
+    except Exception as error:  # transformers raises a dozen unrelated errors
+        raise TransformerError(f"{name}: {message} ({_first_line(error)})") from error
 
 
-def _line(error: BaseException) -> str:
+def _first_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Keeps transformers and the hub from writing anything but errors, and no bars."""
+def _silenced() -> Iterator[None]:
+    """Keep transformers and the hub from showing progress bars and messages other than errors."""
     from huggingface_hub.utils import (
         are_progress_bars_disabled,
         disable_progress_bars,
@@ -308,7 +328,7 @@ def _quiet() -> Iterator[None]:
     )
     from transformers.utils import logging as library
 
-    loggers = [logging.getLogger(each) for each in ("transformers", "huggingface_hub")]
+    loggers = [logging.getLogger(name) for name in ("transformers", "huggingface_hub")]
     levels = [logger.level for logger in loggers]
     bars, hub_bars = library.is_progress_bar_enabled(), not are_progress_bars_disabled()
     for logger in loggers:

@@ -1,4 +1,4 @@
-"""Words, characters, tags and relations as numbers."""
+"""The vocabulary of a parser: the indices of words, characters, tags and relations."""
 
 import json
 from collections import Counter
@@ -9,18 +9,23 @@ from itertools import chain
 from depkit.corpus.digest import digest
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import Inputs
-from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary, by_frequency, readings_of
+from depkit.parsers.inputs.lemma_dictionary import (
+    LemmaDictionary,
+    read_readings,
+    sort_by_frequency,
+)
 from depkit.parsers.inputs.lemmas import apply_script, edit_script
 
 PAD, UNKNOWN, ROOT = 0, 1, 2
 SPECIAL = ["<pad>", "<unknown>", "<root>"]
-LONGEST_WORD = 32  # characters that are read of a word, from both ends
+LONGEST_WORD = 32  # characters; of a longer word the middle is left out
 
-Symbols = Callable[[Sentence, str], Iterable[str]]  # what is learned of a column of a sentence
+# Returns the symbols that are learned of a column of a sentence.
+Symbols = Callable[[Sentence, str], Iterable[str]]
 
 
 class Table:
-    """Symbols in order, their numbers, and the number of an unknown one."""
+    """Symbols in order, and the index of each."""
 
     def __init__(self, symbols: list[str]) -> None:
         self.symbols = symbols
@@ -30,46 +35,42 @@ class Table:
         return len(self.symbols)
 
     def get(self, symbol: str) -> int:
+        """The index of a symbol; UNKNOWN if the table does not have it."""
         return self.numbers.get(symbol, UNKNOWN)
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The tables of a parser.
-
-    columns: what is predicted (relations, tags), by column; vectors: the words with a
-    pretrained vector, None where the parser has none; lemmas: the lemma dictionary, None
-    where it has none, see `with_lemmas`.
-    """
+    """The tables of a parser."""
 
     words: Table
     characters: Table
-    tags: Table
-    columns: dict[str, Table]
-    vectors: Table | None = None
-    lemmas: LemmaDictionary | None = None
+    tags: Table  # of the tag column that is read as an input
+    columns: dict[str, Table]  # what is predicted (relations, tags, edit scripts), by column
+    vectors: Table | None = None  # the words with a pretrained vector, if there are vectors
+    lemmas: LemmaDictionary | None = None  # made by `with_lemmas`
 
-    def vector_of(self, form: str) -> int:
-        """The row of a form's pretrained vector: its own, or that of its lower case."""
-        numbers = self.vectors.numbers if self.vectors else {}
-        number = numbers.get(form, numbers.get(form.lower(), UNKNOWN))
-        return number if number >= len(SPECIAL) else UNKNOWN  # "<pad>" may be a word, too
+    def vector_row(self, form: str) -> int:
+        """The row of the pretrained vector of a form or, if it has none, of its lower case."""
+        rows = self.vectors.numbers if self.vectors else {}
+        row = rows.get(form, rows.get(form.lower(), UNKNOWN))
+        return row if row >= len(SPECIAL) else UNKNOWN  # a text may have the word "<pad>"
 
-    def characters_of(self, form: str) -> list[int]:
-        """A form's characters, the middle of a very long one left out; never empty."""
+    def character_indices(self, form: str) -> list[int]:
+        """The indices of at most LONGEST_WORD characters of a form; at least one."""
         if len(form) > LONGEST_WORD:
             form = form[: LONGEST_WORD // 2] + form[-LONGEST_WORD // 2 :]
         return list(map(self.characters.get, form)) or [UNKNOWN]
 
     def with_lemmas(self, sentences: Iterable[Sentence]) -> "Vocabulary":
-        """A copy with the lemma dictionary of some sentences; itself if no lemmas are predicted."""
+        """A copy with the lemma dictionary of the sentences; itself if it predicts no lemmas."""
         if "lemma" not in self.columns:
             return self
-        counts = Counter(chain.from_iterable(map(readings_of, sentences)))
+        counts = Counter(chain.from_iterable(map(read_readings, sentences)))
         return replace(self, lemmas=LemmaDictionary.from_counts(counts))
 
     def to_json(self) -> dict[str, object]:
-        """Plain data for `from_json`."""
+        """The vocabulary as data that can be written as JSON."""
         return {
             "words": self.words.symbols,
             "characters": self.characters.symbols,
@@ -80,17 +81,20 @@ class Vocabulary:
         }
 
     def digest(self) -> str:
-        """16 hexadecimal digits that tell its symbols."""
+        """A digest of all symbols and lemmas, 16 hexadecimal digits."""
         return digest(json.dumps(self.to_json()))
 
     @staticmethod
     def from_json(data: dict) -> "Vocabulary":
-        """The vocabulary that `to_json` described; KeyError, TypeError or ValueError if not."""
+        """Make a vocabulary from the result of `to_json`.
+
+        Raises KeyError, TypeError or ValueError for other data.
+        """
         tables = [data["words"], data["characters"], data["tags"], data.get("vectors", SPECIAL)]
         if not all(table[: len(SPECIAL)] == SPECIAL for table in tables):
             raise ValueError(f"its tables do not begin with {SPECIAL}")
         if not data["columns"] or not all(data["columns"].values()):
-            raise ValueError("it has nothing to predict")
+            raise ValueError("it has no symbols to predict")
         columns = {name: Table(symbols) for name, symbols in data["columns"].items()}
         return Vocabulary(
             Table(data["words"]), Table(data["characters"]), Table(data["tags"]), columns,
@@ -99,29 +103,31 @@ class Vocabulary:
         )  # fmt: skip
 
 
-def extended(old: Vocabulary, new: Vocabulary) -> Vocabulary:
-    """An old vocabulary with a new one's further symbols behind, so that old numbers stay."""
+def extend_vocabulary(old: Vocabulary, new: Vocabulary) -> Vocabulary:
+    """Append a new vocabulary's further symbols to an old one, whose indices stay the same."""
 
-    def both(one: Table, other: Table) -> Table:
-        return Table(one.symbols + [each for each in other.symbols if each not in one.numbers])
+    def extend_table(old_table: Table, new_table: Table) -> Table:
+        further = [symbol for symbol in new_table.symbols if symbol not in old_table.numbers]
+        return Table(old_table.symbols + further)
 
     columns = {
-        name: both(table, new.columns.get(name, table)) for name, table in old.columns.items()
+        name: extend_table(table, new.columns.get(name, table))
+        for name, table in old.columns.items()
     }
     return Vocabulary(
-        both(old.words, new.words), both(old.characters, new.characters),
-        both(old.tags, new.tags), columns, old.vectors, merged_lemmas([old, new]),
+        extend_table(old.words, new.words), extend_table(old.characters, new.characters),
+        extend_table(old.tags, new.tags), columns, old.vectors, merged_lemmas([old, new]),
     )  # fmt: skip
 
 
 def merged_lemmas(vocabularies: Iterable[Vocabulary]) -> LemmaDictionary | None:
-    """The lemma dictionaries of some vocabularies as one; None if none has any."""
-    dictionaries = [each.lemmas for each in vocabularies if each.lemmas]
-    return LemmaDictionary.merged(dictionaries) if dictionaries else None
+    """Merge the lemma dictionaries of vocabularies; None if no vocabulary has one."""
+    dictionaries = [vocabulary.lemmas for vocabulary in vocabularies if vocabulary.lemmas]
+    return LemmaDictionary.merge(dictionaries) if dictionaries else None
 
 
 def symbols_of(sentence: Sentence, column: str) -> list[str]:
-    """What is learned of a column: its values, but of lemmas the scripts that make them."""
+    """The symbols that are learned of a column: edit scripts of lemmas, else the values."""
     if column == "lemma":
         return list(map(edit_script, sentence.form, sentence.lemma))
     values: list[str] = getattr(sentence, column)
@@ -129,16 +135,22 @@ def symbols_of(sentence: Sentence, column: str) -> list[str]:
 
 
 def values_of(sentence: Sentence, column: str, symbols: list[str]) -> list[str]:
-    """The values of a column from its symbols, the other way round."""
+    """The values of a column of a sentence for predicted symbols: lemmas, else the symbols."""
     return list(map(apply_script, sentence.form, symbols)) if column == "lemma" else symbols
 
 
 def build_vocabulary(
     sentences: Iterable[Sentence], inputs: Inputs, columns: Sequence[str], symbols: Symbols
 ) -> Vocabulary:
-    """Count a training treebank. Symbols stand in order of frequency, ties alphabetically.
+    """Build the vocabulary of a training treebank.
 
-    columns: the names of what is predicted; symbols: what a sentence has of each.
+    Symbols are in order of frequency, symbols of equal frequency in alphabetical order.
+
+    Args:
+        sentences: The treebank.
+        inputs: Says which words and tags the parser reads.
+        columns: The columns that are predicted.
+        symbols: Returns the symbols that are learned of a column of a sentence.
     """
     words: Counter[str] = Counter()
     characters: Counter[str] = Counter()
@@ -152,12 +164,12 @@ def build_vocabulary(
         for name, counter in counters.items():
             counter.update(symbols(sentence, name))
     return Vocabulary(
-        Table(SPECIAL + _ordered(words, inputs.word_min_count)),
-        Table(SPECIAL + _ordered(characters)),
-        Table(SPECIAL + _ordered(tags)),
-        {name: Table(_ordered(counter)) for name, counter in counters.items()},
+        Table(SPECIAL + _frequent_symbols(words, inputs.word_min_count)),
+        Table(SPECIAL + _frequent_symbols(characters)),
+        Table(SPECIAL + _frequent_symbols(tags)),
+        {name: Table(_frequent_symbols(counter)) for name, counter in counters.items()},
     )
 
 
-def _ordered(counter: Counter[str], least: int = 1) -> list[str]:
-    return [symbol for symbol in by_frequency(counter) if counter[symbol] >= least]
+def _frequent_symbols(counter: Counter[str], min_count: int = 1) -> list[str]:
+    return [symbol for symbol in sort_by_frequency(counter) if counter[symbol] >= min_count]

@@ -1,4 +1,4 @@
-"""Batches hold every sentence once, in few shapes, and say what the sentences say."""
+"""Batches contain every sentence once, have few shapes, and encode their sentences correctly."""
 
 import numpy as np
 
@@ -39,9 +39,9 @@ def test_batches_hold_each_sentence_once_within_the_limit():
         assert len(set(shapes_of(sizes, batches))) < 40
 
 
-def test_all_windows_of_a_text_have_batches_of_the_same_few_shapes():
+def test_all_chunks_of_a_text_have_batches_of_the_same_few_shapes():
     random = np.random.default_rng(0)
-    shapes, filling = set(), 0
+    shapes, repeated = set(), 0
     for _ in range(40):
         sizes = 2 + random.geometric(1 / 14, 400)
         batches = length_batches(sizes, 300, filled=True)
@@ -51,18 +51,18 @@ def test_all_windows_of_a_text_have_batches_of_the_same_few_shapes():
         shapes |= {*whole, last}
         numbers = np.concatenate(batches)
         assert set(numbers.tolist()) == set(range(400))
-        filling += len(numbers) - 400
+        repeated += len(numbers) - 400
         order = [length for _, length in whole]
         assert order == sorted(order)
     assert len(shapes) < 50
-    assert filling / 40 < 6
+    assert repeated / 40 < 6
 
 
 def parts_of(size: int) -> set[int]:
     return {size, size // 2, size // 2 // 2}
 
 
-def test_a_jump_in_lengths_makes_no_other_shapes():
+def test_a_gap_between_lengths_makes_no_other_shapes():
     random = np.random.default_rng(0)
     for _ in range(200):
         sizes = random.choice([3, 4, 30, 31, 100, 290, 400], size=random.integers(1, 200))
@@ -98,7 +98,7 @@ def test_rounding_pads_by_less_than_an_eighth():
         assert length <= rounded < length * 9 / 8
 
 
-def test_a_batch_says_what_the_sentences_say():
+def test_a_batch_encodes_its_sentences():
     vocabulary, batch = batch_of(SENTENCES, [1, 0])
     assert vocabulary.words.symbols[3:] == ["dog", "the"]  # "barks" is too rare
     the, dog = vocabulary.words.get("the"), vocabulary.words.get("dog")
@@ -117,15 +117,15 @@ def test_characters_of_a_batch_belong_to_its_forms():
     sentences = [*SENTENCES, new_sentence(["a", long_form, "a"])]
     vocabulary, batch = batch_of(sentences, [0, 1, 2])
     end_before = 0
-    for end, width in batch.groups:
+    for end, width in batch.form_groups:
         assert (batch.form_sizes[end_before:end] <= width).all()
         end_before = end
     assert end_before == len(batch.characters)
     symbols = vocabulary.characters.symbols
     for row, sentence in enumerate(sentences):
-        for place, form in enumerate(sentence.form, start=1):
-            number = batch.form[row, place]
+        for position, form in enumerate(sentence.form, start=1):
+            number = batch.form[row, position]
             size = int(batch.form_sizes[number])
-            shown = "".join(symbols[i] for i in batch.characters[number, :size].tolist())
+            decoded = "".join(symbols[i] for i in batch.characters[number, :size].tolist())
             half = LONGEST_WORD // 2
-            assert shown == (form if len(form) <= LONGEST_WORD else form[:half] + form[-half:])
+            assert decoded == (form if len(form) <= LONGEST_WORD else form[:half] + form[-half:])

@@ -1,4 +1,4 @@
-"""What a word is made of: every choice of parts, their widths, and what is read once a word."""
+"""The input layer: every choice of parts, their sizes, and characters encoded once per word."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import BiLSTM, Context, Inputs, TaggerConfig, Vectors
 from depkit.parsers.families import family_of
 from depkit.parsers.inputs.batches import encode
-from depkit.parsers.inputs.form_cache import FormCache, _pieces
+from depkit.parsers.inputs.form_cache import FormCache, _split_groups
 from depkit.parsers.inputs.layer import part_sizes
 from depkit.parsers.inputs.vocabulary import PAD, ROOT, SPECIAL, UNKNOWN, Table
 from depkit.parsers.settings import ConfigError
@@ -47,7 +47,7 @@ def vectors_of(network, data):
         (Inputs(word=4, context=Context(source="elmo", size=3)), {"word": 4, "context": 3}),
     ],
 )  # fmt: skip
-def test_the_widths_of_parts(inputs, sizes):
+def test_the_sizes_of_parts(inputs, sizes):
     assert part_sizes(inputs) == sizes
 
 
@@ -59,7 +59,7 @@ def test_the_widths_of_parts(inputs, sizes):
         (Inputs(word=10, char=5, combine="sum"), "word 10, characters 5"),
     ],
 )
-def test_widths_that_do_not_fit_are_told(inputs, message):
+def test_sizes_that_do_not_fit_are_errors(inputs, message):
     with pytest.raises(ConfigError, match=message):
         part_sizes(inputs)
 
@@ -68,7 +68,7 @@ CHARACTERS = Inputs(word=8, char=8, char_kind="lstm", char_embedding=4, part_dro
 
 
 @pytest.mark.parametrize(
-    ("beside", "summed"),
+    ("concatenated", "summed"),
     [
         (CHARACTERS, {"combine": "sum"}),
         (replace(CHARACTERS, char_kind="concat"), {"combine": "sum"}),
@@ -76,15 +76,16 @@ CHARACTERS = Inputs(word=8, char=8, char_kind="lstm", char_embedding=4, part_dro
     ],
     ids=["lstm", "concat", "vectors"],
 )
-def test_parts_are_side_by_side_or_summed(beside, summed, tiny):
+def test_parts_are_concatenated_or_summed(concatenated, summed, tiny):
     words = sorted({form for sentence in tiny for form in sentence.form})[::2]
-    words = words if beside.vectors.file else None
-    one, data = network_of(beside, tiny, words)
-    other, _ = network_of(replace(beside, **summed), tiny, words)
-    other.inputs.load_state_dict(one.inputs.state_dict())
-    for both, sum in zip(vectors_of(one, data), vectors_of(other, data), strict=True):
-        assert both.shape[1] == 2 * beside.word
-        assert torch.equal(both[:, : beside.word] + both[:, beside.word :], sum)
+    words = words if concatenated.vectors.file else None
+    first, data = network_of(concatenated, tiny, words)
+    second, _ = network_of(replace(concatenated, **summed), tiny, words)
+    second.inputs.load_state_dict(first.inputs.state_dict())
+    size = concatenated.word
+    for both, sum in zip(vectors_of(first, data), vectors_of(second, data), strict=True):
+        assert both.shape[1] == 2 * size
+        assert torch.equal(both[:, :size] + both[:, size:], sum)
 
 
 @pytest.mark.parametrize("tune", [True, False])
@@ -93,7 +94,7 @@ def test_pretrained_vectors_are_tuned_where_asked_for(tiny, tune):
     assert network.inputs.pretrained.weight.requires_grad == tune
 
 
-def test_a_pretrained_vector_is_of_the_form_its_lower_case_or_unknown():
+def test_pretrained_vectors_are_looked_up_by_form_then_by_lower_case():
     sentences = [new_sentence(["The", "dog", "BARKS", "x"], {"deprel": list("abcd")})]
     inputs = Inputs(word=0, vectors=FILE)
     network, data = network_of(inputs, sentences, ["The", "barks", "the"])
@@ -107,32 +108,32 @@ def test_rare_words_are_unknown_more_often_in_training():
     inputs = Inputs(word=4, word_min_count=1, word_unknown=1.0, part_dropout=0.0)
     network, data = network_of(inputs, sentences)
     network.start_epoch(data)
-    network.inputs.counts //= 400  # as if the sentence stood there once
+    network.inputs.counts //= 400  # as if the sentence occurred once
     batch = data.batch(np.arange(400))
-    read = network.inputs._some_unknown(batch.word)
-    assert torch.equal(read, batch.word)  # not in prediction
+    read = network.inputs._drop_words(batch.word)
+    assert torch.equal(read, batch.word)  # nothing changes in prediction
     torch.manual_seed(0)
-    read = network.train().inputs._some_unknown(batch.word)
-    assert torch.equal(read[:, 0], batch.word[:, 0])  # w0 never is
+    read = network.train().inputs._drop_words(batch.word)
+    assert torch.equal(read[:, 0], batch.word[:, 0])  # w0 is never replaced
     assert 0.42 < (read[:, 1] == UNKNOWN).float().mean() < 0.58  # 1 / (1 + 1)
     assert 0.07 < (read[:, 2:11] == UNKNOWN).float().mean() < 0.13  # 1 / (1 + 9)
     assert ((read == UNKNOWN) | (read == batch.word)).all()
 
 
 @pytest.mark.parametrize("kind", ["lstm", "concat"])
-def test_characters_are_read_once_a_word(kind, tiny, monkeypatch):
+def test_characters_are_encoded_once_per_word(kind, tiny, monkeypatch):
     network, data = network_of(Inputs(word=0, char=8, char_kind=kind, char_embedding=4), tiny)
     cache = FormCache(network.inputs)
     cached = replace(data, form_vectors=cache.vectors(data))
-    for one, other in zip(vectors_of(network, cached), vectors_of(network, data), strict=True):
-        torch.testing.assert_close(one, other)
-    monkeypatch.setattr(network.inputs, "read_characters", None)  # nothing is read again
+    for old, new in zip(vectors_of(network, cached), vectors_of(network, data), strict=True):
+        torch.testing.assert_close(old, new)
+    monkeypatch.setattr(network.inputs, "encode_characters", None)  # it is not called again
     assert torch.equal(cache.vectors(data), cached.form_vectors)
 
 
-def test_the_cache_of_words_begins_anew_when_it_is_full(tiny, monkeypatch):
-    monkeypatch.setattr("depkit.parsers.inputs.form_cache.KEPT", 5)
-    monkeypatch.setattr("depkit.parsers.inputs.form_cache.AT_ONCE", 7)
+def test_the_cache_of_words_is_emptied_when_it_is_full(tiny, monkeypatch):
+    monkeypatch.setattr("depkit.parsers.inputs.form_cache.MAX_FORMS", 5)
+    monkeypatch.setattr("depkit.parsers.inputs.form_cache.BATCH_FORMS", 7)
     network, data = network_of(Inputs(word=0, char=8), tiny)
     cache = FormCache(network.inputs)
     first, again = cache.vectors(data), cache.vectors(data)
@@ -142,13 +143,13 @@ def test_the_cache_of_words_begins_anew_when_it_is_full(tiny, monkeypatch):
     )
 
 
-def test_characters_are_read_in_pieces_of_few_sizes():
+def test_forms_are_encoded_in_parts_of_few_sizes():
     random = np.random.default_rng(0)
     for _ in range(50):
         ends = (32 * random.integers(1, 40, 4)).cumsum().tolist()
         groups = list(zip(ends, (4, 8, 16, 32), strict=True))
-        pieces = list(_pieces(groups))
-        assert {end - start for start, end, _ in pieces} <= {32, 64, 128, 256}
-        assert [start for start, _, _ in pieces] == [0, *(end for _, end, _ in pieces[:-1])]
-        assert [(end, width) for _, end, width in pieces if end in ends] == groups
-        assert pieces[-1][1] == ends[-1]
+        parts = list(_split_groups(groups))
+        assert {end - start for start, end, _ in parts} <= {32, 64, 128, 256}
+        assert [start for start, _, _ in parts] == [0, *(end for _, end, _ in parts[:-1])]
+        assert [(end, width) for _, end, width in parts if end in ends] == groups
+        assert parts[-1][1] == ends[-1]

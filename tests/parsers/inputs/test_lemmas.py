@@ -1,4 +1,4 @@
-"""Edit scripts give back the lemma they were made of, and carry over to new forms."""
+"""Edit scripts reproduce the lemma that they were made from, and apply to new forms."""
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ from depkit.parsers.inputs.lemmas import apply_script, edit_script
     "words", [st.text(max_size=12), st.text(alphabet="aAbBßİ", max_size=6)], ids=["any", "cased"]
 )
 @given(st.data())
-def test_a_script_gives_back_its_lemma_and_applies_to_any_form(words, data):
+def test_a_script_reproduces_its_lemma_and_applies_to_any_form(words, data):
     form, lemma, other = (data.draw(words) for _ in range(3))
     script = edit_script(form, lemma)
     assert apply_script(form, script) == lemma

@@ -1,4 +1,4 @@
-"""Lemmas: the dictionary against plain counts, guesses among plausible candidates only."""
+"""Lemmas: the dictionary agrees with plain counts, and guesses are plausible candidates."""
 
 import json
 from collections import Counter
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary, readings_of
+from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary, read_readings
 from depkit.parsers.inputs.lemmas import apply_script, edit_script
 from depkit.parsers.inputs.lemmatizer import Lemmatizer
 
@@ -30,8 +30,8 @@ def dictionary(words):
 def lemmas_in(words, form, tags, same):
     return Counter(
         lemma
-        for known, lemma, *of in words
-        if same(known, form) and tuple(of)[: len(tags)] == tags
+        for known, lemma, *known_tags in words
+        if same(known, form) and tuple(known_tags)[: len(tags)] == tags
     )  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def lemmas_in(words, form, tags, same):
 def test_the_most_frequent_lemma_of_the_best_matching_readings_is_looked_up(words):
     known = dictionary(words)
     for form in {form for form, *_ in words} | {"B", "ab"}:
-        for upos, xpos, feats in {tuple(of) for _, _, *of in words}:
+        for upos, xpos, feats in {tuple(known_tags) for _, _, *known_tags in words}:
             levels = [
                 lemmas_in(words, form, tags, same)
                 for same in (str.__eq__, lambda a, b: a.lower() == b.lower())
@@ -48,24 +48,24 @@ def test_the_most_frequent_lemma_of_the_best_matching_readings_is_looked_up(word
             counts = next(filter(None, levels), Counter())
             best = {lemma for lemma, count in counts.items() if count == max(counts.values())}
             assert known.look_up(form, (upos, xpos, feats)) in (best or {None})
-        assert (form in known) == any(form.lower() == each.lower() for each, *_ in words)
+        assert (form in known) == any(form.lower() == other.lower() for other, *_ in words)
 
 
 @given(WORDS, WORDS)
-def test_dictionaries_are_written_read_and_merged(one, other):
-    whole = dictionary(one + other)
+def test_dictionaries_are_written_read_and_merged(first, second):
+    whole = dictionary(first + second)
     assert LemmaDictionary.from_json(json.loads(json.dumps(whole.to_json()))) == whole
-    assert LemmaDictionary.merged([dictionary(one), dictionary(other)]) == whole
+    assert LemmaDictionary.merge([dictionary(first), dictionary(second)]) == whole
 
 
 @pytest.mark.parametrize(
     "damage",
     [
-        *({"forms": {"a": each}} for each in (
+        *({"forms": {"a": readings}} for readings in (
             [0, 0], [0, 9, 1], [-1, 0, 1], "010", [0, None, 1], ["0", "0", "1"], [0, 0.0, 1],
             [10**30, 0, 1], {"0": 0},
         )),
-        *({"scripts": [each]} for each in (
+        *({"scripts": [script]} for script in (
             "garbage", None, 3, '["lower"]', '["whole", 1]', '["lower", -1, "", 0, ""]',
             '["odd", 0, "", 0, ""]', '["lower", "0", "", 0, ""]',
         )),
@@ -118,7 +118,7 @@ def test_guesses(form, upos, xpos, scripts, expected):
     assert (lemmatizer.look_up(form, tags) or lemmatizer.guess(form, tags, scripts)) == expected
 
 
-def test_an_xpos_that_does_not_agree_with_upos_decides():
+def test_xpos_decides_where_it_contradicts_upos():
     known = dictionary(ENGLISH)
     assert known.look_up("dogs", ("NOUN", "NNPS", "_")) == "Dogs"
     assert known.look_up("dogs", ("NOUN", "NNS", "_")) == "dog"
@@ -128,8 +128,7 @@ def test_an_xpos_that_does_not_agree_with_upos_decides():
 @given(WORDS, st.text("aAbs", min_size=1, max_size=4), st.sampled_from(["N", "V"]))
 def test_edits_by_ending_are_those_of_all_words_with_it(words, form, upos):
     evidence = Lemmatizer(dictionary(words)).evidence
-    found = evidence.by_ending((upos, "x"), form)
-    for size, (edits, total) in enumerate(found):
+    for size, (edits, total) in enumerate(evidence.edits_by_ending((upos, "x"), form)):
         expected = Counter()
         for known, lemma, *tags in set(words):
             script = json.loads(edit_script(known, lemma))
@@ -145,8 +144,8 @@ def test_readings_of_a_sentence():
                "upos": ["NOUN", "VERB", "ADV"], "xpos": ["NNS", "VBD", "RB"],
                "feats": ["_"] * 3, "deprel": ["_"] * 3}  # fmt: skip
     sentence = Sentence(CONLLU, [], [0, 1, 2], columns, [-1] * 3)
-    read = list(readings_of(sentence))
-    assert [(form, tags) for form, tags, _ in read] == [
+    readings = list(read_readings(sentence))
+    assert [(form, tags) for form, tags, _ in readings] == [
         ("Dogs", ("NOUN", "NNS", "_")), ("ran", ("VERB", "VBD", "_")),
     ]  # fmt: skip
-    assert [apply_script(form, script) for form, _, script in read] == ["dog", "run"]
+    assert [apply_script(form, script) for form, _, script in readings] == ["dog", "run"]

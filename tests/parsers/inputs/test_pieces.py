@@ -1,4 +1,4 @@
-"""Pieces belong to the words they were cut from, and windows give each its best context."""
+"""Pieces belong to the words they were split from, and are used where they have most context."""
 
 from dataclasses import replace
 from itertools import pairwise, product
@@ -10,13 +10,13 @@ import transformers
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 from depkit.parsers.inputs.pieces import (
-    Frame,
     PieceBatch,
     Pieces,
-    cut,
-    find_frame,
-    piece_batch,
-    pool,
+    SegmentFormat,
+    find_segment_format,
+    make_piece_batch,
+    pool_pieces,
+    split_into_pieces,
 )
 
 CPU = torch.device("cpu")
@@ -27,8 +27,8 @@ WORD_PIECES = (
 
 
 def fast_tokenizer(backend, template: str, unk: str, pad: str, cls: str, sep: str):
-    numbers = [(each, backend.token_to_id(each)) for each in (cls, sep)]
-    backend.post_processor = processors.TemplateProcessing(single=template, special_tokens=numbers)
+    ids = [(piece, backend.token_to_id(piece)) for piece in (cls, sep)]
+    backend.post_processor = processors.TemplateProcessing(single=template, special_tokens=ids)
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=backend, unk_token=unk, pad_token=pad, cls_token=cls, sep_token=sep,
         model_max_length=1000,
@@ -36,16 +36,16 @@ def fast_tokenizer(backend, template: str, unk: str, pad: str, cls: str, sep: st
 
 
 def word_pieces(template: str = "[CLS] $A [SEP]"):
-    """A tokenizer as BERT's, of a handful of pieces."""
-    numbers = {piece: i for i, piece in enumerate(WORD_PIECES)}
-    backend = Tokenizer(models.WordPiece(numbers, unk_token="[UNK]"))
+    """A tokenizer like BERT's with a handful of pieces."""
+    ids = {piece: i for i, piece in enumerate(WORD_PIECES)}
+    backend = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
     backend.normalizer = normalizers.BertNormalizer()
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return fast_tokenizer(backend, template, "[UNK]", "[PAD]", "[CLS]", "[SEP]")
 
 
 def byte_pieces(prefix_space: bool = False):
-    """A tokenizer as RoBERTa's: pieces of bytes, a space being part of the word behind it."""
+    """A tokenizer like RoBERTa's: pieces of bytes; a space belongs to the word behind it."""
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
     special = ["<s>", "<pad>", "</s>", "<unk>"]
@@ -57,8 +57,8 @@ def byte_pieces(prefix_space: bool = False):
     return fast_tokenizer(backend, "<s> $A </s>", "<unk>", "<pad>", "<s>", "</s>")
 
 
-def places(sentences) -> tuple[np.ndarray, np.ndarray]:
-    """starts and sizes, as a Dataset has them."""
+def starts_and_sizes(sentences) -> tuple[np.ndarray, np.ndarray]:
+    """The starts and sizes of sentences, as in a Dataset."""
     sizes = np.array([len(sentence) + 1 for sentence in sentences])
     return 1 + np.cumsum(sizes) - sizes, sizes
 
@@ -71,27 +71,28 @@ def named(pieces: Pieces) -> list[list[str]]:
     return [[WORD_PIECES[number] for number in part] for part in pieces_by_word(pieces)]
 
 
-def frame(prefix: int = 1, suffix: int = 1, longest: int = 100) -> Frame:
-    return Frame(np.full(prefix, 1), np.full(suffix, 2), 0, longest)
+def segment_format(prefix: int = 1, suffix: int = 1, max_pieces: int = 100) -> SegmentFormat:
+    return SegmentFormat(np.full(prefix, 1), np.full(suffix, 2), 0, max_pieces)
 
 
-def batch_of(pieces, starts, sizes, ends=None, pooling="mean", overlap=0, length=0) -> PieceBatch:
-    """The pieces of a batch, padded to the longest sentence or more."""
+def batch_of(pieces, starts, sizes, format=None, pooling="mean", overlap=0, length=0) -> PieceBatch:
+    """The pieces of a batch, padded to the longest sentence or to `length`."""
     length = length or int(sizes.max())
-    return piece_batch(pieces, starts, sizes, length, ends or frame(), pooling, overlap, CPU)
+    format = format or segment_format()
+    return make_piece_batch(pieces, starts, sizes, length, format, pooling, overlap, CPU)
 
 
-def some_pieces(lengths, starts) -> Pieces:
-    """Tokens of so many pieces each, all different, numbered from 10 on."""
+def different_pieces(lengths, starts) -> Pieces:
+    """Tokens with these numbers of pieces, all different, with ids from 10 on."""
     lengths[0] = lengths[starts] = 0
     first = np.concatenate(([0], np.cumsum(lengths)))
     return Pieces(10 + np.arange(first[-1]), first)
 
 
-def one_each(counts: list[int]) -> tuple[Pieces, np.ndarray, np.ndarray]:
-    """Sentences of so many words of a piece each."""
-    starts, sizes = places([range(count) for count in counts])
-    return some_pieces(np.ones(1 + sizes.sum(), dtype=np.int64), starts), starts, sizes
+def words_of_one_piece(counts: list[int]) -> tuple[Pieces, np.ndarray, np.ndarray]:
+    """Sentences with these numbers of words, all of one piece."""
+    starts, sizes = starts_and_sizes([range(count) for count in counts])
+    return different_pieces(np.ones(1 + sizes.sum(), dtype=np.int64), starts), starts, sizes
 
 
 @pytest.mark.parametrize("make", [word_pieces, byte_pieces])
@@ -103,21 +104,24 @@ def test_pieces_are_those_of_each_word_by_itself(make):
     odd = [*dropped, "học sinh", "x" * 3000, "dog a", "学 sinh", "a.b", "[SEP]", "🐕", "🐕‍🦺"]
     words = [*odd, *"The barking dogs cabbac ! don't … 학교".split()]
     sentences = [random.choice(words, size).tolist() for size in (1, 30, 0, 7, 1000)] + [words]
-    for chosen in (sentences, [[]], []):
+    for treebank in (sentences, [[]], []):
         expected: list[list[int]] = [[]]
-        for sentence in chosen:
+        for sentence in treebank:
             expected.append([])
             for word in sentence:
-                found = tokenizer(space + word, add_special_tokens=False)["input_ids"]
-                expected.append(found or [tokenizer.unk_token_id])
-        assert pieces_by_word(cut(chosen, tokenizer)) == expected
+                ids = tokenizer(space + word, add_special_tokens=False)["input_ids"]
+                expected.append(ids or [tokenizer.unk_token_id])
+        assert pieces_by_word(split_into_pieces(treebank, tokenizer)) == expected
 
 
 def test_where_there_is_no_unknown_piece_a_dropped_word_is_piece_0():
     tokenizer = word_pieces()
-    assert named(cut([["\u200b", "dogs"]], tokenizer))[2:] == [["[UNK]"], ["dog", "##s"]]
+    assert named(split_into_pieces([["\u200b", "dogs"]], tokenizer))[2:] == [
+        ["[UNK]"],
+        ["dog", "##s"],
+    ]
     tokenizer.unk_token = None
-    assert pieces_by_word(cut([["\u200b"]], tokenizer))[2:] == [[0]]
+    assert pieces_by_word(split_into_pieces([["\u200b"]], tokenizer))[2:] == [[0]]
 
 
 def test_a_tokenizer_that_was_set_to_truncate_and_pad_does_not():
@@ -125,9 +129,9 @@ def test_a_tokenizer_that_was_set_to_truncate_and_pad_does_not():
     tokenizer.backend_tokenizer.enable_truncation(4)
     tokenizer.backend_tokenizer.enable_padding(length=6)
     expected = "c ##a ##b ##b ##a ##c ##a ##b".split()
-    assert named(cut([["cabbacab", "dog"]], tokenizer))[2:] == [expected, ["dog"]]
+    assert named(split_into_pieces([["cabbacab", "dog"]], tokenizer))[2:] == [expected, ["dog"]]
     tokenizer.backend_tokenizer.enable_padding(length=6)
-    assert find_frame(tokenizer, 9).suffix.tolist() == [WORD_PIECES.index("[SEP]")]
+    assert find_segment_format(tokenizer, 9).suffix.tolist() == [WORD_PIECES.index("[SEP]")]
 
 
 @pytest.mark.parametrize("prefix_space", [False, True])
@@ -135,7 +139,7 @@ def test_words_of_byte_pieces_look_as_they_do_in_a_text(prefix_space):
     tokenizer = byte_pieces(prefix_space)
     words = "the dog barks at dogs".split()
     text = tokenizer(" " + " ".join(words), add_special_tokens=False)["input_ids"]
-    assert cut([words], tokenizer).pieces.tolist() == text
+    assert split_into_pieces([words], tokenizer).pieces.tolist() == text
 
 
 @pytest.mark.parametrize(
@@ -146,115 +150,123 @@ def test_words_of_byte_pieces_look_as_they_do_in_a_text(prefix_space):
     ],
 )  # fmt: skip
 def test_special_pieces_are_found(template, prefix, suffix):
-    found = find_frame(word_pieces(template), 20)
-    assert (found.prefix.tolist(), found.suffix.tolist()) == (prefix, suffix)
-    assert (found.pad, found.longest) == (0, 20)
+    format = find_segment_format(word_pieces(template), 20)
+    assert (format.prefix.tolist(), format.suffix.tolist()) == (prefix, suffix)
+    assert (format.pad, format.max_pieces) == (0, 20)
 
 
 def test_the_padding_piece_is_the_tokenizers_and_special_pieces_leave_room():
     tokenizer = byte_pieces()
-    assert find_frame(tokenizer, 20).pad == 1
+    assert find_segment_format(tokenizer, 20).pad == 1
     tokenizer.pad_token = None
-    assert find_frame(tokenizer, 20).pad == 0
+    assert find_segment_format(tokenizer, 20).pad == 0
     with pytest.raises(ValueError, match="no room"):
-        find_frame(word_pieces(), 2)
+        find_segment_format(word_pieces(), 2)
 
 
-def test_windows_by_hand():
+def test_segments_by_hand():
     # w0 dog cab | w0 | w0 dogs
-    pieces = cut([["dog", "cab"], [], ["dogs"]], word_pieces())
-    dog, s, c, a, b = (WORD_PIECES.index(each) for each in ("dog", "##s", "c", "##a", "##b"))
-    found = batch_of(pieces, *places([[0, 0], [], [0]]), length=4)
-    assert found.ids.tolist() == [
+    pieces = split_into_pieces([["dog", "cab"], [], ["dogs"]], word_pieces())
+    dog, s, c, a, b = (WORD_PIECES.index(piece) for piece in ("dog", "##s", "c", "##a", "##b"))
+    batch = batch_of(pieces, *starts_and_sizes([[0, 0], [], [0]]), length=4)
+    assert batch.ids.tolist() == [
         [1, dog, c, a, b, 2], [1, 2, 0, 0, 0, 0], [1, dog, s, 2, 0, 0],
     ]  # fmt: skip
-    assert found.mask.tolist() == [[1] * 6, [1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0]]
+    assert batch.mask.tolist() == [[1] * 6, [1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0]]
 
 
-def test_every_piece_comes_from_the_window_with_most_context():
+def test_every_piece_is_used_from_the_segment_with_most_context():
     counts = [*range(40), 100]
-    pieces, starts, sizes = one_each(counts)
-    for longest, overlap in product(range(3, 12), range(9)):
-        found = batch_of(pieces, starts, sizes, frame(longest=longest), overlap=overlap)
-        width, room = found.ids.shape[1], longest - 2
-        shared = min(overlap, room // 2)
-        assert width <= longest
-        ends = found.mask.sum(1).tolist()
-        windows = [row[1 : end - 1] for row, end in zip(found.ids.tolist(), ends, strict=True)]
-        of_word = dict(zip(found.owner.tolist(), found.member.tolist(), strict=True))
+    pieces, starts, sizes = words_of_one_piece(counts)
+    for max_pieces, overlap in product(range(3, 12), range(9)):
+        format = segment_format(max_pieces=max_pieces)
+        batch = batch_of(pieces, starts, sizes, format, overlap=overlap)
+        width, capacity = batch.ids.shape[1], max_pieces - 2
+        shared = min(overlap, capacity // 2)
+        assert width <= max_pieces
+        ends = batch.mask.sum(1).tolist()
+        segments = [row[1 : end - 1] for row, end in zip(batch.ids.tolist(), ends, strict=True)]
+        positions = zip(batch.word_position.tolist(), batch.piece_position.tolist(), strict=True)
+        piece_position = dict(positions)
         for number, (start, size) in enumerate(zip(starts, sizes, strict=True)):
             own = pieces.pieces[pieces.first[start] : pieces.first[start + size]].tolist()
-            mine = [i for i, window in enumerate(windows) if {*window} & {*own}]
-            assert set().union(*(windows[i] for i in mine)) == {*own}
-            assert len(mine) == (own != []) + max(0, -(-(len(own) - room) // (room - shared)))
-            for one, next_one in pairwise(windows[i] for i in mine):
-                assert len({*one} & {*next_one}) >= shared
-                assert len(one) == len(next_one) == room
+            mine = [i for i, segment in enumerate(segments) if {*segment} & {*own}]
+            assert set().union(*(segments[i] for i in mine)) == {*own}
+            expected = (own != []) + max(0, -(-(len(own) - capacity) // (capacity - shared)))
+            assert len(mine) == expected
+            for segment, next_segment in pairwise(segments[i] for i in mine):
+                assert len({*segment} & {*next_segment}) >= shared
+                assert len(segment) == len(next_segment) == capacity
             for word, piece in enumerate(own, 1):
                 context = {
-                    i: min(windows[i].index(piece), windows[i][::-1].index(piece))
+                    i: min(segments[i].index(piece), segments[i][::-1].index(piece))
                     for i in mine
-                    if piece in windows[i]
+                    if piece in segments[i]
                 }
-                taken, place = divmod(of_word[number * int(sizes.max()) + word], width)
-                assert taken == max(context, key=context.get)  # the first of equals
-                assert found.ids[taken, place] == piece
+                position = piece_position[number * int(sizes.max()) + word]
+                used, column = divmod(position, width)
+                assert used == max(context, key=context.get)  # the first of equals
+                assert batch.ids[used, column] == piece
 
 
 @pytest.mark.parametrize("pooling", ["first", "last", "mean"])
 @pytest.mark.parametrize(("prefix", "suffix"), [(1, 1), (1, 0), (0, 1), (0, 0), (0, 2), (2, 1)])
 def test_words_are_pooled_from_their_own_pieces(pooling, prefix, suffix):
-    """With vectors that depend on nothing but the piece, windows must not show."""
+    """If vectors depend on nothing but the piece, division into segments makes no difference."""
     random = np.random.default_rng(1)
-    starts, sizes = places([range(count) for count in (1, 7, 0, 3, 60, 0)])
+    starts, sizes = starts_and_sizes([range(count) for count in (1, 7, 0, 3, 60, 0)])
     lengths = random.integers(1, 5, 1 + sizes.sum())
-    lengths[starts[4] + 30] = 25  # a word longer than a window
-    pieces = some_pieces(lengths, starts)
+    lengths[starts[4] + 30] = 25  # a word longer than a segment
+    pieces = different_pieces(lengths, starts)
     vectors = torch.randn(10 + len(pieces.pieces), 2, 3)
-    chosen = [4, 1, 1, 0, 2, 5, 3]  # in any order, and more than once
-    starts, sizes = starts[chosen], sizes[chosen]
+    numbers = [4, 1, 1, 0, 2, 5, 3]  # in any order, and more than once
+    starts, sizes = starts[numbers], sizes[numbers]
     length = int(sizes.max()) + 3
-    batch = batch_of(pieces, starts, sizes, frame(prefix, suffix, 12), pooling, 4, length)
-    pooled = pool(vectors[batch.ids], batch, len(sizes) * length).view(len(sizes), length, 2, 3)
+    format = segment_format(prefix, suffix, 12)
+    batch = batch_of(pieces, starts, sizes, format, pooling, 4, length)
+    pooled = pool_pieces(vectors[batch.ids], batch, len(sizes) * length).view(
+        len(sizes), length, 2, 3
+    )
     for i, (start, size) in enumerate(zip(starts, sizes, strict=True)):
         assert not pooled[i, size:].any()
-        of_words = [vectors[number] for number in pieces_by_word(pieces)[start : start + size]]
-        for j, own in enumerate(of_words[1:], 1):
+        piece_vectors = [vectors[ids] for ids in pieces_by_word(pieces)[start : start + size]]
+        for j, own in enumerate(piece_vectors[1:], 1):
             expected = {"first": own[0], "last": own[-1], "mean": own.mean(0)}[pooling]
             torch.testing.assert_close(pooled[i, j], expected)
         if prefix:
             assert torch.equal(pooled[i, 0], vectors[1])
         elif size > 1:
-            assert torch.equal(pooled[i, 0], of_words[1][0])
+            assert torch.equal(pooled[i, 0], piece_vectors[1][0])
 
 
-def test_batches_of_the_same_pieces_are_told_from_others():
-    pieces, starts, sizes = one_each([3, 2, 0, 4])
+def test_batches_of_the_same_pieces_are_equal():
+    pieces, starts, sizes = words_of_one_piece([3, 2, 0, 4])
 
-    def batch(chosen, pooling="mean", longest=20, length=5):
-        ends = frame(longest=longest)
-        return batch_of(pieces, starts[chosen], sizes[chosen], ends, pooling, length=length)
+    def batch(numbers, pooling="mean", max_pieces=20, length=5):
+        format = segment_format(max_pieces=max_pieces)
+        return batch_of(pieces, starts[numbers], sizes[numbers], format, pooling, length=length)
 
-    one = batch([0, 3])
-    assert one.same(batch([0, 3])) and one.same(batch([0, 3], "first"))  # of a piece a word
-    others = [batch([3, 0]), batch([0]), batch([0, 2]), batch([0, 3], longest=5)]
-    assert not any(one.same(other) or other.same(one) for other in others)
-    assert not one.same(batch([0, 3], length=6))
-    # as many numbers, and the same ones, but two windows of one piece rather than one of two
-    narrow, wide = (replace(one, ids=torch.zeros(shape)) for shape in ((2, 1), (1, 2)))
-    assert not narrow.same(wide)
+    first = batch([0, 3])
+    # pooling makes no difference where every word has one piece
+    assert first.equals(batch([0, 3])) and first.equals(batch([0, 3], "first"))
+    others = [batch([3, 0]), batch([0]), batch([0, 2]), batch([0, 3], max_pieces=5)]
+    assert not any(first.equals(other) or other.equals(first) for other in others)
+    assert not first.equals(batch([0, 3], length=6))
+    # the same numbers, but two segments of one piece instead of one segment of two
+    narrow, wide = (replace(first, ids=torch.zeros(shape)) for shape in ((2, 1), (1, 2)))
+    assert not narrow.equals(wide)
 
 
-def test_a_sentence_of_nothing_at_all_can_be_attended_to():
-    pieces, starts, sizes = one_each([0, 0])
-    batch = batch_of(pieces, starts, sizes, frame(0, 0), length=2)
+def test_attention_of_a_segment_without_pieces_is_defined():
+    pieces, starts, sizes = words_of_one_piece([0, 0])
+    batch = batch_of(pieces, starts, sizes, segment_format(0, 0), length=2)
     assert batch.ids.shape == (2, 1) and batch.mask.all()
 
 
 def test_pooling_keeps_the_precision():
-    pieces, starts, sizes = one_each([2])
+    pieces, starts, sizes = words_of_one_piece([2])
     batch = batch_of(pieces, starts, sizes)
     hidden = torch.randn(1, 4, 8, dtype=torch.bfloat16)
-    pooled = pool(hidden, batch, 3)
+    pooled = pool_pieces(hidden, batch, 3)
     assert pooled.dtype == torch.bfloat16
     assert torch.equal(pooled, hidden[0, :3])

@@ -1,4 +1,4 @@
-"""What a row keeps of a distribution, and the loss that is made of it, by hand."""
+"""Soft targets: packing keeps the most probable values, and the loss is computed by hand."""
 
 import math
 from dataclasses import replace
@@ -22,10 +22,10 @@ from depkit.parsers.inputs.soft_targets import (
 from tests.parsers.graph.test_ensemble import other
 
 
-def soft_of(probabilities, weight, numbers=(0,) * MOST):
+def soft_of(probabilities, weight, indices=(0,) * MOST):
     """A sentence whose words have the same values with these probabilities."""
     probabilities = torch.tensor([probabilities])
-    return Soft(torch.tensor(numbers).expand(probabilities.shape), probabilities, weight)
+    return Soft(torch.tensor(indices).expand(probabilities.shape), probabilities, weight)
 
 
 def test_the_most_probable_values_are_kept():
@@ -39,23 +39,24 @@ def test_the_most_probable_values_are_kept():
     assert torch.equal(kept.label_head, label_head)
     for name, whole in zip(("head", "upos"), distributions, strict=True):
         order = whole.sort(-1, descending=True)
-        assert torch.equal(kept.columns[name].numbers, order.indices[..., :MOST])
+        assert torch.equal(kept.columns[name].indices, order.indices[..., :MOST])
         best = order.values[..., :MOST]
-        # each is off by half a step at most, and so is, by two, their sum
+        # rounding changes a value by half a step at most, and the sum of the four by two steps
         error = (kept.columns[name].probabilities - best / best.sum(-1, keepdim=True)).abs()
         assert (error <= (0.5 + MOST / 2) / LARGEST / best.sum(-1, keepdim=True)).all()
 
 
-def test_fewer_values_than_places_and_values_that_cannot_be():
+def test_distributions_with_fewer_values_than_are_kept():
     few = torch.tensor([[[0.75, 0.25]]])
     heads = torch.tensor([[[0.0, 1.0, 0.0, 0.0, 0.0, 0.0]]])
     rows = pack(torch.tensor([[1]]), [heads, few])
-    found = [rows[0, 0, place].tolist() for i in (0, 1) for place in places(i)]
-    assert found[:2] == [[1, 0, 0, 0], [LARGEST, 0, 0, 0]]  # never one of padding
-    assert found[2:] == [[0, 1, 0, 0], [round(0.75 * LARGEST), 16384, 0, 0]]
+    packed = [rows[0, 0, part].tolist() for i in (0, 1) for part in places(i)]
+    # values of probability 0 are packed as 0
+    assert packed[:2] == [[1, 0, 0, 0], [LARGEST, 0, 0, 0]]
+    assert packed[2:] == [[0, 1, 0, 0], [round(0.75 * LARGEST), 16384, 0, 0]]
 
 
-def test_a_row_of_zeros_is_known_nothing_of():
+def test_a_row_of_zeros_has_no_distribution():
     rows = torch.zeros(1, 2, 1 + 2 * MOST, dtype=torch.int32)
     assert not unpack(rows, ["head"], 0.5).columns["head"].known.any()
 
@@ -65,22 +66,22 @@ def test_the_loss_of_a_word_by_hand():
     total = math.e + math.e**2 + 1
     logs = [1 - math.log(total), 2 - math.log(total), None, -math.log(total)]
     soft = soft_of([[0.75, 0.25, 0.0, 0.0]], 0.3, [1, 3, 0, 0])
-    own, taught = -logs[0], -(0.75 * logs[1] + 0.25 * logs[3])
-    nobody = soft_of([[0.0] * 4], 0.3)
-    for target, known, expected in (
-        (0, soft, 0.7 * own + 0.3 * taught), (0, nobody, own),
-        (IGNORED, soft, taught), (IGNORED, nobody, 0.0),
+    gold_loss, soft_loss = -logs[0], -(0.75 * logs[1] + 0.25 * logs[3])
+    unknown = soft_of([[0.0] * 4], 0.3)
+    for target, teacher, expected in (
+        (0, soft, 0.7 * gold_loss + 0.3 * soft_loss), (0, unknown, gold_loss),
+        (IGNORED, soft, soft_loss), (IGNORED, unknown, 0.0),
     ):  # fmt: skip
-        found = soft_cross_entropy(scores, torch.tensor([[target]]), known, IGNORED)
-        assert float(found) == pytest.approx(expected, abs=1e-6)
+        mean = soft_cross_entropy(scores, torch.tensor([[target]]), teacher, IGNORED)
+        assert float(mean) == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_mean_is_over_words_that_anybody_knows():
+def test_the_mean_is_over_words_with_a_gold_or_a_soft_target():
     scores = torch.zeros(1, 4, 8)
     soft = soft_of([[1.0, 0, 0, 0], [1.0, 0, 0, 0], [0.0] * 4, [0.0] * 4], 0.5)
     target = torch.tensor([[3, IGNORED, 4, IGNORED]])
-    found = soft_cross_entropy(scores, target, soft, IGNORED)
-    assert float(found) == pytest.approx(math.log(8))
+    mean = soft_cross_entropy(scores, target, soft, IGNORED)
+    assert float(mean) == pytest.approx(math.log(8))
 
 
 def test_gradients_stay_finite_where_there_can_be_no_arc():
@@ -90,14 +91,14 @@ def test_gradients_stay_finite_where_there_can_be_no_arc():
     assert torch.isfinite(scores.grad).all()
 
 
-def certain(data, names):
+def certain_rows(data, names):
     """Rows of a teacher that is certain of all gold targets."""
     rows = np.zeros((len(data.form), 1 + 2 * MOST * len(names)), dtype=np.uint16)
     rows[:, 0] = data.targets["head"].clamp(min=0)
     for i, name in enumerate(names):
         target = data.targets[name]
-        numbers, probabilities = places(i)
-        rows[:, numbers.start] = target.clamp(min=0)
+        indices, probabilities = places(i)
+        rows[:, indices.start] = target.clamp(min=0)
         rows[:, probabilities.start] = (target >= 0) * LARGEST
     return rows
 
@@ -113,16 +114,16 @@ def loss(network, data, soft=None):
     return network(replace(data, soft=soft).batch(np.arange(len(data))))
 
 
-def test_a_teacher_who_is_certain_and_right_changes_nothing(network_and_data):
+def test_a_certain_and_correct_teacher_changes_nothing(network_and_data):
     network, data = network_and_data
     gold = loss(network, data)
     names = list(data.targets)
     assert names[0] == "head"
-    soft = SoftTargets(certain(data, names), names, 0.3)
+    soft = SoftTargets(certain_rows(data, names), names, 0.3)
     torch.testing.assert_close(loss(network, data, soft), gold)
-    # where the teacher has no columns, there is the gold loss
-    some = SoftTargets(certain(data, names[:2]), names[:2], 1.0)
-    torch.testing.assert_close(loss(network, data, some), gold)
+    # columns that the teacher does not have keep the gold loss
+    two_columns = SoftTargets(certain_rows(data, names[:2]), names[:2], 1.0)
+    torch.testing.assert_close(loss(network, data, two_columns), gold)
     for targets in data.targets.values():
         targets[:] = IGNORED
     torch.testing.assert_close(loss(network, data, soft), gold)
@@ -131,7 +132,7 @@ def test_a_teacher_who_is_certain_and_right_changes_nothing(network_and_data):
 
 def test_relations_are_learnt_at_the_teachers_heads(network_and_data):
     network, data = network_and_data
-    rows = certain(data, ["head", "deprel"])
+    rows = certain_rows(data, ["head", "deprel"])
     rows[2:6, 0] = [3, 1, 2, 2]  # The, cat, sleeps and the full stop
     for targets in data.targets.values():
         targets[:] = IGNORED

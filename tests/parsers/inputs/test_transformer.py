@@ -1,4 +1,4 @@
-"""Transformers load or say why not, and words' vectors are those of a plain pass."""
+"""Transformers load or explain why not, and word vectors are those of a plain forward pass."""
 
 import json
 import os
@@ -14,7 +14,12 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from depkit.parsers.inputs.pieces import cut, find_frame, piece_batch, pool
+from depkit.parsers.inputs.pieces import (
+    find_segment_format,
+    make_piece_batch,
+    pool_pieces,
+    split_into_pieces,
+)
 from depkit.parsers.inputs.transformer import (
     TransformerError,
     from_description,
@@ -22,7 +27,7 @@ from depkit.parsers.inputs.transformer import (
     load_transformer,
     save_description,
 )
-from tests.parsers.inputs.test_pieces import WORD_PIECES, byte_pieces, places, word_pieces
+from tests.parsers.inputs.test_pieces import WORD_PIECES, byte_pieces, starts_and_sizes, word_pieces
 
 CPU = torch.device("cpu")
 WEIGHTS = "model.safetensors"
@@ -90,19 +95,21 @@ def minilm():
 
 
 def batch_of(transformer, sentences, pooling="mean", overlap=4):
-    frame = find_frame(transformer.tokenizer, transformer.longest)
-    starts, sizes = places(sentences)
-    pieces = cut(sentences, transformer.tokenizer)
+    format = find_segment_format(transformer.tokenizer, transformer.max_pieces)
+    starts, sizes = starts_and_sizes(sentences)
+    pieces = split_into_pieces(sentences, transformer.tokenizer)
     length = int(sizes.max())
-    return piece_batch(pieces, starts, sizes, length, frame, pooling, overlap, CPU), length
+    return make_piece_batch(pieces, starts, sizes, length, format, pooling, overlap, CPU), length
 
 
 @torch.no_grad()
 def vectors(transformer, sentences, pooling="mean", layers="single", top=1):
-    """[batch, length, kept, width]."""
+    """[batch, length, layers, width]."""
     batch, length = batch_of(transformer, sentences, pooling)
     hidden = hidden_layers(transformer, batch, layers, top)
-    return pool(hidden, batch, len(sentences) * length).unflatten(0, (len(sentences), length))
+    return pool_pieces(hidden, batch, len(sentences) * length).unflatten(
+        0, (len(sentences), length)
+    )
 
 
 def edit_config(folder: Path, **values) -> None:
@@ -122,17 +129,17 @@ def test_importing_it_imports_no_transformers():
 
 def test_what_a_transformer_is_said_to_be(bert, bert_folder, roberta):
     assert (bert.name, bert.revision) == (str(bert_folder), "")
-    assert (bert.layers, bert.width, bert.longest) == (4, 16, 24)
-    assert (roberta.layers, roberta.width, roberta.longest) == (4, 16, 24)  # 26 less padding's 2
+    assert (bert.layers, bert.width, bert.max_pieces) == (4, 16, 24)
+    assert (roberta.layers, roberta.width, roberta.max_pieces) == (4, 16, 24)  # 26 less padding's 2
     assert not bert.body.training
     assert not [name for name, _ in bert.body.named_parameters() if "pooler" in name]
 
 
-def test_the_tokenizer_may_be_the_one_that_reads_less(copy):
+def test_the_lower_limit_of_tokenizer_and_model_counts(copy):
     tokenizer = word_pieces()
     tokenizer.model_max_length = 12
     tokenizer.save_pretrained(copy)
-    assert load_transformer(str(copy)).longest == 12
+    assert load_transformer(str(copy)).max_pieces == 12
 
 
 def test_the_digest_tells_weights_and_configurations_apart(bert, copy):
@@ -175,8 +182,8 @@ def test_a_head_is_left_out_and_a_missing_pooler_is_no_error(copy, tmp_path):
 
 
 def without(part: str):
-    """What leaves weights out."""
-    return lambda weights: {name: each for name, each in weights.items() if part not in name}
+    """A function that leaves weights out."""
+    return lambda weights: {name: value for name, value in weights.items() if part not in name}
 
 
 def without_tokenizer(folder: Path) -> None:
@@ -184,7 +191,7 @@ def without_tokenizer(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def of_kind(folder: Path, kind: str) -> None:
+def set_model_type(folder: Path, kind: str) -> None:
     (folder / "config.json").write_text(json.dumps({"model_type": kind}))
 
 
@@ -194,19 +201,22 @@ def of_kind(folder: Path, kind: str) -> None:
         (lambda folder: (folder / "config.json").unlink(), "no config.json"),
         (lambda folder: (folder / "config.json").write_text("{"), "config.json is .*damaged"),
         (lambda folder: edit_config(folder, model_type="wibble"), "no model type 'wibble'"),
-        (lambda folder: of_kind(folder, "t5"), "encoder-decoder"),
-        (lambda folder: of_kind(folder, "clip"), "not an encoder of text"),
+        (lambda folder: set_model_type(folder, "t5"), "encoder-decoder"),
+        (lambda folder: set_model_type(folder, "clip"), "not an encoder of text"),
         (lambda folder: edit_config(folder, hidden_size=32), "weights are damaged, or not those"),
         (lambda folder: edit_config(folder, num_hidden_layers=4), "weights are missing"),
         (lambda folder: edit_config(folder, vocab_size=9), "do not belong together"),
-        (lambda at: (at / WEIGHTS).rename(at / "pytorch_model.bin"), "no model.safetensors"),
+        (lambda path: (path / WEIGHTS).rename(path / "pytorch_model.bin"), "no model.safetensors"),
         (lambda folder: os.truncate(folder / WEIGHTS, 3000), "weights are damaged"),
-        (lambda at: edit_weights(at, without("layer.1.")), "16 of .* missing, encoder.layer.1"),
+        (
+            lambda folder: edit_weights(folder, without("layer.1.")),
+            "16 of .* missing, for example encoder.layer.1",
+        ),
         (without_tokenizer, "tokenizer"),
         (lambda folder: (folder / "tokenizer.json").write_text("{"), "tokenizer cannot be read"),
     ],
 )
-def test_what_cannot_be_loaded_is_told_in_a_line(copy, damage, message, capfd):
+def test_loading_errors_are_messages_of_one_line(copy, damage, message, capfd):
     damage(copy)
     with pytest.raises(TransformerError, match=message) as caught:
         load_transformer(str(copy))
@@ -235,7 +245,7 @@ def test_paths_are_not_sent_to_the_hub(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("offline", [True, False])
-def test_what_the_hub_does_not_give_is_told(monkeypatch, offline, tmp_path):
+def test_a_failed_download_is_reported(monkeypatch, offline, tmp_path):
     def fail(*_, **__):
         raise OSError("cannot reach it\nat all")
 
@@ -243,7 +253,7 @@ def test_what_the_hub_does_not_give_is_told(monkeypatch, offline, tmp_path):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     if not offline:
         monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
-    message = "HF_HUB_OFFLINE" if offline else "hub does not give it: OSError: cannot reach it$"
+    message = "HF_HUB_OFFLINE" if offline else "the hub failed: OSError: cannot reach it$"
     with pytest.raises(TransformerError, match=message):
         load_transformer("nobody/nothing")
 
@@ -279,8 +289,8 @@ sys.exit(state() != before)
 """
 
 
-def test_loading_is_quiet_and_leaves_the_rest_as_loud_as_it_was(tmp_path):
-    save_bert(tmp_path, "BertForMaskedLM")  # of which transformers would have much to tell
+def test_loading_is_quiet_and_restores_logging(tmp_path):
+    save_bert(tmp_path, "BertForMaskedLM")  # transformers would log much about it
     done = subprocess.run([sys.executable, "-c", LOAD, str(tmp_path)], capture_output=True)
     assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
 
@@ -296,11 +306,11 @@ def test_a_description_and_the_weights_are_the_transformer(transformer, tmp_path
     assert not torch.allclose(vectors(again, sentences), expected)
     again.body.load_state_dict(transformer.body.state_dict())
     assert torch.equal(vectors(again, sentences), expected)
-    for name in ("layers", "width", "longest"):
+    for name in ("layers", "width", "max_pieces"):
         assert getattr(again, name) == getattr(transformer, name)
 
 
-def test_a_damaged_description_is_told(bert, tmp_path):
+def test_a_damaged_description_is_reported(bert, tmp_path):
     save_description(bert, tmp_path)
     (tmp_path / "config.json").unlink()
     with pytest.raises(TransformerError, match=r"config\.json is missing"):
@@ -314,26 +324,26 @@ def plain_states(transformer, ids: list[int]) -> torch.Tensor:
     return torch.cat(states)
 
 
-def numbers_of(pieces: str) -> list[int]:
+def ids_of(pieces: str) -> list[int]:
     return [WORD_PIECES.index(piece) for piece in pieces.split()]
 
 
 def test_word_vectors_are_those_of_a_plain_pass(bert):
-    states = plain_states(bert, numbers_of("[CLS] the dog ##s c ##a ##b [SEP]"))[-1]
+    states = plain_states(bert, ids_of("[CLS] the dog ##s c ##a ##b [SEP]"))[-1]
     means = [states[start:end].mean(0) for start, end in ((0, 1), (1, 2), (2, 4), (4, 7))]
     torch.testing.assert_close(vectors(bert, [["the", "dogs", "cab"]])[0, :, 0], torch.stack(means))
 
 
 def test_layers_are_the_chosen_ones(bert):
-    states = plain_states(bert, numbers_of("[CLS] the dog [SEP]"))[:, :3]
+    states = plain_states(bert, ids_of("[CLS] the dog [SEP]"))[:, :3]
     for top in range(0, 5):
-        kept = states[-top:]
-        expected = {"average": kept.mean(0, keepdim=True), "mix": kept}
+        selected = states[-top:]
+        expected = {"average": selected.mean(0, keepdim=True), "mix": selected}
         if top:
-            expected["single"] = kept[:1]
+            expected["single"] = selected[:1]
         for layers, chosen in expected.items():
-            found = vectors(bert, [["the", "dog"]], layers=layers, top=top)[0]
-            torch.testing.assert_close(found, chosen.transpose(0, 1))
+            result = vectors(bert, [["the", "dog"]], layers=layers, top=top)[0]
+            torch.testing.assert_close(result, chosen.transpose(0, 1))
 
 
 @pytest.mark.parametrize(
@@ -358,7 +368,7 @@ def test_sentences_in_a_batch_are_as_each_alone(transformer):
         assert row[: len(alone)].any(dim=-1).all()
 
 
-def test_a_window_as_long_as_can_be_is_read(transformer, bert):
+def test_a_segment_of_maximum_length_is_read(transformer, bert):
     for words in (22, 23):
         batch, _ = batch_of(transformer, [["!"] * words])
         if transformer is bert:
@@ -366,14 +376,14 @@ def test_a_window_as_long_as_can_be_is_read(transformer, bert):
         hidden_layers(transformer, batch, "single", 1)
 
 
-def test_windows_are_read_like_sentences(bert):
+def test_segments_are_read_like_sentences(bert):
     sentence = ["the", "dog", "a", "b", "c", "bark", "at"] * 6
-    numbers = numbers_of(" ".join(sentence))
-    found = vectors(bert, [sentence[:40]])[0, 1:, 0]
-    # 22 pieces fit and 4 are shared: two windows, from 0 and from 18, that meet at 20
-    first, second = (plain_states(bert, [2, *numbers[i : i + 22], 3])[-1] for i in (0, 18))
+    ids = ids_of(" ".join(sentence))
+    result = vectors(bert, [sentence[:40]])[0, 1:, 0]
+    # 22 pieces fit and 4 are shared: two segments, from 0 and from 18, that meet at 20
+    first, second = (plain_states(bert, [2, *ids[i : i + 22], 3])[-1] for i in (0, 18))
     expected = torch.cat((first[1:21], second[3:23]))
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(result, expected, atol=1e-5, rtol=1e-5)
 
 
 def test_gradients_reach_the_transformer(bert_folder):
@@ -382,20 +392,20 @@ def test_gradients_reach_the_transformer(bert_folder):
     for layers, top in (("single", 1), ("average", 0), ("mix", 2)):
         transformer.body.zero_grad()
         hidden = hidden_layers(transformer, batch, layers, top)
-        pool(hidden, batch, 2 * length).square().sum().backward()
+        pool_pieces(hidden, batch, 2 * length).square().sum().backward()
         for name, weights in transformer.body.named_parameters():
             if "layer.2.output.LayerNorm" not in name or layers != "average":
                 assert weights.grad is not None, name
         assert transformer.body.get_input_embeddings().weight.grad.any()
 
 
-def test_several_threads_do_not_get_in_each_others_way(bert):
+def test_several_threads_do_not_disturb_each_other(bert):
     sentences = [LONG[i : i + 8] for i in range(40)]
     expected = [vectors(bert, [sentence], layers="mix", top=0) for sentence in sentences]
     with ThreadPoolExecutor(4) as threads:
-        found = threads.map(lambda each: vectors(bert, [each], layers="mix", top=0), sentences)
-    for one, other in zip(found, expected, strict=True):
-        torch.testing.assert_close(one, other)
+        results = threads.map(lambda s: vectors(bert, [s], layers="mix", top=0), sentences)
+    for result, alone in zip(results, expected, strict=True):
+        torch.testing.assert_close(result, alone)
 
 
 def test_autocast_is_near(bert):
@@ -408,20 +418,20 @@ def test_autocast_is_near(bert):
 
 
 def test_words_of_minilm_are_those_of_the_running_text(minilm):
-    assert (minilm.layers, minilm.width, minilm.longest) == (7, 384, 512)
+    assert (minilm.layers, minilm.width, minilm.max_pieces) == (7, 384, 512)
     texts = [
         "The unbelievably friendly dogs barked at Mississippi postmen", "No",
         "Tokenization of reinterpretations is straightforwardly tested here again",
     ]  # fmt: skip
     sentences = list(map(str.split, texts))
-    found = {pooling: vectors(minilm, sentences, pooling) for pooling in ("first", "last", "mean")}
+    pooled = {pooling: vectors(minilm, sentences, pooling) for pooling in ("first", "last", "mean")}
     for i, text in enumerate(texts):
         encoded = minilm.tokenizer(text)
         states = plain_states(minilm, encoded["input_ids"])[-1]
-        torch.testing.assert_close(found["mean"][i, 0, 0], states[0], atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(pooled["mean"][i, 0, 0], states[0], atol=1e-5, rtol=1e-4)
         for j in range(len(sentences[i])):
             own = states[[number == j for number in encoded.word_ids()]]
             expected = {"first": own[0], "last": own[-1], "mean": own.mean(0)}
             for pooling, vector in expected.items():
-                own_vector = found[pooling][i, j + 1, 0]
-                torch.testing.assert_close(own_vector, vector, atol=1e-5, rtol=1e-4)
+                word_vector = pooled[pooling][i, j + 1, 0]
+                torch.testing.assert_close(word_vector, vector, atol=1e-5, rtol=1e-4)
