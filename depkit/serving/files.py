@@ -94,18 +94,18 @@ def annotate_files(
     target_format = named_format(job.format) if job.format and job.format != "json" else None
     account = Account()
     totals = Totals()
-    first: list[Sentence] = []
+    first_sentences: list[Sentence] = []
 
     def keep_first(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         for sentence in sentences:
             yield sentence
-            if len(first) < NUM_CHECKED:
-                first.append(sentence)
-                if len(first) == NUM_CHECKED:
+            if len(first_sentences) < NUM_CHECKED:
+                first_sentences.append(sentence)
+                if len(first_sentences) == NUM_CHECKED:
                     note_input_warnings()
 
     def note_input_warnings() -> None:
-        for warning in find_input_warnings(parser, first):
+        for warning in find_input_warnings(parser, first_sentences):
             note(warning)
 
     def annotate(file_indices: Sequence[int]) -> Iterator[Sentence]:
@@ -136,11 +136,11 @@ def annotate_files(
             with open_output(path) as stream:
                 stream.writelines(json_lines(sentences, probabilities))
             return
-        head = list(islice(sentences, 1))
+        start = list(islice(sentences, 1))
         # Treebanks are written in their encoding, and text in UTF-8. Sentences of raw text have no
         # line number.
-        is_treebank = head and head[0].line
-        write(chain(head, sentences), path, job.encoding if is_treebank else "utf-8")
+        is_treebank = start and start[0].line
+        write(chain(start, sentences), path, job.encoding if is_treebank else "utf-8")
 
     began = time.monotonic()
     with _show_progress(bars or ProgressBars(quiet=True), parser, job) as count_read:
@@ -150,7 +150,7 @@ def annotate_files(
         else:
             write_output(range(len(job.files)), job.output)
     totals.seconds = time.monotonic() - began
-    if len(first) < NUM_CHECKED:
+    if len(first_sentences) < NUM_CHECKED:
         note_input_warnings()
     if target_format:
         for conversion_note in account.notes(target_format.name):
