@@ -267,7 +267,7 @@ def test_bad_usage(rich: Path, arguments: list[str], what: str) -> None:
     assert out == "" and what in err
 
 
-def test_an_input_file_is_not_overwritten(rich: Path, tmp_path: Path) -> None:
+def test_a_file_is_not_written_over_while_it_is_read(rich: Path, tmp_path: Path) -> None:
     assert "one of those to read" in run(rich, "-o", rich, code=2)[1]
     again = tmp_path / "again.conllu"
     again.symlink_to(rich)

@@ -58,7 +58,7 @@ def pred(tmp_path: Path) -> str:
     return str(tmp_path / "pred.conllu")
 
 
-def headings(output: str) -> list[str]:
+def shown(output: str) -> list[str]:
     """Return the headings of the drawn sentences."""
     return re.findall("^# ([0-9]+.*)$", output, re.MULTILINE)
 
@@ -92,21 +92,21 @@ def test_tree_style(gold: str) -> None:
 
 
 def test_sentences_are_selected_by_number_or_id(gold: str) -> None:
-    assert headings(run(gold, "--sentence", "3", "--sentence", "a-1")[0]) == ["1: a-1", "3"]
-    assert headings(run(gold, "--sentence", "a-2")[0]) == ["2: a-2"]
+    assert shown(run(gold, "--sentence", "3", "--sentence", "a-1")[0]) == ["1: a-1", "3"]
+    assert shown(run(gold, "--sentence", "a-2")[0]) == ["2: a-2"]
 
 
 def test_nothing_is_read_after_the_last_selected_sentence(gold: str) -> None:
     with open(gold, "a") as file:
         file.write("broken\n")
-    assert headings(run(gold, "--sentence", "3", "--sentence", "1")[0]) == ["1: a-1", "3"]
+    assert shown(run(gold, "--sentence", "3", "--sentence", "1")[0]) == ["1: a-1", "3"]
     with pytest.raises(FormatError):
         run(gold)
 
 
 def test_a_missing_sentence(gold: str) -> None:
     out, err = run(gold, "--sentence", "4", "--sentence", "a-1", "--sentence", "b", code=2)
-    assert headings(out) == ["1: a-1"]
+    assert shown(out) == ["1: a-1"]
     assert "no sentence 4, b among the 3 of" in " ".join(err.replace("│", " ").split())
 
 
@@ -120,16 +120,16 @@ def test_width(gold: str) -> None:
 
 def test_differences(gold: str, pred: str) -> None:
     out, err = run(gold, "--diff", pred)
-    assert headings(out) == ["2: a-2"]
+    assert shown(out) == ["2: a-2"]
     assert out.endswith("NOUN         VERB      PUNCT\n  ▲            │\n  ╰─✗nsubj→obj─╯\n")
     assert err == ""
-    assert headings(run(gold, "--diff", pred, "--all")[0]) == ["1: a-1", "2: a-2", "3"]
-    assert headings(run(gold, "--diff", pred, "--sentence", "3")[0]) == ["3"]
+    assert shown(run(gold, "--diff", pred, "--all")[0]) == ["1: a-1", "2: a-2", "3"]
+    assert shown(run(gold, "--diff", pred, "--sentence", "3")[0]) == ["3"]
     assert run(gold, "--diff", pred, "-v")[1] == "1 of 3 sentences shown\n"
     assert "✗ obj" in run(gold, "--diff", pred, "--style", "tree")[0]
 
 
-def test_a_note_says_that_trees_are_the_same(gold: str) -> None:
+def test_no_difference_is_said_aside(gold: str) -> None:
     note = f"depkit: the trees of {gold} and {gold} are the same\n"
     assert run(gold, "--diff", gold) == ("", note)
     assert run(gold, "--diff", gold, "-q") == ("", "")

@@ -181,14 +181,14 @@ def test_an_interrupted_run_is_resumed(tmp_path, capfd):
     with killed_at(5, KeyboardInterrupt):  # in the second fold, as a fold has two to four updates
         assert run([*arguments, "--work", str(work), "-o", str(cut)]) == 130
     assert "--resume goes on" in capfd.readouterr().err and not cut.exists()
-    models = sorted(work.iterdir())
-    assert 1 < len(models) < 3
-    first = (models[0] / "model.safetensors").stat().st_mtime_ns
+    done = sorted(work.iterdir())
+    assert 1 < len(done) < 3
+    first = (done[0] / "model.safetensors").stat().st_mtime_ns
     again = [*arguments, "--work", str(work), "-o", str(cut)]
     fails(capfd, again, 1, "--resume")
     assert run([*again, "--resume"]) == 0
     assert cut.read_bytes() == whole.read_bytes()
-    assert (models[0] / "model.safetensors").stat().st_mtime_ns == first
+    assert (done[0] / "model.safetensors").stat().st_mtime_ns == first
     assert depkit.load(work / "fold-03", device="cpu").config.family == "tagger"
     capfd.readouterr()
     fails(capfd, [*again, "--resume", "--seed", "2", "-q"], 1, "--seed 1 (now 2)")
