@@ -28,7 +28,7 @@ from depkit.ensemble.silver import (
 from depkit.ensemble.teacher import (
     RowFunction,
     check_teacher,
-    digest_of_model,
+    digest_model,
     make_row_function,
     row_columns,
 )
@@ -128,7 +128,7 @@ def distill(
         directory, prepared, used_device, seed, limit, progress.say, parser, teacher
     )
     compute_rows = make_row_function(parser, batch_tokens)
-    key = digest_of_model(find_model(teacher))
+    key = digest_model(find_model(teacher))
     provenance = f"Distilled from {teacher} on the treebank"
     treebank_rows = provide_treebank_rows(compute_rows, prepared.train, directory, key, progress)
     shards: list[Shard] = []

@@ -130,8 +130,8 @@ def jackknife(
         inside = np.flatnonzero(fold_of == fold).tolist()
         outside = np.flatnonzero(fold_of != fold).tolist()
         say(
-            f"fold {fold + 1} of {folds}: {len(inside)} sentences are tagged by a tagger that is"
-            f" trained on the other {len(outside)}"
+            f"fold {fold + 1} of {folds}: a tagger trained on {len(outside)} sentences tags the"
+            f" other {len(inside)}"
         )
         # At least one sentence is needed to select the epoch. A share of 1 / n could give none, as
         # n * (1 / n) can be 0.99... in floating point.

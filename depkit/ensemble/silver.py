@@ -89,7 +89,7 @@ def write_rows(shard: Shard, lengths: Sequence[int], rows: np.ndarray, key: str)
     tensors = {"sizes": np.array(lengths, dtype=np.int32), "rows": rows}
     path = shard.path.with_suffix(".safetensors")
     with atomic(path) as temporary, _name_file_in_errors(path):
-        temporary.write_bytes(save(tensors, {"key": f"{key} {_digest_of_conllu(shard)}"}))
+        temporary.write_bytes(save(tensors, {"key": f"{key} {_digest_conllu(shard)}"}))
 
 
 def is_complete(shard: Shard, key: str) -> bool:
@@ -108,7 +108,7 @@ def is_complete(shard: Shard, key: str) -> bool:
         return False
     if stored_key != key:
         raise _mismatch_error(path)
-    return bool(conllu == _digest_of_conllu(shard))
+    return bool(conllu == _digest_conllu(shard))
 
 
 def annotate_text(
@@ -153,8 +153,10 @@ def annotate_text(
             return silver
 
     omitted: Counter[str] = Counter()
-    numbers = Numbers()
-    sentences = chain.from_iterable(teacher.read(f, input, encoding, numbers) for f in files)
+    sentence_counter = Numbers()
+    sentences = chain.from_iterable(
+        teacher.read(f, input, encoding, sentence_counter) for f in files
+    )
     shards: list[Shard] = []
     num_sentences = num_words = num_new_words = 0
     began = time.monotonic()
@@ -248,7 +250,7 @@ def split_into_chunks(sentences: Iterable[Sentence], min_words: int) -> Iterator
         yield chunk
 
 
-def _digest_of_conllu(shard: Shard) -> str:
+def _digest_conllu(shard: Shard) -> str:
     """Return a digest of the shard's CoNLL-U file, or "" if it has none, as that of a treebank."""
     path = shard.path.with_suffix(".conllu")
     return digest_of_files([path]) if path.exists() else ""

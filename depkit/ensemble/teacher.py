@@ -123,7 +123,7 @@ def apply_rows(sentence: Sentence, rows: np.ndarray, parser: Parser) -> Sentence
     return sentence.with_tree(rows[:, 0].tolist(), columns.pop("deprel"), columns)
 
 
-def digest_of_model(directory: Path) -> str:
+def digest_model(directory: Path) -> str:
     """Return a digest of the files that determine what a model predicts.
 
     These are its configuration, vocabulary and weights, or those of the members of an ensemble.

@@ -227,8 +227,10 @@ def _read_sentences(
         job: The job.
         file_indices: Indices into the job's files.
     """
-    numbers = Numbers()
-    files = (parser.read(job.files[i], job.input, job.encoding, numbers) for i in file_indices)
+    sentence_counter = Numbers()
+    files = (
+        parser.read(job.files[i], job.input, job.encoding, sentence_counter) for i in file_indices
+    )
     if not job.features:
         return chain.from_iterable(files), None
     attached = (

@@ -9,7 +9,7 @@ import torch
 
 from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import teacher as module
-from depkit.ensemble.teacher import TeacherError, check_teacher, digest_of_model, make_row_function
+from depkit.ensemble.teacher import TeacherError, check_teacher, digest_model, make_row_function
 from depkit.parsers.config import Context, EnsembleConfig, Inputs, TaggerConfig
 from depkit.parsers.ensembles import combine
 from depkit.parsers.graph.parser import GraphParser
@@ -122,10 +122,10 @@ def test_the_digest_depends_only_on_what_a_model_computes(tmp_path):
         (tmp_path / name / "config.toml").write_text("format_version = 1")
         (tmp_path / name / "model.safetensors").write_bytes(b"weights")
     write_ensemble(tmp_path, EnsembleConfig(["one"]))
-    digest = digest_of_model(tmp_path)
-    assert digest != digest_of_model(tmp_path / "one")
+    digest = digest_model(tmp_path)
+    assert digest != digest_model(tmp_path / "one")
     for unrelated in ("log.jsonl", "one/last.safetensors", "other/model.safetensors"):
         (tmp_path / unrelated).write_text("another")
-    assert digest_of_model(tmp_path) == digest
+    assert digest_model(tmp_path) == digest
     (tmp_path / "one" / "model.safetensors").write_bytes(b"others")
-    assert digest_of_model(tmp_path) != digest
+    assert digest_model(tmp_path) != digest
