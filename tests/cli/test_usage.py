@@ -99,7 +99,7 @@ def test_help_of_a_subcommand(name: str, capfd) -> None:
         assert render(text).plain == text  # nothing is read as Rich's markup
 
 
-def run_at_terminal(columns: int, *arguments: str, typed: str = "", **variables: str) -> str:
+def at_terminal(columns: int, *arguments: str, typed: str = "", **variables: str) -> str:
     """Return what depkit prints on a terminal of this width, with escape sequences."""
     reader, terminal = pty.openpty()
     subprocess.run(["stty", "columns", str(columns)], stdin=terminal, check=True)
@@ -122,18 +122,18 @@ def run_at_terminal(columns: int, *arguments: str, typed: str = "", **variables:
 
 
 def test_help_has_panels_on_a_terminal() -> None:
-    output = run_at_terminal(80, "train", "--help", NO_COLOR="1")
+    output = at_terminal(80, "train", "--help", NO_COLOR="1")
     plain = re.sub("\x1b\\[[0-9;]*m", "", output)
     assert re.findall("╭─ (\\w+) ─", plain) == [
         "Arguments", "Output", "Data", "Model", "Training", "Machine", "Other"
     ]  # fmt: skip
     assert max(map(len, plain.splitlines())) == 80 and "…" not in plain and "<str>" not in plain
     assert not re.search("\x1b\\[[0-9;]*3[0-7]", output)  # no colours
-    assert re.search("\x1b\\[[0-9;]*3[0-7]", run_at_terminal(80, "--help"))
+    assert re.search("\x1b\\[[0-9;]*3[0-7]", at_terminal(80, "--help"))
 
 
 def test_help_in_a_narrow_terminal_is_plain_text() -> None:
-    output = run_at_terminal(40, "train", "--help")
+    output = at_terminal(40, "train", "--help")
     titles = re.findall(r"^(\w+):$", output, flags=re.M)
     assert titles == ["Arguments", "Output", "Data", "Model", "Training", "Machine", "Other"]
     assert "\x1b" not in output and max(map(len, output.splitlines())) <= 40
@@ -149,13 +149,13 @@ ROW = "1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n"
         "analyze {file} -", "parse", "tag",
     ],
 )  # fmt: skip
-def test_reading_from_the_keyboard_prints_a_note(arguments: str, tmp_path) -> None:
+def test_who_types_is_told_and_ends_with_one_ctrl_d(arguments: str, tmp_path) -> None:
     trees = (ROW + "\n") * 2
     (tmp_path / "gold.conllu").write_text(trees)
     words = arguments.format(file=tmp_path / "gold.conllu").split()
-    output = run_at_terminal(80, *words, typed=trees + "\x04")
+    shown = at_terminal(80, *words, typed=trees + "\x04")
     note = "depkit: note: reading from the keyboard; press Ctrl-D to end\n"
-    assert output.count(note) == ("-q" not in words)
+    assert shown.count(note) == ("-q" not in words)
 
 
 @pytest.mark.parametrize(
