@@ -1,4 +1,4 @@
-"""The Python API: what `import depkit` offers, and that it costs nothing before it is used."""
+"""The Python API of `import depkit`, which imports nothing large before it is used."""
 
 import doctest
 import json
@@ -15,7 +15,7 @@ from tests.conftest import TINY
 from tests.parsers.test_base import make
 
 
-def test_the_session_in_the_docstring(tmp_path, monkeypatch):
+def test_the_examples_in_the_docstring(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     failed, attempted = doctest.testmod(depkit)
     assert attempted > 15 and not failed
@@ -37,7 +37,7 @@ def test_errors_are_public(tmp_path):
     assert error.value.line == 1
 
 
-def test_every_name_is_there():
+def test_every_name_exists():
     for name in depkit.__all__:
         assert getattr(depkit, name)
     assert set(dir(depkit)) == set(depkit.__all__)
@@ -45,12 +45,12 @@ def test_every_name_is_there():
         depkit.nonsense  # noqa: B018
 
 
-def test_what_a_parser_takes(tiny):
+def test_parsers_accept_sentences_token_lists_and_words(tiny):
     parser = make(tiny)
     words = tiny[0].form
     bare = parser([words])[0]
     assert bare.form == words and bare.head == parser(bare, tags="predict")[0].head
-    for sentences in (tiny[0], [tiny[0]], [tiny[0].to_token_list()], (each for each in tiny[:1])):
+    for sentences in (tiny[0], [tiny[0]], [tiny[0].to_token_list()], iter(tiny[:1])):
         assert list(map(str, parser(sentences))) == list(map(str, parser.parse(tiny[:1])))
     with pytest.raises(ValueError, match=r"no tokenizer.*lists of words"):
         parser("Some text.")
@@ -61,14 +61,14 @@ def test_what_a_parser_takes(tiny):
         parser([[]])
 
 
-def test_a_parser_is_shown_in_a_few_lines(tiny):
+def test_repr_of_a_parser(tiny):
     lines = repr(make(tiny)).splitlines()
     assert lines[0] == "<GraphParser: bilstm over words, characters"
     assert lines[1] == "  predicts head, deprel, upos, feats; does not parse running text"
     assert lines[2:] == ["  on cpu, 1 thread>"]
 
 
-def test_an_evaluation_is_a_table(tiny):
+def test_repr_of_an_evaluation_is_a_table(tiny):
     result = depkit.evaluate(tiny, [s.with_tree(s.head, ["_"] * len(s)) for s in tiny])
     header, row, signature = repr(result).splitlines()
     assert header.split()[:4] == ["system", "UAS", "LAS", "LA"]
@@ -80,14 +80,14 @@ def test_an_evaluation_is_a_table(tiny):
     assert names[1:4] == ["precision", "recall", "F1"]
 
 
-def test_analyze_is_as_on_the_command_line(tiny, tmp_path):
+def test_analyze_agrees_with_the_command_line(tiny, tmp_path):
     chains = [s.with_tree([*range(2, len(s) + 1), 0], s.deprel) for s in tiny]
     depkit.write(chains, tmp_path / "chains.conllu")
     files = TINY, TINY, tmp_path / "chains.conllu"
     options = ["--by", "distance", "--by", "oov", "--bins", "1,2-", "--metric", "UAS"]
     out, _ = Command("analyze")(*files, *options, "--train", TINY, "--json")
-    found = depkit.analyze(*files, by=["distance", "oov"], bins="1,2-", metric="UAS", train=TINY)
-    assert found == [row for row in json.loads(out) if row.pop("signature")]
+    rows = depkit.analyze(*files, by=["distance", "oov"], bins="1,2-", metric="UAS", train=TINY)
+    assert rows == [row for row in json.loads(out) if row.pop("signature")]
     rows = depkit.analyze(tiny, tiny, chains)
     assert {row["system"] for row in rows} == {"system 1", "system 2"}
     for wrong in ({"by": "nonsense"}, {"metric": "nonsense"}, {"by": "oov"}, {"bins": "x"}):
@@ -95,15 +95,15 @@ def test_analyze_is_as_on_the_command_line(tiny, tmp_path):
             depkit.analyze(tiny, tiny, **wrong)
 
 
-def test_show_is_as_on_the_command_line(tiny, tmp_path, capsys):
+def test_show_agrees_with_the_command_line(tiny, tmp_path, capsys):
     chains = [s.with_tree([*range(2, len(s) + 1), 0], s.deprel) for s in tiny]
     depkit.write(chains, tmp_path / "chains.conllu")
-    for options, given in (
+    for options, arguments in (
         ([], {}),
         (["--style", "tree", "--width", 60], {"style": "tree", "width": 60}),
         (["--diff", tmp_path / "chains.conllu"], {"diff": chains}),
     ):
-        depkit.show(tiny, **given)
+        depkit.show(tiny, **arguments)
         assert capsys.readouterr().out == Command("show")(TINY, *options)[0]
     depkit.show(tiny[0], width=1)
     assert max(map(len, capsys.readouterr().out.splitlines()[2:])) <= 40
@@ -112,17 +112,17 @@ def test_show_is_as_on_the_command_line(tiny, tmp_path, capsys):
 
 
 def test_a_notebook_shows_the_tree(tiny):
-    picture = ElementTree.fromstring(tiny[0]._repr_svg_())
-    texts = [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
+    image = ElementTree.fromstring(tiny[0]._repr_svg_())
+    texts = [text.text for text in image.iter("{http://www.w3.org/2000/svg}text")]
     assert texts[0] == tiny[0].sent_id and set(tiny[0].form) <= set(texts)
     assert tiny[0].with_tree([-1] * len(tiny[0]), tiny[0].deprel)._repr_svg_() is None
 
 
-@pytest.mark.parametrize("used", ["__version__", "read", "evaluate", "analyze", "show"])
-def test_nothing_heavy_is_imported_before_load(used):
+@pytest.mark.parametrize("name", ["__version__", "read", "evaluate", "analyze", "show"])
+def test_large_packages_are_not_imported_before_load(name):
     code = (
-        f"import sys, depkit; depkit.{used}\n"
-        "heavy = {'torch', 'numba', 'transformers'} & sys.modules.keys()\n"
-        "sys.exit(f'imported {heavy}' if heavy else 0)"
+        f"import sys, depkit; depkit.{name}\n"
+        "large = {'torch', 'numba', 'transformers'} & sys.modules.keys()\n"
+        "sys.exit(f'imported {large}' if large else 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

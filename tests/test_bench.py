@@ -1,4 +1,4 @@
-"""The benchmarks' own arithmetic, and that each entry is there; how long it takes is not asked."""
+"""The benchmarks compute correct figures, and every entry runs; nothing is asserted about speed."""
 
 import json
 import sys
@@ -10,39 +10,39 @@ import torch
 from torch import nn
 
 from tests.bench import gpu
-from tests.bench.__main__ import ENTRIES, NEEDS, entry_of, main, shares, table
-from tests.bench.flops import flops_of
-from tests.bench.measure import Bench, BenchError, Program, Row, Run, in_turn
-from tests.bench.stages import stage_of
-from tests.bench.whole import less
+from tests.bench.__main__ import ENTRIES, REQUIRED_OPTIONS, describe_shares, load_entry, main, table
+from tests.bench.flops import count_flops
+from tests.bench.measure import Bench, BenchError, Program, Row, Run, run_alternately
+from tests.bench.processes import subtract_start_up
+from tests.bench.stages import make_stage
 from tests.conftest import TINY
 from tests.parsers.inputs.test_transformer import save_bert
 
-BATCH, LENGTH, FEATURES, SIZE, LABELS = 3, 5, 20, 40, 7
+BATCH, LENGTH, INPUT_SIZE, SIZE, LABELS = 3, 5, 20, 40, 7
 TOKENS = BATCH * LENGTH
-GATES = 2 * TOKENS * 4 * SIZE * (FEATURES + SIZE)  # each gate reads the input and the last state
+GATES = 2 * TOKENS * 4 * SIZE * (INPUT_SIZE + SIZE)  # each gate reads the input and the last state
 LINEAR = 2 * TOKENS * SIZE * LABELS
 
 
 @pytest.fixture
 def layers():
     torch.manual_seed(0)
-    return nn.LSTM(FEATURES, SIZE, batch_first=True), nn.Linear(SIZE, LABELS)
+    return nn.LSTM(INPUT_SIZE, SIZE, batch_first=True), nn.Linear(SIZE, LABELS)
 
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
-def test_flops_are_those_of_a_count_by_hand(layers, precision):
+def test_flops_agree_with_a_count_by_hand(layers, precision):
     lstm, linear = layers
-    x = torch.randn(BATCH, LENGTH, FEATURES)
+    x = torch.randn(BATCH, LENGTH, INPUT_SIZE)
 
     def forward():
         with torch.autocast("cpu", precision, enabled=precision != torch.float32):
             return linear(lstm(x)[0])
 
     with torch.inference_mode():
-        assert flops_of(forward) == GATES + LINEAR
-    # backward: gradients of inputs and of weights, a product each
-    assert flops_of(lambda: forward().float().sum().backward()) == 3 * (GATES + LINEAR)
+        assert count_flops(forward) == GATES + LINEAR
+    # the backward pass has two products for each: gradients of inputs and of weights
+    assert count_flops(lambda: forward().float().sum().backward()) == 3 * (GATES + LINEAR)
 
 
 def test_figures_follow_from_the_runs():
@@ -57,31 +57,34 @@ def test_figures_follow_from_the_runs():
         "gflops_per_second": 4.0,
         "megaflops_per_word": 80.0,
         "gigabytes_per_second": 2.0,
-        "roofline": 0.125,  # of 4/32, 8/16 and 2/16: pairs, not medians over medians
+        "roofline": 0.125,  # the median of 4/32, 8/16 and 2/16, which are ratios of pairs
         "peak_megabytes": 7.0,
         "times": [1.0, 0.5, 2.0],
     }
     assert table([row]).row_count == 1
 
 
-def test_runs_are_taken_in_turn_after_a_warm_up():
-    said = []
+def test_runs_alternate_after_a_warm_up():
+    calls = []
 
-    def says(name):
-        return lambda: said.append(name) or Run(float(len(said)))
+    def make_measure(name):
+        return lambda: calls.append(name) or Run(float(len(calls)))
 
-    found = in_turn(2, {"a": says("a"), "b": says("b")})
-    assert said == ["a", "b"] * 3
-    assert [run.seconds for run in found["a"]] == [3.0, 5.0]
-
-
-def test_start_up_is_taken_off():
-    one = [Run(1.0, 1.0), Run(9.0, 1.5), Run(2.0, 9.0)]
-    assert less([Run(5.0, 4.0, 77), Run(2.5, 1.0)], one) == [Run(3.0, 2.5, 77), Run(0.5, 0.0)]
-    assert less([Run(5.0), Run(2.0)], one) == []
+    runs = run_alternately(2, {"a": make_measure("a"), "b": make_measure("b")})
+    assert calls == ["a", "b"] * 3
+    assert [run.seconds for run in runs["a"]] == [3.0, 5.0]
 
 
-def test_a_program_is_measured_from_outside(tmp_path):
+def test_start_up_is_subtracted():
+    start_up = [Run(1.0, 1.0), Run(9.0, 1.5), Run(2.0, 9.0)]
+    assert subtract_start_up([Run(5.0, 4.0, 77), Run(2.5, 1.0)], start_up) == [
+        Run(3.0, 2.5, 77),
+        Run(0.5, 0.0),
+    ]
+    assert subtract_start_up([Run(5.0), Run(2.0)], start_up) == []
+
+
+def test_the_costs_of_a_program_are_measured(tmp_path):
     source = tmp_path / "in.txt"
     source.write_text("Zeit\n")
     code = "import sys; data = bytearray(60_000_000); print(sys.stdin.read().upper(), end='')"
@@ -91,18 +94,18 @@ def test_a_program_is_measured_from_outside(tmp_path):
     assert run.peak > 60_000_000 and run.processor > 0
 
 
-def test_a_program_that_fails_says_why():
+def test_the_error_of_a_program_is_raised():
     code = "import sys; print('more', file=sys.stderr); sys.exit('no such model')"
     with pytest.raises(BenchError, match="exit 1: no such model"):
         Program([sys.executable, "-S", "-c", code])()
 
 
-def test_every_entry_is_there(capsys):
+def test_every_entry_is_listed(capsys):
     main(["--list"])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(ENTRIES)
     assert all(len(line.split()) > 3 for line in lines)
-    assert NEEDS.keys() <= ENTRIES.keys()
+    assert REQUIRED_OPTIONS.keys() <= ENTRIES.keys()
 
 
 @pytest.mark.parametrize(
@@ -111,14 +114,14 @@ def test_every_entry_is_there(capsys):
         (["nonsense"], "no entry 'nonsense'"),
         (["spacy"], "spacy needs --spacy"),
         (["supar-parse", "--supar", "python"], "supar-parse needs --supar-model"),
-        (["--runs", "0"], "--threads and --runs are 1 or more"),
-        (["--data", "nowhere.conllu"], "nowhere.conllu is not there"),
+        (["--runs", "0"], "--threads and --runs must be 1 or more"),
+        (["--data", "nowhere.conllu"], "nowhere.conllu does not exist"),
     ],
 )
 def test_bad_usage_is_one_line(arguments, message, capsys):
-    with pytest.raises(SystemExit) as stopped:
+    with pytest.raises(SystemExit) as error:
         main(["--data", str(TINY), *arguments])
-    assert stopped.value.code == 2
+    assert error.value.code == 2
     assert message in capsys.readouterr().err.splitlines()[-1]
 
 
@@ -133,18 +136,20 @@ def bench(tiny, tmp_path, monkeypatch):
 
 
 def test_the_flops_of_the_encoder_are_those_of_its_lstms(bench):
-    row = {row.name: row for row in entry_of("encoder")(bench)}["forward"]
-    stage = stage_of(bench)
+    row = {row.name: row for row in load_entry("encoder")(bench)}["forward"]
+    stage = make_stage(bench)
     encoder = stage.parser.config.encoder
     assert encoder.kind == "bilstm"
-    features = [stage.parser.network.inputs.features] + [2 * encoder.size] * (encoder.layers - 1)
-    gates = sum(2 * 2 * 4 * encoder.size * (each + encoder.size) for each in features)
+    input_sizes = [stage.parser.network.inputs.features] + [2 * encoder.size] * (encoder.layers - 1)
+    gates = sum(
+        2 * 2 * 4 * encoder.size * (input_size + encoder.size) for input_size in input_sizes
+    )
     assert row.flops == gates * sum(batch.word.numel() for batch in stage.batches)
 
 
 def test_every_stage_has_its_rows(bench):
     names = ["reading", "writing", "tokenizing", "batching", "scoring", "decoding", "backward"]
-    rows = [row for name in names for row in entry_of(name)(bench)]
+    rows = [row for name in names for row in load_entry(name)(bench)]
     assert {row.entry for row in rows} == set(names)
     assert {row.name for row in rows if row.step} == {
         "with_tree and writing", "raw text to sentences", "numbers", "padded batches",
@@ -152,12 +157,12 @@ def test_every_stage_has_its_rows(bench):
     }  # fmt: skip
     assert all(row.flops and row.limit for row in rows if row.entry in ("scoring", "backward"))
     assert json.loads(json.dumps([row.figures() for row in rows]))
-    assert shares(rows).count("%") == 6
+    assert describe_shares(rows).count("%") == 6
 
 
 @pytest.fixture
 def options(tmp_path):
-    """The GPU's command for the CPU, small data and small networks."""
+    """Options of the GPU benchmark for the CPU, with small data and small networks."""
     small = ("bilstm:encoder.size=8", "selfatt:encoder.size=8", "selfatt:encoder.layers=1")
     return [
         "--treebank", str(TINY), "--dev", str(TINY), "--device", "cpu",
@@ -188,16 +193,16 @@ def test_a_row_of_a_gpu_has_a_figure_or_a_reason(
 ):
     monkeypatch.setattr("torch.compile", partial(torch.compile, backend="eager"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    torch.set_num_threads(1)  # of several, those of other processes are waited for
+    torch.set_num_threads(1)  # several threads would wait for those of other processes
     assert function in {row.function for row in gpu.all_measures()}
     row = gpu.Measure("group", "what", 1, function, arguments)
-    ready, found = gpu.measure([row], gpu.arguments_of(options), time.monotonic() + 0.5)
+    ready, figures = gpu.measure([row], gpu.parse_arguments(options), time.monotonic() + 0.5)
     assert ready is None
     torch.set_float32_matmul_precision("highest")
-    assert figure in found or figure in found["note"] + found.get("text", "")
+    assert figure in figures or figure in figures["note"] + figures.get("text", "")
 
 
-def test_a_gpu_is_measured_in_time_whatever_happens(options, tmp_path):
+def test_the_gpu_benchmark_ends_in_time(options, tmp_path):
     rows = gpu.all_measures()
     began = time.monotonic()
     gpu.main([*options, "--minutes", "0.15"])

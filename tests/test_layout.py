@@ -1,4 +1,4 @@
-"""The floors of the house: an import points to the same floor or to one below."""
+"""The layers of the package: a module imports only from its own layer and the layers below."""
 
 import ast
 from collections.abc import Iterator
@@ -10,69 +10,73 @@ import pytest
 import depkit
 
 PACKAGE = Path(depkit.__file__).parent
-FLOORS = (
+LAYERS = (
     "depkit", "cli", "serving", "ensemble", "training", "parsers", "drawing", "nn", "score",
     "convert", "treebank", "trees", "corpus", "version",
 )  # fmt: skip
-WITH_TORCH = {*FLOORS[: FLOORS.index("parsers") + 1], "nn"}
-# Thin methods that import within: there is no other way to hang them on the class.
-METHODS = {("depkit.corpus.sentence", "depkit.corpus.token_list")}
+WITH_TORCH = {*LAYERS[: LAYERS.index("parsers") + 1], "nn"}
+# Methods of the first module import the second one when they are called; this cycle is allowed.
+ALLOWED_CYCLES = {("depkit.corpus.sentence", "depkit.corpus.token_list")}
 
 
 def sources() -> dict[str, str]:
-    """The text of each module of depkit, by its name."""
-    found = {}
+    """Return the text of each module of depkit, by its name."""
+    texts = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        found[".".join(parts).removesuffix(".__init__")] = path.read_text(encoding="utf-8")
-    return found
+        texts[".".join(parts).removesuffix(".__init__")] = path.read_text(encoding="utf-8")
+    return texts
 
 
-def imported(source: str) -> set[str]:
-    """What a module imports when it runs, within functions, too; `from a import b` is a.b."""
-    found = set()
-    agenda: list[ast.AST] = [ast.parse(source)]
-    while agenda:
-        node = agenda.pop()
+def imported_names(source: str) -> set[str]:
+    """Return what a module imports, also within functions; `from a import b` imports a.b.
+
+    Imports for type checking only are omitted.
+    """
+    names: set[str] = set()
+    stack: list[ast.AST] = [ast.parse(source)]
+    while stack:
+        node = stack.pop()
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-            agenda += node.orelse
+            stack += node.orelse
             continue
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             origin = "." * node.level + (node.module or "")
-            found |= {f"{origin}.{alias.name}" for alias in node.names}
-        agenda += ast.iter_child_nodes(node)
-    return found
+            names |= {f"{origin}.{alias.name}" for alias in node.names}
+        stack += ast.iter_child_nodes(node)
+    return names
 
 
-def floor_of(name: str) -> str:
-    """The floor of a module, or of a name in one: the top one for what stands in no folder."""
+def layer_of(name: str) -> str:
+    """Return the layer of a module or name; those outside all folders are in the top layer."""
     folder = name.split(".")[1:2]
-    return folder[0] if folder and folder[0] in FLOORS else "depkit"
+    return folder[0] if folder and folder[0] in LAYERS else "depkit"
 
 
-def faults(module: str, source: str) -> Iterator[str]:
-    """The imports of a module that its floor forbids."""
-    floor = floor_of(module)
-    for name in sorted(imported(source)):
+def find_violations(module: str, source: str) -> Iterator[str]:
+    """Yield the imports of a module that its layer forbids."""
+    layer = layer_of(module)
+    for name in sorted(imported_names(source)):
         package = name.split(".")[0]
         if (
             not package  # a relative import
-            or (package == "torch" and floor not in WITH_TORCH)
-            or (package == "numba" and floor != "trees")
-            or (package == "depkit" and FLOORS.index(floor_of(name)) < FLOORS.index(floor))
+            or (package == "torch" and layer not in WITH_TORCH)
+            or (package == "numba" and layer != "trees")
+            or (package == "depkit" and LAYERS.index(layer_of(name)) < LAYERS.index(layer))
         ):
             yield f"{module} imports {name}"
 
 
-def circle(sources: dict[str, str]) -> list[str]:
-    """Modules that import each other in a circle, if there are any."""
+def find_cycle(sources: dict[str, str]) -> list[str]:
+    """Return the modules of a cycle of imports, or an empty list."""
     graph: dict[str, set[str]] = {}
-    for module, source in sources.items():
-        names = imported(source)
+    for module, text in sources.items():
+        names = imported_names(text)
         targets = (names | {name.rpartition(".")[0] for name in names}) & sources.keys()
-        graph[module] = {name for name in targets if (module, name) not in METHODS} - {module}
+        allowed = {target for source, target in ALLOWED_CYCLES if source == module}
+        graph[module] = targets - allowed - {module}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -80,17 +84,17 @@ def circle(sources: dict[str, str]) -> list[str]:
     return []
 
 
-def test_imports_only_point_down() -> None:
-    found = [fault for module, source in sources().items() for fault in faults(module, source)]
-    assert found == []
+def test_imports_point_to_lower_layers() -> None:
+    modules = sources().items()
+    assert [text for module in modules for text in find_violations(*module)] == []
 
 
-def test_there_is_no_circle() -> None:
-    assert circle(sources()) == []
+def test_there_is_no_import_cycle() -> None:
+    assert find_cycle(sources()) == []
 
 
 @pytest.mark.parametrize(
-    ("module", "source", "wrong"),
+    ("module", "source", "expected"),
     [
         ("depkit.score.a", "import torch", True),
         ("depkit.corpus.a", "import torch.nn.functional as F", True),
@@ -112,12 +116,12 @@ def test_there_is_no_circle() -> None:
         ("depkit.score.a", "from .b import c", True),
     ],
 )
-def test_bad_imports_are_found(module: str, source: str, wrong: bool) -> None:
-    assert bool(list(faults(module, source))) == wrong
+def test_find_violations(module: str, source: str, expected: bool) -> None:
+    assert bool(list(find_violations(module, source))) == expected
 
 
 @pytest.mark.parametrize(
-    ("back", "wrong"),
+    ("back_import", "expected"),
     [
         ("from depkit.nn.a import x", True),
         ("def f():\n    from depkit.nn import a", True),
@@ -125,15 +129,15 @@ def test_bad_imports_are_found(module: str, source: str, wrong: bool) -> None:
         ("if TYPE_CHECKING:\n    import depkit.nn.a", False),
     ],
 )
-def test_circles_are_found(back: str, wrong: bool) -> None:
-    some = {
+def test_find_cycle(back_import: str, expected: bool) -> None:
+    modules = {
         "depkit.nn.a": "from depkit.nn.b import y",
         "depkit.nn.b": "import depkit.nn.c",
-        "depkit.nn.c": back,
+        "depkit.nn.c": back_import,
     }
-    assert bool(circle(some)) == wrong
+    assert bool(find_cycle(modules)) == expected
 
 
-def test_every_folder_with_code_has_a_floor() -> None:
+def test_every_folder_with_code_has_a_layer() -> None:
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    assert folders <= {*FLOORS, "recipes", "models"}
+    assert folders <= {*LAYERS, "recipes", "models"}

@@ -1,4 +1,4 @@
-"""What is installed beside the modules: pages, completions and licences."""
+"""Man pages, completions and licences are installed with the modules."""
 
 import tomllib
 from pathlib import Path
@@ -16,7 +16,9 @@ def test_man_pages_and_every_completion_are_installed() -> None:
     assert all(target.startswith("share/") for target in shared.values())
 
 
-def test_everything_under_another_licence_says_so() -> None:
-    named = {path for pattern in PROJECT["project"]["license-files"] for path in TOP.glob(pattern)}
+def test_every_folder_under_another_licence_contains_it() -> None:
+    licences = {
+        path for pattern in PROJECT["project"]["license-files"] for path in TOP.glob(pattern)
+    }
     folders = {TOP, TOP / "depkit/convert", *(TOP / "depkit/models" / m for m in bundled_models())}
-    assert {path.parent for path in named} == folders
+    assert {path.parent for path in licences} == folders

@@ -1,1 +1,1 @@
-"""Parsers made of parsers: jack-knifing, ensembles, distillation."""
+"""Parsers made from other parsers: jack-knifing, ensembles, distillation."""

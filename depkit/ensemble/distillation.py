@@ -1,5 +1,8 @@
-"""Knowledge distillation (Hinton et al. 2015; of parsers Kuncoro et al. 2016, Anderson and
-Gómez-Rodríguez 2020): a student learns a teacher's distributions, on the treebank and on text."""
+"""Train a student model on the distributions that a teacher predicts for treebank and raw text.
+
+This is knowledge distillation (Hinton et al. 2015), applied to parsers as by Kuncoro et al. (2016)
+and by Anderson and Gómez-Rodríguez (2020).
+"""
 
 import time
 from collections.abc import Sequence
@@ -14,13 +17,20 @@ from depkit.corpus.errors import DataError
 from depkit.corpus.files import PathLike
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.progress import reading_bar
-from depkit.ensemble.silver import SHARD_WORDS, Shard, annotate, is_there, windows, write_rows
+from depkit.ensemble.silver import (
+    SHARD_WORDS,
+    Shard,
+    annotate_text,
+    is_complete,
+    split_into_chunks,
+    write_rows,
+)
 from depkit.ensemble.teacher import (
-    Teach,
+    RowFunction,
     check_teacher,
-    columns_of,
-    digest_of_model,
-    make_teach,
+    digest_model,
+    make_row_function,
+    row_columns,
 )
 from depkit.parsers.base import Parser
 from depkit.parsers.config import BiaffineConfig
@@ -38,7 +48,7 @@ from depkit.training.loop import Feed
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, make_recipe
 
-TREEBANK = "train"  # its rows are train.safetensors
+TREEBANK = "train"  # the rows of the treebank are written to train.safetensors
 
 
 def distill(
@@ -65,25 +75,50 @@ def distill(
     verbose: bool = False,
     keep_state: bool = False,
 ) -> Path:
-    """Train a student, as `depkit distill` does; returns its model directory.
+    """Train a student, as `depkit distill` does, and return its model directory.
 
-    teacher: a model; text: files that it parses for the student; input: how they are read, as by
-    `Parser.read`; batch_tokens: of the teacher. The rest is as for `training.run.train`. Raises as
-    that, and TeacherError for a parser that cannot be learned from.
+    Raises what `training.run.train` raises, and TeacherError if the student cannot learn from this
+    kind of teacher.
+
+    Args:
+        teacher: Name or directory of the teacher model.
+        train: Treebank files to train the student on.
+        output: Model directory to write.
+        text: Files without gold trees. The teacher parses them for the student.
+        dev: As for `training.run.train`.
+        dev_split: As for `training.run.train`.
+        recipe: The student's recipe.
+        config: As for `training.run.train`.
+        settings: As for `training.run.train`.
+        input: Format of the text files, as for `Parser.read`.
+        seed: As for `training.run.train`.
+        epochs: As for `training.run.train`.
+        patience: As for `training.run.train`.
+        max_time: As for `training.run.train`.
+        resume: Resume an interrupted run, with the targets that the teacher has computed so far.
+        device: Device for teacher and student.
+        batch_tokens: Maximum number of tokens in a batch of the teacher.
+        threads: As for `training.run.train`.
+        encoding: Character encoding of the treebank and text files.
+        quiet: As for `training.run.train`.
+        verbose: As for `training.run.train`.
+        keep_state: As for `training.run.train`.
     """
     limit = run.parse_duration(max_time)
     directory = run.new_directory(output, resume)
-    chosen = make_recipe(recipe, config or None, run.all_settings(settings, epochs, patience))
-    check_student(chosen)
+    student_recipe = make_recipe(
+        recipe, config or None, run.all_settings(settings, epochs, patience)
+    )
+    check_student(student_recipe)
     used_device = run.set_up(device, threads)
-    data = run.read_data(chosen.parser, train, dev, dev_split, encoding)
+    data = run.read_data(student_recipe.parser, train, dev, dev_split, encoding)
     parser = load(teacher, device, threads=threads)
     parser = check_teacher(parser)
-    for file in text:
-        if not any(True for _ in parser.read(file, input, encoding)):  # told before hours of work
-            raise DataError(f"{file}: no sentences")
+    for file in text:  # report an empty file now, not after hours of work
+        if not any(True for _ in parser.read(file, input, encoding)):
+            raise DataError(f"{file}: the file contains no sentences")
     progress = Progress(directory, quiet)
-    prepared = run.prepare(chosen, data, used_device, say=progress.say)
+    prepared = run.prepare(student_recipe, data, used_device, say=progress.say)
     if verbose:
         progress.say(run.describe_settings(prepared.recipe, used_device))
     directory.mkdir(parents=True, exist_ok=True)
@@ -92,197 +127,270 @@ def distill(
     limit -= run.provide_tokenizer(
         directory, prepared, used_device, seed, limit, progress.say, parser, teacher
     )
-    teach = make_teach(parser, batch_tokens)
-    key = digest_of_model(find_model(teacher))
-    told = f"Distilled from {teacher} on the treebank"
-    own = treebank_rows(teach, prepared.train, directory, key, progress)
+    compute_rows = make_row_function(parser, batch_tokens)
+    key = digest_model(find_model(teacher))
+    provenance = f"Distilled from {teacher} on the treebank"
+    treebank_rows = provide_treebank_rows(compute_rows, prepared.train, directory, key, progress)
     shards: list[Shard] = []
     if text:
         with reading_bar(progress.bars, "teacher", text):
-            silver = annotate(
-                parser, teach, text, directory / "text", key, input, encoding, progress
+            silver = annotate_text(
+                parser, compute_rows, text, directory / "text", key, input, encoding, progress
             )
-        left_out = [f"{count:,} {why}" for why, count in silver.left_out.items()]
-        read = f"{silver.sentences:,} sentences ({silver.words:,} words)"
-        progress.say(f"text: {read}" + (f"; left out: {', '.join(left_out)}" if left_out else ""))
+        omitted = [f"{count:,} {reason}" for reason, count in silver.omitted.items()]
+        size = f"{silver.num_sentences:,} sentences ({silver.num_words:,} words)"
+        progress.say(f"text: {size}" + (f"; omitted: {', '.join(omitted)}" if omitted else ""))
         names = ", ".join(Path(file).name for file in text)
-        share = prepared.recipe.distillation.text
-        told += f" and on {read} of {names}, in an epoch {share:g} times as"
-        told += " many words as of the treebank"
+        ratio = prepared.recipe.distillation.text
+        provenance += f" and on {size} of {names}; in each epoch, the student reads"
+        provenance += f" {ratio:g} times as many words of this text as of the treebank"
         shards, key = silver.shards, key + silver.key
-    lesson = make_lesson(prepared.recipe, prepared.train, own, shards, parser)
-    del parser, teach  # their memory is the student's now
-    feed = make_feed(lesson, key, used_device, prepared.sources.transformer)
+    distillation_data = make_distillation_data(
+        prepared.recipe, prepared.train, treebank_rows, shards, parser
+    )
+    del parser, compute_rows  # free the teacher's memory for the training of the student
+    feed = make_feed(distillation_data, key, used_device, prepared.sources.transformer)
     run.train_one(
         prepared, directory, used_device, seed, resume, limit, progress,
-        vocabulary=lesson.student, feed=feed, teacher=told, keep_state=keep_state,
+        vocabulary=distillation_data.student, feed=feed, teacher=provenance, keep_state=keep_state,
     )  # fmt: skip
-    run.say_where(directory, chosen.parser, progress.say)
+    run.say_where(directory, student_recipe.parser, progress.say)
     return directory
 
 
 def check_student(recipe: Recipe) -> None:
-    """Raises ConfigError for a student that reads what text has not, or learns no trees."""
+    """Check that the recipe's model can be a student.
+
+    Raises ConfigError if it does not predict dependency trees, or reads input that raw text does
+    not have.
+    """
     inputs, context = recipe.parser.inputs, recipe.parser.inputs.context
     if not isinstance(recipe.parser, BiaffineConfig):
         raise ConfigError(
-            f"family is {recipe.parser.family!r}: a student learns dependency trees; name a"
-            " biaffine parser's recipe"
+            f"the recipe's family is {recipe.parser.family!r}, but a student learns dependency"
+            " trees; name the recipe of a biaffine parser"
         )
     if inputs.tag:
-        raise ConfigError("inputs.tag is set, but text has no tags for a student to read")
+        raise ConfigError(
+            "inputs.tag is set, but raw text has no tags that a student could read; set it to 0"
+        )
     if context.source != "none" and not context.tune:
         raise ConfigError(
             "a student cannot read frozen contextual vectors; set inputs.context.tune=true, or"
-            " name a recipe without"
+            " name a recipe without contextual vectors"
         )
 
 
-def treebank_rows(
-    teach: Teach, sentences: Sequence[Sentence], directory: Path, key: str, progress: Progress
+def provide_treebank_rows(
+    compute_rows: RowFunction,
+    sentences: Sequence[Sentence],
+    directory: Path,
+    key: str,
+    progress: Progress,
 ) -> np.ndarray:
-    """The teacher's rows of a treebank's words, kept in a model directory; labels are those at
-    gold heads. key: a digest of the teacher."""
+    """Return the teacher's rows of a treebank's words, [words, width] uint16.
+
+    Label distributions are those at the gold heads. The rows are computed only if a model
+    directory does not contain them yet.
+
+    Args:
+        compute_rows: The teacher, see `make_row_function`.
+        sentences: The treebank.
+        directory: The student's model directory, where the rows are stored.
+        key: Digest of the teacher.
+        progress: Receives messages on the progress.
+
+    Raises:
+        DataError: If the stored rows are of another teacher or treebank.
+    """
     shard = Shard(directory / TREEBANK)
     key += digest_of_sentences(sentences)
-    if not is_there(shard, key):
+    if not is_complete(shard, key):
         began = time.monotonic()
         parts = []
         with progress.bars.bar("teacher") as show:
-            for part in windows(sentences, SHARD_WORDS):
-                parts.append(teach(part, True))
-                read = sum(map(len, parts))
-                show(read, sum(map(len, sentences)), f"{read:,} words of the treebank")
+            for chunk in split_into_chunks(sentences, SHARD_WORDS):
+                parts.append(compute_rows(chunk, True))
+                num_words = sum(map(len, parts))
+                show(num_words, sum(map(len, sentences)), f"{num_words:,} words of the treebank")
         rows = np.concatenate(parts)
         write_rows(shard, [len(sentence) for sentence in sentences], rows, key)
         speed = len(rows) / (time.monotonic() - began)
-        progress.say(f"teacher: {len(rows):,} words of the treebank, {speed:,.0f} words/s")
+        progress.say(
+            f"the teacher has parsed {len(rows):,} words of the treebank ({speed:,.0f} words/s)"
+        )
     return shard.rows()
 
 
-def student_vocabulary(
+def build_student_vocabulary(
     recipe: Recipe, treebank: Sequence[Sentence], shards: Sequence[Shard], teacher: Vocabulary
 ) -> Vocabulary:
-    """Words and characters of treebank and text; relations and tags of treebank and teacher."""
+    """Build the vocabulary of a student.
+
+    Words and characters are those of treebank and text. Deprels and tags are those of the treebank,
+    followed by further ones of the teacher.
+
+    Args:
+        recipe: The student's recipe.
+        treebank: The treebank to train on.
+        shards: The shards of text to train on.
+        teacher: The vocabulary of the teacher.
+    """
     text = chain.from_iterable(shard.sentences() for shard in shards)
     family = family_of(recipe.parser)
-    read = build_vocabulary(chain(treebank, text), recipe.parser.inputs, [], family.symbols)
+    vocabulary = build_vocabulary(chain(treebank, text), recipe.parser.inputs, [], family.symbols)
     gold = family.vocabulary(treebank, recipe.parser)
     columns = {}
     for name, table in gold.columns.items():
-        others = teacher.columns[name].symbols if name in teacher.columns else []
-        columns[name] = Table(list(dict.fromkeys([*table.symbols, *others])))
-    return replace(read, columns=columns)
+        teacher_symbols = teacher.columns[name].symbols if name in teacher.columns else []
+        columns[name] = Table(list(dict.fromkeys([*table.symbols, *teacher_symbols])))
+    return replace(vocabulary, columns=columns)
 
 
-def translate(
-    rows: np.ndarray, names: Sequence[str], teacher: Vocabulary, student: Vocabulary
+def translate_rows(
+    rows: np.ndarray, columns: Sequence[str], teacher: Vocabulary, student: Vocabulary
 ) -> np.ndarray:
-    """Packed rows with the numbers of a student's symbols; one that it has not gets nothing.
+    """Return packed rows with the teacher's symbol indices replaced by the student's.
 
-    rows: [words, width]; names: of their columns, "head" first.
+    A symbol that the student does not have gets the probability 0.
+
+    Args:
+        rows: [words, width] uint16, see `soft_targets.pack`.
+        columns: The columns whose distributions the rows contain, "head" first.
+        teacher: The vocabulary of the teacher.
+        student: The vocabulary of the student.
     """
     rows = rows.copy()
-    for i, name in enumerate(names):
+    for i, name in enumerate(columns):
         if name == "head" or name not in student.columns:
             continue
-        known = student.columns[name].numbers
-        own = [known.get(symbol, -1) for symbol in teacher.columns[name].symbols]
-        numbers, probabilities = places(i)
-        found = np.array(own)[rows[:, numbers]]
-        rows[:, probabilities][found < 0] = 0
-        rows[:, numbers] = found.clip(min=0)
+        student_index = student.columns[name].numbers
+        index_map = [student_index.get(symbol, -1) for symbol in teacher.columns[name].symbols]
+        index_slice, probability_slice = places(i)
+        indices = np.array(index_map)[rows[:, index_slice]]
+        rows[:, probability_slice][indices < 0] = 0
+        rows[:, index_slice] = indices.clip(min=0)
     return rows
 
 
-def slice_of(sizes: np.ndarray, words: int, epoch: int) -> np.ndarray:
-    """Which sentences of a text an epoch has, [sentences] bool: those that begin among its words.
+def select_sentences(lengths: np.ndarray, num_words: int, epoch: int) -> np.ndarray:
+    """Return a mask of the sentences of a text that an epoch uses, [sentences] bool.
 
-    sizes: of the sentences, in words; words: of an epoch; the next one has the following ones, and
-    after the last come the first again. A text of fewer words is read whole.
+    Consecutive epochs use consecutive parts of the text, and start again at its beginning when
+    they have reached its end. A sentence belongs to the epoch in whose part it begins. If the text
+    has fewer words than a part, each epoch uses all of it.
+
+    Args:
+        lengths: Number of words of each sentence, [sentences].
+        num_words: Number of words of text in an epoch.
+        epoch: Index of the epoch, from 0.
     """
-    starts = np.cumsum(sizes) - sizes
-    total = int(sizes.sum())
-    return (starts - epoch * words) % max(1, total) < words
+    starts = np.cumsum(lengths) - lengths
+    total = int(lengths.sum())
+    return (starts - epoch * num_words) % max(1, total) < num_words
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """What a student learns from: a treebank with its rows, and shards of text.
+class DistillationData:
+    """The data that a student is trained on: a treebank with its rows, and shards of text."""
 
-    own: the treebank's rows; names: of the rows' columns; teacher, student: the vocabularies;
-    sizes: of each shard's sentences.
-    """
-
-    recipe: Recipe
+    recipe: Recipe  # of the student, without "auto" settings
     treebank: Sequence[Sentence]
-    own: np.ndarray
+    treebank_rows: np.ndarray  # the teacher's rows of the treebank's words, [words, width]
     shards: Sequence[Shard]
-    sizes: Sequence[np.ndarray]
-    names: Sequence[str]
+    lengths: Sequence[np.ndarray]  # for each shard, the number of words of its sentences
+    row_columns: Sequence[str]  # the columns whose distributions the rows contain
     teacher: Vocabulary
     student: Vocabulary
 
-    def chosen(self, epoch: int) -> list[np.ndarray]:
-        """Which sentences of each shard an epoch has, [sentences] bool each."""
+    def select_sentences(self, epoch: int) -> list[np.ndarray]:
+        """Return for each shard a mask of the sentences that an epoch uses, [sentences] bool."""
         if not self.shards:
             return []
-        words = round(self.recipe.distillation.text * sum(map(len, self.treebank)))
-        ends = np.cumsum([len(each) for each in self.sizes])[:-1]
-        return np.split(slice_of(np.concatenate(self.sizes), words, epoch), ends)
+        num_words = round(self.recipe.distillation.text * sum(map(len, self.treebank)))
+        ends = np.cumsum([len(lengths) for lengths in self.lengths])[:-1]
+        return np.split(select_sentences(np.concatenate(self.lengths), num_words, epoch), ends)
 
     def epoch_sizes(self, epoch: int) -> np.ndarray:
-        """The sizes of an epoch's Dataset."""
-        text = [each[some] + 1 for each, some in zip(self.sizes, self.chosen(epoch), strict=True)]
+        """Return the sizes of the sentences in an epoch's Dataset; w0 is counted as a word."""
+        masks = self.select_sentences(epoch)
+        text = [lengths[mask] + 1 for lengths, mask in zip(self.lengths, masks, strict=True)]
         return np.concatenate((layout(self.treebank)[0], *text))
 
-    def data(
+    def make_dataset(
         self, epoch: int, device: torch.device, transformer: Transformer | None = None
     ) -> Dataset:
-        """An epoch's Dataset: the treebank, and sentences of text without gold targets."""
-        sentences, rows = list(self.treebank), [self.own]
-        for shard, sizes, some in zip(self.shards, self.sizes, self.chosen(epoch), strict=True):
-            if some.any():
-                sentences += compress(shard.sentences(), some)
-                rows.append(shard.rows()[np.repeat(some, sizes)])
+        """Return an epoch's Dataset: the treebank, and sentences of text without gold targets.
+
+        Args:
+            epoch: Index of the epoch, from 0.
+            device: Device of the tensors.
+            transformer: The transformer that the student reads, if any.
+        """
+        sentences, rows = list(self.treebank), [self.treebank_rows]
+        masks = self.select_sentences(epoch)
+        for shard, lengths, mask in zip(self.shards, self.lengths, masks, strict=True):
+            if mask.any():
+                sentences += compress(shard.sentences(), mask)
+                rows.append(shard.rows()[np.repeat(mask, lengths)])
         config = self.recipe.parser
         family = family_of(config)
-        data = family.examples(
+        dataset = family.examples(
             sentences, self.student, config, device, transformer=transformer
         ).dataset
-        text = 1 + len(self.own) + len(self.treebank)  # padding, words, a w0 a sentence
-        for targets in data.targets.values():
-            targets[text:] = IGNORED
-        soft = translate(np.concatenate(rows), self.names, self.teacher, self.student)
-        laid = np.zeros((len(data.form), soft.shape[1]), dtype=np.uint16)
-        laid[_words_of(data)] = soft
-        return replace(data, soft=SoftTargets(laid, self.names, self.recipe.distillation.weight))
+        # Before the text are one entry of padding, the treebank's words, and w0 of each sentence.
+        text_start = 1 + len(self.treebank_rows) + len(self.treebank)
+        for targets in dataset.targets.values():
+            targets[text_start:] = IGNORED
+        word_rows = translate_rows(
+            np.concatenate(rows), self.row_columns, self.teacher, self.student
+        )
+        soft_rows = np.zeros((len(dataset.form), word_rows.shape[1]), dtype=np.uint16)
+        soft_rows[_word_mask(dataset)] = word_rows
+        soft = SoftTargets(soft_rows, self.row_columns, self.recipe.distillation.weight)
+        return replace(dataset, soft=soft)
 
 
-def _words_of(data: Dataset) -> np.ndarray:
-    """Which entries are words, [total] bool: not padding, not w0."""
-    words = np.ones(len(data.form), dtype=bool)
-    words[0] = False
-    words[data.starts] = False
-    return words
+def _word_mask(dataset: Dataset) -> np.ndarray:
+    """Return which entries are words, and not padding or w0, [total] bool."""
+    mask = np.ones(len(dataset.form), dtype=bool)
+    mask[0] = False
+    mask[dataset.starts] = False
+    return mask
 
 
 def make_feed(
-    lesson: Lesson, key: str, device: torch.device, transformer: Transformer | None = None
+    data: DistillationData, key: str, device: torch.device, transformer: Transformer | None = None
 ) -> Feed:
-    """What `loop.train` is to be fed with. key: a digest of the teacher and the text."""
-    if not lesson.shards:
-        treebank = lesson.data(0, device, transformer)
+    """Return what `loop.train` is to train on in each epoch.
+
+    Args:
+        data: The treebank and the text.
+        key: Digest of the teacher and the text.
+        device: Device of the tensors.
+        transformer: The transformer that the student reads, if any.
+    """
+    if not data.shards:
+        treebank = data.make_dataset(0, device, transformer)
         return Feed(lambda epoch: treebank.sizes, lambda epoch: treebank, key)
-    return Feed(lesson.epoch_sizes, lambda epoch: lesson.data(epoch, device, transformer), key)
+    return Feed(data.epoch_sizes, lambda epoch: data.make_dataset(epoch, device, transformer), key)
 
 
-def make_lesson(
-    recipe: Recipe, treebank: Sequence[Sentence], own: np.ndarray, shards: Sequence[Shard],
-    teacher: Parser,
-) -> Lesson:  # fmt: skip
-    """What a student learns from; the recipe is as `data.resolve_auto` leaves it."""
-    return Lesson(
-        recipe, treebank, own, shards, [shard.sizes() for shard in shards], columns_of(teacher),
-        teacher.vocabulary, student_vocabulary(recipe, treebank, shards, teacher.vocabulary),
+def make_distillation_data(
+    recipe: Recipe, treebank: Sequence[Sentence], treebank_rows: np.ndarray,
+    shards: Sequence[Shard], teacher: Parser,
+) -> DistillationData:  # fmt: skip
+    """Return the data that a student is trained on, with the student's vocabulary.
+
+    Args:
+        recipe: The student's recipe, without "auto" settings.
+        treebank: The treebank.
+        treebank_rows: The teacher's rows of the treebank's words, [words, width] uint16.
+        shards: The shards of text.
+        teacher: The teacher.
+    """
+    return DistillationData(
+        recipe, treebank, treebank_rows, shards, [shard.lengths() for shard in shards],
+        row_columns(teacher), teacher.vocabulary,
+        build_student_vocabulary(recipe, treebank, shards, teacher.vocabulary),
     )  # fmt: skip

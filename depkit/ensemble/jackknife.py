@@ -1,7 +1,7 @@
-"""Jack-knifed tags: each part of a treebank tagged by a tagger that has never seen it.
+"""Jack-knifed tags: each fold of a treebank is tagged by a tagger trained on the other folds.
 
-A parser that is to read predicted tags is trained on such ones, as gold tags are better than any
-that it will get later, and so are those of a tagger on its own training data.
+A parser that will read predicted tags must be trained on predicted tags. Gold tags are too good for
+this, and so are the predictions of a tagger for its own training data.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, make_recipe
 from depkit.training.sources import FeatureFile, find_sources
 
-DEV_SHARE = 0.05  # of a fold's training part: what chooses the tagger's epoch
+DEV_SHARE = 0.05  # share of a tagger's sentences that is used to select its best epoch
 
 
 def jackknife_file(
@@ -47,24 +47,42 @@ def jackknife_file(
 ) -> None:
     """Write a treebank with jack-knifed tags, as `depkit tag --folds` does.
 
-    directory: for the taggers; else as `training.run.train`. Says how many tags are the treebank's
-    own. Raises as `jackknife`.
+    The accuracy of the tags is printed on stderr. Raises what `jackknife` raises.
+
+    Args:
+        source: Treebank file to read.
+        output: File to write.
+        folds: Number of folds.
+        directory: Directory of the taggers.
+        recipe: The taggers' recipe.
+        config: As for `training.run.train`.
+        settings: As for `training.run.train`.
+        features: File of the sentences' ELMo vectors, if the taggers read them.
+        seed: Random seed of the folds and taggers.
+        resume: Resume an interrupted run.
+        device: As for `training.run.train`.
+        threads: As for `training.run.train`.
+        encoding: Character encoding of both files.
+        quiet: As for `training.run.train`.
+        verbose: As for `training.run.train`.
+        keep_state: As for `training.run.train`.
     """
-    chosen = make_recipe(recipe, config or None, list(settings))
+    tagger_recipe = make_recipe(recipe, config or None, list(settings))
     used_device = run.set_up(device, threads)
-    sentences = run.read_sentences(chosen.parser, source, encoding)
-    chosen = resolve_auto(chosen, sentences)
+    sentences = run.read_sentences(tagger_recipe.parser, source, encoding)
+    tagger_recipe = resolve_auto(tagger_recipe, sentences)
     progress = Progress(Path(directory), quiet)
     if verbose:
-        progress.say(run.describe_settings(chosen, used_device))
+        progress.say(run.describe_settings(tagger_recipe, used_device))
     tagged = jackknife(
-        sentences, chosen, folds, Path(directory), used_device, seed, resume, features, quiet,
-        keep_state,
+        sentences, tagger_recipe, folds, Path(directory), used_device, seed, resume, features,
+        quiet, keep_state,
     )  # fmt: skip
     write(tagged, output, encoding)
-    scores = accuracies(sentences, tagged, chosen.parser.predicted_tags)
-    told = "  ".join(f"{name.upper()} {score:.2f}" for name, score in scores.items())
-    progress.say(f"as in {source}, in % of {sum(map(len, sentences)):,} words: {told}")
+    scores = accuracies(sentences, tagged, tagger_recipe.parser.predicted_tags)
+    summary = "  ".join(f"{name.upper()} {score:.2f}" for name, score in scores.items())
+    num_words = sum(map(len, sentences))
+    progress.say(f"tags that agree with {source}, in % of {num_words:,} words: {summary}")
 
 
 def jackknife(
@@ -79,53 +97,71 @@ def jackknife(
     quiet: bool = True,
     keep_state: bool = False,
 ) -> list[Sentence]:
-    """The sentences, in order, with the tags of taggers that learned from the other folds.
+    """Return the sentences with predicted tags, each of a tagger trained on the other folds.
 
-    recipe: a tagger, or a parser that predicts tags, as `data.resolve_auto` leaves it for all the
-    sentences. directory: where the models of the folds stand, in fold-01 and so on; resume: go on
-    with those; keep_state: as for `loop.train`. features: a file of the sentences' ELMo vectors.
-    What is predicted replaces all that stood in its columns; the rest stays.
-    Raises DataError or ConfigError before anything is trained; else as `loop.train`.
+    Only the values of the predicted columns are replaced.
+
+    Args:
+        sentences: The treebank.
+        recipe: Recipe of a tagger, or of a parser that predicts tags, without "auto" settings.
+        folds: Number of folds.
+        directory: Directory of the models, in subdirectories fold-01, fold-02 and so on.
+        device: Device of the training.
+        seed: Random seed of the folds and taggers.
+        resume: Resume the training of these models.
+        features: File of the sentences' ELMo vectors, if the taggers read them.
+        quiet: Say nothing on stderr.
+        keep_state: As for `loop.train`.
+
+    Raises:
+        DataError, ConfigError: If jack-knifing is impossible; nothing has been trained then.
+        ResumeError, TrainingError: As `loop.train`.
     """
-    _check(sentences, recipe, folds, features)
+    _check_arguments(sentences, recipe, folds, features)
     fold_of = assign_folds(len(sentences), folds, seed)
     files = [FeatureFile(features, sentences)] if features else []
     say = Progress(directory, quiet).say
     recipe, sources = find_sources(recipe, sentences, [], device, files, None, say)
     sizes, _ = layout(sentences)
-    found: dict[int, Sentence] = {}
-    for number in range(folds):
-        own_directory = directory / f"fold-{number + 1:02}"
-        own_directory.mkdir(parents=True, exist_ok=True)
-        own = np.flatnonzero(fold_of == number).tolist()
-        others = np.flatnonzero(fold_of != number).tolist()
+    tagged: dict[int, Sentence] = {}  # by the index of the sentence
+    for fold in range(folds):
+        fold_directory = directory / f"fold-{fold + 1:02}"
+        fold_directory.mkdir(parents=True, exist_ok=True)
+        inside = np.flatnonzero(fold_of == fold).tolist()
+        outside = np.flatnonzero(fold_of != fold).tolist()
         say(
-            f"fold {number + 1} of {folds}: {len(own)} sentences,"
-            f" by a tagger of the {len(others)} others"
+            f"fold {fold + 1} of {folds}: a tagger trained on {len(outside)} sentences tags the"
+            f" other {len(inside)}"
         )
-        # most of the others to learn from; the rest, one at least, chooses the epoch
-        share = max(DEV_SHARE, 1.5 / len(others))  # 1 / n of n can come out as 0.99...
-        learnt, dev = split(others, share)
-        progress = Progress(own_directory, quiet, name=f"fold {number + 1} of {folds}")
+        # At least one sentence is needed to select the epoch. A share of 1 / n could give none, as
+        # n * (1 / n) can be 0.99... in floating point.
+        share = max(DEV_SHARE, 1.5 / len(outside))
+        train_indices, dev_indices = split(outside, share)
+        progress = Progress(fold_directory, quiet, name=f"fold {fold + 1} of {folds}")
         with progress.bar():
             train(
-                recipe, [sentences[i] for i in learnt], [sentences[i] for i in dev],
-                own_directory, device, seed, resume, progress=progress,
-                sources=sources.of_some(sizes, learnt, dev), keep_state=keep_state,
+                recipe, [sentences[i] for i in train_indices], [sentences[i] for i in dev_indices],
+                fold_directory, device, seed, resume, progress=progress,
+                sources=sources.of_some(sizes, train_indices, dev_indices), keep_state=keep_state,
             )  # fmt: skip
-        tagger = load(own_directory, str(device), threads=torch.get_num_threads())
-        context = sources.of_some(sizes, own, []).train
-        vectors = None if context is None else sentence_vectors(context, sizes[own])
-        tagged = tagger.tag([sentences[i] for i in own], context=vectors)
-        found |= zip(own, tagged, strict=True)
-    return [found[i] for i in range(len(sentences))]
+        tagger = load(fold_directory, str(device), threads=torch.get_num_threads())
+        context = sources.of_some(sizes, inside, []).train
+        vectors = None if context is None else sentence_vectors(context, sizes[inside])
+        fold_tagged = tagger.tag([sentences[i] for i in inside], context=vectors)
+        tagged |= zip(inside, fold_tagged, strict=True)
+    return [tagged[i] for i in range(len(sentences))]
 
 
 def assign_folds(count: int, folds: int, seed: int) -> np.ndarray:
-    """The fold of each of so many sentences, [count], 0 to folds - 1.
+    """Return the fold of each of `count` sentences, [count], 0 to folds - 1.
 
-    It depends on nothing but the numbers given: sentences are dealt out in the order of the
-    SHA-256 of "SEED INDEX", so that the folds' sizes differ by one at most.
+    The result depends only on the arguments: sentences are assigned to the folds in turn, in the
+    order of the SHA-256 of "SEED INDEX". The folds' sizes differ by at most one.
+
+    Args:
+        count: Number of sentences.
+        folds: Number of folds.
+        seed: Random seed.
     """
     order = sorted(range(count), key=lambda i: sha256(f"{seed} {i}".encode()).digest())
     fold_of = np.empty(count, dtype=np.int64)
@@ -136,31 +172,44 @@ def assign_folds(count: int, folds: int, seed: int) -> np.ndarray:
 def accuracies(
     gold: Sequence[Sentence], tagged: Sequence[Sentence], columns: Sequence[str]
 ) -> dict[str, float]:
-    """The share of words, in percent, with the gold value, of each of some columns."""
-    words = sum(map(len, gold))
+    """Return the accuracy of each column, in percent of the words.
+
+    Args:
+        gold: Sentences with gold tags.
+        tagged: The same sentences with predicted tags.
+        columns: Names of the columns to compare.
+    """
+    num_words = sum(map(len, gold))
+    pairs = list(zip(gold, tagged, strict=True))
     return {
-        name: 100.0 * sum(_right(*pair, name) for pair in zip(gold, tagged, strict=True)) / words
+        name: 100.0 * sum(_count_correct(*pair, name) for pair in pairs) / num_words
         for name in columns
     }
 
 
-def _right(gold: Sentence, tagged: Sentence, column: str) -> int:
+def _count_correct(gold: Sentence, tagged: Sentence, column: str) -> int:
     return sum(map(str.__eq__, getattr(gold, column), getattr(tagged, column)))
 
 
-def _check(sentences: Sequence[Sentence], recipe: Recipe, folds: int, features: str) -> None:
-    """Raises DataError or ConfigError for what cannot be jack-knifed."""
-    least = max(folds, 4)  # with fewer, a fold's tagger has no sentence to choose its epoch by
+def _check_arguments(
+    sentences: Sequence[Sentence], recipe: Recipe, folds: int, features: str
+) -> None:
+    """Raise DataError or ConfigError if jack-knifing is impossible."""
+    # With fewer than 4 sentences, a tagger has none left to select its best epoch.
+    min_sentences = max(folds, 4)
     if folds < 2:
-        raise ConfigError(f"{folds} folds; there are 2 or more")
-    if len(sentences) < least:
+        raise ConfigError(f"the number of folds is {folds}; it must be 2 or more")
+    if len(sentences) < min_sentences:
         raise DataError(
             f"{sentences[0].file if sentences else 'train'}: {len(sentences)} sentences are too"
-            f" few for {folds} folds, which need {least}"
+            f" few for {folds} folds, which need at least {min_sentences}"
         )
     if not recipe.parser.predicted_tags:
-        raise ConfigError("nothing to jack-knife: scorer.predict is empty, or its columns are")
+        raise ConfigError(
+            "there is nothing to jack-knife: the recipe predicts no tags (scorer.predict), or"
+            " the treebank has none in these columns"
+        )
     if recipe.parser.inputs.tag:
-        raise ConfigError("inputs.tag is set: a tagger that reads gold tags tells nothing")
+        raise ConfigError("inputs.tag is set, but a tagger must not read gold tags; set it to 0")
     if features and recipe.parser.inputs.context.source != "elmo":
-        raise ConfigError("--features is for inputs.context.source=elmo")
+        raise ConfigError("--features requires inputs.context.source=elmo")

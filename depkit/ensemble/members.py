@@ -1,5 +1,8 @@
-"""The members of an ensemble: each learns, by one of some recipes, from all folds but its own
-(the n-fold jack-knife of Li et al. 2019, section 3.2)."""
+"""The members of an ensemble: each is trained on all folds of the treebank except one.
+
+This is the n-fold jack-knife of Li et al. (2019, section 3.2). The members use the given recipes in
+turn.
+"""
 
 import math
 import shutil
@@ -35,10 +38,7 @@ from depkit.training.run import (
 
 @dataclass(frozen=True)
 class Plan:
-    """An ensemble to be trained: options of `depkit ensemble` of the same names.
-
-    max_time: seconds, of each member's training. reuse: directories of other ensembles.
-    """
+    """An ensemble to train. The fields are the options of `depkit ensemble` of the same names."""
 
     train: Sequence[str]
     dev: str
@@ -50,42 +50,48 @@ class Plan:
     settings: Sequence[str] = ()
     features: Sequence[str] = ()
     dev_features: str = ""
-    reuse: Sequence[str] = ()
+    reuse: Sequence[str] = ()  # directories of other ensembles
     seed: int = 1
-    max_time: float = math.inf
+    max_time: float = math.inf  # seconds, for the training of each member
     encoding: str = "utf-8"
     quiet: bool = False
     keep_state: bool = False
 
     @property
     def names(self) -> list[str]:
-        """The members' directories: fold-1-selfatt, fold-2-bilstm, ..., recipes taken in turn."""
+        """Return the names of the members' directories: fold-1-selfatt, fold-2-bilstm, ..."""
         return [f"fold-{i + 1}-{Path(self.recipe(i)).stem}" for i in range(self.folds)]
 
     def recipe(self, member: int) -> str:
-        """The name of a member's recipe."""
+        """Return the name of a member's recipe; members are numbered from 0."""
         return self.recipes[member % len(self.recipes)]
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What the members of one recipe have in common."""
+class PreparedRecipe:
+    """What all members with the same recipe share."""
 
     prepared: Prepared
     vocabulary: Vocabulary
 
 
-def prepare_kinds(
+def prepare_recipes(
     plan: Plan, device: torch.device, say: Say = lambda text: None
-) -> dict[str, Kind]:
-    """Read what the members learn from; returns the kinds of members by the recipe's name.
+) -> dict[str, PreparedRecipe]:
+    """Read the data and prepare the recipes; return the prepared recipes by name.
 
-    say: is told what is odd about the data, and what is computed. Raises CombinationError,
-    ConfigError, DataError, FormatError or OSError for what cannot be trained, or not combined then.
+    Args:
+        plan: The ensemble to train.
+        device: Device that computes frozen contextual vectors.
+        say: Receives notes on the data, and messages on what is being computed.
+
+    Raises:
+        CombinationError: If models of these recipes cannot form an ensemble.
+        ConfigError, DataError, FormatError, OSError: If a member cannot be trained.
     """
     if plan.folds < 2:
-        raise ConfigError(f"{plan.folds} folds; there are 2 or more")
-    recipes = {name: _recipe(plan, name) for name in plan.recipes[: plan.folds]}
+        raise ConfigError(f"the number of folds is {plan.folds}; it must be 2 or more")
+    recipes = {name: _make_recipe(plan, name) for name in plan.recipes[: plan.folds]}
     first = next(iter(recipes.values()))
     data = read_data(
         first.parser, plan.train, plan.dev, plan.dev_split, plan.encoding, plan.features,
@@ -93,77 +99,101 @@ def prepare_kinds(
     )  # fmt: skip
     if len(data.train) < plan.folds:
         raise DataError(f"{len(data.train)} sentences are too few for {plan.folds} folds")
-    kinds: dict[str, Kind] = {}
+    prepared_recipes: dict[str, PreparedRecipe] = {}
     notes: list[str] = []
     for name, recipe in recipes.items():
         prepared = prepare(recipe, data, device, say=notes.append)
         vocabulary = family_of(prepared.recipe.parser).vocabulary(
             data.train, prepared.recipe.parser
         )
-        kinds[name] = Kind(prepared, vocabulary)
-    check_combination([kinds[plan.recipe(i)].prepared.recipe.parser for i in range(plan.folds)])
-    for note in dict.fromkeys(notes):  # what is odd about the data comes with every recipe
+        prepared_recipes[name] = PreparedRecipe(prepared, vocabulary)
+    check_combination(
+        [prepared_recipes[plan.recipe(i)].prepared.recipe.parser for i in range(plan.folds)]
+    )
+    for note in dict.fromkeys(notes):  # notes on the data are the same for each recipe
         say(note)
-    return kinds
+    return prepared_recipes
 
 
-def _recipe(plan: Plan, name: str) -> Recipe:
-    """A shipped recipe with plan.config over it, or a TOML file over `bilstm`, which excludes
-    plan.config; plan.settings are over both."""
+def _make_recipe(plan: Plan, name: str) -> Recipe:
+    """Return the recipe of a name, changed by plan.config and plan.settings.
+
+    A name that ends with .toml is a file of changes to the recipe `bilstm`, and excludes
+    plan.config.
+    """
     settings, shared = list(plan.settings), len(set(plan.recipes[: plan.folds])) > 1
     if not name.endswith(".toml"):
         return make_recipe(name, plan.config or None, settings, shared)
     if plan.config:
-        raise ConfigError(f"--config {plan.config} and the recipe {name}: name one file")
+        raise ConfigError(
+            f"--config {plan.config} cannot be combined with the recipe file {name}; name only one"
+            " of them"
+        )
     return make_recipe(file=name, settings=settings, shared=shared)
 
 
 def train_member(
-    plan: Plan, kind: Kind, number: int, device: torch.device, bars: ProgressBars | None = None
+    plan: Plan,
+    prepared_recipe: PreparedRecipe,
+    member: int,
+    device: torch.device,
+    bars: ProgressBars | None = None,
 ) -> State:
-    """Train a member, or go on where it stopped; one that is through is left alone.
+    """Train a member, or resume its training, and return the final state.
 
-    The tokenizer stands in the ensemble's directory already. bars: where members that are trained
-    at the same time show their progress; each message then begins with the member's name. Raises as
-    `loop.train`; ResumeError where what is there was made otherwise.
+    A member whose training is finished is not changed. The tokenizer must be in the ensemble's
+    directory already.
+
+    Args:
+        plan: The ensemble to train.
+        prepared_recipe: The member's recipe.
+        member: Index of the member, from 0.
+        device: Device of the training.
+        bars: Progress bars that members trained in parallel share. Each message then begins with
+            the member's name.
+
+    Raises:
+        ResumeError: If the member's directory contains a model with other settings or data.
+        TrainingError: As `loop.train`.
     """
-    name, prepared = plan.names[number], kind.prepared
+    name, prepared = plan.names[member], prepared_recipe.prepared
     directory = plan.directory / name
     label = f"{name}: " if bars else ""
     progress = Progress(directory, plan.quiet, label=label, name=name, bars=bars)
-    found = None if is_begun(directory) else _elsewhere(plan.reuse, name)
-    if found:
-        progress.say(f"{name}: taken from {found.parent}")
-        _copy(found, directory)
+    reused = None if is_begun(directory) else _find_reusable(plan.reuse, name)
+    if reused:
+        progress.say(f"{name} is copied from {reused.parent}")
+        _copy_model(reused, directory)
     directory.mkdir(parents=True, exist_ok=True)
     copy_tokenizer(plan.directory, directory)
     fold_of = assign_folds(len(prepared.train), plan.folds, plan.seed)
-    chosen = np.flatnonzero(fold_of != number).tolist()
+    indices = np.flatnonzero(fold_of != member).tolist()
     sizes, _ = layout(prepared.train)
-    sources = replace(prepared.sources.of_some(sizes, chosen, []), dev=prepared.sources.dev)
-    own = replace(prepared, train=[prepared.train[i] for i in chosen], sources=sources)
+    sources = replace(prepared.sources.of_some(sizes, indices, []), dev=prepared.sources.dev)
+    train_sentences = [prepared.train[i] for i in indices]
     try:
         return train_one(
-            own, directory, device, plan.seed + number, True, plan.max_time, progress,
-            vocabulary=kind.vocabulary, keep_state=plan.keep_state,
+            replace(prepared, train=train_sentences, sources=sources), directory, device,
+            plan.seed + member, True, plan.max_time, progress,
+            vocabulary=prepared_recipe.vocabulary, keep_state=plan.keep_state,
         )  # fmt: skip
     except ResumeError as error:
-        if not found:
+        if not reused:
             raise
-        shutil.rmtree(directory)  # else it would stand in the way without --reuse, too
-        raise ResumeError(f"--reuse: {error}".replace(str(directory), str(found))) from None
+        shutil.rmtree(directory)  # otherwise a run without --reuse would fail as well
+        raise ResumeError(f"--reuse: {error}".replace(str(directory), str(reused))) from None
 
 
-def _copy(directory: Path, target: Path) -> None:
-    """Copy a model's directory; it appears whole or not at all."""
-    with atomic_directory(target) as beside:
+def _copy_model(directory: Path, target: Path) -> None:
+    """Copy a model directory atomically."""
+    with atomic_directory(target) as temporary:
         try:
-            shutil.copytree(directory, beside, dirs_exist_ok=True)
-        except shutil.Error as error:  # it gathers the reasons; the first one will do
-            raise OSError(f"{target}: cannot be copied: {error.args[0][0][2]}") from None
+            shutil.copytree(directory, temporary, dirs_exist_ok=True)
+        except shutil.Error as error:  # it contains a list of errors; report the first one
+            raise OSError(f"{target} cannot be written: {error.args[0][0][2]}") from None
 
 
-def _elsewhere(directories: Sequence[str], name: str) -> Path | None:
-    """A member of that name in other ensembles."""
-    found = (Path(directory, name) for directory in directories)
-    return next((path for path in found if is_begun(path)), None)
+def _find_reusable(directories: Sequence[str], name: str) -> Path | None:
+    """Return the first member of that name in the directories of other ensembles, if any."""
+    paths = (Path(directory, name) for directory in directories)
+    return next((path for path in paths if is_begun(path)), None)

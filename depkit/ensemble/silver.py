@@ -1,7 +1,8 @@
-"""Text as a teacher parses it, in shards: each a silver treebank and the packed rows of its words.
+"""Raw text parsed by a teacher, stored in shards.
 
-A shard appears whole, its rows last; a run that was killed goes on behind those that are there, and
-what was damaged since is made anew.
+A shard is a silver treebank in CoNLL-U and the packed rows of its words. Both files are written
+atomically, the rows last. An interrupted run resumes after the last complete shard, and shards
+that have been damaged since are computed again.
 """
 
 import json
@@ -24,83 +25,95 @@ from depkit.corpus.files import atomic, read, write
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.text import Numbers
-from depkit.ensemble.teacher import Teach, as_parsed
+from depkit.ensemble.teacher import RowFunction, apply_rows
 from depkit.parsers.base import Parser
 from depkit.training.progress import Progress
 
 SHARD_WORDS = 30_000
-SHORTEST, LONGEST = 2, 150  # words of a sentence; others teach little, or cost much
-SAID = 10  # shards from one line of progress to the next
-SEEN = 1 << 21  # places to remember sentences at: 16 MB
+# Sentences of fewer words teach little; sentences of more words take too much time and memory.
+MIN_WORDS, MAX_WORDS = 2, 150
+SHARDS_PER_MESSAGE = 10
+HASH_TABLE_SIZE = 1 << 21  # hashes of sentences, 16 MB
 MANIFEST = "text.json"
-TOO_SHORT, TOO_LONG, AGAIN = "too short", "too long", "there already"
+TOO_SHORT, TOO_LONG, DUPLICATE = "too short", "too long", "duplicate"  # why a sentence is omitted
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Sentences with their rows: `path`.safetensors, and path.conllu for a text's."""
+    """Sentences with their rows.
+
+    The rows are in `path`.safetensors. The sentences of a text are in `path`.conllu; those of a
+    treebank are not stored again.
+    """
 
     path: Path
 
-    def sizes(self) -> np.ndarray:
-        """The sentences' numbers of words, [sentences] int64."""
-        return self._tensor("sizes").astype(np.int64)
+    def lengths(self) -> np.ndarray:
+        """Return the number of words of each sentence, [sentences] int64."""
+        return self._read_tensor("sizes").astype(np.int64)
 
     def rows(self) -> np.ndarray:
-        """[words, width] uint16; see `soft_targets.pack`."""
-        return self._tensor("rows")
+        """Return the rows of all words, [words, width] uint16; see `soft_targets.pack`."""
+        return self._read_tensor("rows")
 
     def sentences(self) -> Iterator[Sentence]:
-        """The sentences as the teacher parses them."""
+        """Yield the sentences with the teacher's trees and tags."""
         return read(self.path.with_suffix(".conllu"))
 
-    def _tensor(self, name: str) -> np.ndarray:
+    def _read_tensor(self, name: str) -> np.ndarray:
         with safe_open(self.path.with_suffix(".safetensors"), framework="np") as file:
-            found: np.ndarray = file.get_tensor(name)
-            return found
+            tensor: np.ndarray = file.get_tensor(name)
+            return tensor
 
 
 @dataclass(frozen=True)
 class Silver:
-    """All shards of a text. key: a digest of what they depend on; left_out: numbers of sentences
-    by the reason."""
+    """All shards of a text."""
 
-    key: str
+    key: str  # digest of all that the shards depend on
     shards: list[Shard]
-    sentences: int
-    words: int
-    left_out: dict[str, int]
+    num_sentences: int
+    num_words: int
+    omitted: dict[str, int]  # number of omitted sentences by reason
 
 
-def write_rows(shard: Shard, sizes: Sequence[int], rows: np.ndarray, key: str) -> None:
-    """A shard's rows, atomically, when its sentences are written; key: see `is_there`."""
-    tensors = {"sizes": np.array(sizes, dtype=np.int32), "rows": rows}
+def write_rows(shard: Shard, lengths: Sequence[int], rows: np.ndarray, key: str) -> None:
+    """Write a shard's rows atomically, after its sentences have been written.
+
+    Args:
+        shard: The shard.
+        lengths: Number of words of each sentence.
+        rows: The rows of all words, [words, width] uint16.
+        key: Digest of all that the rows depend on.
+    """
+    tensors = {"sizes": np.array(lengths, dtype=np.int32), "rows": rows}
     path = shard.path.with_suffix(".safetensors")
-    with atomic(path) as beside, _named(path):
-        beside.write_bytes(save(tensors, {"key": f"{key} {_digest_of_sentences(shard)}"}))
+    with atomic(path) as temporary, _name_file_in_errors(path):
+        temporary.write_bytes(save(tensors, {"key": f"{key} {_digest_conllu(shard)}"}))
 
 
-def is_there(shard: Shard, key: str) -> bool:
-    """Whether a shard is there, whole and as it was written. Raises DataError for another key.
+def is_complete(shard: Shard, key: str) -> bool:
+    """Return whether a shard exists and is undamaged.
 
-    key: a digest of all that the rows depend on.
+    Raises DataError if it was written with another key. The key is a digest of all that the rows
+    depend on.
     """
     path = shard.path.with_suffix(".safetensors")
     if not path.exists():
         return False
     try:
         with safe_open(path, framework="np") as file:
-            found, _, sentences = (file.metadata() or {}).get("key", "").partition(" ")
+            stored_key, _, conllu = (file.metadata() or {}).get("key", "").partition(" ")
     except SafetensorError:
         return False
-    if found != key:
-        raise _other(path)
-    return bool(sentences == _digest_of_sentences(shard))
+    if stored_key != key:
+        raise _mismatch_error(path)
+    return bool(conllu == _digest_conllu(shard))
 
 
-def annotate(
+def annotate_text(
     teacher: Parser,
-    teach: Teach,
+    compute_rows: RowFunction,
     files: Sequence[str],
     directory: Path,
     key: str,
@@ -108,65 +121,89 @@ def annotate(
     encoding: str = "utf-8",
     progress: Progress | None = None,
 ) -> Silver:
-    """The shards of some files of text, in a directory; those that are there already stay.
+    """Parse text with a teacher and write it in shards; complete shards are not computed again.
 
-    key: a digest of all that they depend on but the files. In memory there is a shard at a time,
-    whatever the text's size. Raises DataError for a text without a sentence, for shards of
-    another; else as `Parser.read`.
+    Only one shard is in memory at a time, whatever the size of the text.
+
+    Args:
+        teacher: The parser that reads the text.
+        compute_rows: The same parser's row function, see `teacher.make_row_function`.
+        files: Text files.
+        directory: Directory of the shards.
+        key: Digest of all that the shards depend on, except the arguments `files`, `input` and
+            `encoding`.
+        input: Format of the files, as for `Parser.read`.
+        encoding: Character encoding of the files.
+        progress: Receives messages on the progress.
+
+    Raises:
+        DataError: If the text contains no sentence to learn from, or if the shards in the directory
+            are of another text or teacher.
+        ValueError, OSError: As `Parser.read`.
     """
     progress = progress or Progress(directory, quiet=True)
     directory.mkdir(parents=True, exist_ok=True)
     key = digest(key, str(input), encoding, digest_of_files(files))
     manifest = directory / MANIFEST
     if manifest.exists():
-        found = _read_manifest(manifest)
-        if found and found.key != key:
-            raise _other(manifest)
-        if found and all(is_there(shard, key) for shard in found.shards):
-            return found
+        silver = _read_manifest(manifest)
+        if silver and silver.key != key:
+            raise _mismatch_error(manifest)
+        if silver and all(is_complete(shard, key) for shard in silver.shards):
+            return silver
 
-    left_out: Counter[str] = Counter()
-    numbers = Numbers()
-    sentences = chain.from_iterable(teacher.read(f, input, encoding, numbers) for f in files)
+    omitted: Counter[str] = Counter()
+    sentence_counter = Numbers()
+    sentences = chain.from_iterable(
+        teacher.read(f, input, encoding, sentence_counter) for f in files
+    )
     shards: list[Shard] = []
-    count = words = new = 0
+    num_sentences = num_words = num_new_words = 0
     began = time.monotonic()
-    for part in windows(_chosen(sentences, left_out), SHARD_WORDS):
-        shard = _shard(directory, len(shards))
-        size = sum(map(len, part))
-        if not is_there(shard, key):
-            rows = teach(part, False)
-            ends = np.cumsum([len(sentence) for sentence in part])[:-1]
-            parsed = map(as_parsed, part, np.split(rows, ends), [teacher] * len(part))
+    for chunk in split_into_chunks(_filter_sentences(sentences, omitted), SHARD_WORDS):
+        shard = _make_shard(directory, len(shards))
+        chunk_words = sum(map(len, chunk))
+        if not is_complete(shard, key):
+            rows = compute_rows(chunk, False)
+            ends = np.cumsum([len(sentence) for sentence in chunk])[:-1]
+            parsed = map(apply_rows, chunk, np.split(rows, ends), [teacher] * len(chunk))
             write(parsed, shard.path.with_suffix(".conllu"))
-            write_rows(shard, [len(sentence) for sentence in part], rows, key)
-            new += size
-            speed = new / (time.monotonic() - began)
-            if len(shards) % SAID == SAID - 1:
-                progress.say(f"teacher: {words + size:,} words of text, {speed:,.0f} words/s")
+            write_rows(shard, [len(sentence) for sentence in chunk], rows, key)
+            num_new_words += chunk_words
+            speed = num_new_words / (time.monotonic() - began)
+            if len(shards) % SHARDS_PER_MESSAGE == SHARDS_PER_MESSAGE - 1:
+                progress.say(
+                    f"the teacher has parsed {num_words + chunk_words:,} words of text"
+                    f" ({speed:,.0f} words/s)"
+                )
         shards.append(shard)
-        count, words = count + len(part), words + size
+        num_sentences, num_words = num_sentences + len(chunk), num_words + chunk_words
     if not shards:
-        raise DataError(f"{' '.join(files)}: no sentence of {SHORTEST} to {LONGEST} words")
-    told = {"sentences": count, "words": words, "left_out": dict(left_out)}
-    with atomic(manifest) as beside, _named(manifest):
-        beside.write_text(json.dumps({"key": key, "shards": len(shards), **told}), "utf-8")
-    return Silver(key, shards, count, words, dict(left_out))
+        raise DataError(
+            f"{' '.join(files)}: there is no sentence of {MIN_WORDS} to {MAX_WORDS} words to learn"
+            " from"
+        )
+    counts = {"sentences": num_sentences, "words": num_words, "left_out": dict(omitted)}
+    with atomic(manifest) as temporary, _name_file_in_errors(manifest):
+        temporary.write_text(json.dumps({"key": key, "shards": len(shards), **counts}), "utf-8")
+    return Silver(key, shards, num_sentences, num_words, dict(omitted))
 
 
 def _read_manifest(path: Path) -> Silver | None:
-    """What `annotate` wrote; None if it is damaged."""
+    """Return what `annotate_text` wrote, or None if the manifest is damaged."""
     try:
-        told = json.loads(path.read_text("utf-8"))
-        shards = [_shard(path.parent, number) for number in range(told["shards"])]
-        return Silver(told["key"], shards, told["sentences"], told["words"], told["left_out"])
+        manifest = json.loads(path.read_text("utf-8"))
+        shards = [_make_shard(path.parent, index) for index in range(manifest["shards"])]
+        return Silver(
+            manifest["key"], shards, manifest["sentences"], manifest["words"], manifest["left_out"]
+        )
     except (ValueError, LookupError, TypeError):
         return None
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """A full disk is told with the file that it has no room for."""
+def _name_file_in_errors(path: Path) -> Iterator[None]:
+    """Add the file's name to an OSError that has none, such as that of a full disk."""
     try:
         yield
     except OSError as error:
@@ -174,52 +211,52 @@ def _named(path: Path) -> Iterator[None]:
         raise
 
 
-def _shard(directory: Path, number: int) -> Shard:
-    return Shard(directory / f"shard-{number + 1:04}")
+def _make_shard(directory: Path, index: int) -> Shard:
+    return Shard(directory / f"shard-{index + 1:04}")
 
 
-def _chosen(sentences: Iterable[Sentence], left_out: Counter[str]) -> Iterator[Sentence]:
-    """The sentences to learn from, as CoNLL-U; the others are counted.
+def _filter_sentences(sentences: Iterable[Sentence], omitted: Counter[str]) -> Iterator[Sentence]:
+    """Yield the sentences to learn from, as CoNLL-U, and count the others by reason.
 
-    One that comes again is told by a hash at a place of its own in a table; where two sentences
-    have the same place, the later one is remembered, so that the table need not grow.
+    Duplicates are recognised by a hash table of fixed size. Where two sentences share an entry, the
+    later one overwrites the earlier one, whose next duplicate is then not recognised.
     """
-    seen = np.zeros(SEEN, dtype=np.uint64)
+    hashes = np.zeros(HASH_TABLE_SIZE, dtype=np.uint64)
     for sentence in sentences:
-        if not SHORTEST <= len(sentence) <= LONGEST:
-            left_out[TOO_SHORT if len(sentence) < SHORTEST else TOO_LONG] += 1
+        if not MIN_WORDS <= len(sentence) <= MAX_WORDS:
+            omitted[TOO_SHORT if len(sentence) < MIN_WORDS else TOO_LONG] += 1
             continue
         forms = "\n".join(sentence.form).encode("utf-8", "surrogatepass")
-        number = int.from_bytes(blake2b(forms, digest_size=8).digest())
-        place = number % SEEN
-        if int(seen[place]) == number:
-            left_out[AGAIN] += 1
+        sentence_hash = int.from_bytes(blake2b(forms, digest_size=8).digest())
+        index = sentence_hash % HASH_TABLE_SIZE
+        if int(hashes[index]) == sentence_hash:
+            omitted[DUPLICATE] += 1
             continue
-        seen[place] = number
+        hashes[index] = sentence_hash
         yield sentence if sentence.format == CONLLU else new_sentence(sentence.form)
 
 
-def windows(sentences: Iterable[Sentence], words: int) -> Iterator[list[Sentence]]:
-    """Sentences in lists of at least so many words, but the last."""
-    window: list[Sentence] = []
-    size = 0
+def split_into_chunks(sentences: Iterable[Sentence], min_words: int) -> Iterator[list[Sentence]]:
+    """Yield lists of consecutive sentences of at least min_words words; the last may have fewer."""
+    chunk: list[Sentence] = []
+    num_words = 0
     for sentence in sentences:
-        window.append(sentence)
-        size += len(sentence)
-        if size >= words:
-            yield window
-            window, size = [], 0
-    if window:
-        yield window
+        chunk.append(sentence)
+        num_words += len(sentence)
+        if num_words >= min_words:
+            yield chunk
+            chunk, num_words = [], 0
+    if chunk:
+        yield chunk
 
 
-def _digest_of_sentences(shard: Shard) -> str:
-    """Of a text's shard; a treebank's has its sentences elsewhere."""
+def _digest_conllu(shard: Shard) -> str:
+    """Return a digest of the shard's CoNLL-U file, or "" if it has none, as that of a treebank."""
     path = shard.path.with_suffix(".conllu")
     return digest_of_files([path]) if path.exists() else ""
 
 
-def _other(path: Path) -> DataError:
+def _mismatch_error(path: Path) -> DataError:
     return DataError(
         f"{path} was made with another teacher, text or settings; resume with the same ones, or"
         " distill into another directory"

@@ -1,4 +1,4 @@
-"""A parser as a teacher: what it thinks of sentences, packed, and the trees that it would write."""
+"""A parser as a teacher: its distributions for each word, and the trees that it would predict."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,61 +17,71 @@ from depkit.parsers.inputs.soft_targets import LARGEST, pack, places
 from depkit.parsers.inputs.vocabulary import values_of
 from depkit.parsers.model_directory import CARD, model_files
 
-# Sentences -> packed rows of their words, [words, width] uint16; their gold heads are kept or not.
-Teach = Callable[[Sequence[Sentence], bool], np.ndarray]
+# Computes the packed rows of the words of sentences, [words, width] uint16. The second argument
+# says whether label distributions are those at gold heads; see `make_row_function`.
+RowFunction = Callable[[Sequence[Sentence], bool], np.ndarray]
 
 
 class TeacherError(ValueError):
-    """A parser that cannot be learnt from."""
+    """The parser cannot be a teacher."""
 
 
 def check_teacher(parser: Parser) -> GraphParser:
-    """The parser, as one that can teach.
+    """Return the parser, checked to be a possible teacher.
 
-    Raises TeacherError for another kind of parser, one that can't parse words alone, and one with
-    too many symbols.
+    Raises TeacherError if it is not a biaffine dependency parser, reads more than words, or has
+    more labels or tags than a row can represent.
     """
     if not isinstance(parser, GraphParser):
         raise TeacherError(
-            f"the teacher is of the family {parser.config.family}; name a biaffine dependency"
-            " parser"
+            f"the teacher is a model of the family {parser.config.family}; name a biaffine"
+            " dependency parser"
         )
-    for each in (parser, *getattr(parser, "members", ())):
-        if each.config.inputs.tag:
+    for member in (parser, *getattr(parser, "members", ())):
+        if member.config.inputs.tag:
             raise TeacherError(
-                "the teacher reads tags, which text has not; name one that reads words alone"
+                "the teacher reads tags, which raw text does not have; name a model that reads"
+                " only words"
             )
-        if each.config.inputs.context.source == "elmo":
+        if member.config.inputs.context.source == "elmo":
             raise TeacherError(
-                "the teacher reads ELMo vectors, which text has not; name one that reads words"
+                "the teacher reads ELMo vectors, which raw text does not have; name a model that"
+                " reads only words"
             )
     for name, table in parser.vocabulary.columns.items():
         if len(table) > LARGEST:
-            raise TeacherError(f"the teacher has {len(table)} symbols of {name}, at most {LARGEST}")
+            raise TeacherError(
+                f"the teacher predicts {len(table)} values of {name}; distillation supports at"
+                f" most {LARGEST}"
+            )
     return parser
 
 
-def columns_of(parser: Parser) -> list[str]:
-    """The names of what a teacher's rows hold, in their order."""
+def row_columns(parser: Parser) -> list[str]:
+    """Return the names of the columns whose distributions a teacher's rows contain, in order."""
     return ["head", "deprel", *parser.config.predicted_tags]
 
 
-def make_teach(parser: GraphParser, batch_tokens: int | None = None) -> Teach:
-    """What teaches sentences, one call after the other; see `pack` for what it gives.
+def make_row_function(parser: GraphParser, batch_tokens: int | None = None) -> RowFunction:
+    """Return a function that computes a teacher's rows; `soft_targets.pack` describes them.
 
-    Relations are those at the teacher's heads, as it decodes them; with gold heads kept, at
-    these, where a word has one. Raises MemoryError as `Parser.parse`.
+    Its arguments are sentences and whether to use gold heads. Label distributions are those at
+    the heads that the teacher decodes or, with gold heads, at the gold head of each word that has
+    one. The function raises MemoryError as `Parser.parse` does.
     """
 
-    def teach(sentences: Sequence[Sentence], gold: bool) -> np.ndarray:
-        compute = partial(_rows, parser, gold=gold)
+    def compute_rows(sentences: Sequence[Sentence], gold: bool) -> np.ndarray:
+        compute = partial(_batch_rows, parser, gold=gold)
         return np.concatenate(list(parser.map_batches(sentences, compute, batch_tokens)))
 
-    return teach
+    return compute_rows
 
 
 def _gold_heads(sentences: Sequence[Sentence]) -> np.ndarray:
-    """[batch, 1 + longest], -1 where a word has no head, or a broken treebank gives it itself."""
+    """Return gold heads, [batch, 1 + longest].
+
+    The head is -1 for w0, for padding, and for a word without a head or with itself as the head.
+    """
     heads = np.full((len(sentences), 1 + max(map(len, sentences))), -1, dtype=np.int64)
     for row, sentence in zip(heads, sentences, strict=True):
         row[1 : len(sentence) + 1] = sentence.head
@@ -80,34 +90,43 @@ def _gold_heads(sentences: Sequence[Sentence]) -> np.ndarray:
 
 
 @torch.inference_mode()
-def _rows(
+def _batch_rows(
     parser: GraphParser, batch: Any, sentences: Sequence[Sentence], gold: bool
 ) -> list[np.ndarray]:
-    """The packed rows of the sentences of a batch, [words, width] each."""
+    """Return the packed rows of each sentence of a batch, [words, width]."""
     scores = parser.score(batch)
     heads = decode_heads(scores.arc, np.array(list(map(len, sentences))), parser.decoding)
     if gold:
-        given = _gold_heads(sentences)
-        known = given >= 0
-        heads[:, : given.shape[1]][known] = given[known]
-    at, label = parser.label_scores(scores, heads)
-    columns = [scores.columns[name] for name in parser.config.predicted_tags]
-    packed = pack(at, [each.softmax(-1) for each in (scores.arc, label, *columns)])
+        gold_heads = _gold_heads(sentences)
+        has_gold = gold_heads >= 0
+        heads[:, : gold_heads.shape[1]][has_gold] = gold_heads[has_gold]
+    label_head, label = parser.label_scores(scores, heads)
+    tags = [scores.columns[name] for name in parser.config.predicted_tags]
+    packed = pack(label_head, [column.softmax(-1) for column in (scores.arc, label, *tags)])
     rows = packed.to(torch.int32).cpu().numpy().astype(np.uint16)
-    return [row[1 : len(each) + 1] for row, each in zip(rows, sentences, strict=True)]
+    return [row[1 : len(sentence) + 1] for row, sentence in zip(rows, sentences, strict=True)]
 
 
-def as_parsed(sentence: Sentence, rows: np.ndarray, parser: Parser) -> Sentence:
-    """A sentence with the teacher's tree and tags, those of its rows without gold heads."""
+def apply_rows(sentence: Sentence, rows: np.ndarray, parser: Parser) -> Sentence:
+    """Return the sentence with the teacher's tree and tags.
+
+    Args:
+        sentence: The sentence that the rows were computed for.
+        rows: Its rows, computed without gold heads, [words, width].
+        parser: The teacher.
+    """
     columns = {}
-    for i, name in enumerate(columns_of(parser)[1:], start=1):
+    for i, name in enumerate(row_columns(parser)[1:], start=1):
         table = parser.vocabulary.columns[name]
-        best = [table.symbols[number] for number in rows[:, places(i)[0].start].tolist()]
+        best = [table.symbols[index] for index in rows[:, places(i)[0].start].tolist()]
         columns[name] = best if name == "deprel" else values_of(sentence, name, best)
     return sentence.with_tree(rows[:, 0].tolist(), columns.pop("deprel"), columns)
 
 
-def digest_of_model(directory: Path) -> str:
-    """A digest of what a model is: its configuration, vocabulary and weights, or its members'."""
+def digest_model(directory: Path) -> str:
+    """Return a digest of the files that determine what a model predicts.
+
+    These are its configuration, vocabulary and weights, or those of the members of an ensemble.
+    """
     files = [path for path in model_files(directory) if path.name != CARD]
     return digest(*(str(path.relative_to(directory)) for path in files), digest_of_files(files))

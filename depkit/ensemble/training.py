@@ -1,4 +1,4 @@
-"""An ensemble trained: a tokenizer for all, the members, one model directory."""
+"""The training of an ensemble: its tokenizer, its members, and one model directory for all."""
 
 import multiprocessing
 import os
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from depkit.drawing.progress import ProgressBars, RemoteProgressBars, receive
-from depkit.ensemble.members import Plan, prepare_kinds, train_member
+from depkit.ensemble.members import Plan, prepare_recipes, train_member
 from depkit.parsers.config import EnsembleConfig, Mean
 from depkit.parsers.model_directory import TOKENIZER, load, write_ensemble
 from depkit.training.card import write_ensemble_card
@@ -26,128 +26,158 @@ from depkit.training.sources import Sources
 def train_ensemble(
     plan: Plan, devices: Sequence[str], threads: int, mean: Mean = "arithmetic"
 ) -> dict[str, float]:
-    """Train what is not trained yet of an ensemble, and make one model directory of it.
+    """Train an ensemble and write its model directory; return its dev scores by metric.
 
-    devices: on each, one member is trained at a time; where there are several, in processes of
-    their own with so many threads. Returns the ensemble's dev scores; see `loop.dev_scores`.
-    Raises what `members.prepare_kinds` and `loop.train` do; TrainingError where another process
-    failed.
+    Members whose training is finished are not trained again. See `loop.dev_scores` for the scores.
+
+    Args:
+        plan: The ensemble to train.
+        devices: Devices to train on. Each trains one member at a time; several devices are used in
+            parallel, by a process each.
+        threads: Number of threads of each process.
+        mean: How the members' distributions are combined.
+
+    Raises:
+        CombinationError, ConfigError, DataError, FormatError, OSError: As `prepare_recipes`.
+        ResumeError, TrainingError: As `loop.train`; TrainingError also if a process failed.
     """
     bars = ProgressBars(plan.quiet)
     say = bars.say
     torch.set_num_threads(threads)
     device = torch.device(devices[0])
-    kinds = prepare_kinds(plan, device, say)
+    prepared_recipes = prepare_recipes(plan, device, say)
     plan.directory.mkdir(parents=True, exist_ok=True)
-    first = kinds[plan.recipe(0)].prepared
+    first = prepared_recipes[plan.recipe(0)].prepared
     sweep(plan.directory)
-    if not (plan.directory / TOKENIZER).exists():  # that of another list of recipes will do
+    # An existing tokenizer is kept even if the list of recipes has changed.
+    if not (plan.directory / TOKENIZER).exists():
         provide_tokenizer(plan.directory, first, device, plan.seed, plan.max_time, say)
     if len(devices) > 1:
-        _side_by_side(plan, devices, threads, bars)
+        _train_in_parallel(plan, devices, threads, bars)
     states: dict[str, State] = {}
-    for number, name in enumerate(plan.names):  # one that is through is only looked at
-        say(f"member {number + 1} of {plan.folds}, {name}")
-        states[name] = train_member(plan, kinds[plan.recipe(number)], number, device)
+    for member, name in enumerate(plan.names):  # for a finished member, this only reads its state
+        say(f"member {member + 1} of {plan.folds}, {name}")
+        states[name] = train_member(plan, prepared_recipes[plan.recipe(member)], member, device)
     write_ensemble(plan.directory, EnsembleConfig(plan.names, mean))
-    # contextual vectors of dev that no member can compute itself
-    contexts = (kind.prepared.sources for kind in kinds.values())
-    context = next(
-        (each.dev for each in contexts if not each.transformer and each.dev is not None), None
+    # Contextual vectors of dev from files, which no member can compute when it parses.
+    sources = [recipe.prepared.sources for recipe in prepared_recipes.values()]
+    dev_vectors = next(
+        (source.dev for source in sources if not source.transformer and source.dev is not None),
+        None,
     )
-    whole = replace(first, sources=Sources(dev=context))
-    scores = dev_scores(load(plan.directory, devices[0], threads=threads), whole.dev, context)
-    calibrated = calibrate(plan.directory, device, whole)
-    if calibrated:
-        say(calibrated)
+    ensemble = replace(first, sources=Sources(dev=dev_vectors))
+    parser = load(plan.directory, devices[0], threads=threads)
+    scores = dev_scores(parser, ensemble.dev, dev_vectors)
+    calibration_note = calibrate(plan.directory, device, ensemble)
+    if calibration_note:
+        say(calibration_note)
     write_ensemble_card(
         plan.directory, first.recipe, states, mean, scores, len(first.train), len(first.dev),
-        calibrated,
+        calibration_note,
     )  # fmt: skip
     say("the ensemble: dev " + " ".join(f"{name} {score:.2f}" for name, score in scores.items()))
     say_where(plan.directory, first.recipe.parser, say)
     return scores
 
 
-def _side_by_side(plan: Plan, devices: Sequence[str], threads: int, bars: ProgressBars) -> None:
-    """Train all members, one a device at a time. Raises TrainingError with a failure's words."""
+def _train_in_parallel(
+    plan: Plan, devices: Sequence[str], threads: int, bars: ProgressBars
+) -> None:
+    """Train all members in parallel, one at a time on each device.
+
+    Raises TrainingError with the message of a process that failed.
+    """
     context = multiprocessing.get_context("spawn")
-    following = context.Value("i", 0)
-    running: dict[Connection, SpawnProcess] = {}
+    next_member = context.Value("i", 0)
+    processes: dict[Connection, SpawnProcess] = {}
     try:
-        # what a terminal's Ctrl-C sends is for the parent alone, from the children's first moment
+        # A terminal sends Ctrl-C to all processes, but only the parent may react. The children
+        # inherit the mask, so that they ignore the signal from the start.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         for device in devices[: plan.folds]:
             receiver, sender = context.Pipe(duplex=False)
-            process = context.Process(target=_work, args=(plan, device, threads, following, sender))
+            arguments = (plan, device, threads, next_member, sender)
+            process = context.Process(target=_train_members, args=arguments)
             process.start()
-            running[receiver] = process
+            processes[receiver] = process
             sender.close()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        _show_all(running, plan.folds, bars)
+        _show_messages(processes, plan.folds, bars)
     finally:
         bars.remove()
-        for process in running.values():
+        for process in processes.values():
             if process.is_alive():
                 process.terminate()
-        for process in running.values():
+        for process in processes.values():
             process.join()
 
 
-def _show_all(running: dict[Connection, SpawnProcess], folds: int, bars: ProgressBars) -> None:
-    """Show what the processes send, until all have ended. Raises TrainingError if one fails."""
-    left, finished = dict(running), 0
+def _show_messages(
+    processes: dict[Connection, SpawnProcess], num_members: int, bars: ProgressBars
+) -> None:
+    """Show the processes' messages until all have ended.
+
+    Raises TrainingError if a process fails.
+    """
+    running, num_finished = dict(processes), 0
     with bars.bar("members") as show:
-        while left:
-            ready = wait(left)
-            for receiver in [each for each in left if each in ready]:
+        while running:
+            ready = wait(running)
+            for receiver in [receiver for receiver in running if receiver in ready]:
                 try:
                     message = receiver.recv()
-                except (EOFError, OSError):  # the process has ended, maybe in mid-message
-                    process = left.pop(receiver)
+                except (EOFError, OSError):  # the process has ended, perhaps within a message
+                    process = running.pop(receiver)
                     process.join()
                     if process.exitcode:
                         raise TrainingError(
-                            f"a training process ended with status {process.exitcode}; the same"
-                            " command goes on where it stopped"
+                            f"a training process ended with status {process.exitcode}; run the"
+                            " same command again to resume"
                         ) from None
                     continue
                 if message[0] == "failed":
                     raise TrainingError(message[1])
                 receive(bars, message)
-                finished += message[0] == "remove"  # a member that is finished removes its bar
-                show(finished, folds, f"{finished} of {folds}")
+                num_finished += message[0] == "remove"  # a finished member removes its bar
+                show(num_finished, num_members, f"{num_finished} of {num_members}")
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent was killed; what it wrote is whole at any moment."""
+    """End this process when its parent was killed; all files are written atomically."""
     parent = multiprocessing.parent_process()
     if parent:
         parent.join()
         os._exit(1)
 
 
-def _work(plan: Plan, device: str, threads: int, following: Any, sender: Connection) -> None:
-    """Train the members that no other process has begun, until there is none.
+def _train_members(
+    plan: Plan, device: str, threads: int, next_member: Any, sender: Connection
+) -> None:
+    """Train members that no other process has begun, until none are left.
 
-    following: the number of the next one, shared among processes. sender: takes messages for
-    `_show_all`; processes that wrote to the terminal themselves would mix their lines.
+    Args:
+        plan: The ensemble to train.
+        device: Device of this process.
+        threads: Number of threads of this process.
+        next_member: Index of the next member, shared between the processes.
+        sender: Receives messages for `_show_messages`. If processes wrote to the terminal
+            themselves, their lines would be mixed up.
     """
     Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     bars = RemoteProgressBars(plan.quiet, sender.send)
     try:
-        own_device = torch.device(device)
-        kinds = prepare_kinds(plan, own_device)
+        torch_device = torch.device(device)
+        prepared_recipes = prepare_recipes(plan, torch_device)
         while True:
-            with following.get_lock():
-                number = following.value
-                following.value += 1
-            if number >= plan.folds:
+            with next_member.get_lock():
+                member = next_member.value
+                next_member.value += 1
+            if member >= plan.folds:
                 return
-            kind = kinds[plan.recipe(number)]
-            train_member(plan, kind, number, own_device, bars)
+            prepared_recipe = prepared_recipes[plan.recipe(member)]
+            train_member(plan, prepared_recipe, member, torch_device, bars)
     except Exception as error:
-        what = " ".join(str(error).split()) or type(error).__name__
-        sender.send(("failed", f"on {device}: {what}"))
+        message = " ".join(str(error).split()) or type(error).__name__
+        sender.send(("failed", f"on {device}: {message}"))
         raise SystemExit(1) from None

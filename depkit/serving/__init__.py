@@ -1,1 +1,1 @@
-"""Models over files of any number and size."""
+"""Parsing and tagging of files of any number and size."""

@@ -1,4 +1,4 @@
-"""A model over files: what `depkit parse` and `depkit tag` do."""
+"""Parsing and tagging of files, as `depkit parse` and `depkit tag` do."""
 
 import gc
 import os
@@ -23,24 +23,23 @@ from depkit.parsers.config import Calibration, Mean
 from depkit.parsers.ensembles import combine
 from depkit.parsers.model_directory import load
 from depkit.parsers.settings import ConfigError
-from depkit.serving.doubts import FIRST, doubts
+from depkit.serving.input_warnings import NUM_CHECKED, find_input_warnings
 
-SELDOM = 10_000  # new objects until Python looks for garbage that refers to itself
+GC_THRESHOLD = 10_000  # number of new objects after which Python looks for reference cycles
 
 
 @dataclass(frozen=True)
 class Job:
-    """Files, the models to go over them with, and how they are read and written.
+    """Files, the models to parse or tag them with, and how to read and write them.
 
-    action: the parser's method; options: those of `Parser.options`, for `parse`. The others are
-    the options of `depkit parse` of the same names.
+    The fields without a comment are the options of `depkit parse` of the same names.
     """
 
     files: Sequence[str]
     models: Sequence[PathLike]
-    action: Literal["parse", "tag"] = "parse"
+    action: Literal["parse", "tag"] = "parse"  # the parser's method
     tags: str = "missing"
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)  # see `Parser.options`
     mean: Mean | None = None
     input: str | None = None
     format: str | None = None
@@ -56,11 +55,11 @@ class Job:
 
 @dataclass
 class Totals:
-    """What a job has done so far; seconds: without the loading of models."""
+    """Numbers of sentences and words that a job has processed."""
 
     sentences: int = 0
     words: int = 0
-    seconds: float = 0.0
+    seconds: float = 0.0  # without the loading of models
 
 
 def annotate_files(
@@ -68,101 +67,117 @@ def annotate_files(
     note: Callable[[str], None] = lambda text: None,
     bars: ProgressBars | None = None,
 ) -> Totals:
-    """Read the files, have a model parse or tag their sentences, write them.
+    """Read files, parse or tag their sentences, and write the results.
 
-    note: called with each message to the user, for example on what the output format cannot hold.
-    bars: where to show progress; None for nowhere. Raises ConfigError for files that cannot be read
-    and written as the job says, and for options that the model does not have; else what reading,
-    parsing and writing raise.
+    Further exceptions are those of reading, parsing and writing.
+
+    Args:
+        job: The files, models and options.
+        note: Is called with each message to the user, for example on columns that the output
+            format cannot represent.
+        bars: Shows the progress.
+
+    Raises:
+        ConfigError: For options that exclude each other, output files that would overwrite the
+            input, or options that the model does not have.
     """
-    targets = _targets(job)
-    # Sentences come and go by the thousand; looking for reference cycles as often as Python does
-    # by itself takes as long as making them.
-    gc.set_threshold(SELDOM)
-    parser = _load(job)
+    paths = _output_paths(job)
+    # Thousands of sentences are created and freed. With its default threshold, Python would spend
+    # as much time on looking for reference cycles as on creating them.
+    gc.set_threshold(GC_THRESHOLD)
+    parser = _load_parser(job)
     probabilities = bool(job.options.get("probabilities"))
     calibration = getattr(parser.config, "calibration", None)
     if probabilities and calibration == Calibration():
-        which = "these models together are" if len(job.models) > 1 else "this model is"
-        note(f"{which} not calibrated; probabilities are as they come")
+        subject = "these models together are" if len(job.models) > 1 else "this model is"
+        note(f"{subject} not calibrated; the probabilities may be too high or too low")
     target_format = named_format(job.format) if job.format and job.format != "json" else None
     account = Account()
     totals = Totals()
-    first: list[Sentence] = []
+    first_sentences: list[Sentence] = []
 
     def keep_first(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         for sentence in sentences:
             yield sentence
-            if len(first) < FIRST:
-                first.append(sentence)
-                if len(first) == FIRST:
-                    note_doubts()
+            if len(first_sentences) < NUM_CHECKED:
+                first_sentences.append(sentence)
+                if len(first_sentences) == NUM_CHECKED:
+                    note_input_warnings()
 
-    def note_doubts() -> None:
-        for doubt in doubts(parser, first):
-            note(doubt)
+    def note_input_warnings() -> None:
+        for warning in find_input_warnings(parser, first_sentences):
+            note(warning)
 
-    def annotated(chosen: Sequence[int]) -> Iterator[Sentence]:
-        kind: Format | None = None
-        sentences, vectors = _read(parser, job, chosen)
-        sentences = counted(keep_first(sentences))
-        if probabilities and job.format:  # they stand in MISC, which CoNLL-U alone has
-            sentences = (convert(each, CONLLU, account=account) for each in sentences)
-        act = getattr(parser, job.action)
-        for sentence in act(sentences, job.tags, job.batch_tokens, context=vectors, **job.options):
+    def annotate(file_indices: Sequence[int]) -> Iterator[Sentence]:
+        first_format: Format | None = None
+        sentences, vectors = _read_sentences(parser, job, file_indices)
+        sentences = count_read(keep_first(sentences))
+        if probabilities and job.format:  # they are written to MISC, which only CoNLL-U has
+            sentences = (convert(sentence, CONLLU, account=account) for sentence in sentences)
+        method = getattr(parser, job.action)
+        annotated = method(sentences, job.tags, job.batch_tokens, context=vectors, **job.options)
+        for sentence in annotated:
             if target_format:
                 sentence = convert(sentence, target_format, account=account)
-            kind = kind or sentence.format
-            if kind != sentence.format and job.format != "json":
+            first_format = first_format or sentence.format
+            if first_format != sentence.format and job.format != "json":
                 raise ValueError(
-                    f"{sentence.file} is {sentence.format.name}, what came before {kind.name};"
-                    " choose one --format, or write into an --output-dir"
+                    f"{sentence.file} is in the format {sentence.format.name}, but the files before"
+                    f" it are in {first_format.name}; choose one --format for all, or write them"
+                    " separately with --output-dir"
                 )
             totals.words += len(sentence)
             totals.sentences += 1
             yield sentence
 
-    def put(chosen: Sequence[int], target: PathLike) -> None:
-        sentences = annotated(chosen)
+    def write_output(file_indices: Sequence[int], path: PathLike) -> None:
+        sentences = annotate(file_indices)
         if job.format == "json":
-            with open_output(target) as stream:
+            with open_output(path) as stream:
                 stream.writelines(json_lines(sentences, probabilities))
             return
-        some = list(islice(sentences, 1))
-        read_as_is = some and some[0].line  # made of text, a sentence has no line, and is UTF-8
-        write(chain(some, sentences), target, job.encoding if read_as_is else "utf-8")
+        start = list(islice(sentences, 1))
+        # Treebanks are written in their encoding, and text in UTF-8. Sentences of raw text have no
+        # line number.
+        is_treebank = start and start[0].line
+        write(chain(start, sentences), path, job.encoding if is_treebank else "utf-8")
 
     began = time.monotonic()
-    with _shown(bars or ProgressBars(quiet=True), parser, job) as counted:
+    with _show_progress(bars or ProgressBars(quiet=True), parser, job) as count_read:
         if job.output_dir:
-            for number, target in enumerate(targets):
-                put([number], target)
+            for i, path in enumerate(paths):
+                write_output([i], path)
         else:
-            put(range(len(job.files)), job.output)
+            write_output(range(len(job.files)), job.output)
     totals.seconds = time.monotonic() - began
-    if len(first) < FIRST:
-        note_doubts()
+    if len(first_sentences) < NUM_CHECKED:
+        note_input_warnings()
     if target_format:
-        for lost in account.notes(target_format.name):
-            note(lost)
+        for conversion_note in account.notes(target_format.name):
+            note(conversion_note)
     return totals
 
 
 @contextmanager
-def _shown(
+def _show_progress(
     bars: ProgressBars, parser: Parser, job: Job
 ) -> Iterator[Callable[[Iterable[Sentence]], Iterable[Sentence]]]:
     """Show in a progress bar how much of the job's input the model has parsed.
 
-    Gives a function through which the sentences that are read must pass, to be counted. As files
-    are read far ahead of the model, progress is the number of bytes read, times the share of the
-    words read that the model has parsed.
+    The context manager returns a function that counts the sentences that are read; they must pass
+    through it. As files are read far ahead of the model, the progress is the number of bytes read,
+    times the share of the words read that the model has parsed.
+
+    Args:
+        bars: Shows the progress bar.
+        parser: The model.
+        job: The job.
     """
     if not bars.live:
         yield lambda sentences: sentences
         return
     began, total, lock = time.monotonic(), size_of(job.files), Lock()
-    read, done = Totals(), Totals()
+    read, parsed = Totals(), Totals()
     bytes_read = 0
 
     def count_bytes(count: int) -> None:
@@ -174,25 +189,25 @@ def _shown(
             read.words += len(sentence)
             yield sentence
 
-    def count_done(batch: Sequence[Sentence]) -> None:
-        # A batch may be filled up with sentences that it has already.
+    def count_parsed(batch: Sequence[Sentence]) -> None:
+        # A batch may contain a sentence more than once, to fill it up.
         distinct = {id(sentence): sentence for sentence in batch}.values()
         with lock:  # batches are computed on several threads
-            done.sentences += len(distinct)
-            done.words += sum(map(len, distinct))
+            parsed.sentences += len(distinct)
+            parsed.words += sum(map(len, distinct))
             if bars.due():
-                speed = done.words / (time.monotonic() - began)
-                text = f"{speed:,.0f} words/s  {done.sentences:,} sentences"
-                show(bytes_read * done.words / read.words, total, text)
+                speed = parsed.words / (time.monotonic() - began)
+                text = f"{speed:,.0f} words/s  {parsed.sentences:,} sentences"
+                show(bytes_read * parsed.words / read.words, total, text)
 
     with bars.bar("parsing" if job.action == "parse" else "tagging") as show:
-        parser.computed = count_done
+        parser.computed = count_parsed
         with watch_reading(count_bytes):
             yield count_read
 
 
-def _load(job: Job) -> Parser:
-    """The model of a job. Raises ConfigError for options that its family has not."""
+def _load_parser(job: Job) -> Parser:
+    """Load the models of a job; raise ConfigError for options that their family does not have."""
     models = [
         load(model, job.device, threads=job.threads, settings=job.settings) for model in job.models
     ]
@@ -202,52 +217,75 @@ def _load(job: Job) -> Parser:
     return parser
 
 
-def _read(
-    parser: Parser, job: Job, chosen: Sequence[int]
+def _read_sentences(
+    parser: Parser, job: Job, file_indices: Sequence[int]
 ) -> tuple[Iterable[Sentence], Iterable[Any] | None]:
-    """The sentences of some of the files, and their ELMo vectors if there are files of them."""
-    numbers = Numbers()
-    read = (parser.read(job.files[i], job.input, job.encoding, numbers) for i in chosen)
+    """Return the sentences of some of a job's files, and their ELMo vectors if it has any.
+
+    Args:
+        parser: The model.
+        job: The job.
+        file_indices: Indices into the job's files.
+    """
+    sentence_counter = Numbers()
+    files = (
+        parser.read(job.files[i], job.input, job.encoding, sentence_counter) for i in file_indices
+    )
     if not job.features:
-        return chain.from_iterable(read), None
-    pairs = zip(read, chosen, strict=True)
-    attached = (parser.attach_features(each, job.features[i]) for each, i in pairs)
-    one, other = tee(chain.from_iterable(attached))
-    return (pair[0] for pair in one), (pair[1] for pair in other)
+        return chain.from_iterable(files), None
+    attached = (
+        parser.attach_features(sentences, job.features[i])
+        for sentences, i in zip(files, file_indices, strict=True)
+    )
+    pairs, same_pairs = tee(chain.from_iterable(attached))
+    return (sentence for sentence, _ in pairs), (vectors for _, vectors in same_pairs)
 
 
-def _targets(job: Job) -> list[str]:
-    """The files to write: one for each of those to read where there is an output directory."""
+def _output_paths(job: Job) -> list[str]:
+    """Return the paths to write: one per input file if there is an output directory.
+
+    Raises ConfigError if the job's files or options contradict each other.
+    """
     if job.output_dir and job.output != "-":
-        raise ConfigError("--output and --output-dir exclude each other")
+        raise ConfigError("--output and --output-dir exclude each other; give only one of them")
     if job.files.count("-") > 1:
-        raise ConfigError("only one file can be standard input")
+        raise ConfigError("only one file can be standard input; give - only once")
     if job.output_dir and "-" in job.files:
-        raise ConfigError("--output-dir wants files, not stdin")
+        raise ConfigError("--output-dir cannot be used with standard input; name files")
     names = [output_name(file, job.format) for file in job.files]
     if job.output_dir and len(set(names)) < len(names):
-        raise ConfigError("--output-dir would write two files under the same name")
+        raise ConfigError(
+            "two files in --output-dir would have the same name; rename one of the input files"
+        )
     if job.features and len(job.features) != len(job.files):
-        raise ConfigError(f"--features names {len(job.features)} files for {len(job.files)}")
-    targets = [job.output]
+        raise ConfigError(
+            f"--features names {len(job.features)} files, but there are {len(job.files)} files to"
+            " read; give --features once per file"
+        )
+    paths = [job.output]
     if job.output_dir:
-        targets = [os.path.join(job.output_dir, name) for name in names]
-    check_overwriting(job.files, targets)
-    return targets
+        paths = [os.path.join(job.output_dir, name) for name in names]
+    check_overwriting(job.files, paths)
+    return paths
 
 
 def check_overwriting(sources: Iterable[str], targets: Iterable[str]) -> None:
-    """Raises ConfigError if a file to write is one of those to read."""
-    both = product(filter(os.path.isfile, targets), filter(os.path.isfile, sources))
-    if any(os.path.samefile(target, source) for target, source in both):
-        raise ConfigError("a file to write is one of those to read")
+    """Raise ConfigError if a file to write is also a file to read."""
+    pairs = product(filter(os.path.isfile, targets), filter(os.path.isfile, sources))
+    for target, source in pairs:
+        if os.path.samefile(target, source):
+            raise ConfigError(f"{target} is one of the files to read; write to another file")
 
 
 def output_name(source: str, format: str | None) -> str:
-    """The name of a file's parse: its own if it tells the format, else with another suffix."""
+    """Return the name of the file with a source's results.
+
+    This is the name of the source if that indicates the output format, and otherwise a name with
+    another suffix.
+    """
     name = os.path.basename(source)
-    known = by_name(name)
-    if known and format in (None, known.name):
+    source_format = by_name(name)
+    if source_format and format in (None, source_format.name):
         return name
     stem = re.sub(r"(\.(txt|conllu|conllx|conll09|conll2009))?(\.gz|\.xz)?$", "", name, flags=re.I)
     return f"{stem}.{format or 'conllu'}"

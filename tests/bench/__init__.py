@@ -1,1 +1,1 @@
-"""Benchmarks: figures to look at, run by hand; no test asserts a time."""
+"""Benchmarks, which are run by hand; no test makes assertions about speed."""

@@ -1,9 +1,9 @@
-"""How fast depkit is, stage by stage, as whole processes and beside its peers.
+"""Measure the speed of depkit: single stages, whole processes, and comparisons with other parsers.
 
-python -m tests.bench [ENTRY...] [--json FILE]; --list names the entries. Everything is measured
-several times, in turn with what it is compared to; figures are medians. A busy machine makes rates
-worthless, and with several threads, which wait for one another, shares and processor time, too;
---threads 1 leaves these nearly as they are.
+Run `python -m tests.bench [ENTRY...] [--json FILE]`; --list prints the entries. Everything is
+measured several times, alternating with what it is compared to, and figures are medians. On a busy
+machine, words per second are worthless. With several threads, which wait for one another, so are
+shares and processor time; with --threads 1, these hardly change.
 """
 
 import argparse
@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.files import atomic, read, write
-from tests.bench.measure import ROOT, Bench, Peer, Row, machine
+from tests.bench.measure import ROOT, Bench, Peer, Row, describe_machine
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 EWT = ROOT.parent / "shared" / "data" / "ud-english-ewt" / "en_ewt-ud-dev.conllu"
-FEW = 100  # sentences of dev in training
+NUM_DEV_SENTENCES = 100  # in training
 
-# An entry is a function of that name in a module of this folder: a Bench to rows.
+# The module of each entry. An entry is a function with its name that maps a Bench to rows.
 ENTRIES = {
     "roofline": "roofline",
     "reading": "corpus",
@@ -35,16 +35,16 @@ ENTRIES = {
     "scoring": "stages",
     "decoding": "decode",
     "backward": "stages",
-    "parse": "whole",
-    "train": "whole",
+    "parse": "processes",
+    "train": "processes",
     "evaluating": "score",
-    "supar-parse": "contest",
-    "supar-train": "contest",
-    "spacy": "contest",
-    "udpipe": "contest",
+    "supar-parse": "comparison",
+    "supar-train": "comparison",
+    "spacy": "comparison",
+    "udpipe": "comparison",
 }
-# What an entry cannot do without, by option.
-NEEDS = {
+# The options that an entry requires.
+REQUIRED_OPTIONS = {
     "supar-parse": ("supar", "supar_model", "same_model"),
     "supar-train": ("supar",),
     "spacy": ("spacy", "spacy_model"),
@@ -53,45 +53,51 @@ NEEDS = {
 PEERS = {"supar": "SuPar 1.1.4", "spacy": "spaCy 3.8", "udpipe": "ufal.udpipe"}
 
 
-def arguments_of(given: Sequence[str]) -> argparse.Namespace:
+def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench", description=__doc__.partition("\n")[0],
         epilog="python -m tests.bench gpu measures a GPU in minutes; it has its own --help.",
     )  # fmt: skip
     add = parser.add_argument
-    add("entries", nargs="*", metavar="ENTRY", help="what to measure; all that can be if not given")
-    add("--list", action="store_true", help="name the entries and stop")
-    add("--json", metavar="FILE", help="write all runs and figures, too")
-    add("--data", metavar="FILE", type=Path, default=EWT, help="a treebank; EWT dev if not given")
-    add("--model", default="en-ewt", help="depkit's model")
-    add("--device", default="cpu", help="depkit's: cpu, cuda; SuPar takes a GPU if it sees one")
-    add("--threads", type=int, default=2, help="of everybody, 2 if not given")
-    add("--runs", type=int, default=5, help="of everything, 5 if not given")
-    add("--set", metavar="KEY=VALUE", action="append", default=[], help="of depkit train")
+    add(
+        "entries",
+        nargs="*",
+        metavar="ENTRY",
+        help="what to measure; by default, all entries whose options are given",
+    )
+    add("--list", action="store_true", help="print the entries and exit")
+    add("--json", metavar="FILE", help="also write all runs and figures to this file")
+    add("--data", metavar="FILE", type=Path, default=EWT, help="treebank; default: EWT dev")
+    add("--model", default="en-ewt", help="depkit's model; default: en-ewt")
+    add("--device", default="cpu", help="depkit's device: cpu, cuda; SuPar uses any GPU")
+    add("--threads", type=int, default=2, help="threads of every program; default: 2")
+    add("--runs", type=int, default=5, help="runs of every measurement; default: 5")
+    add("--set", metavar="KEY=VALUE", action="append", default=[], help="for depkit train")
     add("--same-model", metavar="DIR", default="", help="depkit's model of SuPar's architecture")
-    for name, shown in PEERS.items():
-        add(f"--{name}", metavar="PYTHON", default="", help=f"the Python that has {shown}")
-        add(f"--{name}-model", metavar="MODEL", default="", help="what it parses with")
-    arguments = parser.parse_args(given)
+    for name, package in PEERS.items():
+        add(f"--{name}", metavar="PYTHON", default="", help=f"Python with {package}")
+        add(f"--{name}-model", metavar="MODEL", default="", help="its model")
+    arguments = parser.parse_args(argv)
     for entry in arguments.entries:
         if entry not in ENTRIES:
             parser.error(f"no entry {entry!r}; --list names them")
-        if lacking := [need for need in NEEDS.get(entry, ()) if not getattr(arguments, need)]:
-            parser.error(f"{entry} needs --{lacking[0].replace('_', '-')}")
+        required = REQUIRED_OPTIONS.get(entry, ())
+        if missing := [name for name in required if not getattr(arguments, name)]:
+            parser.error(f"{entry} needs --{missing[0].replace('_', '-')}")
     if min(arguments.threads, arguments.runs) < 1:
-        parser.error("--threads and --runs are 1 or more")
+        parser.error("--threads and --runs must be 1 or more")
     if not arguments.list and not arguments.data.is_file():
-        parser.error(f"{arguments.data} is not there; name a treebank with --data")
+        parser.error(f"{arguments.data} does not exist; name a treebank with --data")
     return arguments
 
 
-def entry_of(name: str) -> Callable[[Bench], Iterator[Row]]:
+def load_entry(name: str) -> Callable[[Bench], Iterator[Row]]:
     module = import_module(f"tests.bench.{ENTRIES[name]}")
     return getattr(module, name.replace("-", "_"))
 
 
-def bench_of(arguments: argparse.Namespace, folder: Path) -> Bench:
-    """What the entries need, the files among it written into a folder."""
+def make_bench(arguments: argparse.Namespace, folder: Path) -> Bench:
+    """Return the data of all entries; write its files into a folder."""
     from depkit.training.tokenizer import passages
 
     sentences = list(read(arguments.data))
@@ -101,7 +107,7 @@ def bench_of(arguments: argparse.Namespace, folder: Path) -> Bench:
     sentence_text.write_text(passages(sentences[:1])[0].text + "\n", "utf-8")
     sentence, few = folder / "sentence.conllu", folder / "few.conllu"
     write(sentences[:1], sentence)
-    write(sentences[:FEW], few)
+    write(sentences[:NUM_DEV_SENTENCES], few)
     return Bench(
         arguments.data.resolve(), sentences, sum(map(len, sentences)), text, sentence,
         sentence_text, few, folder, arguments.model, arguments.device, arguments.threads,
@@ -113,12 +119,12 @@ def bench_of(arguments: argparse.Namespace, folder: Path) -> Bench:
     )  # fmt: skip
 
 
-def shown(figures: dict[str, Any], name: str, form: str) -> str:
+def format_figure(figures: dict[str, Any], name: str, form: str) -> str:
     return format(figures[name], form) if name in figures else ""
 
 
 def table(rows: Sequence[Row]) -> "Table":
-    """The rows' figures; nothing where there is none."""
+    """Return a table of the rows' figures; missing figures are empty cells."""
     from rich.table import Table
 
     result = Table(box=None, header_style="bold", pad_edge=False)
@@ -126,32 +132,32 @@ def table(rows: Sequence[Row]) -> "Table":
     result.add_column("what", max_width=44)
     for name in ("words/s", "CPU µs/word", "MFLOP/word", "GFLOP/s", "of limit", "GB/s", "peak MB"):
         result.add_column(name, justify="right")
-    result.add_column("time, or times (least-most)")
+    result.add_column("time, or ratio (min-max)")
     result.add_column("note")
     for row in rows:
         figures = row.figures()
         times = f"{figures['seconds']:.3f} s"
         if "times" in figures:
-            middle, least, most = figures["times"]
-            times = f"{middle:.2f} ({least:.2f}-{most:.2f}) x {row.base}"
+            middle, low, high = figures["times"]
+            times = f"{middle:.2f} ({low:.2f}-{high:.2f}) x {row.base}"
         result.add_row(
             row.entry,
             row.name,
-            shown(figures, "words_per_second", ",.0f"),
-            shown(figures, "processor_us_per_word", ".1f"),
-            shown(figures, "megaflops_per_word", ".2f"),
-            shown(figures, "gflops_per_second", ".0f"),
-            shown(figures, "roofline", ".0%"),
-            shown(figures, "gigabytes_per_second", ".2f"),
-            shown(figures, "peak_megabytes", ",.0f"),
+            format_figure(figures, "words_per_second", ",.0f"),
+            format_figure(figures, "processor_us_per_word", ".1f"),
+            format_figure(figures, "megaflops_per_word", ".2f"),
+            format_figure(figures, "gflops_per_second", ".0f"),
+            format_figure(figures, "roofline", ".0%"),
+            format_figure(figures, "gigabytes_per_second", ".2f"),
+            format_figure(figures, "peak_megabytes", ",.0f"),
             times,
             row.note,
         )
     return result
 
 
-def told(row: Row) -> dict[str, Any]:
-    """A row for JSON: all its runs and what follows from them."""
+def row_to_json(row: Row) -> dict[str, Any]:
+    """Return a row for JSON: its runs and its figures."""
     runs = [
         {"seconds": run.seconds, "processor": run.processor, "peak": run.peak} for run in row.runs
     ]
@@ -159,8 +165,8 @@ def told(row: Row) -> dict[str, Any]:
     return names | {"runs": runs, "figures": row.figures()}
 
 
-def shares(rows: Sequence[Row]) -> str:
-    """What the steps of parsing raw text take of its processor time, the slowest first."""
+def describe_shares(rows: Sequence[Row]) -> str:
+    """Return the shares of the steps in the processor time of parsing raw text, slowest first."""
     costs: dict[str, float] = {
         f"{row.entry} ({row.name})": row.figures()["processor_us_per_word"]
         for row in rows
@@ -171,31 +177,33 @@ def shares(rows: Sequence[Row]) -> str:
     return ", ".join(f"{name} {costs[name] / total:.0%}" for name in slowest)
 
 
-def main(given: Sequence[str] | None = None) -> None:
-    given = sys.argv[1:] if given is None else given
-    if given[:1] == ["gpu"]:
+def main(argv: Sequence[str] | None = None) -> None:
+    argv = sys.argv[1:] if argv is None else argv
+    if argv[:1] == ["gpu"]:
         from tests.bench import gpu
 
-        gpu.main(given[1:])
+        gpu.main(argv[1:])
         return
     from rich.console import Console
 
-    arguments = arguments_of(given)
+    arguments = parse_arguments(argv)
     if arguments.list:
         for name in ENTRIES:
-            print(f"{name:12} {(entry_of(name).__doc__ or '').splitlines()[0]}")
+            print(f"{name:12} {(load_entry(name).__doc__ or '').splitlines()[0]}")
         return
-    chosen = arguments.entries or [
-        name for name in ENTRIES if all(getattr(arguments, need) for need in NEEDS.get(name, ()))
+    entries = arguments.entries or [
+        entry
+        for entry in ENTRIES
+        if all(getattr(arguments, name) for name in REQUIRED_OPTIONS.get(entry, ()))
     ]
     rows: list[Row] = []
     failed = False
     with tempfile.TemporaryDirectory() as folder:
-        bench = bench_of(arguments, Path(folder))
-        for name in chosen:
+        bench = make_bench(arguments, Path(folder))
+        for name in entries:
             print(f"measuring {name}", file=sys.stderr)
             try:
-                rows += entry_of(name)(bench)
+                rows += load_entry(name)(bench)
             except (ValueError, OSError) as error:
                 failed = True
                 print(f"error: {name}: {error}", file=sys.stderr)
@@ -205,16 +213,16 @@ def main(given: Sequence[str] | None = None) -> None:
     )
     Console(width=None if sys.stdout.isatty() else 200).print(table(rows))
     if sum(row.step for row in rows) > 1:
-        print(f"\nprocessor time of the steps of parsing raw text: {shares(rows)}")
+        print(f"\nprocessor time of the steps of parsing raw text: {describe_shares(rows)}")
     if arguments.json:
-        found = {
-            "machine": machine(),
+        report = {
+            "machine": describe_machine(),
             "arguments": vars(arguments) | {"data": str(arguments.data)},
             "words": bench.words,
-            "rows": [told(row) for row in rows],
+            "rows": [row_to_json(row) for row in rows],
         }
-        with atomic(arguments.json) as beside:
-            beside.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+        with atomic(arguments.json) as temporary:
+            temporary.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
     sys.exit(1 if failed else 0)
 
 

@@ -1,8 +1,8 @@
-"""How fast treebanks are read and written.
+"""Reading and writing of treebanks, in one thread.
 
-One thread; the conllu package reads the same file's first sentences in turn with depkit.
-Sentences that are collected in a list take longer to read than a stream of them: memory is new,
-and Python's garbage collector looks at every list again and again.
+The conllu package reads the first sentences of the same file, alternating with depkit. Collecting
+sentences in a list takes longer than reading a stream of them: the list needs new memory, and
+Python's garbage collector examines it again and again.
 """
 
 import io
@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from depkit.corpus.files import read, write
-from tests.bench.measure import Bench, Row, in_turn, timed
+from tests.bench.measure import Bench, Row, run_alternately, timed
 
-SAMPLE = 2000  # sentences that the conllu package reads
+SAMPLE = 2000  # number of sentences that the conllu package reads
 
 
 def exhaust(sentences: Iterable[object]) -> None:
@@ -21,12 +21,12 @@ def exhaust(sentences: Iterable[object]) -> None:
 
 
 def reading(bench: Bench) -> Iterator[Row]:
-    """CoNLL-U to sentences, and the conllu package beside it."""
+    """CoNLL-U to sentences, with depkit and with the conllu package."""
     import conllu
 
     sample = list(islice(bench.sentences, SAMPLE))
     text = "".join(map(str, sample))
-    found = in_turn(
+    runs = run_alternately(
         bench.runs,
         {
             "streaming": timed(lambda: exhaust(read(bench.file))),
@@ -37,18 +37,18 @@ def reading(bench: Bench) -> Iterator[Row]:
     )
     size = bench.file.stat().st_size
     for name in ("streaming", "into a list"):
-        yield Row("reading", name, found[name], bench.words, moved=size)
+        yield Row("reading", name, runs[name], bench.words, moved=size)
     yield Row(
-        "reading", "the conllu package", found["package"], sum(map(len, sample)),
-        moved=len(text.encode()), base="depkit", base_runs=found["depkit"],
+        "reading", "the conllu package", runs["package"], sum(map(len, sample)),
+        moved=len(text.encode()), base="depkit", base_runs=runs["depkit"],
     )  # fmt: skip
 
 
 def writing(bench: Bench) -> Iterator[Row]:
-    """Sentences to CoNLL-U, as they are and with a new tree."""
+    """Sentences to CoNLL-U, unchanged and with a new tree."""
     sentences = [(sentence, sentence.head, sentence.deprel) for sentence in bench.sentences]
     target = bench.folder / "copy.conllu"
-    found = in_turn(
+    runs = run_alternately(
         bench.runs,
         {
             "as read": timed(lambda: write((s for s, _, _ in sentences), target)),
@@ -58,6 +58,6 @@ def writing(bench: Bench) -> Iterator[Row]:
         },
     )
     size = target.stat().st_size
-    for name, runs in found.items():
+    for name, name_runs in runs.items():
         step = name == "with_tree and writing"
-        yield Row("writing", name, runs, bench.words, moved=size, step=step)
+        yield Row("writing", name, name_runs, bench.words, moved=size, step=step)

@@ -1,7 +1,7 @@
-"""Floating-point operations counted as they are done: 2 a multiplication and addition.
+"""Count floating-point operations; a multiplication with an addition counts as 2.
 
-torch's counter knows matrix products, convolutions and attention, but not the LSTM of a CPU; its
-gates are the two products of each step.
+torch's counter supports matrix products, convolutions and attention, but not the LSTM of a CPU,
+which consists of two matrix products in each step.
 """
 
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from torch.utils.flop_counter import FlopCounterMode
 Shape = torch.Size
 
 
-def lstm_flops(x: Shape, weight: Shape, recurrent: Shape, *rest: Any, **named: Any) -> int:
-    """x: [length, batch, features], weight: [4 * size, features], recurrent: [4 * size, size]."""
+def lstm_flops(x: Shape, weight: Shape, recurrent: Shape, *rest: Any, **kwargs: Any) -> int:
+    """Shapes: x [length, batch, input], weight [4 * size, input], recurrent [4 * size, size]."""
     return 2 * x[0] * x[1] * (prod(weight) + prod(recurrent))
 
 
-def lstm_backward_flops(*shapes: Any, **named: Any) -> int:
-    """The gradients of the input and of the weights cost a forward pass each."""
-    return 2 * lstm_flops(*shapes, **named)
+def lstm_backward_flops(*shapes: Any, **kwargs: Any) -> int:
+    """The gradients of the input and of the weights each cost as much as a forward pass."""
+    return 2 * lstm_flops(*shapes, **kwargs)
 
 
 LSTM = {
@@ -30,11 +30,11 @@ LSTM = {
 }
 
 
-def flops_of(action: Callable[[], object]) -> int:
-    """The matrix products' operations of an action on this thread, padding included.
+def count_flops(action: Callable[[], object]) -> int:
+    """Count the operations of the matrix products of an action on this thread, with padding.
 
-    On the CPU, and not in int8, whose products are not seen. Products are nearly all that
-    networks do; activations and sums are not counted.
+    This works on the CPU, except in int8, whose products are not visible to the counter. Other
+    operations, such as activations and sums, are few and not counted.
     """
     with FlopCounterMode(display=False, custom_mapping=LSTM) as counter:
         action()

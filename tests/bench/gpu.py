@@ -1,18 +1,18 @@
-r"""All that is to be known of a GPU, in one command and a given time.
+r"""Measure training and parsing on a GPU, with one command and within a given time.
 
 python -m tests.bench gpu --treebank TRAIN --dev DEV [--transformer DIRECTORY] [--minutes 9]
 
-On a machine that is lent for minutes: take along the checkout, both treebanks (.conllu.gz will do),
-a transformer's directory (all-MiniLM-L6-v2, say) and, for `depkit parse` as a process, typer with
-what it needs, on PYTHONPATH; all in 64 MiB. Run there, with what you took along,
+This is made for a machine that is available only for minutes. Copy these to it: the checkout, both
+treebanks (.conllu.gz is read as well), a transformer's directory (such as all-MiniLM-L6-v2) and, to
+run `depkit parse` as a process, typer with its dependencies on PYTHONPATH. Then run
 
     python -m tests.bench gpu --treebank train.conllu.gz --dev dev.conllu.gz \
         --transformer minilm --minutes 9 --output "$OUT/gpu.md"
 
-and copy gpu.md back. It is written anew after every row, so whoever stops the command has all rows
-until then. Rows are measured in a process of its own, which is stopped when one takes too long and
-started anew after every failure; why there is no figure stands in the row. Here, on a CPU,
-everything but what needs CUDA can be tried on a few sentences with --device cpu --minutes 1.
+and copy gpu.md back. This file is written after every row, so that it contains all rows measured so
+far if the command is stopped. The rows are measured in another process, which is stopped if a row
+takes too long, and restarted after every failure; a row without figures says why. With --device cpu
+--minutes 1, everything that does not need CUDA can be tried on a few sentences.
 """
 
 import argparse
@@ -25,26 +25,26 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from depkit.corpus.files import atomic
-from tests.bench.measure import ROOT, BenchError, machine, with_path
+from tests.bench.measure import ROOT, BenchError, describe_machine, with_path
 
-STOPPING = 3.0  # seconds, at the end
-PATIENCE = 15.0  # beyond twice a row's share; stopping it costs as much
-GOING_ON = 75  # exit status of a process that is to be followed by another
+STOPPING = 3.0  # seconds reserved for the end
+PATIENCE = 15.0  # seconds that a row may take beyond twice its share, as a restart takes as long
+CONTINUE = 75  # exit status of a process after which another one is to be started
 RECIPES = ("bilstm", "selfatt", "finetune")
 TOKENS = (5000, 1000, 20000)
 COLUMNS = ("words/s", "sentences/s", "peak MB", "GPU idle", "LAS")
 
-Found = dict[str, Any]  # figures by COLUMNS, a note; a text below the table
+Figures = dict[str, Any]  # figures by COLUMNS, "note", and "text" to print below the table
 
 
 class Measure(NamedTuple):
-    """A row: a function of gpu_rows.py and its arguments; seconds: that it should have."""
+    """A row: a function of gpu_rows.py, its arguments, and the seconds that it should get."""
 
     group: str
     what: str
@@ -54,10 +54,10 @@ class Measure(NamedTuple):
 
 
 def all_measures() -> list[Measure]:
-    """All rows, the most important first."""
+    """Return all rows, the most important first."""
     rows = []
     for recipe in RECIPES:
-        seconds = 12  # for its network is made, too
+        seconds = 12  # more for the first, which creates the network
         for precision, tokens in product(("bfloat16", "tf32", "float32"), TOKENS):
             what = f"{recipe}, {precision}, batches of {tokens}"
             rows.append(Measure("train", what, seconds, "train", (recipe, precision, tokens)))
@@ -82,72 +82,83 @@ def all_measures() -> list[Measure]:
     parts = [*(("encoder", tokens) for tokens in TOKENS), ("network", TOKENS[0])]
     for recipe, (part, tokens) in product(reversed(RECIPES), parts):
         what, seconds = f"{recipe}, compiled {part}, batches of {tokens}", 5
-        seconds += 35 * (tokens == TOKENS[0])  # it is compiled then
+        seconds += 35 * (tokens == TOKENS[0])  # more for the first, which compiles
         rows.append(Measure("train", what, seconds, "train_compiled", (recipe, part, tokens)))
     return rows
 
 
-def arguments_of(given: Sequence[str]) -> argparse.Namespace:
+def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench gpu", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     add = parser.add_argument
-    add("--treebank", metavar="FILE", type=Path, required=True, help="to train on and to parse")
-    add("--dev", metavar="FILE", type=Path, required=True, help="to be scored on")
-    add("--model", default="en-ewt", help="what parses: a name or a directory")
-    add("--transformer", metavar="DIR", default="", help="what the recipe finetune tunes")
-    add("--supar", metavar="PYTHON", default="", help="the Python that has SuPar 1.1.4")
+    add(
+        "--treebank",
+        metavar="FILE",
+        type=Path,
+        required=True,
+        help="treebank to train on and to parse",
+    )
+    add("--dev", metavar="FILE", type=Path, required=True, help="treebank to score on")
+    add("--model", default="en-ewt", help="model for parsing: name or directory")
+    add("--transformer", metavar="DIR", default="", help="transformer for the recipe finetune")
+    add("--supar", metavar="PYTHON", default="", help="Python with SuPar 1.1.4")
     add("--device", default="cuda", help="cuda, or cpu to try the command")
-    add("--minutes", type=float, default=9.0, help="for everything, 9 if not given")
+    add("--minutes", type=float, default=9.0, help="total time; default: 9")
     add("--output", metavar="FILE", type=Path, default=Path("gpu.md"), help="a table in Markdown")
-    add("--set", metavar="RECIPE:KEY=VALUE", action="append", default=[], help="of a recipe")
-    add("--only", metavar="TEXT", default="", help="the rows that have this in group or name")
-    add("--number", type=int, help=argparse.SUPPRESS)  # of the row that this process begins with
-    add("--end", type=float, help=argparse.SUPPRESS)  # of all, in the time of time.monotonic
-    arguments = parser.parse_args(given)
+    add(
+        "--set", metavar="RECIPE:KEY=VALUE", action="append", default=[], help="setting of a recipe"
+    )
+    add("--only", metavar="TEXT", default="", help="measure only rows with this in group or name")
+    add("--number", type=int, help=argparse.SUPPRESS)  # index of the first row of this process
+    add("--end", type=float, help=argparse.SUPPRESS)  # of the measurements, as time.monotonic()
+    arguments = parser.parse_args(argv)
     for file in (arguments.treebank, arguments.dev):
         if not file.is_file():
-            parser.error(f"{file} is not there")
+            parser.error(f"{file} does not exist")
     return arguments
 
 
-def main(given: Sequence[str]) -> None:
-    arguments = arguments_of(given)
+def main(argv: Sequence[str]) -> None:
+    arguments = parse_arguments(argv)
     measures = [row for row in all_measures() if arguments.only in f"{row.group} {row.what}"]
     if arguments.number is not None:
         with arguments.output.open("a", encoding="utf-8") as stream:
-            for found in measure(measures[arguments.number :], arguments, arguments.end):
-                stream.write(json.dumps(found) + "\n")
+            for figures in measure(measures[arguments.number :], arguments, arguments.end):
+                stream.write(json.dumps(figures) + "\n")
                 stream.flush()
-        os._exit(GOING_ON)  # without the end of threads and compilers, which may hang
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the process is stopped, too
+        os._exit(CONTINUE)  # without waiting for threads and compilers, which may hang
+    # Exit normally if terminated, so that the other process is stopped as well.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     end = time.monotonic() + 60 * arguments.minutes - STOPPING
     report = Report(arguments.output, header(arguments))
-    for row, found in zip(measures, measure_apart(measures, given, end), strict=True):
-        report.add(row, found)
+    for row, figures in zip(measures, measure_in_processes(measures, argv, end), strict=True):
+        report.add(row, figures)
     report.finish()
 
 
 def share(measures: Sequence[Measure], end: float) -> float:
-    """The seconds that the first of the rest has."""
-    left = max(0.0, end - time.monotonic())
-    return left * measures[0].seconds / sum(row.seconds for row in measures)
+    """Return the seconds that the first of the remaining rows may take."""
+    remaining = max(0.0, end - time.monotonic())
+    return remaining * measures[0].seconds / sum(row.seconds for row in measures)
 
 
 def measure(
     measures: Sequence[Measure], arguments: argparse.Namespace, end: float
-) -> Iterator[Found | None]:
-    """None as soon as all is ready, then the rows up to a failure that may have harmed this
-    process."""
+) -> Iterator[Figures | None]:
+    """Yield None when the data is ready, then the figures of the rows.
+
+    Ends after an unexpected failure, which may have left this process in a bad state.
+    """
     functions = import_module("tests.bench.gpu_rows")
-    given = functions.Given(arguments)
-    given.make_ready()
+    setup = functions.Setup(arguments)
+    setup.prepare_data()
     yield None
     for number, row in enumerate(measures):
-        own_end = time.monotonic() + share(measures[number:], end)
+        row_end = time.monotonic() + share(measures[number:], end)
         try:
-            yield getattr(functions, row.function)(given, *row.arguments, own_end)
+            yield getattr(functions, row.function)(setup, *row.arguments, row_end)
         except BenchError as error:
             yield {"note": str(error)}
         except Exception as error:
@@ -156,58 +167,64 @@ def measure(
             return
 
 
-def measure_apart(measures: Sequence[Measure], given: Sequence[str], end: float) -> Iterator[Found]:
-    """All rows, by other processes, one after the other; whatever happens there, each in time."""
-    done = 0
-    while done < len(measures) and time.monotonic() < end:
+def measure_in_processes(
+    measures: Sequence[Measure], argv: Sequence[str], end: float
+) -> Iterator[Figures]:
+    """Yield the figures of all rows, measured by a sequence of other processes, each in time."""
+    num_done = 0
+    while num_done < len(measures) and time.monotonic() < end:
         with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             rows, log = Path(folder, "rows"), Path(folder, "log")
             rows.touch()
-            command = [sys.executable, "-m", "tests.bench", "gpu", *given, "--number", str(done)]
-            with log.open("wb") as said:
+            command = [sys.executable, "-m", "tests.bench", "gpu", *argv, "--number", str(num_done)]
+            with log.open("wb") as stream:
                 process = subprocess.Popen(
-                    [*command, "--end", str(end), "--output", rows], stdout=said, stderr=said,
+                    [*command, "--end", str(end), "--output", rows], stdout=stream, stderr=stream,
                     env=os.environ | with_path(ROOT) | {"TMPDIR": folder},
                     start_new_session=True,
                 )  # fmt: skip
-            seen, late, over = 0, False, False
-            limit = (time.monotonic() + end) / 2  # to make ready, which nobody can do without
+            num_lines, late, ended = 0, False, False
+            limit = (time.monotonic() + end) / 2  # for preparing the data, which all rows need
             try:
-                while done < len(measures) and not late and not over:
+                while num_done < len(measures) and not late and not ended:
                     time.sleep(0.05)
                     late = time.monotonic() > limit
-                    over = process.poll() is not None
-                    for line in rows.read_text("utf-8").split("\n")[seen:-1]:
-                        found = json.loads(line)
-                        if found is not None:
-                            yield found
-                            done += 1
-                        seen, late = seen + 1, False
-                        own = share(measures[done:], end) if done < len(measures) else 0.0
-                        limit = min(end, time.monotonic() + PATIENCE + 2 * own)
+                    ended = process.poll() is not None
+                    for line in rows.read_text("utf-8").split("\n")[num_lines:-1]:
+                        figures = json.loads(line)
+                        if figures is not None:
+                            yield figures
+                            num_done += 1
+                        num_lines, late = num_lines + 1, False
+                        row_share = (
+                            share(measures[num_done:], end) if num_done < len(measures) else 0.0
+                        )
+                        limit = min(end, time.monotonic() + PATIENCE + 2 * row_share)
             finally:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-            if done < len(measures) and (late or process.returncode != GOING_ON):
-                lines = log.read_text("utf-8", "replace").strip().splitlines() or ["nothing said"]
-                why = "stopped, for it took too long" if seen else "not ready in time"
-                yield {"note": why if late else f"died: {lines[-1]}"}
-                done += 1
-                while done < len(measures) and alike(*measures[done - 1 : done + 1]):
-                    yield {"note": "as before"}
-                    done += 1
-    for _ in measures[done:]:
-        yield {"note": "no time was left"}
+            if num_done < len(measures) and (late or process.returncode != CONTINUE):
+                lines = log.read_text("utf-8", "replace").strip().splitlines() or ["no output"]
+                reason = "stopped, because it took too long" if num_lines else "not ready in time"
+                yield {"note": reason if late else f"died: {lines[-1]}"}
+                num_done += 1
+                for previous, row in pairwise(measures[num_done - 1 :]):
+                    if not differ_only_in_batch_size(previous, row):
+                        break
+                    yield {"note": "as the row before"}
+                    num_done += 1
+    for _ in measures[num_done:]:
+        yield {"note": "there was no time left"}
 
 
-def alike(one: Measure, other: Measure) -> bool:
-    """Whether they differ in the batches' size alone, so that what stopped one stops the other."""
-    return one.function == other.function and one.arguments[:-1] == other.arguments[:-1] != ()
+def differ_only_in_batch_size(first: Measure, second: Measure) -> bool:
+    """Return whether rows differ only in batch size, so that both fail for the same reason."""
+    return first.function == second.function and first.arguments[:-1] == second.arguments[:-1] != ()
 
 
 class Report:
-    """A table in Markdown with texts below it, written anew with every row."""
+    """A table in Markdown with texts below it; the file is written after every row."""
 
     def __init__(self, path: Path, header: str) -> None:
         self.path = path
@@ -215,16 +232,16 @@ class Report:
         self.texts: list[str] = []
         print("\n".join(self.lines), flush=True)
 
-    def add(self, row: Measure, found: Found) -> None:
-        figures = (f"{found[name]:,.5g}" if name in found else "" for name in COLUMNS)
-        note = found.get("note", "").replace("|", "/")
+    def add(self, row: Measure, figures: Figures) -> None:
+        cells = (f"{figures[name]:,.5g}" if name in figures else "" for name in COLUMNS)
+        note = figures.get("note", "").replace("|", "/")
         note = note if len(note) < 300 else f"{note[:140]} ... {note[-140:]}"
-        self.lines.append(_line(row.group, row.what, *figures, note))
+        self.lines.append(_line(row.group, row.what, *cells, note))
         print(self.lines[-1], flush=True)
-        if "text" in found:
-            self.texts.append(f"\n{row.group}: {row.what}\n\n{found['text']}")
-        with atomic(self.path) as beside:
-            beside.write_text("\n".join(self.lines + self.texts) + "\n", "utf-8")
+        if "text" in figures:
+            self.texts.append(f"\n{row.group}: {row.what}\n\n{figures['text']}")
+        with atomic(self.path) as temporary:
+            temporary.write_text("\n".join(self.lines + self.texts) + "\n", "utf-8")
 
     def finish(self) -> None:
         print("\n".join(self.texts))
@@ -235,18 +252,18 @@ def _line(*cells: str) -> str:
 
 
 def header(arguments: argparse.Namespace) -> str:
-    """What is measured, where and when, as far as it can be found out."""
+    """Describe the machine, the software, the time and the arguments, as far as they are known."""
     gpu = "name,compute_cap,memory.total,driver_version"
     commands = {
         "commit": ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],
         gpu: ["nvidia-smi", f"--query-gpu={gpu}", "--format=csv,noheader"],
     }
-    found = {"date": time.strftime("%Y-%m-%d %H:%M"), "CPUs": str(os.cpu_count())}
+    facts = {"date": time.strftime("%Y-%m-%d %H:%M"), "CPUs": str(os.cpu_count())}
     with suppress(Exception):
-        found |= machine()
+        facts |= describe_machine()
     for name, command in commands.items():
         with suppress(OSError, subprocess.SubprocessError):
-            done = subprocess.run(command, capture_output=True, text=True, timeout=20)
-            found[name] = done.stdout.strip()
-    found["arguments"] = " ".join(f"{key}={value}" for key, value in vars(arguments).items())
-    return "\n".join(f"- {name}: {value}" for name, value in found.items() if value)
+            result = subprocess.run(command, capture_output=True, text=True, timeout=20)
+            facts[name] = result.stdout.strip()
+    facts["arguments"] = " ".join(f"{key}={value}" for key, value in vars(arguments).items())
+    return "\n".join(f"- {name}: {value}" for name, value in facts.items() if value)

@@ -1,7 +1,8 @@
-"""What `python -m tests.bench gpu` measures: functions of what is given and of the time (of
-`time.monotonic`) at which the row's share is over. A row is figures by name, and a note.
+"""The rows of `python -m tests.bench gpu`.
 
-Training is that of training/loop.py, update by update.
+A row is a function of a Setup, further arguments, and the time (as time.monotonic()) at which its
+share of the time ends. It returns figures by name, and a note. Training performs the updates of
+training/loop.py.
 """
 
 import argparse
@@ -35,34 +36,36 @@ from depkit.training import loop
 from depkit.training.recipe import make_recipe
 from depkit.training.run import Data, Prepared, prepare, read_data
 from depkit.training.schedule import grouped
-from tests.bench.contest import SAME, peers, supar_training
+from tests.bench.comparison import SAME, peer_programs, supar_measure
 from tests.bench.corpus import exhaust
 from tests.bench.measure import Bench, BenchError, Peer, timed
-from tests.bench.whole import parsing, training
+from tests.bench.processes import parse_programs, train_measure
 
-FEW = 100  # sentences of dev, where they are only to be there
-WARM_UP = 40  # updates, if there is time for them
-PROFILED = 30  # updates
-SHOWN = 15  # operators of a profile
+NUM_DEV_SENTENCES = 100  # for programs that need dev but are not scored on it
+WARM_UP = 40  # maximum number of updates before the measurement
+NUM_PROFILED = 30  # maximum number of updates
+NUM_OPERATORS = 15  # shown in a profile
 
-Found = dict[str, Any]
+Figures = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """The options of the command; what is made of them, and what rows leave to others."""
+class Setup:
+    """The options of the command, data made from them, and results that several rows share."""
 
     options: argparse.Namespace
     folder: Path = field(default_factory=lambda: Path(mkdtemp()))
-    learners: dict[str, "Learner"] = field(default_factory=dict)  # one at most, for the memory
+    learners: dict[str, "Learner"] = field(
+        default_factory=dict
+    )  # by recipe; at most one, to save memory
     epochs: list[int] = field(default_factory=list)
 
     @cached_property
     def device(self) -> torch.device:
         return find_device(self.options.device)
 
-    def make_ready(self) -> None:
-        """What all rows need: the device, the data."""
+    def prepare_data(self) -> None:
+        """Initialise the device and read the data, which all rows need."""
         torch.zeros(1, device=self.device)
         assert self.data.train
 
@@ -77,11 +80,11 @@ class Given:
 
     @cached_property
     def bench(self) -> Bench:
-        """For processes: plain files, of the treebank on a GPU, else of dev, and all threads."""
+        """The data for other processes: the treebank on a GPU, otherwise dev, and all threads."""
         sentences = self.data.train if self.is_cuda else self.data.dev
         files = [self.folder / f"{name}.conllu" for name in ("all", "one", "few")]
-        some = sentences, sentences[:1], self.data.dev[:FEW]
-        for file, part in zip(files, some, strict=True):
+        parts = sentences, sentences[:1], self.data.dev[:NUM_DEV_SENTENCES]
+        for file, part in zip(files, parts, strict=True):
             write(part, file)
         whole, one, few = files
         return Bench(
@@ -94,17 +97,20 @@ class Given:
         return timed(action, str(self.device))().seconds
 
     def prepared(self, recipe: str, *settings: str) -> Prepared:
-        """A recipe as it is trained, its batches not made smaller for a small treebank."""
-        own = [each.partition(":")[2] for each in self.options.set if each.startswith(f"{recipe}:")]
+        """Prepare a recipe for training, without smaller batches for a small treebank."""
+        prefix = f"{recipe}:"
+        own = [
+            option.removeprefix(prefix) for option in self.options.set if option.startswith(prefix)
+        ]
         if recipe == "finetune":
             if not self.options.transformer:
-                raise BenchError("no transformer; name its directory with --transformer")
+                raise BenchError("no transformer is given; name its directory with --transformer")
             own.append(f"inputs.context.model={self.options.transformer}")
-        chosen = make_recipe(recipe, None, ["training.updates=0", *own, *settings])
-        return prepare(chosen, self.data, self.device)
+        changed = make_recipe(recipe, None, ["training.updates=0", *own, *settings])
+        return prepare(changed, self.data, self.device)
 
     def learner(self, recipe: str, precision: str = "auto") -> "Learner":
-        """precision: "tf32", or of training.precision."""
+        """Return the learner of a recipe; precision is "tf32" or a value of training.precision."""
         if recipe not in self.learners:
             self.learners.clear()
             self.learners[recipe] = Learner(self.prepared(recipe), self.device)
@@ -115,26 +121,26 @@ class Given:
 
     def rate(
         self, update: Callable[[np.ndarray], int], batches: Sequence[np.ndarray], end: float
-    ) -> Found:
-        """Words/s of as many updates as there is time for, after a warm-up; the peak memory."""
+    ) -> Figures:
+        """Measure words/s of as many updates as there is time for, after a warm-up, and memory."""
         endless, counts = cycle(batches), [0]
-        left = end - time.monotonic()
+        remaining = end - time.monotonic()
 
-        def several(limit: float, most: int) -> None:
+        def run_updates(limit: float, max_updates: int) -> None:
             counts[:] = [update(next(endless))]
             stop = time.monotonic() + limit
-            while time.monotonic() < stop and len(counts) < most:
+            while time.monotonic() < stop and len(counts) < max_updates:
                 counts.append(update(next(endless)))
 
-        warm_up = self.seconds(lambda: several(0.2 * left, WARM_UP))
+        warm_up = self.seconds(lambda: run_updates(0.2 * remaining, WARM_UP))
         reset_peak()
-        seconds = self.seconds(lambda: several(0.3 * left, 100_000))
+        seconds = self.seconds(lambda: run_updates(0.3 * remaining, 100_000))
         note = f"{len(counts)} updates after {warm_up:.1f} s of warm-up"
         return {"words/s": sum(counts) / seconds, "note": note} | peak()
 
 
 class Learner:
-    """A network in training, as loop.train makes it. loss: the network, or what stands for it."""
+    """A network in training, as in loop.train. `loss` is the network or its compiled version."""
 
     def __init__(self, prepared: Prepared, device: torch.device) -> None:
         config, training, transformer = (
@@ -166,9 +172,9 @@ class Learner:
         nn.utils.clip_grad_norm_(self.network.parameters(), self.training.clip)
         self.optimizer.step()
 
-    def update(self, numbers: np.ndarray) -> int:
-        """One update; returns its words."""
-        batch = self.data.batch(numbers)
+    def update(self, indices: np.ndarray) -> int:
+        """Perform one update on the sentences with these indices; return its number of words."""
+        batch = self.data.batch(indices)
         self.gradients(batch)
         self.step()
         self.optimizer.zero_grad()
@@ -181,8 +187,8 @@ def reset_peak() -> None:
         torch.cuda.reset_peak_memory_stats()
 
 
-def peak() -> Found:
-    """The most memory allocated on the GPU since `reset_peak`."""
+def peak() -> Figures:
+    """Return the maximum memory allocated on the GPU since `reset_peak`."""
     available = torch.cuda.is_available()
     return {"peak MB": torch.cuda.max_memory_allocated() / 1e6} if available else {}
 
@@ -190,18 +196,18 @@ def peak() -> Found:
 # Training
 
 
-def train(given: Given, recipe: str, precision: str, tokens: int, end: float) -> Found:
-    learner = given.learner(recipe, precision)
-    return given.rate(learner.update, learner.batches(tokens), end)
+def train(setup: Setup, recipe: str, precision: str, tokens: int, end: float) -> Figures:
+    learner = setup.learner(recipe, precision)
+    return setup.rate(learner.update, learner.batches(tokens), end)
 
 
-def train_compiled(given: Given, recipe: str, part: str, tokens: int, end: float) -> Found:
-    """part: "encoder" (or the transformer in its place), or all from a batch to its loss."""
-    learner = given.learner(recipe)
+def train_compiled(setup: Setup, recipe: str, part: str, tokens: int, end: float) -> Figures:
+    """Train with a compiled part: "encoder" (or the transformer, if there is one) or "network"."""
+    learner = setup.learner(recipe)
     if learner.compiled != part:
-        given.learners.clear()
+        setup.learners.clear()
         torch._dynamo.reset()
-        learner = given.learner(recipe)
+        learner = setup.learner(recipe)
         learner.compiled, network = part, learner.network
         if part == "network":
             learner.loss = torch.compile(network, dynamic=True)
@@ -210,23 +216,26 @@ def train_compiled(given: Given, recipe: str, part: str, tokens: int, end: float
         else:
             network.encoder.compile(dynamic=True)
     batches = learner.batches(tokens)
-    first = given.seconds(lambda: learner.update(batches[0]))
-    found = given.rate(learner.update, batches, end)
+    first = setup.seconds(lambda: learner.update(batches[0]))
+    figures = setup.rate(learner.update, batches, end)
     graphs, breaks = counters["stats"]["unique_graphs"], sum(counters["graph_break"].values())
-    found["note"] += f", first {first:.1f} s; {graphs} graphs, {breaks} breaks"
-    return found
+    figures["note"] += f", first {first:.1f} s; {graphs} graphs, {breaks} breaks"
+    return figures
 
 
-def train_graphed(given: Given, recipe: str, tokens: int, end: float) -> Found:
-    """The largest batch again and again, its forward and backward a CUDA graph; the host makes the
-    batch and copies it in each time, as it would for other sentences of the same shape."""
-    if not given.is_cuda:
+def train_graphed(setup: Setup, recipe: str, tokens: int, end: float) -> Figures:
+    """Train on the largest batch repeatedly, with a CUDA graph of its forward and backward pass.
+
+    The host creates the batch and copies it into the graph's inputs each time, as it would have to
+    for other sentences of the same shape.
+    """
+    if not setup.is_cuda:
         raise BenchError("needs CUDA")
-    learner = given.learner(recipe)
-    numbers = max(learner.batches(tokens), key=lambda each: int(learner.data.sizes[each].sum()))
+    learner = setup.learner(recipe)
+    indices = max(learner.batches(tokens), key=lambda batch: int(learner.data.sizes[batch].sum()))
     middle = (time.monotonic() + end) / 2
-    plain = given.rate(learner.update, [numbers], middle)["words/s"]
-    batch = learner.data.batch(numbers)
+    plain = setup.rate(learner.update, [indices], middle)["words/s"]
+    batch = learner.data.batch(indices)
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -238,86 +247,86 @@ def train_graphed(given: Given, recipe: str, tokens: int, end: float) -> Found:
     with torch.cuda.graph(graph):
         learner.gradients(batch)
 
-    def update(numbers: np.ndarray) -> int:
-        fresh = learner.data.batch(numbers)
+    def update(indices: np.ndarray) -> int:
+        fresh = learner.data.batch(indices)
         for old, new in zip(tensors(batch), tensors(fresh), strict=True):
             old.copy_(new)
-        graph.replay()  # writes the gradients where those of the capture are
+        graph.replay()  # writes the gradients into the tensors of the capture
         learner.step()
         return fresh.words
 
-    found = given.rate(update, [numbers], end)
+    figures = setup.rate(update, [indices], end)
     learner.optimizer.zero_grad()
-    found["note"] += f"; without the graph {plain:,.0f} words/s"
-    return found
+    figures["note"] += f"; without the graph {plain:,.0f} words/s"
+    return figures
 
 
 def tensors(part: object) -> list[Tensor]:
-    """All tensors of a batch."""
+    """Return all tensors of a batch."""
     if isinstance(part, Tensor):
         return [part]
     parts = part if isinstance(part, dict) else vars(part) if is_dataclass(part) else {}
-    return [each for one in parts.values() for each in tensors(one)]
+    return [tensor for value in parts.values() for tensor in tensors(value)]
 
 
-def dev_score(given: Given, precision: str, end: float) -> Found:
-    """LAS of bilstm after as many epochs as float32, which is the first, has time for."""
-    if not given.epochs:
-        learner, left = given.learner("bilstm", "float32"), end - time.monotonic()
-        rate = given.rate(learner.update, learner.batches(), end - 0.8 * left)["words/s"]
-        fitting = int(0.5 * left * rate / sum(map(len, given.data.train)))
-        given.epochs.append(max(1, min(fitting, 30)))
-    settings = f"training.epochs={given.epochs[0]}", f"training.precision={precision}"
-    prepared = given.prepared("bilstm", *settings)
-    directory = given.folder / precision
+def dev_score(setup: Setup, precision: str, end: float) -> Figures:
+    """LAS of bilstm after as many epochs as float32, which is measured first, has time for."""
+    if not setup.epochs:
+        learner, remaining = setup.learner("bilstm", "float32"), end - time.monotonic()
+        rate = setup.rate(learner.update, learner.batches(), end - 0.8 * remaining)["words/s"]
+        fitting = int(0.5 * remaining * rate / sum(map(len, setup.data.train)))
+        setup.epochs.append(max(1, min(fitting, 30)))
+    settings = f"training.epochs={setup.epochs[0]}", f"training.precision={precision}"
+    prepared = setup.prepared("bilstm", *settings)
+    directory = setup.folder / precision
     directory.mkdir()
     state = loop.train(
-        prepared.recipe, prepared.train, prepared.dev, directory, given.device,
+        prepared.recipe, prepared.train, prepared.dev, directory, setup.device,
         max_time=0.8 * (end - time.monotonic()),
     )  # fmt: skip
-    note = f"{state.epoch} of {given.epochs[0]} epochs in {state.seconds:.0f} s"
+    note = f"{state.epoch} of {setup.epochs[0]} epochs in {state.seconds:.0f} s"
     return {"LAS": state.best, "note": note}
 
 
 # Parsing
 
 
-def parse_untrained(given: Given, recipe: str, tokens: int, end: float) -> Found:
-    """Memory for the treebank's longest sentences. Best heads, for there are no trees yet."""
-    parser = given.learner(recipe).parser
-    longest = sorted(given.data.train, key=len)[-tokens // 25 :]
+def parse_untrained(setup: Setup, recipe: str, tokens: int, end: float) -> Figures:
+    """Memory for the longest sentences, with argmax: an untrained parser predicts no trees."""
+    parser = setup.learner(recipe).parser
+    longest = sorted(setup.data.train, key=len)[-tokens // 25 :]
     reset_peak()
-    seconds = given.seconds(
+    seconds = setup.seconds(
         lambda: exhaust(parser.parse(longest, batch_tokens=tokens, algorithm="argmax"))
     )
     parser.network.train()
     return rates(longest, seconds, "untrained, cold")
 
 
-def rates(sentences: Sequence[Any], seconds: float, note: str) -> Found:
+def rates(sentences: Sequence[Any], seconds: float, note: str) -> Figures:
     words = sum(map(len, sentences))
     figures = {"words/s": words / seconds, "sentences/s": len(sentences) / seconds}
     return figures | peak() | {"note": note}
 
 
-def parse(given: Given, tokens: int, end: float) -> Found:
+def parse(setup: Setup, tokens: int, end: float) -> Figures:
     """`depkit parse` without start-up."""
     middle = (time.monotonic() + end) / 2
-    bench = given.bench
+    bench = setup.bench
     job = Job(
-        [str(bench.file)], [bench.model], output=str(given.folder / "parsed.conllu"),
+        [str(bench.file)], [bench.model], output=str(setup.folder / "parsed.conllu"),
         device=bench.device, batch_tokens=tokens,
     )  # fmt: skip
-    annotate_files(replace(job, files=[str(bench.few)]))  # what is built at first use
+    annotate_files(replace(job, files=[str(bench.few)]))  # warm-up
     reset_peak()
-    took = [annotate_files(job).seconds]
+    times = [annotate_files(job).seconds]
     while time.monotonic() < middle:
-        took.append(annotate_files(job).seconds)
-    return rates(bench.sentences, median(took), f"median of {len(took)}")
+        times.append(annotate_files(job).seconds)
+    return rates(bench.sentences, median(times), f"median of {len(times)}")
 
 
-def parse_without_network(given: Given, end: float) -> Found:
-    """As `parse`, but each word's head is the one before it: the host's part alone."""
+def parse_without_network(setup: Setup, end: float) -> Figures:
+    """As `parse` without the GPU's work: the scores make every word depend on the previous one."""
 
     def scores(network: BiaffineNetwork, batch: Batch) -> Scores:
         def zeros(values: int) -> Tensor:
@@ -325,7 +334,7 @@ def parse_without_network(given: Given, end: float) -> Found:
 
         arc = zeros(batch.word.shape[1])
         arc[:, 1:, :-1].diagonal(dim1=1, dim2=2).fill_(1.0)
-        columns = {name: zeros(each[-1].out_features) for name, each in network.columns.items()}
+        columns = {name: zeros(scorer[-1].out_features) for name, scorer in network.columns.items()}
         return Scores(arc, lambda heads: zeros(network.label.labels), columns)
 
     def vectors(cache: FormCache, data: Any) -> Tensor:
@@ -333,56 +342,61 @@ def parse_without_network(given: Given, end: float) -> Found:
 
     with patch.object(BiaffineNetwork, "score", scores):
         with patch.object(FormCache, "vectors", vectors):
-            return parse(given, 4000, end)
+            return parse(setup, 4000, end)
 
 
-def parse_as_a_process(given: Given, end: float) -> Found:
-    bench = replace(given.bench, limit=end - time.monotonic())
-    whole, one = (program().seconds for program in parsing(bench, bench.file, bench.sentence))
+def parse_as_a_process(setup: Setup, end: float) -> Figures:
+    bench = replace(setup.bench, limit=end - time.monotonic())
+    whole, one = (
+        program().seconds for program in parse_programs(bench, bench.file, bench.sentence)
+    )
     return rates(bench.sentences, whole, f"{whole:.1f} s, of one sentence {one:.1f} s")
 
 
-def supar(given: Given, what: str, end: float) -> Found:
-    """SuPar's biaffine parser, and depkit's of the same architecture; an epoch."""
-    if not given.options.supar:
-        raise BenchError("SuPar is not there; name the Python that has it with --supar")
-    bench = replace(given.bench, limit=0.9 * (end - time.monotonic()))
+def supar(setup: Setup, what: str, end: float) -> Figures:
+    """An epoch of SuPar's biaffine parser, or of depkit's parser of the same architecture."""
+    if not setup.options.supar:
+        raise BenchError("SuPar is not installed; name a Python that has it with --supar")
+    bench = replace(setup.bench, limit=0.9 * (end - time.monotonic()))
     if what == "SuPar parses":
         rest = "supar_run.py", bench.file, bench.sentence, bench.threads
-        return rates(bench.sentences, peers(bench, bench.supar, *rest)[0]().seconds, "a process")
-    measure = supar_training(bench) if what == "SuPar trains" else training(bench, *SAME)
-    return rates(bench.sentences, measure().inside, "an epoch, batches of 5000")
+        return rates(
+            bench.sentences, peer_programs(bench, bench.supar, *rest)[0]().seconds, "a process"
+        )
+    measure = supar_measure(bench) if what == "SuPar trains" else train_measure(bench, *SAME)
+    return rates(bench.sentences, measure().reported_seconds, "an epoch, batches of 5000")
 
 
 # Profiles
 
 
-def profiled(given: Given, words: int, action: Callable[[], object]) -> Found:
-    """How long the GPU is idle, and the operators that take most of the device and of the host.
+def profile_action(setup: Setup, words: int, action: Callable[[], object]) -> Figures:
+    """Return how long the GPU is idle, and the slowest operators of the device and of the host.
 
-    Kernels take as long under the profiler, the host more, so the time is that of a run without.
+    The profiler slows down the host, but not the kernels, so the total time is that of a run
+    without the profiler.
     """
     action()
-    seconds = given.seconds(action)
+    seconds = setup.seconds(action)
     with profile() as records:  # of host and GPU, where there is one
-        given.seconds(action)
-    found: Found = {"words/s": words / seconds, "note": "needs CUDA"}
+        setup.seconds(action)
+    figures: Figures = {"words/s": words / seconds, "note": "needs CUDA"}
     lines = [f"{words} words in {seconds:.2f} s without the profiler"]
-    if given.is_cuda:
+    if setup.is_cuda:
         busy = busy_seconds(records)
-        found |= {"GPU idle": 1 - busy / seconds, "note": f"{busy:.3f} s of {seconds:.3f} s busy"}
+        figures |= {"GPU idle": 1 - busy / seconds, "note": f"{busy:.3f} s of {seconds:.3f} s busy"}
         lines += ["", "by time on the device:", *operators(records, "self_device_time_total")]
     lines += ["", "by time on the host:", *operators(records, "self_cpu_time_total")]
-    return found | {"text": "\n".join(("```", *lines, "```"))}
+    return figures | {"text": "\n".join(("```", *lines, "```"))}
 
 
 def busy_seconds(records: profile) -> float:
-    """How long the GPU computes or copies something."""
+    """Return the seconds in which the GPU computes or copies something."""
     spans = [
         (event.time_range.start, event.time_range.end)
         for event in records.events()
         if event.device_type == torch.autograd.DeviceType.CUDA
-        and not getattr(event, "is_user_annotation", False)  # such a one spans many kernels
+        and not getattr(event, "is_user_annotation", False)  # an annotation spans many kernels
     ]
     busy, last = 0.0, 0.0
     for start, end in sorted(spans):
@@ -393,28 +407,28 @@ def busy_seconds(records: profile) -> float:
 
 def operators(records: profile, order: str) -> list[str]:
     key = attrgetter(order)
-    most = sorted(records.key_averages(), key=key)[: -SHOWN - 1 : -1]
-    return [f"{key(each) / 1e3:10.1f} ms  {each.count:6} x  {each.key[:80]}" for each in most]
+    slowest = sorted(records.key_averages(), key=key)[: -NUM_OPERATORS - 1 : -1]
+    return [f"{key(row) / 1e3:10.1f} ms  {row.count:6} x  {row.key[:80]}" for row in slowest]
 
 
-def profile_training(given: Given, recipe: str, end: float) -> Found:
-    """Some tens of updates, with the recipe's own batches."""
-    learner = given.learner(recipe)
+def profile_training(setup: Setup, recipe: str, end: float) -> Figures:
+    """Profile up to NUM_PROFILED updates, with the recipe's batches."""
+    learner = setup.learner(recipe)
     batches = learner.batches()
-    first = given.seconds(lambda: learner.update(batches[0]))  # the slowest
-    some = batches[: max(1, min(PROFILED, int(0.1 * (end - time.monotonic()) / first)))]
-    words = sum(int(learner.data.sizes[numbers].sum()) - len(numbers) for numbers in some)
-    return profiled(given, words, lambda: exhaust(map(learner.update, some)))
+    first = setup.seconds(lambda: learner.update(batches[0]))  # the slowest
+    profiled = batches[: max(1, min(NUM_PROFILED, int(0.1 * (end - time.monotonic()) / first)))]
+    words = sum(int(learner.data.sizes[indices].sum()) - len(indices) for indices in profiled)
+    return profile_action(setup, words, lambda: exhaust(map(learner.update, profiled)))
 
 
-def profile_parsing(given: Given, end: float) -> Found:
-    """Dev, file to file; on a CPU a part of it."""
-    few = given.data.dev if given.is_cuda else given.data.dev[:FEW]
-    source, target = given.folder / "dev.conllu", given.folder / "parsed.conllu"
-    write(few, source)
-    parser = load(given.options.model, str(given.device))
+def profile_parsing(setup: Setup, end: float) -> Figures:
+    """Profile the parsing of dev, from file to file; on a CPU, of a part of dev."""
+    sentences = setup.data.dev if setup.is_cuda else setup.data.dev[:NUM_DEV_SENTENCES]
+    source, target = setup.folder / "dev.conllu", setup.folder / "parsed.conllu"
+    write(sentences, source)
+    parser = load(setup.options.model, str(setup.device))
 
     def action() -> None:
         write(parser.parse(parser.read(source)), target)
 
-    return profiled(given, sum(map(len, few)), action)
+    return profile_action(setup, sum(map(len, sentences)), action)

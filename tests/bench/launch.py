@@ -1,10 +1,12 @@
-"""Starts a command and tells what it took: python launch.py LIMIT STDIN COMMAND...
+"""Run a command and print its costs: python launch.py LIMIT STDIN COMMAND...
 
-A small process of its own, for Linux counts the memory of whoever starts a program towards the
-program's peak, and the benchmark itself is large. Prints JSON: seconds by the clock and of
-processors (with those of its own children), the peak memory in bytes (the largest process, where
-there are several), the seconds till the first byte of output, and the output. A command that
-fails says why on stderr, and so its exit code. LIMIT: seconds after which it is killed, 0 for none.
+This script is a small process between the benchmark and the command. Linux counts the memory of a
+program's parent process towards the program's peak, and the benchmark itself is large.
+
+It prints JSON: wall-clock seconds, processor seconds (including child processes), the peak memory
+in bytes (of the largest process if there are several), the seconds until the first byte of output,
+and the output. If the command fails, its stderr and exit status are passed on. It is killed after
+LIMIT seconds; 0 is no limit.
 """
 
 import json
@@ -16,7 +18,7 @@ from threading import Timer
 
 
 def launch(limit: float, source: str, command: list[str]) -> tuple[int, dict[str, float | str]]:
-    """The exit code of the command, and what it took, as told above."""
+    """Return the exit status of the command, and its costs as described above."""
     with open(source, "rb") as stdin:
         began = time.perf_counter()
         process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, bufsize=0)
@@ -43,9 +45,9 @@ def launch(limit: float, source: str, command: list[str]) -> tuple[int, dict[str
 
 
 if __name__ == "__main__":
-    code, took = launch(float(sys.argv[1]), sys.argv[2], sys.argv[3:])
+    code, costs = launch(float(sys.argv[1]), sys.argv[2], sys.argv[3:])
     if code == -9:
-        print("killed, for its time was over or its memory", file=sys.stderr)
+        print("killed, because it exceeded its time limit or the memory", file=sys.stderr)
     if code:
         sys.exit(code)
-    print(json.dumps(took))
+    print(json.dumps(costs))

@@ -1,4 +1,4 @@
-"""What is measured and how: runs taken in turn, and the rows that they make."""
+"""Measurements: runs, alternating between what is compared, and the rows of the table."""
 
 import gc
 import json
@@ -22,123 +22,110 @@ LAUNCH = Path(__file__).with_name("launch.py")
 
 
 class BenchError(ValueError):
-    """What cannot be measured, and what to do about it."""
+    """Something cannot be measured; the message says what to do."""
 
 
 class Peer(NamedTuple):
-    """The Python that has another parser, and the model that this reads; "" where not given."""
+    """Another parser: the Python that has it installed, and its model; "" if not given."""
 
     python: str = ""
     model: str = ""
 
 
-NOBODY = Peer()
+NO_PEER = Peer()
 
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """What all entries are given.
+    """The data and options of all entries."""
 
-    file: a treebank, its sentences, and its words, of which all rates are; text, sentence,
-    sentence_text: its raw text, its first sentence as CoNLL-U and as text; few: its first
-    sentences, to be dev; folder: to write into.
-    runs: how often everything is measured; limit: seconds that a process may take, 0 for any;
-    settings: `--set` of depkit train.
-    """
-
-    file: Path
+    file: Path  # the treebank
     sentences: Sequence[Sentence]
-    words: int
-    text: Path
-    sentence: Path
-    sentence_text: Path
-    few: Path
-    folder: Path
+    words: int  # of the treebank; all rates are words of the treebank per second
+    text: Path  # raw text of the treebank
+    sentence: Path  # first sentence, as CoNLL-U
+    sentence_text: Path  # first sentence, as text
+    few: Path  # first sentences, used as dev
+    folder: Path  # for output
     model: str = "en-ewt"
     device: str = "cpu"
     threads: int = 2
-    runs: int = 5
-    limit: float = 0.0
-    settings: Sequence[str] = ()
-    same_model: str = ""
-    supar: Peer = NOBODY
-    spacy: Peer = NOBODY
-    udpipe: Peer = NOBODY
+    runs: int = 5  # of every measurement
+    limit: float = 0.0  # seconds for each process, 0 for no limit
+    settings: Sequence[str] = ()  # --set of depkit train
+    same_model: str = ""  # see --same-model
+    supar: Peer = NO_PEER
+    spacy: Peer = NO_PEER
+    udpipe: Peer = NO_PEER
 
 
 class Run(NamedTuple):
-    """One run: seconds by the clock, seconds of processors, the peak memory in bytes, if known.
+    """The costs of one run; 0 if unknown."""
 
-    first: seconds till a process's first byte of output, if there was one; output: what it
-    printed; inside: the seconds that it says its work took, if it does.
-    """
-
-    seconds: float
-    processor: float = 0.0
-    peak: int = 0
-    first: float = 0.0
-    output: str = ""
-    inside: float = 0.0
+    seconds: float  # wall-clock time
+    processor: float = 0.0  # seconds of processor time
+    peak: int = 0  # peak memory in bytes
+    first: float = 0.0  # seconds until a process's first byte of output
+    output: str = ""  # of a process
+    reported_seconds: float = 0.0  # that a process says its work took
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table. flops, moved (bytes): of a run; limit: runs of a matrix product, taken
-    in turn with the row's own, and how many flops they have; base: what the row is compared to,
-    and the runs of that, likewise taken in turn; step: whether parsing raw text passes here."""
+    """A row of the table."""
 
     entry: str
     name: str
     runs: Sequence[Run]
     words: int = 0
-    flops: float = 0.0
-    moved: float = 0.0
-    limit: Sequence[Run] = ()
-    limit_flops: float = 0.0
-    base: str = ""
-    base_runs: Sequence[Run] = ()
+    flops: float = 0.0  # of a run
+    moved: float = 0.0  # bytes of a run
+    limit: Sequence[Run] = ()  # runs of a matrix product, alternating with the row's runs
+    limit_flops: float = 0.0  # of the matrix product
+    base: str = ""  # name of what the row is compared to
+    base_runs: Sequence[Run] = ()  # of the base, alternating with the row's runs
     note: str = ""
-    step: bool = False
+    step: bool = False  # whether this is a step of parsing raw text
 
     def figures(self) -> dict[str, Any]:
-        """What the runs say, those figures that there are; medians, but of memory the most.
+        """Return the known figures: medians of the runs, and the maximum of the peak memory.
 
-        roofline: the share of the machine's matrix rate; times: how many times as long as the
-        base it takes, with the least and the most of all pairs of runs.
+        `roofline` is the share of the machine's rate of matrix products. `times` are ratios of
+        the row's time to the base's: median, minimum and maximum over pairs of runs.
         """
         seconds = median(run.seconds for run in self.runs)
         processor = median(run.processor for run in self.runs)
-        found: dict[str, Any] = {"seconds": seconds}
+        figures: dict[str, Any] = {"seconds": seconds}
         if self.words:
-            found["words_per_second"] = self.words / seconds
+            figures["words_per_second"] = self.words / seconds
         if self.words and processor:
-            found["processor_us_per_word"] = 1e6 * processor / self.words
+            figures["processor_us_per_word"] = 1e6 * processor / self.words
         if self.flops:
-            found["gflops_per_second"] = self.flops / seconds / 1e9
+            figures["gflops_per_second"] = self.flops / seconds / 1e9
         if self.flops and self.words:
-            found["megaflops_per_word"] = self.flops / self.words / 1e6
+            figures["megaflops_per_word"] = self.flops / self.words / 1e6
         if self.moved:
-            found["gigabytes_per_second"] = self.moved / seconds / 1e9
+            figures["gigabytes_per_second"] = self.moved / seconds / 1e9
         if self.limit:
             rates = (self.limit_flops / run.seconds for run in self.limit)
             pairs = zip(self.runs, rates, strict=True)
-            found["roofline"] = median(self.flops / run.seconds / rate for run, rate in pairs)
+            figures["roofline"] = median(self.flops / run.seconds / rate for run, rate in pairs)
         if peaks := [run.peak for run in self.runs if run.peak]:
-            found["peak_megabytes"] = max(peaks) / 1e6
+            figures["peak_megabytes"] = max(peaks) / 1e6
         if self.base_runs:
             ratios = [
                 run.seconds / base.seconds
                 for run, base in zip(self.runs, self.base_runs, strict=True)
             ]
-            found["times"] = [median(ratios), min(ratios), max(ratios)]
-        return found
+            figures["times"] = [median(ratios), min(ratios), max(ratios)]
+        return figures
 
 
 Measure = Callable[[], Run]
 
 
 def timed(action: Callable[[], object], device: str = "cpu") -> Measure:
-    """An action in this process as something to be measured; a GPU is waited for."""
+    """Return a measure of an action in this process, which waits for the GPU if there is one."""
 
     def wait() -> None:
         if device.startswith("cuda"):
@@ -156,57 +143,60 @@ def timed(action: Callable[[], object], device: str = "cpu") -> Measure:
     return measure
 
 
-def in_turn(runs: int, measures: Mapping[str, Measure]) -> dict[str, list[Run]]:
-    """The runs of each measure: a warm-up of each, then A B A B, so that what else goes on in the
-    machine falls on all alike."""
+def run_alternately(runs: int, measures: Mapping[str, Measure]) -> dict[str, list[Run]]:
+    """Return the runs of each measure.
+
+    After a warm-up, the measures alternate (A B A B ...), so that other load on the machine affects
+    all of them equally.
+    """
     for measure in measures.values():
         measure()
     gc.collect()
-    gc.freeze()  # what the benchmark itself holds is not the collector's work
-    found: dict[str, list[Run]] = {name: [] for name in measures}
+    gc.freeze()  # exclude the benchmark's own objects from garbage collection
+    results: dict[str, list[Run]] = {name: [] for name in measures}
     for _ in range(runs):
         for name, measure in measures.items():
-            found[name].append(measure())
+            results[name].append(measure())
     gc.unfreeze()
-    return found
+    return results
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program of its own process. source: read as its standard input; threads: of the libraries
-    that ask the environment; limit: seconds after which it is stopped, 0 for none."""
+    """A command that is run in a process of its own."""
 
     command: Sequence[str | Path]
-    source: Path | None = None
-    threads: int = 1
+    source: Path | None = None  # standard input
+    threads: int = 1  # for libraries that read environment variables
     environment: dict[str, str] = field(default_factory=dict)
-    limit: float = 0.0
+    limit: float = 0.0  # seconds after which it is stopped, 0 for no limit
 
     def __call__(self) -> Run:
-        """Start it and wait for its end. Raises BenchError with the last line that it said."""
+        """Run the command. Raises BenchError with its last line on stderr if it fails."""
         names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
         environment = os.environ | dict(zip(names, repeat(str(self.threads)))) | self.environment
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # installed programs have bytecode
+        # Let Python write bytecode, as for installed programs.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         launched = subprocess.run(
             [sys.executable, "-I", "-S", LAUNCH, str(self.limit), self.source or os.devnull,
              *self.command],
             env=environment, capture_output=True, encoding="utf-8",
         )  # fmt: skip
         if launched.returncode:
-            said = launched.stderr.strip().splitlines() or ["nothing on stderr"]
-            shown = " ".join(map(str, self.command))
-            raise BenchError(f"{shown}: exit {launched.returncode}: {said[-1]}")
+            lines = launched.stderr.strip().splitlines() or ["nothing on stderr"]
+            command = " ".join(map(str, self.command))
+            raise BenchError(f"{command}: exit {launched.returncode}: {lines[-1]}")
         return Run(**json.loads(launched.stdout))
 
 
 def with_path(folder: Path) -> dict[str, str]:
-    """Environment in which Python finds a folder's modules before those that it finds anyway."""
-    found = os.environ.get("PYTHONPATH")
-    return {"PYTHONPATH": f"{folder}{os.pathsep}{found}" if found else str(folder)}
+    """Return environment variables that put a folder first on Python's module path."""
+    path = os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": f"{folder}{os.pathsep}{path}" if path else str(folder)}
 
 
-def depkit(bench: Bench, *arguments: str | Path, source: Path | None = None) -> Program:
-    """This checkout's depkit, with the benchmark's threads and device."""
+def depkit_program(bench: Bench, *arguments: str | Path, source: Path | None = None) -> Program:
+    """Return a program that runs this checkout's depkit with the benchmark's threads and device."""
     command = [
         sys.executable, "-m", "depkit", *arguments, "--quiet",
         "--threads", str(bench.threads), "--device", bench.device,
@@ -214,21 +204,21 @@ def depkit(bench: Bench, *arguments: str | Path, source: Path | None = None) -> 
     return Program(command, source, bench.threads, with_path(ROOT), bench.limit)
 
 
-def script(bench: Bench, peer: Peer, name: str, *arguments: str | Path | int) -> Program:
-    """A script of peers/, run by the peer's Python; depkit is not to be found there."""
+def peer_program(bench: Bench, peer: Peer, name: str, *arguments: str | Path | int) -> Program:
+    """Return a program that runs a script of peers/ with the peer's Python, without depkit."""
     path = Path(__file__).parent / "peers" / name
     command: list[str | Path] = [peer.python, path, *map(str, arguments)]
     return Program(command, None, bench.threads, {"PYTHONPATH": ""}, bench.limit)
 
 
-def machine() -> dict[str, str]:
-    """Where the figures come from."""
+def describe_machine() -> dict[str, str]:
+    """Describe the machine and the software."""
     import torch
 
     import depkit
 
     return {
-        "processor": processor(),
+        "processor": processor_name(),
         "system": platform.platform(),
         "python": platform.python_version(),
         "torch": torch.__version__,
@@ -239,11 +229,11 @@ def machine() -> dict[str, str]:
     }
 
 
-def processor() -> str:
-    """The processor's name, as far as the system tells it."""
+def processor_name() -> str:
+    """Return the processor's name, if the system provides it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
-        return platform.processor()
+        return platform.processor_name()
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return f"{len(names)} x {names[0]}" if names else platform.machine()
+    return f"{len(names)} x {names[0]}" if names else platform.describe_machine()

@@ -1,4 +1,4 @@
-"""What this machine can do: matrix products in each precision, and moving memory."""
+"""The limits of this machine: matrix products in each precision, and memory throughput."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,12 @@ import torch
 from torch import nn
 
 from depkit.nn.quantized import can_quantize, quantize
-from tests.bench.measure import Bench, Measure, Row, in_turn, timed
+from tests.bench.measure import Bench, Measure, Row, run_alternately, timed
 
-SIZE = 1024  # of square matrices on a CPU; they fit its caches
+SIZE = 1024  # of square matrices on a CPU, small enough for its caches
 GPU_SIZE = 8192
 REPEATS = 16
-BYTES = 1 << 28  # of an array, far beyond the caches
+BYTES = 1 << 28  # of an array, much larger than the caches
 
 
 def roofline(bench: Bench) -> Iterator[Row]:
@@ -22,20 +22,20 @@ def roofline(bench: Bench) -> Iterator[Row]:
     measures: dict[str, Measure] = {}
     flops = {}
     for precision in precisions:
-        measures[precision], flops[precision] = matrices(precision, bench.device)
+        measures[precision], flops[precision] = matrix_product(precision, bench.device)
     source = torch.ones(BYTES // 4, device=bench.device)
     target = torch.zeros_like(source)
     measures["copy"] = timed(lambda: target.copy_(source), bench.device)
     measures["read"] = timed(source.sum, bench.device)
-    found = in_turn(bench.runs, measures)
+    runs = run_alternately(bench.runs, measures)
     for precision in precisions:
-        yield Row("roofline", f"matrices, {precision}", found[precision], flops=flops[precision])
-    yield Row("roofline", "memory, copying", found["copy"], moved=2 * BYTES, note="read + written")
-    yield Row("roofline", "memory, reading", found["read"], moved=BYTES)
+        yield Row("roofline", f"matrices, {precision}", runs[precision], flops=flops[precision])
+    yield Row("roofline", "memory, copying", runs["copy"], moved=2 * BYTES, note="read + written")
+    yield Row("roofline", "memory, reading", runs["read"], moved=BYTES)
 
 
-def matrices(precision: str, device: str) -> tuple[Measure, float]:
-    """A linear layer's product as a measure, and the flops of a run of it."""
+def matrix_product(precision: str, device: str) -> tuple[Measure, float]:
+    """Return a measure of a linear layer's matrix products, and the flops of one run."""
     size, repeats = (SIZE, REPEATS) if device == "cpu" else (GPU_SIZE, 4 * REPEATS)
     dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
     x = torch.randn(size, size, dtype=dtype, device=device)

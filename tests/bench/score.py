@@ -1,9 +1,9 @@
-"""How fast files are scored: whole processes, beside the official UD evaluation (udtools)."""
+"""Scoring of files by whole processes, compared with the official UD evaluation (udtools)."""
 
 import sys
 from collections.abc import Iterator
 
-from tests.bench.measure import ROOT, Bench, Program, Row, in_turn, with_path
+from tests.bench.measure import ROOT, Bench, Program, Row, run_alternately, with_path
 
 MILLION = 1_000_000  # words
 UDTOOLS = (
@@ -13,7 +13,7 @@ UDTOOLS = (
 
 
 def evaluating(bench: Bench) -> Iterator[Row]:
-    """depkit eval and analyze of the file with itself, udtools beside them; a million words."""
+    """depkit eval, depkit analyze and udtools score the file against itself; a million words."""
     copies = bench.folder / "copies.conllu"
     times = -(-MILLION // bench.words)
     copies.write_bytes(bench.file.read_bytes() * times)
@@ -32,9 +32,11 @@ def evaluating(bench: Bench) -> Iterator[Row]:
             for name in names
         }  # fmt: skip
 
-    found = in_turn(bench.runs, programs(list(commands), bench.file))
-    for name, runs in found.items():
-        base = {} if name == "udtools" else {"base": "udtools", "base_runs": found["udtools"]}
+    results = run_alternately(bench.runs, programs(list(commands), bench.file))
+    for name, runs in results.items():
+        base = {} if name == "udtools" else {"base": "udtools", "base_runs": results["udtools"]}
         yield Row("evaluating", name, runs, bench.words, **base)
-    for name, runs in in_turn(bench.runs, programs(["eval", "eval --align"], copies)).items():
+    for name, runs in run_alternately(
+        bench.runs, programs(["eval", "eval --align"], copies)
+    ).items():
         yield Row("evaluating", f"{name}, {times} copies", runs, times * bench.words)

@@ -1,9 +1,8 @@
-"""The stages of parsing and training in this process, from raw text to scores, one at a time.
+"""The stages of parsing and training in this process, from raw text to scores, measured separately.
 
-Rates count words; operations are counted with the padding that is read along. The matrix rate that
-a stage is held against is measured in turn with it, in the precision that it computes in. Stages
-of parsing share their batches out among threads as parsing does; training has all threads for one
-batch.
+Words exclude padding, but operations include it. Each stage alternates with matrix products in the
+same precision, whose rate is its limit. Stages of parsing process batches in parallel threads, as
+parsing does; training uses all threads for one batch.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,26 +27,23 @@ from depkit.parsers.text.tokenizer import Tokenizer
 from depkit.training.recipe import Training
 from depkit.training.tokenizer import passages
 from tests.bench.corpus import exhaust
-from tests.bench.flops import flops_of
-from tests.bench.measure import Bench, BenchError, Row, in_turn, timed
-from tests.bench.roofline import matrices
+from tests.bench.flops import count_flops
+from tests.bench.measure import Bench, BenchError, Row, run_alternately, timed
+from tests.bench.roofline import matrix_product
 
 Action = Callable[[], object]
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """A parser, and data laid out for it as it parses: characters read, in padded batches.
-
-    numbers: those of each batch's sentences.
-    """
+    """A parser with its input data in padded batches, with the forms' vectors computed."""
 
     parser: GraphParser
     data: Dataset
-    numbers: list[np.ndarray]
+    indices: list[np.ndarray]  # of each batch's sentences
     batches: list[Batch]
 
-    def each(self, call: Callable[[Batch], object]) -> None:
+    def for_each_batch(self, call: Callable[[Batch], object]) -> None:
         """Call a function on each batch, on the parser's threads."""
         if self.parser.workers == 1:
             exhaust(map(call, self.batches))
@@ -59,9 +55,12 @@ class Stage:
 
 
 @cache
-def stage_of(bench: Bench, counted: bool = False) -> Stage:
-    """The model as it parses; counted: in float32 on one thread of the CPU, where its operations
-    can be counted. Raises BenchError for an ensemble or a tagger."""
+def make_stage(bench: Bench, counted: bool = False) -> Stage:
+    """Return the benchmark's model and data as they are in parsing.
+
+    If counted is True, the model is in float32 on one thread of the CPU, where its operations can
+    be counted. Raises BenchError for an ensemble or a tagger.
+    """
     torch.set_num_threads(bench.threads)
     device, precision = ("cpu", "float32") if counted else (bench.device, "auto")
     parser = load(bench.model, device, precision)
@@ -70,24 +69,24 @@ def stage_of(bench: Bench, counted: bool = False) -> Stage:
     parser = replace(parser, threads=1 if counted else bench.threads)
     data = parser.preparer()(bench.sentences, ())
     tokens = CPU_TOKENS if bench.device == "cpu" else GPU_TOKENS
-    numbers = length_batches(data.sizes, tokens, filled=True)
-    return Stage(parser, data, numbers, list(map(data.batch, numbers)))
+    indices = length_batches(data.sizes, tokens, filled=True)
+    return Stage(parser, data, indices, list(map(data.batch, indices)))
 
 
 def form_vectors(parser: Parser, data: Dataset) -> Tensor:
-    """The vectors of all distinct forms, read anew."""
+    """Compute the vectors of all distinct forms, without cached ones."""
     with parser.mixed():
         return FormCache(parser.network.inputs).vectors(data)
 
 
 def precision_of(parser: Parser) -> str:
-    """What its matrix products are computed in: "float32", "bfloat16" or "int8"."""
+    """Return the precision of the parser's matrix products: "float32", "bfloat16" or "int8"."""
     if any("quantized" in type(module).__module__ for module in parser.network.modules()):
         return "int8"
     return str(parser.precision).removeprefix("torch.")
 
 
-def held_against(
+def compare_to_roofline(
     bench: Bench,
     entry: str,
     name: str,
@@ -97,26 +96,26 @@ def held_against(
     note: str = "",
     step: bool = True,
 ) -> Row:
-    """The row of an action that reads all words, beside the matrix rate of a precision."""
+    """Return the row of an action that processes all words, with matrix products as its limit."""
     torch.set_num_threads(bench.threads)
-    rate, limit_flops = matrices(precision, bench.device)
-    found = in_turn(bench.runs, {"stage": timed(action, bench.device), "limit": rate})
-    told = ", ".join(filter(None, (precision, note)))
+    limit, limit_flops = matrix_product(precision, bench.device)
+    runs = run_alternately(bench.runs, {"stage": timed(action, bench.device), "limit": limit})
+    note = ", ".join(filter(None, (precision, note)))
     return Row(
-        entry, name, found["stage"], bench.words, flops,
-        limit=found["limit"], limit_flops=limit_flops, note=told, step=step,
+        entry, name, runs["stage"], bench.words, flops,
+        limit=runs["limit"], limit_flops=limit_flops, note=note, step=step,
     )  # fmt: skip
 
 
-def padding(batches: Sequence[Batch]) -> str:
-    """How much of what is read is padding."""
+def describe_padding(batches: Sequence[Batch]) -> str:
+    """Describe the share of padding in the batches."""
     real = sum(int(batch.sizes.sum()) for batch in batches)
     return f"{100 * (1 - real / sum(batch.word.numel() for batch in batches)):.0f}% padding"
 
 
 def tokenizing(bench: Bench) -> Iterator[Row]:
-    """Raw text to sentences, and the tokenizer's network and labels alone."""
-    parser = stage_of(bench).parser
+    """Raw text to sentences, and separately the tokenizer's network and labels."""
+    parser = make_stage(bench).parser
     if not parser.tokenizer:
         raise BenchError(f"{bench.model} has no tokenizer; name a model that has one with --model")
     texts = [passage.text for passage in passages(bench.sentences)]
@@ -125,52 +124,53 @@ def tokenizing(bench: Bench) -> Iterator[Row]:
         assert tokenizer
         return lambda: tokenizer.segment(texts)
 
-    flops = flops_of(segment(stage_of(bench, True).parser.tokenizer))
+    flops = count_flops(segment(make_stage(bench, True).parser.tokenizer))
     action = segment(parser.tokenizer)
     precision = str(parser.tokenizer.precision).removeprefix("torch.")
-    yield held_against(
+    yield compare_to_roofline(
         bench, "tokenizing", "tokens and sentences", precision, action, flops, step=False
     )
     read = timed(lambda: exhaust(parser.read(bench.text, "text")), bench.device)
-    found = in_turn(bench.runs, {"read": read})
+    runs = run_alternately(bench.runs, {"read": read})["read"]
     size = bench.text.stat().st_size
-    yield Row(
-        "tokenizing", "raw text to sentences", found["read"], bench.words, moved=size, step=True
-    )
+    yield Row("tokenizing", "raw text to sentences", runs, bench.words, moved=size, step=True)
 
 
 def batching(bench: Bench) -> Iterator[Row]:
-    """Sentences to numbers, and numbers to padded batches."""
-    stage = stage_of(bench)
+    """Sentences to indices of symbols, and these to padded batches."""
+    stage = make_stage(bench)
     parser, data = stage.parser, stage.data
 
-    def numbers() -> Dataset:
+    def encode_sentences() -> Dataset:
         return encode(
             bench.sentences, parser.vocabulary, parser.config.inputs, parser.device,
             transformer=parser.network.transformer,
         )  # fmt: skip
 
     measures = {
-        "numbers": timed(numbers, bench.device),
-        "padded batches": timed(lambda: list(map(data.batch, stage.numbers)), bench.device),
+        "numbers": timed(encode_sentences, bench.device),
+        "padded batches": timed(lambda: list(map(data.batch, stage.indices)), bench.device),
     }
-    for name, runs in in_turn(bench.runs, measures).items():
+    for name, runs in run_alternately(bench.runs, measures).items():
         yield Row("batching", name, runs, bench.words, step=True)
 
 
 def encoder(bench: Bench) -> Iterator[Row]:
-    """Characters of distinct words to vectors, and the encoder forward, as in parsing."""
-    stage, counted = stage_of(bench), stage_of(bench, True)
+    """Characters of distinct words to vectors, and the encoder's forward pass, as in parsing."""
+    stage, counted = make_stage(bench), make_stage(bench, True)
     precision = precision_of(stage.parser)
     if stage.parser.config.inputs.char:
-        flops = flops_of(partial(form_vectors, counted.parser, counted.data))
+        flops = count_flops(partial(form_vectors, counted.parser, counted.data))
         action: Action = partial(form_vectors, stage.parser, stage.data)
-        least = "float32" if precision == "int8" else precision  # that of the rest is int8 alone
+        # in int8 models, the character encoder is in float32
+        char_precision = "float32" if precision == "int8" else precision
         note = f"{len(stage.data.forms) - 2:,} distinct words"
-        yield held_against(bench, "encoder", "characters", least, action, flops, note)
-    flops, action = flops_of(partial(encode_all, counted)), partial(encode_all, stage)
-    note = padding(stage.batches)
-    yield held_against(bench, "encoder", "forward", precision, action, flops, note)
+        yield compare_to_roofline(
+            bench, "encoder", "characters", char_precision, action, flops, note
+        )
+    flops, action = count_flops(partial(encode_all, counted)), partial(encode_all, stage)
+    note = describe_padding(stage.batches)
+    yield compare_to_roofline(bench, "encoder", "forward", precision, action, flops, note)
 
 
 def encode_all(stage: Stage) -> None:
@@ -179,21 +179,21 @@ def encode_all(stage: Stage) -> None:
         with stage.parser.mixed():
             stage.parser.network.encode(batch)
 
-    stage.each(call)
+    stage.for_each_batch(call)
 
 
 def scoring(bench: Bench) -> Iterator[Row]:
-    """Encoded words to arc scores, labels of given heads, and tags."""
-    stage, counted = stage_of(bench), stage_of(bench, True)
-    flops = flops_of(score_all(counted))
-    precision, note = precision_of(stage.parser), padding(stage.batches)
-    yield held_against(
+    """Encoded words to arc scores, label scores of given heads, and tags."""
+    stage, counted = make_stage(bench), make_stage(bench, True)
+    flops = count_flops(score_all(counted))
+    precision, note = precision_of(stage.parser), describe_padding(stage.batches)
+    yield compare_to_roofline(
         bench, "scoring", "arcs, labels, tags", precision, score_all(stage), flops, note
     )
 
 
 def score_all(stage: Stage) -> Action:
-    """What scores all batches, whose words are encoded beforehand."""
+    """Return an action that scores all batches, whose words are encoded beforehand."""
     parser = stage.parser
     encoded: dict[int, Tensor] = {}
     with torch.inference_mode(), parser.mixed():
@@ -209,14 +209,14 @@ def score_all(stage: Stage) -> Action:
 
     def action() -> None:
         with patch.object(parser.network, "encode", lambda batch: encoded[id(batch)]):
-            stage.each(call)
+            stage.for_each_batch(call)
 
     return action
 
 
 def arc_scores(bench: Bench) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The model's arc scores of each batch, [batch, length, length], and its words, [batch]."""
-    stage = stage_of(bench)
+    """Return each batch's arc scores, [batch, length, length], and lengths, [batch]."""
+    stage = make_stage(bench)
     with torch.inference_mode():
         return [
             (stage.parser.score(batch).arc.log_softmax(-1).cpu().numpy(), batch.sizes - 1)
@@ -225,25 +225,27 @@ def arc_scores(bench: Bench) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def backward(bench: Bench) -> Iterator[Row]:
-    """Forward and backward in training: the encoder alone, and the whole loss."""
+    """Forward and backward pass in training, of the encoder and of the whole network."""
     _, tables = read_config(find_model(bench.model))
     tokens = tables.get("training", {}).get("batch_tokens", Training().batch_tokens)
-    device = stage_of(bench).parser.device
+    device = make_stage(bench).parser.device
     precision = best_precision(device)
     trained = replace(load(bench.model, str(device), "float32"), precision=precision)
-    counted = stage_of(bench, True).parser
+    counted = make_stage(bench, True).parser
     for name, loss in (("encoder", encoder_loss), ("whole network", whole_loss)):
         batches = training_batches(bench, trained, tokens)
-        flops = flops_of(learn(counted, training_batches(bench, counted, tokens), loss))
-        yield held_against(
+        flops = count_flops(
+            make_learning_action(counted, training_batches(bench, counted, tokens), loss)
+        )
+        yield compare_to_roofline(
             bench, "backward", f"{name}, forward and backward",
-            str(precision).removeprefix("torch."), learn(trained, batches, loss), flops,
-            f"batches of {tokens}, {padding(batches)}", step=False,
+            str(precision).removeprefix("torch."), make_learning_action(trained, batches, loss),
+            flops, f"batches of {tokens}, {describe_padding(batches)}", step=False,
         )  # fmt: skip
 
 
 def training_batches(bench: Bench, parser: Parser, tokens: int) -> list[Batch]:
-    """As training makes them: characters still to be read, targets, mixed."""
+    """Return batches as in training: with targets, shuffled, without vectors of forms."""
     data = family_of(parser.config).examples(
         bench.sentences, parser.vocabulary, parser.config, parser.device,
         transformer=parser.network.transformer,
@@ -259,10 +261,10 @@ def whole_loss(parser: Parser, batch: Batch) -> Tensor:
     return parser.network(batch)
 
 
-def learn(
+def make_learning_action(
     parser: Parser, batches: Sequence[Batch], loss: Callable[[Parser, Batch], Tensor]
 ) -> Action:
-    """What takes the gradients of all batches."""
+    """Return an action that computes the gradients of all batches."""
 
     def action() -> None:
         parser.network.train()

@@ -1,9 +1,10 @@
-"""How right the converters are: python -m tests.bench.stanford [--held-out] [--folds N] [--ud]
+"""Accuracy of the converters: python -m tests.bench.stanford [--held-out] [--folds N] [--ud]
 
-On wsj_0001-0129 by cross-validation, every file in one fold; with --held-out on wsj_0130-0159 by
-the weights that come with depkit, which have not seen them. Both with and without function tags;
-then by relation, the commonest disagreements, and the speed. Development looks at the first alone.
---ud: the converter to Universal Dependencies.
+By default, the converter is evaluated on wsj_0001-0129 by cross-validation; all trees of a file are
+in the same fold. With --held-out, depkit's own weights are evaluated on wsj_0130-0159, on which
+they were not trained; decisions in development must not depend on these. The output has scores with
+and without function tags, scores by deprel, the most frequent disagreements, and the speed. --ud
+evaluates the converter to Universal Dependencies.
 """
 
 import argparse
@@ -26,13 +27,13 @@ from depkit.score.significance import intervals
 DATA = Path(__file__).parents[3] / "shared" / "data"
 STANFORD = DATA / "wsj-sample-sd" / "wsj_0001-0159.conllx"
 UNIVERSAL = DATA / "wsj-sample-ud" / "wsj_0001-0159.conllu"
-DEVELOPMENT = 129  # the last file of the part that may be looked at
+DEVELOPMENT = 129  # number of the last file that is not held out
 
 Part = list[tuple[int, Tree, Sentence]]  # file number, tree, reference
 
 
-def sample(dependencies: Path = STANFORD) -> Part:
-    """The whole sample, in order."""
+def read_sample(dependencies: Path = STANFORD) -> Part:
+    """Return the whole sample, in order."""
     numbers, paths = [], []
     for path in sorted((DATA / "wsj-sample").glob("wsj_0*.mrg")):
         number = int(re.findall(r"\d+", path.name)[0])
@@ -42,23 +43,24 @@ def sample(dependencies: Path = STANFORD) -> Part:
     return list(zip(numbers, *paired(paths, str(dependencies)), strict=True))
 
 
-def parsed(model: Converter, tree: Tree, gold: Sentence) -> Sentence:
+def convert_tree(model: Converter, tree: Tree, gold: Sentence) -> Sentence:
     heads, relations = model.dependencies(tree)
     return gold.with_tree(heads, relations)
 
 
-def models(
+def train_models(
     part: Part, folds: int, attach: Attach = attachments
 ) -> Iterator[tuple[Converter, Part]]:
-    """A converter a fold, trained on the others, and the fold."""
+    """Yield for each fold a converter trained on the other folds, and the fold."""
     files = sorted({number for number, _, _ in part})
-    fold = {number: place * 7919 % len(files) % folds for place, number in enumerate(files)}
-    for held in range(folds):
-        rest = [(tree, gold) for number, tree, gold in part if fold[number] != held]
-        yield train(*zip(*rest, strict=True), attach), [row for row in part if fold[row[0]] == held]
+    fold_of = {number: index * 7919 % len(files) % folds for index, number in enumerate(files)}
+    for fold in range(folds):
+        rest = [(tree, gold) for number, tree, gold in part if fold_of[number] != fold]
+        rows = [row for row in part if fold_of[row[0]] == fold]
+        yield train(*zip(*rest, strict=True), attach), rows
 
 
-def show(name: str, golds: Sequence[Sentence], systems: Sequence[Sentence]) -> None:
+def show_scores(name: str, golds: Sequence[Sentence], systems: Sequence[Sentence]) -> None:
     result = evaluate(golds, systems)
     bounds = intervals(result)
     for metric in ("UAS", "LAS"):
@@ -67,25 +69,25 @@ def show(name: str, golds: Sequence[Sentence], systems: Sequence[Sentence]) -> N
 
 
 def show_relations(golds: Sequence[Sentence], systems: Sequence[Sentence]) -> None:
-    """F1 by relation, the worst first by what they cost, and the commonest disagreements."""
+    """Print F1 by deprel, those with most missed words first, and the main disagreements."""
     gold_count: Counter[str] = Counter()
     system_count: Counter[str] = Counter()
-    right: Counter[str] = Counter()
+    correct: Counter[str] = Counter()
     wrong: Counter[tuple[str, str, str]] = Counter()
     for gold, system in zip(golds, systems, strict=True):
         rows = zip(gold.head, gold.deprel, system.head, system.deprel, strict=True)
-        for head, relation, found, label in rows:
+        for head, relation, system_head, label in rows:
             gold_count[relation] += 1
             system_count[label] += 1
-            if (head, relation) == (found, label):
-                right[relation] += 1
+            if (head, relation) == (system_head, label):
+                correct[relation] += 1
             else:
-                wrong[relation, label, "" if head == found else "other head"] += 1
+                wrong[relation, label, "" if head == system_head else "other head"] += 1
     print("\nrelation     gold  missed  spurious     F1")
-    for name in sorted(gold_count, key=lambda name: right[name] - gold_count[name]):
+    for name in sorted(gold_count, key=lambda name: correct[name] - gold_count[name]):
         both = gold_count[name] + system_count[name]
-        missed, spurious = gold_count[name] - right[name], system_count[name] - right[name]
-        f1 = 200 * right[name] / both
+        missed, spurious = gold_count[name] - correct[name], system_count[name] - correct[name]
+        f1 = 200 * correct[name] / both
         print(f"{name:10} {gold_count[name]:6} {missed:7} {spurious:9} {f1:6.1f}")
     print("\ntimes  reference  depkit")
     for (relation, label, head), times in wrong.most_common(25):
@@ -98,23 +100,23 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--ud", action="store_true")
     arguments = parser.parse_args()
-    part = sample(UNIVERSAL if arguments.ud else STANFORD)
+    part = read_sample(UNIVERSAL if arguments.ud else STANFORD)
     shipped = universal.converter()[0] if arguments.ud else converter()
     if arguments.held_out:
         runs = iter([(shipped, [row for row in part if row[0] > DEVELOPMENT])])
     else:
-        seen = [row for row in part if row[0] <= DEVELOPMENT]
-        runs = models(seen, arguments.folds, shipped.attach)
+        development = [row for row in part if row[0] <= DEVELOPMENT]
+        runs = train_models(development, arguments.folds, shipped.attach)
     golds, tagged, bare, seconds = [], [], [], 0.0
     for model, rows in runs:
         for _, tree, gold in rows:
             golds.append(gold)
             begun = time.process_time()
-            tagged.append(parsed(model, tree, gold))
+            tagged.append(convert_tree(model, tree, gold))
             seconds += time.process_time() - begun
-            bare.append(parsed(model, without_functions(tree), gold))
-    show("as annotated", golds, tagged)
-    show("without function tags", golds, bare)
+            bare.append(convert_tree(model, without_functions(tree), gold))
+    show_scores("as annotated", golds, tagged)
+    show_scores("without function tags", golds, bare)
     show_relations(golds, tagged)
     print(f"\n{len(golds) / seconds:.0f} trees/s, reading not included")
 

@@ -1,3 +1,5 @@
+"""depkit analyze: tables of bins, confusions, calibration and agreement, in all formats."""
+
 import csv
 import io
 import json
@@ -25,18 +27,18 @@ TREES = {
 
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The working directory has a file of each tree."""
+    """Create a file for each tree in the working directory."""
     monkeypatch.chdir(tmp_path)
     for name, tree in TREES.items():
         write_tree(name, WORDS, tree)
 
 
 def cells(out: str) -> list[str]:
-    """The lines, with one space between cells."""
+    """Return the lines with one space between cells."""
     return [" ".join(line.split()) for line in out.splitlines()]
 
 
-def test_distance_is_what_is_shown_if_nothing_is_asked() -> None:
+def test_the_default_table_is_by_distance() -> None:
     out, err = run(GOLD, GOOD)
     assert cells(out)[:6] == [
         "LAS by distance: good",
@@ -50,7 +52,7 @@ def test_distance_is_what_is_shown_if_nothing_is_asked() -> None:
     assert err == ""
 
 
-def test_several_systems_stand_side_by_side() -> None:
+def test_several_systems_are_in_one_table() -> None:
     out, _ = run(GOLD, POOR, GOOD, "--metric", "UAS", "--bins", "1,2-", "--rer", "--test", "ar")
     rows = cells(out)
     assert rows[1].startswith("bin system ") and rows[1].endswith(" difference p p (Holm)")
@@ -59,14 +61,14 @@ def test_several_systems_stand_side_by_side() -> None:
     assert "Holm's method for 3 comparisons in this table." in out
 
 
-def test_groups_of_words_have_one_score() -> None:
+def test_groups_of_words_have_an_accuracy() -> None:
     rows = cells(run(GOLD, GOOD, "--by", "upos", "--confidence")[0])
     assert rows[1] == "bin words correct accuracy 95% from to"
     assert "NOUN 1 0 0.00 0.00 0.00" in rows
     assert rows[6] == "all 4 3 75.00 - -"
 
 
-def test_json_and_csv_have_a_row_a_bin_and_system() -> None:
+def test_json_and_csv_have_a_row_per_bin_and_system() -> None:
     rows = json.loads(run(GOLD, GOOD, POOR, "--by", "deprel", "--json")[0])
     assert len(rows) == 10
     counts = dict.fromkeys(["gold", "predicted", "correct_gold", "correct_predicted"], 1)
@@ -82,8 +84,8 @@ def test_json_and_csv_have_a_row_a_bin_and_system() -> None:
 
 def test_crossed_groupings() -> None:
     out = run(GOLD, GOOD, "--by", "upos", "--by", "direction", "--json")[0]
-    found = {row["bin"]: row["correct_gold"] for row in json.loads(out)}
-    assert found == {"ADJ × right": 1, "NOUN × left": 0, "PRON × right": 1, "VERB × root": 1}
+    correct = {row["bin"]: row["correct_gold"] for row in json.loads(out)}
+    assert correct == {"ADJ × right": 1, "NOUN × left": 0, "PRON × right": 1, "VERB × root": 1}
 
 
 def test_presets() -> None:
@@ -93,7 +95,7 @@ def test_presets() -> None:
     assert len(json.loads(run(GOLD, GOOD, "--preset", "conllx", "--json")[0])) == 28
 
 
-def test_confusion_and_the_worst() -> None:
+def test_confusion_and_worst_sentences() -> None:
     out = run(GOLD, GOOD, "--confusion", "deprel", "--worst", "3")[0]
     assert cells(out) == [
         "confusions of deprel: good",
@@ -106,21 +108,21 @@ def test_confusion_and_the_worst() -> None:
         out.splitlines()[-1],
     ]
     heads = json.loads(run(GOLD, POOR, "--confusion", "head", "--json")[0])
-    found = [(row["gold"], row["predicted"], row["count"]) for row in heads]
-    assert found == [("VERB", "ADJ", 1), ("VERB", "PRON", 1)]
+    counts = [(row["gold"], row["predicted"], row["count"]) for row in heads]
+    assert counts == [("VERB", "ADJ", 1), ("VERB", "PRON", 1)]
 
 
-def test_the_signature_says_all_that_was_chosen() -> None:
+def test_the_signature_has_all_options() -> None:
     arguments = ["--confidence", "--test", "bootstrap", "--seed", "7"]
     out = run(*FILES, *arguments)[0]
-    chosen = "|subtypes:keep|bootstrap:1000|test:bootstrap-10000|seed:7|sentences:1|"
-    assert chosen in out.splitlines()[-1]
+    signature = "|subtypes:keep|bootstrap:1000|test:bootstrap-10000|seed:7|sentences:1|"
+    assert signature in out.splitlines()[-1]
     records = json.loads(run(*FILES, *arguments, "--json")[0])
-    assert all(chosen in row["signature"] for row in records)
+    assert all(signature in row["signature"] for row in records)
     assert "|train:" in run(GOLD, GOOD, "--by", "oov", "--train", POOR)[0].splitlines()[-1]
 
 
-def test_oddities_are_told_as_eval_tells_them() -> None:
+def test_warnings_are_those_of_eval() -> None:
     cyclic = write_tree("cyclic", WORDS, [("2", "x"), ("1", "x"), ("0", "x"), ("0", "x")])
     assert run(GOLD, cyclic, "--punct", "upos")[1] == (
         f"depkit: warning: {cyclic}: 1 of 1 trees has a cycle\n"
@@ -132,7 +134,7 @@ def test_oddities_are_told_as_eval_tells_them() -> None:
     assert "UAS 4 / 4, LAS 3 / 4" in run(GOLD, GOOD, "-v")[1]
 
 
-def test_a_file_that_is_there_twice() -> None:
+def test_a_file_that_is_given_twice() -> None:
     rows = cells(run(GOLD, GOOD, GOOD)[0])
     assert rows[2].startswith("root good.conllu 1 ")
     assert rows[3].startswith("root good.conllu (2) 1 ")
@@ -151,21 +153,21 @@ def test_empty_columns_and_files() -> None:
             run(GOLD, GOOD, *arguments)
 
 
-def test_nothing_to_list() -> None:
+def test_empty_tables() -> None:
     assert run(GOLD, GOLD, "--worst", "3", "--format", "csv")[0] == (
         "errors,scored,sentence,place,sent_id,text\n"
     )
     assert run(GOLD, GOLD, "--confusion", "upos")[0].splitlines()[0] == "confusions of upos: none"
 
 
-def test_latex_is_comments_and_a_table() -> None:
+def test_latex_output_is_a_table_with_comments() -> None:
     out = run(*FILES, "--format", "latex", "--test", "ar")[0].splitlines()
     begin = next(i for i, line in enumerate(out) if line.startswith(r"\begin"))
     outside = out[:begin] + out[out.index(r"\end{tabular}") + 1 :]
     assert all(line.startswith("%") for line in outside if line)
 
 
-def test_a_picture_beside_the_table() -> None:
+def test_plot_and_table() -> None:
     pytest.importorskip("matplotlib")
     out = run(*FILES, "--plot", "a.svg", "--measure", "precision")[0]
     assert out.startswith("LAS by distance")
@@ -174,7 +176,7 @@ def test_a_picture_beside_the_table() -> None:
 
 @pytest.fixture
 def sure() -> tuple[str, str]:
-    """The two systems, with probabilities."""
+    """The files of the two systems, with probabilities."""
     return (
         write_tree("in/sure.conllu", WORDS, TREES[GOOD], "ArcProb=0.9|LabelProb=0.5"),
         write_tree("in/surer.conllu", WORDS, TREES[POOR], "LabelProb=1.0000|ArcProb=0.9500"),
@@ -223,7 +225,7 @@ def test_a_reliability_diagram(sure: tuple[str, str]) -> None:
 
 def test_agreement() -> None:
     out = run(*FILES, "--agreement")[0]
-    # The good one has a wrong relation, the poor one two wrong heads, one at the same word.
+    # The good system has one wrong relation. The poor system has two wrong heads, one at this word.
     assert cells(out)[:7] == [
         "LAS; oracle: at least one system is right",
         "bin words good poor oracle all right",
@@ -274,8 +276,8 @@ def test_several_tables_of_words(sure: tuple[str, str]) -> None:
 def test_frequency_and_unknown_words() -> None:
     Path("train").write_text(Path(GOLD).read_text().replace("dogs", "cats"))
     rows = json.loads(run(GOLD, GOOD, "--by", "oov", "--train", "train", "--json")[0])
-    found = {row["bin"]: (row["gold"], row["correct_gold"]) for row in rows}
-    assert found == {"known": (3, 3), "unknown": (1, 0)}
+    counts = {row["bin"]: (row["gold"], row["correct_gold"]) for row in rows}
+    assert counts == {"known": (3, 3), "unknown": (1, 0)}
 
 
 def test_punctuation_subtypes_and_markup() -> None:

@@ -1,3 +1,5 @@
+"""depkit check: findings, their counts, and the options that select them."""
+
 import gzip
 import json
 from pathlib import Path
@@ -52,7 +54,7 @@ def test_findings_and_counts(bad: Path) -> None:
     assert err == ""
 
 
-def test_how_many_are_printed(bad: Path) -> None:
+def test_max_and_all_limit_the_printed_findings(bad: Path) -> None:
     assert run(bad, "--max", 2, code=1)[0].count("[cycle]") == 3
     assert run(bad, "--all", code=1)[0].count("[cycle]") == 30
     assert "--all: it contradicts --max" in run(bad, "--all", "--max", 2, code=2)[1]
@@ -67,13 +69,13 @@ def test_quiet_prints_errors_only(bad: Path, tmp_path: Path) -> None:
     assert out == f"{old}:2: error: no comment # sent_id = ...; number the sentences [no-sent-id]\n"
 
 
-def test_verbose_tells_what_codes_mean(bad: Path) -> None:
+def test_verbose_explains_the_codes(bad: Path) -> None:
     assert "30  words that are their own ancestors\n" in run(bad, "-v", code=1)[0]
 
 
 def test_json(good: Path, bad: Path) -> None:
     record = json.loads(run(good, bad, "--json", code=1)[0])
-    assert len(record["findings"]) == 60  # all of them
+    assert len(record["findings"]) == 60  # not limited
     keys = {"severity", "code", "file", "line", "sent_id", "message"}
     assert record["findings"][0].keys() == keys
     assert record["counts"] == {"cycle": 30, "no-root": 30}
@@ -112,7 +114,7 @@ def test_a_missing_file_is_a_finding(good: Path, tmp_path: Path) -> None:
     ]
     assert out.endswith("\n1 sentence, 2 words: 2 errors, 0 warnings, 0 notes\n")
     record = json.loads(run(good, none, good, "--json", code=1)[0])
-    assert [each["code"] for each in record["findings"]] == ["unreadable", "sent-id-again"]
+    assert [finding["code"] for finding in record["findings"]] == ["unreadable", "sent-id-again"]
     assert record["sentences"] == 2
 
 

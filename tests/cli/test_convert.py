@@ -1,3 +1,5 @@
+"""depkit convert: formats, merging, encodings, Penn trees, and what is reported."""
+
 import gzip
 import io
 import lzma
@@ -32,7 +34,7 @@ def rich(tmp_path: Path) -> Path:
     return tmp_path / "rich.conllu"
 
 
-def test_there_and_back(rich: Path, tmp_path: Path) -> None:
+def test_converting_to_conllx_and_back(rich: Path, tmp_path: Path) -> None:
     there, back = tmp_path / "there.conllx", tmp_path / "back.conllu"
     assert run(rich, "-o", there) == ("", NOTES)
     assert there.read_text() == MILL
@@ -44,18 +46,21 @@ def test_there_and_back(rich: Path, tmp_path: Path) -> None:
     assert run(there, "--merge", rich, "--to", "conllx", "-q") == (MILL, "")
 
 
-def test_the_format_is_told_by_name_or_content_or_by_from(rich: Path, tmp_path: Path) -> None:
+def test_the_format_is_known_from_name_content_or_option(rich: Path, tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.write_text(RICH)
     assert run(plain, "--to", "conllx") == run(rich, "--to", "conllx") == (MILL, NOTES)
     assert run("-", "--to", "conllx", stdin=RICH) == (MILL, NOTES)
     assert run("-", "--to", "conllu", stdin=RICH) == (RICH, "")
     plain.write_text(MILL)
-    assert run(plain, "--to", "conllx") == (MILL, NOTES.splitlines(True)[1])  # it looks like UD
+    assert run(plain, "--to", "conllx") == (
+        MILL,
+        NOTES.splitlines(True)[1],
+    )  # its content is taken for CoNLL-U
     assert run(plain, "--to", "conllx", "--from", "conllx") == (MILL, "")
 
 
-def test_packed_files(rich: Path, tmp_path: Path) -> None:
+def test_compressed_files(rich: Path, tmp_path: Path) -> None:
     packed, twice = tmp_path / "a.conllx.gz", tmp_path / "b.conllu.xz"
     run(rich, "-o", packed)
     assert gzip.decompress(packed.read_bytes()).decode() == MILL
@@ -96,7 +101,7 @@ def test_conll09_keeps_predicates(tmp_path: Path) -> None:
     )
 
 
-def test_encoding_is_the_input_s_and_the_output_is_utf_8(tmp_path: Path) -> None:
+def test_encoding_applies_to_the_input_and_the_output_is_utf_8(tmp_path: Path) -> None:
     path, out = tmp_path / "in.conllx", tmp_path / "out.conllx"
     text = PROJECTIVE.replace("\ta\t", "\tcafé\t")
     path.write_text(text, encoding="latin-1")
@@ -106,7 +111,7 @@ def test_encoding_is_the_input_s_and_the_output_is_utf_8(tmp_path: Path) -> None
     assert f"{path}:1: byte 0xE9 in column 2, character 6 of the line" in err
 
 
-def test_broken_sentences_are_reported_and_left_out(tmp_path: Path) -> None:
+def test_broken_sentences_are_reported_and_omitted(tmp_path: Path) -> None:
     path, out = tmp_path / "in.conllx", tmp_path / "out.conllu"
     good = "1\ta\tb\tC\tD\t_\t0\tg\t_\t_\n\n"
     path.write_text(good + "1\ta\n\n" + good + "x\n")
@@ -125,12 +130,12 @@ def test_broken_sentences_are_reported_and_left_out(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == [path]
 
 
-def test_what_is_no_treebank_is_an_error(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_treebank_is_an_error(tmp_path: Path) -> None:
     out, err = run("-", "--to", "conllu", stdin="What?\n\nHow?\n", code=1)
     assert out == "" and err.count("neither CoNLL-U, CoNLL-X nor CoNLL-09") == 2
 
 
-def test_nothing_to_write_leaves_the_output_as_it_was(tmp_path: Path) -> None:
+def test_without_sentences_the_output_is_unchanged(tmp_path: Path) -> None:
     out = tmp_path / "out.conllu"
     out.write_text("old")
     for text in ("", "broken\n\n" * 30):
@@ -139,7 +144,7 @@ def test_nothing_to_write_leaves_the_output_as_it_was(tmp_path: Path) -> None:
     assert out.read_text() == "old"
 
 
-def test_only_some_broken_sentences_are_shown(tmp_path: Path) -> None:
+def test_only_the_first_broken_sentences_are_reported(tmp_path: Path) -> None:
     broken = "1\ta\n\n" * 30 + MILL
     out, err = run("-", "--from", "conllx", "--to", "conllx", stdin=broken, code=1)
     assert out == MILL
@@ -149,8 +154,8 @@ def test_only_some_broken_sentences_are_shown(tmp_path: Path) -> None:
     )
 
 
-def test_the_encoding_is_of_the_input_alone(rich: Path, tmp_path: Path) -> None:
-    """ORIGINAL is UTF-8, though the parse that is merged into it is said to be Latin-1."""
+def test_the_encoding_does_not_apply_to_the_original(rich: Path, tmp_path: Path) -> None:
+    """ORIGINAL is read as UTF-8, even if the parse that is merged into it is Latin-1."""
     original = tmp_path / "original.conllu"
     original.write_text("# text = café\n" + rich.read_text(encoding="utf-8"), encoding="utf-8")
     parse = tmp_path / "parse.conllx"
@@ -159,7 +164,7 @@ def test_the_encoding_is_of_the_input_alone(rich: Path, tmp_path: Path) -> None:
     assert out == original.read_text(encoding="utf-8")
 
 
-def test_deps_of_other_trees_are_told(rich: Path) -> None:
+def test_a_note_counts_deps_of_changed_trees(rich: Path) -> None:
     parse = run(rich, "--to", "conllx", "-q")[0]
     assert run("-", "--merge", rich, stdin=parse)[1] == ""
     other = parse.replace("\troot\t", "\tdep\t", 1)
@@ -192,7 +197,7 @@ CHAIN = "1\tKim\t_\tNNP\tNNP\t_\t2\tdep\t_\t_\n2\tsings\t_\tVBZ\tVBZ\t_\t0\troot
 
 @pytest.fixture
 def chains(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A conversion that hangs every word on the next."""
+    """Replace the conversion by one that attaches every word to the next one."""
 
     def convert(trees):  # type: ignore[no-untyped-def]
         for tree in trees:
@@ -229,7 +234,7 @@ def test_universal_dependencies_have_ids_and_texts(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("chains")
-def test_broken_trees_are_reported_and_left_out(tmp_path: Path) -> None:
+def test_broken_trees_are_reported_and_omitted(tmp_path: Path) -> None:
     path = tmp_path / "in.mrg"
     path.write_text(TREES + "( (S (NNP Kim) sings) )\n" + TREES)
     out, err = run(path, code=1)
@@ -274,13 +279,13 @@ def test_a_file_is_not_written_over_while_it_is_read(rich: Path, tmp_path: Path)
 
 
 def test_memory_is_constant(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first sentence is out before the second is read."""
-    written: list[int] = []
+    """The first sentence is written when most of the input has not been read."""
+    num_unread: list[int] = []
 
     class Stream(io.RawIOBase):
-        """Both standard streams: counts, at each writing, what is left to read."""
+        """Both standard streams; records the number of unread sentences at each write."""
 
-        left = [MILL] * 4000
+        unread = [MILL] * 4000
 
         def readable(self) -> bool:
             return True
@@ -288,16 +293,16 @@ def test_memory_is_constant(monkeypatch: pytest.MonkeyPatch) -> None:
         writable = readable
 
         def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]
-            piece = (self.left.pop() if self.left else "").encode()
+            piece = (self.unread.pop() if self.unread else "").encode()
             buffer[: len(piece)] = piece
             return len(piece)
 
         def write(self, data) -> int:  # type: ignore[no-untyped-def]
-            written.append(len(self.left))
+            num_unread.append(len(self.unread))
             return len(data)
 
     stdin, stdout = io.BufferedReader(Stream()), io.BufferedWriter(Stream())
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stdin))
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(stdout))
     convert_command(["-"], target="conllu", source="conllx")
-    assert written[0] > 3000
+    assert num_unread[0] > 3000

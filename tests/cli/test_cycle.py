@@ -1,4 +1,4 @@
-"""train, parse and eval from the command line, and how they end when something is wrong."""
+"""train, parse and eval from the command line, and their exit statuses and errors."""
 
 import json
 import os
@@ -26,13 +26,13 @@ DEPKIT = [sys.executable, "-m", "depkit"]
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """A model that has seen the small treebank once or twice."""
+    """A model trained on the small treebank for two epochs."""
     directory = tmp_path_factory.mktemp("model") / "tiny.model"
     assert run([*train(directory), "--epochs", "2", *SMALL, "-q"]) == 0
     return directory
 
 
-def test_the_cycle(model, tmp_path, capfd):
+def test_train_parse_and_eval(model, tmp_path, capfd):
     parsed = tmp_path / "parsed.conllu"
     assert run(["parse", str(TINY), "--model", str(model), "-o", str(parsed), "-v"]) == 0
     assert "24 sentences, 182 words" in capfd.readouterr().err
@@ -41,24 +41,24 @@ def test_the_cycle(model, tmp_path, capfd):
     assert scores["words"] == 182 and 0 < scores["UAS"] <= 100
 
 
-def test_what_a_model_directory_holds(model):
+def test_files_of_a_model_directory(model):
     names = {path.name for path in model.iterdir()}
     assert {"config.toml", "vocab.json", "model.safetensors", "README.md", "log.jsonl"} <= names
     assert "after epoch" in (model / "README.md").read_text("utf-8")
     assert len((model / "log.jsonl").read_text("utf-8").splitlines()) == 2
 
 
-def test_stdin_to_stdout_in_a_process_of_its_own(model):
-    done = subprocess.run(
+def test_a_process_parses_stdin_to_stdout(model):
+    result = subprocess.run(
         [*DEPKIT, "parse", "--model", str(model), "--device", "cpu"],
         stdin=TINY.open("rb"), capture_output=True, check=True,
     )  # fmt: skip
-    assert done.stderr == b""
-    parsed = list(depkit.read(done.stdout.decode().splitlines(keepends=True)))
+    assert result.stderr == b""
+    parsed = list(depkit.read(result.stdout.decode().splitlines(keepends=True)))
     assert [sentence.form for sentence in parsed] == [s.form for s in depkit.read(TINY)]
 
 
-def test_a_closed_pipe_is_no_error(model):
+def test_a_closed_pipe_is_not_an_error(model):
     text = TINY.read_bytes() * 200
     parse = subprocess.Popen(
         [*DEPKIT, "parse", "--model", str(model)], stdin=subprocess.PIPE,
@@ -75,17 +75,17 @@ def test_a_closed_pipe_is_no_error(model):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 @pytest.mark.parametrize("command", ["parse", "eval"])
-def test_a_full_disk_is_one_line(model, command):
+def test_a_full_disk_is_an_error_of_one_line(model, command):
     more = {"parse": ["--model", str(model)], "eval": [str(TINY)]}[command]
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
+        result = subprocess.run(
             [*DEPKIT, command, str(TINY), *more], stdout=full, stderr=subprocess.PIPE
         )
-    assert done.returncode == 1
-    assert done.stderr.decode().splitlines() == ["depkit: error: No space left on device"]
+    assert result.returncode == 1
+    assert result.stderr.decode().splitlines() == ["depkit: error: No space left on device"]
 
 
-def test_interrupted_parsing_leaves_no_half_file(model, tmp_path):
+def test_interrupted_parsing_leaves_no_partial_file(model, tmp_path):
     out = tmp_path / "out.conllu"
     process = subprocess.Popen(
         [*DEPKIT, "parse", "--model", str(model), "-o", str(out)],
@@ -102,7 +102,7 @@ def test_interrupted_parsing_leaves_no_half_file(model, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_killed_training_goes_on(tmp_path, capfd):
+def test_training_can_be_resumed(tmp_path, capfd):
     arguments = [*train(tmp_path / "m"), "--epochs", "3", *SMALL]
     assert run([*arguments, "-q"]) == 0
     assert run([*arguments, "--resume"]) == 0
@@ -126,16 +126,16 @@ def test_seeds_give_mean_and_deviation(tmp_path, capfd):
 def test_fine_tuning(model, tmp_path):
     more = ["--set", "tokenizer.enabled=false", "--epochs", "1", "--device", "cpu", "-q"]
     assert run([*train(tmp_path / "m"), *more, "--init", str(model)]) == 0
-    tuned, initial = (depkit.load(each, "cpu").config for each in (tmp_path / "m", model))
+    tuned, initial = (depkit.load(path, "cpu").config for path in (tmp_path / "m", model))
     assert replace(tuned, calibration=initial.calibration) == initial
 
 
-def test_fine_tuning_refuses_other_parts(model, tmp_path, capfd):
+def test_fine_tuning_rejects_another_architecture(model, tmp_path, capfd):
     more = ["--init", str(model), "--set", "encoder.layers=7", "--device", "cpu", "-q"]
     fails(capfd, [*train(tmp_path / "m"), *more], 2, "--init")
 
 
-def test_an_output_that_is_a_file_is_refused(capfd):
+def test_an_output_that_is_a_file_is_rejected(capfd):
     fails(capfd, train(TINY), 1, "is a file")
 
 
@@ -161,7 +161,7 @@ def test_several_files_and_an_output_directory(model, tmp_path):
         "ensemble {tiny} {training} --folds 2 --recipes bilstm -o {new}",
     ],
 )  # fmt: skip
-def test_directories_of_outputs_are_made(line, model, tmp_path):
+def test_missing_output_directories_are_created(line, model, tmp_path):
     training = f"--dev {TINY} --epochs 1 {' '.join(SMALL)}"
     new = tmp_path / "new" / "er" / "out"
     words = line.format(tiny=TINY, model=model, new=new, training=training).split()
@@ -225,7 +225,7 @@ def test_an_empty_file_parses_to_nothing(model, tmp_path, capfd):
         (["--dev-split", "7", "--dev", ""], "between 0 and 1"),
     ],
 )
-def test_training_refuses_mistakes_before_it_starts(extra, message, tmp_path, capfd):
+def test_invalid_options_are_rejected_before_training(extra, message, tmp_path, capfd):
     fails(capfd, [*train(tmp_path / "m"), *extra], 1 if "nowhere" in message else 2, message)
     assert not (tmp_path / "m").exists()
 
@@ -236,7 +236,7 @@ def test_a_missing_file_is_named(model, tmp_path, capfd):
     fails(capfd, ["train", "nowhere.conllu", "--dev", "x", "-o", "y"], 1, "nowhere.conllu")
 
 
-def test_a_bug_says_how_to_see_it(capfd, monkeypatch):
+def test_an_internal_error_mentions_debug(capfd, monkeypatch):
     broken = Mock(side_effect=AttributeError("no such thing"))
     monkeypatch.setattr("depkit.score.attachment.evaluate_systems", broken)
     fails(capfd, ["eval", str(TINY), str(TINY)], 1, "internal error", "--debug")
@@ -259,16 +259,16 @@ def test_help_has_an_example(command, example, capfd):
     assert f"Example: depkit {command}" in out and example in out
 
 
-def test_help_and_eval_start_light():
+def test_help_and_eval_do_not_import_large_packages():
     code = (
         "import sys\nfrom depkit.cli.main import run\n"
         "run(['--help'])\nif {'numpy', 'pydantic'} & sys.modules.keys(): sys.exit('help is slow')\n"
         f"tiny = {str(TINY)!r}\nrun(['eval', tiny, tiny])\n"
-        "heavy = {'torch', 'numba', 'transformers', 'conllu', 'rich'} & sys.modules.keys()\n"
+        "large = {'torch', 'numba', 'transformers', 'conllu', 'rich'} & sys.modules.keys()\n"
         "for command in ('check', 'stats', 'analyze', 'convert'):\n"
         "    run([command, *[tiny] * (1 + (command == 'analyze')), '--quiet'])\n"
-        "heavy |= {'rich'} & sys.modules.keys()\n"
-        "sys.exit(f'imported {heavy}' if heavy else 0)"
+        "large |= {'rich'} & sys.modules.keys()\n"
+        "sys.exit(f'imported {large}' if large else 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 

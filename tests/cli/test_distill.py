@@ -1,4 +1,4 @@
-"""depkit distill: a student from the command line, its card, its resumption, and wrong use."""
+"""depkit distill: training of a student, its card, resuming, and errors."""
 
 import json
 from unittest.mock import Mock
@@ -34,7 +34,7 @@ def distill(directory, *more, teacher="en-ewt", train=TINY, dev=TINY, epochs=2):
 
 
 def fails(capfd, status, message, *arguments, **keywords):
-    """The command ends with a status and, at last, a line on stderr that has the message."""
+    """Check that the command fails with a status and a last line on stderr with the message."""
     assert distill(*arguments, **keywords) == status
     out, err = capfd.readouterr()
     assert out == "" and "Traceback" not in err
@@ -50,10 +50,10 @@ def test_a_student_of_the_bundled_model(text, tmp_path, capfd):
     card = (student / "README.md").read_text()
     assert "Distilled from en-ewt on the treebank and on 3 sentences (17 words) of news.txt" in card
     assert "Tokenizer: tokens 99" in card
-    told = list(depkit.read(student / "text" / "shard-0001.conllu"))
-    assert [len(each) for each in told] == [5, 6, 6]
+    silver_trees = list(depkit.read(student / "text" / "shard-0001.conllu"))
+    assert [len(tree) for tree in silver_trees] == [5, 6, 6]
     parser = depkit.load(student, device="cpu")
-    assert [each.form for each in parser.parse(parser.tokenize("The cat sleeps."))] == [
+    assert [sentence.form for sentence in parser.parse(parser.tokenize("The cat sleeps."))] == [
         ["The", "cat", "sleeps", "."]
     ]
     teacher = depkit.load("en-ewt", device="cpu")
@@ -61,7 +61,7 @@ def test_a_student_of_the_bundled_model(text, tmp_path, capfd):
         assert set(table.symbols) <= set(parser.vocabulary.columns[name].symbols)
 
 
-def test_a_run_goes_on(text, tmp_path, monkeypatch, capfd):
+def test_an_interrupted_run_is_resumed(text, tmp_path, monkeypatch, capfd):
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     assert distill(whole, text, "-q") == 0
 
@@ -72,8 +72,8 @@ def test_a_run_goes_on(text, tmp_path, monkeypatch, capfd):
     assert "--resume continues" in capfd.readouterr().err
     assert not list(cut.glob("text/*.safetensors"))
     assert distill(cut, text, "-q", "--resume") == 0
-    one, other = (load_file(each / "model.safetensors") for each in (whole, cut))
-    assert all((one[name] == other[name]).all() for name in one)
+    expected, weights = (load_file(path / "model.safetensors") for path in (whole, cut))
+    assert all((expected[name] == weights[name]).all() for name in expected)
     before = (cut / FINISHED).stat().st_mtime_ns
     assert distill(cut, text, "--resume") == 0
     err = capfd.readouterr().err
@@ -85,7 +85,7 @@ def test_a_run_goes_on(text, tmp_path, monkeypatch, capfd):
     fails(capfd, 1, "another teacher, text or settings", cut, text, "--resume")
 
 
-def test_a_treebank_alone_and_several_at_once(tmp_path, capfd):
+def test_distilling_on_treebanks_without_text(tmp_path, capfd):
     sentences = list(depkit.read(TINY))
     halves = [tmp_path / "a.conllu", tmp_path / "b.conllu"]
     write(sentences[:12], halves[0])
@@ -115,22 +115,22 @@ def test_a_student_of_a_teacher_without_tokenizer(tmp_path, text, monkeypatch, c
     assert json.loads(records[0])["epoch"] == 1
 
 
-def test_who_cannot_teach_or_learn(tmp_path, text, capfd):
-    for setting, told in (
+def test_impossible_teachers_and_students_are_rejected(tmp_path, text, capfd):
+    for setting, message in (
         ("scorer.tree=false", "of the family tagger"),
         ("inputs.tag=8", "reads tags"),
     ):
-        teacher = str(tmp_path / told)
+        teacher = str(tmp_path / message)
         arguments = ["train", str(TINY), "--dev", str(TINY), "-o", teacher, "--epochs", "1", "-q"]
         off = sets(setting, "tokenizer.enabled=false")
         assert run([*arguments, *SMALL, *off, *ON_CPU]) == 0
-        fails(capfd, 1, told, tmp_path / "student", text, teacher=teacher)
+        fails(capfd, 1, message, tmp_path / "student", text, teacher=teacher)
     fails(capfd, 2, "inputs.tag", tmp_path / "student", text, "--set", "inputs.tag=8")
     assert not (tmp_path / "student").exists()
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (["--dev-split", "0.1"], "name either --dev FILE or --dev-split SHARE"),
         (["-"], "name files, not standard input"),
@@ -139,11 +139,11 @@ def test_who_cannot_teach_or_learn(tmp_path, text, capfd):
         (["--recipe", "huge"], "no recipe 'huge'"),
     ],
 )
-def test_wrong_use(more, told, tmp_path, capfd):
-    fails(capfd, 2, told, tmp_path / "student", *more)
+def test_invalid_options(more, message, tmp_path, capfd):
+    fails(capfd, 2, message, tmp_path / "student", *more)
 
 
-def test_wrong_files(tmp_path, capfd):
+def test_missing_and_empty_files(tmp_path, capfd):
     student = tmp_path / "student"
     fails(capfd, 1, "none.txt: No such file or directory\n", student, tmp_path / "none.txt")
     fails(capfd, 1, "bundled models: en-ewt", student, teacher="no-such-model")

@@ -1,4 +1,4 @@
-"""depkit ensemble from the command line: what it makes, and what it refuses."""
+"""depkit ensemble: the model that it trains, and the options that it rejects."""
 
 import json
 
@@ -18,29 +18,29 @@ COMMAND = ["ensemble", str(TINY), "--dev", str(TINY), "--folds", "2", "--epochs"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def ensemble(tmp_path_factory):
     directory = tmp_path_factory.mktemp("made") / "en"
     assert run([*COMMAND, "--recipes", "bilstm", "-o", str(directory), "-q"]) == 0
     return directory
 
 
-def test_it_parses_and_says_what_it_is(made, tmp_path, capsys):
+def test_an_ensemble_parses_and_is_described(ensemble, tmp_path, capsys):
     out = tmp_path / "out.conllu"
-    parse = ["parse", str(TINY), "--model", str(made), "--device", "cpu", "-q"]
+    parse = ["parse", str(TINY), "--model", str(ensemble), "--device", "cpu", "-q"]
     assert run([*parse, "-o", str(out)]) == 0
     arithmetic = [str(sentence) for sentence in depkit.read(out)]
     assert len(arithmetic) == 24
-    assert run(["info", str(made), "--json"]) == 0
+    assert run(["info", str(ensemble), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert list(facts["members"]) == ["fold-1-bilstm", "fold-2-bilstm"]
-    assert facts["parameters"] == sum(each["parameters"] for each in facts["members"].values())
-    assert run(["info", str(made), "-v"]) == 0
-    told = capsys.readouterr().out
-    assert "fold-1-bilstm, fold-2-bilstm" in told and 'mean = "arithmetic"' in told
-    assert depkit.load(made, "cpu").mean == "arithmetic"
+    assert facts["parameters"] == sum(member["parameters"] for member in facts["members"].values())
+    assert run(["info", str(ensemble), "-v"]) == 0
+    text = capsys.readouterr().out
+    assert "fold-1-bilstm, fold-2-bilstm" in text and 'mean = "arithmetic"' in text
+    assert depkit.load(ensemble, "cpu").mean == "arithmetic"
 
 
-def test_a_mean_can_be_chosen_in_parsing(made, monkeypatch):
+def test_the_mean_can_be_set_in_parsing(ensemble, monkeypatch):
     means = []
 
     def parse(self, *arguments, **options):
@@ -48,19 +48,19 @@ def test_a_mean_can_be_chosen_in_parsing(made, monkeypatch):
         return iter(())
 
     monkeypatch.setattr(GraphEnsemble, "parse", parse)
-    for chosen in ([], ["--mean", "geometric"]):
-        run(["parse", str(TINY), "--model", str(made), "--device", "cpu", *chosen])
+    for options in ([], ["--mean", "geometric"]):
+        run(["parse", str(TINY), "--model", str(ensemble), "--device", "cpu", *options])
     assert means == ["arithmetic", "geometric"]
 
 
-def test_run_again_it_says_the_same(made, capfd):
-    assert run([*COMMAND, "--recipes", "bilstm", "-o", str(made)]) == 0
+def test_a_finished_ensemble_is_not_trained_again(ensemble, capfd):
+    assert run([*COMMAND, "--recipes", "bilstm", "-o", str(ensemble)]) == 0
     out, err = capfd.readouterr()
     assert out == "" and "loss" not in err  # nothing is trained
-    scores, place, command = err.splitlines()[-3:]
+    scores, location, command = err.splitlines()[-3:]
     assert scores.startswith("the ensemble: dev UAS ")
-    assert place == f"the model is in {made}"
-    assert command == f"parse with it: depkit parse --model {made} FILE"
+    assert location == f"the model is in {ensemble}"
+    assert command == f"parse with it: depkit parse --model {ensemble} FILE"
 
 
 @pytest.mark.parametrize(
@@ -86,16 +86,16 @@ def test_run_again_it_says_the_same(made, capfd):
         ),
     ],
 )
-def test_mistakes_are_one_line(arguments, status, message, made, tmp_path, capfd):
+def test_errors_are_one_line(arguments, status, message, ensemble, tmp_path, capfd):
     (tmp_path / "file").write_text("x")
-    given = [each.format(made=made, here=tmp_path) for each in arguments]
-    assert run([*COMMAND, *given]) == status
+    options = [option.format(made=ensemble, here=tmp_path) for option in arguments]
+    assert run([*COMMAND, *options]) == status
     errors = [line for line in capfd.readouterr().err.splitlines() if "error" in line]
     assert len(errors) == 1 and message in errors[0]
     assert not (tmp_path / "new").exists()
 
 
-def test_nothing_is_trained_from_an_ensemble(made, tmp_path, capfd):
+def test_training_cannot_start_from_an_ensemble(ensemble, tmp_path, capfd):
     train = ["train", str(TINY), "--dev", str(TINY), "-o", str(tmp_path / "m"), "--device", "cpu"]
-    assert run([*train, "--init", str(made)]) == 1
+    assert run([*train, "--init", str(ensemble)]) == 1
     assert "is an ensemble; name one of its members" in capfd.readouterr().err

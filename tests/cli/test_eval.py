@@ -1,3 +1,5 @@
+"""depkit eval: scores, tests, alignment and warnings, in all formats."""
+
 import csv
 import io
 import json
@@ -22,7 +24,7 @@ TREES = {
 
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The working directory has a file of each tree."""
+    """Create a file for each tree in the working directory."""
     monkeypatch.chdir(tmp_path)
     for name, tree in TREES.items():
         write_tree(name, WORDS, tree)
@@ -38,14 +40,15 @@ def test_text() -> None:
     assert err == ""
 
 
-def test_json_is_an_object_for_one_and_a_list_for_several() -> None:
-    one = json.loads(run(GOLD, WORSE, "--json")[0])
+def test_json_is_an_object_for_one_system_and_a_list_for_several() -> None:
+    record = json.loads(run(GOLD, WORSE, "--json")[0])
     metrics = "UAS LAS LA UEM LEM RA CLAS UPOS XPOS FEATS Lemmas".split()
-    assert list(one) == ["system", "signature", "sentences", "words", "scored", *metrics]
-    assert (one["UPOS"], one["FEATS"], one["UAS"]) == (100.0, None, 100.0 * 2 / 3)
-    assert (one["system"], one["sentences"], one["words"], one["scored"]) == (WORSE, 1, 3, 3)
+    assert list(record) == ["system", "signature", "sentences", "words", "scored", *metrics]
+    assert (record["UPOS"], record["FEATS"], record["UAS"]) == (100.0, None, 100.0 * 2 / 3)
+    facts = [record[name] for name in ("system", "sentences", "words", "scored")]
+    assert facts == [WORSE, 1, 3, 3]
     several = json.loads(run(GOLD, WORSE, GOLD, "--format", "json")[0])
-    assert several[0] == one
+    assert several[0] == record
     assert [record["LEM"] for record in several] == [0.0, 100.0]
 
 
@@ -61,7 +64,7 @@ def test_latex_and_markdown() -> None:
     assert " | 66.67 | 33.33 | " in run(GOLD, WORSE, "--format", "markdown")[0]
 
 
-def test_one_number_a_system_with_and_without_punctuation_and_subtypes() -> None:
+def test_a_single_metric_with_and_without_punctuation_and_subtypes() -> None:
     assert run(GOLD, WORSE, "-b", "LAS")[0] == "33.33\n"
     assert run(GOLD, WORSE, GOLD, "--metric", "las")[0] == "33.33\n100.00\n"
     assert run(GOLD, WORSE, "--punct", "ptb", "-b", "UAS")[0] == "100.00\n"
@@ -82,7 +85,7 @@ def test_warnings_go_to_stderr_and_can_be_silenced() -> None:
     assert "--punct ctb leaves out no word" in run(GOLD, GOLD, "--punct", "ctb")[1]
 
 
-def test_verbose_tells_the_counts() -> None:
+def test_verbose_prints_the_counts() -> None:
     assert run(GOLD, WORSE, "-v")[1] == (
         f"{WORSE}: UAS 2 / 3, LAS 1 / 3, LA 2 / 3, UEM 0 / 1, LEM 0 / 1, RA 1 / 1, CLAS 1 / 2,"
         " UPOS 3 / 3, XPOS 3 / 3\n"
@@ -98,7 +101,7 @@ def test_cycles_and_several_roots_are_counted() -> None:
     )
 
 
-def test_tags_are_shown_where_they_differ() -> None:
+def test_tag_columns_are_printed_if_tags_differ() -> None:
     Path("tagged").write_text(Path(WORSE).read_text().replace("NOUN", "VERB"))
     header, row, _ = run(GOLD, "tagged")[0].splitlines()
     assert (header.split()[-2], row.split()[-2]) == ("UPOS", "66.67")
@@ -147,20 +150,20 @@ def test_confidence_and_tests() -> None:
 
 
 def test_alignment() -> None:
-    """One word cut in two."""
+    """One word is split into two."""
     words = [(form, "_", "_") for form in ("Do", "gs", "bark", ".")]
     arcs = [("2", "det"), ("3", "nsubj"), ("0", "root"), ("3", "punct")]
-    cut = write_tree("cut.conllu", words, arcs)
-    lines = run(GOLD, cut, "--align")[0].splitlines()
+    split = write_tree("cut.conllu", words, arcs)
+    lines = run(GOLD, split, "--align")[0].splitlines()
     assert lines[0].split() == ["metric", "precision", "recall", "F1"]
     assert lines[1].split() == ["Tokens", "50.00", "66.67", "57.14"]
     assert lines[-1].endswith("|align:characters|subtypes:drop|sentences:1|words:3|scored:3")
-    assert run(GOLD, cut, "--align", "-b", "las")[0] == "57.14\n"
-    record = json.loads(run(GOLD, cut, "--align", "--json")[0])
+    assert run(GOLD, split, "--align", "-b", "las")[0] == "57.14\n"
+    record = json.loads(run(GOLD, split, "--align", "--json")[0])
     assert record["UAS"]["recall"] == 200 / 3
     metrics = "Tokens Sentences Words UPOS XPOS UFeats AllTags Lemmas UAS LAS CLAS MLAS BLEX"
     assert list(record)[5:] == metrics.split()
-    tested = run(GOLD, cut, GOLD, "--align", "--test", "bootstrap", "--confidence")[0]
+    tested = run(GOLD, split, GOLD, "--align", "--test", "bootstrap", "--confidence")[0]
     assert tested.splitlines()[0].split()[:5] == ["metric", "system", "precision", "recall", "F1"]
 
 

@@ -1,4 +1,4 @@
-"""depkit info: what it tells of the machine and of a model, and that it loads no weights."""
+"""depkit info: facts about the machine and about models, without loading weights."""
 
 import json
 import platform
@@ -33,19 +33,19 @@ def facts_of(*arguments: object) -> dict:
 
 
 def rows(text: str) -> dict[str, str]:
-    """The last table of an output: labels and what stands behind them."""
+    """Return the last table of an output as values by label."""
     lines = text.rpartition("\n\n")[2].splitlines()
     return {line.split("  ")[0].strip(): line.split("  ", 1)[1].strip() for line in lines}
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """An empty cache, whatever there is on this machine."""
+    """Use an empty cache instead of the one of this machine."""
     monkeypatch.setenv("DEPKIT_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
-def test_kept_features_are_told(cache):
+def test_cached_vectors_are_shown(cache):
     assert "features" not in rows(run())
     (cache / "features").mkdir(parents=True)
     (cache / "features" / "one.npy").write_bytes(b"x" * 2048)
@@ -66,12 +66,12 @@ def test_a_tuned_transformer_is_part_of_the_model(model):
     (model / "transformer" / "config.json").write_bytes(b"x" * 1000)
     facts = facts_of(model)
     assert facts["bytes"] == before + len(tuned) - len(plain) + 1000
-    assert any("transformer x" in each and "tuned" in each for each in facts["inputs"])
+    assert any("transformer x" in text and "tuned" in text for text in facts["inputs"])
 
 
 @pytest.fixture
 def model(tiny, tmp_path):
-    """A parser as it stands after training, with a card and a checkpoint."""
+    """The directory of a parser as after training, with a card and a checkpoint."""
     directory = save(make(tiny), tmp_path / "tiny.model")
     (directory / CARD).write_text("# A small parser\n\nIts card.\n", "utf-8")
     (directory / "last.safetensors").write_bytes(b"x" * 10_000_000)
@@ -109,7 +109,7 @@ def test_gpus_are_listed_with_their_memory(monkeypatch):
     assert names == ["cpu", "cuda:0", "cuda:1", "mps"]
 
 
-def test_a_package_that_is_not_there(monkeypatch):
+def test_a_missing_package(monkeypatch):
     monkeypatch.setattr("depkit.cli.info._PACKAGES", ("no-such-package",))
     assert rows(run())["no-such-package"] == "not installed"
     assert facts_of()["packages"] == {"no-such-package": None}
@@ -129,13 +129,13 @@ def test_a_model(model, tiny):
     assert "[encoder]" not in out
 
 
-def test_the_size_is_that_of_the_model_alone(model):
+def test_the_size_does_not_include_checkpoints(model):
     size = sum((model / name).stat().st_size for name in (CONFIG, VOCABULARY, WEIGHTS, CARD))
     assert facts_of(model)["bytes"] == size
     assert rows(run(model))["directory"] == f"{model}, {size / 1024:.1f} KiB"
 
 
-def test_all_files_of_the_directory_are_told_with_their_sizes(model):
+def test_all_files_of_the_directory_are_listed_with_their_sizes(model):
     (model / "seed-1").mkdir()
     (model / "seed-1" / "a").write_bytes(b"x" * 20_000_000)
     sizes = facts_of(model)["files"]
@@ -158,7 +158,7 @@ def test_a_model_as_json(model):
     assert set(facts["reads"]) == {"words", "characters"}
 
 
-def test_a_tokenizer_is_told(model):
+def test_a_model_with_a_tokenizer(model):
     (model / TOKENIZER).write_bytes((model / WEIGHTS).read_bytes())
     facts = facts_of(model)
     assert facts["tokenizer"] == {"parameters": facts["parameters"]}
@@ -184,21 +184,21 @@ def test_the_weights_are_not_loaded(model, monkeypatch):
 
 
 @pytest.mark.parametrize("name", [CONFIG, VOCABULARY, WEIGHTS])
-def test_what_is_missing_is_named(model, name):
+def test_missing_files_are_named(model, name):
     (model / name).unlink()
     with pytest.raises(ModelError, match=f"is not a model: it has no {name}"):
         run(model)
 
 
 @pytest.mark.parametrize("name", [CONFIG, VOCABULARY, WEIGHTS, TOKENIZER])
-def test_what_is_damaged_is_named(model, name):
+def test_damaged_files_are_named(model, name):
     (model / name).write_bytes(b"\x00garbage = [")
     with pytest.raises(ModelError, match=name) as error:
         run(model)
     assert "\n" not in str(error.value)
 
 
-def test_cut_off_weights_are_damaged(model):
+def test_truncated_weights_are_damaged(model):
     (model / WEIGHTS).write_bytes((model / WEIGHTS).read_bytes()[:-1])
     with pytest.raises(ModelError, match="damaged"):
         run(model)
@@ -209,10 +209,10 @@ def test_no_such_model():
         run("nowhere")
 
 
-def test_the_module_is_light():
+def test_the_module_does_not_import_large_packages():
     code = (
         "import sys, depkit.cli.info\n"
-        "heavy = {'torch', 'numba', 'numpy', 'transformers', 'safetensors'} & sys.modules.keys()\n"
-        "sys.exit(f'imported {heavy}' if heavy else 0)"
+        "large = {'torch', 'numba', 'numpy', 'transformers', 'safetensors'} & sys.modules.keys()\n"
+        "sys.exit(f'imported {large}' if large else 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,4 +1,4 @@
-"""Raw text with the bundled model: nothing is lost, whatever the text."""
+"""Parsing of raw text with the bundled model; the trees contain the whole text."""
 
 import gzip
 import io
@@ -20,16 +20,16 @@ FLIES = "Time flies like an arrow. Fruit flies like a banana.\n"
 
 @pytest.fixture
 def parse(monkeypatch, capfdbinary):
-    """Parse a text from stdin; the status, the output and what is on stderr."""
+    """A function that parses a text from stdin and returns the status, stdout and stderr."""
 
-    def run_on(content, *arguments):
+    def parse_stdin(content, *arguments):
         data = content.encode() if isinstance(content, str) else content
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
         status = run(["parse", *ON_CPU, *arguments])
         out, err = capfdbinary.readouterr()
         return status, out.decode(), err.decode()
 
-    return run_on
+    return parse_stdin
 
 
 def trees(output):
@@ -44,7 +44,7 @@ def text_of(output):
     return "".join(token.before + token.text + token.after for token in tokens)
 
 
-def test_english_in_trees_out(parse):
+def test_parsing_english_text(parse):
     status, out, err = parse(FLIES)
     assert (status, err) == (0, "")
     time, fruit = trees(out)
@@ -55,7 +55,7 @@ def test_english_in_trees_out(parse):
     assert "_" not in time.lemma + time.upos + time.xpos + time.deprel
 
 
-def test_json_has_places_in_the_text(parse):
+def test_json_has_character_offsets(parse):
     text = "I can't.\n\n  Über  uns 🙂 steht\tnichts\n"
     status, out, _ = parse(text, "--format", "json")
     assert status == 0
@@ -82,19 +82,19 @@ ODD = {
 
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
-def test_odd_text_comes_back_whole(parse, text):
+def test_unusual_text_is_preserved(parse, text):
     status, out, err = parse(text)
-    noted = "depkit: note: 100% of the text's letters" * (text == ODD["right to left"])
-    assert status == 0 and err[: len(noted) or None] == noted
+    note = "depkit: note: 100% of the text's letters" * (text == ODD["right to left"])
+    assert status == 0 and err[: len(note) or None] == note
     assert text_of(out) == text
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n \n", b"\n" * 100_000, b" " * 100_000])
-def test_nothing_in_nothing_out(parse, content):
+def test_empty_text_has_no_trees(parse, content):
     assert parse(content) == (0, "", "")
 
 
-def test_latin_1_is_told_by_the_byte(parse):
+def test_the_error_for_latin_1_names_the_byte(parse):
     status, out, err = parse("Good.\n\ncaf\xe9".encode("latin-1"))
     assert status == 1
     assert err == (
@@ -112,7 +112,7 @@ def test_lines_and_tokens(parse):
     assert trees(out)[0].form == ["can't", "do-it", "."]
 
 
-def test_a_treebank_is_told_from_text(parse):
+def test_a_treebank_is_distinguished_from_text(parse):
     status, out, _ = parse(TINY.read_bytes())
     parsed = trees(out)
     assert [s.form for s in parsed] == [s.form for s in depkit.read(TINY)]
@@ -135,7 +135,7 @@ def test_names_of_parsed_files(tmp_path):
     assert len((out / "c.json").read_text().splitlines()) == 24
 
 
-def test_sentences_of_several_files_are_numbered_on(tmp_path, capfd):
+def test_sentences_of_several_files_are_numbered_consecutively(tmp_path, capfd):
     for name in "ab":
         (tmp_path / name).write_text(FLIES)
     assert run(["parse", str(tmp_path / "a"), str(tmp_path / "b"), *ON_CPU]) == 0
@@ -143,7 +143,7 @@ def test_sentences_of_several_files_are_numbered_on(tmp_path, capfd):
     assert [sentence.sent_id for sentence in sentences] == ["1", "2", "3", "4"]
 
 
-def test_first_sentences_come_out_before_all_text_is_in():
+def test_the_first_sentences_are_written_before_all_text_is_read():
     process = subprocess.Popen(
         [*DEPKIT, "parse", *ON_CPU], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -157,7 +157,7 @@ def test_first_sentences_come_out_before_all_text_is_in():
         process.wait(60)
 
 
-def test_a_model_without_a_tokenizer_says_so(tmp_path, capfd):
+def test_a_model_without_a_tokenizer_cannot_parse_text(tmp_path, capfd):
     model = tmp_path / "m"
     tiny = ["--set", "encoder.layers=1", "--set", "encoder.size=4", "--set", "inputs.char=4"]
     off = ["--set", "tokenizer.enabled=false", "-q", "--epochs", "1", *ON_CPU]
@@ -177,13 +177,13 @@ def test_from_python():
 
 @pytest.fixture
 def mixed(tmp_path):
-    """Text, and a treebank."""
+    """The paths of a text and a treebank."""
     (tmp_path / "a.txt").write_text(FLIES)
     (tmp_path / "b.conllx").write_text("1\ta\t_\tX\tX\t_\t0\troot\t_\t_\n\n")
     return [str(tmp_path / "a.txt"), str(tmp_path / "b.conllx")]
 
 
-def test_mixed_formats_and_overwritten_inputs_are_refused(mixed, tmp_path, capfd):
+def test_mixed_formats_and_overwritten_inputs_are_rejected(mixed, tmp_path, capfd):
     out = str(tmp_path / "out")
     for arguments, status, message in (
         ([*mixed[::-1], "-o", out], 1, "what came before conllx"),

@@ -1,3 +1,5 @@
+"""depkit analyze --plot: panels and the images drawn of them."""
+
 import errno
 import os
 import re
@@ -17,13 +19,13 @@ from depkit.score.report import Options, rows
 from depkit.score.significance import DEFAULT_SEED
 from depkit.score.table import short_names
 
-Tree = list[tuple[int, str]]  # of each word, head and relation
+Tree = list[tuple[int, str]]  # head and relation of each word
 
 GOLD: list[Tree] = [
     [(2, "nsubj"), (0, "root"), (2, "obj"), (2, "punct")],
     [(0, "root"), (1, "obj")],
 ]
-# A wrong head, still one word away; and a wrong relation and a wrong head, two words away.
+# FIRST has a wrong head at distance 1; SECOND a wrong relation, and a wrong head at distance 2.
 FIRST: list[Tree] = [[(2, "nsubj"), (0, "root"), (4, "obj"), (2, "punct")], GOLD[1]]
 SECOND: list[Tree] = [[(2, "obj"), (0, "root"), (1, "obj"), (2, "punct")], GOLD[1]]
 DISTANCE, DEPREL = View(("distance",)), View(("deprel",))
@@ -41,28 +43,28 @@ def write(folder: Path, name: str, trees: list[Tree]) -> str:
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> list[str]:
-    """Gold, and two systems' files."""
+def files(tmp_path: Path) -> list[str]:
+    """The files of gold trees and of two systems."""
     (tmp_path / "in").mkdir()
     trees = {"gold.conllu": GOLD, "first.conllu": FIRST, "second.conllu": SECOND}
-    return [write(tmp_path / "in", *each) for each in trees.items()]
+    return [write(tmp_path / "in", *item) for item in trees.items()]
 
 
-def look(files: list[str], view: View) -> Analysis:
+def analyze_files(files: list[str], view: View) -> Analysis:
     return analyze(read_data(files[0], files[1:]), view)
 
 
 def texts(svg: str) -> list[tuple[str, float]]:
-    """What is written in a picture, and how far from the top."""
-    found = re.findall(r"<text\b([^>]*)>([^<]*)</text>", svg)
-    places = [re.search(r'\by="([-\d.]+)"', attributes) for attributes, _ in found]
-    return [(text, float(y[1]) if y else -1) for y, (_, text) in zip(places, found, strict=True)]
+    """Return the texts in an SVG image, with their distances from the top."""
+    matches = re.findall(r"<text\b([^>]*)>([^<]*)</text>", svg)
+    heights = [re.search(r'\by="([-\d.]+)"', attributes) for attributes, _ in matches]
+    return [(text, float(y[1]) if y else -1) for y, (_, text) in zip(heights, matches, strict=True)]
 
 
-def drawn(path: Path, files: list[str], *views: View) -> dict[str, float]:
-    """A picture is drawn; what is written in it, and how far from the top (the last of a kind)."""
-    pytest.importorskip("matplotlib", reason="pictures need the extra depkit[plot]")
-    plot([look(files, view) for view in views], str(path))
+def draw_texts(path: Path, files: list[str], *views: View) -> dict[str, float]:
+    """Draw an image; return the distance from the top of the last occurrence of each text."""
+    pytest.importorskip("matplotlib", reason="plots need the extra depkit[plot]")
+    plot([analyze_files(files, view) for view in views], str(path))
     return dict(texts(path.read_text())) if path.suffix == ".svg" else {}
 
 
@@ -73,9 +75,9 @@ def drawn(path: Path, files: list[str], *views: View) -> dict[str, float]:
         ("precision", "predicted", [[100, 200 / 3, 100], [100.0, 50, 50]]),
     ],
 )
-def test_curves(measure: str | None, by: str, values: list[list[float]], two: list[str]) -> None:
+def test_curves(measure: str | None, by: str, values: list[list[float]], files: list[str]) -> None:
     """Recall is drawn over gold bins, precision over predicted ones."""
-    panel = panel_of(look(two, DISTANCE), measure)
+    panel = panel_of(analyze_files(files, DISTANCE), measure)
     assert (panel.curves, panel.axis) == (True, f"LAS {measure or 'recall'}, %")
     assert panel.by == f"{by} distance (|head - dependent|)"
     assert (panel.bins, panel.sizes.tolist()) == (["root", "1", "2"], [2, 3, 1])
@@ -83,49 +85,51 @@ def test_curves(measure: str | None, by: str, values: list[list[float]], two: li
     np.testing.assert_allclose(panel.values, values)
 
 
-def test_one_accuracy_where_gold_words_decide(two: list[str]) -> None:
-    recall, precision = (panel_of(look(two, View(("length",))), m) for m in (None, "precision"))
+def test_groupings_of_gold_words_have_one_accuracy(files: list[str]) -> None:
+    recall, precision = (
+        panel_of(analyze_files(files, View(("length",))), m) for m in (None, "precision")
+    )
     assert recall.axis == precision.axis == "LAS, %"
     assert recall.by == "length (words in the sentence)"
     np.testing.assert_allclose(recall.values, [[500 / 6], [400 / 6]])
     np.testing.assert_array_equal(recall.values, precision.values)
 
 
-def test_bands_are_the_intervals_of_the_table(two: list[str]) -> None:
-    analysis = look(two, DISTANCE)
+def test_bands_are_the_intervals_of_the_table(files: list[str]) -> None:
+    analysis = analyze_files(files, DISTANCE)
     panel = panel_of(analysis, "f1", seed=3)
     table = rows(analysis, Options(confidence=True, seed=3))
-    for found, column in ((panel.low, "f1_low"), (panel.high, "f1_high")):
-        told = [[row[column] for row in table if row["system"] == name] for name in two[1:]]
-        np.testing.assert_allclose(found, told)
+    for bound, column in ((panel.low, "f1_low"), (panel.high, "f1_high")):
+        expected = [[row[column] for row in table if row["system"] == name] for name in files[1:]]
+        np.testing.assert_allclose(bound, expected)
 
 
-def test_a_bin_in_which_a_system_predicts_nothing(two: list[str], tmp_path: Path) -> None:
-    """It has no precision there; bins of no gold word have no recall, headless words no bin."""
+def test_a_bin_in_which_a_system_predicts_nothing(files: list[str], tmp_path: Path) -> None:
+    """Precision is undefined there, recall without gold words. Words without head have no bin."""
     near: list[Tree] = [
         [(2, "nsubj"), (0, "root"), (2, "obj"), (3, "punct")],
         [(-1, "_"), (1, "_")],
     ]
     lines = write(tmp_path, "near", near)
     Path(lines).write_text(Path(lines).read_text().replace("\t-1\t", "\t_\t"))
-    analysis = look([two[0], two[1], lines], EACH)
+    analysis = analyze_files([files[0], files[1], lines], EACH)
     panel = panel_of(analysis, "precision")
     assert panel.bins == ["root", "1", "2"]
-    for each in (panel.values, panel.low, panel.high):
-        assert np.isnan(each).tolist() == [[False] * 3, [False, False, True]]
+    for values in (panel.values, panel.low, panel.high):
+        assert np.isnan(values).tolist() == [[False] * 3, [False, False, True]]
     far: list[Tree] = [[(4, "nsubj"), (0, "root"), (2, "obj"), (2, "punct")], GOLD[1]]
-    analysis = look([two[0], write(tmp_path, "far", far)], EACH)
+    analysis = analyze_files([files[0], write(tmp_path, "far", far)], EACH)
     assert panel_of(analysis).bins == ["root", "1", "2"]
     assert panel_of(analysis, "precision").bins == ["root", "1", "2", "3"]
 
 
-def test_bars_by_difference_with_paired_intervals(two: list[str]) -> None:
-    """By hand: the first system has F1 of 100, 100, 50, 100, the second 100, 100, 40, 0.
+def test_bars_by_difference_with_paired_intervals(files: list[str]) -> None:
+    """By hand, F1 of the first system is 100, 100, 50, 100, and that of the second 100, 100, 40, 0.
 
-    Either sentence alone makes no difference in obj (both systems have 0, or both 100), so that
-    the paired interval ends at 0 and -10; nsubj differs wherever there is one.
+    In a single sentence, obj has no difference, because both systems have 0 or both have 100. The
+    paired interval is therefore from -10 to 0. Every nsubj differs.
     """
-    panel = panel_of(look(two, DEPREL))
+    panel = panel_of(analyze_files(files, DEPREL))
     assert (panel.curves, panel.axis) == (False, "difference in LAS F1, points: second − first")
     assert (panel.by, panel.drawn) == ("deprel (gold words)", range(1, 2))
     assert (panel.bins, panel.sizes.tolist()) == (["root", "punct", "obj", "nsubj"], [2, 1, 2, 1])
@@ -134,44 +138,44 @@ def test_bars_by_difference_with_paired_intervals(two: list[str]) -> None:
     np.testing.assert_allclose(panel.high, [[0, 0, 0, -100]])
 
 
-def test_bars_of_one_system_are_its_f1(two: list[str]) -> None:
-    panel = panel_of(look([two[0], two[2]], DEPREL))
+def test_bars_of_one_system_are_its_f1(files: list[str]) -> None:
+    panel = panel_of(analyze_files([files[0], files[2]], DEPREL))
     assert (panel.axis, panel.drawn) == ("LAS F1 of second, %", range(1))
     assert panel.bins == ["root", "punct", "obj", "nsubj"]
     np.testing.assert_allclose(panel.values, [[100, 100, 40, 0]])
     assert (panel.low[0, 2], panel.high[0, 2]) == (0, 100)
 
 
-def test_bars_of_three_systems_in_the_order_of_the_second(two: list[str]) -> None:
-    panel = panel_of(look([two[0], two[2], two[1], two[0]], DEPREL))
+def test_bars_of_three_systems_in_the_order_of_the_second(files: list[str]) -> None:
+    panel = panel_of(analyze_files([files[0], files[2], files[1], files[0]], DEPREL))
     assert panel.axis == "difference in LAS F1, points: system − second"
     assert (panel.drawn, panel.bins) == (range(1, 3), ["nsubj", "obj", "root", "punct"])
     np.testing.assert_allclose(panel.values, [[100, 10, 0, 0], [100, 60, 0, 0]])
 
 
-def test_no_bar_where_a_system_has_no_precision(two: list[str]) -> None:
-    panel = panel_of(look(two, DEPREL), "precision")
+def test_no_bar_where_a_system_has_no_precision(files: list[str]) -> None:
+    panel = panel_of(analyze_files(files, DEPREL), "precision")
     assert panel.bins == ["root", "punct", "obj", "nsubj"]
     np.testing.assert_allclose(panel.values, [[0, 0, 100 / 3 - 50, np.nan]])
     assert np.isnan(panel.low).tolist() == np.isnan(panel.high).tolist() == [[False] * 3 + [True]]
 
 
-def test_crossed_groupings_are_bars(two: list[str]) -> None:
-    panel = panel_of(look(two, View(("upos", "distance"), (), "UAS")))
+def test_crossed_groupings_are_bars(files: list[str]) -> None:
+    panel = panel_of(analyze_files(files, View(("upos", "distance"), (), "UAS")))
     assert (panel.curves, panel.by) == (False, "upos × distance (gold words)")
     assert set(panel.bins) == {"X × root", "X × 1", "X × 2"}
 
 
-def test_the_largest_bins_and_how_many_are_left_out(tmp_path: Path) -> None:
+def test_only_the_largest_bins_are_drawn(tmp_path: Path) -> None:
     tree = [(0, "root"), *[(1, f"r{i}") for i in range(30) for _ in range(1 + (i != 7))]]
     path = write(tmp_path, "gold.conllu", [tree])
-    panel = panel_of(look([path, path], DEPREL))
+    panel = panel_of(analyze_files([path, path], DEPREL))
     assert panel.by == "deprel (gold words): the 25 largest, 6 left out"
     assert len(panel.bins) == len(panel.sizes) == panel.values.shape[1] == 25
     assert "r7" not in panel.bins
 
 
-def test_endless_bands_of_rare_bins_do_not_set_the_axis() -> None:
+def test_wide_bands_of_rare_bins_do_not_determine_the_axis() -> None:
     values, low, high = np.array([[[80.0, 90.0]], [[78.0, 0.0]], [[82.0, 100.0]]])
     panel = Panel(True, "", "", ["1", "2"], np.array([1000, 5]), ["a"], values, low, high)
     bottom, top = _limits(panel)
@@ -202,8 +206,8 @@ def test_very_long_names_stay_distinct() -> None:
     assert max(map(len, names)) < 60
 
 
-def test_all_words_of_the_curves_are_texts(two: list[str], tmp_path: Path) -> None:
-    drawn(tmp_path / "a.svg", two, DISTANCE)
+def test_all_words_of_the_curves_are_texts(files: list[str], tmp_path: Path) -> None:
+    draw_texts(tmp_path / "a.svg", files, DISTANCE)
     written = [text for text, _ in texts((tmp_path / "a.svg").read_text())]
     settings = "95% intervals: bootstrap over sentences; punct: keep, subtypes: keep,"
     axes = ["root", "LAS recall, %", "gold distance (|head - dependent|)", "gold words"]
@@ -213,31 +217,33 @@ def test_all_words_of_the_curves_are_texts(two: list[str], tmp_path: Path) -> No
 
 def test_no_percentage_above_a_hundred(tmp_path: Path) -> None:
     path = write(tmp_path, "gold", GOLD[:1])
-    written = drawn(tmp_path / "a.svg", [path, path], DISTANCE)
+    written = draw_texts(tmp_path / "a.svg", [path, path], DISTANCE)
     assert [text for text in written if re.fullmatch(r"1\d\d\.\d", text)] == ["100.0"]
 
 
 def test_a_tag_is_no_formula(tmp_path: Path) -> None:
     path = write(tmp_path, "gold", [[(0, "root"), (1, "$x$")]])
-    assert "$x$ (1)" in drawn(tmp_path / "a.svg", [path, path], DEPREL)
+    assert "$x$ (1)" in draw_texts(tmp_path / "a.svg", [path, path], DEPREL)
 
 
-def test_one_system_has_a_legend_beside_curves_only(two: list[str], tmp_path: Path) -> None:
-    bars = drawn(tmp_path / "a.svg", two[:2], DEPREL)
+def test_one_system_has_a_legend_beside_curves_only(files: list[str], tmp_path: Path) -> None:
+    bars = draw_texts(tmp_path / "a.svg", files[:2], DEPREL)
     assert "LAS F1 of first, %" in bars and "first" not in bars
-    assert "first" in drawn(tmp_path / "a.svg", two[:2], DISTANCE)
+    assert "first" in draw_texts(tmp_path / "a.svg", files[:2], DISTANCE)
 
 
-def test_bars_are_drawn_from_the_top(two: list[str], tmp_path: Path) -> None:
-    places = drawn(tmp_path / "a.svg", two, DEPREL)
+def test_bars_are_drawn_from_the_top(files: list[str], tmp_path: Path) -> None:
+    heights_by_text = draw_texts(tmp_path / "a.svg", files, DEPREL)
     order = ["deprel (gold words)", "root (2)", "punct (1)", "obj (2)", "nsubj (1)"]
-    heights = [places[name] for name in [*order, "difference in LAS F1, points: second − first"]]
+    heights = [
+        heights_by_text[name] for name in [*order, "difference in LAS F1, points: second − first"]
+    ]
     assert heights == sorted(set(heights))
-    assert "first" not in places  # the axis says it all, and there is no legend
+    assert "first" not in heights_by_text  # there is no legend, because the axis has the names
 
 
-def test_every_view_is_drawn_and_one_legend(two: list[str], tmp_path: Path) -> None:
-    drawn(tmp_path / "a.svg", two, *PRESETS["conllx"], View(("xpos", "upos")))
+def test_every_view_is_drawn_and_one_legend(files: list[str], tmp_path: Path) -> None:
+    draw_texts(tmp_path / "a.svg", files, *PRESETS["conllx"], View(("xpos", "upos")))
     written = [text for text, _ in texts((tmp_path / "a.svg").read_text())]
     assert written.count("first") == written.count("second") == 1
     assert written.count("upos (gold words)") == 3
@@ -247,27 +253,30 @@ def test_every_view_is_drawn_and_one_legend(two: list[str], tmp_path: Path) -> N
 
 def test_many_bins_have_room(tmp_path: Path) -> None:
     path = write(tmp_path, "gold", [[(0, "root"), *[(1, "dep")] * 45]])
-    written = drawn(tmp_path / "a.svg", [path, path], EACH)
+    written = draw_texts(tmp_path / "a.svg", [path, path], EACH)
     assert "words, log" in written
-    shown = [int(text) for text in written if text.isdigit() and written[text] == written["root"]]
-    assert shown == list(range(3, 46, 3))
+    labels = [int(text) for text in written if text.isdigit() and written[text] == written["root"]]
+    assert labels == list(range(3, 46, 3))
 
 
-def calibration_of(folder: Path, *probabilities: tuple[str, str]) -> Calibration:
-    """GOLD, as systems that are right in all but the first word and so sure of it and the rest."""
+def calibrate_systems(folder: Path, *probabilities: tuple[str, str]) -> Calibration:
+    """Calibrate systems that are wrong for the first word only.
+
+    probabilities: each system's probabilities of the first word and of the other words.
+    """
     gold = write(folder, "gold", GOLD)
     text = Path(gold).read_text().replace("\t_\n", "\t%s\n")
     parsed = []
     for number, (first, rest) in enumerate(probabilities):
-        sure = [f"ArcProb={arc}|LabelProb=1" for arc in (first, *[rest] * 5)]
+        misc = [f"ArcProb={arc}|LabelProb=1" for arc in (first, *[rest] * 5)]
         system = folder / f"system{number}"
-        system.write_text(text.replace("nsubj", "obj") % tuple(sure))
+        system.write_text(text.replace("nsubj", "obj") % tuple(misc))
         parsed.append(str(system))
     return calibrate(read_data(gold, parsed, probabilities=True), bins=4)
 
 
 def test_accuracy_over_confidence(tmp_path: Path) -> None:
-    calibration = calibration_of(tmp_path, ("0.3", "0.9"), ("0.6", "0.7"))
+    calibration = calibrate_systems(tmp_path, ("0.3", "0.9"), ("0.6", "0.7"))
     diagram = diagram_of(calibration)
     assert diagram.bins == ["0-25", "25-50", "50-75", "75-100"]
     assert diagram.sizes.tolist() == [[0, 1, 0, 5], [0, 0, 6, 0]]
@@ -281,19 +290,19 @@ def test_accuracy_over_confidence(tmp_path: Path) -> None:
     np.testing.assert_allclose(diagram.high, [[nan, 0, nan, 100], [nan, nan, 100, nan]])
 
 
-def test_a_diagram_is_a_picture_with_the_same_bytes(tmp_path: Path) -> None:
-    calibration = calibration_of(tmp_path, ("0.3", "0.9"), ("0.6", "0.7"))
-    pictures = []
+def test_an_image_of_a_diagram_has_always_the_same_bytes(tmp_path: Path) -> None:
+    calibration = calibrate_systems(tmp_path, ("0.3", "0.9"), ("0.6", "0.7"))
+    images = []
     for name in ("a.svg", "b.svg"):
         plot([calibration], str(tmp_path / name))
-        pictures.append((tmp_path / name).read_text())
-    assert pictures[0] == pictures[1]
-    told = {"LAS, %", "confidence, %", "words, log", "25", "75", "system0", "system1"}
-    assert told <= {text for text, _ in texts(pictures[0])}
+        images.append((tmp_path / name).read_text())
+    assert images[0] == images[1]
+    expected = {"LAS, %", "confidence, %", "words, log", "25", "75", "system0", "system1"}
+    assert expected <= {text for text, _ in texts(images[0])}
 
 
-def test_a_png_of_that_size(two: list[str], tmp_path: Path) -> None:
-    drawn(tmp_path / "a.PNG", two, DISTANCE)
+def test_the_size_of_a_png(files: list[str], tmp_path: Path) -> None:
+    draw_texts(tmp_path / "a.PNG", files, DISTANCE)
     data = (tmp_path / "a.PNG").read_bytes()
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
     assert struct.unpack(">II", data[16:24]) == (1500, 1160)
@@ -301,52 +310,58 @@ def test_a_png_of_that_size(two: list[str], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
 def test_the_same_bytes_whatever_the_users_style(
-    suffix: str, two: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    suffix: str, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     matplotlib = pytest.importorskip("matplotlib")
-    one, other = tmp_path / f"1{suffix}", tmp_path / f"2{suffix}"
-    drawn(one, two, DISTANCE, DEPREL)
+    first, second = tmp_path / f"1{suffix}", tmp_path / f"2{suffix}"
+    draw_texts(first, files, DISTANCE, DEPREL)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")  # another day
     with matplotlib.rc_context({"font.size": 31, "axes.facecolor": "red"}):
-        drawn(other, two, DISTANCE, DEPREL)
+        draw_texts(second, files, DISTANCE, DEPREL)
         assert matplotlib.rcParams["font.size"] == 31
-    assert one.read_bytes() == other.read_bytes()
+    assert first.read_bytes() == second.read_bytes()
 
 
 def test_another_seed_other_bands(tmp_path: Path) -> None:
     gold = [GOLD[0]] * 5 + [GOLD[1]] * 6
     wrong = [FIRST[0]] * 2 + [SECOND[0]] * 3 + [GOLD[1]] * 6
     paths = [write(tmp_path, "gold", gold), write(tmp_path, "wrong", wrong)]
-    one, other = (panel_of(look(paths, DISTANCE), seed=seed) for seed in (DEFAULT_SEED, 2))
-    np.testing.assert_array_equal(one.values, other.values)
-    assert not np.array_equal(one.low, other.low)
+    first, second = (
+        panel_of(analyze_files(paths, DISTANCE), seed=seed) for seed in (DEFAULT_SEED, 2)
+    )
+    np.testing.assert_array_equal(first.values, second.values)
+    assert not np.array_equal(first.low, second.low)
 
 
 @pytest.mark.parametrize("name", ["a.jpg", "svg", "-", "a.svg.gz"])
-def test_other_suffixes(name: str, two: list[str], tmp_path: Path) -> None:
+def test_other_suffixes(name: str, files: list[str], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^--plot draws \.svg, \.png, \.pdf, not (\.|no suffix)"):
-        plot([look(two, DISTANCE)], str(tmp_path / name))
+        plot([analyze_files(files, DISTANCE)], str(tmp_path / name))
     assert os.listdir(tmp_path) == ["in"]
 
 
-def test_another_measure(two: list[str], tmp_path: Path) -> None:
+def test_another_measure(files: list[str], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     with pytest.raises(ValueError, match="no measure 'f2' to plot; there are precision, recall"):
-        plot([look(two, DISTANCE)], str(tmp_path / "a.svg"), "f2")
+        plot([analyze_files(files, DISTANCE)], str(tmp_path / "a.svg"), "f2")
     assert os.listdir(tmp_path) == ["in"]
 
 
 def test_no_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    told = r"^drawing needs matplotlib: pip install 'depkit\[plot\]'$"
-    with pytest.raises(ValueError, match=told):
+    message = r"^drawing needs matplotlib: pip install 'depkit\[plot\]'$"
+    with pytest.raises(ValueError, match=message):
         picture_format("a.svg")
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])
 @pytest.mark.parametrize("when", ["os.replace", "matplotlib.figure.Figure.savefig"])
-def test_a_failure_leaves_what_was_there(
-    error: BaseException, when: str, two: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_failure_does_not_change_existing_files(
+    error: BaseException,
+    when: str,
+    files: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("matplotlib.figure")
     (tmp_path / "old.svg").write_text("old")
@@ -354,6 +369,6 @@ def test_a_failure_leaves_what_was_there(
     monkeypatch.setattr(when, Mock(side_effect=error))
     for name in ("old.svg", "new.svg"):
         with pytest.raises(type(error)):
-            plot([look(two, DISTANCE)], str(tmp_path / name))
+            plot([analyze_files(files, DISTANCE)], str(tmp_path / name))
     assert sorted(os.listdir(tmp_path)) == ["in", "old.svg"]
     assert (tmp_path / "old.svg").read_text() == "old"

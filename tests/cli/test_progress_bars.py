@@ -1,4 +1,4 @@
-"""When commands show progress, so that it never mixes with what is typed or written."""
+"""Commands show progress bars only where these do not mix with input or output."""
 
 import io
 import sys
@@ -30,7 +30,7 @@ def test_when_bars_are_shown(terminals, quiet, files, output, live, monkeypatch)
     assert progress_bars(quiet, files, output).live == live
 
 
-def test_findings_do_not_mix_with_bars(monkeypatch):
+def test_findings_and_bars_are_on_separate_lines(monkeypatch):
     draw_at_once(monkeypatch)
     terminal = Terminal()
     monkeypatch.setattr(sys, "stdout", terminal)
@@ -43,12 +43,12 @@ def test_findings_do_not_mix_with_bars(monkeypatch):
                 yield f"finding {number}\n"
 
     check._write(lines(), terminal, bars)
-    found = [line for line in terminal.lines() if "finding" in line]
-    assert found == ["finding 0", "finding 1", "finding 2"]
+    findings = [line for line in terminal.lines() if "finding" in line]
+    assert findings == ["finding 0", "finding 1", "finding 2"]
     assert any(line.startswith("checking") and "67%" in line for line in terminal.lines())
 
 
-def test_the_closing_line_of_a_run(capsys):
+def test_the_speed_of_a_run_is_printed(capsys):
     print_speed(12543, 204585, 14.2)
     assert capsys.readouterr().err == (
         "12,543 sentences, 204,585 words in 14.2 s (14,407 words/s)\n"

@@ -1,3 +1,5 @@
+"""depkit show: drawings of trees, selection of sentences, differences, colours and SVG."""
+
 import gzip
 import io
 import re
@@ -51,17 +53,17 @@ def gold(tmp_path: Path) -> str:
 
 @pytest.fixture
 def pred(tmp_path: Path) -> str:
-    """The second sentence has a wrong relation."""
+    """A file like gold, but with a wrong relation in the second sentence."""
     (tmp_path / "pred.conllu").write_text(FIRST + SECOND.replace("nsubj", "obj") + THIRD)
     return str(tmp_path / "pred.conllu")
 
 
 def shown(output: str) -> list[str]:
-    """The headings of the drawn sentences."""
+    """Return the headings of the drawn sentences."""
     return re.findall("^# ([0-9]+.*)$", output, re.MULTILINE)
 
 
-def test_each_sentence_under_its_heading(gold: str) -> None:
+def test_sentences_are_drawn_under_headings(gold: str) -> None:
     out, err = run(gold)
     first, second, third = out.split("\n\n")
     assert first + "\n" == DRAWN
@@ -89,12 +91,12 @@ def test_tree_style(gold: str) -> None:
     )
 
 
-def test_chosen_sentences(gold: str) -> None:
+def test_sentences_are_selected_by_number_or_id(gold: str) -> None:
     assert shown(run(gold, "--sentence", "3", "--sentence", "a-1")[0]) == ["1: a-1", "3"]
     assert shown(run(gold, "--sentence", "a-2")[0]) == ["2: a-2"]
 
 
-def test_nothing_is_read_after_the_last_chosen_sentence(gold: str) -> None:
+def test_nothing_is_read_after_the_last_selected_sentence(gold: str) -> None:
     with open(gold, "a") as file:
         file.write("broken\n")
     assert shown(run(gold, "--sentence", "3", "--sentence", "1")[0]) == ["1: a-1", "3"]
@@ -102,7 +104,7 @@ def test_nothing_is_read_after_the_last_chosen_sentence(gold: str) -> None:
         run(gold)
 
 
-def test_a_sentence_that_is_not_there(gold: str) -> None:
+def test_a_missing_sentence(gold: str) -> None:
     out, err = run(gold, "--sentence", "4", "--sentence", "a-1", "--sentence", "b", code=2)
     assert shown(out) == ["1: a-1"]
     assert "no sentence 4, b among the 3 sentences of" in " ".join(err.replace("│", " ").split())
@@ -134,7 +136,7 @@ def test_no_difference_is_said_aside(gold: str) -> None:
     assert "only one file" in run("--diff", "-", code=2)[1]
 
 
-def test_other_words_are_a_format_error(gold: str, pred: str) -> None:
+def test_different_words_are_a_format_error(gold: str, pred: str) -> None:
     Path(pred).write_text(FIRST + SECOND.replace("bark", "barks") + THIRD)
     with pytest.raises(FormatError, match="sentence 2, word 2 is another:"):
         run(gold, "--diff", pred)
@@ -144,12 +146,12 @@ def test_colour(gold: str, pred: str) -> None:
     plain = run(gold, "--diff", pred)[0]
     assert "\x1b" not in plain
     assert run(gold, "--diff", pred, "--color", "never")[0] == plain
-    painted = run(gold, "--diff", pred, "--color", "always")[0]
-    assert re.sub("\x1b\\[[0-9]*m", "", painted) == plain != painted
+    coloured_output = run(gold, "--diff", pred, "--color", "always")[0]
+    assert re.sub("\x1b\\[[0-9]*m", "", coloured_output) == plain != coloured_output
 
 
 @pytest.mark.parametrize(
-    ("color", "terminal", "no_color", "wanted"),
+    ("color", "terminal", "no_color", "expected"),
     [
         ("auto", True, "", True),
         ("auto", True, "1", False),
@@ -159,11 +161,11 @@ def test_colour(gold: str, pred: str) -> None:
     ],
 )
 def test_when_to_colour(
-    color: Color, terminal: bool, no_color: str, wanted: bool, monkeypatch: pytest.MonkeyPatch
+    color: Color, terminal: bool, no_color: str, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdout", Terminal() if terminal else io.StringIO())
     monkeypatch.setenv("NO_COLOR", no_color)
-    assert coloured(color) == wanted
+    assert coloured(color) == expected
 
 
 def test_the_width_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +177,7 @@ def test_the_width_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert usual_width() == 40
 
 
-def test_picture(gold: str, pred: str, tmp_path: Path) -> None:
+def test_svg(gold: str, pred: str, tmp_path: Path) -> None:
     target = tmp_path / "trees.svg"
     assert run(gold, "--svg", str(target)) == ("", "")
     text = target.read_text()
@@ -185,7 +187,7 @@ def test_picture(gold: str, pred: str, tmp_path: Path) -> None:
     assert run(gold, "--svg", "-", "--diff", pred)[0].count("<title>") == 1
 
 
-def test_no_half_picture_is_left(gold: str, tmp_path: Path) -> None:
+def test_an_error_leaves_no_partial_svg(gold: str, tmp_path: Path) -> None:
     with open(gold, "a") as file:
         file.write("broken\n")
     target = tmp_path / "trees.svg"
@@ -208,13 +210,13 @@ def test_bad_usage(gold: str, words: str) -> None:
 def test_sentences_are_drawn_as_they_are_read(gold: str, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[int] = []
 
-    def watched(file: str, encoding: str) -> Iterator[Sentence]:
+    def read_and_count(file: str, encoding: str) -> Iterator[Sentence]:
         for sentence in read(file, encoding=encoding):
             yield sentence
             output = cast(io.BytesIO, sys.stdout.buffer)  # the test runner's
             drawn.append(output.getvalue().count(b"root"))
 
-    monkeypatch.setattr("depkit.corpus.pairing.read", watched)
+    monkeypatch.setattr("depkit.corpus.pairing.read", read_and_count)
     run(gold)
     assert drawn == [1, 2, 3]
 
@@ -228,7 +230,7 @@ def test_sentences_are_drawn_as_they_are_read(gold: str, monkeypatch: pytest.Mon
     ],
 )
 def test_real_treebanks(shared: Path, name: str) -> None:
-    """The first trees can be read back from their drawings, crossing arcs and all."""
+    """The first trees, with crossing arcs, can be read back from their drawings."""
     for number, sentence in enumerate(islice(read(shared / "data" / name), 100), start=1):
         words = [f"w{word}w" for word in range(1, len(sentence) + 1)]
         plain = new_sentence(words).with_tree(sentence.head, sentence.deprel)

@@ -1,3 +1,5 @@
+"""depkit stats: counts of a treebank in tables and JSON."""
+
 import json
 from pathlib import Path
 
@@ -12,9 +14,9 @@ run = Command("stats")
 
 
 def table(text: str, title: str) -> dict[str, list[str]]:
-    """The rows of the table with that heading in its first line."""
-    (found,) = (part for part in text.split("\n\n") if part.startswith(title))
-    rows = [line.split() for line in found.splitlines()[1:]]
+    """Return the rows of the table with this title, by their labels."""
+    (part,) = (part for part in text.split("\n\n") if part.startswith(title))
+    rows = [line.split() for line in part.splitlines()[1:]]
     return {row[0]: row[1:] for row in rows}
 
 
@@ -25,8 +27,8 @@ def test_text() -> None:
     lines = [line.split() for line in out.splitlines()]
     assert lines[0] == short_names([str(TINY)])
     counts = ("sentences 24", f"words {words}", "multiword tokens 2", "non-projective sentences 2")
-    for told in (*counts, "% of sentences 8.33"):
-        assert told.split() in lines
+    for row in (*counts, "% of sentences 8.33"):
+        assert row.split() in lines
     titles = [line[0] for line in lines if line and line[-1] == "%"]
     assert titles == ["UPOS", "XPOS", "relation", "length", "distance", "depth"]
     assert table(out, "relation")["root"] == ["24", f"{100 * 24 / words:.2f}"]
@@ -64,14 +66,14 @@ def test_only_frequent_labels_are_in_tables() -> None:
     assert " others " not in run(TINY, "--verbose")[0]
 
 
-def test_broken_sentences_are_told_on_stderr() -> None:
+def test_broken_sentences_are_counted_on_stderr() -> None:
     text = TINY.read_text().replace("\tcat\tcat\t", "\tcat\t")
     out, err = run("-", stdin=text)
     assert err == ("depkit: warning: -: 1 of 24 sentences is broken; see depkit check -\n")
     assert run("-", "-q", stdin=text) == (out, "")
 
 
-def test_labels_that_are_no_text(tmp_path: Path) -> None:
+def test_labels_with_control_characters(tmp_path: Path) -> None:
     odd = tmp_path / "odd.conllu"
     odd.write_bytes(b"1\ta\ta\tX\x1b[1m\t\xe4\t_\t0\troot\t_\t_\n\n")
     out = run(odd)[0]
@@ -90,7 +92,7 @@ def test_labels_that_are_no_text(tmp_path: Path) -> None:
         b"\x00\n",
     ],
 )
-def test_what_is_no_treebank_fails_as_in_eval(content: bytes, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_treebank_fails_as_in_eval(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(content)
     error = run.failure(file)

@@ -1,4 +1,4 @@
-"""Tables on a terminal: readable at any width, the best system marked; elsewhere plain text."""
+"""Tables fit the width of a terminal and mark the best system there; elsewhere they are plain."""
 
 import io
 import re
@@ -21,7 +21,7 @@ BEST = best_systems(COLUMNS, ROWS, {"score"})
 TABLE = Table("a title", COLUMNS, ROWS, "a note", BEST)
 
 
-def on_terminal(monkeypatch, width=100):
+def use_terminal(monkeypatch, width=100):
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setenv("TERM", "xterm")
@@ -48,7 +48,7 @@ def test_the_best_can_be_the_lowest():
     assert best_cells([["1.5", "0.5"]], [[(0, 0), (0, 1)]], min) == {(0, 1)}
 
 
-def test_elsewhere_than_on_a_terminal_nothing_is_marked(monkeypatch):
+def test_without_a_terminal_tables_are_plain(monkeypatch):
     assert rendered(TABLE) == text_table(COLUMNS, ROWS, "a note", "a title")
     facts = [("a", "b"), ("label", "text")]
     assert rendered_facts(facts) == "a      b\nlabel  text"
@@ -56,15 +56,15 @@ def test_elsewhere_than_on_a_terminal_nothing_is_marked(monkeypatch):
     assert "\x1b" not in rendered(TABLE) + rendered_facts(facts)
 
 
-def test_on_a_terminal_only_text_is_drawn(monkeypatch):
-    on_terminal(monkeypatch)
+def test_markdown_and_latex_are_plain_on_a_terminal(monkeypatch):
+    use_terminal(monkeypatch)
     assert rendered(TABLE) != text_table(COLUMNS, ROWS, "a note", "a title")
     assert "\x1b" not in rendered(TABLE, "markdown") + rendered(TABLE, "latex")
 
 
 @pytest.mark.parametrize("no_color", [False, True])
-def test_the_best_are_bold_with_and_without_colours(no_color, monkeypatch):
-    on_terminal(monkeypatch)
+def test_the_best_systems_are_bold_with_and_without_colours(no_color, monkeypatch):
+    use_terminal(monkeypatch)
     if no_color:
         monkeypatch.setenv("NO_COLOR", "1")
     drawn = rendered(TABLE)
@@ -73,8 +73,8 @@ def test_the_best_are_bold_with_and_without_colours(no_color, monkeypatch):
 
 
 @pytest.mark.parametrize("width", [100, 60, 40, 30])
-def test_every_number_is_whole_at_any_width(width, monkeypatch):
-    on_terminal(monkeypatch, width)
+def test_numbers_are_not_cut_at_any_width(width, monkeypatch):
+    use_terminal(monkeypatch, width)
     lines = re.sub(r"\x1b\[[0-9;]*m", "", rendered(TABLE)).splitlines()
     assert max(map(len, lines)) <= width
     assert (lines[0].strip(), lines[-1]) == ("a title", "a note")
@@ -83,8 +83,8 @@ def test_every_number_is_whole_at_any_width(width, monkeypatch):
     assert sorted(number for number in cells if number in numbers) == sorted(numbers)
 
 
-def test_facts_are_folded_beside_their_labels(monkeypatch):
-    on_terminal(monkeypatch, 40)
+def test_facts_are_wrapped_beside_their_labels(monkeypatch):
+    use_terminal(monkeypatch, 40)
     monkeypatch.setenv("NO_COLOR", "1")
     text = re.sub(
         r"\x1b\[[0-9;]*m", "", rendered_facts([("label", "word " * 20), ("b", "c[/red]")])

@@ -1,4 +1,4 @@
-"""depkit tag: what a model tags, and jack-knifing a training file."""
+"""depkit tag: tagging with a model, and jack-knifing of a training file."""
 
 import io
 import json
@@ -22,7 +22,7 @@ QUICK = [*SMALL, *sets("training.updates=0")]
 FOLDS = ["--folds", "3", "--epochs", "1", *QUICK, *ON_CPU]
 TAGS = (2, 3, 4, 5)  # LEMMA, UPOS, XPOS, FEATS
 
-# Everything that is not a tag, and is to stay: comments, a range, an empty node, MISC, CRLF.
+# A sentence with parts that tagging must not change: comments, a range, an empty node, MISC, CRLF.
 ODD = (
     "# sent_id = odd-{i}\r\n# text = Don't  go.\r\n"
     "1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\tSpacesAfter=\\s\\s\r\n"
@@ -36,7 +36,7 @@ ODD = (
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """A tagger that has learnt the small treebank."""
+    """A tagger trained on the small treebank."""
     directory = tmp_path_factory.mktemp("model") / "tagger.model"
     off = ["--set", "tokenizer.enabled=false", "--set", "inputs.part_dropout=0"]
     fast = ["--set", "training.rate=1e-2", "--epochs", "20", "-q", *QUICK, *ON_CPU]
@@ -47,7 +47,7 @@ def model(tmp_path_factory):
 
 @pytest.fixture
 def odd(tmp_path):
-    """A file of 9 sentences of more than words and trees."""
+    """A file of 9 sentences ODD."""
     path = tmp_path / "odd.conllu"
     path.write_text("".join(ODD.format(i=i) for i in range(9)), "utf-8", newline="")
     return path
@@ -55,30 +55,30 @@ def odd(tmp_path):
 
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
-    """Where temporary files go."""
+    """The directory of temporary files."""
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     return tmp_path / "temporary"
 
 
 def untagged(path):
-    """A file without what a tagger may change."""
+    """Return the rows of a file without the columns that a tagger may change."""
     rows = [line.split("\t") for line in path.read_bytes().decode().split("\n")]
     return [
-        [cell for place, cell in enumerate(row) if place not in TAGS] if row[0].isdigit() else row
+        [cell for i, cell in enumerate(row) if i not in TAGS] if row[0].isdigit() else row
         for row in rows
     ]
 
 
-def without(sentences, *columns):
-    """Sentences whose columns are all _."""
-    return [each.with_columns(dict.fromkeys(columns, ["_"] * len(each))) for each in sentences]
+def clear_columns(sentences, *columns):
+    """Return the sentences with _ in these columns."""
+    return [s.with_columns(dict.fromkeys(columns, ["_"] * len(s))) for s in sentences]
 
 
-def test_a_tagger_tags_and_leaves_the_rest(model, odd, tmp_path, capfd):
+def test_a_tagger_changes_only_tags(model, odd, tmp_path, capfd):
     out = tmp_path / "out.conllu"
     columns = ("upos", "xpos", "feats", "lemma")
-    depkit.write(without(depkit.read(TINY), *columns), tmp_path / "wiped.conllu")
+    depkit.write(clear_columns(depkit.read(TINY), *columns), tmp_path / "wiped.conllu")
     tag = ["tag", "--model", str(model), "-o", str(out), "-v", *ON_CPU]
     assert run([*tag, str(tmp_path / "wiped.conllu")]) == 0
     assert "24 sentences, 182 words" in capfd.readouterr().err
@@ -89,7 +89,7 @@ def test_a_tagger_tags_and_leaves_the_rest(model, odd, tmp_path, capfd):
     assert untagged(out) == untagged(odd) and out.read_bytes() != odd.read_bytes()
 
 
-def test_tags_that_are_there_are_kept_if_asked(model, tmp_path):
+def test_existing_tags_are_kept_with_tags_missing(model, tmp_path):
     file, out = tmp_path / "in.conllu", tmp_path / "out.conllu"
     wrong = new_sentence(["the", "cat"], {"upos": ["X", "_"], "lemma": ["y", "_"]})
     depkit.write([wrong, new_sentence(["The", "cat"])], file)
@@ -102,7 +102,7 @@ def test_tags_that_are_there_are_kept_if_asked(model, tmp_path):
     assert "X" not in next(depkit.read(out)).upos
 
 
-def test_a_parser_tags_text_and_gives_no_tree(monkeypatch, capfd):
+def test_a_parser_tags_text_without_trees(monkeypatch, capfd):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"The cat sleeps.\n")))
     assert run(["tag", "--format", "json", *ON_CPU]) == 0
     words = json.loads(capfd.readouterr().out)["words"]
@@ -110,7 +110,7 @@ def test_a_parser_tags_text_and_gives_no_tree(monkeypatch, capfd):
     assert {word["head"] for word in words} == {word["deprel"] for word in words} == {None}
 
 
-def test_several_files_go_into_a_directory(model, odd, tmp_path):
+def test_several_files_are_written_to_a_directory(model, odd, tmp_path):
     out = tmp_path / "out"
     arguments = ["--model", str(model), "--output-dir", str(out), *ON_CPU]
     assert run(["tag", str(odd), str(TINY), *arguments]) == 0
@@ -135,7 +135,7 @@ def test_a_model_without_tags_does_not_tag(tmp_path, capfd):
     fails(capfd, ["tag", str(TINY), "--model", model, *ON_CPU], 1, "predicts no tags")
 
 
-def test_jack_knifing_keeps_order_and_all_but_tags(odd, tmp_path, temporary, capfd):
+def test_jack_knifing_changes_only_tags(odd, tmp_path, temporary, capfd):
     out = tmp_path / "out.conllu"
     assert run(["tag", str(odd), "-o", str(out), *FOLDS]) == 0
     assert untagged(out) == untagged(odd)
@@ -151,16 +151,16 @@ def test_jack_knifing_keeps_order_and_all_but_tags(odd, tmp_path, temporary, cap
     assert told["UPOS"] == f"{right:.2f}" and right < 100
 
 
-def test_quiet_and_stdout_and_columns_that_are_not_there(tmp_path, capfd):
-    """Only what the file has is learnt and told; the standard output has sentences alone."""
+def test_jack_knifing_without_some_columns(tmp_path, capfd):
+    """Only existing columns are predicted and reported; stdout contains only sentences."""
     file = tmp_path / "in.conllx"
-    bare = without(islice(depkit.read(TINY), 6), "lemma", "feats", "xpos")
-    depkit.write(bare, file)
+    reduced = clear_columns(islice(depkit.read(TINY), 6), "lemma", "feats", "xpos")
+    depkit.write(reduced, file)
     assert run(["tag", str(file), "-q", *FOLDS]) == 0
     out, err = capfd.readouterr()
     assert err == ""
     tagged = list(depkit.read(io.StringIO(out, newline="\n"), "conllx"))
-    assert [sentence.form for sentence in tagged] == [sentence.form for sentence in bare]
+    assert [sentence.form for sentence in tagged] == [sentence.form for sentence in reduced]
     assert {tag for s in tagged for tag in s.lemma + s.feats + s.xpos} == {"_"}
     assert run(["tag", str(file), "-o", str(tmp_path / "out"), *FOLDS]) == 0
     assert re.search(r"words: UPOS [\d.]+\n$", capfd.readouterr().err)
@@ -173,12 +173,12 @@ def test_a_tagger_needs_no_trees(tmp_path):
     assert all(set(s.head) == {-1} for s in depkit.read(tmp_path / "out", "conllu"))
 
 
-def test_an_interrupted_run_goes_on(tmp_path, capfd):
+def test_an_interrupted_run_is_resumed(tmp_path, capfd):
     whole, cut = tmp_path / "whole.conllu", tmp_path / "cut.conllu"
     arguments = ["tag", str(TINY), *FOLDS]
     assert run([*arguments, "-o", str(whole), "-q"]) == 0
     work = tmp_path / "work"
-    with killed_at(5, KeyboardInterrupt):  # in the second fold: a fold has two to four updates
+    with killed_at(5, KeyboardInterrupt):  # in the second fold, as a fold has two to four updates
         assert run([*arguments, "--work", str(work), "-o", str(cut)]) == 130
     assert "--resume continues" in capfd.readouterr().err and not cut.exists()
     done = sorted(work.iterdir())
@@ -197,7 +197,7 @@ def test_an_interrupted_run_goes_on(tmp_path, capfd):
 def test_an_interrupt_leaves_no_temporary_files(tmp_path, temporary, monkeypatch):
     begun = []
 
-    def interrupted(self, *given, **keywords):
+    def interrupted(self, *args, **kwargs):
         begun.extend(temporary.rglob("fold-01"))
         raise KeyboardInterrupt
 
@@ -211,7 +211,7 @@ def test_an_interrupt_leaves_no_temporary_files(tmp_path, temporary, monkeypatch
     [
         (["--recipe", "tagger"], "--recipe"),
         (["--set", "a=1"], "--set"),
-        (["--seed", "1"], "--seed"),  # the default, but said
+        (["--seed", "1"], "--seed"),  # rejected although it is the default
         (["--resume"], "--resume"),
         (["--folds", "3", "--model", "en-ewt"], "--model"),
         (["--folds", "3", "--tags", "predict"], "--tags"),
@@ -232,14 +232,14 @@ def test_bad_usage_is_one_line_and_status_2(arguments, message, capfd):
     fails(capfd, ["tag", str(TINY), *arguments], 2, message)
 
 
-def test_the_environment_is_for_all_commands(odd, tmp_path, monkeypatch):
+def test_variables_of_other_options_are_ignored(odd, tmp_path, monkeypatch):
     monkeypatch.setenv("DEPKIT_MODEL", "nowhere")
     monkeypatch.setenv("DEPKIT_SEED", "3")
     assert run(["tag", str(odd), "-q", "-o", str(tmp_path / "out"), *FOLDS]) == 0
     assert run(["tag", str(odd), "-q", "-o", str(tmp_path / "out"), *ON_CPU]) == 1  # no such model
 
 
-def test_bad_data_and_places_are_one_line_and_status_1(tmp_path, capfd):
+def test_bad_data_and_paths_are_one_line_and_status_1(tmp_path, capfd):
     word = "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     contents = {
         "no sentences": "",

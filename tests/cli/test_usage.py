@@ -1,4 +1,4 @@
-"""Help and usage errors: plain words, suggestions, the subcommand's own help."""
+"""Help and usage errors: messages, suggestions, and the help of subcommands."""
 
 import os
 import pty
@@ -49,23 +49,23 @@ def test_usage_errors(arguments: str, message: str, capfd) -> None:
     assert out == "" and re.fullmatch(f"depkit: error: .*{message}.*\n", f"{err}")
 
 
-def test_a_mistake_in_the_environment_is_told_as_such(capfd, monkeypatch) -> None:
+def test_errors_name_the_environment_variable(capfd, monkeypatch) -> None:
     monkeypatch.setenv("DEPKIT_THREADS", "many")
     fails(capfd, ["parse", "x"], 2, "DEPKIT_THREADS=many in the environment: give a")
     fails(capfd, ["parse", "x", "--threads", "0"], 2, "--threads 0: give")
 
 
-def test_a_variable_stands_for_its_option_in_every_command() -> None:
+def test_a_variable_sets_its_option_in_every_command() -> None:
     variables: dict[str, set[str | None]] = {}
     for name in COMMANDS:
-        for each in subcommand(name).params:
-            variables.setdefault(each.opts[0], set()).add(each.envvar)
-    assert {option: found for option, found in variables.items() if len(found) > 1} == {}
-    told = {"--device", "--encoding", "--model", "--recipe", "--seed", "--threads"}
-    assert {option for option, found in variables.items() if found != {None}} == told
+        for option in subcommand(name).params:
+            variables.setdefault(option.opts[0], set()).add(option.envvar)
+    assert {option: names for option, names in variables.items() if len(names) > 1} == {}
+    expected = {"--device", "--encoding", "--model", "--recipe", "--seed", "--threads"}
+    assert {option for option, names in variables.items() if names != {None}} == expected
 
 
-def test_an_option_wins_over_its_variable(capfd, monkeypatch) -> None:
+def test_an_option_overrides_its_variable(capfd, monkeypatch) -> None:
     monkeypatch.setenv("DEPKIT_SEED", "7")
     scoring = ["eval", str(TINY), str(TINY), "--confidence"]
     for more, seed in ([], "seed:7"), (["--seed", "3"], "seed:3"):
@@ -76,8 +76,8 @@ def test_an_option_wins_over_its_variable(capfd, monkeypatch) -> None:
 def test_help_and_version(capfd) -> None:
     for arguments in ([], ["-h"], ["--help"], ["--debug"]):
         assert run(arguments) == 0
-        told = capfd.readouterr()
-        assert told.out.startswith("Usage: depkit [OPTIONS] COMMAND") and told.err == ""
+        output = capfd.readouterr()
+        assert output.out.startswith("Usage: depkit [OPTIONS] COMMAND") and output.err == ""
     assert run(["--version"]) == 0
     assert capfd.readouterr().out == f"depkit {__version__}\n"
     for name in COMMANDS:
@@ -89,52 +89,54 @@ def test_help_and_version(capfd) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_a_subcommand(name: str, capfd) -> None:
     run(["--help"])
-    assert f" {COMMANDS[name]}\n" in capfd.readouterr().out  # whole, not cut
+    assert f" {COMMANDS[name]}\n" in capfd.readouterr().out  # not truncated
     command = subcommand(name)
-    options = [each for each in command.params if each.param_type_name == "option"]
-    panels = {each.rich_help_panel for each in options}
-    if len(command.params) >= command_help._FEW:  # and --help is one more
+    options = [param for param in command.params if param.param_type_name == "option"]
+    panels = {option.rich_help_panel for option in options}
+    if len(command.params) >= command_help._FEW:  # without --help
         assert None not in panels, "say in which panel of the help an option stands"
-    for text in [command.help, *(each.help for each in command.params)]:
-        assert render(text).plain == text  # nothing is taken for Rich's markup
+    for text in [command.help, *(param.help for param in command.params)]:
+        assert render(text).plain == text  # nothing is read as Rich's markup
 
 
 def at_terminal(columns: int, *arguments: str, typed: str = "", **variables: str) -> str:
-    """What depkit prints on a terminal of so many columns, with its escapes."""
+    """Return what depkit prints on a terminal of this width, with escape sequences."""
     reader, terminal = pty.openpty()
     subprocess.run(["stty", "columns", str(columns)], stdin=terminal, check=True)
-    kept = {name: text for name, text in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")}
+    environment = {
+        name: text for name, text in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")
+    }
     process = subprocess.Popen(
         [sys.executable, "-m", "depkit", *arguments], stdin=terminal, stdout=terminal,
-        stderr=terminal, env={**kept, "TERM": "xterm", **variables},
+        stderr=terminal, env={**environment, "TERM": "xterm", **variables},
     )  # fmt: skip
     os.close(terminal)
     os.write(reader, typed.encode())
-    told = b""
+    output = b""
     with suppress(OSError):  # the other end is closed
-        while some := os.read(reader, 1 << 16):
-            told += some
+        while chunk := os.read(reader, 1 << 16):
+            output += chunk
     assert process.wait() == 0
     os.close(reader)
-    return told.decode().replace("\r\n", "\n")
+    return output.decode().replace("\r\n", "\n")
 
 
 def test_help_has_panels_on_a_terminal() -> None:
-    shown = at_terminal(80, "train", "--help", NO_COLOR="1")
-    plain = re.sub("\x1b\\[[0-9;]*m", "", shown)
+    output = at_terminal(80, "train", "--help", NO_COLOR="1")
+    plain = re.sub("\x1b\\[[0-9;]*m", "", output)
     assert re.findall("╭─ (\\w+) ─", plain) == [
         "Arguments", "Output", "Data", "Model", "Training", "Machine", "Other"
     ]  # fmt: skip
     assert max(map(len, plain.splitlines())) == 80 and "…" not in plain and "<str>" not in plain
-    assert not re.search("\x1b\\[[0-9;]*3[0-7]", shown)  # no colours
+    assert not re.search("\x1b\\[[0-9;]*3[0-7]", output)  # no colours
     assert re.search("\x1b\\[[0-9;]*3[0-7]", at_terminal(80, "--help"))
 
 
 def test_help_in_a_narrow_terminal_is_plain_text() -> None:
-    shown = at_terminal(40, "train", "--help")
-    titles = re.findall(r"^(\w+):$", shown, flags=re.M)
+    output = at_terminal(40, "train", "--help")
+    titles = re.findall(r"^(\w+):$", output, flags=re.M)
     assert titles == ["Arguments", "Output", "Data", "Model", "Training", "Machine", "Other"]
-    assert "\x1b" not in shown and max(map(len, shown.splitlines())) <= 40
+    assert "\x1b" not in output and max(map(len, output.splitlines())) <= 40
 
 
 ROW = "1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n"
@@ -163,12 +165,12 @@ def test_who_types_is_told_and_ends_with_one_ctrl_d(arguments: str, tmp_path) ->
 )  # fmt: skip
 def test_closed_streams(line: str, status: int) -> None:
     command = f"{sys.executable} -m depkit {line}"
-    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
-    assert done.returncode == status
-    assert "depkit: error" not in done.stdout and "internal" not in done.stderr
+    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert result.returncode == status
+    assert "depkit: error" not in result.stdout and "internal" not in result.stderr
 
 
-def test_pipes_are_no_keyboard() -> None:
+def test_reading_from_a_pipe_prints_no_note() -> None:
     command = [sys.executable, "-m", "depkit", "stats", "-"]
-    done = subprocess.run(command, input=f"{ROW}\n", capture_output=True, text=True, check=True)
-    assert done.stderr == ""
+    result = subprocess.run(command, input=f"{ROW}\n", capture_output=True, text=True, check=True)
+    assert result.stderr == ""

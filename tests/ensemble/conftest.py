@@ -1,4 +1,4 @@
-"""A teacher that has learnt the small treebank, without drop-out, and knows it well."""
+"""A teacher trained on the small treebank without dropout until it predicts it well."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.training.test_loop import run, small
 
 @pytest.fixture(scope="session")
 def teacher_directory(tiny, tmp_path_factory):
-    """Its model directory, without a tokenizer."""
+    """The teacher's model directory, without a tokenizer."""
     directory = tmp_path_factory.mktemp("teacher")
     run(small(epochs=40, patience=40), tiny, directory)
     return directory
@@ -16,5 +16,5 @@ def teacher_directory(tiny, tmp_path_factory):
 
 @pytest.fixture
 def teacher(teacher_directory):
-    """That parser, in float32, so that batches make no difference."""
+    """The teacher in float32, so that its scores do not depend on the batches."""
     return depkit.load(teacher_directory, device="cpu", precision="float32", threads=1)

@@ -1,4 +1,4 @@
-"""Jack-knifing: folds are exact, and no tagger has seen what it tags."""
+"""Jack-knifing: folds are exact, and no tagger has seen the sentences that it tags."""
 
 from dataclasses import replace
 from unittest.mock import Mock
@@ -37,47 +37,50 @@ def test_folds_cover_all_and_are_nearly_equal(count, folds):
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_folds_are_the_same_everywhere_and_others_for_another_seed():
-    # the digests of "1 0" to "1 5", by sha256sum, in order: those of 1, 3, 5, 0, 4, 2
+def test_folds_depend_only_on_the_seed():
+    # by sha256sum, the digests of "1 0" to "1 5" are in the order 1, 3, 5, 0, 4, 2
     assert assign_folds(6, 2, seed=1).tolist() == [1, 0, 1, 1, 0, 0]
     assert assign_folds(100, 2, seed=1).tolist() != assign_folds(100, 2, seed=2).tolist()
 
 
 @pytest.fixture
-def seen(monkeypatch):
-    """What each training learnt from and was chosen by."""
+def trainings(monkeypatch):
+    """A function that returns the training and dev sentences of each training so far."""
     train = Mock(wraps=module.train)
     monkeypatch.setattr(module, "train", train)
     return lambda: [call.args[1:3] for call in train.call_args_list]
 
 
-def test_a_tagger_has_never_seen_its_fold(tiny, tmp_path, seen):
-    """Each sentence has an XPOS of its own, so that the taggers' XPOS tell what they learnt."""
-    marked = [each.with_columns({"xpos": [f"T{i}"] * len(each)}) for i, each in enumerate(tiny)]
+def test_a_tagger_has_never_seen_its_fold(tiny, tmp_path, trainings):
+    """Each sentence has another XPOS, so that predicted XPOS show what a tagger was trained on."""
+    marked = [
+        sentence.with_columns({"xpos": [f"T{i}"] * len(sentence)})
+        for i, sentence in enumerate(tiny)
+    ]
     tagged = jackknife(marked, resolve_auto(SMALL, marked), 3, tmp_path, CPU)
     fold_of = assign_folds(24, 3, seed=1)
     assert [sentence.form for sentence in tagged] == [sentence.form for sentence in tiny]
-    assert len(seen()) == 3
-    for number, (learnt, dev) in enumerate(seen()):
-        assert len(dev) == 1 and len(learnt) == 15
-        ids = {sentence.sent_id for sentence in [*learnt, *dev]}
-        own = {each.sent_id for each, fold in zip(tiny, fold_of, strict=True) if fold == number}
-        assert len(ids) == 16 and ids | own == {sentence.sent_id for sentence in tiny}
-        possible = {sentence.xpos[0] for sentence in learnt}
+    assert len(trainings()) == 3
+    for number, (train, dev) in enumerate(trainings()):
+        assert len(dev) == 1 and len(train) == 15
+        ids = {sentence.sent_id for sentence in [*train, *dev]}
+        inside = {s.sent_id for s, fold in zip(tiny, fold_of, strict=True) if fold == number}
+        assert len(ids) == 16 and ids | inside == {sentence.sent_id for sentence in tiny}
+        possible = {sentence.xpos[0] for sentence in train}
         for sentence, fold in zip(tagged, fold_of, strict=True):
             if fold == number:
                 assert set(sentence.xpos) <= possible
 
 
-def test_with_many_sentences_a_twentieth_chooses_the_epoch(tiny, tmp_path, seen):
+def test_with_many_sentences_a_twentieth_is_dev(tiny, tmp_path, trainings):
     many = [tiny[i % 24] for i in range(120)]
     jackknife(many, resolve_auto(SMALL, many), 2, tmp_path, CPU)
-    assert [(len(learnt), len(dev)) for learnt, dev in seen()] == [(57, 3), (57, 3)]
+    assert [(len(train), len(dev)) for train, dev in trainings()] == [(57, 3), (57, 3)]
 
 
-def test_the_smallest_file(tiny, tmp_path, seen):
+def test_the_smallest_file(tiny, tmp_path, trainings):
     assert len(jackknife(tiny[:4], resolve_auto(SMALL, tiny[:4]), 2, tmp_path, CPU)) == 4
-    assert [(len(learnt), len(dev)) for learnt, dev in seen()] == [(1, 1), (1, 1)]
+    assert [(len(train), len(dev)) for train, dev in trainings()] == [(1, 1), (1, 1)]
 
 
 def test_a_finished_run_is_not_trained_again(tiny, tmp_path):
@@ -92,7 +95,7 @@ def test_a_finished_run_is_not_trained_again(tiny, tmp_path):
     assert model.stat().st_mtime_ns != before
 
 
-def test_it_repeats_and_depends_on_the_seed(tiny, tmp_path):
+def test_jackknife_repeats_and_depends_on_the_seed(tiny, tmp_path):
     recipe = resolve_auto(SMALL, tiny)
     runs = [
         list(map(str, jackknife(tiny, recipe, 2, tmp_path / name, CPU, seed)))
@@ -101,7 +104,7 @@ def test_it_repeats_and_depends_on_the_seed(tiny, tmp_path):
     assert runs[0] == runs[1] != runs[2]
 
 
-def test_a_column_that_only_one_fold_has_is_not_copied(tiny, tmp_path):
+def test_gold_values_of_a_column_that_one_fold_lacks_are_not_copied(tiny, tmp_path):
     fold_of = assign_folds(24, 2, seed=1).tolist()
     half = [
         sentence if fold else sentence.with_columns({"feats": ["_"] * len(sentence)})
@@ -109,7 +112,7 @@ def test_a_column_that_only_one_fold_has_is_not_copied(tiny, tmp_path):
     ]
     tagged = jackknife(half, resolve_auto(SMALL, half), 2, tmp_path, CPU)
     for sentence, fold in zip(tagged, fold_of, strict=True):
-        assert not fold or set(sentence.feats) == {"_"}  # nothing else was there to learn
+        assert not fold or set(sentence.feats) == {"_"}  # the tagger has seen no other value
 
 
 def test_accuracies_count_words():
@@ -127,20 +130,22 @@ UNTAGGED = Recipe(config.BiaffineConfig(scorer=config.Scorer(predict=[])))
 @pytest.mark.parametrize(
     ("count", "folds", "recipe", "error", "message"),
     [
-        (3, 2, SMALL, DataError, r"tiny\.conllu: 3 sentences are too few for 2 folds, .* need 4"),
+        (3, 2, SMALL, DataError, r"tiny\.conllu: 3 sentences are too few for 2 .* at least 4"),
         (9, 10, SMALL, DataError, "9 sentences are too few for 10 folds"),
-        (9, 1, SMALL, ConfigError, "1 folds"),
+        (9, 1, SMALL, ConfigError, "folds is 1"),
         (9, 3, UNTAGGED, ConfigError, "nothing to jack-knife"),
         (9, 3, Recipe(TaggerConfig(Inputs(tag=8))), ConfigError, r"inputs\.tag"),
     ],
 )
-def test_what_is_refused(count, folds, recipe, error, message, tiny, tmp_path, seen):
+def test_impossible_jackknifing_is_rejected(
+    count, folds, recipe, error, message, tiny, tmp_path, trainings
+):
     with pytest.raises(error, match=message):
         jackknife(tiny[:count], recipe, folds, tmp_path / "work", CPU)
-    assert not seen() and not (tmp_path / "work").exists()
+    assert not trainings() and not (tmp_path / "work").exists()
 
 
-def test_each_sentence_is_tagged_with_its_own_vectors(tiny, tmp_path, monkeypatch):
+def test_sentences_are_tagged_with_their_contextual_vectors(tiny, tmp_path, monkeypatch):
     h5py = pytest.importorskip("h5py", reason="features need the extra depkit[elmo]")
     monkeypatch.setenv("DEPKIT_CACHE", str(tmp_path / "cache"))
     with h5py.File(tmp_path / "elmo.hdf5", "w") as file:
@@ -148,12 +153,12 @@ def test_each_sentence_is_tagged_with_its_own_vectors(tiny, tmp_path, monkeypatc
             file[str(i)] = np.full((1, len(sentence), 4), i, dtype=np.float32)
     tag, read = TaggerParser.tag, {}
 
-    def recorded(self, sentences, context):
+    def record_and_tag(self, sentences, context):
         vectors = list(context)
         read.update((s.sent_id, v[1:].mean()) for s, v in zip(sentences, vectors, strict=True))
         return tag(self, sentences, context=vectors)
 
-    monkeypatch.setattr(TaggerParser, "tag", recorded)
+    monkeypatch.setattr(TaggerParser, "tag", record_and_tag)
     elmo = Inputs(word=0, context=Context(source="elmo", top=1, size=4))
     recipe = resolve_auto(replace(SMALL, parser=replace(CONFIG, inputs=elmo)), tiny)
     jackknife(tiny, recipe, 2, tmp_path / "m", CPU, features=str(tmp_path / "elmo.hdf5"))
@@ -174,7 +179,7 @@ def test_frozen_vectors_are_computed_once_for_all_folds(tiny, tmp_path, monkeypa
     tagged = jackknife(tiny, recipe, 3, tmp_path / "work", CPU)
     assert [sentence.form for sentence in tagged] == [sentence.form for sentence in tiny]
     assert len(list((tmp_path / "cache").rglob("*.npy"))) == 1
-    # and they are those that the taggers would see by themselves
+    # the taggers compute the same vectors when they tag by themselves
     tagger = load(tmp_path / "work" / "fold-01", "cpu", "float32")
     own = np.flatnonzero(assign_folds(len(tiny), 3, seed=1) == 0)
     alone = tagger.tag([tiny[i] for i in own])

@@ -1,4 +1,4 @@
-"""Ensembles trained: folds exact and disjoint, members that go on, one vocabulary for all."""
+"""Training of ensembles: disjoint folds, members that can be resumed, a shared vocabulary."""
 
 import io
 import multiprocessing
@@ -17,7 +17,7 @@ from depkit.corpus.files import read, write
 from depkit.drawing.progress import ProgressBars
 from depkit.ensemble import members as module
 from depkit.ensemble import training
-from depkit.ensemble.members import Plan, prepare_kinds, train_member
+from depkit.ensemble.members import Plan, prepare_recipes, train_member
 from depkit.ensemble.training import train_ensemble
 from depkit.parsers.config import BiLSTM, Calibration
 from depkit.parsers.ensembles import combine
@@ -55,16 +55,16 @@ SMALL = (
 ATTENTION = ("encoder.heads=2", "encoder.head_size=4", "encoder.feedforward=8")
 
 
-def plan_of(directory, recipes=("selfatt", "bilstm"), folds=3, settings=SMALL, **more) -> Plan:
+def make_plan(directory, recipes=("selfatt", "bilstm"), folds=3, settings=SMALL, **fields) -> Plan:
     settings = [*settings, *(ATTENTION if "selfatt" in recipes else ())]
     return Plan(
         [str(TINY)], str(TINY), None, directory, recipes, folds, settings=settings, quiet=True,
-        **more,
+        **fields,
     )  # fmt: skip
 
 
 def train_alone(plan: Plan, number: int) -> State:
-    return train_member(plan, prepare_kinds(plan, CPU)[plan.recipe(number)], number, CPU)
+    return train_member(plan, prepare_recipes(plan, CPU)[plan.recipe(number)], number, CPU)
 
 
 def weights(directory: Path) -> bytes:
@@ -74,37 +74,39 @@ def weights(directory: Path) -> bytes:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> Plan:
     """A trained ensemble."""
-    plan = plan_of(tmp_path_factory.mktemp("whole"))
+    plan = make_plan(tmp_path_factory.mktemp("whole"))
     train_ensemble(plan, ["cpu"], 1)
     return plan
 
 
-def test_each_member_lacks_one_fold_and_no_other(tiny, tmp_path, monkeypatch):
+def test_members_are_trained_on_all_folds_except_one(tiny, tmp_path, monkeypatch):
     recorded = Mock(wraps=loop.train)
     monkeypatch.setattr(loop, "train", recorded)
-    train_ensemble(plan_of(tmp_path), ["cpu"], 1)
-    learnt = [[each.sent_id for each in call.args[1]] for call in recorded.call_args_list]
-    everything = [sentence.sent_id for sentence in tiny]
-    lacking = [[each for each in everything if each not in part] for part in learnt]
-    assert sorted(chain.from_iterable(lacking)) == sorted(everything)  # disjoint, all there
-    assert {len(fold) for fold in lacking} == {len(tiny) // 3}
+    train_ensemble(make_plan(tmp_path), ["cpu"], 1)
+    train_ids = [
+        [sentence.sent_id for sentence in call.args[1]] for call in recorded.call_args_list
+    ]
+    all_ids = [sentence.sent_id for sentence in tiny]
+    folds = [[sent_id for sent_id in all_ids if sent_id not in ids] for ids in train_ids]
+    assert sorted(chain.from_iterable(folds)) == sorted(all_ids)  # disjoint and complete
+    assert {len(fold) for fold in folds} == {len(tiny) // 3}
     names = sorted(path.name for path in tmp_path.glob("fold-*"))
     assert names == ["fold-1-selfatt", "fold-2-bilstm", "fold-3-selfatt"]
 
 
-def test_the_directory_is_a_model_and_its_members_are_too(tiny, tmp_path):
-    plan = plan_of(tmp_path)
+def test_the_ensemble_and_its_members_can_be_loaded(tiny, tmp_path):
+    plan = make_plan(tmp_path)
     scores = train_ensemble(plan, ["cpu"], 1, "geometric")
     assert read_ensemble(tmp_path).mean == "geometric"
     members = [load(tmp_path / name, "cpu") for name in plan.names]
     together = depkit.load(tmp_path, "cpu")
-    expected = [str(each) for each in combine(members, "geometric").parse(tiny)]
-    assert [str(each) for each in together.parse(tiny)] == expected
+    expected = list(map(str, combine(members, "geometric").parse(tiny)))
+    assert list(map(str, together.parse(tiny))) == expected
     assert scores == pytest.approx(attachment(tiny, together.parse(tiny)))
     card = (tmp_path / "README.md").read_text("utf-8")
     assert "fold-2-bilstm" in card and f"LAS {scores['LAS']:.2f}" in card
     vocabularies = [read_vocabulary(tmp_path / name).to_json() for name in plan.names]
-    assert len({str(each.pop("lemmas")) for each in vocabularies}) == 3  # of their own sentences
+    assert len({str(tables.pop("lemmas")) for tables in vocabularies}) == 3  # from different folds
     assert vocabularies[0] == vocabularies[1] == vocabularies[2]
 
 
@@ -113,32 +115,33 @@ def attachment(gold, trees) -> dict[str, float]:
     return {"UAS": scores.UAS, "LAS": scores.LAS}
 
 
-def test_what_a_member_never_saw_is_unknown_to_it(tiny, tmp_path):
-    plan = plan_of(tmp_path, ["bilstm"])
+def test_words_outside_a_members_folds_have_the_vector_of_unknown_words(tiny, tmp_path):
+    plan = make_plan(tmp_path, ["bilstm"])
     train_alone(plan, 0)
     parser = load(tmp_path / plan.names[0], "cpu", precision="float32")
     fold_of = module.assign_folds(len(tiny), 3, 1)
-    seen = {form.lower() for i, each in enumerate(tiny) if fold_of[i] for form in each.form}
+    seen = {form.lower() for i, s in enumerate(tiny) if fold_of[i] for form in s.form}
     table = parser.network.inputs.word.weight
     words = parser.vocabulary.words
     unseen = [word for word in words.symbols[3:] if word not in seen]
-    assert unseen  # else this tells nothing
+    assert unseen  # otherwise this test would be vacuous
     for word in words.symbols[3:]:
         same = torch.equal(table[words.get(word)], table[UNKNOWN])
         assert same == (word in unseen), word
 
 
 def test_a_killed_member_is_completed_by_the_same_command(whole, tmp_path, monkeypatch):
-    broken = plan_of(tmp_path / "broken")
+    broken = make_plan(tmp_path / "broken")
     train, calls = training.train_member, []
 
-    def killed(plan, kind, number, *rest):
-        calls.append(number)
-        with killed_at(5 if number == 1 else -1, KeyboardInterrupt):  # the second, in its midst
-            return train(plan, kind, number, *rest)
+    def train_until_killed(plan, prepared_recipe, member, *rest):
+        calls.append(member)
+        # the training of the second member is interrupted
+        with killed_at(5 if member == 1 else -1, KeyboardInterrupt):
+            return train(plan, prepared_recipe, member, *rest)
 
     with monkeypatch.context() as patch:
-        patch.setattr(training, "train_member", killed)
+        patch.setattr(training, "train_member", train_until_killed)
         with pytest.raises(KeyboardInterrupt):
             train_ensemble(broken, ["cpu"], 1)
     assert calls == [0, 1] and not (tmp_path / "broken" / ENSEMBLE).exists()
@@ -150,66 +153,66 @@ def test_a_killed_member_is_completed_by_the_same_command(whole, tmp_path, monke
         assert weights(tmp_path / "broken" / name) == weights(whole.directory / name)
 
 
-def test_a_finished_member_is_only_looked_at(tmp_path, monkeypatch):
-    plan = plan_of(tmp_path)
+def test_a_finished_member_is_not_changed(tmp_path, monkeypatch):
+    plan = make_plan(tmp_path)
     first = train_alone(plan, 0)
     card = tmp_path / plan.names[0] / CARD
-    told, written = card.read_text("utf-8"), card.stat().st_mtime_ns
-    assert "\n- Calibration on " in told
+    content, written = card.read_text("utf-8"), card.stat().st_mtime_ns
+    assert "\n- Calibration on " in content
 
     never = Mock(side_effect=AssertionError("its network is made"))
     monkeypatch.setattr(Biaffine, "network", never)
     assert train_alone(plan, 0) == first
-    assert (card.read_text("utf-8"), card.stat().st_mtime_ns) == (told, written)
+    assert (card.read_text("utf-8"), card.stat().st_mtime_ns) == (content, written)
     with pytest.raises(AssertionError, match="its network is made"):
         train_alone(plan, 1)
 
 
 def test_members_are_reused(tmp_path, monkeypatch):
-    train_ensemble(plan_of(tmp_path / "a", ["selfatt"]), ["cpu"], 1)
-    train_ensemble(plan_of(tmp_path / "b", ["bilstm"]), ["cpu"], 1)
+    train_ensemble(make_plan(tmp_path / "a", ["selfatt"]), ["cpu"], 1)
+    train_ensemble(make_plan(tmp_path / "b", ["bilstm"]), ["cpu"], 1)
     reuse = [str(tmp_path / "a"), str(tmp_path / "b")]
     epochs = []
     monkeypatch.setattr(module.Progress, "epoch", lambda self, record: epochs.append(record))
-    train_ensemble(plan_of(tmp_path / "both", reuse=reuse), ["cpu"], 1)
+    train_ensemble(make_plan(tmp_path / "both", reuse=reuse), ["cpu"], 1)
     assert epochs == []  # nothing was trained
-    for name, place in zip(plan_of(tmp_path).names, "aba", strict=True):
-        for part in (WEIGHTS, CARD):
-            one, other = (tmp_path / whole / name / part for whole in ("both", place))
-            assert one.read_bytes() == other.read_bytes()
-    other = [*SMALL, "training.rate=1e-3"]
+    for name, source in zip(make_plan(tmp_path).names, "aba", strict=True):
+        for file in (WEIGHTS, CARD):
+            copy, original = (tmp_path / ensemble / name / file for ensemble in ("both", source))
+            assert copy.read_bytes() == original.read_bytes()
+    other_settings = [*SMALL, "training.rate=1e-3"]
     with pytest.raises(ResumeError, match=r"--reuse: .*a/fold-1-selfatt: .*rate="):
-        train_ensemble(plan_of(tmp_path / "c", reuse=reuse, settings=other), ["cpu"], 1)
+        train_ensemble(make_plan(tmp_path / "c", reuse=reuse, settings=other_settings), ["cpu"], 1)
     assert not (tmp_path / "c" / "fold-1-selfatt").exists()
 
 
-def test_side_by_side_is_as_one_by_one(whole, tmp_path):
-    train_ensemble(plan_of(tmp_path), ["cpu", "cpu"], 1)
+def test_training_in_parallel_gives_the_same_weights(whole, tmp_path):
+    train_ensemble(make_plan(tmp_path), ["cpu", "cpu"], 1)
     for name in whole.names:
         assert weights(whole.directory / name) == weights(tmp_path / name)
 
 
 @pytest.mark.parametrize(
-    ("sent", "status", "error"),
+    ("messages", "status", "error"),
     [
         ([("say", "fold-1: epoch 1"), ("add", "fold-1"), ("remove", "fold-1")], 0, None),
         ([("say", "fold-1: epoch 1"), ("failed", "on cpu: no memory")], 1, "^on cpu: no memory"),
-        ([("say", "fold-1: epoch 1")], -9, "ended with status -9; the same command goes on"),
+        ([("say", "fold-1: epoch 1")], -9, "ended with status -9; run the same command again"),
     ],
 )
-def test_only_one_process_writes(sent, status, error):
+def test_messages_of_other_processes_are_shown(messages, status, error):
     receiver, sender = multiprocessing.Pipe(duplex=False)
-    for message in sent:
+    for message in messages:
         sender.send(message)
     sender.close()
     stream = io.StringIO()
     with pytest.raises(TrainingError, match=error) if error else nullcontext():
-        training._show_all({receiver: Mock(exitcode=status)}, 3, ProgressBars(stream=stream))
+        training._show_messages({receiver: Mock(exitcode=status)}, 3, ProgressBars(stream=stream))
     assert stream.getvalue() == "fold-1: epoch 1\n"
 
 
-def test_a_failure_in_another_process_is_told(tmp_path):
-    plan = plan_of(tmp_path)
+def test_the_error_of_another_process_is_raised(tmp_path):
+    plan = make_plan(tmp_path)
     train_alone(plan, 1)
     damaged = tmp_path / plan.names[1] / FINISHED
     damaged.write_bytes(b"nonsense")
@@ -217,26 +220,26 @@ def test_a_failure_in_another_process_is_told(tmp_path):
         train_ensemble(plan, ["cpu", "cpu"], 1)
 
 
-def test_settings_are_for_the_members_that_have_them(tmp_path):
-    kinds = prepare_kinds(plan_of(tmp_path, settings=[*SMALL, "encoder.window=9"]), CPU)
-    found = {name: kind.prepared.recipe.parser.encoder for name, kind in kinds.items()}
-    assert (found["selfatt"].heads, found["selfatt"].window) == (2, 9)
-    assert found["bilstm"] == BiLSTM(layers=1, size=8)
+def test_settings_apply_to_the_members_that_have_them(tmp_path):
+    recipes = prepare_recipes(make_plan(tmp_path, settings=[*SMALL, "encoder.window=9"]), CPU)
+    encoders = {name: recipe.prepared.recipe.parser.encoder for name, recipe in recipes.items()}
+    assert (encoders["selfatt"].heads, encoders["selfatt"].window) == (2, 9)
+    assert encoders["bilstm"] == BiLSTM(layers=1, size=8)
 
 
-def test_what_cannot_be_an_ensemble(tiny, tmp_path):
-    for wrong, message in (
+def test_impossible_ensembles_are_rejected(tiny, tmp_path):
+    for fields, message in (
         ({"recipes": ["bilstm"], "settings": [*SMALL, *ATTENTION]}, "encoder.heads is for"),
-        ({"recipes": ["x.toml"], "config": "y.toml"}, "name one file"),
+        ({"recipes": ["x.toml"], "config": "y.toml"}, "name only one"),
         ({"recipes": ["nosuch"]}, "no recipe 'nosuch'"),
         ({"folds": 1}, "2 or more"),
     ):
         with pytest.raises(ConfigError, match=message):
-            prepare_kinds(plan_of(tmp_path, **wrong), CPU)
+            prepare_recipes(make_plan(tmp_path, **fields), CPU)
     write(tiny[:2], tmp_path / "two.conllu")
     few = Plan([str(tmp_path / "two.conllu")], str(TINY), None, tmp_path, ["bilstm"], 3)
     with pytest.raises(DataError, match="too few for 3 folds"):
-        prepare_kinds(few, CPU)
+        prepare_recipes(few, CPU)
 
 
 @pytest.mark.parametrize(
@@ -251,30 +254,30 @@ def test_what_cannot_be_an_ensemble(tiny, tmp_path):
         ("format_version = 1\nmembers = [", "ensemble.toml"),
     ],
 )
-def test_damaged_ensembles_are_told(text, message, tmp_path):
+def test_damaged_ensembles_are_rejected(text, message, tmp_path):
     (tmp_path / ENSEMBLE).write_text(text, "utf-8")
     with pytest.raises(ModelError, match=message):
         load(tmp_path, "cpu")
 
 
-def test_the_tokenizer_is_everybodys(tiny, tmp_path):
-    settings = [each for each in SMALL if "tokenizer" not in each]
+def test_the_ensemble_and_its_members_share_the_tokenizer(tiny, tmp_path):
+    settings = [setting for setting in SMALL if "tokenizer" not in setting]
     settings += ["tokenizer.size=8", "training.epochs=1", "scorer.predict=[]"]
-    plan = plan_of(tmp_path, ["bilstm"], 2, settings=settings)
+    plan = make_plan(tmp_path, ["bilstm"], 2, settings=settings)
     train_ensemble(plan, ["cpu"], 1)
-    found = {(place / TOKENIZER).read_bytes() for place in (tmp_path, *tmp_path.glob("fold-*"))}
-    assert len(found) == 1
+    directories = (tmp_path, *tmp_path.glob("fold-*"))
+    assert len({(directory / TOKENIZER).read_bytes() for directory in directories}) == 1
     text = "The cat sleeps. The dog barks."
     parsers = [load(tmp_path, "cpu"), load(tmp_path / plan.names[0], "cpu")]
     tokens = [[sentence.form for sentence in parser.tokenize(text)] for parser in parsers]
     assert tokens[0] == tokens[1]
 
 
-def test_elmo_vectors_go_with_their_sentences(tiny, tmp_path):
+def test_ensembles_read_elmo_vectors(tiny, tmp_path):
     features = features_file(tmp_path / "elmo.hdf5", tiny, seed=1, width=4)
     settings = [*SMALL, "inputs.context.source=elmo", "inputs.context.top=2"]
     files = {"features": [features], "dev_features": features}
-    plan = plan_of(tmp_path / "m", settings=settings, **files)
+    plan = make_plan(tmp_path / "m", settings=settings, **files)
     scores = train_ensemble(plan, ["cpu"], 1)
     parser = load(tmp_path / "m", "cpu")
     pairs = list(parser.attach_features(read(TINY), features))
@@ -282,22 +285,22 @@ def test_elmo_vectors_go_with_their_sentences(tiny, tmp_path):
     assert scores == pytest.approx(attachment(tiny, trees))
 
 
-def test_a_frozen_transformer_reads_a_batch_once(tiny, tmp_path, monkeypatch):
+def test_members_share_the_vectors_of_a_frozen_transformer(tiny, tmp_path, monkeypatch):
     model = f"inputs.context.model={save_bert(tmp_path / 'bert')}"
     settings = [*SMALL, "inputs.context.source=transformer", model, "inputs.context.top=2"]
-    plan = plan_of(tmp_path / "m", folds=2, settings=[*settings, "inputs.context.size=4"])
+    plan = make_plan(tmp_path / "m", folds=2, settings=[*settings, "inputs.context.size=4"])
     train_ensemble(plan, ["cpu"], 1)
     alone = [load(tmp_path / "m" / name, "cpu", precision="float32") for name in plan.names]
-    numbers = np.arange(len(tiny))
-    expected = [each.score(each.preparer()(tiny, []).batch(numbers)).arc for each in alone]
+    indices = np.arange(len(tiny))
+    expected = [member.score(member.preparer()(tiny, []).batch(indices)).arc for member in alone]
     together = load(tmp_path / "m", "cpu", precision="float32")
-    first, second = (each.network.transformer for each in together.members)
+    first, second = (member.network.transformer for member in together.members)
     assert first is second
     counted = Mock(wraps=inputs.context_layers)
     monkeypatch.setattr(inputs, "context_layers", counted)
     prepared = together.preparer()(tiny, [])
-    for some in (numbers, numbers[:5], numbers):
-        scores = together.score(prepared.batch(some))
+    for batch in (indices, indices[:5], indices):
+        scores = together.score(prepared.batch(batch))
     assert counted.call_count == 3
     torch.testing.assert_close(scores.arc, log_mean(expected, "arithmetic"))
 
@@ -310,15 +313,15 @@ def test_a_frozen_transformer_reads_a_batch_once(tiny, tmp_path, monkeypatch):
         ('[decoder]\nroot = "multi"', "of different kinds"),
     ],
 )
-def test_what_cannot_be_combined_is_not_trained(text, message, tmp_path):
+def test_recipes_that_cannot_be_combined_are_not_trained(text, message, tmp_path):
     (tmp_path / "other.toml").write_text(text, "utf-8")
-    plan = plan_of(tmp_path / "m", ["bilstm", str(tmp_path / "other.toml")])
+    plan = make_plan(tmp_path / "m", ["bilstm", str(tmp_path / "other.toml")])
     with pytest.raises(CombinationError, match=message):
         train_ensemble(plan, ["cpu"], 1)
     assert not (tmp_path / "m").exists()
 
 
-def test_an_ensemble_and_its_members_are_calibrated_each(whole):
+def test_an_ensemble_and_its_members_are_calibrated_separately(whole):
     calibration = read_ensemble(whole.directory).calibration
     assert calibration != Calibration()
     parser = load(whole.directory, "cpu")
@@ -327,5 +330,5 @@ def test_an_ensemble_and_its_members_are_calibrated_each(whole):
     assert combine([parser], "arithmetic") is combine([parser]) is parser
     members = [load(whole.directory / name, "cpu").config.calibration for name in whole.names]
     assert Calibration() not in members
-    told = (whole.directory / "README.md").read_text("utf-8")
-    assert "- Calibration on 182 words of dev: " in told
+    card = (whole.directory / "README.md").read_text("utf-8")
+    assert "- Calibration on 182 words of dev: " in card

@@ -1,4 +1,4 @@
-"""A model over files, without a command line: what is counted, noted and refused."""
+"""Parsing and tagging of files without the command line: totals, notes and errors."""
 
 import json
 import re
@@ -19,19 +19,19 @@ def model(tiny, tmp_path_factory):
     return save(make(tiny), tmp_path_factory.mktemp("model"))
 
 
-def job(model, *files, **options):
+def make_job(model, *files, **options):
     return Job(list(map(str, files)), [model], device="cpu", threads=1, **options)
 
 
-def test_files_go_one_after_the_other_or_each_into_its_own(model, tmp_path):
+def test_files_are_written_to_one_file_or_separately(model, tmp_path):
     (tmp_path / "b.conllu").write_bytes(TINY.read_bytes())
     files = (TINY, tmp_path / "b.conllu")
-    together = annotate_files(job(model, *files, output=str(tmp_path / "out.conllu")))
+    together = annotate_files(make_job(model, *files, output=str(tmp_path / "out.conllu")))
     assert (together.sentences, together.words) == (48, 364) and together.seconds > 0
     expected = list(map(str, depkit.load(model, "cpu").parse(depkit.read(TINY))))
     assert list(map(str, depkit.read(tmp_path / "out.conllu"))) == expected * 2
-    apart = annotate_files(job(model, *files, output_dir=str(tmp_path / "out")))
-    assert (apart.sentences, apart.words) == (48, 364)
+    separate = annotate_files(make_job(model, *files, output_dir=str(tmp_path / "out")))
+    assert (separate.sentences, separate.words) == (48, 364)
     for name in ("tiny.conllu", "b.conllu"):
         assert list(map(str, depkit.read(tmp_path / "out" / name))) == expected
 
@@ -42,23 +42,25 @@ def test_progress_is_shown_and_changes_nothing(action, name, model, tmp_path, mo
     stream = Terminal()
     for output, bars in (("without", None), ("with", ProgressBars(stream=stream))):
         options = {"output": str(tmp_path / output), "action": action, "batch_tokens": 40}
-        annotate_files(job(model, TINY, TINY, **options), bars=bars)
+        annotate_files(make_job(model, TINY, TINY, **options), bars=bars)
     assert (tmp_path / "with").read_bytes() == (tmp_path / "without").read_bytes()
     line = re.compile(rf"{name} .*?(\d+)%.* words/s  (\d+) sentences")
-    shown = map(line.match, stream.lines())
-    counts = [tuple(map(int, match.groups())) for match in shown if match]
+    matches = map(line.match, stream.lines())
+    counts = [tuple(map(int, match.groups())) for match in matches if match]
     assert counts == sorted(counts) and counts[-1] == (100, 48)
 
 
-def test_what_a_user_should_know_is_noted(model, tmp_path):
+def test_notes_on_calibration_and_lost_columns(model, tmp_path):
     notes = []
     options = {"output": str(tmp_path / "out.json"), "format": "json"}
-    annotate_files(job(model, TINY, options={"probabilities": "local"}, **options), notes.append)
-    assert notes == ["this model is not calibrated; probabilities are as they come"]
+    annotate_files(
+        make_job(model, TINY, options={"probabilities": "local"}, **options), notes.append
+    )
+    assert notes == ["this model is not calibrated; the probabilities may be too high or too low"]
     words = json.loads((tmp_path / "out.json").read_text().splitlines()[0])["words"]
     assert all(0 < word["arc_prob"] <= 1 for word in words)
     notes.clear()
-    annotate_files(job(model, TINY, output=str(tmp_path / "o"), format="conllx"), notes.append)
+    annotate_files(make_job(model, TINY, output=str(tmp_path / "o"), format="conllx"), notes.append)
     assert len(notes) == 1 and notes[0].startswith("conllx cannot hold")
 
 
@@ -71,29 +73,32 @@ TAGGED = "<p>Dogs &amp; cats</p>"
         ("The cat sleeps.\n", []),
         ("1 2 3\n", []),
         ("Собака спит. Кот cat.\n", ["81% of the text's letters are unknown to the model"]),
-        (f"{TAGGED}\n" * 300, ["this looks like HTML"]),
+        (f"{TAGGED}\n" * 300, ["the text looks like HTML"]),
         (f"{TAGGED}\n{TAGGED.replace('a', 'я')}\n" + "The dog barks.\n" * 20, []),
-        ("The dog barks.\n" * 200 + "Собака спит.\n" * 900, []),  # the first sentences tell
+        (
+            "The dog barks.\n" * 200 + "Собака спит.\n" * 900,
+            [],
+        ),  # only the first sentences are checked
         ("", []),
     ],
 )
-def test_what_a_model_cannot_know_is_noted_once(text, expected, model, tmp_path):
+def test_warnings_about_the_input_are_given_once(text, expected, model, tmp_path):
     for name in "ab":
         (tmp_path / f"{name}.txt").write_text(text, "utf-8")
     files = [tmp_path / "a.txt", tmp_path / "b.txt"]
     notes: list[str] = []
     options = {"input": "lines", "output_dir": str(tmp_path / "out")}
-    annotate_files(job(model, *files, **options), notes.append)
+    annotate_files(make_job(model, *files, **options), notes.append)
     assert len(notes) == len(expected)
     assert all(note.startswith(start) for note, start in zip(notes, expected, strict=True)), notes
 
 
-def test_tagging_leaves_trees_alone(model, tmp_path):
+def test_tagging_does_not_change_trees(model, tmp_path):
     out = tmp_path / "out.conllu"
-    annotate_files(job(model, TINY, action="tag", tags="predict", output=str(out)))
+    annotate_files(make_job(model, TINY, action="tag", tags="predict", output=str(out)))
     gold, tagged = list(depkit.read(TINY)), list(depkit.read(out))
-    assert [each.head for each in tagged] == [each.head for each in gold]
-    assert [each.upos for each in tagged] != [each.upos for each in gold]
+    assert [sentence.head for sentence in tagged] == [sentence.head for sentence in gold]
+    assert [sentence.upos for sentence in tagged] != [sentence.upos for sentence in gold]
 
 
 @pytest.mark.parametrize(
@@ -101,21 +106,23 @@ def test_tagging_leaves_trees_alone(model, tmp_path):
     [
         (["a"], {"output": "b", "output_dir": "c"}, "exclude each other"),
         (["-", "-"], {}, "only one file can be standard input"),
-        (["-"], {"output_dir": "c"}, "wants files, not stdin"),
-        (["a/x", "b/x"], {"output_dir": "c"}, "two files under the same name"),
-        (["a", "b"], {"features": ["c"]}, "names 1 files for 2"),
-        ([TINY], {"output": str(TINY)}, "one of those to read"),
+        (["-"], {"output_dir": "c"}, "cannot be used with standard input"),
+        (["a/x", "b/x"], {"output_dir": "c"}, "two files in --output-dir would have the same name"),
+        (["a", "b"], {"features": ["c"]}, "names 1 files, but there are 2"),
+        ([TINY], {"output": str(TINY)}, "one of the files to read"),
         ([TINY], {"options": {"beam": 8}}, "the family biaffine have no beam"),
     ],
 )
-def test_wrong_use_is_refused_first(files, options, message, model, tmp_path, monkeypatch):
+def test_invalid_options_are_rejected_before_anything_is_written(
+    files, options, message, model, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match=message):
-        annotate_files(job(model, *files, **options))
+        annotate_files(make_job(model, *files, **options))
     assert not list(tmp_path.iterdir())
 
 
-def test_names_of_what_is_written():
+def test_output_names():
     names = {
         ("a/b.txt", None): "b.conllu", ("b.conllx.gz", None): "b.conllx.gz",
         ("b.conllx.gz", "conllx"): "b.conllx.gz", ("b.conllx.gz", "json"): "b.json",

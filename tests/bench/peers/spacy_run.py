@@ -1,10 +1,10 @@
-"""spaCy 3.8 as depkit's peer, run by the Python that has it:
+"""Parse with spaCy 3.8, run by a Python that has it installed:
 
 python spacy_run.py parse MODEL FILE OUTPUT PROCESSES
 
-Raw text, blank lines between paragraphs, through nlp.pipe with its own batch sizes; a paragraph's
-sentences come out as rows of ten columns. Prints a line of JSON: the seconds of the whole but for
-imports, and the words of the output.
+The input is raw text with blank lines between paragraphs, which nlp.pipe parses with its default
+batch sizes. The output has ten columns. The script prints a line of JSON: the seconds without
+imports, and the number of words of the output.
 """
 
 import json
@@ -30,12 +30,12 @@ def paragraphs(file: str) -> Iterator[str]:
 
 
 def rows(doc: Doc) -> Iterator[str]:
-    """A line a word, a blank line after each sentence; white space is no word of CoNLL-U."""
+    """Yield a line per word and a blank line after each sentence; omit white-space tokens."""
     for sentence in doc.sents:
         words = [token for token in sentence if not token.is_space]
-        place = {token.i: number for number, token in enumerate(words, 1)}
+        position = {token.i: number for number, token in enumerate(words, 1)}
         for number, token in enumerate(words, 1):
-            head = 0 if token.head.i == token.i else place.get(token.head.i, 0)
+            head = 0 if token.head.i == token.i else position.get(token.head.i, 0)
             yield (
                 f"{number}\t{token.text}\t_\t_\t{token.tag_ or '_'}\t_\t{head}"
                 f"\t{token.dep_ if head else 'root'}\t_\t_\n"

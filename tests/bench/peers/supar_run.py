@@ -1,11 +1,12 @@
-"""SuPar 1.1.4 as depkit's peer, run by the Python that has it:
+"""Train or parse with SuPar 1.1.4, run by a Python that has it installed:
 
 python supar_run.py train MODEL TRAIN DEV EPOCHS THREADS [BATCH_TOKENS]
 python supar_run.py parse MODEL FILE OUTPUT THREADS [BATCH_TOKENS]
 
-The published biaffine-dep-en-char: words, a CharLSTM, a BiLSTM of 3 x 400. Its Python interface
-has no defaults for training, so that all options are given here. Prints a line of JSON an epoch or
-a file: seconds without start-up, loading and reading (training), or the whole (parsing).
+The parser is the published biaffine-dep-en-char: words, a CharLSTM, a BiLSTM of 3 x 400. SuPar's
+Python interface has no defaults for training, so all options are given here. The script prints a
+line of JSON per epoch or file: in training, the seconds without start-up, loading and reading; in
+parsing, the seconds of everything except imports.
 """
 
 import functools
@@ -15,7 +16,7 @@ import time
 
 import torch
 
-torch.load = functools.partial(torch.load, weights_only=False)  # its files are pickled
+torch.load = functools.partial(torch.load, weights_only=False)  # SuPar's files are pickled
 
 from supar import Parser  # noqa: E402
 from supar.parsers.dep import BiaffineDependencyParser  # noqa: E402
@@ -30,37 +31,40 @@ CONFIG = {
 }  # fmt: skip
 
 
-def words_of(file: str) -> int:
+def count_words(file: str) -> int:
     with open(file, encoding="utf-8") as lines:
         return sum(line.split("\t")[0].isdigit() for line in lines)
 
 
 def train(model: str, treebank: str, dev: str, epochs: str, tokens: str = "5000") -> None:
     torch.manual_seed(1)
-    words = words_of(treebank)
-    took: list[float] = []
-    once, each = BiaffineDependencyParser._train, BiaffineDependencyParser._evaluate
+    words = count_words(treebank)
+    times: list[float] = []
+    train_epoch, evaluate = BiaffineDependencyParser._train, BiaffineDependencyParser._evaluate
 
-    def timed(parser, loader):  # type: ignore[no-untyped-def]
+    def train_timed(parser, loader):  # type: ignore[no-untyped-def]
         began = time.perf_counter()
-        once(parser, loader)
-        took.append(time.perf_counter() - began)
+        train_epoch(parser, loader)
+        times.append(time.perf_counter() - began)
 
-    def told(parser, loader):  # type: ignore[no-untyped-def]
-        loss, metric = each(parser, loader)
-        if took:  # dev; the same again is its test file, then the best epoch
+    def evaluate_and_print(parser, loader):  # type: ignore[no-untyped-def]
+        loss, metric = evaluate(parser, loader)
+        if times:  # only for dev, which is evaluated again as the test file and after the training
             figures = {"UAS": 100 * float(metric.uas), "LAS": 100 * float(metric.las)}
-            print(json.dumps({"seconds": took.pop(), "words": words, **figures}), flush=True)
+            print(json.dumps({"seconds": times.pop(), "words": words, **figures}), flush=True)
         return loss, metric
 
-    BiaffineDependencyParser._train, BiaffineDependencyParser._evaluate = timed, told
-    given = {
+    BiaffineDependencyParser._train, BiaffineDependencyParser._evaluate = (
+        train_timed,
+        evaluate_and_print,
+    )
+    options = {
         "train": treebank, "dev": dev, "test": dev, "embed": None, "buckets": 32,
         "batch_size": int(tokens), "punct": True, "tree": False, "proj": False, "verbose": True,
         "checkpoint": False, "epochs": int(epochs), "patience": 100,
     }  # fmt: skip
-    parser = BiaffineDependencyParser.build(path=model, build=True, **CONFIG, **given)
-    parser.train(**given, **{k: v for k, v in CONFIG.items() if k in ("update_steps", "clip")})
+    parser = BiaffineDependencyParser.build(path=model, build=True, **CONFIG, **options)
+    parser.train(**options, **{k: v for k, v in CONFIG.items() if k in ("update_steps", "clip")})
 
 
 def parse(model: str, file: str, output: str, tokens: str = "5000") -> None:
@@ -68,7 +72,7 @@ def parse(model: str, file: str, output: str, tokens: str = "5000") -> None:
     Parser.load(model).predict(
         file, pred=output, batch_size=int(tokens), buckets=8, tree=True, proj=False, verbose=False
     )
-    print(json.dumps({"seconds": time.perf_counter() - began, "words": words_of(file)}))
+    print(json.dumps({"seconds": time.perf_counter() - began, "words": count_words(file)}))
 
 
 if __name__ == "__main__":

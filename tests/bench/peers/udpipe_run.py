@@ -1,11 +1,12 @@
-"""ufal.udpipe as depkit's peer, run by the Python that has it; it computes on one thread.
+"""Train or parse with ufal.udpipe, on one thread, run by a Python that has it installed:
 
 python udpipe_run.py parse MODEL FILE OUTPUT
 python udpipe_run.py train MODEL TREEBANK
 
-parse: raw text, blank lines between paragraphs, to CoNLL-U; prints a line of JSON: the seconds of
-the whole but for imports, and the words of the output. train: tokenizer, tagger and parser with
-UDPipe's own options, but for fewer iterations; a model of a slice will do to see how fast it is.
+parse reads raw text with blank lines between paragraphs, writes CoNLL-U, and prints a line of JSON:
+the seconds without imports, and the number of words of the output. train trains a tokenizer, tagger
+and parser with UDPipe's default options, but with fewer iterations; to measure the speed, a model
+trained on a part of a treebank is sufficient.
 """
 
 import json
