@@ -29,7 +29,7 @@ children:
 `show` draws trees in the terminal; a notebook draws the tree of any sentence that it displays:
 
     >>> depkit.show(sentences[1])
-    # 1: 2
+    # sentence 1 (sent_id 2)
     # It was asleep.
                  root
       ╭──nsubj───╮ │

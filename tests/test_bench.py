@@ -140,7 +140,9 @@ def test_the_flops_of_the_encoder_are_those_of_its_lstms(bench):
     stage = make_stage(bench)
     encoder = stage.parser.config.encoder
     assert encoder.kind == "bilstm"
-    input_sizes = [stage.parser.network.inputs.features] + [2 * encoder.size] * (encoder.layers - 1)
+    input_sizes = [stage.parser.network.inputs.output_size] + [2 * encoder.size] * (
+        encoder.layers - 1
+    )
     gates = sum(
         2 * 2 * 4 * encoder.size * (input_size + encoder.size) for input_size in input_sizes
     )

@@ -12,16 +12,22 @@ from depkit.cli import options
 from depkit.cli.comparison_tables import agreement_tables, calibration_table, short_systems
 from depkit.cli.evaluate import Confidence, Gold, Preds, Verbose, print_warnings
 from depkit.cli.help import ANALYSIS, DATA, OUTPUT
-from depkit.cli.tables import Table, best_systems, rendered
+from depkit.cli.tables import Table, best_systems, render_table
 from depkit.score.agreement import METRICS as COMPARED
 from depkit.score.agreement import agreement_rows
-from depkit.score.analysis import METRICS, PRESETS, Analysis, View, analyze, read_data
-from depkit.score.calibration import BINS, EVENTS, calibrate, calibration_rows
+from depkit.score.analysis import METRICS, PRESETS, Analysis, View, analyze_view, read_data
+from depkit.score.calibration import BINS, CALIBRATED_METRICS, calibration_rows, measure_calibration
 from depkit.score.groupings import GROUPINGS, NEED_TRAIN
-from depkit.score.mistakes import CONFUSION, CONFUSIONS, WORST, confusion, worst
+from depkit.score.mistakes import (
+    CONFUSION_COLUMNS,
+    CONFUSIONS,
+    WORST_COLUMNS,
+    confusion_rows,
+    worst_sentence_rows,
+)
 from depkit.score.report import Options, rows, total_rows
-from depkit.score.significance import DEFAULT_SEED, choices, sentence
-from depkit.score.table import csv_table, flat, p_value, percent
+from depkit.score.significance import DEFAULT_SEED, choices, describe_test
+from depkit.score.table import csv_table, flatten_record, format_p_value, format_percent
 
 Test = Literal["ar", "bootstrap"]
 Record = dict[str, Any]
@@ -37,7 +43,7 @@ def analyze_command(
         typer.Option(
             metavar="GROUPING",
             help="Group the words by this property: "
-            + ", ".join(f"{name} ({grouping.about})" for name, grouping in GROUPINGS.items())
+            + ", ".join(f"{name} ({grouping.description})" for name, grouping in GROUPINGS.items())
             + ". Give the option several times to combine groupings into one table.",
             show_default="distance",
             rich_help_panel=ANALYSIS,
@@ -223,7 +229,7 @@ def analyze_command(
     if agreement and has_bins:
         agreement_views = _views(by or [], bins or [], preset, metric)
     if calibration:
-        _check_metrics("--calibration", [metric or "LAS"], tuple(EVENTS))
+        _check_metrics("--calibration", [metric or "LAS"], tuple(CALIBRATED_METRICS))
     _check_metrics("--agreement", [view.metric for view in agreement_views], COMPARED)
     by_train = any(set(NEED_TRAIN) & set(view.by) for view in views + agreement_views)
     several = len(preds) > 1
@@ -251,8 +257,8 @@ def analyze_command(
         columns.add("form")
     data = read_data(gold, preds, columns, punct, subtypes, encoding, train, calibration)
     print_warnings(data.evaluations, quiet, verbose)
-    analyses = [analyze(data, view) for view in views]
-    calibrated = [calibrate(data, metric or "LAS", width)] if calibration else []
+    analyses = [analyze_view(data, view) for view in views]
+    calibrated = [measure_calibration(data, metric or "LAS", width)] if calibration else []
     if plot:
         from depkit.drawing.plot import plot as draw_plot
 
@@ -263,19 +269,19 @@ def analyze_command(
     records = [rows(analysis, settings) for analysis in analyses]
     tables = [_bins_table(*pair, settings) for pair in zip(analyses, records, strict=True)]
     for what in confusions or []:
-        records.append(confusion(data, what, top or TOP))
-        tables.append(_list_table(f"confusions of {what}", CONFUSION, records[-1]))
+        records.append(confusion_rows(data, what, top or TOP))
+        tables.append(_list_table(f"confusions of {what}", CONFUSION_COLUMNS, records[-1]))
     if worst_sentences:
-        records.append(worst(data, metric or "LAS", worst_sentences))
+        records.append(worst_sentence_rows(data, metric or "LAS", worst_sentences))
         title = f"sentences with the most errors in {metric or 'LAS'}"
-        tables.append(_list_table(title, WORST, records[-1]))
+        tables.append(_list_table(title, WORST_COLUMNS, records[-1]))
     for result in calibrated:
         records.append(calibration_rows(result, confidence, seed))
         tables.append(calibration_table(records[-1]))
     for view in agreement_views:
         total, binned = agreement_rows(data, view.metric), []
         if view.by:
-            groups, by_name = analyze(data, view).gold, " × ".join(view.by)
+            groups, by_name = analyze_view(data, view).gold, " × ".join(view.by)
             binned = agreement_rows(data, view.metric, groups, by_name)
         records.append(binned or total)
         tables += agreement_tables(binned, total)
@@ -388,7 +394,7 @@ def _data_text(
     records = [row | {"signature": signature} for records in records_of_tables for row in records]
     if layout == "json":
         return json.dumps(records, indent=2)
-    cells = [flat(record) for record in records]
+    cells = [flatten_record(record) for record in records]
     header = list(cells[0]) if cells else list(tables[0].columns)
     return csv_table(header, [[str(value) for value in row.values()] for row in cells])
 
@@ -398,7 +404,7 @@ def _tables_text(tables: list[Table], layout: str, signature: str) -> str:
     notes = [table.note for table in tables]
     notes[-1] = "\n".join(filter(None, [notes[-1], signature]))
     with_notes = (replace(table, note=note) for table, note in zip(tables, notes, strict=True))
-    return "\n\n".join(rendered(table, layout) for table in with_notes)
+    return "\n\n".join(render_table(table, layout) for table in with_notes)
 
 
 def _bins_table(analysis: Analysis, records: list[Record], settings: Options) -> Table:
@@ -412,7 +418,7 @@ def _bins_table(analysis: Analysis, records: list[Record], settings: Options) ->
         correct = {"of gold": "correct_gold", "of predicted": "correct_predicted"}
     counts = {"gold": "gold", "predicted": "predicted"} | correct
     scores = {"precision": "precision", "recall": "recall", "F1": "f1"}
-    if not analysis.arcs:
+    if not analysis.groups_arcs:
         counts, scores = {"words": "gold", "correct": "correct_gold"}, {"accuracy": "recall"}
     if settings.confidence:
         scores |= {"95% from": "f1_low", "to": "f1_high"}
@@ -424,16 +430,16 @@ def _bins_table(analysis: Analysis, records: list[Record], settings: Options) ->
     for record in records:
         row = [record["bin"], *([short[record["system"]]] if several else [])]
         row += [str(record[name]) for name in counts.values()]
-        row += [percent(record.get(name)) for name in scores.values()]
+        row += [format_percent(record.get(name)) for name in scores.values()]
         if settings.test:
             difference = record.get("difference")
             row.append("-" if difference is None else f"{difference:+.2f}")
-            row += [p_value(record.get(name)) for name in ("p", "p_adjusted")]
+            row += [format_p_value(record.get(name)) for name in ("p", "p_adjusted")]
         body.append(row)
     note = ""
     if settings.test:
         tested = sum(row.get("p") is not None for row in records)
-        note = sentence(settings.test, settings.trials, settings.seed, tested, "in this table")
+        note = describe_test(settings.test, settings.trials, settings.seed, tested, "in this table")
     title = f"{analysis.view.metric} by {' × '.join(analysis.view.by)}"
     title = title if several else f"{title}: {next(iter(short.values()))}"
     best = best_systems(header, body, ("precision", "recall", "F1", "accuracy"))
@@ -453,5 +459,5 @@ def _list_table(title: str, columns: Sequence[str], records: list[Record]) -> Ta
         if len(row.get("text", "")) > _MAX_TEXT:
             row["text"] = f"{row['text'][:_MAX_TEXT]} ..."
         values = (row[name] for name in header)
-        body.append([percent(x, 1) if isinstance(x, float) else str(x) for x in values])
+        body.append([format_percent(x, 1) if isinstance(x, float) else str(x) for x in values])
     return Table(title, header, body)

@@ -9,13 +9,13 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars, verbose_flag
-from depkit.cli.tables import Table, rendered
+from depkit.cli.tables import Table, render_table
 from depkit.corpus.files import open_output
 from depkit.drawing.progress import ProgressBars, reading_bar
 from depkit.treebank.check import Checker
-from depkit.treebank.check_training import Training
+from depkit.treebank.check_training import TrainingSet
 from depkit.treebank.findings import CODES, Finding, severity
-from depkit.treebank.output import broken_sentences, json_text, printable
+from depkit.treebank.output import broken_sentences_warning, escape_unprintable, to_json
 
 SEVERITIES = ("error", "warning", "note")
 
@@ -75,9 +75,9 @@ def check_command(
     check_inputs([*files, train or ""], quiet)
     limit = None if everything else limit or 20
     counts: Counter[str] = Counter()
-    training = Training(train, encoding) if train else None
+    training = TrainingSet(train, encoding) if train else None
     if train and training and training.broken and not quiet:
-        typer.echo(broken_sentences(train, training.broken, training.sentences), err=True)
+        typer.echo(broken_sentences_warning(train, training.broken, training.sentences), err=True)
     checker = Checker(ud, training)
     findings = _counted(checker, files, encoding, counts)
     lines = _json(findings, checker, counts) if as_json else _lines(findings, limit, quiet)
@@ -117,7 +117,7 @@ def _lines(findings: Iterable[Finding], limit: int | None, quiet: bool) -> Itera
 
 def _write(lines: Iterable[str], stream: TextIO, bars: ProgressBars) -> None:
     """Write lines; on a terminal, hide the progress bars while a line is written."""
-    if not (bars.live and sys.stdout.isatty()):
+    if not (bars.is_interactive and sys.stdout.isatty()):
         stream.writelines(lines)
         return
     for line in lines:
@@ -129,7 +129,8 @@ def _write(lines: Iterable[str], stream: TextIO, bars: ProgressBars) -> None:
 def _omitted(file: str, seen: Counter[str], limit: int | None) -> Iterator[str]:
     for code, count in seen.items():
         if limit is not None and count > limit:
-            yield f"{printable(file)}: {count - limit:,} more [{code}]; --all prints them\n"
+            hidden = f"{count - limit:,} more [{code}]; --all prints them"
+            yield f"{escape_unprintable(file)}: {hidden}\n"
 
 
 def _by_severity(counts: Counter[str], ud: bool) -> dict[str, int]:
@@ -156,7 +157,7 @@ def _summary(checker: Checker, counts: Counter[str], verbose: bool) -> str:
         for name, code, count in _sorted(counts, checker.ud)
     ]
     header = ["severity", "code", "count", *(["meaning"] if verbose else [])]
-    return f"\n{rendered(Table('', header, rows))}\n{total}"
+    return f"\n{render_table(Table('', header, rows))}\n{total}"
 
 
 def _counts_text(counts: dict[str, int]) -> str:
@@ -168,7 +169,7 @@ def _json(findings: Iterable[Finding], checker: Checker, counts: Counter[str]) -
     """One JSON object, in pieces, so that findings are written as soon as they are known."""
     separator = '{"findings": [\n'
     for finding in findings:
-        yield separator + json_text(asdict(finding))
+        yield separator + to_json(asdict(finding))
         separator = ",\n"
     record: dict[str, Any] = {
         "sentences": checker.sentences,
@@ -177,4 +178,4 @@ def _json(findings: Iterable[Finding], checker: Checker, counts: Counter[str]) -
         "counts": {code: count for _, code, count in _sorted(counts, checker.ud)},
     }
     yield ('{"findings": [' if not counts else "\n") + "],\n"
-    yield json_text(record, indent=2)[2:] + "\n"
+    yield to_json(record, indent=2)[2:] + "\n"

@@ -4,7 +4,7 @@ from itertools import groupby
 from typing import Any
 
 from depkit.cli.tables import Table, best_cells, best_systems
-from depkit.score.table import percent, short_names
+from depkit.score.table import format_percent, short_names
 
 Record = dict[str, Any]
 
@@ -18,11 +18,19 @@ def calibration_table(records: list[Record]) -> Table:
     body = []
     for record in records:
         row = [record["bin"], *([short[record["system"]]] if several else [])]
-        row += [str(record["words"]), percent(record["confidence"]), percent(record["accuracy"])]
+        row += [
+            str(record["words"]),
+            format_percent(record["confidence"]),
+            format_percent(record["accuracy"]),
+        ]
         if confidence:
-            row += [percent(record["accuracy_low"]), percent(record["accuracy_high"])]
-        row += [f"{record['gap']:+.2f}", percent(record["ece"]), percent(record["mce"])]
-        body.append([*row, percent(record["brier"], 4)])
+            row += [format_percent(record["accuracy_low"]), format_percent(record["accuracy_high"])]
+        row += [
+            f"{record['gap']:+.2f}",
+            format_percent(record["ece"]),
+            format_percent(record["mce"]),
+        ]
+        body.append([*row, format_percent(record["brier"], 4)])
     title = f"calibration of {records[0]['metric']}"
     title = title if several else f"{title}: {next(iter(short.values()))}"
     columns += ["gap", "ECE", "MCE", "Brier"]
@@ -44,14 +52,14 @@ def agreement_tables(binned: list[Record], total: list[Record]) -> list[Table]:
         first = records[0]
         scores = {record["system"]: record["score"] for record in records}
         shares = [*scores.values(), first["oracle"], first["all_right"]]
-        bins.append([first["bin"], str(first["words"]), *map(percent, shares)])
+        bins.append([first["bin"], str(first["words"]), *map(format_percent, shares)])
         of_pair = {(record["system"], record["other"]): record for record in records}
         for a, b in of_pair:
             if list(short).index(a) < list(short).index(b):
                 row = [first["bin"]] if binned else []
-                row += [short[a], short[b], percent(of_pair[a, b]["agreement"])]
+                row += [short[a], short[b], format_percent(of_pair[a, b]["agreement"])]
                 corrected = [of_pair[pair]["complementarity"] for pair in ((a, b), (b, a))]
-                pairs.append(row + [percent(share) for share in corrected])
+                pairs.append(row + [format_percent(share) for share in corrected])
     names = ["A", "B", "agreement", "A's errors right in B", "B's errors right in A"]
     same = {"UAS": "head", "LAS": "head and relation"}[metric]
     columns = ["bin", "words", *short.values(), "oracle", "all right"]

@@ -12,19 +12,19 @@ from typing import Annotated, Literal
 import typer
 
 from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars, verbose_flag
-from depkit.convert.formats import Account, convert, with_predicted
+from depkit.convert.formats import ConversionReport, convert, with_predicted
 from depkit.convert.merge import merge, retag
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import (
     PathLike,
-    named_format,
+    get_format,
     open_bytes,
     read,
     read_opening,
     read_stream,
     write,
 )
-from depkit.corpus.formats import Format, by_name
+from depkit.corpus.formats import Format, format_from_filename
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.progress import reading_bar
 
@@ -145,7 +145,7 @@ def convert_command(
     if dependencies and not kinds & {"ptb", None}:
         raise typer.BadParameter("it needs Penn trees as input", param_hint="--dependencies")
     penn_format = "conllu" if dependencies == "ud" else "conllx"
-    format = named_format(target) if target else by_name(output)
+    format = get_format(target) if target else format_from_filename(output)
     if not (format or original or kinds == {"ptb"}):
         raise typer.BadParameter(
             "choose conllx, conll09 or conllu, or give -o a file name with one of these endings",
@@ -159,18 +159,18 @@ def convert_command(
         _read(path, source, encoding, problems, penn_format, _sent_ids(path, numbers))
         for path in files
     )
-    account = None if quiet else Account()
+    report = None if quiet else ConversionReport()
     merged: Iterator[Sentence] = sentences
     if predicted:
-        rewrite = not format or format.repeats or bool(original or tags)
+        rewrite = not format or format.has_argument_columns or bool(original or tags)
         merged = (with_predicted(sentence, rewrite) for sentence in sentences)
     if tags:
         merged = retag(merged, read(tags, strict=False))
     if original:
-        merged = merge(read(original, strict=False), merged, merge_tags, predicted, account)
+        merged = merge(read(original, strict=False), merged, merge_tags, predicted, report)
     with reading_bar(progress_bars(quiet, inputs, output), "converting", inputs):
-        count = write(_convert(merged, format, predicted, account, problems, files[0]), output)
-    for note in account.notes(format.name if format else "") if account else []:
+        count = write(_convert(merged, format, predicted, report, problems, files[0]), output)
+    for note in report.notes(format.name if format else "") if report else []:
         print_line(f"depkit: note: {note}")
     if verbose and not quiet:
         print_line(f"{count:,} sentences")
@@ -219,7 +219,7 @@ def _format_name(path: str) -> str | None:
     name = path.lower().removesuffix(".gz").removesuffix(".xz")
     if name.endswith(PTB_SUFFIXES):
         return "ptb"
-    format = by_name(path)
+    format = format_from_filename(path)
     return format.name if format else None
 
 
@@ -266,7 +266,7 @@ def _read(
                 trees = path if os.path.isfile(path) else lines
                 yield from _read_penn_trees(trees, encoding, problems, penn_format, sent_ids)
                 return
-        format = named_format(kind) if kind else None
+        format = get_format(kind) if kind else None
         yield from read_stream(binary, format, encoding, path, strict=False)
 
 
@@ -292,7 +292,7 @@ def _convert(
     sentences: Iterable[Sentence],
     format: Format | None,
     predicted: bool,
-    account: Account | None,
+    report: ConversionReport | None,
     problems: Problems,
     file: str,
 ) -> Iterator[Sentence]:
@@ -302,14 +302,14 @@ def _convert(
         sentences: The sentences.
         format: The format of the output; None keeps the format of each sentence.
         predicted: Whether the columns of predicted values of CoNLL-09 are written.
-        account: Where what is left out is counted; None if there will be no notes about it.
+        report: Where what is left out is counted; None if there will be no notes about it.
         problems: Where broken sentences are reported.
         file: The file that the error names.
     """
     is_empty = True
     for sentence in sentences:
         try:
-            converted = convert(sentence, format or sentence.format, predicted, account)
+            converted = convert(sentence, format or sentence.format, predicted, report)
         except FormatError as error:
             problems.report(error)
         else:

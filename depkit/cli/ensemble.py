@@ -108,7 +108,7 @@ def ensemble_command(
     from depkit.ensemble.training import train_ensemble
     from depkit.parsers.device import find_devices
     from depkit.parsers.model_directory import CONFIG, ENSEMBLE, TOKENIZER
-    from depkit.training.run import all_settings, parse_duration
+    from depkit.training.run import combine_settings, parse_duration
 
     limit = parse_duration(max_time)
     if (directory / CONFIG).exists():
@@ -121,7 +121,7 @@ def ensemble_command(
         if not (Path(ensemble) / ENSEMBLE).exists() and not list(Path(ensemble).glob("fold-*")):
             raise ValueError(f"--reuse {ensemble}: there is no ensemble in this directory")
     devices = list(map(str, find_devices(device)))
-    overlay = all_settings(settings, epochs, patience)
+    overlay = combine_settings(settings, epochs, patience)
     plan = Plan(
         train, dev, dev_split, directory, names, folds, config, overlay, features or [],
         dev_features, reuse or [], seed, limit, encoding, quiet, keep_state,

@@ -9,7 +9,7 @@ import typer
 
 from depkit.cli import options
 from depkit.cli.help import ANALYSIS
-from depkit.cli.tables import Table, best_systems, rendered
+from depkit.cli.tables import Table, best_systems, render_table
 from depkit.score import attachment, conll18
 from depkit.score.evaluation import Evaluation
 from depkit.score.significance import (
@@ -17,10 +17,16 @@ from depkit.score.significance import (
     TRIALS,
     choices,
     compare_systems,
+    describe_test,
     intervals,
-    sentence,
 )
-from depkit.score.table import csv_table, flat, p_value, percent, short_names
+from depkit.score.table import (
+    csv_table,
+    flatten_record,
+    format_p_value,
+    format_percent,
+    short_names,
+)
 
 Test = Literal["ar", "bootstrap", "mcnemar"]
 NAMES = list(dict.fromkeys([*attachment.METRICS, *conll18.METRICS]))
@@ -255,7 +261,7 @@ def _records(
             name: {"difference": result.difference, "p": result.p, "p_adjusted": result.adjusted}
             for name, result in differences.items()
         }
-    return records, sentence(test, TRIALS, seed, len(evaluations) - 1)
+    return records, describe_test(test, TRIALS, seed, len(evaluations) - 1)
 
 
 def _render(records: list[dict[str, Any]], layout: str, align: bool, note: str) -> str:
@@ -263,7 +269,7 @@ def _render(records: list[dict[str, Any]], layout: str, align: bool, note: str) 
     if layout == "json":
         return json.dumps(records[0] if len(records) == 1 else records, indent=2)
     if layout == "csv":
-        rows = [flat(record) for record in records]
+        rows = [flatten_record(record) for record in records]
         header = list(dict.fromkeys(key for row in rows for key in row))
         return csv_table(header, [[str(row.get(key, "")) for key in header] for row in rows])
     short = short_names([record["system"] for record in records])
@@ -282,7 +288,7 @@ def _table(
     columns: list[str], rows: list[list[str]], names: list[str], layout: str, note: str = ""
 ) -> str:
     best = best_systems(columns, rows, {"score", "precision", "recall", "F1", *names})
-    return rendered(Table("", columns, rows, note, best), layout)
+    return render_table(Table("", columns, rows, note, best), layout)
 
 
 def _metrics_in_table(records: list[dict[str, Any]], align: bool) -> list[str]:
@@ -303,7 +309,7 @@ def _rows_per_system(
 ) -> tuple[list[str], list[list[str]]]:
     """Columns and rows of a table with one row per system."""
     rows = [
-        [record["system"], *(percent(record[name]) for name in names), str(record["scored"])]
+        [record["system"], *(format_percent(record[name]) for name in names), str(record["scored"])]
         for record in records
     ]
     return ["system", *names, "scored"], rows
@@ -320,17 +326,17 @@ def _rows_per_metric(
             value = record[name]
             row = [name, *([record["system"]] if several else [])]
             if isinstance(value, dict):
-                row += [percent(value[key]) for key in ("precision", "recall", "f1")]
+                row += [format_percent(value[key]) for key in ("precision", "recall", "f1")]
             else:
-                row.append(percent(value))
+                row.append(format_percent(value))
             if "confidence" in record:
                 interval = record["confidence"].get(name, {})
-                row += [percent(interval.get(end)) for end in ("low", "high")]
+                row += [format_percent(interval.get(end)) for end in ("low", "high")]
             if "test" in records[-1]:
                 result = record.get("test", {}).get(name, {})
                 difference = result.get("difference")
                 row.append("-" if difference is None else f"{difference:+.2f}")
-                row += [p_value(result.get(key)) for key in ("p", "p_adjusted")]
+                row += [format_p_value(result.get(key)) for key in ("p", "p_adjusted")]
             rows.append(row)
     header = ["metric", *(["system"] if several else [])]
     header += ["precision", "recall", "F1"] if isinstance(records[0][names[0]], dict) else ["score"]
@@ -349,6 +355,8 @@ def _rows_per_relation(records: list[dict[str, Any]]) -> tuple[list[str], list[l
             if scores := record["relations"].get(name):
                 row = [name, *([record["system"]] if several else [])]
                 row += [str(scores[key]) for key in ("gold", "predicted", "correct")]
-                rows.append(row + [percent(scores[key]) for key in ("precision", "recall", "f1")])
+                rows.append(
+                    row + [format_percent(scores[key]) for key in ("precision", "recall", "f1")]
+                )
     header = ["relation", *(["system"] if several else []), "gold", "predicted", "correct"]
     return [*header, "precision", "recall", "F1"], rows

@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 DATA, MODEL, TRAINING, ANALYSIS, OUTPUT, MACHINE, OTHER = (
     "Data", "Model", "Training", "Analysis", "Output", "Machine", "Other"
 )  # fmt: skip
-_FEW = 17  # parameters of a command whose help has no sections, at most
+_MAX_WITHOUT_SECTIONS = 17  # parameters of a command whose help has no sections, at most
 _NARROWEST = 80  # columns of the narrowest terminal on which panels are drawn
 _METAVARS = {bool: "", int: "N", float: "X"}  # instead of Typer's <bool>, <int range>, <float>
 
@@ -36,7 +36,7 @@ class _Help:
                 parameter.metavar = _METAVARS[parameter.type_descriptor.annotation]
             if parameter.name == "help":
                 parameter.rich_help_panel = OTHER
-            if len(parameters) <= _FEW:
+            if len(parameters) <= _MAX_WITHOUT_SECTIONS:
                 parameter.rich_help_panel = None
         super().format_help(context, formatter)  # type: ignore[misc]
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from depkit.cli.options import Quiet, verbose_flag
-from depkit.cli.tables import rendered_facts
+from depkit.cli.tables import render_facts
 from depkit.version import __version__
 
 _PACKAGES = ("torch", "transformers", "numpy", "numba")
@@ -43,9 +43,9 @@ def info_command(
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
     elif model is None:
-        typer.echo(rendered_facts(_system_rows(facts)))
+        typer.echo(render_facts(_system_rows(facts)))
     else:
-        parts = [facts["card"] or "", rendered_facts(_model_rows(facts))]
+        parts = [facts["card"] or "", render_facts(_model_rows(facts))]
         if verbose:
             parts.append(_settings(Path(facts["directory"])))
         typer.echo("\n\n".join(part.strip() for part in parts if part))
@@ -132,7 +132,7 @@ def _device_text(facts: dict[str, Any]) -> str:
 def _model_facts(name: str) -> dict[str, Any]:
     """The facts about a model; raises ModelError if the model is missing or damaged."""
     from depkit.parsers import model_directory as files
-    from depkit.parsers.config import what_it_reads
+    from depkit.parsers.config import describe_inputs
     from depkit.parsers.inputs.vocabulary import SPECIAL
 
     directory = files.find_model(name)
@@ -164,7 +164,7 @@ def _model_facts(name: str) -> dict[str, Any]:
     )
     return common | {
         "parameters": _parameters(directory / files.WEIGHTS),
-        "inputs": what_it_reads(config.inputs),
+        "inputs": describe_inputs(config.inputs),
         "reads": {kind: len(table) - len(SPECIAL) for kind, size, table in inputs if size},
         "predicts": {column: len(table) for column, table in vocabulary.columns.items()},
         "family": config.family,

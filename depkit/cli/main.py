@@ -13,7 +13,7 @@ import typer
 
 from depkit.cli.help import Command, Group
 from depkit.cli.usage import usage_message
-from depkit.corpus.suggestion import unknown
+from depkit.corpus.suggestion import describe_unknown
 from depkit.parsers.settings import ConfigError
 from depkit.version import __version__
 
@@ -55,7 +55,7 @@ class Subcommands(Group):
         """The name and the command of the called subcommand, and the arguments after its name."""
         name, *rest = arguments
         if name not in COMMANDS:
-            context.fail(unknown("command", name, COMMANDS, COMMANDS))
+            context.fail(describe_unknown("command", name, COMMANDS, COMMANDS))
         return name, subcommand(name), rest
 
 

@@ -361,10 +361,10 @@ def check_inputs(files: Sequence[str], quiet: bool) -> None:
 
 def check_punct(punct: str) -> None:
     """Raise BadParameter for a --punct that does not exist, before any file is opened."""
-    from depkit.score.punctuation import policy
+    from depkit.score.punctuation import parse_policy
 
     try:
-        policy(punct)
+        parse_policy(punct)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--punct") from None
 

@@ -10,8 +10,14 @@ import typer
 from depkit.cli.options import Encoding, Quiet, check_inputs, verbose_flag
 from depkit.corpus.files import open_output
 from depkit.drawing.trees import svg
-from depkit.drawing.trees.shown import Shown
-from depkit.drawing.trees.terminal import NARROWEST, Style, compared, drawings, usual_width
+from depkit.drawing.trees.drawn_sentence import DrawnSentence
+from depkit.drawing.trees.terminal import (
+    MIN_WIDTH,
+    Style,
+    default_width,
+    draw_sentences,
+    read_drawn_sentences,
+)
 
 Color = Literal["auto", "always", "never"]
 
@@ -38,7 +44,7 @@ def show_command(
     width: Annotated[
         int | None,
         typer.Option(
-            min=NARROWEST,
+            min=MIN_WIDTH,
             help="Wrap drawings at this number of columns.",
             show_default="the terminal's width, or 100",
         ),
@@ -93,20 +99,22 @@ def show_command(
     check_inputs([file, diff or ""], quiet)
     seen = drawn = 0
 
-    def sentences_to_draw() -> Iterator[Shown]:
+    def sentences_to_draw() -> Iterator[DrawnSentence]:
         nonlocal seen, drawn
-        for drawing in _select(compared(file, diff, encoding), sentence or [], file):
+        for drawing in _select(read_drawn_sentences(file, diff, encoding), sentence or [], file):
             seen += 1
-            if diff is None or everything or sentence or drawing.wrong:
+            if diff is None or everything or sentence or drawing.wrong_words:
                 drawn += 1
                 yield drawing
 
     with open_output(svg_file or "-") as stream:
         if svg_file:
-            stream.writelines(svg.picture(sentences_to_draw()))
+            stream.writelines(svg.draw_svg(sentences_to_draw()))
         else:
-            width = width or usual_width()
-            for lines in drawings(sentences_to_draw(), style or "arcs", width, coloured(color)):
+            width = width or default_width()
+            for lines in draw_sentences(
+                sentences_to_draw(), style or "arcs", width, needs_colour(color)
+            ):
                 stream.write(lines)
                 stream.flush()  # reading the next sentence may take long
     if diff and seen and not drawn and not quiet:
@@ -115,7 +123,9 @@ def show_command(
         typer.echo(f"{drawn:,} of {seen:,} sentences drawn", err=True)
 
 
-def _select(sentences: Iterable[Shown], names: Iterable[str], file: str) -> Iterator[Shown]:
+def _select(
+    sentences: Iterable[DrawnSentence], names: Iterable[str], file: str
+) -> Iterator[DrawnSentence]:
     """The sentences with these numbers or sent_ids; all sentences if there are no names.
 
     Reading ends as soon as all named sentences have been read.
@@ -139,7 +149,7 @@ def _select(sentences: Iterable[Shown], names: Iterable[str], file: str) -> Iter
     )
 
 
-def coloured(color: Color) -> bool:
+def needs_colour(color: Color) -> bool:
     """Whether the output on stdout is coloured."""
     if color == "auto":
         return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 
 from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars, verbose_flag
-from depkit.cli.tables import Table, rendered
+from depkit.cli.tables import Table, render_table
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import open_output
 from depkit.drawing.progress import reading_bar
 from depkit.score.bins import parse_bins
-from depkit.score.table import percent, short_names
-from depkit.treebank.output import broken_sentences, json_text, printable
-from depkit.treebank.statistics import LABELS, Statistics, statistics
+from depkit.score.table import format_percent, short_names
+from depkit.treebank.output import broken_sentences_warning, escape_unprintable, to_json
+from depkit.treebank.statistics import LABELS, Statistics, compute_statistics
 
 TOP = 20  # labels in a table
 
@@ -61,18 +61,20 @@ def stats_command(
     results = []
     with reading_bar(progress_bars(quiet, files), "counting", files):
         for file in files:
-            result = statistics(file, encoding)
+            result = compute_statistics(file, encoding)
             if not result.sentences:
                 raise FormatError(file, 0, "", "there is no sentence in the file")
             if result.broken and not quiet:
-                typer.echo(broken_sentences(file, result.broken, result.sentences), err=True)
+                typer.echo(
+                    broken_sentences_warning(file, result.broken, result.sentences), err=True
+                )
             results.append(result)
     if len(results) > 1:
         results.append(reduce(add, results))
     with open_output("-") as stream:
         if as_json:
             records = [result.as_dict() for result in results]
-            stream.write(json_text(records[0] if len(records) == 1 else records, indent=2) + "\n")
+            stream.write(to_json(records[0] if len(records) == 1 else records, indent=2) + "\n")
         else:
             stream.write("\n\n".join(_tables(results, None if verbose else TOP)) + "\n")
 
@@ -96,8 +98,8 @@ def _figures_table(results: Sequence[Statistics], names: Sequence[str]) -> str:
         whole_numbers = not any(isinstance(value, float) for value in values)
         if whole_numbers and not any(values) and name != "non-projective sentences":
             continue  # the table omits rare phenomena that do not occur
-        rows.append([name, *(percent(value, 0 if whole_numbers else 2) for value in values)])
-    return rendered(Table("", ["", *names], rows))
+        rows.append([name, *(format_percent(value, 0 if whole_numbers else 2) for value in values)])
+    return render_table(Table("", ["", *names], rows))
 
 
 def _header(title: str, names: Sequence[str]) -> list[str]:
@@ -108,7 +110,7 @@ def _row_with_shares(label: str, counts: Sequence[int], totals: Sequence[int]) -
     """A row of a table: for each file a count and its percentage of the total."""
     cells = [label]
     for count, total in zip(counts, totals, strict=True):
-        cells += [str(count), percent(100.0 * count / total if total else None)]
+        cells += [str(count), format_percent(100.0 * count / total if total else None)]
     return cells
 
 
@@ -123,13 +125,15 @@ def _labels_table(
     totals = [sum(of_file.values()) for of_file in counts]
     cut = top if top and len(labels) > top + 1 else len(labels)
     rows = [
-        _row_with_shares(printable(name), [of_file.get(name, 0) for of_file in counts], totals)
+        _row_with_shares(
+            escape_unprintable(name), [of_file.get(name, 0) for of_file in counts], totals
+        )
         for name in labels[:cut]
     ]
     if labels[cut:]:
         rest = [sum(of_file.get(name, 0) for name in labels[cut:]) for of_file in counts]
         rows.append(_row_with_shares(f"{len(labels) - cut} others", rest, totals))
-    return rendered(Table("", _header(TITLES[column], names), rows))
+    return render_table(Table("", _header(TITLES[column], names), rows))
 
 
 def _histogram_table(results: Sequence[Statistics], names: Sequence[str], name: str) -> str:
@@ -144,4 +148,4 @@ def _histogram_table(results: Sequence[Statistics], names: Sequence[str], name: 
         ]
         if any(counts):
             rows.append(_row_with_shares(label, counts, totals))
-    return rendered(Table("", _header(name, names), rows)) if rows else ""
+    return render_table(Table("", _header(name, names), rows)) if rows else ""

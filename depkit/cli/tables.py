@@ -75,14 +75,14 @@ def best_systems(
     )
 
 
-def rendered(table: Table, layout: str = "text") -> str:
+def render_table(table: Table, layout: str = "text") -> str:
     """A table in a layout of `score.table.TABLES`; "text" is fitted to the terminal's width."""
     if layout == "text" and _is_on_terminal():
         return _render_with_rich(table)
     return TABLES[layout](table.columns, table.rows, table.note, table.title)
 
 
-def rendered_facts(facts: Sequence[tuple[str, str]]) -> str:
+def render_facts(facts: Sequence[tuple[str, str]]) -> str:
     """A list of pairs of a label and a text, as two columns."""
     if _is_on_terminal():
         from rich.table import Table as Grid

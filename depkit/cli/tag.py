@@ -159,14 +159,14 @@ def tag_command(
         options.check_inputs(sources, quiet)
 
         from depkit.ensemble.jackknife import jackknife_file
-        from depkit.training.run import all_settings
+        from depkit.training.run import combine_settings
 
         advice = "--resume continues from the last checkpoint"
         with note_interruption(advice, quiet or not work), _work_directory(work) as directory:
             jackknife_file(
                 sources[0], output, folds, directory, recipe, config,
-                all_settings(settings, epochs, None), (features or [""])[0], seed, resume, device,
-                threads, encoding, quiet, verbose, keep_state,
+                combine_settings(settings, epochs, None), (features or [""])[0], seed, resume,
+                device, threads, encoding, quiet, verbose, keep_state,
             )  # fmt: skip
         return
     _refuse(context, _TRAINING, "it needs --folds as well")

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from depkit.corpus.suggestion import unknown
+from depkit.corpus.suggestion import describe_unknown
 
 
 def usage_message(error: Any) -> str:
@@ -41,7 +41,7 @@ def usage_message(error: Any) -> str:
 def _unknown_option(error: Any) -> str:
     command = error.ctx.command
     options = [name for parameter in command.get_params(error.ctx) for name in parameter.opts]
-    message = unknown("option", error.option_name, options)
+    message = describe_unknown("option", error.option_name, options)
     if error.ctx.parent is None and not message.endswith("?"):
         message += " of depkit itself; the options of a command follow its name, as in depkit"
         message += f" COMMAND {error.option_name}"

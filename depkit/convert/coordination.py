@@ -51,7 +51,7 @@ def find_coordination(labels: list[str]) -> Coordination | None:
     return Coordination(first, previous, conjunction, last, are_modifiers, before, " ".join(after))
 
 
-def attachments(node: Node) -> dict[int, int]:
+def find_reattachments(node: Node) -> dict[int, int]:
     """Map the index of each child that does not depend on the head to the sibling it depends on.
 
     In `$ 1.5 billion`, 1.5 depends on billion; in `more than 30`, more on than; see also

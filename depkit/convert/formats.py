@@ -21,7 +21,7 @@ from functools import lru_cache
 from itertools import zip_longest
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.formats import HELD, Format
+from depkit.corpus.formats import ATTRIBUTE_COLUMNS, Format
 from depkit.corpus.sentence import HeadError, Sentence, parse_heads
 
 # CoNLL-09's automatic (predicted) column beside each column of gold annotation.
@@ -34,7 +34,7 @@ _BLANK_CELLS = ("_", "_\n", "_\r\n")  # the last cell of a row includes the line
 
 
 @dataclass
-class Account:
+class ConversionReport:
     """Counts of what sentences lost in a conversion."""
 
     # What the new format cannot hold: the number of non-empty cells or lines, by their name.
@@ -71,7 +71,10 @@ class Account:
 
 
 def convert(
-    sentence: Sentence, format: Format, predicted: bool = False, account: Account | None = None
+    sentence: Sentence,
+    format: Format,
+    predicted: bool = False,
+    report: ConversionReport | None = None,
 ) -> Sentence:
     """Convert a sentence to another format by the table at the top of this module.
 
@@ -82,7 +85,7 @@ def convert(
         format: The format to convert to.
         predicted: Write CoNLL-09's automatic columns instead of the gold ones, and do not count
             them as lost when they are left out (`with_predicted` has read them).
-        account: Counts what is left out.
+        report: Counts what is left out.
 
     Returns:
         A new sentence, or the given one if it already has the format.
@@ -102,7 +105,7 @@ def convert(
         "head": [numbers[head] for head in sentence.head],  # -1 gives the last text, `_`
         "deprel": sentence.deprel,
     }  # fmt: skip
-    if predicted and format.repeats:
+    if predicted and format.has_argument_columns:
         source = {AUTOMATIC.get(name, name): column for name, column in source.items()}
     end = "\r\n" if sentence.lines[sentence.rows[0]].endswith("\r\n") else "\n"
     blank = ["_"] * size
@@ -110,16 +113,16 @@ def convert(
     # No two formats share their last column, so it is always blank.
     rows = list(map("\t".join, zip(numbers[1:-1], *columns, ["_" + end] * size, strict=True)))
     other_lines = _lines_without_words(sentence)
-    comments = [line for line in other_lines if line[0] == "#"] if format.spans else []
-    if account is not None:
-        if not format.spans:
+    comments = [line for line in other_lines if line[0] == "#"] if format.has_ranges else []
+    if report is not None:
+        if not format.has_ranges:
             for line in other_lines:
-                account.count_dropped(_line_kind(line))
+                report.count_dropped(_line_kind(line))
             if " " in "".join(rows):
-                account.words_with_spaces += sum(" " in row for row in rows)
-        _count_dropped_cells(account, sentence, format, predicted)
+                report.words_with_spaces += sum(" " in row for row in rows)
+        _count_dropped_cells(report, sentence, format, predicted)
     row_indices = range(len(comments), len(comments) + size)
-    held = {name: source.get(name, blank) for name in format.held}
+    held = {name: source.get(name, blank) for name in format.attribute_columns}
     head = sentence.head if "head" in source else [-1] * size
     lines = [*comments, *rows, end]
     return Sentence(
@@ -135,14 +138,14 @@ def with_predicted(sentence: Sentence, rewrite: bool = True) -> Sentence:
     if the sentence is converted to another format afterwards. A sentence in another format and a
     broken one are returned unchanged. An invalid PHEAD becomes the `problem` of the result.
     """
-    if not sentence.format.repeats or sentence.problem:
+    if not sentence.format.has_argument_columns or sentence.problem:
         return sentence
     rows = [sentence.lines[row].split("\t", 13) for row in sentence.rows]
     table = list(zip(*rows, strict=True))
     columns = {
         gold: list(table[sentence.format.index(automatic)]) for gold, automatic in AUTOMATIC.items()
     }
-    held = {name: getattr(sentence, name) for name in HELD}
+    held = {name: getattr(sentence, name) for name in ATTRIBUTE_COLUMNS}
     head, problem = sentence.head, None
     try:
         if rewrite:
@@ -150,7 +153,7 @@ def with_predicted(sentence: Sentence, rewrite: bool = True) -> Sentence:
         head = parse_heads(columns["head"])
         held |= columns
     except HeadError as error:
-        problem = FormatError(*sentence.place(error.word), f"P{error}")
+        problem = FormatError(*sentence.location(error.word), f"P{error}")
     return Sentence(
         sentence.format, sentence.lines, sentence.rows, held, head, sentence.file, sentence.line,
         problem, sentence.constituents,
@@ -184,7 +187,7 @@ def _line_kind(line: str) -> str:
 
 
 def _count_dropped_cells(
-    account: Account, sentence: Sentence, format: Format, predicted: bool
+    report: ConversionReport, sentence: Sentence, format: Format, predicted: bool
 ) -> None:
     """Count the non-empty cells of the columns that the new format lacks, APREDs included."""
     first, names = _dropped_columns(sentence.format, format, predicted)
@@ -192,7 +195,7 @@ def _count_dropped_cells(
     splits = rows[0].count("\t") + 1 - first
     columns = list(zip(*[row.rsplit("\t", splits) for row in rows], strict=True))[1:]
     for name, column in zip_longest(names, columns, fillvalue="argument"):
-        account.count_dropped(name, len(column) - sum(map(column.count, _BLANK_CELLS)))
+        report.count_dropped(name, len(column) - sum(map(column.count, _BLANK_CELLS)))
 
 
 @lru_cache
@@ -203,8 +206,8 @@ def _dropped_columns(source: Format, target: Format, predicted: bool) -> tuple[i
         The index of the first such column, and the display names of the columns from there on, ""
         for the columns that are not lost.
     """
-    already_read = AUTOMATIC.values() if predicted and source.repeats else ()
-    retained = {"id", *target.held, *already_read}
+    already_read = AUTOMATIC.values() if predicted and source.has_argument_columns else ()
+    retained = {"id", *target.attribute_columns, *already_read}
     first = next(index for index, name in enumerate(source.columns) if name not in retained)
     return first, [
         "" if name in retained else _DISPLAY_NAMES.get(name, name.upper())

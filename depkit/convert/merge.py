@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from depkit.convert.formats import AUTOMATIC, Account
-from depkit.corpus.pairing import Source, pairs
+from depkit.convert.formats import AUTOMATIC, ConversionReport
+from depkit.corpus.pairing import Source, pair_sentences
 from depkit.corpus.sentence import Sentence
 
 ADVICE = "both files must have the same sentences with the same words"
@@ -15,7 +15,7 @@ def merge(
     others: Iterable[Sentence],
     tags: bool = False,
     predicted: bool = False,
-    account: Account | None = None,
+    report: ConversionReport | None = None,
 ) -> Iterator[Sentence]:
     """Put the heads and relations of other sentences into the original sentences.
 
@@ -28,7 +28,7 @@ def merge(
         tags: Take over LEMMA, UPOS, XPOS and FEATS as well, where the other sentence has a value
             and the original's format has the column.
         predicted: Write into the automatic columns of CoNLL-09 originals.
-        account: Counts the DEPS that are cleared because the tree has changed.
+        report: Counts the DEPS that are cleared because the tree has changed.
 
     Yields:
         The merged sentences. If one of two sentences is broken, that one is yielded unchanged.
@@ -36,12 +36,14 @@ def merge(
     Raises:
         FormatError: the words or the numbers of sentences differ.
     """
-    for original, (other,) in pairs(Source("ORIGINAL", originals), [Source("IN", others)], ADVICE):
+    for original, (other,) in pair_sentences(
+        Source("ORIGINAL", originals), [Source("IN", others)], ADVICE
+    ):
         broken = original if original.problem else other
         if broken.problem:
             yield broken
         else:
-            yield _merge_sentence(original, other, TAGS if tags else (), predicted, account)
+            yield _merge_sentence(original, other, TAGS if tags else (), predicted, report)
 
 
 def retag(sentences: Iterable[Sentence], others: Iterable[Sentence]) -> Iterator[Sentence]:
@@ -50,7 +52,9 @@ def retag(sentences: Iterable[Sentence], others: Iterable[Sentence]) -> Iterator
     In CoNLL-X, CPOSTAG changes with POSTAG where the two were equal. Broken sentences and errors
     are treated as in `merge`.
     """
-    for sentence, (other,) in pairs(Source("IN", sentences), [Source("--tags", others)], ADVICE):
+    for sentence, (other,) in pair_sentences(
+        Source("IN", sentences), [Source("--tags", others)], ADVICE
+    ):
         broken = sentence if sentence.problem else other
         both_tags = sentence.format.name == "conllx" and sentence.upos == sentence.xpos
         columns = dict.fromkeys(("upos", "xpos") if both_tags else ("xpos",), other.xpos)
@@ -62,12 +66,12 @@ def _merge_sentence(
     other: Sentence,
     tags: Sequence[str],
     predicted: bool,
-    account: Account | None,
+    report: ConversionReport | None,
 ) -> Sentence:
-    target_names = AUTOMATIC if predicted and original.format.repeats else {}
+    target_names = AUTOMATIC if predicted and original.format.has_argument_columns else {}
     columns = {}
     for name in tags:
-        if name in original.format.held:
+        if name in original.format.attribute_columns:
             target = target_names.get(name, name)
             columns[target] = _overwrite(original.column(target), getattr(other, name))
     if target_names:
@@ -75,8 +79,8 @@ def _merge_sentence(
         return original.with_columns({"phead": heads, "pdeprel": other.deprel} | columns)
     if (original.head, original.deprel) == (other.head, other.deprel):
         return original.with_columns(columns) if columns else original
-    if account is not None and original.format.stale:
-        account.cleared_deps += sum(deps != "_" for deps in original.column("deps"))
+    if report is not None and original.format.stale:
+        report.cleared_deps += sum(deps != "_" for deps in original.column("deps"))
     return original.with_tree(other.head, other.deprel, columns)
 
 

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from depkit.convert.constituents import Node, build_nodes
-from depkit.convert.coordination import attachments
+from depkit.convert.coordination import find_reattachments
 from depkit.convert.head_features import (
     CHILD_TEMPLATES,
     SIBLING_TEMPLATES,
@@ -26,7 +26,7 @@ from depkit.corpus.formats import CONLLX
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.tree import Tree
 
-Attach = Callable[[Node], dict[int, int]]
+Reattach = Callable[[Node], dict[int, int]]
 WEIGHTS = Path(__file__).with_name("stanford.npz")
 ROOT = "root"
 _CACHE_SIZE = 1 << 14  # decisions to remember; many of them recur
@@ -38,18 +38,20 @@ class Converter:
     Args:
         heads: The ranker that chooses head children.
         relations: The classifier that labels arcs.
-        attach: Finds the children that do not depend on their parent's head word, as
-            `coordination.attachments` does.
+        reattach: Finds the children that do not depend on their parent's head word, as
+            `coordination.find_reattachments` does.
     """
 
-    def __init__(self, heads: Model, relations: Model, attach: Attach = attachments) -> None:
+    def __init__(
+        self, heads: Model, relations: Model, reattach: Reattach = find_reattachments
+    ) -> None:
         self.heads = heads
         self.relations = relations
-        self.attach = attach
+        self.reattach = reattach
         self._cached_head_index = lru_cache(_CACHE_SIZE)(self._head_index)
         self._cached_relation = lru_cache(_CACHE_SIZE)(self._best_relation)
 
-    def dependencies(self, tree: Tree) -> tuple[list[int], list[str]]:
+    def predict_dependencies(self, tree: Tree) -> tuple[list[int], list[str]]:
         """Return the heads (1-based, 0 for the root) and the relations of a tree's words."""
         constituents, words = build_nodes(tree)
         for node in constituents:
@@ -58,7 +60,7 @@ class Converter:
                 index = self._cached_head_index(head_context(node))
             node.head_child = node.children[index]
             node.head = node.head_child.head
-        arcs = find_arcs(constituents, words, self.attach)
+        arcs = find_arcs(constituents, words, self.reattach)
         heads = [
             0 if head is word else head.word_index + 1
             for word, (head, _) in zip(words, arcs, strict=True)
@@ -83,14 +85,14 @@ class Converter:
 
 
 def find_arcs(
-    constituents: Sequence[Node], words: Sequence[Node], attach: Attach = attachments
+    constituents: Sequence[Node], words: Sequence[Node], reattach: Reattach = find_reattachments
 ) -> list[tuple[Node, Node]]:
     """Find the heads of all words, given the head children of all constituents.
 
     Args:
         constituents: Children before their parents.
         words: The words in order.
-        attach: As for `Converter`.
+        reattach: As for `Converter`.
 
     Returns:
         For each word, its head (the word itself for the root), and the largest constituent whose
@@ -99,7 +101,7 @@ def find_arcs(
     arcs = [(word, word) for word in words]
     for node in constituents:
         children, head = node.children, node.head_child
-        new_heads = attach(node) if len(children) > 2 else {}
+        new_heads = reattach(node) if len(children) > 2 else {}
         for child in children:
             if child is not head:
                 index = child.child_index
@@ -109,7 +111,7 @@ def find_arcs(
 
 
 @cache
-def converter() -> Converter:
+def load_converter() -> Converter:
     """Load the converter with the weights that come with depkit."""
     return Converter(load(WEIGHTS, "heads"), load(WEIGHTS, "relations"))
 
@@ -120,7 +122,7 @@ def convert_tree(tree: Tree) -> tuple[list[str], list[str], list[int], list[str]
     The result is a dependency tree with one root, whatever the labels of the tree are.
     """
     leaves = tree.leaves()
-    heads, relations = converter().dependencies(tree)
+    heads, relations = load_converter().predict_dependencies(tree)
     return [leaf.word for leaf in leaves], [leaf.name for leaf in leaves], heads, relations
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from depkit.convert.constituents import Node, build_nodes
-from depkit.convert.coordination import attachments
+from depkit.convert.coordination import find_reattachments
 from depkit.convert.head_features import (
     CHILD_TEMPLATES,
     SIBLING_TEMPLATES,
@@ -25,7 +25,7 @@ from depkit.convert.head_features import (
 )
 from depkit.convert.linear import Feature, Model, Observations, encode_text
 from depkit.convert.relation_features import RELATION_TEMPLATES, observe_relations
-from depkit.convert.stanford import ROOT, WEIGHTS, Attach, Converter, find_arcs
+from depkit.convert.stanford import ROOT, WEIGHTS, Converter, Reattach, find_arcs
 from depkit.convert.universal import BRACKETS, find_universal_reattachments, most_frequent_upos
 from depkit.convert.universal import WEIGHTS as UNIVERSAL
 from depkit.corpus.brackets import read_trees
@@ -33,7 +33,7 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.files import atomic, read
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.tree import Tree, tree_of_nodes
+from depkit.corpus.tree import Tree, tree_from_nodes
 from depkit.trees.compiled import compiled
 
 OFFSET = 0.1  # added to the root of the squared gradients, so that the first steps are short
@@ -76,21 +76,21 @@ class Examples:
 
 
 def train(
-    trees: Sequence[Tree], gold: Sequence[Sentence], attach: Attach = attachments
+    trees: Sequence[Tree], gold: Sequence[Sentence], reattach: Reattach = find_reattachments
 ) -> Converter:
-    """Train a converter on trees and their dependencies; `attach` is as for `Converter`."""
+    """Train a converter on trees and their dependencies; `reattach` is as for `Converter`."""
     labels = sorted({label for sentence in gold for label in sentence.deprel if label != ROOT})
     label_ids = {label: index for index, label in enumerate(labels)}
     head_examples, relation_examples = Examples(), Examples()
     for tree, sentence in zip(trees, gold, strict=True):
-        for version in (tree, without_functions(tree)):
+        for version in (tree, remove_function_tags(tree)):
             constituents, words = build_nodes(version)
             set_gold_heads(constituents, sentence.head)
             for node in constituents:
                 if len(node.children) > 1:
                     features = head_features(head_context(node))
                     head_examples.add(features, node.head_child.child_index)
-            arcs = find_arcs(constituents, words, attach)
+            arcs = find_arcs(constituents, words, reattach)
             for word, observed in zip(words, observe_relations(words, arcs), strict=True):
                 label = label_ids.get(sentence.deprel[word.word_index])
                 head = arcs[word.word_index][0].word_index + 1
@@ -102,14 +102,14 @@ def train(
     return Converter(
         fit(head_examples, ["head"], head_tables, HEAD_SETTINGS),
         fit(relation_examples, labels, relation_tables, RELATION_SETTINGS),
-        attach,
+        reattach,
     )
 
 
-def without_functions(tree: Tree) -> Tree:
+def remove_function_tags(tree: Tree) -> Tree:
     """Return a copy of the tree without function tags and co-indices."""
     nodes = [(node.label, len(node.children), node.word, node.line) for node in tree.nodes()]
-    return tree_of_nodes(nodes)
+    return tree_from_nodes(nodes)
 
 
 def set_gold_heads(constituents: Sequence[Node], heads: Sequence[int]) -> None:
@@ -233,7 +233,7 @@ def _train_weights(
     return weights
 
 
-def paired(paths: Sequence[str], dependencies: str) -> tuple[list[Tree], list[Sentence]]:
+def read_pairs(paths: Sequence[str], dependencies: str) -> tuple[list[Tree], list[Sentence]]:
     """Read trees and as many sentences from the beginning of the file of dependencies.
 
     Raises FormatError where their words differ or sentences are missing.
@@ -244,7 +244,7 @@ def paired(paths: Sequence[str], dependencies: str) -> tuple[list[Tree], list[Se
         words = [leaf.word for leaf in tree.leaves()]
         if sentence.form not in (words, [BRACKETS.get(word, word) for word in words]):
             message = "the words of this sentence are not the words of its tree"
-            raise FormatError(*sentence.place(), message)
+            raise FormatError(*sentence.location(), message)
         gold.append(sentence)
     if len(gold) < len(trees):
         message = f"the file has {len(gold)} sentences for {len(trees)} trees"
@@ -277,7 +277,7 @@ def main() -> None:
     )
     parser.add_argument("-o", "--output", help="file to write, by default the weights in depkit")
     arguments = parser.parse_args()
-    trees, gold = paired(arguments.trees, arguments.dependencies)
+    trees, gold = read_pairs(arguments.trees, arguments.dependencies)
     if gold[0].format == CONLLU:
         model = train(trees, gold, find_universal_reattachments)
         upos_table = most_frequent_upos(trees, gold)

@@ -13,7 +13,7 @@ from itertools import count, pairwise
 from pathlib import Path
 
 from depkit.convert.constituents import NEVER_CONJUNCT, Node
-from depkit.convert.coordination import attachments
+from depkit.convert.coordination import find_reattachments
 from depkit.convert.detokenize import BRACKETS, spaces_after
 from depkit.convert.linear import load, load_text
 from depkit.convert.stanford import Converter
@@ -25,12 +25,12 @@ WEIGHTS = Path(__file__).with_name("universal.npz")
 
 
 def find_universal_reattachments(node: Node) -> dict[int, int]:
-    """Find the children that do not depend on the head, as `coordination.attachments` does.
+    """Find the children that do not depend on the head, as `coordination.find_reattachments` does.
 
     In UD a conjunction depends on what follows it (in `oats and corn`, and on corn); in `more than
     30`, than depends on more; in `because of`, of on because; in `about $ 3 million`, 3 on million.
     """
-    new_heads = attachments(node)
+    new_heads = find_reattachments(node)
     if new_heads == {0: 1} and node.label == "QP":
         new_heads = {1: 0}
     head = node.head_child
@@ -68,7 +68,7 @@ def most_frequent_upos(trees: Iterable[Tree], gold: Iterable[Sentence]) -> dict[
 
 
 @cache
-def converter() -> tuple[Converter, dict[str, str]]:
+def load_converter() -> tuple[Converter, dict[str, str]]:
     """Load the converter and the UPOS table that come with depkit."""
     models = load(WEIGHTS, "heads"), load(WEIGHTS, "relations")
     table = dict(line.split("\t") for line in load_text(WEIGHTS, "tags").split("\n"))
@@ -81,10 +81,10 @@ def convert(trees: Iterable[Tree], ids: Iterable[str] | None = None) -> Iterator
     `ids` are the values of `# sent_id`, by default 1, 2, 3 and so on. The spaces in `# text` follow
     the usual conventions; see `detokenize`.
     """
-    model, upos_table = converter()
+    model, upos_table = load_converter()
     for tree, sent_id in zip(trees, ids or map(str, count(1)), strict=False):
         leaves = tree.leaves()
-        heads, relations = model.dependencies(tree)
+        heads, relations = model.predict_dependencies(tree)
         forms = [BRACKETS.get(leaf.word, leaf.word) for leaf in leaves]
         spaces = spaces_after(forms, [leaf.name for leaf in leaves])
         text = "".join(form + " " * space for form, space in zip(forms, spaces, strict=True))

@@ -66,7 +66,7 @@ def read_trees(
 def read_bracketed(source: PathLike | Iterable[str], encoding: str = "utf-8") -> Iterator[Sentence]:
     """Read trees as CoNLL-U sentences: their words, their tags as XPOS, and `constituents`.
 
-    The arguments and errors are those of `read_trees`. `Sentence.place()` gives the line where a
+    The arguments and errors are those of `read_trees`. `Sentence.location()` gives the line where a
     tree begins.
     """
     file = os.fspath(source) if isinstance(source, str | os.PathLike) else "-"

@@ -25,7 +25,7 @@ def digest(*parts: str | bytes | memoryview) -> str:
     return sha.hexdigest()[:16]
 
 
-def digest_of_files(paths: Iterable["PathLike"]) -> str:
+def digest_files(paths: Iterable["PathLike"]) -> str:
     """Digest the contents of files, but not their names. Raises OSError."""
     return digest(*map(_digest_file, paths))
 
@@ -35,7 +35,7 @@ def _digest_file(path: "PathLike") -> bytes:
         return hashlib.file_digest(file, "sha256").digest()
 
 
-def digest_of_forms(sentences: Iterable["Sentence"]) -> str:
+def digest_forms(sentences: Iterable["Sentence"]) -> str:
     """Digest the forms of a corpus and its sentence boundaries."""
     sha = hashlib.sha256()
     for sentence in sentences:  # Forms contain no newlines, so the text below is unambiguous.

@@ -26,7 +26,7 @@ _LARGEST = 65504.0  # of float16
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def cached(
+def load_or_compute(
     key: str,
     sizes: np.ndarray,
     shape: tuple[int, int],

@@ -150,7 +150,7 @@ def _read_sentence(
     location = f"{name}:{number}"
 
     def error(message: str, word: int = 0) -> FormatError:
-        return FormatError(*sentence.place(word), message)
+        return FormatError(*sentence.location(word), message)
 
     try:
         dataset = file.get(str(number))

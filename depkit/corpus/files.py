@@ -20,9 +20,9 @@ from typing import Any, BinaryIO, TextIO, cast
 
 from depkit.corpus.encodings import check_encoding
 from depkit.corpus.errors import FormatError
-from depkit.corpus.formats import Format, by_name, named_format
+from depkit.corpus.formats import Format, format_from_filename, get_format
 from depkit.corpus.reader import read_lines
-from depkit.corpus.sentence import BOM, Sentence, each_sentence
+from depkit.corpus.sentence import BOM, Sentence, as_iterable
 
 PathLike = str | os.PathLike[str]
 
@@ -47,13 +47,15 @@ def read(
         OSError: The file cannot be read.
         ValueError: The format or the encoding is unknown.
     """
-    given_format = named_format(format) if format else None
+    given_format = get_format(format) if format else None
     if not isinstance(source, str | os.PathLike):
         yield from read_lines(source, given_format, strict=strict)
         return
     path = os.fspath(source)
     with open_bytes(path) as binary:
-        yield from read_stream(binary, given_format or by_name(path), encoding, path, strict)
+        yield from read_stream(
+            binary, given_format or format_from_filename(path), encoding, path, strict
+        )
 
 
 def read_stream(
@@ -236,7 +238,7 @@ def write(
         with open_output(target, encoding) as stream:
             return write(sentences, stream)
     count = 0
-    for sentence in each_sentence(sentences):
+    for sentence in as_iterable(sentences):
         lines = sentence.lines
         target.writelines(lines[1:] if count and lines[0] == BOM else lines)
         if not lines[-1].isspace():

@@ -8,7 +8,7 @@ from typing import Any
 from depkit.corpus.universal import UPOS
 
 # The columns that are attributes of a `Sentence`. HEAD is an attribute, too, but with numbers.
-HELD = ("form", "lemma", "upos", "xpos", "feats", "deprel")
+ATTRIBUTE_COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "deprel")
 
 
 @dataclass(frozen=True)
@@ -20,13 +20,13 @@ class Format:
     # `upos` in every format.
     columns: tuple[str, ...]
     # Further columns may follow, as many in every row of a sentence (APRED of CoNLL-09).
-    repeats: bool = False
-    spans: bool = False  # Multiword ranges (1-2) and empty nodes (1.1) are allowed.
+    has_argument_columns: bool = False
+    has_ranges: bool = False  # Multiword ranges (1-2) and empty nodes (1.1) are allowed.
     stale: tuple[str, ...] = ()  # columns that describe the tree and become `_` if it changes
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the name only, so that unpickling gives the same object as in FORMATS."""
-        return named_format, (self.name,)
+        return get_format, (self.name,)
 
     def index(self, column: str) -> int:
         """The 0-based index of a column. Raises KeyError if the format has no such column."""
@@ -35,15 +35,17 @@ class Format:
         return self.columns.index(column)
 
     @cached_property
-    def held(self) -> dict[str, int]:
+    def attribute_columns(self) -> dict[str, int]:
         """The indices of HEAD and of the other columns that are attributes of a `Sentence`."""
-        return {name: self.index(name) for name in ("head", *HELD) if name in self.columns}
+        return {
+            name: self.index(name) for name in ("head", *ATTRIBUTE_COLUMNS) if name in self.columns
+        }
 
 
 CONLLU = Format(
     "conllu",
     ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
-    spans=True,
+    has_ranges=True,
     stale=("deps",),
 )
 # Buchholz and Marsi (2006): CPOSTAG is the coarse tag, POSTAG the fine one.
@@ -59,7 +61,7 @@ CONLL09 = Format(
         "id", "form", "lemma", "plemma", "xpos", "pxpos", "feats", "pfeats", "head", "phead",
         "deprel", "pdeprel", "fillpred", "pred",
     ),
-    repeats=True,
+    has_argument_columns=True,
 )  # fmt: skip
 
 FORMATS = {format.name: format for format in (CONLLU, CONLLX, CONLL09)}
@@ -73,20 +75,20 @@ _SUFFIXES = {
 _COARSE_TAGS = UPOS | {"CONJ", "_"}  # CONJ is of version 1.
 
 
-def named_format(name: str) -> Format:
+def get_format(name: str) -> Format:
     """The format with this name. Raises ValueError, which lists all names, if there is none."""
     if name not in FORMATS:
         raise ValueError(f"there is no format {name!r}; the formats are {', '.join(FORMATS)}")
     return FORMATS[name]
 
 
-def by_name(path: str) -> Format | None:
+def format_from_filename(path: str) -> Format | None:
     """The format of a file from its suffix (before .gz or .xz); None if the suffix is unknown."""
     name = path.lower().removesuffix(".gz").removesuffix(".xz")
     return next((format for suffix, format in _SUFFIXES.items() if name.endswith(suffix)), None)
 
 
-def sniff(lines: Sequence[str]) -> Format | None:
+def sniff_format(lines: Sequence[str]) -> Format | None:
     """Recognise the format of a sentence from its lines; None if they match no format.
 
     14 columns or more are CoNLL-09. Ten columns are CoNLL-U if there are comments, ranges, empty

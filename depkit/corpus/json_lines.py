@@ -9,13 +9,13 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import surface_tokens
 
 
-def json_lines(sentences: Iterable[Sentence], prob: bool = False) -> Iterator[str]:
+def to_json_lines(sentences: Iterable[Sentence], prob: bool = False) -> Iterator[str]:
     """Convert each sentence to a line of JSON.
 
     The keys of a sentence are sent_id, text, start, end, words, and if present newdoc, newpar and
     multiword. The keys of a word are id, form, lemma, upos, xpos, feats, head, deprel, start and
     end; `_` becomes null, and HEAD a number, 0 for the root. If prob is true, a word also has
-    arc_prob and label_prob, read from MISC, where `with_probabilities` has written them. The keys
+    arc_prob and label_prob, read from MISC, where `add_probabilities` has written them. The keys
     of a multiword token are first and last (word ids), form, start and end.
 
     Offsets count characters (Unicode code points) from the beginning of the document. The document

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, read
-from depkit.corpus.sentence import Sentence, each_sentence
+from depkit.corpus.sentence import Sentence, as_iterable
 
 ADVICE = (
     "both must have the same words: parse the words of the gold file, or score different tokens"
@@ -26,14 +26,16 @@ class Source:
     sentences: Iterable[Sentence]
 
 
-def source(sentences: PathLike | Sentence | Iterable[Sentence], encoding: str = "utf-8") -> Source:
+def make_source(
+    sentences: PathLike | Sentence | Iterable[Sentence], encoding: str = "utf-8"
+) -> Source:
     """Make a source of a path (`-` is stdin), a sentence or several sentences."""
     if isinstance(sentences, str | os.PathLike):
         return Source(os.fspath(sentences), read(sentences, encoding=encoding))
-    return Source("", each_sentence(sentences))
+    return Source("", as_iterable(sentences))
 
 
-def pairs(
+def pair_sentences(
     gold: Source, systems: Sequence[Source], advice: str = ADVICE
 ) -> Iterator[tuple[Sentence, tuple[Sentence, ...]]]:
     """Yield each gold sentence with the sentences of all systems, in constant memory.
@@ -77,13 +79,13 @@ def _different_words_error(
     words = zip(gold.form, predicted.form, strict=False)
     shorter = min(len(gold), len(predicted))
     word = next((i for i, (left, right) in enumerate(words) if left != right), shorter)
-    file, line, sent_id = predicted.place(min(word, len(predicted) - 1))
+    file, line, sent_id = predicted.location(min(word, len(predicted) - 1))
     location = _describe_location(gold, min(word, len(gold) - 1), number)
     look_alike = _normalize(gold.form[word : word + 1]) == _normalize(
         predicted.form[word : word + 1]
     )
     system_words, gold_words = (
-        around(sentence.form, word, look_alike) for sentence in (predicted, gold)
+        quote_context(sentence.form, word, look_alike) for sentence in (predicted, gold)
     )
     what = f"sentence {number}, word {word + 1} differs: {system_words}, but {location} has"
     what += f" {gold_words}"
@@ -91,7 +93,7 @@ def _different_words_error(
     return FormatError(file, line, sent_id or gold.sent_id, f"{what}; {advice}")
 
 
-def around(forms: Sequence[str], word: int, escaped: bool = False) -> str:
+def quote_context(forms: Sequence[str], word: int, escaped: bool = False) -> str:
     """Quote a word in square brackets with the words around it.
 
     Args:
@@ -114,16 +116,16 @@ def _gold_ended_error(
     location = (
         _describe_location(last, len(last) - 1, number - 1) if last else gold.name or "the gold"
     )
-    what = f"sentence {number} is one too many: {around(predicted.form, 0)}"
-    return FormatError(*predicted.place(), f"{what}; the gold ends at {location}; {advice}")
+    what = f"sentence {number} is one too many: {quote_context(predicted.form, 0)}"
+    return FormatError(*predicted.location(), f"{what}; the gold ends at {location}; {advice}")
 
 
 def _system_ended_error(
     system: Source, last: Sentence | None, gold: Sentence, number: int, advice: str
 ) -> FormatError:
-    file, line, _ = last.place(len(last) - 1) if last else (system.name, 0, "")
+    file, line, _ = last.location(len(last) - 1) if last else (system.name, 0, "")
     location = _describe_location(gold, 0, number)
-    words = around(gold.form, 0)
+    words = quote_context(gold.form, 0)
     what = f"this file ends after sentence {number - 1}, but {location} continues with {words}"
     return FormatError(file, line, gold.sent_id, f"{what}; {advice}")
 
@@ -133,5 +135,5 @@ def _normalize(forms: list[str]) -> list[str]:
 
 
 def _describe_location(gold: Sentence, word: int, number: int) -> str:
-    file, line, _ = gold.place(word)
+    file, line, _ = gold.location(word)
     return f"{file}:{line}" if line else f"gold sentence {number}"

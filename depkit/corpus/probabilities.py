@@ -14,7 +14,7 @@ ARC, LABEL = "ArcProb", "LabelProb"
 _ADVICE = "parse with depkit parse --prob"
 
 
-def with_probabilities(
+def add_probabilities(
     misc: Sequence[str], arc: Sequence[float], label: Sequence[float]
 ) -> list[str]:
     """Append probabilities to a sentence's MISC column, such as `ArcProb=0.9731|LabelProb=0.8812`.
@@ -43,24 +43,24 @@ def _remove_probabilities(cell: str) -> str:
     return f"{cell}|" if cell else ""
 
 
-def probabilities_of(sentence: Sentence) -> np.ndarray:
+def read_probabilities(sentence: Sentence) -> np.ndarray:
     """Read the probabilities of each word's head and label: [words, 2] float64.
 
     Raises FormatError if a probability is missing or is not a number from 0 to 1.
     """
     if "misc" not in sentence.format.columns:
         what = f"{sentence.format.name} has no column for {ARC} and {LABEL}"
-        raise FormatError(*sentence.place(), f"{what}; {_ADVICE} --format conllu")
+        raise FormatError(*sentence.location(), f"{what}; {_ADVICE} --format conllu")
     probabilities = np.empty((len(sentence), 2))
     for word, misc in enumerate(sentence.column("misc")):
         values = dict(part.partition("=")[::2] for part in misc.split("|"))
         for i, key in enumerate((ARC, LABEL)):
             if key not in values:
-                raise FormatError(*sentence.place(word), f"there is no {key} in MISC; {_ADVICE}")
+                raise FormatError(*sentence.location(word), f"there is no {key} in MISC; {_ADVICE}")
             probabilities[word, i] = _parse_number(values[key])
             if not 0 <= probabilities[word, i] <= 1:
                 what = f"{key} is {values[key][:40]!r}, not a number from 0 to 1"
-                raise FormatError(*sentence.place(word), f"{what}; {_ADVICE}")
+                raise FormatError(*sentence.location(word), f"{what}; {_ADVICE}")
     return probabilities
 
 

@@ -6,7 +6,7 @@ from itertools import chain, groupby
 from typing import NoReturn
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.formats import CONLLU, Format, sniff
+from depkit.corpus.formats import CONLLU, Format, sniff_format
 from depkit.corpus.sentence import BOM, HEAD_NUMBERS, HeadError, Sentence, find_comment, parse_heads
 
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
@@ -44,12 +44,12 @@ def read_lines(
         if not is_blank:
             has_text = True
         elif has_text:  # All blank lines before the next sentence belong to this sentence.
-            format = format or sniff(block)
+            format = format or sniff_format(block)
             yield _parse_block(block, format, file, start, strict)
             start += len(block) - (start == 1 and block[0] == BOM)
             block, has_text = [], False
     if has_text:
-        yield _parse_block(block, format or sniff(block), file, start, strict)
+        yield _parse_block(block, format or sniff_format(block), file, start, strict)
 
 
 class _Problem(Exception):
@@ -125,19 +125,19 @@ def _check_characters(text: str, block: list[str]) -> None:
     except UnicodeEncodeError:
         for index, line in enumerate(block):
             if match := SURROGATE.search(line):
-                raise _Problem(index, undecoded(line, match.start())) from None
+                raise _Problem(index, describe_undecodable(line, match.start())) from None
 
 
-def undecoded(line: str, index: int) -> str:
+def describe_undecodable(line: str, index: int) -> str:
     """A message about the surrogate at an index of a line."""
-    number, where = ord(line[index]), position(line, index)
+    number, where = ord(line[index]), locate(line, index)
     if 0xDC80 <= number <= 0xDCFF:  # made from a byte by Python's error handler surrogateescape
         advice = "name the file's encoding, for example --encoding latin-1"
         return f"byte 0x{number - 0xDC00:02X} {where} cannot be decoded; {advice}"
     return f"U+{number:04X} {where} is half a surrogate pair, not a character"
 
 
-def position(line: str, index: int) -> str:
+def locate(line: str, index: int) -> str:
     """The column and number of a character of a line, as part of a message."""
     return f"in column {line.count(chr(9), 0, index) + 1}, character {index + 1} of the line,"
 
@@ -148,14 +148,14 @@ def _read_columns(
     """The indices of the words' rows in a block, and the columns of these rows by name."""
     fields = [line.rstrip("\r\n").split("\t") for line in block[first:end]]
     width = len(format.columns)
-    if format.repeats:
+    if format.has_argument_columns:
         width = max(width, len(fields[0]))
         if any("\r" in cell for cell in fields[0]):  # otherwise a whole file could be one row
             raise _Problem(first, r"there is a \r within the line; lines end in \n or \r\n")
     if set(map(len, fields)) != {width}:
         _raise_width_problem(fields, first, width, format)
     table = list(zip(*fields, strict=True))
-    columns = {name: list(table[index]) for name, index in format.held.items()}
+    columns = {name: list(table[index]) for name, index in format.attribute_columns.items()}
     rows: Sequence[int] = range(first, end)
     if table[0] != _consecutive_ids(len(fields)):
         words = _find_words(table[0], first, format)
@@ -181,7 +181,7 @@ def _raise_width_problem(
     if cells[0].startswith("#"):
         message = "there is a comment after the first word; comments must precede the words"
         raise _Problem(first + row, message)
-    if format.repeats:
+    if format.has_argument_columns:
         hint = f"every row has {len(format.columns)} columns and one more for each predicate"
     elif len(cells) == 1:
         hint = "are the columns separated by tabs?"
@@ -204,16 +204,16 @@ def _find_words(ids: Sequence[str], first: int, format: Format) -> list[int]:
             words.append(row)
             empty = 0
             continue
-        if format.spans and (match := _RANGE.fullmatch(text)):
+        if format.has_ranges and (match := _RANGE.fullmatch(text)):
             begin, end = int(match[1]), int(match[2])
             if begin == len(words) + 1 and end >= begin and begin > covered:
                 covered, range_row = end, row
                 continue
-        elif format.spans and (match := _EMPTY.fullmatch(text)):
+        elif format.has_ranges and (match := _EMPTY.fullmatch(text)):
             if (int(match[1]), int(match[2])) == (len(words), empty + 1):
                 empty += 1
                 continue
-        kind = "word, range or empty node" if format.spans else "word"
+        kind = "word, range or empty node" if format.has_ranges else "word"
         message = f"the id is {text[:40]!r}, but {kind} {len(words) + 1} is expected here"
         raise _Problem(first + row, message)
     if covered > len(words):
@@ -236,10 +236,12 @@ def _recover_sentence(
         if line.isspace() or line[0] == "#":
             continue
         cells = line.rstrip("\r\n").split("\t")
-        if not (format.spans and (_RANGE.fullmatch(cells[0]) or _EMPTY.fullmatch(cells[0]))):
+        if not (format.has_ranges and (_RANGE.fullmatch(cells[0]) or _EMPTY.fullmatch(cells[0]))):
             rows.append(index)
             table.append(cells + ["_"] * (len(format.columns) - len(cells)))
-    columns = {name: [cells[index] for cells in table] for name, index in format.held.items()}
+    columns = {
+        name: [cells[index] for cells in table] for name, index in format.attribute_columns.items()
+    }
     head = [HEAD_NUMBERS[cells[format.index("head")]] for cells in table]
     head = [number if number <= len(head) else -1 for number in head]
     return Sentence(format, block, rows, columns, head, file, start, problem)

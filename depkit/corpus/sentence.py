@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 
 from depkit.corpus import notebook
 from depkit.corpus.errors import FormatError
-from depkit.corpus.formats import CONLLU, HELD, Format
+from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLLU, Format
 from depkit.corpus.word import Word
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Sentence:
         """The value of the first comment `# key = value`; "" if there is none."""
         return find_comment(self.lines, key)
 
-    def place(self, word: int = 0) -> tuple[str, int, str]:
+    def location(self, word: int = 0) -> tuple[str, int, str]:
         """The location (file, line, sent_id) of a word (0-based), as `FormatError` takes it."""
         before = self.lines[: self.rows[word]] if self.rows else []
         line = self.line + len(before) - before.count(BOM) if self.line else 0
@@ -190,7 +190,7 @@ class Sentence:
         lines = list(self.lines)
         for row, cells in zip(self.rows, zip(*table, strict=True), strict=True):
             lines[row] = "\t".join(cells)
-        new_columns = {name: getattr(self, name) for name in HELD} | changed
+        new_columns = {name: getattr(self, name) for name in ATTRIBUTE_COLUMNS} | changed
         head = parse_heads(changed["head"]) if "head" in changed else self.head
         return Sentence(
             self.format, lines, self.rows, new_columns, head, self.file, self.line, self.problem,
@@ -207,7 +207,9 @@ class Sentence:
             raise self.problem
         if self.format.name == CONLLU.name:
             return str(self).removeprefix(BOM).rstrip("\r\n") + "\n\n"
-        columns = {name: getattr(self, name) for name in HELD} | {"head": self.column("head")}
+        columns = {name: getattr(self, name) for name in ATTRIBUTE_COLUMNS} | {
+            "head": self.column("head")
+        }
         return str(new_sentence(self.form, columns))
 
     def to_token_list(self) -> "TokenList":
@@ -224,7 +226,7 @@ class Sentence:
         return from_token_list(token_list, format)
 
 
-def each_sentence(sentences: Sentence | Iterable[T]) -> "Iterable[Sentence | T]":
+def as_iterable(sentences: Sentence | Iterable[T]) -> "Iterable[Sentence | T]":
     """The sentences unchanged, or a single sentence in a list."""
     return [sentences] if isinstance(sentences, Sentence) else sentences
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 
-def unknown(what: str, name: str, known: Iterable[str], listed: Iterable[str] = ()) -> str:
+def describe_unknown(what: str, name: str, known: Iterable[str], listed: Iterable[str] = ()) -> str:
     """Write an error message for an unknown name, with up to three similar names.
 
     For example: "there is no recipe 'selfat'; did you mean selfatt?" A name without a dot is

@@ -20,7 +20,7 @@ from depkit.corpus.surface import CONTROLS, encode_spaces
 # The start and end of a token in its text, and its words, or None if the token is one word.
 Token = tuple[int, int, tuple[str, ...] | None]
 # A function from texts to the sentences of each text, at least one, as lists of tokens.
-Segment = Callable[[list[str]], list[list[list[Token]]]]
+Segmenter = Callable[[list[str]], list[list[list[Token]]]]
 
 LONGEST_PARAGRAPH = 1 << 16  # characters; a longer one is cut at the end of a sentence
 # White space as Python defines it, and control characters such as NUL.
@@ -35,13 +35,13 @@ _LINES = re.compile(f"(?<!{_BLANK}){_INLINE}*\n{_BLANK}*")
 
 
 @dataclass
-class Numbers:
+class SentenceCounter:
     """A counter for `# sent_id`, which can be shared by texts that are read as one corpus."""
 
     last: int = 0  # the number of the last sentence
 
 
-def decoded(chunks: Iterable[bytes], encoding: str, file: str = "-") -> Iterator[str]:
+def decode_chunks(chunks: Iterable[bytes], encoding: str, file: str = "-") -> Iterator[str]:
     """Decode the bytes of a text and remove its byte order mark.
 
     Args:
@@ -81,10 +81,10 @@ def decoded(chunks: Iterable[bytes], encoding: str, file: str = "-") -> Iterator
 
 def read_text(
     chunks: Iterable[str],
-    segment: Segment,
+    segment: Segmenter,
     lines: bool = False,
     name: str = "",
-    counter: Numbers | None = None,
+    counter: SentenceCounter | None = None,
     file: str = "-",
 ) -> Iterator[Sentence]:
     """Read the sentences of a running text, as soon as each paragraph is complete.
@@ -97,7 +97,7 @@ def read_text(
         counter: A counter for `# sent_id` that continues after other texts.
         file: The name of the file, for the sentences.
     """
-    counter = counter or Numbers()
+    counter = counter or SentenceCounter()
     comments = [f"# newdoc id = {name}\n" if name else "# newdoc\n"] + ["# newpar\n"] * (not lines)
     before = rest = ""
     parts = (

@@ -8,7 +8,7 @@ from conllu.models import Metadata, Token
 from conllu.parser import DEFAULT_FIELD_PARSERS
 from conllu.serializer import serialize_field
 
-from depkit.corpus.formats import named_format
+from depkit.corpus.formats import get_format
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import Sentence
 
@@ -48,9 +48,9 @@ def from_token_list(token_list: TokenList, format: str = "conllu") -> Sentence:
     Raises FormatError, with "TokenList" as the file, if the tokens are not a sentence in the format
     because of wrong ids, a tab in a field, a head outside of the sentence, and so on.
     """
-    target_format = named_format(format)
+    target_format = get_format(format)
     columns = list(target_format.columns)
-    if target_format.repeats:
+    if target_format.has_argument_columns:
         extra = {name for token in token_list for name in token if name.startswith("apred")}
         columns += sorted(extra, key=lambda name: int(name.removeprefix("apred")))
     lines = [

@@ -36,7 +36,7 @@ class Tree:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a flat list, because a tree can be deeper than pickle's recursion allows."""
-        return tree_of_nodes, ([(x.name, len(x.children), x.word, x.line) for x in self.nodes()],)
+        return tree_from_nodes, ([(x.name, len(x.children), x.word, x.line) for x in self.nodes()],)
 
     def nodes(self) -> list["Tree"]:
         """All nodes of the tree: parents before their children, siblings from right to left."""
@@ -51,7 +51,7 @@ class Tree:
         return [node for node in reversed(self.nodes()) if not node.children]
 
 
-def tree_of_nodes(nodes: Sequence[tuple[str, int, str, int]]) -> Tree:
+def tree_from_nodes(nodes: Sequence[tuple[str, int, str, int]]) -> Tree:
     """Build a tree from its nodes (name, number of children, word, line) as `Tree.nodes` orders."""
     trees: list[Tree] = []
     for name, size, word, line in reversed(nodes):

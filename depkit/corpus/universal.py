@@ -34,21 +34,21 @@ RENAMED = {
 }
 
 
-def base(deprel: str) -> str:
+def base_relation(deprel: str) -> str:
     """A relation without its subtype, such as `nsubj` for `nsubj:pass`."""
     return deprel.partition(":")[0]
 
 
 def is_content(deprel: str) -> bool:
     """Whether a word with this relation counts for CLAS, MLAS and BLEX."""
-    return base(deprel) in CONTENT
+    return base_relation(deprel) in CONTENT
 
 
 def is_functional(deprel: str) -> bool:
     """Whether a word with this relation is a function word, which MLAS scores with its head."""
-    return base(deprel) in FUNCTIONAL
+    return base_relation(deprel) in FUNCTIONAL
 
 
 def is_universal(deprel: str) -> bool:
     """Whether the base relation is one of UD's."""
-    return base(deprel) in RELATIONS
+    return base_relation(deprel) in RELATIONS

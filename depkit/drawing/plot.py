@@ -14,8 +14,8 @@ import numpy as np
 
 from depkit.corpus.files import open_output
 from depkit.score.analysis import Analysis
-from depkit.score.calibration import Calibration
-from depkit.score.panels import Diagram, Panel, diagram_of, panel_of
+from depkit.score.calibration import Reliability
+from depkit.score.panels import Diagram, Panel, make_diagram, make_panel
 from depkit.score.significance import DEFAULT_SEED
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ SYSTEM_STYLES: list[tuple[str, Any, str, str]] = [
 
 
 def plot(
-    analyses: Sequence[Analysis | Calibration],
+    analyses: Sequence[Analysis | Reliability],
     path: str,
     measure: str | None = None,
     seed: int = DEFAULT_SEED,
@@ -85,9 +85,9 @@ def plot(
     import matplotlib
 
     panels = [
-        diagram_of(analysis, seed)
-        if isinstance(analysis, Calibration)
-        else panel_of(analysis, measure, seed)
+        make_diagram(analysis, seed)
+        if isinstance(analysis, Reliability)
+        else make_panel(analysis, measure, seed)
         for analysis in analyses
     ]
     choices = (*analyses[0].data.choices, ("seed", str(seed)))
@@ -147,7 +147,7 @@ def _draw_legend(figure: "Figure", panels: Sequence[Panel]) -> None:
 
     curves = any(panel.curves for panel in panels)
     names = panels[0].names
-    drawn = range(len(names)) if curves else panels[0].drawn
+    drawn = range(len(names)) if curves else panels[0].drawn_systems
     if len(drawn) == 1 and not curves:
         return
     handles: list[Any] = [Patch(**_fill_style(i, 0.25)) for i in drawn]
@@ -169,7 +169,7 @@ def _draw_curves(panel: Panel, figure: "SubFigure") -> None:
     )
     # A single numeric bin makes no curve.
     isolated = non_numeric | (np.count_nonzero(~non_numeric) == 1)
-    for row, i in enumerate(panel.drawn):
+    for row, i in enumerate(panel.drawn_systems):
         values, low, high = panel.values[row], panel.low[row], panel.high[row]
         line = _line_style(i) | ({"markersize": 5} if len(x) > 20 else {})
         upper.fill_between(x[~isolated], low[~isolated], high[~isolated], **_fill_style(i, 0.15))
@@ -180,7 +180,7 @@ def _draw_curves(panel: Panel, figure: "SubFigure") -> None:
     bottom, top = _limits(panel)
     upper.set_ylim(bottom, top)
     upper.set_yticks([t for t in upper.get_yticks() if max(bottom, 0) <= t <= min(top, 100)])
-    upper.set_ylabel(panel.axis)
+    upper.set_ylabel(panel.value_label)
     upper.grid(axis="y", color="#dddddd")
     _draw_sizes(panel, lower, x)
     figure.align_ylabels()
@@ -206,7 +206,7 @@ def _draw_sizes(panel: Panel, axes: "Axes", x: np.ndarray) -> None:
         axes.set_ylabel("gold words")
     else:
         _use_log_scale(axes)
-    axes.set_xlabel(textwrap.fill(panel.by, PANEL_CHARACTERS))
+    axes.set_xlabel(textwrap.fill(panel.bin_label, PANEL_CHARACTERS))
     step = -(-len(x) // 20)
     axes.set_xticks(x[::step], panel.bins[::step])
     if sum(len(name) + 1 for name in panel.bins[::step]) > PANEL_CHARACTERS:
@@ -226,7 +226,7 @@ def _draw_reliability(panel: Diagram, figure: "SubFigure") -> None:
     upper.plot([0, 100], [0, 100], color="#888888", linewidth=1.2)
     ends = np.linspace(0, 100, len(panel.bins) + 1)
     width = 0.8 * ends[1] / len(panel.names)
-    for i in panel.drawn:
+    for i in panel.drawn_systems:
         x, line = panel.confidence[i], _line_style(i)
         upper.vlines(x, panel.low[i], panel.high[i], colors=line["color"], linewidth=1.4)
         nonempty = panel.sizes[i] > 0
@@ -234,10 +234,10 @@ def _draw_reliability(panel: Diagram, figure: "SubFigure") -> None:
         position = (ends[:-1] + ends[1:]) / 2 + width * (i - (len(panel.names) - 1) / 2)
         lower.bar(position, panel.sizes[i], width, **_fill_style(i, 0.35))
     upper.set_ylim(-3, 103)
-    upper.set_ylabel(panel.axis)
+    upper.set_ylabel(panel.value_label)
     upper.grid(axis="y", color="#dddddd")
     _use_log_scale(lower)
-    lower.set_xlabel(panel.by)
+    lower.set_xlabel(panel.bin_label)
     lower.set_xlim(-1, 101)
     ticks = ends[:: -(-len(panel.bins) // 20)]
     lower.set_xticks(ticks, [f"{end:.3g}" for end in ticks])
@@ -247,10 +247,12 @@ def _draw_reliability(panel: Diagram, figure: "SubFigure") -> None:
 def _draw_bars(panel: Panel, figure: "SubFigure") -> None:
     """Draw horizontal bars, those of the same bin next to each other."""
     axes = figure.subplots()
-    axes.use_sticky_edges = panel.drawn.start == 0  # differences need a margin on both sides of 0
+    axes.use_sticky_edges = (
+        panel.drawn_systems.start == 0
+    )  # differences need a margin on both sides of 0
     y = np.arange(len(panel.bins))
     height = 0.76 / len(panel.values)
-    for row, i in enumerate(panel.drawn):
+    for row, i in enumerate(panel.drawn_systems):
         position = y + height * (row - (len(panel.values) - 1) / 2)
         axes.barh(position, panel.values[row], height, **_fill_style(i, 0.35))
         axes.hlines(position, panel.low[row], panel.high[row], colors="black", linewidth=1.4)
@@ -259,8 +261,8 @@ def _draw_bars(panel: Panel, figure: "SubFigure") -> None:
     axes.set_yticks(y, names)
     axes.set_ylim(len(y) - 0.4, -0.6)  # the first bin is at the top
     axes.grid(axis="x", color="#dddddd")
-    figure.suptitle(textwrap.fill(panel.by, PANEL_CHARACTERS), fontsize=12)
-    figure.supxlabel(textwrap.fill(panel.axis, PANEL_CHARACTERS), fontsize=12)
+    figure.suptitle(textwrap.fill(panel.bin_label, PANEL_CHARACTERS), fontsize=12)
+    figure.supxlabel(textwrap.fill(panel.value_label, PANEL_CHARACTERS), fontsize=12)
 
 
 def _line_style(system: int) -> dict[str, Any]:

@@ -20,7 +20,7 @@ INTERVAL = 0.25  # minimum number of seconds between two updates of the screen
 MIN_WIDTH_FOR_BAR = 72  # narrower terminals show percentages without a bar
 
 # A function that updates a bar with the completed amount, the total (None: unknown) and a text.
-Show = Callable[[float, float | None, str], None]
+UpdateBar = Callable[[float, float | None, str], None]
 
 
 class ProgressBars:
@@ -37,7 +37,7 @@ class ProgressBars:
     def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
         stream = None if quiet else stream or sys.stderr  # None if it is closed
         self.stream = _TolerantStream(stream) if stream else None
-        self.live = bool(stream and stream.isatty())
+        self.is_interactive = bool(stream and stream.isatty())
         self.lock = RLock()
         self.bars: dict[str, tuple[float, float | None, str]] = {}
         self.next_update = 0.0
@@ -57,11 +57,11 @@ class ProgressBars:
                     self._draw()
 
     @contextmanager
-    def bar(self, name: str) -> Iterator[Show]:
+    def bar(self, name: str) -> Iterator[UpdateBar]:
         """Show a bar with a unique name within the block; yield a function that updates it."""
         self.add(name)
         try:
-            yield partial(self.show, name)
+            yield partial(self.update, name)
         finally:
             self.remove(name)
 
@@ -72,7 +72,7 @@ class ProgressBars:
                 self.next_update = time.monotonic() + FIRST_DELAY
             self.bars[name] = (0.0, None, "")
 
-    def show(self, name: str, completed: float, total: float | None, text: str) -> None:
+    def update(self, name: str, completed: float, total: float | None, text: str) -> None:
         """Update a bar; do nothing if there is no bar of this name.
 
         Args:
@@ -85,13 +85,13 @@ class ProgressBars:
             if name in self.bars:
                 # The completed amount may be an estimate that decreases, but the bar never does.
                 self.bars[name] = (max(completed, self.bars[name][0]), total, text)
-                if self.due():
+                if self.is_due():
                     self._draw()
                     self.next_update = time.monotonic() + INTERVAL
 
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         """Whether the next update of a bar will be drawn."""
-        return self.live and time.monotonic() >= self.next_update
+        return self.is_interactive and time.monotonic() >= self.next_update
 
     def remove(self, *names: str) -> None:
         """Remove the bars of these names, or all bars if no name is given."""
@@ -149,7 +149,7 @@ class RemoteProgressBars(ProgressBars):
 
     Args:
         quiet: As for `ProgressBars`.
-        send: A function that sends a tuple to the other process, as an argument of `receive`.
+        send: A function that sends a tuple to the other process, as an argument of `apply_message`.
     """
 
     def __init__(self, quiet: bool, send: Callable[[tuple[Any, ...]], None]) -> None:
@@ -164,10 +164,10 @@ class RemoteProgressBars(ProgressBars):
         """Send the name of a new bar."""
         self.send(("add", name))
 
-    def show(self, name: str, completed: float, total: float | None, text: str) -> None:
+    def update(self, name: str, completed: float, total: float | None, text: str) -> None:
         """Send an update of a bar, unless the bars were updated a moment ago."""
-        if self.due():
-            self.send(("show", name, completed, total, text))
+        if self.is_due():
+            self.send(("update", name, completed, total, text))
             self.next_update = time.monotonic() + INTERVAL
 
     def remove(self, *names: str) -> None:
@@ -175,7 +175,7 @@ class RemoteProgressBars(ProgressBars):
         self.send(("remove", *names))
 
 
-def receive(bars: ProgressBars, message: tuple[Any, ...]) -> None:
+def apply_message(bars: ProgressBars, message: tuple[Any, ...]) -> None:
     """Apply to bars a message from a `RemoteProgressBars` in another process."""
     method, *arguments = message
     getattr(bars, method)(*arguments)
@@ -193,20 +193,20 @@ def reading_bar(
         files: The files that are read within the block.
         text: A function that returns the text beside the bar.
     """
-    read, total = 0, size_of(files)
+    read, total = 0, total_file_size(files)
     with bars.bar(name) as show:
 
         def count_bytes(count: int) -> None:
             nonlocal read
             read += count
-            if bars.due():
+            if bars.is_due():
                 show(read, total, text())
 
         with watch_reading(count_bytes):
             yield
 
 
-def size_of(files: Sequence[str]) -> int | None:
+def total_file_size(files: Sequence[str]) -> int | None:
     """The total size of files in bytes (`-` is stdin); None if the size of a file is unknown."""
     total = 0
     for file in files:

@@ -34,15 +34,15 @@ from depkit.ensemble.teacher import (
 )
 from depkit.parsers.base import Parser
 from depkit.parsers.config import BiaffineConfig
-from depkit.parsers.families import family_of
+from depkit.parsers.families import get_family
 from depkit.parsers.inputs.batches import IGNORED, Dataset, layout
-from depkit.parsers.inputs.soft_targets import SoftTargets, places
+from depkit.parsers.inputs.soft_targets import SoftTargets, column_slices
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Table, Vocabulary, build_vocabulary
 from depkit.parsers.model_directory import find_model, load
 from depkit.parsers.settings import ConfigError
 from depkit.training import run
-from depkit.training.checkpoint import sweep
+from depkit.training.checkpoint import remove_incomplete
 from depkit.training.data import digest_of_sentences
 from depkit.training.loop import Feed
 from depkit.training.progress import Progress
@@ -105,12 +105,12 @@ def distill(
         keep_state: As for `training.run.train`.
     """
     limit = run.parse_duration(max_time)
-    directory = run.new_directory(output, resume)
+    directory = run.check_output(output, resume)
     student_recipe = make_recipe(
-        recipe, config or None, run.all_settings(settings, epochs, patience)
+        recipe, config or None, run.combine_settings(settings, epochs, patience)
     )
     check_student(student_recipe)
-    used_device = run.set_up(device, threads)
+    used_device = run.set_up_device(device, threads)
     data = run.read_data(student_recipe.parser, train, dev, dev_split, encoding)
     parser = load(teacher, device, threads=threads)
     parser = check_teacher(parser)
@@ -122,8 +122,8 @@ def distill(
     if verbose:
         progress.say(run.describe_settings(prepared.recipe, used_device))
     directory.mkdir(parents=True, exist_ok=True)
-    sweep(directory)
-    sweep(directory / "text")
+    remove_incomplete(directory)
+    remove_incomplete(directory / "text")
     limit -= run.provide_tokenizer(
         directory, prepared, used_device, seed, limit, progress.say, parser, teacher
     )
@@ -150,11 +150,11 @@ def distill(
     )
     del parser, compute_rows  # free the teacher's memory for the training of the student
     feed = make_feed(distillation_data, key, used_device, prepared.sources.transformer)
-    run.train_one(
+    run.train_model(
         prepared, directory, used_device, seed, resume, limit, progress,
         vocabulary=distillation_data.student, feed=feed, teacher=provenance, keep_state=keep_state,
     )  # fmt: skip
-    run.say_where(directory, student_recipe.parser, progress.say)
+    run.report_model(directory, student_recipe.parser, progress.say)
     return directory
 
 
@@ -237,7 +237,7 @@ def build_student_vocabulary(
         teacher: The vocabulary of the teacher.
     """
     text = chain.from_iterable(shard.sentences() for shard in shards)
-    family = family_of(recipe.parser)
+    family = get_family(recipe.parser)
     vocabulary = build_vocabulary(chain(treebank, text), recipe.parser.inputs, [], family.symbols)
     gold = family.vocabulary(treebank, recipe.parser)
     columns = {}
@@ -264,9 +264,9 @@ def translate_rows(
     for i, name in enumerate(columns):
         if name == "head" or name not in student.columns:
             continue
-        student_index = student.columns[name].numbers
+        student_index = student.columns[name].indices
         index_map = [student_index.get(symbol, -1) for symbol in teacher.columns[name].symbols]
-        index_slice, probability_slice = places(i)
+        index_slice, probability_slice = column_slices(i)
         indices = np.array(index_map)[rows[:, index_slice]]
         rows[:, probability_slice][indices < 0] = 0
         rows[:, index_slice] = indices.clip(min=0)
@@ -334,7 +334,7 @@ class DistillationData:
                 sentences += compress(shard.sentences(), mask)
                 rows.append(shard.rows()[np.repeat(mask, lengths)])
         config = self.recipe.parser
-        family = family_of(config)
+        family = get_family(config)
         dataset = family.examples(
             sentences, self.student, config, device, transformer=transformer
         ).dataset

@@ -14,15 +14,15 @@ import torch
 from depkit.corpus.errors import DataError
 from depkit.corpus.files import PathLike, write
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.inputs.batches import layout, sentence_vectors
+from depkit.parsers.inputs.batches import layout, split_context
 from depkit.parsers.model_directory import load
 from depkit.parsers.settings import ConfigError
 from depkit.training import run
-from depkit.training.data import resolve_auto, split
+from depkit.training.data import resolve_auto, split_dev
 from depkit.training.loop import train
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, make_recipe
-from depkit.training.sources import FeatureFile, find_sources
+from depkit.training.sources import FeatureFile, load_sources
 
 DEV_SHARE = 0.05  # share of a tagger's sentences that is used to select its best epoch
 
@@ -68,7 +68,7 @@ def jackknife_file(
         keep_state: As for `training.run.train`.
     """
     tagger_recipe = make_recipe(recipe, config or None, list(settings))
-    used_device = run.set_up(device, threads)
+    used_device = run.set_up_device(device, threads)
     sentences = run.read_sentences(tagger_recipe.parser, source, encoding)
     tagger_recipe = resolve_auto(tagger_recipe, sentences)
     progress = Progress(Path(directory), quiet)
@@ -121,7 +121,7 @@ def jackknife(
     fold_of = assign_folds(len(sentences), folds, seed)
     files = [FeatureFile(features, sentences)] if features else []
     say = Progress(directory, quiet).say
-    recipe, sources = find_sources(recipe, sentences, [], device, files, None, say)
+    recipe, sources = load_sources(recipe, sentences, [], device, files, None, say)
     sizes, _ = layout(sentences)
     tagged: dict[int, Sentence] = {}  # by the index of the sentence
     for fold in range(folds):
@@ -136,17 +136,18 @@ def jackknife(
         # At least one sentence is needed to select the epoch. A share of 1 / n could give none, as
         # n * (1 / n) can be 0.99... in floating point.
         share = max(DEV_SHARE, 1.5 / len(outside))
-        train_indices, dev_indices = split(outside, share)
+        train_indices, dev_indices = split_dev(outside, share)
         progress = Progress(fold_directory, quiet, name=f"fold {fold + 1} of {folds}")
         with progress.bar():
             train(
                 recipe, [sentences[i] for i in train_indices], [sentences[i] for i in dev_indices],
                 fold_directory, device, seed, resume, progress=progress,
-                sources=sources.of_some(sizes, train_indices, dev_indices), keep_state=keep_state,
+                sources=sources.select_sentences(sizes, train_indices, dev_indices),
+                keep_state=keep_state,
             )  # fmt: skip
         tagger = load(fold_directory, str(device), threads=torch.get_num_threads())
-        context = sources.of_some(sizes, inside, []).train
-        vectors = None if context is None else sentence_vectors(context, sizes[inside])
+        context = sources.select_sentences(sizes, inside, []).train
+        vectors = None if context is None else split_context(context, sizes[inside])
         fold_tagged = tagger.tag([sentences[i] for i in inside], context=vectors)
         tagged |= zip(inside, fold_tagged, strict=True)
     return [tagged[i] for i in range(len(sentences))]

@@ -18,11 +18,11 @@ from depkit.corpus.files import atomic_directory
 from depkit.drawing.progress import ProgressBars
 from depkit.ensemble.jackknife import assign_folds
 from depkit.parsers.ensembles import check_combination
-from depkit.parsers.families import family_of
+from depkit.parsers.families import get_family
 from depkit.parsers.inputs.batches import layout
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.settings import ConfigError
-from depkit.training.checkpoint import State, is_begun
+from depkit.training.checkpoint import State, has_run
 from depkit.training.origin import ResumeError
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, make_recipe
@@ -32,7 +32,7 @@ from depkit.training.run import (
     copy_tokenizer,
     prepare,
     read_data,
-    train_one,
+    train_model,
 )
 
 
@@ -103,7 +103,7 @@ def prepare_recipes(
     notes: list[str] = []
     for name, recipe in recipes.items():
         prepared = prepare(recipe, data, device, say=notes.append)
-        vocabulary = family_of(prepared.recipe.parser).vocabulary(
+        vocabulary = get_family(prepared.recipe.parser).vocabulary(
             data.train, prepared.recipe.parser
         )
         prepared_recipes[name] = PreparedRecipe(prepared, vocabulary)
@@ -160,7 +160,7 @@ def train_member(
     directory = plan.directory / name
     label = f"{name}: " if bars else ""
     progress = Progress(directory, plan.quiet, label=label, name=name, bars=bars)
-    reused = None if is_begun(directory) else _find_reusable(plan.reuse, name)
+    reused = None if has_run(directory) else _find_reusable(plan.reuse, name)
     if reused:
         progress.say(f"{name} is copied from {reused.parent}")
         _copy_model(reused, directory)
@@ -169,10 +169,12 @@ def train_member(
     fold_of = assign_folds(len(prepared.train), plan.folds, plan.seed)
     indices = np.flatnonzero(fold_of != member).tolist()
     sizes, _ = layout(prepared.train)
-    sources = replace(prepared.sources.of_some(sizes, indices, []), dev=prepared.sources.dev)
+    sources = replace(
+        prepared.sources.select_sentences(sizes, indices, []), dev=prepared.sources.dev
+    )
     train_sentences = [prepared.train[i] for i in indices]
     try:
-        return train_one(
+        return train_model(
             replace(prepared, train=train_sentences, sources=sources), directory, device,
             plan.seed + member, True, plan.max_time, progress,
             vocabulary=prepared_recipe.vocabulary, keep_state=plan.keep_state,
@@ -196,4 +198,4 @@ def _copy_model(directory: Path, target: Path) -> None:
 def _find_reusable(directories: Sequence[str], name: str) -> Path | None:
     """Return the first member of that name in the directories of other ensembles, if any."""
     paths = (Path(directory, name) for directory in directories)
-    return next((path for path in paths if is_begun(path)), None)
+    return next((path for path in paths if has_run(path)), None)

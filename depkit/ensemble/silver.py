@@ -19,12 +19,12 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from depkit.corpus.digest import digest, digest_of_files
+from depkit.corpus.digest import digest, digest_files
 from depkit.corpus.errors import DataError
 from depkit.corpus.files import atomic, read, write
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.corpus.text import Numbers
+from depkit.corpus.text import SentenceCounter
 from depkit.ensemble.teacher import RowFunction, apply_rows
 from depkit.parsers.base import Parser
 from depkit.training.progress import Progress
@@ -143,7 +143,7 @@ def annotate_text(
     """
     progress = progress or Progress(directory, quiet=True)
     directory.mkdir(parents=True, exist_ok=True)
-    key = digest(key, str(input), encoding, digest_of_files(files))
+    key = digest(key, str(input), encoding, digest_files(files))
     manifest = directory / MANIFEST
     if manifest.exists():
         silver = _read_manifest(manifest)
@@ -153,7 +153,7 @@ def annotate_text(
             return silver
 
     omitted: Counter[str] = Counter()
-    sentence_counter = Numbers()
+    sentence_counter = SentenceCounter()
     sentences = chain.from_iterable(
         teacher.read(f, input, encoding, sentence_counter) for f in files
     )
@@ -253,7 +253,7 @@ def split_into_chunks(sentences: Iterable[Sentence], min_words: int) -> Iterator
 def _digest_conllu(shard: Shard) -> str:
     """Return a digest of the shard's CoNLL-U file, or "" if it has none, as that of a treebank."""
     path = shard.path.with_suffix(".conllu")
-    return digest_of_files([path]) if path.exists() else ""
+    return digest_files([path]) if path.exists() else ""
 
 
 def _mismatch_error(path: Path) -> DataError:

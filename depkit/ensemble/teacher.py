@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from depkit.corpus.digest import digest, digest_of_files
+from depkit.corpus.digest import digest, digest_files
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser
 from depkit.parsers.graph.decoding import decode_heads
 from depkit.parsers.graph.parser import GraphParser
-from depkit.parsers.inputs.soft_targets import LARGEST, pack, places
-from depkit.parsers.inputs.vocabulary import values_of
+from depkit.parsers.inputs.soft_targets import MAX_INTEGER, column_slices, pack
+from depkit.parsers.inputs.vocabulary import column_values
 from depkit.parsers.model_directory import CARD, model_files
 
 # Computes the packed rows of the words of sentences, [words, width] uint16. The second argument
@@ -49,10 +49,10 @@ def check_teacher(parser: Parser) -> GraphParser:
                 " reads only words"
             )
     for name, table in parser.vocabulary.columns.items():
-        if len(table) > LARGEST:
+        if len(table) > MAX_INTEGER:
             raise TeacherError(
                 f"the teacher predicts {len(table)} values of {name}; distillation supports at"
-                f" most {LARGEST}"
+                f" most {MAX_INTEGER}"
             )
     return parser
 
@@ -118,8 +118,8 @@ def apply_rows(sentence: Sentence, rows: np.ndarray, parser: Parser) -> Sentence
     columns = {}
     for i, name in enumerate(row_columns(parser)[1:], start=1):
         table = parser.vocabulary.columns[name]
-        best = [table.symbols[index] for index in rows[:, places(i)[0].start].tolist()]
-        columns[name] = best if name == "deprel" else values_of(sentence, name, best)
+        best = [table.symbols[index] for index in rows[:, column_slices(i)[0].start].tolist()]
+        columns[name] = best if name == "deprel" else column_values(sentence, name, best)
     return sentence.with_tree(rows[:, 0].tolist(), columns.pop("deprel"), columns)
 
 
@@ -129,4 +129,4 @@ def digest_model(directory: Path) -> str:
     These are its configuration, vocabulary and weights, or those of the members of an ensemble.
     """
     files = [path for path in model_files(directory) if path.name != CARD]
-    return digest(*(str(path.relative_to(directory)) for path in files), digest_of_files(files))
+    return digest(*(str(path.relative_to(directory)) for path in files), digest_files(files))

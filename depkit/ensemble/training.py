@@ -12,14 +12,14 @@ from typing import Any
 
 import torch
 
-from depkit.drawing.progress import ProgressBars, RemoteProgressBars, receive
+from depkit.drawing.progress import ProgressBars, RemoteProgressBars, apply_message
 from depkit.ensemble.members import Plan, prepare_recipes, train_member
 from depkit.parsers.config import EnsembleConfig, Mean
 from depkit.parsers.model_directory import TOKENIZER, load, write_ensemble
 from depkit.training.card import write_ensemble_card
-from depkit.training.checkpoint import State, sweep
-from depkit.training.loop import TrainingError, dev_scores
-from depkit.training.run import calibrate, provide_tokenizer, say_where
+from depkit.training.checkpoint import State, remove_incomplete
+from depkit.training.loop import TrainingError, score_dev
+from depkit.training.run import calibrate, provide_tokenizer, report_model
 from depkit.training.sources import Sources
 
 
@@ -28,7 +28,7 @@ def train_ensemble(
 ) -> dict[str, float]:
     """Train an ensemble and write its model directory; return its dev scores by metric.
 
-    Members whose training is finished are not trained again. See `loop.dev_scores` for the scores.
+    Members whose training is finished are not trained again. See `loop.score_dev` for the scores.
 
     Args:
         plan: The ensemble to train.
@@ -48,7 +48,7 @@ def train_ensemble(
     prepared_recipes = prepare_recipes(plan, device, say)
     plan.directory.mkdir(parents=True, exist_ok=True)
     first = prepared_recipes[plan.recipe(0)].prepared
-    sweep(plan.directory)
+    remove_incomplete(plan.directory)
     # An existing tokenizer is kept even if the list of recipes has changed.
     if not (plan.directory / TOKENIZER).exists():
         provide_tokenizer(plan.directory, first, device, plan.seed, plan.max_time, say)
@@ -67,7 +67,7 @@ def train_ensemble(
     )
     ensemble = replace(first, sources=Sources(dev=dev_vectors))
     parser = load(plan.directory, devices[0], threads=threads)
-    scores = dev_scores(parser, ensemble.dev, dev_vectors)
+    scores = score_dev(parser, ensemble.dev, dev_vectors)
     calibration_note = calibrate(plan.directory, device, ensemble)
     if calibration_note:
         say(calibration_note)
@@ -76,7 +76,7 @@ def train_ensemble(
         calibration_note,
     )  # fmt: skip
     say("the ensemble: dev " + " ".join(f"{name} {score:.2f}" for name, score in scores.items()))
-    say_where(plan.directory, first.recipe.parser, say)
+    report_model(plan.directory, first.recipe.parser, say)
     return scores
 
 
@@ -137,7 +137,7 @@ def _show_messages(
                     continue
                 if message[0] == "failed":
                     raise TrainingError(message[1])
-                receive(bars, message)
+                apply_message(bars, message)
                 num_finished += message[0] == "remove"  # a finished member removes its bar
                 show(num_finished, num_members, f"{num_finished} of {num_members}")
 

@@ -25,7 +25,7 @@ class CharConcat(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(characters, embedding, padding_idx=0)
         self.dropout = nn.Dropout(dropout)
-        self.features = 2 * CHARACTERS_PER_END * embedding
+        self.output_size = 2 * CHARACTERS_PER_END * embedding
 
     def forward(
         self, characters: Tensor, lengths: Tensor, groups: Sequence[tuple[int, int]] = ()

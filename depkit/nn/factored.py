@@ -130,7 +130,7 @@ class Factored(nn.Module):
         attend: Sequence[str] = (),
     ) -> None:
         super().__init__()
-        self.features = 2 * input_size
+        self.output_size = 2 * input_size
         self.window = window
         self.relaxed = relaxed
         self.layers = nn.ModuleList(
@@ -143,8 +143,8 @@ class Factored(nn.Module):
             for _ in range(layers)
         )  # fmt: skip
         self.dropout = SharedDropout(input_dropout)
-        self.input_norm = nn.LayerNorm(self.features, eps=1e-3)
-        self.norm = nn.LayerNorm(self.features, eps=1e-3) if norm_first else nn.Identity()
+        self.input_norm = nn.LayerNorm(self.output_size, eps=1e-3)
+        self.norm = nn.LayerNorm(self.output_size, eps=1e-3) if norm_first else nn.Identity()
         self.positions = nn.Embedding(longest, input_size) if positions == "learned" else None
         self.attend = attend
 

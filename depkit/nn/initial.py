@@ -10,7 +10,7 @@ _enabled = ContextVar("enabled", default=True)
 
 
 @contextmanager
-def no_initial_weights() -> Iterator[None]:
+def skip_initialisation() -> Iterator[None]:
     """Make `orthogonal_` do nothing within the block.
 
     Orthogonal initialisation takes as long as all other parts of loading a parser, and far longer

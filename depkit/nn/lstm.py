@@ -134,7 +134,7 @@ class BiLSTM(nn.Module):
             for i in range(layers)
         )
         self.dropout = SharedDropout(dropout)
-        self.features = 2 * size
+        self.output_size = 2 * size
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         """Map x, [batch, length, input_size], lengths, [batch], to [batch, length, 2 * size]."""

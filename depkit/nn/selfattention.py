@@ -192,7 +192,7 @@ class SelfAttention(nn.Module):
         relaxed: bool = False,
     ) -> None:
         super().__init__()
-        self.features = input_size
+        self.output_size = input_size
         self.window = window
         self.relaxed = relaxed
         self.layers = nn.ModuleList(
@@ -210,7 +210,7 @@ class SelfAttention(nn.Module):
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         """Map x, [batch, length, input_size], and lengths, [batch], to the shape of x."""
         length = x.shape[1]
-        x = self.dropout(x + position_vectors(self.positions, length, self.features, x.device))
+        x = self.dropout(x + position_vectors(self.positions, length, self.output_size, x.device))
         mask = attention_mask(lengths, length, self.window, self.relaxed)
         for layer in self.layers:
             x = layer(x, mask)

@@ -2,7 +2,7 @@
 
 How parsing proceeds: the method `parse` of a family passes sentences, and a function that parses
 one batch, to `Parser.map_batches`. `chunks.map_batches` reads sentences in chunks, encodes each
-chunk by the function that `Parser.preparer` returns, and calls the family's function for each
+chunk by the function that `Parser.make_preparer` returns, and calls the family's function for each
 batch. For a graph-based parser, this function is `GraphParser.parse_batch`, which decodes trees by
 `graph.decoding.decode_heads`; for a tagger, it is `TaggerParser.tag_batch`.
 """
@@ -20,11 +20,11 @@ import torch
 from depkit.corpus.errors import FormatError
 from depkit.corpus.features import describe_features, read_features
 from depkit.corpus.files import PathLike
-from depkit.corpus.sentence import Sentence, each_sentence, new_sentence
-from depkit.corpus.text import Numbers, read_text
+from depkit.corpus.sentence import Sentence, as_iterable, new_sentence
+from depkit.corpus.text import SentenceCounter, read_text
 from depkit.parsers.chunks import Compute, Prepare, map_batches
-from depkit.parsers.config import Inputs, what_it_reads
-from depkit.parsers.device import mixed
+from depkit.parsers.config import Inputs, describe_inputs
+from depkit.parsers.device import autocast
 from depkit.parsers.inputs.batches import Dataset, encode
 from depkit.parsers.inputs.form_cache import FormCache
 from depkit.parsers.inputs.vocabulary import Vocabulary
@@ -61,7 +61,9 @@ class Parser(ABC):
     tokenizer: Tokenizer | None = None  # None if the model was trained without a tokenizer
     # Called with the sentences of a batch when the batch has been computed, on the thread that
     # computed it. `parse` may yield these sentences much later.
-    computed: Callable[[Sequence[Sentence]], None] | None = field(default=None, kw_only=True)
+    on_batch_computed: Callable[[Sequence[Sentence]], None] | None = field(
+        default=None, kw_only=True
+    )
 
     # Names of arguments of `parse` that only some families have
     options: ClassVar[frozenset[str]] = frozenset()
@@ -76,7 +78,7 @@ class Parser(ABC):
         text = "parses" if self.tokenizer else "does not parse"
         return (
             f"<{type(self).__name__}: {self.config.encoder.kind}"
-            f" over {', '.join(what_it_reads(self.config.inputs))}\n"
+            f" over {', '.join(describe_inputs(self.config.inputs))}\n"
             f"  predicts {columns}; {text} running text\n"
             f"  on {self.device}, {self.threads} thread{'s' * (self.threads > 1)}>"
         )
@@ -134,12 +136,12 @@ class Parser(ABC):
 
         def compute_and_report(batch: Any, batch_sentences: Sequence[Sentence]) -> Sequence[T]:
             results = compute(batch, batch_sentences)
-            if self.computed:
-                self.computed(batch_sentences)
+            if self.on_batch_computed:
+                self.on_batch_computed(batch_sentences)
             return results
 
         yield from map_batches(
-            self._check_sentences(sentences), context, self.preparer(), compute_and_report,
+            self._check_sentences(sentences), context, self.make_preparer(), compute_and_report,
             batch_tokens, self.workers,
         )  # fmt: skip
 
@@ -151,7 +153,7 @@ class Parser(ABC):
             raise TypeError(
                 f"the input must be a text or sentences, not {type(sentences).__name__}"
             )
-        return map(as_sentence, each_sentence(sentences))
+        return map(as_sentence, as_iterable(sentences))
 
     def _check_sentences(self, sentences: Parsable) -> Iterator[Sentence]:
         for sentence in self.to_sentences(sentences):
@@ -162,7 +164,7 @@ class Parser(ABC):
         """Raises FormatError if the parser cannot read the sentence, see `check_tags`."""
         check_tags(sentence, self.config.inputs)
 
-    def preparer(self) -> Prepare:
+    def make_preparer(self) -> Prepare:
         """Return a function that encodes sentences and their contextual vectors as a Dataset.
 
         The function caches the vectors that the network computes from characters, so it can be used
@@ -178,15 +180,15 @@ class Parser(ABC):
                 context=context or None, transformer=network.transformer,
             )  # fmt: skip
             if forms:
-                with self.mixed():
+                with self.autocast():
                     data = replace(data, form_vectors=forms.vectors(data))
             return data
 
         return prepare
 
-    def mixed(self) -> torch.autocast:
+    def autocast(self) -> torch.autocast:
         """A context in which matrix products are computed in the parser's precision."""
-        return mixed(self.device, self.precision)
+        return autocast(self.device, self.precision)
 
     @property
     def workers(self) -> int:
@@ -205,7 +207,7 @@ class Parser(ABC):
         source: PathLike,
         input: str | None = None,
         encoding: str = "utf-8",
-        numbers: Numbers | None = None,
+        numbers: SentenceCounter | None = None,
     ) -> Iterator[Sentence]:
         """Yield the sentences of a file of trees or of raw text; see `text.reading.read_input`."""
         return read_input(source, self.tokenizer, input, encoding, numbers)
@@ -285,7 +287,7 @@ def check_tags(sentence: Sentence, inputs: Inputs) -> None:
     """Raises FormatError if the parser reads tags and no word of the sentence has one."""
     if inputs.tag and set(getattr(sentence, inputs.tag_column)) == {"_"}:
         raise FormatError(
-            *sentence.place(),
+            *sentence.location(),
             f"the sentence has no {inputs.tag_column.upper()}, but the parser reads it; tag the"
             " file first, or train a parser with another inputs.tag_column or with inputs.tag=0",
         )

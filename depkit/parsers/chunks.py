@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.device import out_of_memory
+from depkit.parsers.device import is_out_of_memory
 from depkit.parsers.inputs.batches import Batches, layout, length_batches
 
 FIRST_CHUNK = 1_000  # words read before the first batch is computed
@@ -149,7 +149,7 @@ class _Chunk(Generic[T]):
         # The largest batch is first: as the last, it would leave the other workers idle.
         self.batches = [
             executor.submit(self._compute, prepared, compute, indices)
-            for indices in length_batches(sizes, batch_tokens, filled=True)[::-1]
+            for indices in length_batches(sizes, batch_tokens, repeat_to_fill=True)[::-1]
         ]
 
     def is_done(self) -> bool:
@@ -168,7 +168,7 @@ class _Chunk(Generic[T]):
             with self.slots.acquire_one():
                 results = compute(prepared.batch(indices), batch)
         except (RuntimeError, MemoryError) as error:
-            if not out_of_memory(error):
+            if not is_out_of_memory(error):
                 raise
             if len(batch) > 1:
                 middle = len(indices) // 2
@@ -187,9 +187,9 @@ class _Chunk(Generic[T]):
             with self.slots.acquire_all():
                 return compute(prepared.batch(indices), [sentence])
         except (RuntimeError, MemoryError) as error:
-            if not out_of_memory(error):
+            if not is_out_of_memory(error):
                 raise
-            file, line, sent_id = sentence.place()
+            file, line, sent_id = sentence.location()
             raise MemoryError(
                 f"{file}:{line}: {sent_id}: a sentence of {len(sentence)} words does not fit in"
                 " memory; split it or leave it out"

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeVar
 
-from depkit.parsers.settings import ConfigError, from_dict, nested, overlay
+from depkit.parsers.settings import ConfigError, from_dict, overlay, parse_setting
 
 C = TypeVar("C", bound="ParserConfig")
 Column = Literal["lemma", "upos", "xpos", "feats"]
 # Settings that can be changed when a trained parser is loaded, see `apply_test_time_settings`
-TEST_TIME = ("encoder.window", "encoder.relaxed", "encoder.attend", "inputs.context.model")
+TEST_TIME_SETTINGS = ("encoder.window", "encoder.relaxed", "encoder.attend", "inputs.context.model")
 UNTRAINED = {"trained": False}  # marks the sections of a parser that its network does not depend on
 Algorithm = Literal["mst", "eisner", "argmax"]
 
@@ -273,18 +273,18 @@ class BiaffineConfig(ParserConfig):
 def apply_test_time_settings(config: C, settings: Sequence[str]) -> C:
     """The configuration of a trained parser with some settings changed.
 
-    settings: strings KEY=VALUE, with keys in `TEST_TIME`. No weights depend on them.
+    settings: strings KEY=VALUE, with keys in `TEST_TIME_SETTINGS`. No weights depend on them.
     Raises ConfigError for another key or a wrong value.
     """
     tables = dataclasses.asdict(config)
     given: dict[str, Any] = {}
     for setting in settings:
-        if setting.partition("=")[0].strip() not in TEST_TIME:
+        if setting.partition("=")[0].strip() not in TEST_TIME_SETTINGS:
             raise ConfigError(
                 f"{setting!r} cannot be set for a trained model; the settings that can be changed"
-                f" are {', '.join(TEST_TIME)}"
+                f" are {', '.join(TEST_TIME_SETTINGS)}"
             )
-        overlay(given, nested(setting))
+        overlay(given, parse_setting(setting))
     overlay(tables, given)
     changed = from_dict(type(config), tables)
     check_encoder(changed.encoder, given.get("encoder", {}))
@@ -311,7 +311,7 @@ def check_encoder(encoder: Encoder, given: dict[str, Any]) -> None:
         raise ConfigError("encoder.relaxed needs a window; set encoder.window to 1 or more")
 
 
-def what_it_reads(inputs: Inputs) -> list[str]:
+def describe_inputs(inputs: Inputs) -> list[str]:
     """Descriptions of the parts of a word's input vector, for model cards and `depkit info`."""
     vectors, context = inputs.vectors, inputs.context
     characters = {"lstm": "characters", "concat": "characters (CharConcat)"}[inputs.char_kind]

@@ -10,7 +10,7 @@ from torch import Tensor
 from depkit.parsers.settings import ConfigError
 
 
-def out_of_memory(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Whether an error means that the CPU or the GPU ran out of memory."""
     text = str(error)
     return (
@@ -20,7 +20,7 @@ def out_of_memory(error: BaseException) -> bool:
     )
 
 
-def mixed(device: torch.device, precision: torch.dtype) -> torch.autocast:
+def autocast(device: torch.device, precision: torch.dtype) -> torch.autocast:
     """A context for automatic mixed precision; it does nothing if the precision is float32."""
     return torch.autocast(device.type, precision, enabled=precision != torch.float32)
 
@@ -33,7 +33,7 @@ def best_precision(device: torch.device) -> torch.dtype:
     return torch.bfloat16 if device.type == "cpu" and native and native() else torch.float32
 
 
-def named_precision(name: str, device: torch.device) -> torch.dtype:
+def resolve_precision(name: str, device: torch.device) -> torch.dtype:
     """Convert "auto", "float32" or "bfloat16" to a dtype. Raises ValueError for other names."""
     if name == "auto":
         return best_precision(device)
@@ -110,7 +110,7 @@ def fetch(tensors: Mapping[str, Tensor]) -> PendingCopies:
     return PendingCopies(copies, torch.cuda.current_stream(devices.pop()).record_event())
 
 
-def best_values(scores: Tensor) -> Tensor:
+def best_indices(scores: Tensor) -> Tensor:
     """The indices of maxima over the last dimension, [..., value] -> [...]; the first if equal.
 
     On a CPU, the argmax of torch takes several times as long as that of numpy.

@@ -16,7 +16,7 @@ class NoEncoder(nn.Module):
 
     def __init__(self, input_size: int) -> None:
         super().__init__()
-        self.features = input_size
+        self.output_size = input_size
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         """Return x, [batch, length, input_size]."""
@@ -24,7 +24,7 @@ class NoEncoder(nn.Module):
 
 
 # The classes by `kind`. The names of their arguments are those of the settings. An encoder maps
-# inputs, [batch, length, input_size], and lengths, [batch], to [batch, length, encoder.features].
+# inputs, [batch, length, input_size], and lengths, [batch], to [batch, length, output_size].
 ENCODERS = {
     "bilstm": BiLSTM, "selfatt": SelfAttention, "factored": Factored, "none": NoEncoder
 }  # fmt: skip

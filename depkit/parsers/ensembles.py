@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from depkit.parsers.config import Calibration, Mean, ParserConfig
-from depkit.parsers.families import family_of
+from depkit.parsers.families import get_family
 from depkit.parsers.family import CombinationError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def combine(
     check_combination([member.config for member in members])
     if len(members) == 1 and mean in (None, getattr(first, "mean", mean)):
         return first
-    return family_of(first.config).combine(members, mean, calibration)
+    return get_family(first.config).combine(members, mean, calibration)
 
 
 def check_combination(configs: Sequence[ParserConfig]) -> None:
@@ -50,7 +50,7 @@ def check_combination(configs: Sequence[ParserConfig]) -> None:
             f"parsers of several families cannot be combined: {', '.join(families)}"
         )
     if len(configs) > 1:
-        family_of(configs[0]).check_combination(configs)
+        get_family(configs[0]).check_combination(configs)
     contexts = {config.inputs.context.source for config in configs}
     if "elmo" in contexts and len(contexts - {"none"}) > 1:
         raise CombinationError(

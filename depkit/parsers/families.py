@@ -12,7 +12,7 @@ from depkit.parsers.tagger.family import Tagger
 FAMILIES: dict[str, Family] = {family.name: family for family in (Biaffine(), Tagger())}
 
 
-def family_of(config: ParserConfig) -> Family:
+def get_family(config: ParserConfig) -> Family:
     """The family of a parser's configuration."""
     return FAMILIES[config.family]
 
@@ -23,7 +23,7 @@ def parser_fields() -> set[str]:
     return {field.name for config in configs for field in dataclasses.fields(config)}
 
 
-def parser_config(tables: dict[str, Any]) -> ParserConfig:
+def make_parser_config(tables: dict[str, Any]) -> ParserConfig:
     """Make a parser's configuration from the tables of a TOML file. Raises ConfigError.
 
     Old files have no key `family`; scorer.tree=false marks a tagger there, and other files are of

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
 
     from depkit.parsers.base import Parser
-    from depkit.parsers.inputs.batches import Examples, Laid
+    from depkit.parsers.inputs.batches import ContextArray, Examples
     from depkit.parsers.inputs.transformer import Transformer
     from depkit.parsers.inputs.vocabulary import Vocabulary
     from depkit.parsers.network import ParserNetwork
@@ -86,7 +86,7 @@ class Family(ABC):
         from depkit.parsers.inputs.batches import IGNORED
 
         return {
-            name: [table.numbers.get(symbol, IGNORED) for symbol in self.symbols(sentence, name)]
+            name: [table.indices.get(symbol, IGNORED) for symbol in self.symbols(sentence, name)]
             for name, table in vocabulary.columns.items()
         }
 
@@ -96,7 +96,7 @@ class Family(ABC):
         vocabulary: "Vocabulary",
         config: Any,
         device: "torch.device",
-        context: "Laid | None" = None,
+        context: "ContextArray | None" = None,
         transformer: "Transformer | None" = None,
     ) -> "Examples":
         """Encode sentences as training examples; by default, an example is a sentence.

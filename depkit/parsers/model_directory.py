@@ -27,7 +27,7 @@ from safetensors.torch import load_file, save
 from torch import nn
 
 from depkit.corpus.files import PathLike, atomic
-from depkit.nn.initial import no_initial_weights
+from depkit.nn.initial import skip_initialisation
 from depkit.nn.quantized import can_quantize, quantize
 from depkit.parsers.base import Parser
 from depkit.parsers.config import (
@@ -37,9 +37,9 @@ from depkit.parsers.config import (
     ParserConfig,
     apply_test_time_settings,
 )
-from depkit.parsers.device import best_precision, find_device, named_precision
+from depkit.parsers.device import best_precision, find_device, resolve_precision
 from depkit.parsers.ensembles import combine
-from depkit.parsers.families import family_of, parser_config, parser_fields
+from depkit.parsers.families import get_family, make_parser_config, parser_fields
 from depkit.parsers.family import CombinationError
 from depkit.parsers.inputs.transformer import (
     Transformer,
@@ -128,8 +128,8 @@ def load(
     config = apply_test_time_settings(config, settings or [])
     vocabulary = read_vocabulary(path)
     transformer = load_model_transformer(path, config.inputs.context)
-    with no_initial_weights():
-        network = family_of(config).network(config, vocabulary, transformer)
+    with skip_initialisation():
+        network = get_family(config).network(config, vocabulary, transformer)
     load_weights(network, path / WEIGHTS)
     torch_device = find_device(device)
     if threads:
@@ -148,10 +148,10 @@ def load(
         for part in network.prediction_parts():
             quantize(part)
         precision = "float32"  # of the modules that are not quantized
-    dtype = named_precision(precision, torch_device)
+    dtype = resolve_precision(precision, torch_device)
     if is_cpu:
         network.convert_product_weights(dtype)
-    return family_of(config).parser(
+    return get_family(config).parser(
         config, vocabulary, network, torch_device, dtype, threads or torch.get_num_threads(),
         read_tokenizer(path, torch_device, dtype),
     )  # fmt: skip
@@ -233,7 +233,7 @@ def read_config(directory: Path) -> tuple[ParserConfig, dict]:
         tables = tomllib.loads(text)
         _check_version(directory / CONFIG, tables)
         fields = parser_fields()
-        return parser_config({k: v for k, v in tables.items() if k in fields}), tables
+        return make_parser_config({k: v for k, v in tables.items() if k in fields}), tables
     except (tomllib.TOMLDecodeError, ConfigError) as error:
         raise ModelError(f"{directory / CONFIG}: {error}") from None
 
@@ -354,7 +354,7 @@ def _save(
 def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, object]) -> None:
     """Write tokenizer.safetensors atomically.
 
-    notes: any data for JSON, such as dev scores; `tokenizer_notes` returns them.
+    notes: any data for JSON, such as dev scores; `read_tokenizer_notes` returns them.
     """
     network = tokenizer.network
     description = {
@@ -386,7 +386,7 @@ def read_tokenizer(
                 " that wrote the file"
             )
         characters = Table(description["characters"])
-        with no_initial_weights():
+        with skip_initialisation():
             network = TokenizerNetwork(
                 len(characters), description["embedding"], description["size"]
             )
@@ -395,7 +395,7 @@ def read_tokenizer(
             *({key: tuple(words) for key, words in description[name].items()}
               for name in ("whole", "endings"))
         )  # fmt: skip
-        if SPACE not in characters.numbers:
+        if SPACE not in characters.indices:
             raise ValueError("it has no characters")
     except ModelError:
         raise
@@ -406,7 +406,7 @@ def read_tokenizer(
     )
 
 
-def tokenizer_notes(directory: Path) -> dict:
+def read_tokenizer_notes(directory: Path) -> dict:
     """Read the notes that `write_tokenizer` wrote; {} if no tokenizer can be read."""
     try:
         return dict(_read_tokenizer_description(directory / TOKENIZER)["notes"])

@@ -37,7 +37,7 @@ class ParserNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.inputs = InputLayer(config.inputs, vocabulary, transformer)
-        input_size, projects = self.inputs.features, config.encoder.projects
+        input_size, projects = self.inputs.output_size, config.encoder.projects
         self.projection: nn.Module = nn.Identity()
         if projects and input_size != config.encoder.size:  # type: ignore[union-attr]
             self.projection = nn.Linear(input_size, config.encoder.size)  # type: ignore[union-attr]
@@ -45,7 +45,7 @@ class ParserNetwork(nn.Module):
         self.input_dropout = SharedDropout(0.0 if projects else config.inputs.dropout)
         self.encoder = make_encoder(config.encoder, input_size, config.inputs.dropout)
         self.encoder_dropout = SharedDropout(scorer_dropout)
-        self.size: int = self.encoder.features
+        self.size: int = self.encoder.output_size
 
     @property
     def transformer(self) -> Transformer | None:

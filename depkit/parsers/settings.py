@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Literal, TypeVar
 
-from depkit.corpus.suggestion import unknown
+from depkit.corpus.suggestion import describe_unknown
 
 T = TypeVar("T")
 
@@ -53,7 +53,9 @@ def from_dict(
         if key not in known:
             if any(key in types for types in alternatives):
                 continue
-            raise ConfigError(unknown("setting", name, [path + other for other in known], known))
+            raise ConfigError(
+                describe_unknown("setting", name, [path + other for other in known], known)
+            )
         classes = _dataclasses_in(hints[key])
         if classes:
             if not isinstance(value, dict):
@@ -141,7 +143,7 @@ def overlay(tables: dict[str, Any], values: dict[str, Any]) -> None:
             tables[key] = value
 
 
-def nested(setting: str) -> dict[str, Any]:
+def parse_setting(setting: str) -> dict[str, Any]:
     """Parse the text `a.b=VALUE` into nested tables.
 
     A VALUE that is not valid TOML is taken as a string. Raises ConfigError for another syntax.

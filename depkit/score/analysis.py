@@ -10,7 +10,7 @@ import numpy as np
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, read
-from depkit.corpus.pairing import source
+from depkit.corpus.pairing import make_source
 from depkit.corpus.sentence import Sentence
 from depkit.score.attachment import ARCS, TAGS, correct_words, make_evaluation, scored_words
 from depkit.score.bins import EACH, parse_bins
@@ -23,7 +23,7 @@ from depkit.score.groupings import (
     get_grouping,
     group_words,
 )
-from depkit.score.punctuation import policy
+from depkit.score.punctuation import parse_policy
 from depkit.score.words import Comparison, read_comparison
 
 # The counts of a bin: gold words, predicted words, correct words among the gold ones and correct
@@ -149,11 +149,11 @@ def read_data(
         ValueError: A choice does not exist.
         OSError: A file cannot be read.
     """
-    punctuation = policy(punct)
+    punctuation = parse_policy(punct)
     needed = {"deprel", "lemma", "upos", "xpos", "feats", punctuation.column, *columns}
-    systems = [source(pred, encoding) for pred in preds]
+    systems = [make_source(pred, encoding) for pred in preds]
     words = read_comparison(
-        source(gold, encoding),
+        make_source(gold, encoding),
         systems,
         needed,
         subtypes,
@@ -203,7 +203,7 @@ class Analysis:
         return np.flatnonzero(self.totals[:, :, :2].any(axis=(0, 2))).tolist()
 
     @property
-    def arcs(self) -> bool:
+    def groups_arcs(self) -> bool:
         """Whether a word may be in different bins in the gold tree and in a predicted tree."""
         return any(GROUPINGS[name].groups_arcs for name in self.view.by)
 
@@ -225,7 +225,7 @@ class Analysis:
         return counts.reshape(size, -1)
 
 
-def analyze(data: Data, view: View) -> Analysis:
+def analyze_view(data: Data, view: View) -> Analysis:
     """Group gold and predicted words and count them.
 
     Raises ValueError as `View.check`, and if a grouping needs a training file and none was read;

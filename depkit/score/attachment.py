@@ -12,12 +12,12 @@ import numpy as np
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike
-from depkit.corpus.pairing import source
+from depkit.corpus.pairing import make_source
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import is_content, is_universal
 from depkit.score import structure
 from depkit.score.evaluation import Evaluation, Metric
-from depkit.score.punctuation import Policy, policy
+from depkit.score.punctuation import Policy, parse_policy
 from depkit.score.words import Comparison, Words, read_comparison
 
 # The counts of a sentence. Scored words are those that are not left out as punctuation.
@@ -94,10 +94,10 @@ def evaluate_systems(
 
     Arguments and errors are those of `evaluate`; the result has an evaluation for each of `preds`.
     """
-    punctuation = policy(punct)
+    punctuation = parse_policy(punct)
     columns = {"deprel", *TAGS.values(), punctuation.column}
-    systems = [source(pred, encoding) for pred in preds]
-    words = read_comparison(source(gold, encoding), systems, columns, subtypes)
+    systems = [make_source(pred, encoding) for pred in preds]
+    words = read_comparison(make_source(gold, encoding), systems, columns, subtypes)
     scored = scored_words(words, punctuation)
     choices = (("punct", punctuation.name), ("subtypes", subtypes))
     return [

@@ -14,7 +14,7 @@ from depkit.score.significance import DEFAULT_SEED, RESAMPLES, bootstrap_interva
 
 # For each metric, how many probabilities of a word are multiplied: that of the arc and, for LAS,
 # that of the label given the arc.
-EVENTS = {"UAS": 1, "LAS": 2}
+CALIBRATED_METRICS = {"UAS": 1, "LAS": 2}
 BINS = 10
 # The sums of a bin over its words: 1, 1 if correct, confidence, (confidence - 1 if correct)^2.
 COUNTS = ("words", "correct", "confidence", "squared")
@@ -24,10 +24,10 @@ _DECIMALS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration:
+class Reliability:
     """The confidence and the accuracy of systems in confidence bins of equal width.
 
-    metric: one of EVENTS; bins: the number of bins; counts: for each system,
+    metric: one of CALIBRATED_METRICS; bins: the number of bins; counts: for each system,
     [sentence, bin * count] float64, sums over the scored words, with columns as in COUNTS.
     """
 
@@ -57,7 +57,7 @@ class Calibration:
         return sums.reshape(*sums.shape[:-1], self.bins, len(COUNTS))
 
 
-def calibrate(data: Data, metric: str = "LAS", bins: int = BINS) -> Calibration:
+def measure_calibration(data: Data, metric: str = "LAS", bins: int = BINS) -> Reliability:
     """Sort the scored words of each system into bins by confidence.
 
     Args:
@@ -70,8 +70,10 @@ def calibrate(data: Data, metric: str = "LAS", bins: int = BINS) -> Calibration:
         ValueError: The metric is another one, there is no bin, or the data were read without
             probabilities.
     """
-    if metric not in EVENTS:
-        raise ValueError(f"calibration is measured for {' or '.join(EVENTS)}, not for {metric}")
+    if metric not in CALIBRATED_METRICS:
+        raise ValueError(
+            f"calibration is measured for {' or '.join(CALIBRATED_METRICS)}, not for {metric}"
+        )
     if bins < 1:
         raise ValueError(f"calibration needs one bin at least, not {bins}")
     words, scored = data.words, data.scored
@@ -79,17 +81,17 @@ def calibrate(data: Data, metric: str = "LAS", bins: int = BINS) -> Calibration:
     for system, correct in zip(words.systems, data.correct, strict=True):
         if system.probability is None:
             raise ValueError("calibration needs data that are read with probabilities")
-        confidence = system.probability[scored, : EVENTS[metric]].prod(axis=1)
+        confidence = system.probability[scored, : CALIBRATED_METRICS[metric]].prod(axis=1)
         is_correct = correct[metric][scored].astype(float)
-        cells = words.sentence_index[scored] * bins + bin_of(confidence, bins)
+        cells = words.sentence_index[scored] * bins + assign_bins(confidence, bins)
         size = len(words.lengths) * bins
         values = (np.ones(len(is_correct)), is_correct, confidence, (confidence - is_correct) ** 2)
         sums = [np.bincount(cells, value, minlength=size) for value in values]
         counts.append(np.stack(sums, axis=1).reshape(-1, bins * len(COUNTS)))
-    return Calibration(data, metric, bins, counts)
+    return Reliability(data, metric, bins, counts)
 
 
-def bin_of(confidence: np.ndarray, bins: int) -> np.ndarray:
+def assign_bins(confidence: np.ndarray, bins: int) -> np.ndarray:
     """Return the bin of each confidence, among this number of bins of equal width.
 
     A confidence on the boundary of two bins is in the lower one.
@@ -123,7 +125,7 @@ def calibration_errors(totals: np.ndarray) -> np.ndarray:
 
 
 def accuracy_intervals(
-    reliability: Calibration, system: int, resamples: int = RESAMPLES, seed: int = DEFAULT_SEED
+    reliability: Reliability, system: int, resamples: int = RESAMPLES, seed: int = DEFAULT_SEED
 ) -> np.ndarray:
     """Compute 95% bootstrap intervals of accuracy in each bin and over all bins.
 
@@ -147,7 +149,7 @@ def accuracy_intervals(
 
 
 def calibration_rows(
-    reliability: Calibration, confidence: bool = False, seed: int = DEFAULT_SEED
+    reliability: Reliability, confidence: bool = False, seed: int = DEFAULT_SEED
 ) -> list[dict[str, Any]]:
     """Return the scores of every system in every bin with words, and those of all bins together.
 

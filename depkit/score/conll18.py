@@ -15,7 +15,7 @@ import numpy as np
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike
-from depkit.corpus.pairing import Source, around, source
+from depkit.corpus.pairing import Source, make_source, quote_context
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import is_content, is_functional
 from depkit.score import structure
@@ -86,10 +86,10 @@ def evaluate_aligned(
         OSError: A file cannot be read.
     """
     codes = column_codes(subtypes) | {"form": Codes(str.lower), "feats": Codes(universal_features)}
-    reference = _read_text(source(gold, encoding), codes, is_gold=True)
+    reference = _read_text(make_source(gold, encoding), codes, is_gold=True)
     choices = (("align", "characters"), ("subtypes", subtypes))
     evaluations = []
-    sources = [source(pred, encoding) for pred in preds]
+    sources = [make_source(pred, encoding) for pred in preds]
     names = number_duplicates([system.name for system in sources])
     for name, system_source in zip(names, sources, strict=True):
         system = _read_text(system_source, codes)
@@ -138,7 +138,7 @@ def _read_text(file: Source, codes: dict[str, Codes], is_gold: bool = False) -> 
             raise headless_gold_error(sentence, number)
         builder.add(sentence)
         rows.extend(sentence.rows)
-        locations.append(sentence.place())
+        locations.append(sentence.location())
         sentence_tokens, sentence_sizes = _tokens_and_sizes(sentence)
         characters.append("".join(sentence_tokens))
         lengths.extend(map(len, sentence_tokens))
@@ -306,4 +306,4 @@ def _locate(text: _Text, character: int) -> tuple[tuple[str, int, str], int, str
     line += text.rows[word] - text.rows[text.starts[number - 1]] if line else 0
     tokens = [text.characters[start:end] for start, end in text.tokens.tolist()]
     code = "".join(f" (U+{ord(char):04X})" for char in text.characters[character : character + 1])
-    return (file, line, sent_id), number, around(tokens, token) + code
+    return (file, line, sent_id), number, quote_context(tokens, token) + code

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from depkit.score.table import html_table, percent, short_names, text_table
+from depkit.score.table import format_percent, html_table, short_names, text_table
 from depkit.version import __version__
 
 
@@ -159,11 +159,14 @@ class Evaluation:
     def _table(self) -> tuple[list[str], list[list[str]]]:
         """Return the header and the rows; aligned texts have precision and recall as well."""
         (name,) = short_names([self.system])
-        scores = [percent(score) for score in self.scores.values()]
+        scores = [format_percent(score) for score in self.scores.values()]
         if not self.aligned:
             return ["system", *self.scores], [[name, *scores]]
         precisions, recalls = zip(*map(self.precision_recall, self.scores), strict=True)
-        rows = [["precision", *map(percent, precisions)], ["recall", *map(percent, recalls)]]
+        rows = [
+            ["precision", *map(format_percent, precisions)],
+            ["recall", *map(format_percent, recalls)],
+        ]
         return [name, *self.scores], [*rows, ["F1", *scores]]
 
     def __repr__(self) -> str:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from depkit.corpus.suggestion import unknown
-from depkit.corpus.universal import base
+from depkit.corpus.suggestion import describe_unknown
+from depkit.corpus.universal import base_relation
 from depkit.score import structure
 from depkit.score.bins import EACH, NONE, ROOT, bin_each_value, parse_bins
 from depkit.score.words import Comparison, Words
@@ -34,7 +34,7 @@ class Groups(NamedTuple):
 class Grouping:
     """A way to group words, either by a number, which is sorted into bins, or by a label.
 
-    about: a description in a few words; compute_values: [word] int64, the number of
+    description: what the help says in a few words; compute_values: [word] int64, the number of
     each word (see also `bins.ROOT` and `bins.NONE`); bins: the default bins of the numbers;
     compute_groups: the groups, if there is no number; groups_arcs: whether the words of each tree
     are grouped by the arcs of that tree (otherwise the gold words determine the bins for all
@@ -42,7 +42,7 @@ class Grouping:
     first.
     """
 
-    about: str
+    description: str
     compute_values: Callable[[Comparison, Words], np.ndarray] | None = None
     bins: str = EACH
     compute_groups: Callable[[Comparison, Words], Groups] | None = None
@@ -165,7 +165,8 @@ GROUPINGS = {
         "relation", compute_groups=_column("deprel"), columns=("deprel",), ordered_by_size=True
     ),
     "base-deprel": Grouping(
-        "relation without subtype", compute_groups=_column("deprel", base), columns=("deprel",),
+        "relation without subtype", compute_groups=_column("deprel", base_relation),
+        columns=("deprel",),
         ordered_by_size=True,
     ),
     "upos": Grouping(
@@ -248,7 +249,7 @@ def _order_by_size(groups: Sequence[Groups], scored: np.ndarray) -> list[Groups]
 def get_grouping(name: str) -> Grouping:
     """Return the grouping of this name; raises ValueError with the names that exist."""
     if name not in GROUPINGS:
-        raise ValueError(unknown("grouping", name, GROUPINGS, GROUPINGS))
+        raise ValueError(describe_unknown("grouping", name, GROUPINGS, GROUPINGS))
     return GROUPINGS[name]
 
 

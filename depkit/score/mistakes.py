@@ -24,9 +24,9 @@ def _head_tags(comparison: Comparison, words: Words) -> CodesAndNames:
     return np.where(words.head > 0, tag, special), tags
 
 
-# The keys of the rows of `confusion` and of `worst`.
-CONFUSION = ("system", "confusion", "gold", "predicted", "count", "share")
-WORST = ("system", "metric", "errors", "scored", "sentence", "place", "sent_id", "text")
+# The keys of the rows of `confusion_rows` and of `worst_sentence_rows`.
+CONFUSION_COLUMNS = ("system", "confusion", "gold", "predicted", "count", "share")
+WORST_COLUMNS = ("system", "metric", "errors", "scored", "sentence", "place", "sent_id", "text")
 
 # What can be confused: the relations and tags of words, and heads, which are named by gold UPOS.
 CONFUSIONS = {
@@ -37,7 +37,7 @@ CONFUSIONS = {
 }
 
 
-def confusion(data: Data, what: str, top: int | None = None) -> list[dict[str, Any]]:
+def confusion_rows(data: Data, what: str, top: int | None = None) -> list[dict[str, Any]]:
     """List the confusions of each system, the most frequent first.
 
     A wrong head that has the same tag as the correct one is a confusion of the tag with itself.
@@ -78,11 +78,11 @@ def confusion(data: Data, what: str, top: int | None = None) -> list[dict[str, A
             count = -negative_count
             share = 100.0 * count / int(sizes[code])
             row = (system.name, what, gold_name, predicted_name, count, share)
-            rows.append(dict(zip(CONFUSION, row, strict=True)))
+            rows.append(dict(zip(CONFUSION_COLUMNS, row, strict=True)))
     return rows
 
 
-def worst(data: Data, metric: str, top: int) -> list[dict[str, Any]]:
+def worst_sentence_rows(data: Data, metric: str, top: int) -> list[dict[str, Any]]:
     """List the sentences in which each system makes most errors, most errors first.
 
     Args:
@@ -117,5 +117,5 @@ def worst(data: Data, metric: str, top: int) -> list[dict[str, Any]]:
             row = (
                 system.name, metric, int(errors[i]), int(sizes[i]), i + 1, location, sent_id, text,
             )  # fmt: skip
-            rows.append(dict(zip(WORST, row, strict=True)))
+            rows.append(dict(zip(WORST_COLUMNS, row, strict=True)))
     return rows

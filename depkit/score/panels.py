@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from depkit.score.analysis import Analysis, precision_recall_f1
-from depkit.score.calibration import Calibration, accuracy_intervals, reliability_scores
+from depkit.score.calibration import Reliability, accuracy_intervals, reliability_scores
 from depkit.score.groupings import GROUPINGS
 from depkit.score.report import bootstrap
 from depkit.score.significance import DEFAULT_SEED, bootstrap_interval
@@ -21,15 +21,15 @@ class Panel:
     """The contents of the plot of one analysis.
 
     curves: whether curves are drawn over the bins in order, otherwise bars from the highest to the
-    lowest; axis, by: the labels of the two axes; bins: the names of the bins;
+    lowest; value_label, bin_label: the labels of the two axes; bins: the names of the bins;
     sizes: [bin], gold words; names: of all systems; values, low, high: [drawn system, bin], points
     and the ends of their intervals. Drawn are all systems or, as differences from the first system,
     all systems except the first.
     """
 
     curves: bool
-    axis: str
-    by: str
+    value_label: str
+    bin_label: str
     bins: list[str]
     sizes: np.ndarray
     names: list[str]
@@ -38,7 +38,7 @@ class Panel:
     high: np.ndarray
 
     @property
-    def drawn(self) -> range:
+    def drawn_systems(self) -> range:
         """The indices of the systems whose values are drawn."""
         return range(len(self.names) - len(self.values), len(self.names))
 
@@ -54,7 +54,7 @@ class Diagram(Panel):
     confidence: np.ndarray
 
 
-def diagram_of(reliability: Calibration, seed: int = DEFAULT_SEED) -> Diagram:
+def make_diagram(reliability: Reliability, seed: int = DEFAULT_SEED) -> Diagram:
     """Return the contents of a reliability diagram."""
     totals = reliability.totals
     scores = reliability_scores(totals)
@@ -62,8 +62,8 @@ def diagram_of(reliability: Calibration, seed: int = DEFAULT_SEED) -> Diagram:
     low, high = np.stack(intervals, axis=1)
     return Diagram(
         curves=True,
-        axis=f"{reliability.metric}, %",
-        by="confidence, %",
+        value_label=f"{reliability.metric}, %",
+        bin_label="confidence, %",
         bins=reliability.labels,
         sizes=totals[:, :, 0].astype(np.int64),
         names=short_names(reliability.names),
@@ -74,7 +74,7 @@ def diagram_of(reliability: Calibration, seed: int = DEFAULT_SEED) -> Diagram:
     )
 
 
-def panel_of(analysis: Analysis, measure: str | None = None, seed: int = DEFAULT_SEED) -> Panel:
+def make_panel(analysis: Analysis, measure: str | None = None, seed: int = DEFAULT_SEED) -> Panel:
     """Return the contents of the plot of an analysis.
 
     Args:
@@ -97,11 +97,13 @@ def panel_of(analysis: Analysis, measure: str | None = None, seed: int = DEFAULT
     names = short_names([system.name for system in analysis.data.words.systems])
     metric = "same bin" if analysis.view.metric == "bin" else analysis.view.metric
     # If the gold words determine the bins of all systems, all measures are equal.
-    score = f"{metric} {measure.replace('f1', 'F1')}" if analysis.arcs else metric
+    score = f"{metric} {measure.replace('f1', 'F1')}" if analysis.groups_arcs else metric
     sizes = analysis.totals[0, :, 0]
     if curves:
         tree = {"recall": "gold ", "precision": "predicted ", "f1": ""}[measure]
-        bin_label = f"{tree if analysis.arcs else ''}{by[0]} ({GROUPINGS[by[0]].about})"
+        bin_label = (
+            f"{tree if analysis.groups_arcs else ''}{by[0]} ({GROUPINGS[by[0]].description})"
+        )
         value_label = f"{score}, %"
     else:
         bin_label = f"{' × '.join(by)} (gold words)"

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from depkit.corpus.universal import base
+from depkit.corpus.universal import base_relation
 
 PTB_TAGS = ("``", "''", ":", ",", ".")
 
@@ -34,7 +34,7 @@ def is_unicode_punctuation(form: str) -> bool:
 
 def is_punct_relation(deprel: str) -> bool:
     """Whether the relation without its subtype is `punct`, in upper or lower case."""
-    return base(deprel).lower() == "punct"
+    return base_relation(deprel).lower() == "punct"
 
 
 def _tag_policy(name: str, tags: tuple[str, ...], column: str = "xpos") -> Policy:
@@ -55,7 +55,7 @@ POLICIES = {
 }
 
 
-def policy(name: str) -> Policy:
+def parse_policy(name: str) -> Policy:
     """Return the policy of this name, or one that leaves out the gold XPOS tags of `tags:A,B,...`.
 
     The tags are a line of CSV, so a comma among them is written `","`. Their order does not

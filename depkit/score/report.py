@@ -9,8 +9,14 @@ import numpy as np
 
 from depkit.corpus.files import PathLike
 from depkit.corpus.sentence import Sentence
-from depkit.score.analysis import COUNTS, Analysis, View, precision_recall_f1, read_data
-from depkit.score.analysis import analyze as analyze_view
+from depkit.score.analysis import (
+    COUNTS,
+    Analysis,
+    View,
+    analyze_view,
+    precision_recall_f1,
+    read_data,
+)
 from depkit.score.groupings import GROUPINGS
 from depkit.score.significance import (
     DEFAULT_SEED,

@@ -228,7 +228,9 @@ def choices(confidence: bool, test: str | None, seed: int) -> tuple[tuple[str, s
     )
 
 
-def sentence(test: str, trials: int, seed: int, comparisons: int, family: str = "a metric") -> str:
+def describe_test(
+    test: str, trials: int, seed: int, comparisons: int, family: str = "a metric"
+) -> str:
     """Describe a test in the words of a paper, as a note below a table.
 
     Args:

@@ -146,24 +146,24 @@ def _remove_common_ending(paths: list[list[str]]) -> None:
             del parts[-1]
 
 
-def percent(value: float | None, decimals: int = 2) -> str:
+def format_percent(value: float | None, decimals: int = 2) -> str:
     """Format a score for a table; None becomes `-`."""
     return "-" if value is None else f"{value:.{decimals}f}"
 
 
-def p_value(value: float | None) -> str:
+def format_p_value(value: float | None) -> str:
     """Format a p value for a table; None becomes `-`."""
     if value is None:
         return "-"
     return "<0.0001" if value < 0.00005 else f"{value:.4f}"
 
 
-def flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten_record(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Flatten a record for CSV: nested keys are joined by `_`, and None becomes an empty text."""
     flattened: dict[str, Any] = {}
     for key, value in record.items():
         if isinstance(value, Mapping):
-            flattened |= flat(value, f"{prefix}{key}_")
+            flattened |= flatten_record(value, f"{prefix}{key}_")
         else:
             flattened[prefix + key] = "" if value is None else value
     return flattened

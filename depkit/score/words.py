@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.pairing import Source, pairs
-from depkit.corpus.probabilities import probabilities_of
+from depkit.corpus.pairing import Source, pair_sentences
+from depkit.corpus.probabilities import read_probabilities
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.universal import base
+from depkit.corpus.universal import base_relation
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "deprel")
 SUBTYPES = ("keep", "drop")
@@ -54,7 +54,7 @@ def column_codes(subtypes: str = "keep") -> dict[str, Codes]:
     codes = {name: Codes() for name in COLUMNS}
     codes["feats"] = Codes(sorted_features)
     if subtypes == "drop":
-        codes["deprel"] = Codes(base)
+        codes["deprel"] = Codes(base_relation)
     return codes
 
 
@@ -64,7 +64,7 @@ class Words:
 
     name: the name of the file; head: [word] int32, the number of the head in its sentence, 0 for
     the root and -1 for no head; codes: for each column, [word] int32, codes as in `Codes`;
-    probability: as in `probabilities_of`, None if they were not read.
+    probability: as in `read_probabilities`, None if they were not read.
     """
 
     name: str
@@ -104,7 +104,7 @@ class WordsBuilder:
         for column, codes in self._columns.items():
             codes.extend(map(self._codes[column].__getitem__, getattr(sentence, column)))
         if self._probability is not None:
-            self._probability.append(probabilities_of(sentence))
+            self._probability.append(read_probabilities(sentence))
 
     @property
     def words(self) -> Words:
@@ -198,7 +198,7 @@ def read_comparison(
 
     Raises:
         FormatError: The words differ, a gold word has no head, there is no sentence, or
-            `probabilities_of` fails.
+            `read_probabilities` fails.
         ValueError: `subtypes` is neither "keep" nor "drop".
     """
     codes = column_codes(subtypes)
@@ -207,13 +207,13 @@ def read_comparison(
     names = number_duplicates([system.name for system in systems])
     builders += [WordsBuilder(name, system_columns, codes, probabilities) for name in names]
     stored_locations = []
-    for number, (reference, predictions) in enumerate(pairs(gold, systems), start=1):
+    for number, (reference, predictions) in enumerate(pair_sentences(gold, systems), start=1):
         if -1 in reference.head:
             raise headless_gold_error(reference, number)
         for builder, sentence in zip(builders, (reference, *predictions), strict=True):
             builder.add(sentence)
         if locations:
-            stored_locations.append(reference.place())
+            stored_locations.append(reference.location())
     if not builders[0].lengths:
         raise FormatError(gold.name or "gold", 0, "", "there are no sentences to score against")
     gold_words, *system_words = (builder.words for builder in builders)
@@ -236,4 +236,4 @@ def headless_gold_error(gold: Sentence, number: int) -> FormatError:
         f"word {word + 1} of sentence {number}, {gold.form[word]!r}, has no head in the gold file;"
         " only annotated sentences can be scored against"
     )
-    return FormatError(*gold.place(word), message)
+    return FormatError(*gold.location(word), message)

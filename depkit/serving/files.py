@@ -11,13 +11,13 @@ from itertools import chain, islice, product, tee
 from threading import Lock
 from typing import Any, Literal
 
-from depkit.convert.formats import Account, convert
-from depkit.corpus.files import PathLike, named_format, open_output, watch_reading, write
-from depkit.corpus.formats import CONLLU, Format, by_name
-from depkit.corpus.json_lines import json_lines
+from depkit.convert.formats import ConversionReport, convert
+from depkit.corpus.files import PathLike, get_format, open_output, watch_reading, write
+from depkit.corpus.formats import CONLLU, Format, format_from_filename
+from depkit.corpus.json_lines import to_json_lines
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.text import Numbers
-from depkit.drawing.progress import ProgressBars, size_of
+from depkit.corpus.text import SentenceCounter
+from depkit.drawing.progress import ProgressBars, total_file_size
 from depkit.parsers.base import Parser
 from depkit.parsers.config import Calibration, Mean
 from depkit.parsers.ensembles import combine
@@ -55,7 +55,7 @@ class Job:
 
 @dataclass
 class Totals:
-    """Numbers of sentences and words that a job has processed."""
+    """SentenceCounter of sentences and words that a job has processed."""
 
     sentences: int = 0
     words: int = 0
@@ -91,8 +91,8 @@ def annotate_files(
     if probabilities and calibration == Calibration():
         subject = "these models together are" if len(job.models) > 1 else "this model is"
         note(f"{subject} not calibrated; the probabilities may be too high or too low")
-    target_format = named_format(job.format) if job.format and job.format != "json" else None
-    account = Account()
+    target_format = get_format(job.format) if job.format and job.format != "json" else None
+    report = ConversionReport()
     totals = Totals()
     first_sentences: list[Sentence] = []
 
@@ -113,12 +113,12 @@ def annotate_files(
         sentences, vectors = _read_sentences(parser, job, file_indices)
         sentences = count_read(keep_first(sentences))
         if probabilities and job.format:  # they are written to MISC, which only CoNLL-U has
-            sentences = (convert(sentence, CONLLU, account=account) for sentence in sentences)
+            sentences = (convert(sentence, CONLLU, report=report) for sentence in sentences)
         method = getattr(parser, job.action)
         annotated = method(sentences, job.tags, job.batch_tokens, context=vectors, **job.options)
         for sentence in annotated:
             if target_format:
-                sentence = convert(sentence, target_format, account=account)
+                sentence = convert(sentence, target_format, report=report)
             first_format = first_format or sentence.format
             if first_format != sentence.format and job.format != "json":
                 raise ValueError(
@@ -134,7 +134,7 @@ def annotate_files(
         sentences = annotate(file_indices)
         if job.format == "json":
             with open_output(path) as stream:
-                stream.writelines(json_lines(sentences, probabilities))
+                stream.writelines(to_json_lines(sentences, probabilities))
             return
         start = list(islice(sentences, 1))
         # Treebanks are written in their encoding, and text in UTF-8. Sentences of raw text have no
@@ -153,7 +153,7 @@ def annotate_files(
     if len(first_sentences) < NUM_CHECKED:
         note_input_warnings()
     if target_format:
-        for conversion_note in account.notes(target_format.name):
+        for conversion_note in report.notes(target_format.name):
             note(conversion_note)
     return totals
 
@@ -173,10 +173,10 @@ def _show_progress(
         parser: The model.
         job: The job.
     """
-    if not bars.live:
+    if not bars.is_interactive:
         yield lambda sentences: sentences
         return
-    began, total, lock = time.monotonic(), size_of(job.files), Lock()
+    began, total, lock = time.monotonic(), total_file_size(job.files), Lock()
     read, parsed = Totals(), Totals()
     bytes_read = 0
 
@@ -195,13 +195,13 @@ def _show_progress(
         with lock:  # batches are computed on several threads
             parsed.sentences += len(distinct)
             parsed.words += sum(map(len, distinct))
-            if bars.due():
+            if bars.is_due():
                 speed = parsed.words / (time.monotonic() - began)
                 text = f"{speed:,.0f} words/s  {parsed.sentences:,} sentences"
                 show(bytes_read * parsed.words / read.words, total, text)
 
     with bars.bar("parsing" if job.action == "parse" else "tagging") as show:
-        parser.computed = count_parsed
+        parser.on_batch_computed = count_parsed
         with watch_reading(count_bytes):
             yield count_read
 
@@ -227,7 +227,7 @@ def _read_sentences(
         job: The job.
         file_indices: Indices into the job's files.
     """
-    sentence_counter = Numbers()
+    sentence_counter = SentenceCounter()
     files = (
         parser.read(job.files[i], job.input, job.encoding, sentence_counter) for i in file_indices
     )
@@ -284,7 +284,7 @@ def output_name(source: str, format: str | None) -> str:
     another suffix.
     """
     name = os.path.basename(source)
-    source_format = by_name(name)
+    source_format = format_from_filename(name)
     if source_format and format in (None, source_format.name):
         return name
     stem = re.sub(r"(\.(txt|conllu|conllx|conll09|conll2009))?(\.gz|\.xz)?$", "", name, flags=re.I)

@@ -19,7 +19,7 @@ def find_input_warnings(parser: Parser, sentences: Sequence[Sentence]) -> Iterat
     """
     texts = [sentence.text or " ".join(sentence.form) for sentence in sentences]
     letters = [letter for text in texts for letter in text if letter.isalpha()]
-    known = parser.vocabulary.characters.numbers
+    known = parser.vocabulary.characters.indices
     num_unknown = sum(not (letter in known or letter.lower() in known) for letter in letters)
     if 2 * num_unknown > len(letters) and parser.config.inputs.context.source != "transformer":
         yield (
@@ -27,7 +27,12 @@ def find_input_warnings(parser: Parser, sentences: Sequence[Sentence]) -> Iterat
             " model, which was trained on another script; expect poor predictions"
         )
     if sum(len(_MARKUP.findall(text)) for text in texts) >= max(3, len(texts) / 4):
+        file = next(
+            sentence.file
+            for sentence, text in zip(sentences, texts, strict=True)
+            if _MARKUP.search(text)
+        )
         yield (
-            "the text looks like HTML; the model parses markup as if it were words, so remove it"
-            " first"
+            f"{file}: the text looks like HTML; the model parses markup as if it were words, so"
+            " remove it first"
         )

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from depkit.parsers.config import Encoder, what_it_reads
-from depkit.parsers.families import family_of
-from depkit.parsers.model_directory import CARD, TOKENIZER, tokenizer_notes, write_text
+from depkit.parsers.config import Encoder, describe_inputs
+from depkit.parsers.families import get_family
+from depkit.parsers.model_directory import CARD, TOKENIZER, read_tokenizer_notes, write_text
 from depkit.training.checkpoint import State
 from depkit.training.progress import format_duration
 from depkit.training.recipe import Recipe
@@ -30,8 +30,8 @@ def write_card(
         calibrated: The effect of calibration in words, for a parser.
         teacher: What a student learned from beside the treebank, in words.
     """
-    scores = tokenizer_notes(directory).get("scores")
-    family, parser = family_of(recipe.parser), recipe.parser
+    scores = read_tokenizer_notes(directory).get("scores")
+    family, parser = get_family(recipe.parser), recipe.parser
     tokenizer = (
         "none, so the model does not read running text; it reads CoNLL files, and text that is"
         " already split into sentences or tokens"
@@ -45,7 +45,7 @@ def write_card(
     text = f"""# A depkit {family.noun}
 {about}
 - Encoder: {_describe_encoder(parser.encoder)}
-- Reads: {", ".join(what_it_reads(parser.inputs))}
+- Reads: {", ".join(describe_inputs(parser.inputs))}
 {"".join(map(_list_item, family.describe(parser)))}\
 - Tokenizer: {tokenizer}
 - Trained on {train} sentences for {state.epoch} epochs ({state.update} updates, \
@@ -95,7 +95,7 @@ def write_ensemble_card(
 |---|---|
 {rows}
 
-`depkit {family_of(recipe.parser).command} --model DIR FILE`, where DIR is this directory, uses \
+`depkit {get_family(recipe.parser).command} --model DIR FILE`, where DIR is this directory, uses \
 all members. The directory of each member is also a model by itself.
 """
     write_text(directory, CARD, text)

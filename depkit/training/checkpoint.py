@@ -89,7 +89,7 @@ def check_checkpoint(directory: Path) -> None:
         )
 
 
-def is_begun(directory: Path) -> bool:
+def has_run(directory: Path) -> bool:
     """Whether the directory has a run, unfinished or finished."""
     return (directory / LAST).exists() or (directory / FINISHED).exists()
 
@@ -99,7 +99,7 @@ def read_state(directory: Path) -> State | None:
 
     Raises ResumeError if the state is damaged, or if there is a model without a state.
     """
-    if not is_begun(directory):
+    if not has_run(directory):
         if (directory / WEIGHTS).exists():
             raise ResumeError(
                 f"{directory} has a model, but no {LAST} to resume from; train into another"
@@ -181,7 +181,7 @@ def _wrapped_errors(path: Path) -> Iterator[None]:
         ) from None
 
 
-def sweep(directory: Path) -> None:
+def remove_incomplete(directory: Path) -> None:
     """Remove incomplete files and directories that killed runs left behind."""
     for part in directory.glob(".*.part"):
         if part.is_dir():

@@ -10,14 +10,14 @@ from depkit.corpus.digest import digest
 from depkit.corpus.errors import DataError
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import ParserConfig
-from depkit.parsers.families import family_of
+from depkit.parsers.families import get_family
 from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import MIN_BATCH_TOKENS, Recipe, Training
 
 T = TypeVar("T")
 
 
-def split(sentences: Sequence[T], share: float) -> tuple[list[T], list[T]]:
+def split_dev(sentences: Sequence[T], share: float) -> tuple[list[T], list[T]]:
     """Split sentences into a training and a dev part.
 
     share: the share of the dev part; its sentences are evenly spread. Raises ConfigError if it is
@@ -43,7 +43,7 @@ def resolve_auto(recipe: Recipe, train: Sequence[Sentence]) -> Recipe:
 
     Raises DataError for a treebank in which there is nothing to learn.
     """
-    family = family_of(recipe.parser)
+    family = get_family(recipe.parser)
     training = _limit_batches(recipe.training, train)
     training = replace(training, select=training.select or family.metrics[0])
     return replace(recipe, parser=family.resolve_auto(recipe.parser, train), training=training)
@@ -74,7 +74,7 @@ def findings(config: ParserConfig, train: Sequence[Sentence], dev: Sequence[Sent
     if shared:
         subject = f"{shared} of {len(dev)} sentences are"
         lines.append(f"dev: {'every sentence is' if shared == len(dev) else subject} also in train")
-    return lines + family_of(config).findings(config, train, dev)
+    return lines + get_family(config).findings(config, train, dev)
 
 
 def digests(train: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, str]:

@@ -14,14 +14,14 @@ from torch import Tensor, nn
 from depkit.corpus.digest import digest
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser
-from depkit.parsers.device import mixed, named_precision, out_of_memory
-from depkit.parsers.families import family_of
+from depkit.parsers.device import autocast, is_out_of_memory, resolve_precision
+from depkit.parsers.families import get_family
 from depkit.parsers.inputs.batches import (
+    ContextArray,
     Examples,
-    Laid,
     layout,
     length_batches,
-    sentence_vectors,
+    split_context,
 )
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table, Vocabulary, extend_vocabulary
 from depkit.parsers.model_directory import CARD, write_config, write_description, write_weights
@@ -31,15 +31,15 @@ from depkit.training.checkpoint import (
     check_checkpoint,
     load_state,
     read_state,
+    remove_incomplete,
     save_finished,
     save_state,
-    sweep,
 )
 from depkit.training.data import digests
 from depkit.training.origin import check_origin, make_origin, retain_batch_size, weight_settings
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe
-from depkit.training.schedule import grouped, rate_factor
+from depkit.training.schedule import parameter_groups, rate_factor
 from depkit.training.sources import Sources, make_vector_table
 
 SLOW = 3.0  # the most seconds of compiling that are not reported
@@ -107,7 +107,7 @@ def train(
         ResumeError: If the run cannot be resumed.
         TrainingError: If the loss is no longer finite, or a batch does not fit in memory.
     """
-    config, training, family = recipe.parser, recipe.training, family_of(recipe.parser)
+    config, training, family = recipe.parser, recipe.training, get_family(recipe.parser)
     progress = progress or Progress(directory, quiet=True)
     sources = sources or Sources()
     shared = vocabulary is not None and feed is None
@@ -145,14 +145,14 @@ def train(
     if initial:
         copy_initial_weights(network, initial.network)
     network.to(device)
-    precision = named_precision(training.precision, device)
+    precision = resolve_precision(training.precision, device)
     parser = family.parser(config, vocabulary, network, device, precision, torch.get_num_threads())
     optimizer = torch.optim.Adam(
-        grouped(network, training), betas=(training.beta1, training.beta2),
+        parameter_groups(network, training), betas=(training.beta1, training.beta2),
         eps=training.epsilon, weight_decay=training.weight_decay, fused=device.type != "mps",
     )  # fmt: skip
 
-    sweep(directory)
+    remove_incomplete(directory)
     (directory / CARD).unlink(missing_ok=True)  # it describes the run before it was resumed
     state = saved_state or State(origin, seed)
     if saved_state:
@@ -169,7 +169,7 @@ def train(
             train_sentences, vocabulary, config, device, sources.train, transformer
         )
         feed = Feed(lambda epoch: treebank.sizes, lambda epoch: treebank)
-    updates = updates_of(feed, recipe)
+    updates = count_updates(feed, recipe)
     if training.warmup >= updates:
         progress.say(
             f"depkit: note: the warm-up takes {training.warmup} updates, but the whole training has"
@@ -204,11 +204,11 @@ def train(
             for numbers in update_batches:
                 try:
                     batch = data.batch(numbers)
-                    with mixed(device, precision):
+                    with autocast(device, precision):
                         loss = network(batch) / len(update_batches)
                     loss.backward()
                 except (RuntimeError, MemoryError) as error:
-                    if not out_of_memory(error):
+                    if not is_out_of_memory(error):
                         raise
                     longest = data.sizes[numbers].max()
                     raise TrainingError(
@@ -224,7 +224,7 @@ def train(
             state.batch += len(update_batches)
             if seconds > max_time:
                 break
-            if progress.bars.due():
+            if progress.bars.is_due():
                 progress.show(
                     max(state.update / updates, seconds / max_time),
                     f"epoch {state.epoch + 1} of {training.epochs}"
@@ -242,7 +242,7 @@ def train(
         speed = words / (time.monotonic() - epoch_started)
         if shared:
             network.inputs.reset_unseen(data.dataset)
-        scores = dev_scores(parser, dev_sentences, sources.dev)
+        scores = score_dev(parser, dev_sentences, sources.dev)
         score = scores[training.select]
         is_best = score > state.best
         if is_best:
@@ -281,7 +281,7 @@ def is_finished(state: State, recipe: Recipe, max_time: float = math.inf) -> boo
     )
 
 
-def updates_of(feed: Feed, recipe: Recipe) -> int:
+def count_updates(feed: Feed, recipe: Recipe) -> int:
     """Count the updates of all epochs."""
     training = recipe.training
     random = np.random.default_rng()
@@ -297,8 +297,8 @@ def updates_of(feed: Feed, recipe: Recipe) -> int:
     return updates
 
 
-def dev_scores(
-    parser: Parser, sentences: Sequence[Sentence], context: Laid | None
+def score_dev(
+    parser: Parser, sentences: Sequence[Sentence], context: ContextArray | None
 ) -> dict[str, float]:
     """Score a parser on dev sentences: percentages by the names of its family's metrics.
 
@@ -309,7 +309,7 @@ def dev_scores(
             frozen ones.
     """
     predicted = parser.predict(sentences, dev_vectors(sentences, context))
-    return family_of(parser.config).evaluate(parser.config, sentences, predicted)
+    return get_family(parser.config).evaluate(parser.config, sentences, predicted)
 
 
 def digest_of_weights(network: ParserNetwork) -> str:
@@ -323,9 +323,11 @@ def digest_of_weights(network: ParserNetwork) -> str:
     return digest(*(weight.cpu().numpy().data for weight in weights))
 
 
-def dev_vectors(sentences: Sequence[Sentence], context: Laid | None) -> Iterator[np.ndarray] | None:
-    """Split contextual vectors by sentence, if there are any; context: as for `dev_scores`."""
-    return None if context is None else sentence_vectors(context, layout(sentences)[0])
+def dev_vectors(
+    sentences: Sequence[Sentence], context: ContextArray | None
+) -> Iterator[np.ndarray] | None:
+    """Split contextual vectors by sentence, if there are any; context: as for `score_dev`."""
+    return None if context is None else split_context(context, layout(sentences)[0])
 
 
 def copy_initial_weights(network: ParserNetwork, initial: ParserNetwork) -> None:

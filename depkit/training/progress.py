@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TextIO
 
-from depkit.drawing.progress import ProgressBars, Show
+from depkit.drawing.progress import ProgressBars, UpdateBar
 
 LOG = "log.jsonl"
 
@@ -40,13 +40,13 @@ class Progress:
         """Write a line above the bar."""
         self.bars.say(text)
 
-    def bar(self) -> AbstractContextManager[Show]:
+    def bar(self) -> AbstractContextManager[UpdateBar]:
         """Show a progress bar within the block; `show` updates it."""
         return self.bars.bar(self.name)
 
     def show(self, done: float, text: str) -> None:
         """Update the bar; done: the share of the training that is finished, 0 to 1."""
-        self.bars.show(self.name, done, 1.0, text)
+        self.bars.update(self.name, done, 1.0, text)
 
     def truncate_log(self, epochs: int) -> None:
         """Remove from the log all epochs after the first `epochs`; they will be run again."""

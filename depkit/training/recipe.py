@@ -9,10 +9,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
-from depkit.corpus.suggestion import unknown
+from depkit.corpus.suggestion import describe_unknown
 from depkit.parsers.config import ParserConfig, check_encoder
-from depkit.parsers.families import FAMILIES, family_of, parser_config, parser_fields
-from depkit.parsers.settings import ConfigError, from_dict, nested, overlay, setting_names
+from depkit.parsers.families import FAMILIES, get_family, make_parser_config, parser_fields
+from depkit.parsers.settings import ConfigError, from_dict, overlay, parse_setting, setting_names
 
 MIN_BATCH_TOKENS = 150  # batches are not made smaller to reach `training.updates`
 
@@ -126,7 +126,7 @@ def make_recipe(
         ConfigError: For an unknown name, key or value.
     """
     if name not in recipe_names():
-        raise ConfigError(unknown("recipe", name, recipe_names(), recipe_names()))
+        raise ConfigError(describe_unknown("recipe", name, recipe_names(), recipe_names()))
     tables = _read_shipped(name)
     given: dict[str, Any] = {}
     if file:
@@ -137,7 +137,7 @@ def make_recipe(
         for key in ("format_version", "calibration"):  # only a model's config.toml has these
             given.pop(key, None)
     for setting in settings or []:
-        overlay(given, nested(setting))
+        overlay(given, parse_setting(setting))
     if "calibration" in given:
         raise ConfigError(
             "calibration is measured when training is finished and cannot be set; leave it out"
@@ -155,8 +155,10 @@ def from_tables(tables: dict[str, Any]) -> Recipe:
     known = parser_fields() | own.keys()
     for key in tables:
         if key not in known:
-            raise ConfigError(unknown("setting", key, [*known, *recipe_settings()], sorted(known)))
-    parser = parser_config({key: value for key, value in tables.items() if key not in own})
+            raise ConfigError(
+                describe_unknown("setting", key, [*known, *recipe_settings()], sorted(known))
+            )
+    parser = make_parser_config({key: value for key, value in tables.items() if key not in own})
     rest = {key: value for key, value in tables.items() if key in own}
     return replace(from_dict(Recipe, {"parser": {}} | rest), parser=parser)
 
@@ -178,7 +180,7 @@ def check_recipe(recipe: Recipe) -> None:
     Settings that are found from the data, such as widths of vectors, may still be unknown.
     """
     inputs, context = recipe.parser.inputs, recipe.parser.inputs.context
-    family = family_of(recipe.parser)
+    family = get_family(recipe.parser)
     pretrained = inputs.vectors.file or context.source != "none"
     if not (inputs.word or inputs.tag or inputs.char or pretrained):
         raise ConfigError(

@@ -1,7 +1,7 @@
 """A complete training, from treebank files to a calibrated model with a model card.
 
 `depkit train`, `depkit distill`, the members of an ensemble and `depkit.train` all use these steps:
-read_data, prepare, provide_tokenizer, train_one.
+read_data, prepare, provide_tokenizer, train_model.
 """
 
 import math
@@ -23,7 +23,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser, check_tags
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.device import find_device
-from depkit.parsers.families import family_of
+from depkit.parsers.families import get_family
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.model_directory import (
     CARD,
@@ -35,18 +35,18 @@ from depkit.parsers.model_directory import (
     WEIGHTS,
     find_model,
     load,
-    tokenizer_notes,
+    read_tokenizer_notes,
     write_calibration,
     write_tokenizer,
 )
 from depkit.parsers.settings import ConfigError, to_toml
 from depkit.training import loop, tokenizer
 from depkit.training.card import write_card
-from depkit.training.checkpoint import State, sweep
-from depkit.training.data import findings, resolve_auto, split
+from depkit.training.checkpoint import State, remove_incomplete
+from depkit.training.data import findings, resolve_auto, split_dev
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, adopt_parts, make_recipe, trained_parts
-from depkit.training.sources import FeatureFile, Sources, find_sources
+from depkit.training.sources import FeatureFile, Sources, load_sources
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -114,8 +114,8 @@ def train(
     """
     files = [train] if isinstance(train, str | os.PathLike) else train
     limit = parse_duration(max_time)
-    directory = new_directory(output, resume)
-    full_recipe = make_recipe(recipe, config or None, all_settings(settings, epochs, patience))
+    directory = check_output(output, resume)
+    full_recipe = make_recipe(recipe, config or None, combine_settings(settings, epochs, patience))
     initial = None
     if init:
         initial = load_initial_model(init)
@@ -125,14 +125,14 @@ def train(
                 " training.* and decoder.* can be changed; leave the others out"
             )
         full_recipe = adopt_parts(full_recipe, initial.config)
-    used_device = set_up(device, threads)
+    used_device = set_up_device(device, threads)
     progress = Progress(directory, quiet)
     data = read_data(full_recipe.parser, files, dev, dev_split, encoding, features, dev_features)
     prepared = prepare(full_recipe, data, used_device, initial, progress.say)
     if verbose:
         progress.say(describe_settings(prepared.recipe, used_device))
     directory.mkdir(parents=True, exist_ok=True)
-    sweep(directory)
+    remove_incomplete(directory)
     limit -= provide_tokenizer(
         directory, prepared, used_device, seed, limit, progress.say, initial, init
     )
@@ -144,18 +144,18 @@ def train(
             copy_tokenizer(directory, seed_directory)
         bar_name = f"seed {number}" if seeds > 1 else "training"
         seed_progress = Progress(seed_directory, quiet, name=bar_name)
-        state = train_one(
+        state = train_model(
             prepared, seed_directory, used_device, number, resume, limit, seed_progress, initial,
             keep_state=keep_state,
         )  # fmt: skip
         states.append(state)
     if seeds > 1:
         progress.say(_copy_best(directory, states, prepared.recipe.training.select))
-    say_where(directory, full_recipe.parser, progress.say)
+    report_model(directory, full_recipe.parser, progress.say)
     return directory
 
 
-def set_up(device: str, threads: int | None) -> torch.device:
+def set_up_device(device: str, threads: int | None) -> torch.device:
     """Set the number of torch's threads, unless it is None, and return the device of this name."""
     if threads:
         torch.set_num_threads(threads)
@@ -167,7 +167,7 @@ def describe_settings(recipe: Recipe, device: torch.device) -> str:
     return f"# on {device}\n{to_toml(recipe.tables())}"
 
 
-def all_settings(
+def combine_settings(
     settings: Sequence[str] | None, epochs: int | None, patience: int | None
 ) -> list[str]:
     """Append the settings that have their own options to the KEY=VALUE settings.
@@ -200,7 +200,7 @@ def parse_duration(text: str) -> float:
     return seconds
 
 
-def new_directory(output: PathLike, resume: bool) -> Path:
+def check_output(output: PathLike, resume: bool) -> Path:
     """Check the directory to train into and return it.
 
     Raises ValueError for a file, and for a directory that is not empty unless a run is resumed.
@@ -272,7 +272,7 @@ def read_data(
     files = [read_sentences(config, path, encoding) for path in train]
     sentences = list(chain.from_iterable(files))
     if dev_split is not None:
-        sentences, dev_sentences = split(sentences, dev_split)
+        sentences, dev_sentences = split_dev(sentences, dev_split)
     else:
         dev_sentences = read_sentences(config, dev, encoding)
     vectors = [FeatureFile(*pair) for pair in zip(features, files, strict=False)]
@@ -292,7 +292,7 @@ def read_sentences(config: ParserConfig, path: PathLike, encoding: str = "utf-8"
         DataError: If there are no sentences.
         FormatError: If the file cannot be read.
     """
-    sentences = list(family_of(config).read(str(path), encoding))
+    sentences = list(get_family(config).read(str(path), encoding))
     if not sentences:
         raise DataError(f"{path}: the file has no sentences")
     return sentences
@@ -326,14 +326,14 @@ def prepare(
 
     Raises:
         FormatError: For a sentence without the tags that the parser reads.
-        ConfigError, TransformerError, OSError: See `find_sources`.
+        ConfigError, TransformerError, OSError: See `load_sources`.
     """
     recipe = resolve_auto(recipe, data.train)
     if initial:  # keep the columns that it predicts, even if this treebank lacks them
         recipe = adopt_parts(recipe, initial.config)
     for sentence in (*data.train, *data.dev):
         check_tags(sentence, recipe.parser.inputs)
-    recipe, sources = find_sources(
+    recipe, sources = load_sources(
         recipe, data.train, data.dev, device, data.features, initial, say
     )
     for finding in findings(recipe.parser, data.train, data.dev):
@@ -367,7 +367,7 @@ def provide_tokenizer(
         The seconds that training the tokenizer took.
     """
     if owner and owner.tokenizer:
-        notes = tokenizer_notes(find_model(model))
+        notes = read_tokenizer_notes(find_model(model))
         write_tokenizer(directory, owner.tokenizer, {"scores": notes.get("scores")})
         return 0.0
     return tokenizer.provide_tokenizer(
@@ -382,7 +382,7 @@ def copy_tokenizer(source: Path, target: Path) -> None:
             shutil.copy(source / TOKENIZER, temporary)
 
 
-def train_one(
+def train_model(
     prepared: Prepared,
     directory: Path,
     device: torch.device,
@@ -437,7 +437,7 @@ def train_one(
     return state
 
 
-def say_where(directory: PathLike, config: ParserConfig, say: Say) -> None:
+def report_model(directory: PathLike, config: ParserConfig, say: Say) -> None:
     """Report where a finished model is, and the command that uses it.
 
     Args:
@@ -445,7 +445,7 @@ def say_where(directory: PathLike, config: ParserConfig, say: Say) -> None:
         config: The configuration of the parser.
         say: Receives the lines.
     """
-    command = family_of(config).command
+    command = get_family(config).command
     say(f"the model is in {directory}")
     say(f"{command} with it: depkit {command} --model {shlex.quote(str(directory))} FILE")
 
@@ -463,7 +463,7 @@ def calibrate(directory: Path, device: torch.device, prepared: Prepared) -> str:
     """
     parser = load(directory, str(device), threads=torch.get_num_threads())
     vectors = loop.dev_vectors(prepared.dev, prepared.sources.dev)
-    calibration, effect = family_of(parser.config).calibrate(parser, prepared.dev, vectors)
+    calibration, effect = get_family(parser.config).calibrate(parser, prepared.dev, vectors)
     if calibration:
         write_calibration(directory, calibration)
     return effect

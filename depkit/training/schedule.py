@@ -29,7 +29,7 @@ def rate_factor(training: Training, update: int, done: float, updates: int) -> f
     return 1.0
 
 
-def grouped(network: ParserNetwork, training: Training) -> list[dict]:
+def parameter_groups(network: ParserNetwork, training: Training) -> list[dict]:
     """Group the trained parameters by their highest learning rate, as torch.optim takes them.
 
     The last layer of a transformer has the rate `context_rate`; from each layer down to the one

@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from depkit.corpus.digest import digest, digest_of_files, digest_of_forms
-from depkit.corpus.feature_cache import cached
+from depkit.corpus.digest import digest, digest_files, digest_forms
+from depkit.corpus.feature_cache import load_or_compute
 from depkit.corpus.features import describe_features, read_features
 from depkit.corpus.files import read
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.vectors import Vectors, read_vectors
 from depkit.parsers.base import Parser
 from depkit.parsers.config import Context
-from depkit.parsers.device import mixed, named_precision
+from depkit.parsers.device import autocast, resolve_precision
 from depkit.parsers.inputs.batches import (
-    Laid,
+    ContextArray,
     SelectedRows,
     layout,
     length_batches,
@@ -53,12 +53,14 @@ class Sources:
     transformer: Transformer | None = None  # frozen, or to be fine-tuned
     # Contextual vectors of the training and dev sentences, [total, layers, width], in the order of
     # a Dataset's entries; None if there are none, or if the transformer is fine-tuned.
-    train: Laid | None = None
-    dev: Laid | None = None
+    train: ContextArray | None = None
+    dev: ContextArray | None = None
     lexicon: Sequence[Sentence] = ()  # their words are added to the lemma dictionary
     key: str = ""  # a digest of the contents of vectors, ELMo vectors and lexicon
 
-    def of_some(self, sizes: np.ndarray, train: Sequence[int], dev: Sequence[int]) -> "Sources":
+    def select_sentences(
+        self, sizes: np.ndarray, train: Sequence[int], dev: Sequence[int]
+    ) -> "Sources":
         """Select sentences of `self.train` as training and dev sentences.
 
         Args:
@@ -74,7 +76,7 @@ class Sources:
         return replace(self, train=parts[0], dev=parts[1])
 
 
-def find_sources(
+def load_sources(
     recipe: Recipe,
     train: Sequence[Sentence],
     dev: Sequence[Sentence],
@@ -126,7 +128,7 @@ def find_sources(
                 f"inputs.lexicon={inputs.lexicon}: no word there has a lemma; name a CoNLL-U file"
                 " with lemmas"
             )
-        key += digest_of_files([inputs.lexicon])
+        key += digest_files([inputs.lexicon])
     context = inputs.context
     if context.source == "transformer":
         if transformer is None:
@@ -157,7 +159,7 @@ def find_sources(
     part_sizes(inputs)  # raises ConfigError for sizes that do not fit
     if context.source == "none" or context.tune:
         return recipe, Sources(vectors, transformer, lexicon=lexicon, key=key)
-    precision = named_precision(recipe.training.precision, device)
+    precision = resolve_precision(recipe.training.precision, device)
 
     def contextual_vectors(part: Sequence[Sentence]) -> np.ndarray:
         if transformer is None:
@@ -234,8 +236,8 @@ def _elmo_vectors(
                 if id(sentence) in number:
                     yield number[id(sentence)], layers
 
-    key = f"elmo {key} {context.layers} {context.top} {digest_of_forms(part)}"
-    return cached(key, layout(part)[0], _shape(context), produce, say)
+    key = f"elmo {key} {context.layers} {context.top} {digest_forms(part)}"
+    return load_or_compute(key, layout(part)[0], _shape(context), produce, say)
 
 
 def _transformer_vectors(
@@ -254,16 +256,16 @@ def _transformer_vectors(
         for numbers in length_batches(sizes, BATCH_TOKENS):
             length = rounded_length(int(sizes[numbers].max()))
             pieces = make_pieces(starts[numbers], sizes[numbers], length)
-            with mixed(device, precision), torch.inference_mode():
+            with autocast(device, precision), torch.inference_mode():
                 layers = context_layers(transformer, context, pieces, (len(numbers), length))
             for number, vectors in zip(numbers.tolist(), layers.float().cpu().numpy(), strict=True):
                 yield number, vectors[: sizes[number]]
 
     key = (
         f"{transformer.digest} {context.layers} {context.top} {context.pooling} {context.overlap}"
-        f" {precision} {digest_of_forms(part)}"
+        f" {precision} {digest_forms(part)}"
     )
-    return cached(key, sizes, _shape(context), produce, say)
+    return load_or_compute(key, sizes, _shape(context), produce, say)
 
 
 def _shape(context: Context) -> tuple[int, int]:

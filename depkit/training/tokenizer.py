@@ -16,7 +16,7 @@ from depkit.corpus.text import Token
 from depkit.parsers.device import send
 from depkit.parsers.inputs.batches import IGNORED, length_batches
 from depkit.parsers.inputs.vocabulary import Table
-from depkit.parsers.model_directory import tokenizer_notes, write_tokenizer
+from depkit.parsers.model_directory import read_tokenizer_notes, write_tokenizer
 from depkit.parsers.text.multiword import build_multiword_table
 from depkit.parsers.text.tokenizer import (
     INSIDE,
@@ -27,9 +27,9 @@ from depkit.parsers.text.tokenizer import (
     TOKEN,
     Tokenizer,
     TokenizerNetwork,
-    build_characters,
+    build_character_table,
     category,
-    cut_windows,
+    cut_slices,
     encode_text,
     pad,
 )  # fmt: skip
@@ -59,7 +59,7 @@ def has_text(sentences: Sequence[Sentence]) -> bool:
     )
 
 
-def passages(sentences: Sequence[Sentence]) -> list[Passage]:
+def make_passages(sentences: Sequence[Sentence]) -> list[Passage]:
     """The paragraphs of a treebank. All white space in them becomes one space."""
     result: list[Passage] = []
     texts: list[str] = []
@@ -138,7 +138,7 @@ def provide_tokenizer(
     if not settings.enabled or not has_text(train):
         return 0.0
     origin = make_origin(seed, {"tokenizer": asdict(settings)}, digests(train, dev))
-    notes = tokenizer_notes(directory)
+    notes = read_tokenizer_notes(directory)
     if "origin" in notes:
         check_origin(directory, Origin(**notes["origin"]), origin)
     elif notes:
@@ -181,7 +181,7 @@ def train_tokenizer(
         The tokenizer, and its dev scores, see `segmentation_scores`.
     """
     torch.manual_seed(seed)
-    paragraphs = passages(train)
+    paragraphs = make_passages(train)
     tokenizer = _make_tokenizer(settings, paragraphs, train, device)
     network = tokenizer.network
     categories = _category_indices(tokenizer.characters)
@@ -232,9 +232,9 @@ def train_tokenizer(
 def _category_indices(characters: Table) -> np.ndarray:
     """For each symbol the index of its category if it is a character, else its own index."""
     indices = np.arange(len(characters))
-    for symbol, number in characters.numbers.items():
+    for symbol, number in characters.indices.items():
         if len(symbol) == 1:
-            indices[number] = characters.numbers[category(symbol)]
+            indices[number] = characters.indices[category(symbol)]
     return indices
 
 
@@ -247,7 +247,7 @@ def _make_slices(paragraphs: Sequence[Passage], characters: Table) -> list[np.nd
     for paragraph in paragraphs:
         rows = (encode_text(paragraph.text, characters)[0], paragraph.ends, paragraph.multiword)
         whole = np.stack(rows)
-        slices += [whole[:, begin:end] for begin, end, _, _ in cut_windows(whole.shape[1])]
+        slices += [whole[:, begin:end] for begin, end, _, _ in cut_slices(whole.shape[1])]
     return slices
 
 
@@ -267,7 +267,7 @@ def _make_tokenizer(
         and "".join(words := sentence.form[token.first : token.last + 1]) != token.text
     )
     spaces = any(" " in token.text for sentence in train for token in surface_tokens(sentence))
-    characters = build_characters(texts)
+    characters = build_character_table(texts)
     network = TokenizerNetwork(
         len(characters), settings.embedding, settings.size, settings.dropout
     ).to(device)
@@ -308,7 +308,7 @@ def segmentation_scores(tokenizer: Tokenizer, sentences: Sequence[Sentence]) -> 
 
     A token is correct if it has the gold position and is split into the gold words.
     """
-    paragraphs = passages(sentences)
+    paragraphs = make_passages(sentences)
     texts = [paragraph.text for paragraph in paragraphs]
     predicted = tokenizer.segment(texts)
     ends = np.concatenate([paragraph.ends for paragraph in paragraphs])

@@ -15,10 +15,10 @@ from depkit.treebank.check_comments import check_comments, ends_without_space, p
 from depkit.treebank.check_labels import check_labels
 from depkit.treebank.check_lines import check_lines
 from depkit.treebank.check_rows import check_rows
-from depkit.treebank.check_training import Training
+from depkit.treebank.check_training import TrainingSet
 from depkit.treebank.check_tree import check_tree
 from depkit.treebank.findings import ERRORS, Finding, Problem, quote, severity
-from depkit.treebank.output import printable
+from depkit.treebank.output import escape_unprintable
 from depkit.treebank.table import Table
 
 LONG_SENTENCE, LONG_WORD = 200, 100  # words, characters
@@ -35,7 +35,7 @@ class Checker:
     `sentences` and `words` are the numbers of those checked so far.
     """
 
-    def __init__(self, ud: bool = False, training: Training | None = None) -> None:
+    def __init__(self, ud: bool = False, training: TrainingSet | None = None) -> None:
         self.ud = ud
         self.training = training
         self.sentences = 0
@@ -133,7 +133,7 @@ class Checker:
         if sent_id := sentence.sent_id:
             if sent_id in self._sent_ids:
                 file, other_line = self._sent_ids[sent_id]
-                location = f"{printable(file)}:{other_line}"
+                location = f"{escape_unprintable(file)}:{other_line}"
                 what = f"the sentence in {location} has the same sent_id"
                 keys = [parse_comment(comment)[0] for comment in sentence.lines]
                 index = keys.index("sent_id")

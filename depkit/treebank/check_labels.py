@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from depkit.corpus.universal import RELATIONS, RENAMED, UPOS, base
+from depkit.corpus.universal import RELATIONS, RENAMED, UPOS, base_relation
 from depkit.treebank.findings import Problem, quote
 from depkit.treebank.table import EMPTY, WORD, Table
 
@@ -141,7 +141,7 @@ def _pattern_character(character: str) -> str:
 
 def _inventory_faults(relation: str) -> tuple[Fault, ...]:
     """Return a fault if a relation is not one of UD's, subtypes apart."""
-    name = base(relation)
+    name = base_relation(relation)
     if name not in RELATIONS and relation not in ("_", "ref"):
         hint = f"; its name in UD version 2 is {RENAMED[name]}" if name in RENAMED else ""
         what = f"the relation {quote(relation)} is not one of the 37 relations of UD{hint}"
@@ -225,7 +225,7 @@ def deps_faults(deps: str, ud: bool = False) -> tuple[tuple[str, ...], tuple[Fau
         if not colon or not relation or not (match or WORD.fullmatch(head) or head == "0"):
             what = f"DEPS contains {quote(part)}, which is not in the form head:relation"
             return (), (("deps", what),)
-        if (head == "0") != (base(relation) == "root"):
+        if (head == "0") != (base_relation(relation) == "root"):
             what = f"DEPS contains {quote(part)}, but head 0 and the relation root go together"
             faults.append(("deps", what))
         unknown = _inventory_faults(relation) if ud else ()

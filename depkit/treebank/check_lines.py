@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from depkit.corpus.reader import SURROGATE, position, undecoded
+from depkit.corpus.reader import SURROGATE, describe_undecodable, locate
 from depkit.corpus.sentence import BOM
 from depkit.treebank.findings import Problem, quote
 from depkit.treebank.table import Table
@@ -31,14 +31,14 @@ def _check_characters(lines: list[str]) -> Iterator[Problem]:
     """Find characters that are not text, and text that is not in NFC."""
     for index, line in enumerate(lines):
         if match := _CONTROL.search(line):
-            what = f"U+{ord(match[0]):04X} {position(line, match.start())} is not text; remove it"
+            what = f"U+{ord(match[0]):04X} {locate(line, match.start())} is not text; remove it"
             advice = ", or name the file's encoding" * ("\x80" <= match[0] <= "\x9f")
             yield Problem(index, "control-character", f"the character {what}{advice}")
         if line.startswith(BOM):
             what = "the line begins with a byte order mark; save the file as UTF-8 without one"
             yield Problem(index, "byte-order-mark", what)
         if match := SURROGATE.search(line):
-            yield Problem(index, "encoding", undecoded(line, match.start()))
+            yield Problem(index, "encoding", describe_undecodable(line, match.start()))
         if not unicodedata.is_normalized("NFC", line):
             yield Problem(index, "unicode-nfc", _describe_decomposed(line))
 

@@ -31,7 +31,7 @@ def check_rows(table: Table) -> Iterator[Problem]:
     if table.ranges or table.empties:
         yield from _check_cells_without_analysis(table)
         yield from _check_range_positions(table)
-    if table.format.repeats:
+    if table.format.has_argument_columns:
         yield from _check_predicates(table)
 
 
@@ -43,7 +43,7 @@ def _check_columns(table: Table) -> Iterator[Problem]:
         if size == 1:
             text = quote(table.raw_cells[row][0])
             advice = f"separate the columns by tabs, of which {text} has none"
-        elif table.format.repeats:
+        elif table.format.has_argument_columns:
             advice = "every row has 14 columns, and one more for each predicate of the sentence"
         else:
             advice = "look for a tab that is missing or superfluous"
@@ -67,11 +67,11 @@ def _check_ids(table: Table) -> Iterator[Problem]:
                 yield Problem(index, "id", f"ID is {text} instead of {last + 1}; {advice}")
                 covered = 0
             last, empty = int(text), 0
-        elif table.format.spans and (match := RANGE.fullmatch(text)):
+        elif table.format.has_ranges and (match := RANGE.fullmatch(text)):
             if what := _wrong_range(int(match[1]), int(match[2]), last, covered, end):
                 yield Problem(index, "range", f"the range {text} {what}")
             covered = max(covered, int(match[2]))
-        elif table.format.spans and (match := EMPTY.fullmatch(text)):
+        elif table.format.has_ranges and (match := EMPTY.fullmatch(text)):
             if (int(match[1]), int(match[2])) != (last, empty + 1):
                 what = f"the empty node has ID {text} instead of {last}.{empty + 1}"
                 advice = "empty nodes have the number of the word before them, and count from 1"

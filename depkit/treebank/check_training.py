@@ -11,12 +11,12 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, read
 from depkit.corpus.sentence import Sentence
 from depkit.treebank.findings import Problem, quote
-from depkit.treebank.output import printable
+from depkit.treebank.output import escape_unprintable
 
 LABELS = {"upos": "unseen-tag", "xpos": "unseen-tag", "deprel": "unseen-relation"}
 
 
-class Training:
+class TrainingSet:
     """The valid sentences of a training file, as digests, and their labels.
 
     `sentences` is the number of sentences in the file, `broken` that of invalid ones, which are
@@ -24,7 +24,7 @@ class Training:
     """
 
     def __init__(self, path: PathLike, encoding: str = "utf-8") -> None:
-        self.name = printable(os.fspath(path))
+        self.name = escape_unprintable(os.fspath(path))
         self.line_numbers: dict[str, int] = {}  # by the digest of the forms
         self.labels: dict[str, set[str]] = {column: {"_"} for column in LABELS}
         self.sentences = self.broken = 0
@@ -33,7 +33,7 @@ class Training:
             if sentence.problem or not len(sentence):
                 self.broken += 1
                 continue
-            self.line_numbers.setdefault(digest("\t".join(sentence.form)), sentence.place()[1])
+            self.line_numbers.setdefault(digest("\t".join(sentence.form)), sentence.location()[1])
             for column, labels in self.labels.items():
                 labels.update(getattr(sentence, column))
         if not self.line_numbers:

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from depkit.corpus.universal import base
+from depkit.corpus.universal import base_relation
 from depkit.treebank.findings import Problem, quote
 from depkit.treebank.table import Table
-from depkit.trees.shape import crossing, nonprojective_arcs
+from depkit.trees.shape import has_crossing_arcs, nonprojective_arcs
 
 _NUMBER = re.compile(r"0|[1-9][0-9]*")
 
@@ -57,7 +57,7 @@ def _check_heads(table: Table, texts: list[str]) -> Iterator[Problem]:
 def _check_relations(table: Table) -> Iterator[Problem]:
     """Check whether words with HEAD have a DEPREL, and whether it is root where HEAD is 0."""
     column = table.format.index("deprel")
-    is_universal = table.format.spans
+    is_universal = table.format.has_ranges
     relations = [table.cells[row][column] for row in table.words]
     if _are_relations_valid(relations, table.heads, is_universal):
         return
@@ -67,7 +67,7 @@ def _check_relations(table: Table) -> Iterator[Problem]:
             if head != -1 and row not in table.ragged:
                 what = "the word has a HEAD, but no DEPREL; add the relation to its head"
                 yield Problem(index, "no-deprel", what)
-        elif is_universal and head != -1 and (head == 0) != (base(relation) == "root"):
+        elif is_universal and head != -1 and (head == 0) != (base_relation(relation) == "root"):
             what = f"HEAD is {'0' if head == 0 else 'not 0'}, but DEPREL is {quote(relation)}"
             advice = "the root, and no other word, has HEAD 0 and DEPREL root"
             yield Problem(index, "root-label", f"{what}; {advice}")
@@ -81,7 +81,7 @@ def _are_relations_valid(relations: list[str], heads: list[int], is_universal: b
     return roots == [head == 0 for head in heads]
 
 
-def cycles(head: Sequence[int]) -> list[list[int]]:
+def find_cycles(head: Sequence[int]) -> list[list[int]]:
     """Find the cycles of a graph in which each word has one head at most.
 
     `head` has the 1-based head of each word, 0 for the root, below 0 if there is none. The result
@@ -103,7 +103,7 @@ def cycles(head: Sequence[int]) -> list[list[int]]:
 
 
 def _check_cycles(table: Table) -> Iterator[Problem]:
-    for cycle in cycles(table.heads):
+    for cycle in find_cycles(table.heads):
         ids = [table.word_ids[word - 1] for word in cycle]
         index = table.line_indices[table.words[min(cycle) - 1]]
         if len(cycle) == 1:
@@ -124,13 +124,15 @@ def _check_roots(table: Table) -> Iterator[Problem]:
         ids = ", ".join(str(table.word_ids[word]) for word in roots[:10])
         what = f"{len(roots)} words have HEAD 0: {ids}{', ...' * (len(roots) > 10)}"
         index = table.line_indices[table.words[roots[1]]]
-        advice = "trees of UD have one root" if table.format.spans else "most parsers expect one"
+        advice = (
+            "trees of UD have one root" if table.format.has_ranges else "most parsers expect one"
+        )
         yield Problem(index, "several-roots", f"{what}; {advice}")
 
 
 def _check_projectivity(table: Table) -> Iterator[Problem]:
     heads = np.array(table.heads, np.int32)
-    if crossing(heads):
+    if has_crossing_arcs(heads):
         dependents = np.flatnonzero(nonprojective_arcs(heads)).tolist()
         ids = ", ".join(str(table.word_ids[word]) for word in dependents[:10])
         if not dependents:

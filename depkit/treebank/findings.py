@@ -8,7 +8,7 @@ error with `--ud`; advice is a warning that never becomes one. A note is informa
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from depkit.treebank.output import printable
+from depkit.treebank.output import escape_unprintable
 
 Severity = Literal["error", "warning", "note"]
 
@@ -126,7 +126,7 @@ class Finding:
     def __str__(self) -> str:
         location = f"{self.file}:{self.line}" if self.line else self.file
         parts = (location, self.severity, self.sent_id, f"{self.message} [{self.code}]")
-        return printable(": ".join(part for part in parts if part))
+        return escape_unprintable(": ".join(part for part in parts if part))
 
 
 def quote(text: str, max_length: int = 40) -> str:

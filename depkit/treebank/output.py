@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """Escape line ends and all other characters that a terminal cannot print."""
     if text.isprintable():
         return text
@@ -14,15 +14,15 @@ def printable(text: str) -> str:
     )
 
 
-def json_text(record: Any, indent: int | None = None) -> str:
+def to_json(record: Any, indent: int | None = None) -> str:
     """Return a record as JSON that is valid UTF-8, even if it has undecodable bytes in it."""
     text = json.dumps(record, indent=indent, ensure_ascii=False)
     return text.encode(errors="backslashreplace").decode()  # escapes surrogates within strings
 
 
-def broken_sentences(file: str, broken: int, sentences: int) -> str:
+def broken_sentences_warning(file: str, broken: int, sentences: int) -> str:
     """Return a warning that `broken` of the file's sentences are broken."""
     number = f"{broken} of {sentences} sentence{'s' * (sentences != 1)}"
     what = f"{number} {'is' if broken == 1 else 'are'} broken"
-    name = printable(file)
+    name = escape_unprintable(file)
     return f"depkit: warning: {name}: {what}; see depkit check {name}"

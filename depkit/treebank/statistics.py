@@ -11,7 +11,7 @@ import numpy as np
 from depkit.corpus.files import PathLike, read
 from depkit.corpus.sentence import Sentence
 from depkit.treebank.table import Table
-from depkit.trees.shape import crossing, depths, nonprojective_arcs
+from depkit.trees.shape import depths, has_crossing_arcs, nonprojective_arcs
 
 LABELS = ("upos", "xpos", "deprel")
 JSON_NAMES = {  # for names that are understood only by their position in the table
@@ -72,7 +72,7 @@ class Statistics:
 
     def _add_tokens(self, sentence: Sentence) -> None:
         self.tokens += len(sentence)
-        if sentence.format.spans and _has_other_rows(sentence):
+        if sentence.format.has_ranges and _has_other_rows(sentence):
             table = Table(sentence)
             self.ranges += len(table.ranges)
             self.empty_nodes += len(table.empties)
@@ -89,7 +89,7 @@ class Statistics:
         self.several_roots += sentence.head.count(0) > 1
         self.no_root += 0 not in sentence.head
         self.cyclic += bool((depth < 0).any())
-        if crossing(head):
+        if has_crossing_arcs(head):
             self.nonprojective_sentences += 1
             self.nonprojective_arcs += int(nonprojective_arcs(head).sum())
         distance = np.abs(head - np.arange(1, head.size + 1))[head > 0]
@@ -170,7 +170,9 @@ def _percent(part: int, whole: int) -> float | None:
     return 100.0 * part / whole if whole else None
 
 
-def statistics(source: PathLike | Iterable[Sentence], encoding: str = "utf-8") -> Statistics:
+def compute_statistics(
+    source: PathLike | Iterable[Sentence], encoding: str = "utf-8"
+) -> Statistics:
     """Count what is in a file, given by its path, or in sentences.
 
     Of broken sentences, everything that can be read is counted. Raises OSError, and FormatError

@@ -65,7 +65,7 @@ class Table:
 
     def _repair_widths(self) -> None:
         """Give every row of a broken sentence the same width."""
-        if self.format.repeats:
+        if self.format.has_argument_columns:
             usual = Counter(map(len, self.raw_cells)).most_common(1)
             self.width = max([self.width, *(width for width, _ in usual)])
         self.ragged = {row for row, cells in enumerate(self.raw_cells) if len(cells) != self.width}
@@ -83,9 +83,9 @@ class Table:
 
     def _classify_rows(self) -> None:
         for row, cells in enumerate(self.cells):
-            if self.format.spans and RANGE.fullmatch(cells[0]):
+            if self.format.has_ranges and RANGE.fullmatch(cells[0]):
                 self.ranges.append(row)
-            elif self.format.spans and EMPTY.fullmatch(cells[0]):
+            elif self.format.has_ranges and EMPTY.fullmatch(cells[0]):
                 self.empties.append(row)
             else:
                 self.words.append(row)

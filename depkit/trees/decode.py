@@ -10,7 +10,7 @@ from depkit.trees.arborescence import find_maximum_arborescence
 from depkit.trees.argmax import find_best_heads, has_valid_scores
 from depkit.trees.compiled import compiled, interpreted
 from depkit.trees.projective import find_maximum_projective_tree
-from depkit.trees.shape import count_roots, crossing, is_tree
+from depkit.trees.shape import count_roots, has_crossing_arcs, is_tree
 
 ALGORITHMS = ("argmax", "mst", "eisner")
 DECODED, INVALID_SCORES, NO_TREE = 0, 1, 2
@@ -187,7 +187,9 @@ def decode_projective_trees(
     for index in range(len(lengths)):
         size = lengths[index] + 1
         head = heads[index, 1:size]
-        if outcome[index] != DECODED or (is_tree(head, single_root) and not crossing(head)):
+        if outcome[index] != DECODED or (
+            is_tree(head, single_root) and not has_crossing_arcs(head)
+        ):
             continue
         if not find_maximum_projective_tree(scores[index, :size, :size], single_root, head):
             outcome[index] = NO_TREE

@@ -13,7 +13,7 @@ from typing import Any
 import numba
 from numba.core.caching import FunctionCache
 
-from depkit.corpus.digest import digest_of_files
+from depkit.corpus.digest import digest_files
 
 
 def make_dispatcher(function: Callable[..., Any]) -> Any:
@@ -63,4 +63,4 @@ class ForgivingCache(FunctionCache):
 @cache
 def source_digest() -> str:
     """A digest of the source files of all kernels."""
-    return digest_of_files(sorted(Path(__file__).parent.glob("*.py")))
+    return digest_files(sorted(Path(__file__).parent.glob("*.py")))

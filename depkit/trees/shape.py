@@ -92,7 +92,7 @@ def is_tree(head: np.ndarray, single_root: bool = False) -> bool:
 
 
 @compiled
-def crossing(head: np.ndarray) -> bool:
+def has_crossing_arcs(head: np.ndarray) -> bool:
     """Whether two arcs of a tree cross, which makes the tree non-projective. O(n^2).
 
     Arcs from the root count, as in the CoNLL-X statistics.

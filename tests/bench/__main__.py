@@ -98,13 +98,13 @@ def load_entry(name: str) -> Callable[[Bench], Iterator[Row]]:
 
 def make_bench(arguments: argparse.Namespace, folder: Path) -> Bench:
     """Return the data of all entries; write its files into a folder."""
-    from depkit.training.tokenizer import passages
+    from depkit.training.tokenizer import make_passages
 
     sentences = list(read(arguments.data))
     text, sentence_text = folder / "text.txt", folder / "sentence.txt"
-    paragraphs = (passage.text for passage in passages(sentences))
+    paragraphs = (passage.text for passage in make_passages(sentences))
     text.write_text("\n\n".join(paragraphs) + "\n", "utf-8")
-    sentence_text.write_text(passages(sentences[:1])[0].text + "\n", "utf-8")
+    sentence_text.write_text(make_passages(sentences[:1])[0].text + "\n", "utf-8")
     sentence, few = folder / "sentence.conllu", folder / "few.conllu"
     write(sentences[:1], sentence)
     write(sentences[:NUM_DEV_SENTENCES], few)

@@ -25,8 +25,8 @@ from torch._dynamo.utils import counters
 from torch.profiler import profile
 
 from depkit.corpus.files import write
-from depkit.parsers.device import find_device, mixed, named_precision
-from depkit.parsers.families import family_of
+from depkit.parsers.device import autocast, find_device, resolve_precision
+from depkit.parsers.families import get_family
 from depkit.parsers.graph.network import BiaffineNetwork, Scores
 from depkit.parsers.inputs.batches import Batch, length_batches
 from depkit.parsers.inputs.form_cache import FormCache
@@ -35,7 +35,7 @@ from depkit.serving.files import Job, annotate_files
 from depkit.training import loop
 from depkit.training.recipe import make_recipe
 from depkit.training.run import Data, Prepared, prepare, read_data
-from depkit.training.schedule import grouped
+from depkit.training.schedule import parameter_groups
 from tests.bench.comparison import SAME, peer_programs, supar_measure
 from tests.bench.corpus import exhaust
 from tests.bench.measure import Bench, BenchError, Peer, timed
@@ -116,7 +116,7 @@ class Setup:
             self.learners[recipe] = Learner(self.prepared(recipe), self.device)
         torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
         learner, name = self.learners[recipe], "float32" if precision == "tf32" else precision
-        learner.parser.precision = named_precision(name, self.device)
+        learner.parser.precision = resolve_precision(name, self.device)
         return learner
 
     def rate(
@@ -146,14 +146,14 @@ class Learner:
         config, training, transformer = (
             prepared.recipe.parser, prepared.recipe.training, prepared.sources.transformer
         )  # fmt: skip
-        family = family_of(config)
+        family = get_family(config)
         vocabulary = family.vocabulary(prepared.train, config)
         self.training, self.compiled = training, ""
         self.network: Any = family.network(config, vocabulary, transformer).to(device).train()
         self.loss: Callable[[Batch], Tensor] = self.network
         self.parser = family.parser(config, vocabulary, self.network, device)
         self.optimizer = torch.optim.Adam(
-            grouped(self.network, training), betas=(training.beta1, training.beta2),
+            parameter_groups(self.network, training), betas=(training.beta1, training.beta2),
             eps=training.epsilon, weight_decay=training.weight_decay, fused=True,
         )  # fmt: skip
         self.data = family.examples(prepared.train, vocabulary, config, device, None, transformer)
@@ -164,7 +164,7 @@ class Learner:
         return length_batches(self.data.sizes, tokens, np.random.default_rng(0))
 
     def gradients(self, batch: Batch) -> None:
-        with mixed(self.parser.device, self.parser.precision):
+        with autocast(self.parser.device, self.parser.precision):
             loss = self.loss(batch)
         loss.backward()
 

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from depkit.parsers.base import CPU_TOKENS, GPU_TOKENS, Parser
-from depkit.parsers.device import best_precision, best_values
-from depkit.parsers.families import family_of
+from depkit.parsers.device import best_indices, best_precision
+from depkit.parsers.families import get_family
 from depkit.parsers.graph.ensemble import GraphEnsemble
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.batches import Batch, Dataset, encode, length_batches
@@ -25,7 +25,7 @@ from depkit.parsers.inputs.form_cache import FormCache
 from depkit.parsers.model_directory import find_model, load, read_config
 from depkit.parsers.text.tokenizer import Tokenizer
 from depkit.training.recipe import Training
-from depkit.training.tokenizer import passages
+from depkit.training.tokenizer import make_passages
 from tests.bench.corpus import exhaust
 from tests.bench.flops import count_flops
 from tests.bench.measure import Bench, BenchError, Row, run_alternately, timed
@@ -67,15 +67,15 @@ def make_stage(bench: Bench, counted: bool = False) -> Stage:
     if isinstance(parser, GraphEnsemble) or not isinstance(parser, GraphParser):
         raise BenchError(f"{bench.model} is an ensemble or a tagger; name a parser with --model")
     parser = replace(parser, threads=1 if counted else bench.threads)
-    data = parser.preparer()(bench.sentences, ())
+    data = parser.make_preparer()(bench.sentences, ())
     tokens = CPU_TOKENS if bench.device == "cpu" else GPU_TOKENS
-    indices = length_batches(data.sizes, tokens, filled=True)
+    indices = length_batches(data.sizes, tokens, repeat_to_fill=True)
     return Stage(parser, data, indices, list(map(data.batch, indices)))
 
 
 def form_vectors(parser: Parser, data: Dataset) -> Tensor:
     """Compute the vectors of all distinct forms, without cached ones."""
-    with parser.mixed():
+    with parser.autocast():
         return FormCache(parser.network.inputs).vectors(data)
 
 
@@ -118,7 +118,7 @@ def tokenizing(bench: Bench) -> Iterator[Row]:
     parser = make_stage(bench).parser
     if not parser.tokenizer:
         raise BenchError(f"{bench.model} has no tokenizer; name a model that has one with --model")
-    texts = [passage.text for passage in passages(bench.sentences)]
+    texts = [passage.text for passage in make_passages(bench.sentences)]
 
     def segment(tokenizer: Tokenizer | None) -> Action:
         assert tokenizer
@@ -176,7 +176,7 @@ def encoder(bench: Bench) -> Iterator[Row]:
 def encode_all(stage: Stage) -> None:
     @torch.inference_mode()
     def call(batch: Batch) -> None:
-        with stage.parser.mixed():
+        with stage.parser.autocast():
             stage.parser.network.encode(batch)
 
     stage.for_each_batch(call)
@@ -196,16 +196,16 @@ def score_all(stage: Stage) -> Action:
     """Return an action that scores all batches, whose words are encoded beforehand."""
     parser = stage.parser
     encoded: dict[int, Tensor] = {}
-    with torch.inference_mode(), parser.mixed():
+    with torch.inference_mode(), parser.autocast():
         for batch in stage.batches:
             encoded[id(batch)] = parser.network.encode(batch)
 
     @torch.inference_mode()
     def call(batch: Batch) -> None:
         scores = parser.score(batch)
-        best_values(scores.label_at(torch.zeros_like(batch.word)))
+        best_indices(scores.score_labels(torch.zeros_like(batch.word)))
         for column in scores.columns.values():
-            best_values(column)
+            best_indices(column)
 
     def action() -> None:
         with patch.object(parser.network, "encode", lambda batch: encoded[id(batch)]):
@@ -246,7 +246,7 @@ def backward(bench: Bench) -> Iterator[Row]:
 
 def training_batches(bench: Bench, parser: Parser, tokens: int) -> list[Batch]:
     """Return batches as in training: with targets, shuffled, without vectors of forms."""
-    data = family_of(parser.config).examples(
+    data = get_family(parser.config).examples(
         bench.sentences, parser.vocabulary, parser.config, parser.device,
         transformer=parser.network.transformer,
     )  # fmt: skip
@@ -269,7 +269,7 @@ def make_learning_action(
     def action() -> None:
         parser.network.train()
         for batch in batches:
-            with parser.mixed():
+            with parser.autocast():
                 total = loss(parser, batch)
             total.backward()
             parser.network.zero_grad()

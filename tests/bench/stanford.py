@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from depkit.convert import universal
-from depkit.convert.coordination import attachments
-from depkit.convert.stanford import Attach, Converter, converter
-from depkit.convert.train_stanford import paired, train, without_functions
+from depkit.convert.coordination import find_reattachments
+from depkit.convert.stanford import Converter, Reattach, load_converter
+from depkit.convert.train_stanford import read_pairs, remove_function_tags, train
 from depkit.corpus.brackets import read_trees
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree
@@ -40,16 +40,16 @@ def read_sample(dependencies: Path = STANFORD) -> Part:
         if number <= 159:
             paths.append(str(path))
             numbers += [number] * sum(1 for _ in read_trees(path))
-    return list(zip(numbers, *paired(paths, str(dependencies)), strict=True))
+    return list(zip(numbers, *read_pairs(paths, str(dependencies)), strict=True))
 
 
 def convert_tree(model: Converter, tree: Tree, gold: Sentence) -> Sentence:
-    heads, relations = model.dependencies(tree)
+    heads, relations = model.predict_dependencies(tree)
     return gold.with_tree(heads, relations)
 
 
 def train_models(
-    part: Part, folds: int, attach: Attach = attachments
+    part: Part, folds: int, reattach: Reattach = find_reattachments
 ) -> Iterator[tuple[Converter, Part]]:
     """Yield for each fold a converter trained on the other folds, and the fold."""
     files = sorted({number for number, _, _ in part})
@@ -57,7 +57,7 @@ def train_models(
     for fold in range(folds):
         rest = [(tree, gold) for number, tree, gold in part if fold_of[number] != fold]
         rows = [row for row in part if fold_of[row[0]] == fold]
-        yield train(*zip(*rest, strict=True), attach), rows
+        yield train(*zip(*rest, strict=True), reattach), rows
 
 
 def show_scores(name: str, golds: Sequence[Sentence], systems: Sequence[Sentence]) -> None:
@@ -101,12 +101,12 @@ def main() -> None:
     parser.add_argument("--ud", action="store_true")
     arguments = parser.parse_args()
     part = read_sample(UNIVERSAL if arguments.ud else STANFORD)
-    shipped = universal.converter()[0] if arguments.ud else converter()
+    shipped = universal.load_converter()[0] if arguments.ud else load_converter()
     if arguments.held_out:
         runs = iter([(shipped, [row for row in part if row[0] > DEVELOPMENT])])
     else:
         development = [row for row in part if row[0] <= DEVELOPMENT]
-        runs = train_models(development, arguments.folds, shipped.attach)
+        runs = train_models(development, arguments.folds, shipped.reattach)
     golds, tagged, bare, seconds = [], [], [], 0.0
     for model, rows in runs:
         for _, tree, gold in rows:
@@ -114,7 +114,7 @@ def main() -> None:
             begun = time.process_time()
             tagged.append(convert_tree(model, tree, gold))
             seconds += time.process_time() - begun
-            bare.append(convert_tree(model, without_functions(tree), gold))
+            bare.append(convert_tree(model, remove_function_tags(tree), gold))
     show_scores("as annotated", golds, tagged)
     show_scores("without function tags", golds, bare)
     show_relations(golds, tagged)

@@ -175,7 +175,7 @@ def test_plot_and_table() -> None:
 
 
 @pytest.fixture
-def sure() -> tuple[str, str]:
+def confident() -> tuple[str, str]:
     """The files of the two systems, with probabilities."""
     return (
         write_tree("in/sure.conllu", WORDS, TREES[GOOD], "ArcProb=0.9|LabelProb=0.5"),
@@ -183,8 +183,8 @@ def sure() -> tuple[str, str]:
     )
 
 
-def test_calibration(sure: tuple[str, str]) -> None:
-    out = run(GOLD, sure[0], "--calibration")[0]
+def test_calibration(confident: tuple[str, str]) -> None:
+    out = run(GOLD, confident[0], "--calibration")[0]
     assert cells(out)[:4] == [
         "calibration of LAS: sure",
         "bin words confidence accuracy gap ECE MCE Brier",
@@ -193,31 +193,31 @@ def test_calibration(sure: tuple[str, str]) -> None:
     ]
     assert "|subtypes:keep|bins:10|sentences:1|" in out.splitlines()[4]
     arguments = ["--calibration", "--metric", "uas", "--bins", "2", "--confidence"]
-    out = run(GOLD, *sure, *arguments)[0]
+    out = run(GOLD, *confident, *arguments)[0]
     assert cells(out)[:4] == [
         "calibration of UAS",
         "bin system words confidence accuracy 95% from to gap ECE MCE Brier",
         "50-100 sure 4 90.00 100.00 100.00 100.00 +10.00 - - 0.0100",
         "50-100 surer 4 95.00 50.00 50.00 50.00 -45.00 - - 0.4525",
     ]
-    rows = json.loads(run(GOLD, *sure, *arguments, "--json")[0])
-    assert [row["system"] for row in rows] == [*sure, *sure]
+    rows = json.loads(run(GOLD, *confident, *arguments, "--json")[0])
+    assert [row["system"] for row in rows] == [*confident, *confident]
     assert [row["bin"] for row in rows] == ["50-100"] * 2 + ["all"] * 2
     assert [row["ece"] for row in rows] == [None, None, pytest.approx(10), pytest.approx(45)]
     assert "|bootstrap:1000|seed:1|bins:2|" in rows[0]["signature"]
-    table = csv.DictReader(io.StringIO(run(GOLD, *sure, *arguments, "--format", "csv")[0]))
+    table = csv.DictReader(io.StringIO(run(GOLD, *confident, *arguments, "--format", "csv")[0]))
     assert [row["mce"] for row in table][:2] == ["", ""]
 
 
 def test_calibration_needs_probabilities() -> None:
     assert str(run.failure(*FILES, "--calibration")) == (
-        f"{GOOD}:2: s1: no ArcProb in MISC; parse with depkit parse --prob"
+        f"{GOOD}:2: s1: there is no ArcProb in MISC; parse with depkit parse --prob"
     )
 
 
-def test_a_reliability_diagram(sure: tuple[str, str]) -> None:
+def test_a_reliability_diagram(confident: tuple[str, str]) -> None:
     pytest.importorskip("matplotlib")
-    out = run(GOLD, *sure, "--calibration", "--plot", "a.svg")[0]
+    out = run(GOLD, *confident, "--calibration", "--plot", "a.svg")[0]
     assert out.startswith("calibration of LAS\n")
     assert " by " not in out
     assert all(text in Path("a.svg").read_text() for text in ("confidence, %", "LAS, %", ">surer<"))
@@ -263,8 +263,8 @@ def test_agreement_in_bins_of_gold_words() -> None:
     ]
 
 
-def test_several_tables_of_words(sure: tuple[str, str]) -> None:
-    out = run(GOLD, *sure, "--agreement", "--calibration", "--worst", "1")[0]
+def test_several_tables_of_words(confident: tuple[str, str]) -> None:
+    out = run(GOLD, *confident, "--agreement", "--calibration", "--worst", "1")[0]
     titles = [
         "sentences with the most errors in LAS", "calibration of LAS",
         "LAS; oracle: at least one system is right",
@@ -293,8 +293,8 @@ BINS, PAIR = "needs a table of bins", "needs two or more PRED files and a table 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--by", "colour"], "no grouping 'colour'; there are distance,"),
-        (["--by", "distnce"], "no grouping 'distnce'; did you mean distance?"),
+        (["--by", "colour"], "there is no grouping 'colour'; choose from distance,"),
+        (["--by", "distnce"], "there is no grouping 'distnce'; did you mean distance?"),
         (["--by", "upos", "--by", "upos"], "named twice"),
         (["--by", "upos", "--bins", "1,2"], "more bins than groupings of numbers"),
         (["--bins", "1,x"], "'x' in bins '1,x' is no bin"),
@@ -339,7 +339,7 @@ BINS, PAIR = "needs a table of bins", "needs two or more PRED files and a table 
         ([POOR, "--agreement", "--by", "upos", "--test", "ar"], f"--test: it {PAIR}"),
         ([POOR, "--agreement", "--by", "upos", "--worst", "1", "--json"], "holds one table"),
         ([POOR, "--agreement", "--by", "oov"], "--train FILE"),
-        ([POOR, "--agreement", "--by", "colour"], "no grouping 'colour'"),
+        ([POOR, "--agreement", "--by", "colour"], "there is no grouping 'colour'"),
     ],
 )
 def test_bad_usage(arguments: list[str], complaint: str) -> None:

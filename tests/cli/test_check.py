@@ -40,8 +40,8 @@ def test_findings_and_counts(bad: Path) -> None:
     out, err = run(bad, code=1)
     lines = out.splitlines()
     assert lines[:2] == [
-        f"{bad}:3: error: t0: a cycle, each word's head after it: 1 2 1; one needs another head"
-        " [cycle]",
+        f"{bad}:3: error: t0: the heads form a cycle (word -> head): 1 -> 2 -> 1;"
+        " one of the words needs another head [cycle]",
         f"{bad}:3: error: t0: no word has HEAD 0; a tree has one root [no-root]",
     ]
     assert sum("[cycle]" in line for line in lines) == 21
@@ -64,13 +64,14 @@ def test_quiet_prints_errors_only(bad: Path, tmp_path: Path) -> None:
     old = tmp_path / "old.conllu"
     old.write_text(GOOD.partition("\n")[2] + "\n")
     assert run(old, "-q") == ("", "")
-    assert run(old)[0].startswith(f"{old}:2: warning: no comment # sent_id")
+    assert run(old)[0].startswith(f"{old}:2: warning: the sentence has no comment # sent_id")
     out = run(old, "-q", "--ud", code=1)[0]
-    assert out == f"{old}:2: error: no comment # sent_id = ...; number the sentences [no-sent-id]\n"
+    message = "the sentence has no comment # sent_id = ...; add it, for example with a number"
+    assert out == f"{old}:2: error: {message} [no-sent-id]\n"
 
 
 def test_verbose_explains_the_codes(bad: Path) -> None:
-    assert "30  words that are their own ancestors\n" in run(bad, "-v", code=1)[0]
+    assert "30  words whose heads form a cycle\n" in run(bad, "-v", code=1)[0]
 
 
 def test_json(good: Path, bad: Path) -> None:
@@ -88,14 +89,15 @@ def test_standard_input_and_archives(good: Path, tmp_path: Path) -> None:
     assert run("-", stdin=CYCLIC + "\n", code=1)[0].startswith("-:3: error: s1: ")
     packed = tmp_path / "x.conllu.gz"
     packed.write_bytes(gzip.compress(CYCLIC.encode()))
-    assert f"{packed}:4: warning: no blank line" in run(packed, code=1)[0]
+    assert f"{packed}:4: warning: no blank line follows" in run(packed, code=1)[0]
     assert "only one file" in run("-", "--train", "-", code=2)[1]
 
 
 def test_train(good: Path, bad: Path) -> None:
     out = run(good, "--train", bad)[0]
-    assert f"good.conllu:3: warning: s1: the same words as in {bad}, line 3" in out
-    assert "DEPREL 'root' is nowhere in" in out
+    what = f"the training file has a sentence with the same words, {bad}:3"
+    assert f"good.conllu:3: warning: s1: {what}" in out
+    assert "DEPREL 'root' does not occur in" in out
 
 
 def test_encoding(tmp_path: Path) -> None:
@@ -109,8 +111,8 @@ def test_a_missing_file_is_a_finding(good: Path, tmp_path: Path) -> None:
     none = tmp_path / "none.conllu"
     out = run(none, tmp_path, good, code=1)[0]
     assert out.splitlines()[:2] == [
-        f"{none}: error: cannot be opened: No such file or directory [unreadable]",
-        f"{tmp_path}: error: cannot be opened: Is a directory [unreadable]",
+        f"{none}: error: the file cannot be opened: No such file or directory [unreadable]",
+        f"{tmp_path}: error: the file cannot be opened: Is a directory [unreadable]",
     ]
     assert out.endswith("\n1 sentence, 2 words: 2 errors, 0 warnings, 0 notes\n")
     record = json.loads(run(good, none, good, "--json", code=1)[0])
@@ -125,7 +127,7 @@ def test_training_files(good: Path, tmp_path: Path) -> None:
     assert run(good, "--train", train)[1] == warning
     assert run(good, "--train", train, "-q")[1] == ""
     train.write_text("garbage\n")
-    with pytest.raises(FormatError, match="no sentence in the file"):
+    with pytest.raises(FormatError, match="the file has no valid sentence"):
         run(good, "--train", train)
 
 

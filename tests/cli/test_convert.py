@@ -23,8 +23,9 @@ run = Command("convert")
 
 NOTES = (
     "depkit: note: conllx cannot hold 6 comments, 2 multiword ranges, 3 empty nodes, 8 DEPS,"
-    " 1 MISC\n"
-    "depkit: note: conllx has no spaces in its columns; 2 words kept theirs\n"
+    " 1 MISC; they were left out\n"
+    "depkit: note: conllx allows no spaces inside a column; those in the columns of 2 words were"
+    " written unchanged\n"
 )
 
 
@@ -97,7 +98,8 @@ def test_conll09_keeps_predicates(tmp_path: Path) -> None:
     path.write_text(PREDICATES)
     assert run(path, "--to", "conll09") == (PREDICATES, "")
     assert run(path, "--to", "conllx")[1] == (
-        "depkit: note: conllx cannot hold 2 FILLPRED, 2 predicates, 3 arguments\n"
+        "depkit: note: conllx cannot hold 2 FILLPRED, 2 predicates, 3 arguments; they were left"
+        " out\n"
     )
 
 
@@ -116,9 +118,11 @@ def test_broken_sentences_are_reported_and_omitted(tmp_path: Path) -> None:
     good = "1\ta\tb\tC\tD\t_\t0\tg\t_\t_\n\n"
     path.write_text(good + "1\ta\n\n" + good + "x\n")
     told = (
-        f"depkit: error: {path}:3: 2 columns instead of 10 of conllx; see this line; the sentence"
+        f"depkit: error: {path}:3: the line has 2 columns instead of 10 of conllx;"
+        " columns are separated by single tabs; the sentence"
         " is left out\n"
-        f"depkit: error: {path}:7: 1 column instead of 10 of conllx; are the columns separated"
+        f"depkit: error: {path}:7: the line has 1 column instead of 10 of conllx;"
+        " are the columns separated"
         " by tabs?; the sentence is left out\n"
     )
     assert run(path, "-o", out, code=1) == ("", told)
@@ -168,19 +172,22 @@ def test_a_note_counts_deps_of_changed_trees(rich: Path) -> None:
     parse = run(rich, "--to", "conllx", "-q")[0]
     assert run("-", "--merge", rich, stdin=parse)[1] == ""
     other = parse.replace("\troot\t", "\tdep\t", 1)
-    assert "DEPS of trees that are others now became _" in run("-", "--merge", rich, stdin=other)[1]
+    assert (
+        "DEPS values became _, where the tree of the sentence has changed"
+        in run("-", "--merge", rich, stdin=other)[1]
+    )
 
 
 def test_merging_other_words(rich: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.conllu"
     error = run.failure("-", "--merge", rich, "-o", out, stdin=MILL.replace("pan y", "pan"))
-    told = f"-:8: mill-2: sentence 2, word 1 is another: '[pan] 20 000', but {rich}:17 has"
+    told = f"-:8: mill-2: sentence 2, word 1 differs: '[pan] 20 000', but {rich}:17 has"
     assert str(error).startswith(told)
     assert not out.exists()
     broken = MILL.replace("\t_\t_\n", "\n", 1)
     out_, err = run("-", "--merge", rich, "--from", "conllx", stdin=broken, code=1)
     assert out_ == RICH[RICH.index("# sent_id = mill-2") :]
-    assert err.startswith("depkit: error: -:1: 8 columns instead of 10 of conllx")
+    assert err.startswith("depkit: error: -:1: the line has 8 columns instead of 10 of conllx")
 
 
 def test_tags_of_another_file(rich: Path) -> None:
@@ -188,7 +195,7 @@ def test_tags_of_another_file(rich: Path) -> None:
     out, _ = run(rich, "--tags", "-", "--to", "conllx", stdin=tagged)
     assert out == tagged
     error = run.failure(rich, "--tags", "-", "--to", "conllx", stdin=PROJECTIVE)
-    assert "has the same words" in str(error)
+    assert "with the same words" in str(error)
 
 
 TREES = "( (S (NP (NNP Kim)) (VP (VBZ sings))) )\n"
@@ -270,7 +277,7 @@ def test_bad_usage(rich: Path, arguments: list[str], what: str) -> None:
     assert out == "" and what in err
 
 
-def test_a_file_is_not_written_over_while_it_is_read(rich: Path, tmp_path: Path) -> None:
+def test_an_input_file_is_not_overwritten(rich: Path, tmp_path: Path) -> None:
     assert "this file is also an input" in run(rich, "-o", rich, code=2)[1]
     again = tmp_path / "again.conllu"
     again.symlink_to(rich)

@@ -106,7 +106,7 @@ def test_training_can_be_resumed(tmp_path, capfd):
     arguments = [*train(tmp_path / "m"), "--epochs", "3", *SMALL]
     assert run([*arguments, "-q"]) == 0
     assert run([*arguments, "--resume"]) == 0
-    assert "depkit: note: dev: every sentence also stands in train" in capfd.readouterr().err
+    assert "depkit: note: dev: every sentence is also in train" in capfd.readouterr().err
     fails(capfd, [*arguments, "-q"], 1, "--resume")
 
 
@@ -174,10 +174,10 @@ def test_missing_output_directories_are_created(line, model, tmp_path):
     [
         (["parse", "--model", "x", "--decode", "best"], "decode"),
         (["parse", "--model", "x", "-o", "a", "--output-dir", "b"], "exclude each other"),
-        (["parse", "--model", "x", "--output-dir", "b"], "wants files"),
+        (["parse", "--model", "x", "--output-dir", "b"], "cannot be used with standard input"),
         (["parse", "a/x", "b/x", "--model", "x", "--output-dir", "b"], "two files"),
         (["train", "x", "-o", "y"], "name either --dev FILE or --dev-split SHARE"),
-        (["train", "x", "-o", "y", "--dev", "z", "--max-time", "soon"], "is no time"),
+        (["train", "x", "-o", "y", "--dev", "z", "--max-time", "soon"], "is not a time"),
     ],
 )
 def test_bad_usage_is_one_line_and_status_2(arguments, message, capfd, monkeypatch):

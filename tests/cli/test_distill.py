@@ -46,7 +46,7 @@ def test_a_student_of_the_bundled_model(text, tmp_path, capfd):
     student = tmp_path / "student"
     assert distill(student, text) == 0
     out, err = capfd.readouterr()
-    assert out == "" and "text: 3 sentences (17 words); left out: 1 there already" in err
+    assert out == "" and "text: 3 sentences (17 words); omitted: 1 duplicate" in err
     card = (student / "README.md").read_text()
     assert "Distilled from en-ewt on the treebank and on 3 sentences (17 words) of news.txt" in card
     assert "Tokenizer: tokens 99" in card
@@ -134,7 +134,7 @@ def test_impossible_teachers_and_students_are_rejected(tmp_path, text, capfd):
     [
         (["--dev-split", "0.1"], "name either --dev FILE or --dev-split SHARE"),
         (["-"], "name files, not standard input"),
-        (["--max-time", "soon"], "--max-time 'soon' is no time"),
+        (["--max-time", "soon"], "--max-time 'soon' is not a time"),
         (["--set", "distillation.words=2"], "no setting 'distillation.words'"),
         (["--recipe", "huge"], "no recipe 'huge'"),
     ],
@@ -148,7 +148,7 @@ def test_missing_and_empty_files(tmp_path, capfd):
     fails(capfd, 1, "none.txt: No such file or directory\n", student, tmp_path / "none.txt")
     fails(capfd, 1, "bundled models: en-ewt", student, teacher="no-such-model")
     (tmp_path / "empty.txt").write_text("\n")
-    fails(capfd, 1, "empty.txt: no sentences\n", student, tmp_path / "empty.txt")
+    fails(capfd, 1, "empty.txt: the file contains no sentences\n", student, tmp_path / "empty.txt")
     assert not student.exists()
     (tmp_path / "empty.txt").write_text("Alone\n")
     fails(capfd, 1, "no sentence of 2 to 150 words", student, tmp_path / "empty.txt")

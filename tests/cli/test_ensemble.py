@@ -78,7 +78,7 @@ def test_a_finished_ensemble_is_not_trained_again(ensemble, capfd):
         (["-o", "{here}/new", "--dev-split", "0.1"], 2, "either --dev FILE or --dev-split"),
         (["-o", "{here}/new", "--device", "cpu,tpu"], 2, "no device 'tpu'"),
         (["-o", "{here}/new", "--reuse", "{here}"], 1, "there is no ensemble"),
-        (["-o", "{here}/new", "--max-time", "soon"], 2, "is no time"),
+        (["-o", "{here}/new", "--max-time", "soon"], 2, "is not a time"),
         (
             ["-o", "{made}", "--recipes", "bilstm", "--set", "encoder.size=9"],
             1,

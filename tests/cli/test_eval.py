@@ -171,7 +171,7 @@ def test_a_mismatch_is_a_format_error_and_a_missing_file_an_os_error() -> None:
     Path("in/other").write_text(Path(WORSE).read_text().replace("bark", "barks"))
     error = run.failure(GOLD, "in/other")
     assert isinstance(error, FormatError) and str(error).startswith(
-        "in/other:3: s1: sentence 1, word 2 is another: 'Dogs [barks] .', but in/gold.conllu:3 has"
+        "in/other:3: s1: sentence 1, word 2 differs: 'Dogs [barks] .', but in/gold.conllu:3 has"
         " 'Dogs [bark] .'; "
     )
     assert isinstance(run.failure(GOLD, "/no/such/file.conllu"), FileNotFoundError)

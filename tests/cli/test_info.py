@@ -28,7 +28,7 @@ def run(*arguments: object) -> str:
     return out
 
 
-def facts_of(*arguments: object) -> dict:
+def load_facts(*arguments: object) -> dict:
     return json.loads(run(*arguments, "--json"))
 
 
@@ -50,11 +50,11 @@ def test_cached_vectors_are_shown(cache):
     (cache / "features").mkdir(parents=True)
     (cache / "features" / "one.npy").write_bytes(b"x" * 2048)
     assert rows(run())["features"].startswith("2.0 KiB of cached vectors in")
-    assert facts_of()["features"]["bytes"] == 2048
+    assert load_facts()["features"]["bytes"] == 2048
 
 
 def test_a_tuned_transformer_is_part_of_the_model(model):
-    before = facts_of(model)["bytes"]
+    before = load_facts(model)["bytes"]
     config = model / CONFIG
     plain = config.read_text()
     tuned = plain.replace('source = "none"\nmodel = ""', 'source = "transformer"\nmodel = "x"')
@@ -64,7 +64,7 @@ def test_a_tuned_transformer_is_part_of_the_model(model):
         run(model)
     (model / "transformer").mkdir()
     (model / "transformer" / "config.json").write_bytes(b"x" * 1000)
-    facts = facts_of(model)
+    facts = load_facts(model)
     assert facts["bytes"] == before + len(tuned) - len(plain) + 1000
     assert any("transformer x" in text and "tuned" in text for text in facts["inputs"])
 
@@ -89,7 +89,7 @@ def test_the_system(monkeypatch):
 
 
 def test_the_system_as_json():
-    facts = facts_of()
+    facts = load_facts()
     assert facts["packages"]["torch"] == metadata.version("torch")
     cpu = facts["devices"][0]
     assert cpu["device"] == "cpu" and cpu["threads"] == torch.get_num_threads()
@@ -105,14 +105,14 @@ def test_gpus_are_listed_with_their_memory(monkeypatch):
     out = run()
     for device in ("cuda:0, Card, 1.5 GiB", "cuda:1, Card, 1.5 GiB", "mps"):
         assert f"device        {device}\n" in out
-    names = [device["device"] for device in facts_of()["devices"]]
+    names = [device["device"] for device in load_facts()["devices"]]
     assert names == ["cpu", "cuda:0", "cuda:1", "mps"]
 
 
 def test_a_missing_package(monkeypatch):
     monkeypatch.setattr("depkit.cli.info._PACKAGES", ("no-such-package",))
     assert rows(run())["no-such-package"] == "not installed"
-    assert facts_of()["packages"] == {"no-such-package": None}
+    assert load_facts()["packages"] == {"no-such-package": None}
 
 
 def test_a_model(model, tiny):
@@ -131,14 +131,14 @@ def test_a_model(model, tiny):
 
 def test_the_size_does_not_include_checkpoints(model):
     size = sum((model / name).stat().st_size for name in (CONFIG, VOCABULARY, WEIGHTS, CARD))
-    assert facts_of(model)["bytes"] == size
+    assert load_facts(model)["bytes"] == size
     assert rows(run(model))["directory"] == f"{model}, {size / 1024:.1f} KiB"
 
 
 def test_all_files_of_the_directory_are_listed_with_their_sizes(model):
     (model / "seed-1").mkdir()
     (model / "seed-1" / "a").write_bytes(b"x" * 20_000_000)
-    sizes = facts_of(model)["files"]
+    sizes = load_facts(model)["files"]
     assert list(sizes)[:3] == ["seed-1", "last.safetensors", WEIGHTS]
     assert (sizes["seed-1"], sizes[CARD]) == (20_000_000, (model / CARD).stat().st_size)
     assert rows(run(model))["files"].startswith("seed-1 19.1 MiB, last.safetensors 9.5 MiB, ")
@@ -149,7 +149,7 @@ def test_the_recipe_as_toml(model):
 
 
 def test_a_model_as_json(model):
-    facts = facts_of(model)
+    facts = load_facts(model)
     assert facts["card"] == "# A small parser\n\nIts card.\n"
     assert facts["recipe"]["format_version"] == 1
     assert (facts["family"], facts["tokenizer"]) == ("biaffine", None)
@@ -160,7 +160,7 @@ def test_a_model_as_json(model):
 
 def test_a_model_with_a_tokenizer(model):
     (model / TOKENIZER).write_bytes((model / WEIGHTS).read_bytes())
-    facts = facts_of(model)
+    facts = load_facts(model)
     assert facts["tokenizer"] == {"parameters": facts["parameters"]}
     assert rows(run(model))["raw text"].startswith("yes, ")
 
@@ -168,7 +168,7 @@ def test_a_model_with_a_tokenizer(model):
 def test_a_model_without_a_card(model):
     (model / CARD).unlink()
     assert run(model).startswith("directory")
-    assert facts_of(model)["card"] is None
+    assert load_facts(model)["card"] is None
 
 
 def test_a_bundled_model_by_name(model, monkeypatch):

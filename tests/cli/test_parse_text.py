@@ -186,8 +186,8 @@ def mixed(tmp_path):
 def test_mixed_formats_and_overwritten_inputs_are_rejected(mixed, tmp_path, capfd):
     out = str(tmp_path / "out")
     for arguments, status, message in (
-        ([*mixed[::-1], "-o", out], 1, "what came before conllx"),
-        ([mixed[1], "--output-dir", str(tmp_path)], 2, "one of those to read"),
+        ([*mixed[::-1], "-o", out], 1, "the files before it are in conllx"),
+        ([mixed[1], "--output-dir", str(tmp_path)], 2, "one of the files to read"),
         (["-", "-"], 2, "standard input"),
         ([mixed[0], "--encoding", "hex"], 2, "--encoding"),
     ):

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from depkit.drawing.plot import _limits, picture_format, plot
-from depkit.score.analysis import PRESETS, Analysis, View, analyze, read_data
-from depkit.score.calibration import Calibration, calibrate
-from depkit.score.panels import Panel, diagram_of, panel_of
+from depkit.score.analysis import PRESETS, Analysis, View, analyze_view, read_data
+from depkit.score.calibration import Reliability, measure_calibration
+from depkit.score.panels import Panel, make_diagram, make_panel
 from depkit.score.report import Options, rows
 from depkit.score.significance import DEFAULT_SEED
 from depkit.score.table import short_names
@@ -51,7 +51,7 @@ def files(tmp_path: Path) -> list[str]:
 
 
 def analyze_files(files: list[str], view: View) -> Analysis:
-    return analyze(read_data(files[0], files[1:]), view)
+    return analyze_view(read_data(files[0], files[1:]), view)
 
 
 def texts(svg: str) -> list[tuple[str, float]]:
@@ -77,9 +77,9 @@ def draw_texts(path: Path, files: list[str], *views: View) -> dict[str, float]:
 )
 def test_curves(measure: str | None, by: str, values: list[list[float]], files: list[str]) -> None:
     """Recall is drawn over gold bins, precision over predicted ones."""
-    panel = panel_of(analyze_files(files, DISTANCE), measure)
-    assert (panel.curves, panel.axis) == (True, f"LAS {measure or 'recall'}, %")
-    assert panel.by == f"{by} distance (|head - dependent|)"
+    panel = make_panel(analyze_files(files, DISTANCE), measure)
+    assert (panel.curves, panel.value_label) == (True, f"LAS {measure or 'recall'}, %")
+    assert panel.bin_label == f"{by} distance (|head - dependent|)"
     assert (panel.bins, panel.sizes.tolist()) == (["root", "1", "2"], [2, 3, 1])
     assert panel.names == ["first", "second"]
     np.testing.assert_allclose(panel.values, values)
@@ -87,17 +87,17 @@ def test_curves(measure: str | None, by: str, values: list[list[float]], files: 
 
 def test_groupings_of_gold_words_have_one_accuracy(files: list[str]) -> None:
     recall, precision = (
-        panel_of(analyze_files(files, View(("length",))), m) for m in (None, "precision")
+        make_panel(analyze_files(files, View(("length",))), m) for m in (None, "precision")
     )
-    assert recall.axis == precision.axis == "LAS, %"
-    assert recall.by == "length (words in the sentence)"
+    assert recall.value_label == precision.value_label == "LAS, %"
+    assert recall.bin_label == "length (words in the sentence)"
     np.testing.assert_allclose(recall.values, [[500 / 6], [400 / 6]])
     np.testing.assert_array_equal(recall.values, precision.values)
 
 
 def test_bands_are_the_intervals_of_the_table(files: list[str]) -> None:
     analysis = analyze_files(files, DISTANCE)
-    panel = panel_of(analysis, "f1", seed=3)
+    panel = make_panel(analysis, "f1", seed=3)
     table = rows(analysis, Options(confidence=True, seed=3))
     for bound, column in ((panel.low, "f1_low"), (panel.high, "f1_high")):
         expected = [[row[column] for row in table if row["system"] == name] for name in files[1:]]
@@ -113,14 +113,14 @@ def test_a_bin_in_which_a_system_predicts_nothing(files: list[str], tmp_path: Pa
     lines = write(tmp_path, "near", near)
     Path(lines).write_text(Path(lines).read_text().replace("\t-1\t", "\t_\t"))
     analysis = analyze_files([files[0], files[1], lines], EACH)
-    panel = panel_of(analysis, "precision")
+    panel = make_panel(analysis, "precision")
     assert panel.bins == ["root", "1", "2"]
     for values in (panel.values, panel.low, panel.high):
         assert np.isnan(values).tolist() == [[False] * 3, [False, False, True]]
     far: list[Tree] = [[(4, "nsubj"), (0, "root"), (2, "obj"), (2, "punct")], GOLD[1]]
     analysis = analyze_files([files[0], write(tmp_path, "far", far)], EACH)
-    assert panel_of(analysis).bins == ["root", "1", "2"]
-    assert panel_of(analysis, "precision").bins == ["root", "1", "2", "3"]
+    assert make_panel(analysis).bins == ["root", "1", "2"]
+    assert make_panel(analysis, "precision").bins == ["root", "1", "2", "3"]
 
 
 def test_bars_by_difference_with_paired_intervals(files: list[str]) -> None:
@@ -129,9 +129,12 @@ def test_bars_by_difference_with_paired_intervals(files: list[str]) -> None:
     In a single sentence, obj has no difference, because both systems have 0 or both have 100. The
     paired interval is therefore from -10 to 0. Every nsubj differs.
     """
-    panel = panel_of(analyze_files(files, DEPREL))
-    assert (panel.curves, panel.axis) == (False, "difference in LAS F1, points: second − first")
-    assert (panel.by, panel.drawn) == ("deprel (gold words)", range(1, 2))
+    panel = make_panel(analyze_files(files, DEPREL))
+    assert (panel.curves, panel.value_label) == (
+        False,
+        "difference in LAS F1, points: second − first",
+    )
+    assert (panel.bin_label, panel.drawn_systems) == ("deprel (gold words)", range(1, 2))
     assert (panel.bins, panel.sizes.tolist()) == (["root", "punct", "obj", "nsubj"], [2, 1, 2, 1])
     np.testing.assert_allclose(panel.values, [[0, 0, -10, -100]])
     np.testing.assert_allclose(panel.low, [[0, 0, -10, -100]])
@@ -139,38 +142,38 @@ def test_bars_by_difference_with_paired_intervals(files: list[str]) -> None:
 
 
 def test_bars_of_one_system_are_its_f1(files: list[str]) -> None:
-    panel = panel_of(analyze_files([files[0], files[2]], DEPREL))
-    assert (panel.axis, panel.drawn) == ("LAS F1 of second, %", range(1))
+    panel = make_panel(analyze_files([files[0], files[2]], DEPREL))
+    assert (panel.value_label, panel.drawn_systems) == ("LAS F1 of second, %", range(1))
     assert panel.bins == ["root", "punct", "obj", "nsubj"]
     np.testing.assert_allclose(panel.values, [[100, 100, 40, 0]])
     assert (panel.low[0, 2], panel.high[0, 2]) == (0, 100)
 
 
 def test_bars_of_three_systems_in_the_order_of_the_second(files: list[str]) -> None:
-    panel = panel_of(analyze_files([files[0], files[2], files[1], files[0]], DEPREL))
-    assert panel.axis == "difference in LAS F1, points: system − second"
-    assert (panel.drawn, panel.bins) == (range(1, 3), ["nsubj", "obj", "root", "punct"])
+    panel = make_panel(analyze_files([files[0], files[2], files[1], files[0]], DEPREL))
+    assert panel.value_label == "difference in LAS F1, points: system − second"
+    assert (panel.drawn_systems, panel.bins) == (range(1, 3), ["nsubj", "obj", "root", "punct"])
     np.testing.assert_allclose(panel.values, [[100, 10, 0, 0], [100, 60, 0, 0]])
 
 
 def test_no_bar_where_a_system_has_no_precision(files: list[str]) -> None:
-    panel = panel_of(analyze_files(files, DEPREL), "precision")
+    panel = make_panel(analyze_files(files, DEPREL), "precision")
     assert panel.bins == ["root", "punct", "obj", "nsubj"]
     np.testing.assert_allclose(panel.values, [[0, 0, 100 / 3 - 50, np.nan]])
     assert np.isnan(panel.low).tolist() == np.isnan(panel.high).tolist() == [[False] * 3 + [True]]
 
 
 def test_crossed_groupings_are_bars(files: list[str]) -> None:
-    panel = panel_of(analyze_files(files, View(("upos", "distance"), (), "UAS")))
-    assert (panel.curves, panel.by) == (False, "upos × distance (gold words)")
+    panel = make_panel(analyze_files(files, View(("upos", "distance"), (), "UAS")))
+    assert (panel.curves, panel.bin_label) == (False, "upos × distance (gold words)")
     assert set(panel.bins) == {"X × root", "X × 1", "X × 2"}
 
 
 def test_only_the_largest_bins_are_drawn(tmp_path: Path) -> None:
     tree = [(0, "root"), *[(1, f"r{i}") for i in range(30) for _ in range(1 + (i != 7))]]
     path = write(tmp_path, "gold.conllu", [tree])
-    panel = panel_of(analyze_files([path, path], DEPREL))
-    assert panel.by == "deprel (gold words): the 25 largest, 6 left out"
+    panel = make_panel(analyze_files([path, path], DEPREL))
+    assert panel.bin_label == "deprel (gold words): the 25 largest, 6 left out"
     assert len(panel.bins) == len(panel.sizes) == panel.values.shape[1] == 25
     assert "r7" not in panel.bins
 
@@ -259,7 +262,7 @@ def test_many_bins_have_room(tmp_path: Path) -> None:
     assert labels == list(range(3, 46, 3))
 
 
-def calibrate_systems(folder: Path, *probabilities: tuple[str, str]) -> Calibration:
+def calibrate_systems(folder: Path, *probabilities: tuple[str, str]) -> Reliability:
     """Calibrate systems that are wrong for the first word only.
 
     probabilities: each system's probabilities of the first word and of the other words.
@@ -272,12 +275,12 @@ def calibrate_systems(folder: Path, *probabilities: tuple[str, str]) -> Calibrat
         system = folder / f"system{number}"
         system.write_text(text.replace("nsubj", "obj") % tuple(misc))
         parsed.append(str(system))
-    return calibrate(read_data(gold, parsed, probabilities=True), bins=4)
+    return measure_calibration(read_data(gold, parsed, probabilities=True), bins=4)
 
 
 def test_accuracy_over_confidence(tmp_path: Path) -> None:
     calibration = calibrate_systems(tmp_path, ("0.3", "0.9"), ("0.6", "0.7"))
-    diagram = diagram_of(calibration)
+    diagram = make_diagram(calibration)
     assert diagram.bins == ["0-25", "25-50", "50-75", "75-100"]
     assert diagram.sizes.tolist() == [[0, 1, 0, 5], [0, 0, 6, 0]]
     nan = np.nan
@@ -327,7 +330,7 @@ def test_another_seed_other_bands(tmp_path: Path) -> None:
     wrong = [FIRST[0]] * 2 + [SECOND[0]] * 3 + [GOLD[1]] * 6
     paths = [write(tmp_path, "gold", gold), write(tmp_path, "wrong", wrong)]
     first, second = (
-        panel_of(analyze_files(paths, DISTANCE), seed=seed) for seed in (DEFAULT_SEED, 2)
+        make_panel(analyze_files(paths, DISTANCE), seed=seed) for seed in (DEFAULT_SEED, 2)
     )
     np.testing.assert_array_equal(first.values, second.values)
     assert not np.array_equal(first.low, second.low)

@@ -27,7 +27,7 @@ def test_when_bars_are_shown(terminals, quiet, files, output, live, monkeypatch)
     for name in ("in", "out", "err"):
         stream = Terminal() if name in terminals.split() else io.StringIO()
         monkeypatch.setattr(sys, f"std{name}", stream)
-    assert progress_bars(quiet, files, output).live == live
+    assert progress_bars(quiet, files, output).is_interactive == live
 
 
 def test_findings_and_bars_are_on_separate_lines(monkeypatch):

@@ -12,13 +12,13 @@ from typing import cast
 
 import pytest
 
-from depkit.cli.show import Color, coloured
+from depkit.cli.show import Color, needs_colour
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.drawing.trees import arcs
-from depkit.drawing.trees.shown import Shown
-from depkit.drawing.trees.terminal import usual_width
+from depkit.drawing.trees.drawn_sentence import DrawnSentence
+from depkit.drawing.trees.terminal import default_width
 from tests.cli.commands import Command
 from tests.corpus.rows import row
 from tests.drawing.terminal import Terminal
@@ -35,7 +35,7 @@ FIRST = (
 SECOND = FIRST.replace("a-1", "a-2").replace("Dogs", "Seals")
 THIRD = "1\tYes\t_\tINTJ\t_\t_\t0\troot\t_\t_\n\n"
 DRAWN = """\
-# 1: a-1
+# sentence 1 (sent_id a-1)
 # Dogs bark.
           root
   ╭─nsubj─╮ │ ╭─punct─╮
@@ -58,9 +58,9 @@ def pred(tmp_path: Path) -> str:
     return str(tmp_path / "pred.conllu")
 
 
-def shown(output: str) -> list[str]:
+def headings(output: str) -> list[str]:
     """Return the headings of the drawn sentences."""
-    return re.findall("^# ([0-9]+.*)$", output, re.MULTILINE)
+    return re.findall("^# sentence ([0-9]+.*)$", output, re.MULTILINE)
 
 
 def test_sentences_are_drawn_under_headings(gold: str) -> None:
@@ -68,8 +68,10 @@ def test_sentences_are_drawn_under_headings(gold: str) -> None:
     first, second, third = out.split("\n\n")
     assert first + "\n" == DRAWN
     seals = DRAWN.replace("Dogs  ", "Seals ").replace("Dogs", "Seals")
-    assert second + "\n" == seals.replace("# 1: a-1", "# 2: a-2")
-    assert third == "# 3\nroot\n  ▼\n Yes\nINTJ\n"
+    assert second + "\n" == seals.replace(
+        "# sentence 1 (sent_id a-1)", "# sentence 2 (sent_id a-2)"
+    )
+    assert third == "# sentence 3\nroot\n  ▼\n Yes\nINTJ\n"
     assert err == ""
 
 
@@ -86,32 +88,35 @@ def test_standard_input_and_packed_files(gold: str, tmp_path: Path) -> None:
 def test_tree_style(gold: str) -> None:
     out = run(gold, "--style", "tree", "--sentence", "1")[0]
     assert out == (
-        "# 1: a-1\n# Dogs bark.\n"
+        "# sentence 1 (sent_id a-1)\n# Dogs bark.\n"
         "2  bark     VERB   root\n1  ├─ Dogs  NOUN   nsubj\n3  └─ .     PUNCT  punct\n"
     )
 
 
 def test_sentences_are_selected_by_number_or_id(gold: str) -> None:
-    assert shown(run(gold, "--sentence", "3", "--sentence", "a-1")[0]) == ["1: a-1", "3"]
-    assert shown(run(gold, "--sentence", "a-2")[0]) == ["2: a-2"]
+    assert headings(run(gold, "--sentence", "3", "--sentence", "a-1")[0]) == [
+        "1 (sent_id a-1)",
+        "3",
+    ]
+    assert headings(run(gold, "--sentence", "a-2")[0]) == ["2 (sent_id a-2)"]
 
 
 def test_nothing_is_read_after_the_last_selected_sentence(gold: str) -> None:
     with open(gold, "a") as file:
         file.write("broken\n")
-    assert shown(run(gold, "--sentence", "3", "--sentence", "1")[0]) == ["1: a-1", "3"]
+    assert headings(run(gold, "--sentence", "3", "--sentence", "1")[0]) == ["1 (sent_id a-1)", "3"]
     with pytest.raises(FormatError):
         run(gold)
 
 
 def test_a_missing_sentence(gold: str) -> None:
     out, err = run(gold, "--sentence", "4", "--sentence", "a-1", "--sentence", "b", code=2)
-    assert shown(out) == ["1: a-1"]
+    assert headings(out) == ["1 (sent_id a-1)"]
     assert "no sentence 4, b among the 3 sentences of" in " ".join(err.replace("│", " ").split())
 
 
 def test_width(gold: str) -> None:
-    assert max(map(len, run(gold)[0].splitlines())) == 25
+    assert max(map(len, run(gold)[0].splitlines())) == len("# sentence 1 (sent_id a-1)")
     with open(gold, "a") as file:
         file.writelines(row(i, f"word{i}", max(i - 1, 0), "dep") for i in range(1, 40))
     assert 80 < max(map(len, run(gold)[0].splitlines())) <= 100
@@ -120,16 +125,20 @@ def test_width(gold: str) -> None:
 
 def test_differences(gold: str, pred: str) -> None:
     out, err = run(gold, "--diff", pred)
-    assert shown(out) == ["2: a-2"]
+    assert headings(out) == ["2 (sent_id a-2)"]
     assert out.endswith("NOUN         VERB      PUNCT\n  ▲            │\n  ╰─✗nsubj→obj─╯\n")
     assert err == ""
-    assert shown(run(gold, "--diff", pred, "--all")[0]) == ["1: a-1", "2: a-2", "3"]
-    assert shown(run(gold, "--diff", pred, "--sentence", "3")[0]) == ["3"]
+    assert headings(run(gold, "--diff", pred, "--all")[0]) == [
+        "1 (sent_id a-1)",
+        "2 (sent_id a-2)",
+        "3",
+    ]
+    assert headings(run(gold, "--diff", pred, "--sentence", "3")[0]) == ["3"]
     assert run(gold, "--diff", pred, "-v")[1] == "1 of 3 sentences drawn\n"
     assert "✗ obj" in run(gold, "--diff", pred, "--style", "tree")[0]
 
 
-def test_no_difference_is_said_aside(gold: str) -> None:
+def test_a_note_says_that_trees_are_the_same(gold: str) -> None:
     note = f"depkit: note: the trees of {gold} and {gold} are the same\n"
     assert run(gold, "--diff", gold) == ("", note)
     assert run(gold, "--diff", gold, "-q") == ("", "")
@@ -138,7 +147,7 @@ def test_no_difference_is_said_aside(gold: str) -> None:
 
 def test_different_words_are_a_format_error(gold: str, pred: str) -> None:
     Path(pred).write_text(FIRST + SECOND.replace("bark", "barks") + THIRD)
-    with pytest.raises(FormatError, match="sentence 2, word 2 is another:"):
+    with pytest.raises(FormatError, match="sentence 2, word 2 differs:"):
         run(gold, "--diff", pred)
 
 
@@ -165,16 +174,16 @@ def test_when_to_colour(
 ) -> None:
     monkeypatch.setattr(sys, "stdout", Terminal() if terminal else io.StringIO())
     monkeypatch.setenv("NO_COLOR", no_color)
-    assert coloured(color) == expected
+    assert needs_colour(color) == expected
 
 
 def test_the_width_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "77")
-    assert usual_width() == 100
+    assert default_width() == 100
     monkeypatch.setattr(sys, "stdout", Terminal())
-    assert usual_width() == 77
+    assert default_width() == 77
     monkeypatch.setenv("COLUMNS", "7")
-    assert usual_width() == 40
+    assert default_width() == 40
 
 
 def test_svg(gold: str, pred: str, tmp_path: Path) -> None:
@@ -234,7 +243,7 @@ def test_real_treebanks(shared: Path, name: str) -> None:
     for number, sentence in enumerate(islice(read(shared / "data" / name), 100), start=1):
         words = [f"w{word}w" for word in range(1, len(sentence) + 1)]
         plain = new_sentence(words).with_tree(sentence.head, sentence.deprel)
-        shown = Shown(number, plain)
+        shown = DrawnSentence(number, plain)
         above, below = read_drawing(list(arcs.draw(shown, 100, False)))
         assert above == {arc.dependent: (arc.head, arc.label) for arc in shown.arcs()}
         assert below == {}

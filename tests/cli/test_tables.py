@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from depkit.cli.tables import Table, best_cells, best_systems, rendered, rendered_facts
+from depkit.cli.tables import Table, best_cells, best_systems, render_facts, render_table
 from depkit.score.table import text_table
 from tests.drawing.terminal import Terminal
 
@@ -49,17 +49,17 @@ def test_the_best_can_be_the_lowest():
 
 
 def test_without_a_terminal_tables_are_plain(monkeypatch):
-    assert rendered(TABLE) == text_table(COLUMNS, ROWS, "a note", "a title")
+    assert render_table(TABLE) == text_table(COLUMNS, ROWS, "a note", "a title")
     facts = [("a", "b"), ("label", "text")]
-    assert rendered_facts(facts) == "a      b\nlabel  text"
+    assert render_facts(facts) == "a      b\nlabel  text"
     monkeypatch.setattr(sys, "stdout", io.StringIO())
-    assert "\x1b" not in rendered(TABLE) + rendered_facts(facts)
+    assert "\x1b" not in render_table(TABLE) + render_facts(facts)
 
 
 def test_markdown_and_latex_are_plain_on_a_terminal(monkeypatch):
     use_terminal(monkeypatch)
-    assert rendered(TABLE) != text_table(COLUMNS, ROWS, "a note", "a title")
-    assert "\x1b" not in rendered(TABLE, "markdown") + rendered(TABLE, "latex")
+    assert render_table(TABLE) != text_table(COLUMNS, ROWS, "a note", "a title")
+    assert "\x1b" not in render_table(TABLE, "markdown") + render_table(TABLE, "latex")
 
 
 @pytest.mark.parametrize("no_color", [False, True])
@@ -67,7 +67,7 @@ def test_the_best_systems_are_bold_with_and_without_colours(no_color, monkeypatc
     use_terminal(monkeypatch)
     if no_color:
         monkeypatch.setenv("NO_COLOR", "1")
-    drawn = rendered(TABLE)
+    drawn = render_table(TABLE)
     style = "1" if no_color else "1;32"
     assert re.findall(rf"\x1b\[{style}m(\d[^\x1b]*)\x1b", drawn) == ["95.13", "91.34"]
 
@@ -75,7 +75,7 @@ def test_the_best_systems_are_bold_with_and_without_colours(no_color, monkeypatc
 @pytest.mark.parametrize("width", [100, 60, 40, 30])
 def test_numbers_are_not_cut_at_any_width(width, monkeypatch):
     use_terminal(monkeypatch, width)
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", rendered(TABLE)).splitlines()
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", render_table(TABLE)).splitlines()
     assert max(map(len, lines)) <= width
     assert (lines[0].strip(), lines[-1]) == ("a title", "a note")
     cells = [cell for line in lines for cell in line.split()]
@@ -86,9 +86,7 @@ def test_numbers_are_not_cut_at_any_width(width, monkeypatch):
 def test_facts_are_wrapped_beside_their_labels(monkeypatch):
     use_terminal(monkeypatch, 40)
     monkeypatch.setenv("NO_COLOR", "1")
-    text = re.sub(
-        r"\x1b\[[0-9;]*m", "", rendered_facts([("label", "word " * 20), ("b", "c[/red]")])
-    )
+    text = re.sub(r"\x1b\[[0-9;]*m", "", render_facts([("label", "word " * 20), ("b", "c[/red]")]))
     lines = text.splitlines()
     assert max(map(len, lines)) <= 40 and len(lines) == 5
     assert [line[:7].strip() for line in lines] == ["label", "", "", "", "b"]

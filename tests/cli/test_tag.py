@@ -141,7 +141,8 @@ def test_jack_knifing_changes_only_tags(odd, tmp_path, temporary, capfd):
     assert untagged(out) == untagged(odd)
     err = capfd.readouterr().err
     assert [line for line in err.splitlines() if line.startswith("fold ")] == [
-        f"fold {number} of 3: 3 sentences, by a tagger of the 6 others" for number in (1, 2, 3)
+        f"fold {number} of 3: a tagger trained on 6 sentences tags the other 3"
+        for number in (1, 2, 3)
     ]
     assert not list(temporary.iterdir())
     told = dict(re.findall(r"(UPOS|XPOS|FEATS|LEMMA) ([\d.]+)", err.splitlines()[-1]))
@@ -181,14 +182,14 @@ def test_an_interrupted_run_is_resumed(tmp_path, capfd):
     with killed_at(5, KeyboardInterrupt):  # in the second fold, as a fold has two to four updates
         assert run([*arguments, "--work", str(work), "-o", str(cut)]) == 130
     assert "--resume continues" in capfd.readouterr().err and not cut.exists()
-    done = sorted(work.iterdir())
-    assert 1 < len(done) < 3
-    first = (done[0] / "model.safetensors").stat().st_mtime_ns
+    models = sorted(work.iterdir())
+    assert 1 < len(models) < 3
+    first = (models[0] / "model.safetensors").stat().st_mtime_ns
     again = [*arguments, "--work", str(work), "-o", str(cut)]
     fails(capfd, again, 1, "--resume")
     assert run([*again, "--resume"]) == 0
     assert cut.read_bytes() == whole.read_bytes()
-    assert (done[0] / "model.safetensors").stat().st_mtime_ns == first
+    assert (models[0] / "model.safetensors").stat().st_mtime_ns == first
     assert depkit.load(work / "fold-03", device="cpu").config.family == "tagger"
     capfd.readouterr()
     fails(capfd, [*again, "--resume", "--seed", "2", "-q"], 1, "--seed 1 (now 2)")
@@ -224,7 +225,7 @@ def test_an_interrupt_leaves_no_temporary_files(tmp_path, temporary, monkeypatch
         (["--folds", "3", "--set", "inputs.tag=9"], "inputs.tag"),
         (["--folds", "3", "--features", "x"], "elmo"),
         (["--folds", "3", "--device", "meta"], "no device"),
-        (["--folds", "3", "-o", str(TINY)], "one of those to read"),
+        (["--folds", "3", "-o", str(TINY)], "one of the files to read"),
         (["--tags", "keep"], "--tags"),
     ],
 )

@@ -20,15 +20,17 @@ from tests.conftest import TINY
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("nonsense", "no command 'nonsense'; there are train, ensemble, .*, info; see depkit -"),
-        ("trian x", r"no command 'trian'; did you mean train\? See depkit --help"),
-        ("--verbos", "no option '--verbos'.* depkit --help"),
+        ("nonsense", "there is no command 'nonsense'; choose from train,"
+            " ensemble, .*, info; see depkit -"),
+        ("trian x", r"there is no command 'trian'; did you mean train\? See depkit --help"),
+        ("--verbos", "there is no option '--verbos'.* depkit --help"),
         ("train", "TRAIN is missing; see depkit train --help"),
         ("train x", "--output is missing; see depkit train --help"),
-        ("--debu eval x", "no option '--debu'"),
+        ("--debu eval x", "there is no option '--debu'"),
         ("eval x", "PRED is missing; see depkit eval --help"),
-        ("train x --epoch 3", r"no option '--epoch'; did you mean --epochs\? See depkit train --h"),
-        ("stats -Z", "no option '-Z'; see depkit stats --help"),
+        ("train x --epoch 3", r"there is no option '--epoch';"
+            r" did you mean --epochs\? See depkit train --h"),
+        ("stats -Z", "there is no option '-Z'; see depkit stats --help"),
         ("parse --threads", "'--threads' requires an argument; see depkit parse --help"),
         ("info a b", "unexpected extra argument.*; see depkit info --help"),
         ("eval a b --test foo", "--test foo: choose ar, bootstrap or mcnemar; see depkit"),
@@ -93,13 +95,13 @@ def test_help_of_a_subcommand(name: str, capfd) -> None:
     command = subcommand(name)
     options = [param for param in command.params if param.param_type_name == "option"]
     panels = {option.rich_help_panel for option in options}
-    if len(command.params) >= command_help._FEW:  # without --help
+    if len(command.params) >= command_help._MAX_WITHOUT_SECTIONS:  # without --help
         assert None not in panels, "say in which panel of the help an option stands"
     for text in [command.help, *(param.help for param in command.params)]:
         assert render(text).plain == text  # nothing is read as Rich's markup
 
 
-def at_terminal(columns: int, *arguments: str, typed: str = "", **variables: str) -> str:
+def run_at_terminal(columns: int, *arguments: str, typed: str = "", **variables: str) -> str:
     """Return what depkit prints on a terminal of this width, with escape sequences."""
     reader, terminal = pty.openpty()
     subprocess.run(["stty", "columns", str(columns)], stdin=terminal, check=True)
@@ -122,18 +124,18 @@ def at_terminal(columns: int, *arguments: str, typed: str = "", **variables: str
 
 
 def test_help_has_panels_on_a_terminal() -> None:
-    output = at_terminal(80, "train", "--help", NO_COLOR="1")
+    output = run_at_terminal(80, "train", "--help", NO_COLOR="1")
     plain = re.sub("\x1b\\[[0-9;]*m", "", output)
     assert re.findall("╭─ (\\w+) ─", plain) == [
         "Arguments", "Output", "Data", "Model", "Training", "Machine", "Other"
     ]  # fmt: skip
     assert max(map(len, plain.splitlines())) == 80 and "…" not in plain and "<str>" not in plain
     assert not re.search("\x1b\\[[0-9;]*3[0-7]", output)  # no colours
-    assert re.search("\x1b\\[[0-9;]*3[0-7]", at_terminal(80, "--help"))
+    assert re.search("\x1b\\[[0-9;]*3[0-7]", run_at_terminal(80, "--help"))
 
 
 def test_help_in_a_narrow_terminal_is_plain_text() -> None:
-    output = at_terminal(40, "train", "--help")
+    output = run_at_terminal(40, "train", "--help")
     titles = re.findall(r"^(\w+):$", output, flags=re.M)
     assert titles == ["Arguments", "Output", "Data", "Model", "Training", "Machine", "Other"]
     assert "\x1b" not in output and max(map(len, output.splitlines())) <= 40
@@ -149,13 +151,13 @@ ROW = "1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n"
         "analyze {file} -", "parse", "tag",
     ],
 )  # fmt: skip
-def test_who_types_is_told_and_ends_with_one_ctrl_d(arguments: str, tmp_path) -> None:
+def test_reading_from_the_keyboard_prints_a_note(arguments: str, tmp_path) -> None:
     trees = (ROW + "\n") * 2
     (tmp_path / "gold.conllu").write_text(trees)
     words = arguments.format(file=tmp_path / "gold.conllu").split()
-    shown = at_terminal(80, *words, typed=trees + "\x04")
+    output = run_at_terminal(80, *words, typed=trees + "\x04")
     note = "depkit: note: the input is read from the keyboard; press Ctrl-D to end it\n"
-    assert shown.count(note) == ("-q" not in words)
+    assert output.count(note) == ("-q" not in words)
 
 
 @pytest.mark.parametrize(

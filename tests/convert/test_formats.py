@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depkit.convert.formats import AUTOMATIC, Account, convert, with_predicted
+from depkit.convert.formats import AUTOMATIC, ConversionReport, convert, with_predicted
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read, read_stream, write
-from depkit.corpus.formats import CONLL09, CONLLU, CONLLX, FORMATS, HELD
+from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLL09, CONLLU, CONLLX, FORMATS
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
 from tests.corpus.rows import PREDICATES, RICH, lines
@@ -36,16 +36,16 @@ P_COLUMNS = (
 
 
 def convert_text(text, source, *targets, predicted=False):
-    """Convert a text to one format after the other; return it and the account of the last step."""
+    """Convert a text to one format after the other; return it and the report of the last step."""
     for target in targets:
-        account = Account()
+        report = ConversionReport()
         sentences = read_lines(lines(text), FORMATS[source])
         converted = [
-            convert(sentence, FORMATS[target], predicted, account) for sentence in sentences
+            convert(sentence, FORMATS[target], predicted, report) for sentence in sentences
         ]
         text, source = "".join(map(str, converted)), target
         assert_as_read(converted, text)
-    return text, account
+    return text, report
 
 
 def assert_as_read(sentences, text):
@@ -53,7 +53,7 @@ def assert_as_read(sentences, text):
     if sentences:
         reread = read_lines(lines(text), sentences[0].format)
         for sentence, other in zip(sentences, reread, strict=True):
-            for name in ("head", *HELD):
+            for name in ("head", *ATTRIBUTE_COLUMNS):
                 assert list(getattr(sentence, name)) == getattr(other, name), name
             assert [sentence.lines[row] for row in sentence.rows] == [
                 other.lines[row] for row in other.rows
@@ -61,9 +61,9 @@ def assert_as_read(sentences, text):
 
 
 def test_conllu_becomes_conllx():
-    text, account = convert_text(RICH, "conllu", "conllx")
+    text, report = convert_text(RICH, "conllu", "conllx")
     assert text == MILL
-    assert account.notes("conllx") == [
+    assert report.notes("conllx") == [
         "conllx cannot hold 6 comments, 2 multiword ranges, 3 empty nodes, 8 DEPS, 1 MISC;"
         " they were left out",
         "conllx allows no spaces inside a column; those in the columns of 2 words were written"
@@ -72,24 +72,24 @@ def test_conllu_becomes_conllx():
 
 
 def test_conllx_becomes_conllu():
-    text, account = convert_text(PROJECTIVE, "conllx", "conllu")
+    text, report = convert_text(PROJECTIVE, "conllx", "conllu")
     assert text == PROJECTIVE.replace("\t0\th\n", "\t_\t_\n")
-    assert account.notes("conllu") == ["conllu cannot hold 1 PHEAD, 1 PDEPREL; they were left out"]
+    assert report.notes("conllu") == ["conllu cannot hold 1 PHEAD, 1 PDEPREL; they were left out"]
     assert convert_text(text, "conllu", "conllx", "conllu")[0] == text
 
 
 def test_conll09_has_a_single_tag_and_special_columns():
-    text, account = convert_text(P_COLUMNS, "conll09", "conllx")
+    text, report = convert_text(P_COLUMNS, "conll09", "conllx")
     assert text == "1\ta\tb\t_\tC\te\t2\tg\t_\t_\n2\ti\t_\t_\tk\t_\t0\tm\t_\t_\n\n"
-    assert account.notes("conllx") == [
+    assert report.notes("conllx") == [
         "conllx cannot hold 2 PLEMMA, 2 PPOS, 1 PFEAT, 2 PHEAD, 2 PDEPREL, 1 FILLPRED,"
         " 1 predicate, 1 argument; they were left out"
     ]
-    back, account = convert_text(text, "conllx", "conll09")
+    back, report = convert_text(text, "conllx", "conll09")
     assert back == (
         "1\ta\tb\t_\tC\t_\te\t_\t2\t_\tg\t_\t_\t_\n2\ti\t_\t_\tk\t_\t_\t_\t0\t_\tm\t_\t_\t_\n\n"
     )
-    assert account.notes("conll09") == []
+    assert report.notes("conll09") == []
     assert convert_text(PROJECTIVE, "conllx", "conll09")[1].dropped == {
         "coarse tag": 2, "PHEAD": 1, "PDEPREL": 1,
     }  # fmt: skip
@@ -102,7 +102,7 @@ def test_conll09_has_a_single_tag_and_special_columns():
 def test_a_sentence_in_the_same_format_stays_unchanged(text, format):
     text = "\ufeff" + text + "\n\n"
     assert convert_text(text, format, format)[0] == text
-    assert convert_text(text, format, format)[1] == Account()
+    assert convert_text(text, format, format)[1] == ConversionReport()
 
 
 def test_predicted_columns_are_read_and_written():
@@ -114,11 +114,11 @@ def test_predicted_columns_are_read_and_written():
         ["E", "_"],
     ]
     assert (predicted.head, predicted.deprel) == ([0, 1], ["G", "M"])
-    account = Account()
-    assert str(convert(predicted, CONLLU, True, account)) == (
+    report = ConversionReport()
+    assert str(convert(predicted, CONLLU, True, report)) == (
         "1\ta\tB\t_\tD\tE\t0\tG\t_\t_\n2\ti\tj\t_\tK\t_\t1\tM\t_\t_\n\n"
     )
-    assert list(account.dropped) == ["FILLPRED", "predicate", "argument"]
+    assert list(report.dropped) == ["FILLPRED", "predicate", "argument"]
     assert convert_text(PROJECTIVE, "conllx", "conll09", predicted=True)[0] == (
         "1\ta\t_\tb\t_\tD\t_\te|f\t_\t2\t_\tg\t_\t_\n2\ti\t_\tj\t_\tL\t_\t_\t_\t0\t_\tm\t_\t_\n\n"
     )
@@ -145,14 +145,14 @@ def test_line_ends_are_kept_and_blank_lines_are_not():
     text = "\ufeff\n\n" + RICH.replace("\n", "\r\n") + "\r\n"
     assert convert_text(text, "conllu", "conllx")[0] == MILL.replace("\n", "\r\n")
     last = PROJECTIVE.rstrip("\n")
-    text, account = convert_text(last, "conllx", "conllu")
+    text, report = convert_text(last, "conllx", "conllu")
     assert text == PROJECTIVE.replace("\t0\th\n", "\t_\t_\n")
-    assert account.dropped == {"PHEAD": 1, "PDEPREL": 1}
+    assert report.dropped == {"PHEAD": 1, "PDEPREL": 1}
 
 
 def test_comments_that_conllx_should_not_have_are_kept():
     text = "# c\n" + PROJECTIVE.replace("\t0\th\n", "\t_\t_\n")
-    assert convert_text(text, "conllx", "conllu") == (text, Account())
+    assert convert_text(text, "conllx", "conllu") == (text, ConversionReport())
     assert convert_text(text, "conllx", "conll09")[1].dropped == {"comment": 1, "coarse tag": 2}
 
 
@@ -165,8 +165,10 @@ def treebanks(draw):
     format = draw(st.sampled_from(list(FORMATS.values())))
     text = []
     for size in draw(st.lists(st.integers(1, 5), min_size=1, max_size=3)):
-        width = len(format.columns) + (draw(st.integers(0, 2)) if format.repeats else 0)
-        if format.spans and draw(st.booleans()):
+        width = len(format.columns) + (
+            draw(st.integers(0, 2)) if format.has_argument_columns else 0
+        )
+        if format.has_ranges and draw(st.booleans()):
             text.append("# c\n0.1" + "\tx" * 9 + f"\n1-{size}" + "\ty" * 9 + "\n")
         for number in range(1, size + 1):
             cells = draw(st.lists(CELLS, min_size=width, max_size=width))
@@ -191,9 +193,9 @@ def test_columns_of_both_formats_survive(treebank, target, predicted):
         assert (old.lemma, old.xpos, old.feats) == (new.lemma, new.xpos, new.feats)
         if "upos" in source.columns and target != "conll09":
             assert old.upos == new.upos
-    again, account = convert_text(forth, target, source.name, target)
+    again, report = convert_text(forth, target, source.name, target)
     if not (predicted and target == "conll09"):  # then the gold columns are empty
-        assert convert_text(again, target, source.name, target) == (again, account)
+        assert convert_text(again, target, source.name, target) == (again, report)
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
@@ -201,22 +203,22 @@ def test_columns_of_both_formats_survive(treebank, target, predicted):
 def test_every_cell_is_retained_or_counted(treebank, target):
     """Cells with `_` and the numbers of the rows do not count."""
     text, source = treebank
-    forth, account = convert_text(text, source.name, target)
+    forth, report = convert_text(text, source.name, target)
 
     def count_filled(text):
         rows = [line.split("\t") for line in text.split("\n") if line[:1].isdigit()]
         rows = [row for row in rows if "." not in row[0] and "-" not in row[0]]
         return sum(cell != "_" for row in rows for cell in row[1:])
 
-    lines = account.dropped["comment"] + account.dropped["multiword range"]
-    lines += account.dropped["empty node"]
-    assert account.dropped.total() - lines == count_filled(text) - count_filled(forth)
+    lines = report.dropped["comment"] + report.dropped["multiword range"]
+    lines += report.dropped["empty node"]
+    assert report.dropped.total() - lines == count_filled(text) - count_filled(forth)
     assert lines == (text.count("# c\n") * 3 if target != "conllu" else 0)
 
 
 def convert_and_back(path, format, target, encoding="utf-8", **options):
     """Convert a file to a format and on to `target`; return it and what either step dropped."""
-    forth, back = Account(), Account()
+    forth, back = ConversionReport(), ConversionReport()
     sentences = read(path, encoding=encoding, **options)
     converted = (convert(sentence, format, False, forth) for sentence in sentences)
     copy = io.StringIO()
@@ -263,8 +265,8 @@ def test_valid_sentences_are_converted_to_valid_ones(data, target, predicted):
             with pytest.raises(FormatError):
                 convert(sentence, format, predicted)
             continue
-        account = Account()
-        converted = convert(sentence, format, predicted, account)
-        account.notes(format.name)
+        report = ConversionReport()
+        converted = convert(sentence, format, predicted, report)
+        report.notes(format.name)
         assert_as_read([converted], str(converted))
         assert converted.form == sentence.form

@@ -84,9 +84,9 @@ GOOD = row(1, "a", 0) + row(2, "b", 1) + "\n"
 @pytest.mark.parametrize(
     ("originals", "others", "message"),
     [
-        (GOOD * 2, GOOD * 3, "in:7: sentence 3 is one too many: '[a] b'; gold:5 ends before it"),
-        (GOOD, "", "IN: no sentences in it"),
-        ("", GOOD, "ORIGINAL: no sentences in it"),
+        (GOOD * 2, GOOD * 3, "in:7: sentence 3 is one too many: '[a] b'; the gold ends at gold:5"),
+        (GOOD, "", "IN: there are no sentences"),
+        ("", GOOD, "ORIGINAL: there are no sentences"),
     ],
 )
 def test_other_words_are_refused(originals, others, message):
@@ -119,7 +119,7 @@ def test_tags_of_another_file():
     )
     (result,) = retag(read_text(PREDICATES), [new_sentence(["Cats", "see", "dogs", "bark"])])
     assert str(result) == PREDICATES
-    with pytest.raises(FormatError, match="sentence 1, word 2 is another"):
+    with pytest.raises(FormatError, match="sentence 1, word 2 differs"):
         list(retag(read_text(text)[1:], tagged[:1]))
     (result,) = retag([convert(read_text(text)[0], CONLLU)], tagged[:1])
     assert (result.upos, result.xpos) == (["NN"], ["T"])

@@ -15,13 +15,13 @@ from depkit.convert.coordination import find_coordination
 from depkit.convert.lexicon import NUMBERS, SELF_NAMED, TIMES, VERBS, closed_class
 from depkit.convert.linear import Model, Templates, load
 from depkit.convert.stanford import WEIGHTS, convert, convert_tree
-from depkit.convert.train_stanford import paired, save, train, without_functions
+from depkit.convert.train_stanford import read_pairs, remove_function_tags, save, train
 from depkit.corpus.brackets import read_trees
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
 from depkit.corpus.tree import Tree
 from depkit.score.attachment import evaluate
-from depkit.treebank.check_tree import cycles
+from depkit.treebank.check_tree import find_cycles
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 DEPENDENCIES = DATA / "wsj-sample-sd" / "wsj_0001-0159.conllx"
@@ -125,10 +125,10 @@ def test_sentences() -> None:
 
 def test_function_tags_can_be_left_out() -> None:
     tree = parse_tree("(S-TPC-1 (NP-SBJ=2 (-LRB- -LRB-)) (VP (VB go)))")
-    assert str(without_functions(tree)) == "(S (NP (-LRB- -LRB-)) (VP (VB go)))"
+    assert str(remove_function_tags(tree)) == "(S (NP (-LRB- -LRB-)) (VP (VB go)))"
     for _, text in EXAMPLES.values():
         *_, heads, _ = convert_tree(parse_tree(text))
-        assert convert_tree(without_functions(parse_tree(text)))[2] == heads
+        assert convert_tree(remove_function_tags(parse_tree(text)))[2] == heads
 
 
 labels = st.sampled_from(
@@ -153,7 +153,7 @@ def assert_one_tree(heads: list[int], relations: list[str]) -> None:
     assert heads.count(0) == relations.count("root") == 1
     assert heads[relations.index("root")] == 0
     assert set(relations) <= RELATIONS
-    assert max(heads) <= len(heads) and min(heads) == 0 and not cycles(heads)
+    assert max(heads) <= len(heads) and min(heads) == 0 and not find_cycles(heads)
 
 
 @settings(max_examples=300, deadline=None)
@@ -162,7 +162,7 @@ def test_any_tree_gives_one_tree(tree: Tree) -> None:
     forms, _, heads, relations = convert_tree(tree)
     assert len(forms) == len(heads) == len(relations)
     assert_one_tree(heads, relations)
-    assert_one_tree(*convert_tree(without_functions(tree))[2:])
+    assert_one_tree(*convert_tree(remove_function_tags(tree))[2:])
 
 
 flat = st.sampled_from("NN NNS JJ CD $ CC , '' POS DT IN JJR JJS NP".split())
@@ -232,12 +232,12 @@ def test_words_and_trees_must_agree(tiny: tuple[list[Tree], str], tmp_path: Path
     trees, text = tiny
     (tmp_path / "a.mrg").write_text("\n".join(map(str, trees)))
     (tmp_path / "a.conllx").write_text(text)
-    assert len(paired([str(tmp_path / "a.mrg")], str(tmp_path / "a.conllx"))[1]) == len(trees)
+    assert len(read_pairs([str(tmp_path / "a.mrg")], str(tmp_path / "a.conllx"))[1]) == len(trees)
     (tmp_path / "b.conllx").write_text(text.replace("bridge", "river"))
     with pytest.raises(FormatError, match="not the words of its tree"):
-        paired([str(tmp_path / "a.mrg")], str(tmp_path / "b.conllx"))
+        read_pairs([str(tmp_path / "a.mrg")], str(tmp_path / "b.conllx"))
     with pytest.raises(FormatError, match="sentences for"):
-        paired([str(tmp_path / "a.mrg")] * 2, str(tmp_path / "a.conllx"))
+        read_pairs([str(tmp_path / "a.mrg")] * 2, str(tmp_path / "a.conllx"))
 
 
 def test_models_are_saved_and_loaded(tmp_path: Path) -> None:
@@ -264,5 +264,5 @@ def read_sample() -> tuple[list[Tree], list]:  # type: ignore[type-arg]
 def test_the_first_files_of_the_sample(bare: bool, floor: float) -> None:
     """The weights were trained on these files, so this only checks that nothing broke."""
     trees, gold = read_sample()
-    result = evaluate(gold, convert(map(without_functions, trees) if bare else trees))
+    result = evaluate(gold, convert(map(remove_function_tags, trees) if bare else trees))
     assert result.scores["LAS"] > floor

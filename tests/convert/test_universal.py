@@ -9,7 +9,7 @@ import pytest
 from depkit.convert.universal import convert
 from depkit.corpus.brackets import read_trees
 from depkit.corpus.files import read
-from depkit.corpus.universal import RELATIONS, UPOS, base
+from depkit.corpus.universal import RELATIONS, UPOS, base_relation
 from depkit.score.attachment import evaluate
 from depkit.treebank.check import Checker
 
@@ -59,7 +59,7 @@ def test_whatever_the_labels_there_is_one_tree_of_known_labels(labels: str) -> N
     tree = f"((S {' '.join(f'({label} w)' for label in labels.split())}))\n"
     (sentence,) = convert(read_trees(io.StringIO(tree)))
     assert sentence.head.count(0) == 1
-    assert set(map(base, sentence.deprel)) <= RELATIONS
+    assert set(map(base_relation, sentence.deprel)) <= RELATIONS
     assert set(sentence.upos) <= set(UPOS)
 
 

@@ -179,8 +179,8 @@ def test_trees_as_sentences(tmp_path: Path) -> None:
     rain, sun = read_bracketed(tmp_path / "a.mrg", "latin-1")
     assert (rain.form, rain.xpos) == (["rain", "f\xe4llt", "."], ["NN", "VBZ", "."])
     assert (str(sun.constituents), sun.format) == (SUN, CONLLU)
-    assert sun.place() == (str(tmp_path / "a.mrg"), 7, "")
-    locations = [sentence.place() for sentence in read_bracketed([RAIN, SUN])]
+    assert sun.location() == (str(tmp_path / "a.mrg"), 7, "")
+    locations = [sentence.location() for sentence in read_bracketed([RAIN, SUN])]
     assert locations == [("-", 1, ""), ("-", 2, "")]
     with pytest.raises(FormatError, match=r"^-:2: there is a closing bracket too many"):
         list(read_bracketed([RAIN, ")"]))

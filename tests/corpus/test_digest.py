@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from depkit.corpus.digest import digest, digest_of_files, digest_of_forms
+from depkit.corpus.digest import digest, digest_files, digest_forms
 from depkit.corpus.sentence import new_sentence
 
 
@@ -22,18 +22,18 @@ def test_files(tmp_path: Path) -> None:
     first.write_bytes(b"x")
     second.write_bytes(b"yz")
     same.write_bytes(b"x")
-    assert digest_of_files([first, second]) == digest_of_files([str(same), second])
-    assert digest_of_files([first, second]) != digest_of_files([second, first])
+    assert digest_files([first, second]) == digest_files([str(same), second])
+    assert digest_files([first, second]) != digest_files([second, first])
     with pytest.raises(FileNotFoundError):
-        digest_of_files([tmp_path / "d"])
+        digest_files([tmp_path / "d"])
 
 
 def test_digest_of_forms() -> None:
     texts = ["", "a b", "a / b", "ab", "b a", "a b / a", "1 a", "1 / a", "\udcff"]
     corpora = [[forms.split() for forms in text.split("/") if forms] for text in texts]
     corpora.append([["a b"]])
-    digests = [digest_of_forms(map(new_sentence, corpus)) for corpus in corpora]
+    digests = [digest_forms(map(new_sentence, corpus)) for corpus in corpora]
     assert len(set(digests)) == len(corpora)
     assert all(re.fullmatch("[0-9a-f]{16}", digest) for digest in digests)
     tagged = new_sentence(["a", "b"], {"upos": ["X", "Y"]})
-    assert digest_of_forms([tagged]) == digests[1] == "d1b15f66a216b16a"
+    assert digest_forms([tagged]) == digests[1] == "d1b15f66a216b16a"

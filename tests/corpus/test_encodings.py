@@ -6,7 +6,7 @@ from depkit.corpus.brackets import read_trees
 from depkit.corpus.encodings import wide_encoding
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
-from depkit.corpus.text import decoded
+from depkit.corpus.text import decode_chunks
 from tests.corpus.rows import RICH
 
 TREE = "(S (NP (DT The) (NN café)) (VP (VBZ opens)))\n"
@@ -16,7 +16,7 @@ WIDE = ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"]
 @pytest.mark.parametrize("encoding", WIDE)
 def test_wide_characters_are_recognised_and_named(encoding, tmp_path):
     def text(path, encoding="utf-8"):
-        return decoded([path.read_bytes()], encoding, str(path))
+        return decode_chunks([path.read_bytes()], encoding, str(path))
 
     name = encoding[:6].upper()
     for content, reader in ((TREE, text), (TREE, read_trees), (RICH, read)):

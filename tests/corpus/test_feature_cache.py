@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from depkit.corpus import feature_cache
-from depkit.corpus.feature_cache import cache_directory, cached
+from depkit.corpus.feature_cache import cache_directory, load_or_compute
 
 SIZES = np.array([3, 2, 4])  # words and w0
 SHAPE = (2, 5)  # layers, width
@@ -51,19 +51,19 @@ def expected() -> np.ndarray:
 def check_works(directory: Path) -> None:
     """Check that no file is left and that the next call works."""
     assert not list(directory.iterdir())
-    np.testing.assert_array_equal(cached("key", SIZES, SHAPE, produce), expected())
+    np.testing.assert_array_equal(load_or_compute("key", SIZES, SHAPE, produce), expected())
 
 
 def check_fails(
     directory: Path, produced: Callable[[], Produced], kind: type[BaseException], message: str
 ) -> None:
     with pytest.raises(kind, match=message):
-        cached("key", SIZES, SHAPE, produced)
+        load_or_compute("key", SIZES, SHAPE, produced)
     check_works(directory)
 
 
 def test_layout_and_a_name_that_does_not_change(directory: Path) -> None:
-    features = cached("key", SIZES, SHAPE, produce)
+    features = load_or_compute("key", SIZES, SHAPE, produce)
     assert isinstance(features, np.memmap)
     assert features.dtype == np.float16
     assert not features.flags.writeable
@@ -75,8 +75,11 @@ def test_layout_and_a_name_that_does_not_change(directory: Path) -> None:
 
 def test_a_second_call_produces_nothing(directory: Path) -> None:
     messages: list[str] = []
-    first = cached("key", SIZES, SHAPE, produce, messages.append).tobytes()
-    assert cached("key", SIZES.astype(np.int32), SHAPE, refuse, messages.append).tobytes() == first
+    first = load_or_compute("key", SIZES, SHAPE, produce, messages.append).tobytes()
+    assert (
+        load_or_compute("key", SIZES.astype(np.int32), SHAPE, refuse, messages.append).tobytes()
+        == first
+    )
     assert len(messages) == 1 and str(directory) in messages[0]
     assert len(list(directory.glob("*"))) == 1
 
@@ -88,9 +91,9 @@ def test_a_second_call_produces_nothing(directory: Path) -> None:
 def test_key_sizes_and_shape_select_the_file(
     directory: Path, key: str, sizes: np.ndarray, shape: tuple[int, int]
 ) -> None:
-    first = cached("key", SIZES, SHAPE, produce)
+    first = load_or_compute("key", SIZES, SHAPE, produce)
     blocks = [np.ones((size, *shape)) for size in sizes]
-    assert cached(key, sizes, shape, lambda: enumerate(blocks))[1:].all()
+    assert load_or_compute(key, sizes, shape, lambda: enumerate(blocks))[1:].all()
     assert len(list(directory.iterdir())) == 2
     np.testing.assert_array_equal(first, expected())
 
@@ -108,11 +111,11 @@ def test_key_sizes_and_shape_select_the_file(
 def test_a_damaged_file_is_computed_again(
     directory: Path, damage: Callable[[bytes], bytes]
 ) -> None:
-    cached("key", SIZES, SHAPE, produce)
+    load_or_compute("key", SIZES, SHAPE, produce)
     (path,) = directory.iterdir()
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
-    np.testing.assert_array_equal(cached("key", SIZES, SHAPE, produce), expected())
+    np.testing.assert_array_equal(load_or_compute("key", SIZES, SHAPE, produce), expected())
     assert path.read_bytes() == whole
 
 
@@ -156,7 +159,7 @@ def test_missing_vectors(directory: Path) -> None:
 
 def test_the_largest_half_precision_number_passes() -> None:
     blocks = [np.full((size, *SHAPE), -65504.0) for size in SIZES]
-    assert (cached("key", SIZES, SHAPE, lambda: enumerate(blocks))[1:] == -65504).all()
+    assert (load_or_compute("key", SIZES, SHAPE, lambda: enumerate(blocks))[1:] == -65504).all()
 
 
 def test_too_small_a_disk_is_reported_before_anything_is_produced(
@@ -166,7 +169,7 @@ def test_too_small_a_disk_is_reported_before_anything_is_produced(
     with monkeypatch.context() as context:
         context.setattr(shutil, "disk_usage", lambda path: usage)
         with pytest.raises(OSError) as caught:
-            cached("key", np.array([120_000_000]), SHAPE, refuse)
+            load_or_compute("key", np.array([120_000_000]), SHAPE, refuse)
     message = "the cache needs 2.4 GB in this directory, but 0.3 GB is free"
     message += "; set DEPKIT_CACHE to a directory on a larger disk"
     assert caught.value.args == (errno.ENOSPC, message)
@@ -187,7 +190,7 @@ def test_a_disk_that_fills_up(
     with monkeypatch.context() as context:
         context.setattr(where, call, raise_disk_full)
         with pytest.raises(OSError, match=r"the cache needs 0.0 MB in this .* is free") as caught:
-            cached("key", SIZES, SHAPE, refuse if call == "posix_fallocate" else produce)
+            load_or_compute("key", SIZES, SHAPE, refuse if call == "posix_fallocate" else produce)
     assert caught.value.filename == str(directory)
     check_works(directory)
 
@@ -198,7 +201,7 @@ def test_a_file_size_limit(directory: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
     try:
         with pytest.raises(OSError, match="set DEPKIT_CACHE to a directory on a larger disk"):
-            cached("key", SIZES, SHAPE, produce)
+            load_or_compute("key", SIZES, SHAPE, produce)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert not list(directory.iterdir())
@@ -207,7 +210,7 @@ def test_a_file_size_limit(directory: Path) -> None:
 def check_refused(directory: Path, reason: str) -> None:
     message = rf"the cache cannot be written here \({reason}\); set DEPKIT_CACHE"
     with pytest.raises(OSError, match=message) as caught:
-        cached("key", SIZES, SHAPE, refuse)
+        load_or_compute("key", SIZES, SHAPE, refuse)
     assert caught.value.filename == str(directory)
 
 
@@ -239,7 +242,8 @@ def test_two_at_once(directory: Path) -> None:
 
     with ThreadPoolExecutor(2) as pool:
         calls = [
-            pool.submit(cached, "key", SIZES, SHAPE, function) for function in (together, late)
+            pool.submit(load_or_compute, "key", SIZES, SHAPE, function)
+            for function in (together, late)
         ]
     for call in calls:
         np.testing.assert_array_equal(call.result(), expected())
@@ -257,7 +261,7 @@ def test_a_file_removed_before_it_was_locked(
             removed[0].unlink()
 
     monkeypatch.setattr(fcntl, "flock", slow)
-    np.testing.assert_array_equal(cached("key", SIZES, SHAPE, produce), expected())
+    np.testing.assert_array_equal(load_or_compute("key", SIZES, SHAPE, produce), expected())
     assert removed
 
 
@@ -269,20 +273,20 @@ def test_without_locks_and_reserving(directory: Path, monkeypatch: pytest.Monkey
     (directory / ".other.part").touch()
     monkeypatch.setattr(fcntl, "flock", unsupported)
     monkeypatch.delattr(os, "posix_fallocate")
-    np.testing.assert_array_equal(cached("key", SIZES, SHAPE, produce), expected())
+    np.testing.assert_array_equal(load_or_compute("key", SIZES, SHAPE, produce), expected())
     assert (directory / ".other.part").exists()  # it may still be written
 
 
 KILLED = """
 import sys, numpy as np
-from depkit.corpus.feature_cache import cached
+from depkit.corpus.feature_cache import load_or_compute
 
 def produce():
     yield 2, np.ones((4, 2, 5))
     print("half-way", flush=True)
     sys.stdin.read()
 
-cached("key", np.array([3, 2, 4]), (2, 5), produce)
+load_or_compute("key", np.array([3, 2, 4]), (2, 5), produce)
 """
 
 
@@ -295,7 +299,7 @@ def test_killed_half_way(directory: Path) -> None:
         assert half.exists()  # it is being written
         process.kill()
     assert half.exists()
-    np.testing.assert_array_equal(cached("key", SIZES, SHAPE, produce), expected())
+    np.testing.assert_array_equal(load_or_compute("key", SIZES, SHAPE, produce), expected())
     assert [path.suffix for path in directory.iterdir()] == [".npy"]
 
 

@@ -27,7 +27,7 @@ def refused(text, format=CONLLU, before=GOOD):
         assert len(sentence) == len(sentence.rows) == len(sentence.head) == len(sentence.deprel)
         assert all(-1 <= head <= len(sentence) for head in sentence.head)
         assert len(sentence.column("form")) == len(sentence.form)
-        assert isinstance(repr(sentence), str) and sentence.place()[0] == "f"
+        assert isinstance(repr(sentence), str) and sentence.location()[0] == "f"
     return caught.value
 
 
@@ -188,7 +188,7 @@ def test_a_tolerant_reader_keeps_what_it_can_read():
     assert before.problem is None and after.problem is None
     assert (broken.form, broken.head) == (["a", "b", "c"], [0, -1, -1])
     assert broken.deprel == ["root", "_", "x"] and broken.upos == ["X", "_", "X"]
-    assert broken.column("misc") == ["_", "_", "_"] and broken.place(2)[1] == 8
+    assert broken.column("misc") == ["_", "_", "_"] and broken.location(2)[1] == 8
     assert "2 columns instead of 10" in str(broken.problem) and broken.problem.line == 6
     (spaced,) = read([row(1, "a", 0), " \n"], strict=False)
     assert spaced.form == ["a"] and spaced.problem is not None

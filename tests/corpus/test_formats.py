@@ -4,7 +4,7 @@ import pytest
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
-from depkit.corpus.formats import CONLLU, FORMATS, by_name, sniff
+from depkit.corpus.formats import CONLLU, FORMATS, format_from_filename, sniff_format
 from tests.corpus.rows import PREDICATES, RICH, row, row09
 
 NAMES = {
@@ -18,7 +18,7 @@ NAMES = {
 @pytest.mark.parametrize("format", NAMES)
 def test_by_name(format):
     for name in NAMES[format]:
-        result = by_name(name)
+        result = format_from_filename(name)
         assert (result.name if result else None) == format, name
 
 
@@ -50,7 +50,7 @@ def tagged(upos, xpos="_", feats="_"):
     ],
 )
 def test_by_content(text, format):
-    result = sniff(text.splitlines(True))
+    result = sniff_format(text.splitlines(True))
     assert (result.name if result else None) == format
     if format and not text.startswith("\ufeff"):
         assert next(read(text.splitlines(True))).format.name == format
@@ -75,4 +75,4 @@ def test_formats_are_what_they_are_called():
     for format in FORMATS.values():
         assert len(set(format.columns)) == len(format.columns)
         assert set(format.stale) <= set(format.columns)
-        assert format.held["head"] == format.index("head")
+        assert format.attribute_columns["head"] == format.index("head")

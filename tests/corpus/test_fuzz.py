@@ -138,7 +138,7 @@ def check(data, format, encoding="utf-8"):
     tolerated = list(read_stream(io.BytesIO(data), format, encoding, "f", strict=False))
     for sentence in tolerated:
         assert len(sentence) == len(sentence.head) == len(sentence.column("deprel"))
-        assert repr(sentence) and sentence.place()[0] == "f"
+        assert repr(sentence) and sentence.location()[0] == "f"
     problems = [str(sentence.problem) for sentence in tolerated if sentence.problem]
     good = []
     try:

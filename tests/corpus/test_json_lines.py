@@ -2,13 +2,13 @@
 
 import json
 
-from depkit.corpus.json_lines import json_lines
+from depkit.corpus.json_lines import to_json_lines
 from depkit.corpus.text import read_text, split_at_spaces
 from tests.corpus.rows import PREDICATES, RICH, parse, row
 
 
 def records(sentences):
-    return [json.loads(line) for line in json_lines(sentences)]
+    return [json.loads(line) for line in to_json_lines(sentences)]
 
 
 def test_all_columns_of_a_word():

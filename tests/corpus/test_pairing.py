@@ -5,7 +5,7 @@ import pytest
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
-from depkit.corpus.pairing import ADVICE, pairs, source
+from depkit.corpus.pairing import ADVICE, make_source, pair_sentences
 
 
 def text(*sentences: str, ids: bool = True) -> str:
@@ -21,7 +21,11 @@ def complaint(tmp_path: Path, gold: str, predicted: str, advice: str = f"; {ADVI
     (tmp_path / "gold.conllu").write_text(gold, encoding="utf-8")
     (tmp_path / "pred.conllu").write_text(predicted, encoding="utf-8")
     with pytest.raises(FormatError) as caught:
-        list(pairs(source(tmp_path / "gold.conllu"), [source(tmp_path / "pred.conllu")]))
+        list(
+            pair_sentences(
+                make_source(tmp_path / "gold.conllu"), [make_source(tmp_path / "pred.conllu")]
+            )
+        )
     message = str(caught.value).replace(f"{tmp_path}/", "")
     assert "\n" not in message
     assert message.endswith(advice)
@@ -30,8 +34,8 @@ def complaint(tmp_path: Path, gold: str, predicted: str, advice: str = f"; {ADVI
 
 def test_same_words_pass(tmp_path: Path) -> None:
     (tmp_path / "a.conllu").write_text(text("one two", "three"))
-    gold, *systems = (source(tmp_path / "a.conllu") for _ in range(3))
-    results = list(pairs(gold, systems))
+    gold, *systems = (make_source(tmp_path / "a.conllu") for _ in range(3))
+    results = list(pair_sentences(gold, systems))
     assert [(len(gold), len(predicted)) for gold, predicted in results] == [(2, 2), (1, 2)]
 
 
@@ -100,9 +104,9 @@ def test_empty_files(tmp_path: Path) -> None:
 def test_the_error_names_the_second_system(tmp_path: Path, words: str, message: str) -> None:
     for name, words_of_file in {"gold": "a", "one": "a", "two": words}.items():
         (tmp_path / f"{name}.conllu").write_text(text(*words_of_file.split()))
-    gold, *systems = (source(tmp_path / f"{name}.conllu") for name in ("gold", "one", "two"))
+    gold, *systems = (make_source(tmp_path / f"{name}.conllu") for name in ("gold", "one", "two"))
     with pytest.raises(FormatError, match=message):
-        list(pairs(gold, systems))
+        list(pair_sentences(gold, systems))
 
 
 def test_sentences_in_memory_are_numbered() -> None:
@@ -111,13 +115,13 @@ def test_sentences_in_memory_are_numbered() -> None:
         sentence.file, sentence.line = "", 0
     message = r"^s2: sentence 2, word 2 .*'c \[e\]', but gold sentence 2 has 'c \[d\]'"
     with pytest.raises(FormatError, match=message):
-        list(pairs(source(gold), [source(predicted)]))
+        list(pair_sentences(make_source(gold), [make_source(predicted)]))
 
 
 def test_files_are_read_in_step() -> None:
     """Only the current pair is in memory: the endless files are read in parallel."""
     gold, predicted = (read(lines) for lines in (endless(), endless()))
-    results = pairs(source(gold), [source(predicted)])
+    results = pair_sentences(make_source(gold), [make_source(predicted)])
     assert [next(results)[0].form for _ in range(3)] == [["a"]] * 3
 
 

@@ -8,8 +8,8 @@ import pytest
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
 from depkit.corpus.formats import CONLLX
-from depkit.corpus.json_lines import json_lines
-from depkit.corpus.probabilities import probabilities_of, with_probabilities
+from depkit.corpus.json_lines import to_json_lines
+from depkit.corpus.probabilities import add_probabilities, read_probabilities
 from depkit.corpus.sentence import new_sentence
 from tests.corpus.rows import parse
 
@@ -33,12 +33,12 @@ ROWS = (
 
 @pytest.mark.parametrize("cell", MISC)
 def test_a_cell(cell):
-    assert with_probabilities([cell], [0.12345678], [1.0]) == [MISC[cell]]
+    assert add_probabilities([cell], [0.12345678], [1.0]) == [MISC[cell]]
 
 
 def changed(*probabilities):
     (sentence,) = parse(ROWS)
-    misc = with_probabilities(sentence.column("misc"), *probabilities)
+    misc = add_probabilities(sentence.column("misc"), *probabilities)
     return sentence.with_columns({"misc": misc})
 
 
@@ -50,20 +50,20 @@ def test_rows_that_are_not_words_stay_unchanged():
 
 def test_json():
     sentence = changed([0.5, 0.97314], [1, 0.1])
-    (line,) = json_lines([sentence], prob=True)
+    (line,) = to_json_lines([sentence], prob=True)
     words = json.loads(line)["words"]
     assert [(word["arc_prob"], word["label_prob"]) for word in words] == [(0.5, 1), (0.9731, 0.1)]
-    assert "prob" not in next(json_lines([sentence]))
+    assert "prob" not in next(to_json_lines([sentence]))
 
 
 def test_there_must_be_a_probability_for_each_word():
     with pytest.raises(ValueError):
-        with_probabilities(["_", "_"], [0.5], [0.5, 0.5])
+        add_probabilities(["_", "_"], [0.5], [0.5, 0.5])
 
 
 def test_probabilities_stand_anywhere_in_misc() -> None:
     misc = ["ArcProb=0.9731|LabelProb=0.8812", "Gloss=a=b|LabelProb=1|SpaceAfter=No|ArcProb=0"]
-    assert probabilities_of(new_sentence(["a", "b"], {"misc": misc})).tolist() == [
+    assert read_probabilities(new_sentence(["a", "b"], {"misc": misc})).tolist() == [
         [0.9731, 0.8812], [0.0, 1.0],
     ]  # fmt: skip
 
@@ -88,11 +88,11 @@ def test_invalid_probabilities_are_reported_with_their_line(
     file.write_text(f"# sent_id = s1\n{rows[0]}ArcProb=1|LabelProb=1\n{rows[1]}{misc}\n\n")
     (sentence,) = read(file)
     with pytest.raises(FormatError) as raised:
-        probabilities_of(sentence)
+        read_probabilities(sentence)
     assert str(raised.value).startswith(f"{file}:3: s1: {complaint}")
     assert str(raised.value).endswith("; parse with depkit parse --prob")
 
 
 def test_other_formats_have_no_column_for_probabilities() -> None:
     with pytest.raises(FormatError, match=r"conllx has no column for ArcProb .* --format conllu"):
-        probabilities_of(new_sentence(["a"], format=CONLLX))
+        read_probabilities(new_sentence(["a"], format=CONLLX))

@@ -36,9 +36,9 @@ def test_comments_by_key_and_locations_by_line():
     assert (first.sent_id, first.text) == ("mill-1", "Vámonos al molino.")
     assert first.comment("note") == "first"
     assert first.comment("newdoc") == first.comment("speaker") == second.text == ""
-    assert first.place() == ("made.conllu", 7, "mill-1")
-    assert first.place(2) == ("made.conllu", 10, "mill-1")
-    assert second.place(1) == ("made.conllu", 20, "mill-2")
+    assert first.location() == ("made.conllu", 7, "mill-1")
+    assert first.location(2) == ("made.conllu", 10, "mill-1")
+    assert second.location(1) == ("made.conllu", 20, "mill-2")
     assert (first.line, second.line) == (1, 15)
     assert "mill-2: pan y" in repr(second)
 
@@ -100,7 +100,7 @@ def test_a_byte_order_mark_stays_at_the_beginning_only():
     copy = io.StringIO(newline="")
     write([first, second], copy)
     assert copy.getvalue() == "\ufeff" + (ONE + "\n") * 2
-    assert first.place() == ("made.conllu", 1, "")
+    assert first.location() == ("made.conllu", 1, "")
 
 
 @pytest.mark.parametrize("text", ["", "\n", "\n\r\n\n", "\ufeff", "\ufeff\n"])

@@ -169,7 +169,7 @@ def test_new_sentences():
         "1\tpan y\t_\tNOUN\t_\t_\t0\t_\t_\t_\n2\tvino\t_\tNOUN\t_\t_\t1\t_\t_\t_\n\n"
     )
     assert reread(new).head == [0, 1]
-    assert new.place() == ("", 0, "") and new.sent_id == new.text == ""
+    assert new.location() == ("", 0, "") and new.sent_id == new.text == ""
     assert reread(new_sentence(["a"], format=CONLLX)).head == [-1]
     assert str(new_sentence(["a"], format=CONLL09)) == "1\ta" + "\t_" * 12 + "\n\n"
     with pytest.raises(ValueError, match="one word at least"):

@@ -11,7 +11,7 @@ from conllu.parser import DEFAULT_FIELD_PARSERS
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import open_lines, read, write
-from depkit.corpus.formats import by_name, sniff
+from depkit.corpus.formats import format_from_filename, sniff_format
 from depkit.corpus.token_list import from_token_list, to_token_list
 
 SHARED = Path(__file__).parents[3] / "shared"
@@ -51,7 +51,7 @@ def test_a_treebank_is_copied_and_counted(path):
         assert write(sentences, stream) == len(sentences)
         stream.flush()
         assert data.getvalue() == path.read_bytes()
-    spans = [str(sentence) for sentence in sentences if sentence.format.spans]
+    spans = [str(sentence) for sentence in sentences if sentence.format.has_ranges]
     ranges = re.findall(r"^\d+-\d+\t", "".join(spans), re.MULTILINE)
     counts = len(sentences), sum(map(len, sentences)), len(ranges)
     assert counts == table().get(path.name, counts)
@@ -87,7 +87,7 @@ def test_basque_is_not_utf8():
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_content_and_name_give_the_same_format(path):
     with open_lines(path, encoding(path)) as lines:
-        assert sniff(list(takewhile(str.strip, lines))) == by_name(path.name)
+        assert sniff_format(list(takewhile(str.strip, lines))) == format_from_filename(path.name)
 
 
 def _same(line, i):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from depkit.corpus import text as module
 from depkit.corpus.errors import FormatError
 from depkit.corpus.surface import surface_tokens
-from depkit.corpus.text import decoded, make_sentence, read_text, split_at_spaces
+from depkit.corpus.text import decode_chunks, make_sentence, read_text, split_at_spaces
 
 
 def at_full_stops(texts):
@@ -65,7 +65,7 @@ def test_documents_paragraphs_and_sentences():
 
 
 def test_lines_are_sentences_and_ids_continue():
-    counter = module.Numbers(5)
+    counter = module.SentenceCounter(5)
     sentences = list(read_text(["a b\n\n", "c.\n"], split_at_spaces, True, counter=counter))
     results = [(sentence.sent_id, sentence.form) for sentence in sentences]
     assert results == [("6", ["a", "b"]), ("7", ["c."])]
@@ -125,7 +125,7 @@ def test_tokens_by_rule():
 def test_decoding_in_pieces(text, size):
     data = text.encode()
     chunks = [data[i : i + size] for i in range(0, len(data), size)]
-    assert "".join(decoded(chunks, "utf-8")) == text.removeprefix("\ufeff")
+    assert "".join(decode_chunks(chunks, "utf-8")) == text.removeprefix("\ufeff")
 
 
 @pytest.mark.parametrize("size", [1, 4, 100])
@@ -133,20 +133,20 @@ def test_a_byte_that_cannot_be_decoded_is_named(size):
     data = "é\nA caf".encode() + "é".encode("latin-1") + b" here"
     chunks = [data[i : i + size] for i in range(0, len(data), size)]
     with pytest.raises(FormatError) as error:
-        list(decoded(chunks, "utf-8", "in.txt"))
+        list(decode_chunks(chunks, "utf-8", "in.txt"))
     assert (error.value.file, error.value.line) == ("in.txt", 2)
     assert "byte 0xE9 at offset 8 is not utf-8" in str(error.value)
-    assert "".join(decoded([data], "latin-1")).endswith("café here")
+    assert "".join(decode_chunks([data], "latin-1")).endswith("café here")
 
 
 def test_an_unfinished_character_at_the_end():
     with pytest.raises(FormatError, match="byte 0xC3 at offset 3 "):
-        list(decoded([b"abc", b"\xc3"], "utf-8"))
+        list(decode_chunks([b"abc", b"\xc3"], "utf-8"))
 
 
 def test_an_unknown_encoding():
     with pytest.raises(ValueError, match="the text encoding 'latin-17' is unknown"):
-        list(decoded([b"a"], "latin-17"))
+        list(decode_chunks([b"a"], "latin-17"))
 
 
 def test_a_cut_in_white_space_leaves_it_outside(monkeypatch):

@@ -27,7 +27,7 @@ def test_there_and_back():
     first, second = parse(RICH)
     assert there_and_back(second) == str(second)
     assert there_and_back(first) == str(first).replace("# note = first\n", "")
-    assert from_token_list(to_token_list(first)).place() == ("TokenList", 6, "mill-1")
+    assert from_token_list(to_token_list(first)).location() == ("TokenList", 6, "mill-1")
 
 
 CELLS = {  # by column

@@ -14,9 +14,9 @@ from depkit.corpus.files import read
 from depkit.drawing.progress import (
     ProgressBars,
     RemoteProgressBars,
+    apply_message,
     reading_bar,
-    receive,
-    size_of,
+    total_file_size,
 )
 from tests.conftest import TINY
 from tests.drawing.terminal import Broken, Terminal, draw_at_once
@@ -110,7 +110,7 @@ def test_quiet_bars_write_nothing():
 def test_the_bars_of_another_process_look_the_same(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())  # stderr of the other process
     local, remote = (ProgressBars(stream=Terminal()) for _ in range(2))
-    use_bars(RemoteProgressBars(False, partial(receive, remote)))
+    use_bars(RemoteProgressBars(False, partial(apply_message, remote)))
     use_bars(local)
     assert remote.stream.getvalue() == local.stream.getvalue() != ""
     assert sys.stderr.getvalue() == ""
@@ -131,6 +131,6 @@ def test_sizes_of_files(tmp_path, monkeypatch):
     (tmp_path / "a").write_bytes(b"12345")
     with open(tmp_path / "a") as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
-        assert size_of([str(tmp_path / "a"), "-"]) == 10
-    assert size_of([str(tmp_path / "a"), "-"]) is None  # stdin is closed
-    assert size_of([str(tmp_path / "a"), str(tmp_path / "b")]) is None
+        assert total_file_size([str(tmp_path / "a"), "-"]) == 10
+    assert total_file_size([str(tmp_path / "a"), "-"]) is None  # stdin is closed
+    assert total_file_size([str(tmp_path / "a"), str(tmp_path / "b")]) is None

@@ -14,12 +14,12 @@ from depkit.ensemble.silver import annotate_text
 from depkit.ensemble.teacher import make_row_function
 from depkit.parsers.config import Context, Inputs
 from depkit.parsers.inputs.batches import IGNORED
-from depkit.parsers.inputs.soft_targets import LARGEST, MOST, places
+from depkit.parsers.inputs.soft_targets import MAX_INTEGER, MAX_VALUES, column_slices
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table, Vocabulary
 from depkit.parsers.model_directory import find_model, read_config
 from depkit.parsers.settings import ConfigError
 from depkit.training.data import resolve_auto
-from depkit.training.loop import train, updates_of
+from depkit.training.loop import count_updates, train
 from depkit.training.origin import ResumeError
 from depkit.training.progress import Progress
 from depkit.training.recipe import Distillation, make_recipe, trained_parts
@@ -88,18 +88,18 @@ def test_symbols_are_matched_by_name():
         return Vocabulary(Table(SPECIAL), Table(SPECIAL), Table(SPECIAL), tables)
 
     columns = ["head", "deprel", "upos"]
-    rows = np.zeros((1, 1 + 2 * MOST * 3), dtype=np.uint16)
+    rows = np.zeros((1, 1 + 2 * MAX_VALUES * 3), dtype=np.uint16)
     rows[0, 0] = 7
-    rows[0, places(0)[0]], rows[0, places(0)[1]] = [7, 2, 1, 0], [9, 3, 2, 1]
-    rows[0, places(1)[0]], rows[0, places(1)[1]] = [0, 1, 2, 0], [50, 30, 20, 0]
+    rows[0, column_slices(0)[0]], rows[0, column_slices(0)[1]] = [7, 2, 1, 0], [9, 3, 2, 1]
+    rows[0, column_slices(1)[0]], rows[0, column_slices(1)[1]] = [0, 1, 2, 0], [50, 30, 20, 0]
     before = rows.copy()
     result = distillation.translate_rows(
         rows, columns, vocabulary("a", "b", "c"), vocabulary("z", "c", "a")
     )
     assert (rows == before).all()
-    assert result[0, places(1)[0]].tolist() == [2, 0, 1, 2]
-    assert result[0, places(1)[1]].tolist() == [50, 0, 20, 0]
-    others = np.r_[0 : places(1)[0].start, places(2)[0].start : rows.shape[1]]
+    assert result[0, column_slices(1)[0]].tolist() == [2, 0, 1, 2]
+    assert result[0, column_slices(1)[1]].tolist() == [50, 0, 20, 0]
+    others = np.r_[0 : column_slices(1)[0].start, column_slices(2)[0].start : rows.shape[1]]
     assert (result[0, others] == rows[0, others]).all()
 
 
@@ -139,13 +139,13 @@ def test_an_epoch_uses_the_treebank_and_a_part_of_the_text(make_data, teacher, t
         rows = dataset.soft.rows
         no_words = [0, *dataset.starts.tolist()]
         assert not rows[no_words].any()
-        assert np.count_nonzero(rows[:, places(0)[1].start]) == len(rows) - len(no_words)
+        assert np.count_nonzero(rows[:, column_slices(0)[1].start]) == len(rows) - len(no_words)
         for start, size in zip(dataset.starts[8:], dataset.sizes[8:], strict=True):
             form = tuple(dataset.forms[i] for i in dataset.form[start + 1 : start + size])
             seen.add(form)
             parsed = next(teacher.parse([new_sentence(form)]))
             assert rows[start + 1 : start + size, 0].tolist() == parsed.head
-            best = rows[start + 1 : start + size, places(1)[0].start].tolist()
+            best = rows[start + 1 : start + size, column_slices(1)[0].start].tolist()
             symbols = data.student.columns["deprel"].symbols
             assert [symbols[index] for index in best] == parsed.deprel
     assert seen == {tuple(sentence.form) for sentence in tiny[8:]}
@@ -155,7 +155,7 @@ def test_the_schedule_ends_with_the_last_update(make_data, tmp_path):
     data = make_data(text=0.7, epochs=3, accumulate=2)
     feed = distillation.make_feed(data, "key", CPU)
     state = run(data, tmp_path / "student")
-    assert state.update == updates_of(feed, data.recipe)
+    assert state.update == count_updates(feed, data.recipe)
 
 
 def run(data, directory, dev=None, key="key", **arguments):
@@ -209,7 +209,10 @@ def test_treebank_rows_are_computed_only_once(make_data, teacher, tiny, tmp_path
     for count, key in ((8, "other"), (7, "key")):
         with pytest.raises(ValueError, match="another teacher"):
             distillation.provide_treebank_rows(never, tiny[:count], tmp_path, key, progress)
-    assert data.treebank_rows[:, places(0)[1]].astype(int).sum(-1).max() <= LARGEST + MOST
+    assert (
+        data.treebank_rows[:, column_slices(0)[1]].astype(int).sum(-1).max()
+        <= MAX_INTEGER + MAX_VALUES
+    )
     heads = [head for sentence in tiny[:8] for head in sentence.head]
     assert data.treebank_rows[:, 0].tolist() == heads
 

@@ -229,7 +229,10 @@ def test_settings_apply_to_the_members_that_have_them(tmp_path):
 
 def test_impossible_ensembles_are_rejected(tiny, tmp_path):
     for fields, message in (
-        ({"recipes": ["bilstm"], "settings": [*SMALL, *ATTENTION]}, "encoder.heads is for"),
+        (
+            {"recipes": ["bilstm"], "settings": [*SMALL, *ATTENTION]},
+            "encoder.heads can only be set with",
+        ),
         ({"recipes": ["x.toml"], "config": "y.toml"}, "name only one"),
         ({"recipes": ["nosuch"]}, "no recipe 'nosuch'"),
         ({"folds": 1}, "2 or more"),
@@ -292,13 +295,15 @@ def test_members_share_the_vectors_of_a_frozen_transformer(tiny, tmp_path, monke
     train_ensemble(plan, ["cpu"], 1)
     alone = [load(tmp_path / "m" / name, "cpu", precision="float32") for name in plan.names]
     indices = np.arange(len(tiny))
-    expected = [member.score(member.preparer()(tiny, []).batch(indices)).arc for member in alone]
+    expected = [
+        member.score(member.make_preparer()(tiny, []).batch(indices)).arc for member in alone
+    ]
     together = load(tmp_path / "m", "cpu", precision="float32")
     first, second = (member.network.transformer for member in together.members)
     assert first is second
     counted = Mock(wraps=inputs.context_layers)
     monkeypatch.setattr(inputs, "context_layers", counted)
-    prepared = together.preparer()(tiny, [])
+    prepared = together.make_preparer()(tiny, [])
     for batch in (indices, indices[:5], indices):
         scores = together.score(prepared.batch(batch))
     assert counted.call_count == 3

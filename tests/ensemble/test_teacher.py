@@ -13,10 +13,10 @@ from depkit.ensemble.teacher import TeacherError, check_teacher, digest_model, m
 from depkit.parsers.config import Context, EnsembleConfig, Inputs, TaggerConfig
 from depkit.parsers.ensembles import combine
 from depkit.parsers.graph.parser import GraphParser
-from depkit.parsers.inputs.soft_targets import LARGEST, MOST, places
+from depkit.parsers.inputs.soft_targets import MAX_INTEGER, MAX_VALUES, column_slices
 from depkit.parsers.model_directory import write_ensemble
 from depkit.parsers.tagger.parser import TaggerParser
-from tests.parsers.graph.test_ensemble import other
+from tests.parsers.graph.test_ensemble import make_random_parser
 
 
 def split(rows, sentences):
@@ -25,11 +25,11 @@ def split(rows, sentences):
 
 def brute_force(parser, sentence, heads):
     """Compute the distributions of a sentence's words from the scores of this sentence alone."""
-    scores = parser.score(parser.preparer()([sentence], []).batch(np.array([0])))
+    scores = parser.score(parser.make_preparer()([sentence], []).batch(np.array([0])))
     padded = torch.zeros(scores.arc.shape[:2], dtype=torch.int64)
     padded[0, 1 : len(sentence) + 1] = torch.tensor(heads)
-    label = scores.label_at(padded).softmax(-1)
-    root = parser.vocabulary.columns["deprel"].numbers["root"]
+    label = scores.score_labels(padded).softmax(-1)
+    root = parser.vocabulary.columns["deprel"].indices["root"]
     for i, head in enumerate(heads, start=1):
         label[0, i, [n for n in range(label.shape[-1]) if (n == root) != (head == 0)]] = 0
     label /= label.sum(-1, keepdim=True)
@@ -41,20 +41,22 @@ def brute_force(parser, sentence, heads):
 @pytest.mark.parametrize("gold", [True, False])
 @pytest.mark.parametrize("is_ensemble", [True, False])
 def test_rows_hold_the_most_probable_values(gold, is_ensemble, tiny):
-    parser = other(tiny, 1)
+    parser = make_random_parser(tiny, 1)
     if is_ensemble:
-        parser = combine([parser, other(tiny, 2, encoder="selfatt")])
+        parser = combine([parser, make_random_parser(tiny, 2, encoder="selfatt")])
     parsed = list(parser.parse(tiny))
     rows = split(make_row_function(parser, 40)(tiny, gold), tiny)
     for sentence, sentence_rows, tree in zip(tiny, rows, parsed, strict=True):
         heads = sentence.head if gold else tree.head
         assert sentence_rows[:, 0].tolist() == heads
         for i, expected in enumerate(brute_force(parser, sentence, heads)):
-            indices, probabilities = (sentence_rows[:, part].astype(int) for part in places(i))
-            best = -np.sort(-expected, -1)[:, :MOST]
+            indices, probabilities = (
+                sentence_rows[:, part].astype(int) for part in column_slices(i)
+            )
+            best = -np.sort(-expected, -1)[:, :MAX_VALUES]
             width = best.shape[1]
-            result = probabilities[:, :width] / LARGEST
-            np.testing.assert_allclose(result, best, atol=0.6 / LARGEST + 1e-6)
+            result = probabilities[:, :width] / MAX_INTEGER
+            np.testing.assert_allclose(result, best, atol=0.6 / MAX_INTEGER + 1e-6)
             selected = np.take_along_axis(expected, indices[:, :width], -1)
             mask = probabilities[:, :width] > 0
             np.testing.assert_allclose(selected[mask], best[mask], atol=1e-6)
@@ -67,7 +69,7 @@ def test_rows_do_not_depend_on_chunks_and_batches(teacher, tiny):
         chunks = [compute_rows(tiny[i : i + size], False) for i in range(0, len(tiny), size)]
         cut = np.concatenate(chunks).astype(int)
         for i in range(len(module.row_columns(teacher))):
-            indices, probabilities = places(i)
+            indices, probabilities = column_slices(i)
             assert abs(cut[:, probabilities] - whole[:, probabilities]).max() <= 1
             # values with tiny probabilities can be in another order
             likely = whole[:, probabilities] > 100
@@ -75,7 +77,7 @@ def test_rows_do_not_depend_on_chunks_and_batches(teacher, tiny):
 
 
 def test_trees_from_rows_are_those_that_the_teacher_parses(tiny):
-    parser = other(tiny, 1)
+    parser = make_random_parser(tiny, 1)
     rows = split(make_row_function(parser)(tiny, False), tiny)
     silver = [module.apply_rows(*pair, parser) for pair in zip(tiny, rows, strict=True)]
     assert list(map(str, silver)) == list(map(str, parser.predict(tiny)))
@@ -94,7 +96,7 @@ def test_rows_do_not_depend_on_threads(teacher, tiny):
 
 
 def test_check_teacher_rejects_parsers_that_cannot_teach(tiny):
-    parser = other(tiny, 1)
+    parser = make_random_parser(tiny, 1)
     check_teacher(parser)
     for inputs, message in (
         (Inputs(tag=8), "reads tags"),
@@ -113,7 +115,7 @@ def test_a_batch_that_does_not_fit_in_memory_raises_an_error(tiny, monkeypatch):
     no_memory = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory"))
     monkeypatch.setattr(GraphParser, "score", no_memory)
     with pytest.raises(MemoryError, match=r"a sentence of \d+ words does not fit"):
-        make_row_function(other(tiny, 1))(tiny, False)
+        make_row_function(make_random_parser(tiny, 1))(tiny, False)
 
 
 def test_the_digest_depends_only_on_what_a_model_computes(tmp_path):

@@ -26,7 +26,7 @@ def test_words_in_any_order(order, longest):
     torch.manual_seed(0)
     layer = CharConcat(21, 3, 0.0)
     vectors = layer(make_words(order, longest), torch.tensor(order), [(len(order), longest)])
-    assert vectors.shape == (len(order), layer.features) == (len(order), 48)
+    assert vectors.shape == (len(order), layer.output_size) == (len(order), 48)
     for row, length in enumerate(order):
         assert torch.equal(vectors[row], expected_vector(layer, length))
 

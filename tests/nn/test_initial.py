@@ -3,7 +3,7 @@
 import torch
 
 from depkit.nn.biaffine import MLP
-from depkit.nn.initial import no_initial_weights, orthogonal_
+from depkit.nn.initial import orthogonal_, skip_initialisation
 
 
 def test_rows_or_columns_are_orthonormal():
@@ -16,7 +16,7 @@ def test_rows_or_columns_are_orthonormal():
 
 def test_skipped_initialisation_leaves_weights_unchanged():
     weight = torch.full((3, 5), 7.0)
-    with no_initial_weights():
+    with skip_initialisation():
         orthogonal_(weight)
         layer = MLP(4, 4, 0.0).linear.weight
     assert (weight == 7).all()

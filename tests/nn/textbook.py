@@ -109,7 +109,7 @@ def check(encoder: Factored | SelfAttention) -> None:
                 weights.copy_(torch.randn_like(weights))
     x = sentences()
     batch = encoder(x, LENGTHS)
-    assert batch.shape == (*x.shape[:2], encoder.features)
+    assert batch.shape == (*x.shape[:2], encoder.output_size)
     assert batch.isfinite().all()
     lengths = LENGTHS.tolist()
     result = torch.cat([batch[row, :length] for row, length in enumerate(lengths)])

@@ -68,7 +68,7 @@ class DepthParser(Parser):
 
     @torch.inference_mode()
     def parse_batch(self, batch: Batch, sentences: Sequence[Sentence]) -> list[Sentence]:
-        with self.mixed():
+        with self.autocast():
             best = self.network.depth(self.network.encode(batch)).argmax(-1).tolist()
         symbols = self.vocabulary.columns["depth"].symbols
         return [

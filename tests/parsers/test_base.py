@@ -13,7 +13,7 @@ from depkit.corpus.sentence import new_sentence
 from depkit.parsers import chunks
 from depkit.parsers.config import BiaffineConfig, Decoder, Inputs, Scorer
 from depkit.parsers.device import find_device
-from depkit.parsers.families import family_of, parser_config
+from depkit.parsers.families import get_family, make_parser_config
 from depkit.parsers.model_directory import write_description, write_weights
 from depkit.trees.shape import is_tree
 
@@ -26,7 +26,7 @@ SIZES = {"layers": 1, "size": 8, "heads": 2, "head_size": 4, "feedforward": 8}
 def build(config, treebank):
     """A parser of any family with initial weights."""
     torch.manual_seed(0)
-    family = family_of(config)
+    family = get_family(config)
     vocabulary = family.vocabulary(treebank, config)
     return family.parser(config, vocabulary, family.network(config, vocabulary).eval(), CPU)
 
@@ -34,7 +34,7 @@ def build(config, treebank):
 def make(treebank, inputs=None, root="single", root_label="root", encoder="bilstm"):
     config = BiaffineConfig(
         inputs or Inputs(word=6, char=4),
-        parser_config({"encoder": SIZES | {"kind": encoder}}).encoder,
+        make_parser_config({"encoder": SIZES | {"kind": encoder}}).encoder,
         Scorer(arc=7, label=5, predict=["upos", "feats"]),
         Decoder(root=root, root_label=root_label),
     )
@@ -64,7 +64,7 @@ def tree(words, heads, upos, deprels):
 
 def one_batch(parser, sentences):
     """The sentences as one batch of a parser or of an ensemble."""
-    return parser.preparer()(sentences, []).batch(np.arange(len(sentences)))
+    return parser.make_preparer()(sentences, []).batch(np.arange(len(sentences)))
 
 
 def texts(sentences):

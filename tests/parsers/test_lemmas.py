@@ -16,7 +16,7 @@ from depkit.parsers.inputs.vocabulary import Table, Vocabulary
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.lemmas import ABSENT, best_scripts
 from depkit.training.origin import ResumeError
-from depkit.training.sources import find_sources
+from depkit.training.sources import load_sources
 from tests.training.test_loop import CPU, DROPLESS, small
 from tests.training.test_loop import run as train
 
@@ -61,7 +61,7 @@ def test_unknown_words_get_the_best_scripts_of_the_network(tiny):
 
 
 def train_tagger(recipe, sentences, directory):
-    recipe, sources = find_sources(recipe, sentences, sentences, CPU)
+    recipe, sources = load_sources(recipe, sentences, sentences, CPU)
     train(recipe, sentences, directory, sources=sources)
     return load(directory, device="cpu", precision="float32")
 
@@ -79,7 +79,7 @@ def test_a_model_has_the_lemmas_of_its_treebank_and_lexicon(tiny, tmp_path):
     assert parser.lemmatizer.look_up("geese", ("NOUN", "_", "_")) == "goose"
     # A run can be resumed with the same lexicon only.
     write([words.with_tree([0], ["dep"])], lexicon)
-    recipe, sources = find_sources(recipe, tiny, tiny, CPU)
+    recipe, sources = load_sources(recipe, tiny, tiny, CPU)
     with pytest.raises(ResumeError, match="lexicon"):
         train(recipe, tiny, tmp_path / "model", sources=sources, resume=True)
 
@@ -111,4 +111,4 @@ def test_a_lexicon_without_lemmas_is_refused(tiny, tmp_path):
     write([sentence.with_columns({"lemma": ["_"] * len(sentence)}) for sentence in tiny], lexicon)
     recipe = small(inputs=replace(DROPLESS, lexicon=str(lexicon)))
     with pytest.raises(ConfigError, match=r"lexicon.conllu: no word there has a lemma"):
-        find_sources(recipe, tiny, tiny, CPU)
+        load_sources(recipe, tiny, tiny, CPU)

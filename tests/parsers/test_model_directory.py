@@ -22,7 +22,7 @@ from depkit.parsers.config import (
     TaggerConfig,
     TagScorer,
 )
-from depkit.parsers.families import parser_config
+from depkit.parsers.families import make_parser_config
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table
 from depkit.parsers.model_directory import (
     CONFIG,
@@ -108,14 +108,17 @@ def test_a_file_of_another_kind_or_version_is_refused(directory, name, change, m
 def test_configuration_survives_toml():
     decoder = Decoder(root_label='a "quoted" \\ label\twith a tab')
     config = BiaffineConfig(Inputs(word=7, part_dropout=0.0), decoder=decoder)
-    assert parser_config(tomllib.loads(to_toml(config))) == config
+    assert make_parser_config(tomllib.loads(to_toml(config))) == config
 
 
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
-        ({"inputs": {"wrod": 3}}, "no setting 'inputs.wrod'; did you mean inputs.word?"),
-        ({"decoder": {"strategy": 3}}, "no setting 'decoder.strategy'; there are algorithm, root"),
+        ({"inputs": {"wrod": 3}}, "there is no setting 'inputs.wrod'; did you mean inputs.word?"),
+        (
+            {"decoder": {"strategy": 3}},
+            "there is no setting 'decoder.strategy'; choose from algorithm, root",
+        ),
         ({"encoder": {"kind": "gru"}}, "it can be bilstm, selfatt"),
         ({"encoder": {"layers": "three"}}, "takes a value of type int"),
         ({"encoder": {"layers": True}}, "takes a value of type int"),
@@ -134,7 +137,7 @@ def test_configuration_survives_toml():
 )
 def test_mistaken_settings_are_named(tables, message):
     with pytest.raises(ConfigError, match=message) as error:
-        parser_config(tables)
+        make_parser_config(tables)
     assert "\n" not in str(error.value)
 
 

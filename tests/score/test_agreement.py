@@ -4,7 +4,7 @@ import pytest
 from random_parses import Parse, Word, answer, random_parses, sentences
 
 from depkit.score.agreement import agreement_rows
-from depkit.score.analysis import Data, View, analyze, read_data
+from depkit.score.analysis import Data, View, analyze_view, read_data
 
 GOLD = [[Word(2, "a"), Word(0, "b"), Word(2, "c"), Word(3, "d")]]
 FIRST = [[Word(2, "a"), Word(0, "x"), Word(1, "c"), Word(1, "d")]]  # correct: a; heads: a, b
@@ -28,7 +28,7 @@ def test_two_systems_by_hand() -> None:
 def test_bins_are_those_of_the_gold_words() -> None:
     # The distances of the gold heads are 1, root, 1, 1; the predicted ones differ.
     data = read(GOLD, FIRST, SECOND)
-    groups = analyze(data, View(("distance",), ("1,2",), "UAS")).gold
+    groups = analyze_view(data, View(("distance",), ("1,2",), "UAS")).gold
     rows = agreement_rows(data, "UAS", groups, "distance")[::2]
     assert [(row["bin"], row["words"], row["score"], row["oracle"]) for row in rows] == [
         ("root", 1, 100.0, 100.0), ("1", 3, pytest.approx(100 / 3), pytest.approx(200 / 3)),
@@ -41,7 +41,7 @@ def test_random_parses(seed: int) -> None:
     metric, subtypes = ("UAS", "LAS")[seed % 2], ("keep", "drop")[seed % 5 == 0]
     punct = seed % 3 == 0 and any(word.deprel != "punct" for tree in gold for word in tree)
     data = read(gold, *systems, punct="deprel" if punct else "keep", subtypes=subtypes)
-    groups = analyze(data, View(("position",), ("each",), metric)).gold
+    groups = analyze_view(data, View(("position",), ("each",), metric)).gold
     binned = agreement_rows(data, metric, groups, "position")
     total = agreement_rows(data, metric)
 

@@ -17,13 +17,13 @@ from depkit.score.analysis import (
     Analysis,
     Data,
     View,
-    analyze,
+    analyze_view,
     precision_recall_f1,
     read_data,
 )
 from depkit.score.attachment import TAGS, evaluate
 from depkit.score.groupings import GROUPINGS
-from depkit.score.mistakes import CONFUSIONS, confusion, worst
+from depkit.score.mistakes import CONFUSIONS, confusion_rows, worst_sentence_rows
 from depkit.score.report import Options, bootstrap, rows, total_rows
 
 Counts = dict[str, list[int]]  # by bin: gold, predicted, correct_gold, correct_predicted
@@ -36,12 +36,14 @@ def sentence(form: str, *columns: str) -> Sentence:
 
 
 def analyze_pair(gold: Sentence, predicted: Sentence, view: View, punct: str = "keep") -> Analysis:
-    return analyze(read_data([gold], [[predicted]], punct=punct), view)
+    return analyze_view(read_data([gold], [[predicted]], punct=punct), view)
 
 
 def analyze_depths(*systems: Sentence) -> Analysis:
     """Analyze predictions of GOLD by depth, with the metric UAS."""
-    return analyze(read_data([GOLD], [[system] for system in systems]), View(("depth",), (), "UAS"))
+    return analyze_view(
+        read_data([GOLD], [[system] for system in systems]), View(("depth",), (), "UAS")
+    )
 
 
 def bin_counts(analysis: Analysis, system: int = 0) -> Counts:
@@ -230,7 +232,7 @@ def test_features_are_crossed_in_any_order(by: str) -> None:
 @pytest.mark.parametrize(
     ("view", "message"),
     [
-        (View(("colour",)), "no grouping 'colour'; there are distance"),
+        (View(("colour",)), "there is no grouping 'colour'; choose from distance"),
         (View(("upos", "depth", "upos")), "grouping 'upos' is named twice"),
         (View(("upos",), (), "CLAS"), "no metric 'CLAS'; there are UAS, LAS, LA, UPOS"),
         (View(("upos",), ("1,2",)), r"more bins than groupings of numbers \(none\)"),
@@ -265,9 +267,9 @@ def test_training_file(tmp_path: Path) -> None:
     train.write_text(f"{GOLD}{sentence('c c', '2 0')}")
     gold, other = sentence("c d A", "2 0 2"), sentence("c d A", "2 0 1")
     data = read_data([gold], [[other]], {"form"}, train=train)
-    known = analyze(data, View(("oov",), (), "UAS"))
+    known = analyze_view(data, View(("oov",), (), "UAS"))
     assert bin_counts(known) == parse_counts("known 2222, unknown 1100")
-    frequencies = analyze(data, View(("frequency",), ("0,1,2-",), "UAS"))
+    frequencies = analyze_view(data, View(("frequency",), ("0,1,2-",), "UAS"))
     assert bin_counts(frequencies) == parse_counts("0 1100, 1 1111, 2- 1111")
 
 
@@ -277,7 +279,7 @@ def test_rows_are_ordered_by_bin_and_within_a_bin_by_system(tmp_path: Path) -> N
         Path(name).write_text(str(tree))
     gold, first, second = names
     data = read_data(gold, [first, second])
-    table = rows(analyze(data, View(("depth", "direction"), ("2,1,3..",))), Options())
+    table = rows(analyze_view(data, View(("depth", "direction"), ("2,1,3..",))), Options())
     assert [(row["bin"], row["system"]) for row in table] == [
         (bin, system)
         for bin in ("root × root", "2 × left", "1 × left", "1 × right", "3.. × left")
@@ -340,7 +342,7 @@ def test_differences_and_p_by_hand() -> None:
     """If all words of a bin differ, a trial is as extreme only if it swaps all of them or none."""
     data = read_data(single_words("ABC"), [single_words(x) for x in ("C", "ABC", "C")])
     view = View(("upos",), (), "UAS")
-    table = rows(analyze(data, view), Options(test="ar"))
+    table = rows(analyze_view(data, view), Options(test="ar"))
     assert column(table, "f1", 3) == [[0.0, 100.0, 0.0], [0.0, 100.0, 0.0], [100.0, 100.0, 100.0]]
     assert column(table, "difference", 3) == [[None, 100.0, 0.0]] * 2 + [[None, 0.0, 0.0]]
     (_, a, _), (_, b, _), _ = p = column(table, "p", 3)
@@ -349,7 +351,7 @@ def test_differences_and_p_by_hand() -> None:
     assert p == [[None, a, 1.0], [None, b, 1.0], [None, 1.0, 1.0]]
     adjusted = [pytest.approx(6 * a), pytest.approx(5 * b), 1.0]  # there are six tests in all
     assert column(table, "p_adjusted", 3) == [[None, x, 1.0] for x in adjusted]
-    assert rows(analyze(data, view), Options(test="ar")) == table
+    assert rows(analyze_view(data, view), Options(test="ar")) == table
 
 
 def test_p_is_of_f1() -> None:
@@ -357,7 +359,7 @@ def test_p_is_of_f1() -> None:
     gold, half = (sentence("a b", "0 1", deprels) for deprels in ("r r", "r s"))
     data = read_data([gold] * 8, [[half] * 8, [gold] * 8])
     view = View(("deprel",), (), "LA")
-    first, second, *others = rows(analyze(data, view), Options(test="ar"))
+    first, second, *others = rows(analyze_view(data, view), Options(test="ar"))
     assert (first["precision"], first["recall"], second["f1"]) == (100.0, 50.0, 100.0)
     assert second["difference"] == pytest.approx(100 / 3)
     assert second["p"] == pytest.approx(2 / 2**8, abs=0.003)
@@ -370,7 +372,7 @@ def test_p_is_of_f1() -> None:
 def test_paired_bootstrap_by_hand() -> None:
     data = read_data(single_words("ABC")[:8], [single_words(x)[:8] for x in ("C", "A", "C")])
     options = Options(test="bootstrap", trials=99)
-    table = rows(analyze(data, View(("upos",), (), "UAS")), options)
+    table = rows(analyze_view(data, View(("upos",), (), "UAS")), options)
     # In every sample the difference is the same 100 points, so no sample is extreme.
     assert [row["p"] for row in table] == [None, 1 / 100, 1.0]
     assert [row["p_adjusted"] for row in table] == [None, 2 / 100, 1.0]
@@ -390,7 +392,7 @@ def test_confidence_by_hand() -> None:
     # A quarter of the samples have the correct sentence twice, a quarter the wrong one twice.
     gold = [sentence("a", "0", "r", "N"), sentence("b c", "0 1", "r s", "N V")]
     data = read_data(gold, [[sentence("a", "1", "r", "N"), gold[1]]])
-    noun, verb = rows(analyze(data, View(("upos",), (), "UAS")), Options(confidence=True))
+    noun, verb = rows(analyze_view(data, View(("upos",), (), "UAS")), Options(confidence=True))
     assert (noun["f1"], noun["f1_low"], noun["f1_high"]) == (50.0, 0.0, 100.0)
     assert (verb["f1"], verb["f1_high"]) == (100.0, 100.0)
     # With one sentence all samples are the same. Undefined scores have no interval.
@@ -405,7 +407,7 @@ def test_confidence_by_hand() -> None:
 def test_the_split_of_bins_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     trees = [PREDICTED, GOLD, WORSE]
     data = read_data([GOLD] * 6, [[*trees, *trees], [GOLD, *trees, GOLD, GOLD]])
-    analysis = analyze(data, View(("depth", "deprel"), (), "UAS"))
+    analysis = analyze_view(data, View(("depth", "deprel"), (), "UAS"))
     options = Options(confidence=True, test="ar", resamples=50, trials=50)
     unsplit = rows(analysis, options)
     monkeypatch.setattr(report, "_split_bins", lambda analysis: [[b] for b in analysis.bins])
@@ -464,7 +466,7 @@ def views(metrics: Sequence[str] = METRICS) -> list[View]:
 def test_gold_against_gold_is_100_in_every_bin(pairs: list[Pair], punct: str) -> None:
     data = side_by_side(pairs, punct)
     for view in views():
-        totals = analyze(data, view).totals[1]
+        totals = analyze_view(data, view).totals[1]
         nonempty = totals[totals.any(axis=-1)]
         assert len(nonempty)
         np.testing.assert_array_equal(precision_recall_f1(nonempty), 100.0)
@@ -479,7 +481,7 @@ def test_bins_sum_to_the_whole(pairs: list[Pair], punct: str) -> None:
     for view in views([*names, "bin"]):
         if view.by == ("feats",):
             continue
-        totals = analyze(data, view).totals[0]
+        totals = analyze_view(data, view).totals[0]
         gold, predicted, correct_gold, correct_predicted = totals.sum(axis=0).tolist()
         assert gold == predicted == whole.scored
         assert correct_gold == correct_predicted
@@ -497,8 +499,8 @@ def test_swapping_gold_and_predicted_swaps_precision_and_recall(pairs: list[Pair
     for view in views(["UAS", "LA", "LAS", "bin"]):
         if GROUPINGS[view.by[0]].groups_arcs:
             expected = {bin: [p, g, cp, cg] for bin, (g, p, cg, cp) in
-                      bin_counts(analyze(swapped, view)).items()}  # fmt: skip
-            assert bin_counts(analyze(data, view)) == expected
+                      bin_counts(analyze_view(swapped, view)).items()}  # fmt: skip
+            assert bin_counts(analyze_view(data, view)) == expected
 
 
 @quick
@@ -507,14 +509,14 @@ def test_order_of_sentences_changes_nothing(pairs, punct, random) -> None:  # ty
     data = side_by_side(pairs, punct)
     shuffled = side_by_side(random.sample(pairs, len(pairs)), punct)
     for view in views(["LAS"]):
-        first, second = analyze(data, view), analyze(shuffled, view)
+        first, second = analyze_view(data, view), analyze_view(shuffled, view)
         # The bins are in the same order, too.
         assert list(bin_counts(first).items()) == list(bin_counts(second).items())
     for what in CONFUSIONS:
-        assert confusion(data, what) == confusion(shuffled, what)
+        assert confusion_rows(data, what) == confusion_rows(shuffled, what)
 
     def sentences(data: Data) -> list[tuple[int, int, str]]:
-        table = worst(data, "LAS", len(pairs))
+        table = worst_sentence_rows(data, "LAS", len(pairs))
         return sorted((row["errors"], row["scored"], row["text"]) for row in table)
 
     assert sentences(data) == sentences(shuffled)
@@ -526,7 +528,7 @@ def test_counts_of_sentences_sum_to_the_totals(pairs: list[Pair], punct: str) ->
     data = side_by_side(pairs, punct)
     alone = [side_by_side([pair]) for pair in pairs] if punct == "keep" else []
     for view in views(["UAS"]):
-        analysis = analyze(data, view)
+        analysis = analyze_view(data, view)
         parts = analysis.count_by_sentence(0, analysis.bins).reshape(
             len(pairs), len(analysis.bins), 4
         )
@@ -538,7 +540,7 @@ def test_counts_of_sentences_sum_to_the_totals(pairs: list[Pair], punct: str) ->
             counts_by_bin = zip(
                 (analysis.labels[b] for b in analysis.bins), part.tolist(), strict=True
             )
-            assert bin_counts(analyze(single, view)) == {
+            assert bin_counts(analyze_view(single, view)) == {
                 name: counts for name, counts in counts_by_bin if any(counts)
             }
 
@@ -551,7 +553,7 @@ def test_crossed_bins_sum_to_those_of_each(
     if first == second:
         return
     data = side_by_side(pairs, punct)
-    crossed = bin_counts(analyze(data, View((first, second))))
+    crossed = bin_counts(analyze_view(data, View((first, second))))
     for position, (name, other) in enumerate(((first, second), (second, first))):
         if other == "feats":  # whose words are in several bins
             continue
@@ -559,4 +561,4 @@ def test_crossed_bins_sum_to_those_of_each(
         for bin, counts in crossed.items():
             counts_so_far = summed.setdefault(bin.split(" × ")[position], [0, 0, 0, 0])
             counts_so_far[:] = [a + b for a, b in zip(counts_so_far, counts, strict=True)]
-        assert summed == bin_counts(analyze(data, View((name,))))
+        assert summed == bin_counts(analyze_view(data, View((name,))))

@@ -6,11 +6,11 @@ from random_parses import Word, answer, random_parses, sentences
 
 from depkit.score.analysis import Data, read_data
 from depkit.score.calibration import (
-    Calibration,
+    Reliability,
     accuracy_intervals,
-    calibrate,
     calibration_errors,
     calibration_rows,
+    measure_calibration,
 )
 
 GOLD = [[Word(2, "a"), Word(0, "b"), Word(2, "c")], [Word(0, "d")]]
@@ -30,7 +30,7 @@ def read(gold: list[list[Word]], *systems: list[list[Word]], **options: str) -> 
 def test_a_calibration_by_hand() -> None:
     # The confidences are 0.9 (correct), 0.25 and 0.2 (wrong) and 0.7 (correct); 0.2 and 0.7 are
     # the upper ends of their bins.
-    rows = calibration_rows(calibrate(read(GOLD, SYSTEM)))
+    rows = calibration_rows(measure_calibration(read(GOLD, SYSTEM)))
     assert [row["bin"] for row in rows] == ["10-20", "20-30", "60-70", "80-90", "all"]
     assert [row["words"] for row in rows] == [1, 1, 1, 1, 4]
     assert [row["correct"] for row in rows] == [0, 0, 1, 1, 2]
@@ -45,7 +45,7 @@ def test_a_calibration_by_hand() -> None:
 
 def test_calibration_of_heads() -> None:
     # The confidences are 1, 0.5 and 0.8 (correct) and 0.4 (wrong), in two bins.
-    rows = calibration_rows(calibrate(read(GOLD, SYSTEM), "UAS", 2))
+    rows = calibration_rows(measure_calibration(read(GOLD, SYSTEM), "UAS", 2))
     assert [(row["bin"], row["words"], row["correct"]) for row in rows] == [
         ("0-50", 2, 1), ("50-100", 2, 2), ("all", 4, 3),
     ]  # fmt: skip
@@ -101,7 +101,7 @@ def test_random_parses(seed: int) -> None:
     punct, subtypes = seed % 3 == 0, ("keep", "drop")[seed % 5 == 0]
     punct &= any(word.deprel != "punct" for tree in gold for word in tree)
     data = read(gold, *systems, punct="deprel" if punct else "keep", subtypes=subtypes)
-    rows = calibration_rows(calibrate(data, metric, bins))
+    rows = calibration_rows(measure_calibration(data, metric, bins))
     for row, system, evaluation in zip(rows[-2:], systems, data.evaluations, strict=True):
         scores = (row["ece"], row["mce"], row["brier"], row["words"])
         assert scores == pytest.approx(naive(gold, system, metric, bins, punct, subtypes))
@@ -113,7 +113,7 @@ def test_whole_sentences_are_drawn_for_the_intervals() -> None:
     # the second is wrong.
     gold = [[Word(0, "a"), Word(1, "a")], [Word(0, "a")]]
     system = [[Word(0, "a"), Word(1, "a")], [Word(-1, "a")]]
-    calibration = calibrate(read(gold, system), "UAS", 2)
+    calibration = measure_calibration(read(gold, system), "UAS", 2)
     band = accuracy_intervals(calibration, 0)
     assert np.isnan(band[:, 0]).all()
     assert band[:, 1:].tolist() == [[0, 0], [100, 100]]
@@ -131,13 +131,13 @@ def test_a_bin_without_words_has_no_error() -> None:
 def test_what_cannot_be_calibrated() -> None:
     data = read(GOLD, SYSTEM)
     with pytest.raises(ValueError, match="calibration is measured for UAS or LAS, not for LA"):
-        calibrate(data, "LA")
+        measure_calibration(data, "LA")
     with pytest.raises(ValueError, match="one bin at least, not 0"):
-        calibrate(data, bins=0)
+        measure_calibration(data, bins=0)
     with pytest.raises(ValueError, match="read with probabilities"):
-        calibrate(read_data(sentences(GOLD), [sentences(SYSTEM)]))
+        measure_calibration(read_data(sentences(GOLD), [sentences(SYSTEM)]))
 
 
 def test_names_of_bins() -> None:
-    labels = Calibration(read(GOLD, SYSTEM), "LAS", 15, []).labels
+    labels = Reliability(read(GOLD, SYSTEM), "LAS", 15, []).labels
     assert (labels[0], labels[1], labels[-1]) == ("0-6.667", "6.667-13.33", "93.33-100")

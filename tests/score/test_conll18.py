@@ -14,7 +14,7 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import new_sentence
 from depkit.score.conll18 import COUNTS, METRICS, SPACE, evaluate_aligned, universal_features
 from depkit.score.evaluation import Evaluation
-from depkit.treebank.check_tree import cycles
+from depkit.treebank.check_tree import find_cycles
 from tests.corpus.rows import parse, row, row09
 
 HERE = Path(__file__).parent
@@ -268,7 +268,7 @@ def tree(words: list[Word]) -> list[int]:
     heads = [number_of_key.get(word[7], 0) for word in words]
     root = heads.index(0) + 1 if 0 in heads else 1
     heads = [0 if number == root else head or root for number, head in enumerate(heads, start=1)]
-    for first, *_ in cycles(heads):
+    for first, *_ in find_cycles(heads):
         heads[first - 1] = root
     return heads
 

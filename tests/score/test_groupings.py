@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from depkit.corpus.pairing import source
+from depkit.corpus.pairing import make_source
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.score.groupings import GROUPINGS, Groups, cross_groups, group_words
 from depkit.score.words import Comparison, Words, read_comparison
@@ -47,7 +47,7 @@ def of_rows(*rows: str) -> Sentence:
 
 
 def compared(gold: list[Sentence], *systems: list[Sentence]) -> Comparison:
-    return read_comparison(source(gold), [source(system) for system in systems], COLUMNS)
+    return read_comparison(make_source(gold), [make_source(system) for system in systems], COLUMNS)
 
 
 def bins_of(groups: Groups) -> list[str]:
@@ -286,7 +286,9 @@ def test_crossing_with_features_repeats_the_words(feats_first: bool) -> None:
 def test_choices_that_do_not_exist() -> None:
     words = compared(GOLD, PREDICTED)
     everything = np.ones(words.size, bool)
-    with pytest.raises(ValueError, match="no grouping 'colour'; there are distance, signed-dist"):
+    with pytest.raises(
+        ValueError, match="there is no grouping 'colour'; choose from distance, signed-dist"
+    ):
         group_words("colour", words, everything)
     for name in GROUPINGS:
         if GROUPINGS[name].compute_groups:

@@ -5,7 +5,7 @@ from small_treebank import GOLD, PREDICTED, conllu
 
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.score.analysis import Data, read_data
-from depkit.score.mistakes import CONFUSIONS, confusion, worst
+from depkit.score.mistakes import CONFUSIONS, confusion_rows, worst_sentence_rows
 from tests.corpus.rows import parse
 
 
@@ -44,7 +44,7 @@ def data(punct: str = "keep") -> Data:
 
 def short_rows(what: str, top: int | None = None, punct: str = "keep") -> list[str]:
     """Return the rows as short texts: gold, predicted, count, share."""
-    rows = confusion(data(punct), what, top)
+    rows = confusion_rows(data(punct), what, top)
     assert {row["confusion"] for row in rows} == {what}
     assert {row["system"] for row in rows} == {""}
     return [f"{row['gold']} {row['predicted']} {row['count']} {row['share']:.4g}" for row in rows]
@@ -86,7 +86,7 @@ def test_punctuation_is_left_out() -> None:
 def test_a_wrong_head_with_the_correct_tag_is_a_confusion() -> None:
     gold = [sentence("a b c", "0 1 1", "r s t", "N N N", "_ _ _")]
     other = [sentence("a b c", "0 1 2", "r s t", "N N N", "_ _ _")]
-    (row,) = confusion(read_data(gold, [other]), "head")
+    (row,) = confusion_rows(read_data(gold, [other]), "head")
     assert row == {
         "system": "", "confusion": "head", "gold": "N", "predicted": "N", "count": 1, "share": 50.0,
     }  # fmt: skip
@@ -95,10 +95,10 @@ def test_a_wrong_head_with_the_correct_tag_is_a_confusion() -> None:
 def test_subtypes() -> None:
     gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
     whole, dropped = (read_data(gold, [predicted], subtypes=x) for x in ("keep", "drop"))
-    assert [(row["gold"], row["predicted"]) for row in confusion(whole, "deprel")] == [
+    assert [(row["gold"], row["predicted"]) for row in confusion_rows(whole, "deprel")] == [
         ("nsubj:pass", "nsubj"), ("punct", "dep"),
     ]  # fmt: skip
-    assert [(row["gold"], row["predicted"]) for row in confusion(dropped, "deprel")] == [
+    assert [(row["gold"], row["predicted"]) for row in confusion_rows(dropped, "deprel")] == [
         ("punct", "dep")
     ]
 
@@ -106,11 +106,11 @@ def test_subtypes() -> None:
 def test_a_confusion_that_does_not_exist() -> None:
     assert list(CONFUSIONS) == ["deprel", "upos", "xpos", "head"]
     with pytest.raises(ValueError, match="no confusion of 'lemma'; there is one of deprel, upos"):
-        confusion(data(), "lemma")
+        confusion_rows(data(), "lemma")
 
 
 def worst_of(metric: str, top: int, punct: str = "keep") -> list[tuple[int, int, int, str]]:
-    rows = worst(data(punct), metric, top)
+    rows = worst_sentence_rows(data(punct), metric, top)
     assert {(row["system"], row["metric"], row["place"]) for row in rows} == {("", metric, "")}
     return [(row["errors"], row["scored"], row["sentence"], row["text"]) for row in rows]
 
@@ -140,7 +140,7 @@ def test_the_location_of_the_worst_sentences(tmp_path: Path) -> None:
     gold, system = tmp_path / "gold.conllu", tmp_path / "system.conllu"
     gold.write_text(conllu(GOLD))
     system.write_text(conllu(PREDICTED))
-    assert worst(read_data(gold, [system], {"form"}), "LAS", 5) == [
+    assert worst_sentence_rows(read_data(gold, [system], {"form"}), "LAS", 5) == [
         {
             "system": str(system), "metric": "LAS", "errors": 2, "scored": 8, "sentence": 1,
             "place": f"{gold}:2", "sent_id": "s1", "text": "The cats , ( sleep ) $ .",

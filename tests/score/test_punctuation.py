@@ -1,6 +1,11 @@
 import pytest
 
-from depkit.score.punctuation import POLICIES, is_punct_relation, is_unicode_punctuation, policy
+from depkit.score.punctuation import (
+    POLICIES,
+    is_punct_relation,
+    is_unicode_punctuation,
+    parse_policy,
+)
 
 
 @pytest.mark.parametrize("form", [".", "...", "_", "«", "。", "?!", "-", "@", "%", "--"])
@@ -34,9 +39,9 @@ def test_tag_policies(name: str, left_out: list[str]) -> None:
 
 
 def test_a_list_of_tags() -> None:
-    chosen = policy('tags:``,",","""",:,``')
+    chosen = parse_policy('tags:``,",","""",:,``')
     assert chosen.name == 'tags:"""",",",:,``'
-    assert policy(chosen.name).name == chosen.name
+    assert parse_policy(chosen.name).name == chosen.name
     assert chosen.column == "xpos"
     assert list(map(chosen.is_punctuation, ['"', ",", ":", "``", "X"])) == [True] * 4 + [False]
 
@@ -44,9 +49,9 @@ def test_a_list_of_tags() -> None:
 @pytest.mark.parametrize("name", ["tags:", "tags:A,", "tags:A,,B", 'tags:"A', "tags:A\nB"])
 def test_lists_of_tags_that_cannot_be_parsed(name: str) -> None:
     with pytest.raises(ValueError, match="quoted as in CSV"):
-        policy(name)
+        parse_policy(name)
 
 
 def test_a_policy_that_does_not_exist() -> None:
     with pytest.raises(ValueError, match="no punctuation policy 'PTB'; there are keep, ptb, ptb7"):
-        policy("PTB")
+        parse_policy("PTB")

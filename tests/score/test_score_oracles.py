@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from depkit.score.analysis import PRESETS, Analysis, analyze, precision_recall_f1, read_data
+from depkit.score.analysis import PRESETS, Analysis, analyze_view, precision_recall_f1, read_data
 from depkit.score.attachment import METRICS, Evaluation, evaluate
 
 ORACLES = Path(__file__).parents[3] / "shared" / "oracles"
@@ -61,7 +61,7 @@ def views(pair: str, punct: str) -> dict[tuple[str, str], Analysis]:
     """Return our counts of every view of the preset, by grouping and metric."""
     names = expected()[pair]
     data = read_data(ORACLES / names["gold"], [ORACLES / names["pred"]], punct=punct)
-    return {(view.by[0], view.metric): analyze(data, view) for view in PRESETS["conllx"]}
+    return {(view.by[0], view.metric): analyze_view(data, view) for view in PRESETS["conllx"]}
 
 
 def counts(analysis: Analysis) -> dict[str, list[int]]:

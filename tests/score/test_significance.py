@@ -17,11 +17,11 @@ from depkit.score.significance import (
     bootstrap_interval,
     bootstrap_totals,
     compare_systems,
+    describe_test,
     holm,
     intervals,
     mcnemar,
     p_values,
-    sentence,
 )
 
 COLUMNS = ("sentences", "scored", "heads", "both", "complete_heads", "tags")
@@ -421,15 +421,15 @@ def test_what_cannot_be_tested() -> None:
 
 
 def test_sentences_under_the_table() -> None:
-    assert sentence("ar", 10_000, 1, 2) == (
+    assert describe_test("ar", 10_000, 1, 2) == (
         "Difference from the first system; p: paired approximate randomisation over sentences"
         " (10,000 trials, two-sided, seed 1), adjusted by Holm's method for 2 comparisons a metric."
     )
-    assert sentence("bootstrap", 500, 2, 1) == (
+    assert describe_test("bootstrap", 500, 2, 1) == (
         "Difference from the first system; p: paired bootstrap over sentences"
         " (500 trials, two-sided, seed 2)."
     )
-    assert sentence("mcnemar", 500, 2, 1) == (
+    assert describe_test("mcnemar", 500, 2, 1) == (
         "Difference from the first system; p: McNemar's test over words, for UEM, LEM and RA over"
         " sentences (exact, two-sided)."
     )

@@ -5,7 +5,7 @@ import pytest
 from small_treebank import GOLD, PREDICTED, conllu
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.pairing import source
+from depkit.corpus.pairing import make_source
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.score.words import Codes, Comparison, read_comparison
 
@@ -23,7 +23,7 @@ def two_sentences(heads: str, deprels: str = "", feats: str = "") -> list[Senten
 
 
 def compared(*files: list[Sentence], subtypes: str = "keep") -> Comparison:
-    gold, *systems = (source(file) for file in files)
+    gold, *systems = (make_source(file) for file in files)
     return read_comparison(gold, systems, COLUMNS, subtypes)
 
 
@@ -86,7 +86,7 @@ def test_locations_and_files_that_cannot_be_compared(tmp_path: Path) -> None:
     gold, other = tmp_path / "gold.conllu", tmp_path / "other.conllu"
     gold.write_text(conllu(GOLD))
     other.write_text(conllu(PREDICTED))
-    words = read_comparison(source(gold), [source(other)], COLUMNS, locations=True)
+    words = read_comparison(make_source(gold), [make_source(other)], COLUMNS, locations=True)
     assert words.locations == [(str(gold), 2, "s1"), (str(gold), 12, "s2")]
     assert words.gold.name == str(gold)
     assert [system.name for system in words.systems] == [str(other)]

@@ -90,7 +90,7 @@ def test_warnings_about_the_input_are_given_once(text, expected, model, tmp_path
     options = {"input": "lines", "output_dir": str(tmp_path / "out")}
     annotate_files(make_job(model, *files, **options), notes.append)
     assert len(notes) == len(expected)
-    assert all(note.startswith(start) for note, start in zip(notes, expected, strict=True)), notes
+    assert all(start in note for note, start in zip(notes, expected, strict=True)), notes
 
 
 def test_tagging_does_not_change_trees(model, tmp_path):

@@ -7,7 +7,7 @@ from depkit.corpus.files import write
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import BiaffineConfig, Calibration, Decoder, TaggerConfig
 from depkit.parsers.settings import ConfigError
-from depkit.training.data import digests, findings, resolve_auto, split
+from depkit.training.data import digests, findings, resolve_auto, split_dev
 from depkit.training.origin import make_origin, weight_settings
 from depkit.training.recipe import Recipe, Training
 from depkit.training.run import read_sentences
@@ -61,7 +61,7 @@ def test_findings_have_counts():
     lines = findings(SINGLE_ROOT, [ONE, TWO, CYCLE], [ONE])
     assert "train: 1 of 3 trees have a cycle" in lines
     assert "train: 1 of 3 sentences have several roots" in lines
-    assert "train: the parser is set to write a single root all the same" in lines
+    assert "train: the parser predicts a single root all the same (decoder.root=single)" in lines
     assert "dev has only one sentence" in lines
     assert "dev: every sentence is also in train" in lines
     lines = findings(BiaffineConfig(), [ONE], [tree("c d", [0, 1], ["root", "new"]), ONE])
@@ -86,18 +86,18 @@ def test_an_empty_file_is_an_error(tmp_path):
 
 def test_words_without_a_head_are_an_error(tmp_path):
     write([ONE, new_sentence(["x"])], tmp_path / "raw.conllu")
-    with pytest.raises(FormatError, match=r"raw\.conllu:4: a word without HEAD"):
+    with pytest.raises(FormatError, match=r"raw\.conllu:4: the word has no HEAD"):
         read_sentences(BiaffineConfig(), tmp_path / "raw.conllu")
     assert len(read_sentences(TaggerConfig(), tmp_path / "raw.conllu")) == 2
 
 
 def test_dev_split_is_a_share_and_spread(tiny):
-    train, dev = split(tiny, 0.25)
+    train, dev = split_dev(tiny, 0.25)
     assert len(dev) == 6 and len(train) == 18
     assert [tiny.index(sentence) for sentence in dev] == [3, 7, 11, 15, 19, 23]
     for share in (0.0, 1.0, 0.001):
         with pytest.raises((ConfigError, DataError), match="dev-split"):
-            split(tiny, share)
+            split_dev(tiny, share)
 
 
 def test_a_small_treebank_has_smaller_batches(tiny):

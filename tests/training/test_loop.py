@@ -21,7 +21,7 @@ from depkit.ensemble.jackknife import accuracies
 from depkit.nn.quantized import can_quantize
 from depkit.parsers import config
 from depkit.parsers.config import BiaffineConfig, Inputs
-from depkit.parsers.families import family_of
+from depkit.parsers.families import get_family
 from depkit.parsers.graph.network import BiaffineNetwork
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.batches import length_batches
@@ -29,7 +29,7 @@ from depkit.parsers.model_directory import WEIGHTS, read_config
 from depkit.training import loop
 from depkit.training.checkpoint import FINISHED, LAST, ResumeError, save_state
 from depkit.training.data import resolve_auto
-from depkit.training.loop import Feed, TrainingError, train, updates_of
+from depkit.training.loop import Feed, TrainingError, count_updates, train
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, Training, adopt_parts
 from tests.drawing.terminal import Broken, Terminal, draw_at_once
@@ -390,7 +390,7 @@ def test_an_update_uses_the_mean_loss_of_its_batches(accumulate, tiny, tmp_path)
     recipe = resolve_auto(small(accumulate=accumulate, **settings), tiny)
     run(recipe, tiny, tmp_path, progress=Progress(tmp_path, quiet=True))
 
-    family = family_of(recipe.parser)
+    family = get_family(recipe.parser)
     vocabulary = family.vocabulary(tiny, recipe.parser)
     torch.manual_seed(1)
     network = family.network(recipe.parser, vocabulary)
@@ -428,7 +428,7 @@ def test_weights_kept_in_bfloat16_are_not_trained_on(tiny, tmp_path):
 
 def test_a_feed_of_the_treebank_is_the_same_as_no_feed(tiny, tmp_path):
     recipe = resolve_auto(small(inputs=Inputs(word=12, char=12, word_unknown=0.5)), tiny)
-    family = family_of(recipe.parser)
+    family = get_family(recipe.parser)
     data = family.examples(tiny, family.vocabulary(tiny, recipe.parser), recipe.parser, CPU)
     feed = Feed(lambda epoch: data.sizes, lambda epoch: data)
     run(recipe, tiny, tmp_path / "without")
@@ -443,7 +443,7 @@ def test_updates_are_counted_by_the_batches_of_each_epoch(tiny):
     random = np.random.default_rng(1)
     batches = [len(length_batches(part, recipe.training.batch_tokens, random)) for part in sizes]
     assert len(set(batches)) == 4
-    assert updates_of(feed, recipe) == sum((count + 1) // 2 for count in batches)
+    assert count_updates(feed, recipe) == sum((count + 1) // 2 for count in batches)
 
 
 def test_compiling_the_decoder_takes_no_training_time(tiny, tmp_path, monkeypatch):

@@ -12,14 +12,14 @@ from depkit.cli.main import run as depkit_command
 from depkit.corpus.files import write
 from depkit.parsers.config import Context, Inputs, NoEncoder
 from depkit.parsers.config import Vectors as VectorSettings
-from depkit.parsers.families import family_of
-from depkit.parsers.inputs.batches import layout, sentence_vectors
+from depkit.parsers.families import get_family
+from depkit.parsers.inputs.batches import layout, split_context
 from depkit.parsers.model_directory import WEIGHTS, ModelError
 from depkit.parsers.settings import ConfigError
 from depkit.training.checkpoint import LAST
 from depkit.training.recipe import adopt_parts
-from depkit.training.schedule import grouped
-from depkit.training.sources import FeatureFile, collect_words, find_sources
+from depkit.training.schedule import parameter_groups
+from depkit.training.sources import FeatureFile, collect_words, load_sources
 from tests.cli.commands import sets
 from tests.parsers.inputs.test_transformer import edit_weights, save_bert
 from tests.training.test_loop import CPU, same, same_runs, small, weights
@@ -47,13 +47,13 @@ def recipe_with(inputs, **training):
 
 def run(recipe, sentences, directory, files=(), initial=None, **arguments):
     recipe = adopt_parts(recipe, initial.config) if initial else recipe
-    recipe, sources = find_sources(recipe, sentences, sentences, CPU, files, initial, str)
+    recipe, sources = load_sources(recipe, sentences, sentences, CPU, files, initial, str)
     return train(recipe, sentences, directory, initial, sources=sources, **arguments)
 
 
 def network_of(recipe, sources, sentences):
     """A recipe's family, vocabulary and network."""
-    family = family_of(recipe.parser)
+    family = get_family(recipe.parser)
     vocabulary = family.vocabulary(sentences, recipe.parser)
     return family, vocabulary, family.network(recipe.parser, vocabulary, sources.transformer)
 
@@ -72,7 +72,7 @@ def features_file(path, sentences, seed=0, layers=3, width=5):
 def test_cached_vectors_are_those_computed_during_training(layers, pooling, bert_folder, tiny):
     context = bert_context(bert_folder, layers=layers, pooling=pooling, overlap=3)
     recipe = recipe_with(Inputs(word=0, context=context))
-    recipe, sources = find_sources(recipe, tiny, tiny[:3], CPU, say=str)
+    recipe, sources = load_sources(recipe, tiny, tiny[:3], CPU, say=str)
     config = recipe.parser
     family, vocabulary, network = network_of(recipe, sources, tiny)
     network.eval()
@@ -85,7 +85,7 @@ def test_cached_vectors_are_those_computed_during_training(layers, pooling, bert
         computed = network.inputs.context.layers(live.batch(numbers))
     torch.testing.assert_close(read, computed, rtol=2e-3, atol=2e-3)  # cached in half precision
     assert (read[:, 0].abs().sum(-1) > 0).all()  # w0 is the first special piece
-    parts = list(sentence_vectors(sources.dev, layout(tiny[:3])[0]))
+    parts = list(split_context(sources.dev, layout(tiny[:3])[0]))
     assert [len(part) for part in parts] == [len(sentence) + 1 for sentence in tiny[:3]]
     # batches of other shapes may differ in the last digit
     same = sources.train[1 : len(sources.dev)]
@@ -105,12 +105,12 @@ def test_a_frozen_transformer_is_named_and_not_in_the_weights(word, bert_folder,
 
 def test_sources_of_selected_sentences(bert_folder, tiny):
     recipe = recipe_with(Inputs(word=0, context=bert_context(bert_folder)))
-    recipe, sources = find_sources(recipe, tiny, [], CPU, say=str)
+    recipe, sources = load_sources(recipe, tiny, [], CPU, say=str)
     sizes = layout(tiny)[0]
-    selected = sources.of_some(sizes, [2, 0], [1])
-    vectors = list(sentence_vectors(sources.train, sizes))
+    selected = sources.select_sentences(sizes, [2, 0], [1])
+    vectors = list(split_context(sources.train, sizes))
     for part, numbers in ((selected.train, [2, 0]), (selected.dev, [1])):
-        for array, number in zip(sentence_vectors(part, sizes[numbers]), numbers, strict=True):
+        for array, number in zip(split_context(part, sizes[numbers]), numbers, strict=True):
             np.testing.assert_array_equal(array, vectors[number])
     sentences = [tiny[2], tiny[0]]
     family, vocabulary, _ = network_of(recipe, sources, tiny)
@@ -173,7 +173,7 @@ def test_an_initial_tuned_transformer_keeps_its_name(bert_folder, tiny, tmp_path
 
 def test_a_second_seed_starts_from_the_same_transformer(bert_folder, tiny, tmp_path):
     recipe = recipe_with(Inputs(context=bert_context(bert_folder, tune=True)))
-    recipe, sources = find_sources(recipe, tiny, tiny, CPU, say=str)
+    recipe, sources = load_sources(recipe, tiny, tiny, CPU, say=str)
     for name in ("one", "other"):
         train(recipe, tiny, tmp_path / name, sources=sources)
     assert same(weights(tmp_path / "one"), weights(tmp_path / "other"))
@@ -191,12 +191,12 @@ def test_a_run_with_a_tuned_transformer_is_resumed(bert_folder, tiny, tmp_path):
 def test_the_layers_of_a_transformer_have_falling_rates(bert_folder, tiny):
     inputs = Inputs(word=0, context=bert_context(bert_folder, tune=True))
     recipe = recipe_with(inputs, context_rate=1e-3, layer_decay=0.5)
-    recipe, sources = find_sources(recipe, tiny, tiny, CPU, say=str)
+    recipe, sources = load_sources(recipe, tiny, tiny, CPU, say=str)
     network = network_of(recipe, sources, tiny)[-1]
     names = {id(weight): name for name, weight in network.named_parameters()}
     rates = {
         names[id(weight)].removeprefix("inputs.context.body."): group["lr"]
-        for group in grouped(network, recipe.training)
+        for group in parameter_groups(network, recipe.training)
         for weight in group["params"]
     }
     assert rates.keys() == {name.removeprefix("inputs.context.body.") for name in names.values()}
@@ -228,9 +228,9 @@ def test_elmo_features_go_into_training_and_parsing(layers, tiny, tmp_path, caps
     more = features_file(tmp_path / "more.hdf5", [*tiny, tiny[0]])
     wide = features_file(tmp_path / "wide.hdf5", tiny, width=7)
     for given, message in (
-        (["--features", other], "words here"),
-        (["--features", more, "-o", str(tmp_path / "no.conllu")], "in the data they are for"),
-        (["--features", wide], "3 layers of 7 numbers; this model reads 3 of 5"),
+        (["--features", other], "the sentence has"),
+        (["--features", more, "-o", str(tmp_path / "no.conllu")], "but its corpus has"),
+        (["--features", wide], "3 layers of 7 numbers, but this model reads 3 layers of 5"),
         ([], "--features"),
     ):
         assert depkit_command([*parse, *given]) == 1
@@ -248,15 +248,15 @@ def test_elmo_features_of_several_files_and_a_split(tiny, tmp_path):
     ]
     recipe = recipe_with(Inputs(context=Context(source="elmo", layers="mix", top=0)))
     part = tiny[::2]
-    _, whole = find_sources(recipe, tiny, tiny, CPU, files, say=str)
-    _, some = find_sources(recipe, part, tiny[1::2], CPU, files, say=str)
-    rows = list(sentence_vectors(whole.train, layout(tiny)[0]))
+    _, whole = load_sources(recipe, tiny, tiny, CPU, files, say=str)
+    _, some = load_sources(recipe, part, tiny[1::2], CPU, files, say=str)
+    rows = list(split_context(whole.train, layout(tiny)[0]))
     np.testing.assert_array_equal(np.concatenate(rows[::2]), some.train[1:])
     np.testing.assert_array_equal(np.concatenate(rows[1::2]), some.dev[1:])
     assert not rows[0][0].any()  # w0 has no vector of its own
     narrow = FeatureFile(features_file(tmp_path / "c.hdf5", tiny, layers=2), tiny)
     with pytest.raises(ConfigError, match=r"c\.hdf5 has 2 layers of 5"):
-        find_sources(recipe, tiny, tiny, CPU, [files[0], narrow], say=str)
+        load_sources(recipe, tiny, tiny, CPU, [files[0], narrow], say=str)
 
 
 def vectors_file(path, words, width=4):
@@ -300,7 +300,7 @@ def test_settings_that_do_not_fit_are_errors(
     if "bert" in inputs:
         inputs = {"context": bert_context(bert_folder, top=inputs["bert"])}
     with pytest.raises(ConfigError, match=message):
-        find_sources(recipe_with(Inputs(**inputs)), tiny, tiny, CPU, say=str)
+        load_sources(recipe_with(Inputs(**inputs)), tiny, tiny, CPU, say=str)
 
 
 def test_checkpoints_leave_out_weights_that_are_not_trained(tiny, tmp_path):
@@ -321,7 +321,7 @@ def test_checkpoints_leave_out_weights_that_are_not_trained(tiny, tmp_path):
 def test_features_are_for_elmo(tiny, tmp_path):
     file = FeatureFile(features_file(tmp_path / "a.hdf5", tiny), tiny)
     with pytest.raises(ConfigError, match="leave it out"):
-        find_sources(recipe_with(Inputs(word=4)), tiny, tiny, CPU, [file], say=str)
+        load_sources(recipe_with(Inputs(word=4)), tiny, tiny, CPU, [file], say=str)
 
 
 @pytest.mark.parametrize(("tune", "epochs"), [(False, 30), (True, 10)])

@@ -11,7 +11,7 @@ from depkit.parsers.model_directory import TOKENIZER, ModelError, read_tokenizer
 from depkit.training import tokenizer as module
 from depkit.training.origin import ResumeError
 from depkit.training.recipe import make_recipe
-from depkit.training.tokenizer import passages, provide_tokenizer, segmentation_scores
+from depkit.training.tokenizer import make_passages, provide_tokenizer, segmentation_scores
 from tests.corpus.rows import PREDICATES, RICH, parse, row
 
 CPU = torch.device("cpu")
@@ -23,7 +23,7 @@ def labels(row):
 
 
 def test_labels_of_a_treebank():
-    (passage,) = passages(parse(RICH))
+    (passage,) = make_passages(parse(RICH))
     assert passage.text == "Vámonos al molino. pan y 20 000"
     ends = ["0000001", "0", "01", "0", "000001", "2", "0", "00001", "0", "000002"]
     assert labels(passage.ends) == "".join(ends)
@@ -32,14 +32,14 @@ def test_labels_of_a_treebank():
 
 
 def test_words_that_are_substrings_of_their_token(tiny):
-    passage = next(passage for passage in passages(tiny) if "don't" in passage.text)
+    passage = next(passage for passage in make_passages(tiny) if "don't" in passage.text)
     start = passage.text.index("don't")
     assert labels(passage.multiword[start : start + 5]) == "01000"
 
 
 def test_each_paragraph_is_a_passage():
     text = "# newpar\n" + row(1, "a", 0, "root") + "\n" + row(1, "b", 0, "root") + "\n"
-    assert [passage.text for passage in passages(parse(text * 2))] == ["a b", "a b"]
+    assert [passage.text for passage in make_passages(parse(text * 2))] == ["a b", "a b"]
 
 
 def test_which_treebanks_have_a_text(tiny):
@@ -96,11 +96,11 @@ def test_weights_and_tables_are_saved_and_read(tiny, tmp_path):
     recipe = make_recipe("bilstm", None, ["tokenizer.size=4"])
     provide_tokenizer(tmp_path, recipe, tiny, tiny, CPU, 1, 1e-9, lambda text: None)
     first, second = read_tokenizer(tmp_path, CPU), read_tokenizer(tmp_path, CPU)
-    text = passages(tiny)[0].text
+    text = make_passages(tiny)[0].text
     assert first.segment([text]) == second.segment([text])
     assert first.multiwords == second.multiwords and not first.spaces
     (tmp_path / TOKENIZER).write_bytes(b"no tokenizer")
-    with pytest.raises(ModelError, match=r"tokenizer\.safetensors: damaged"):
+    with pytest.raises(ModelError, match=r"tokenizer\.safetensors is damaged"):
         read_tokenizer(tmp_path, CPU)
     provide_tokenizer(tmp_path, recipe, tiny, tiny, CPU, 1, 1e-9, lambda text: None)
     assert np.isfinite(read_tokenizer(tmp_path, CPU).network.ends.weight.detach().numpy()).all()

@@ -14,8 +14,8 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
 from depkit.corpus.universal import RELATIONS, UPOS
 from depkit.treebank.check import Checker
-from depkit.treebank.check_training import Training
-from depkit.treebank.check_tree import cycles
+from depkit.treebank.check_training import TrainingSet
+from depkit.treebank.check_tree import find_cycles
 from depkit.treebank.findings import CODES, ERRORS, NOTES, Finding, severity
 from tests.conftest import TINY
 from tests.corpus.rows import row
@@ -54,7 +54,7 @@ def chain(size: int) -> str:
     return "".join(rows)
 
 
-def check(text: str, ud: bool = False, training: Training | None = None) -> list[Finding]:
+def check(text: str, ud: bool = False, training: TrainingSet | None = None) -> list[Finding]:
     """The findings in a text, split into lines as in a file."""
     return list(Checker(ud, training).check(re.findall("[^\n]*\n|[^\n]+", text)))
 
@@ -301,9 +301,9 @@ def test_a_finding_as_a_line() -> None:
 
 
 def test_cycles() -> None:
-    assert cycles([0, 1, 2]) == cycles([]) == cycles([-1, 1]) == []
-    assert cycles([2, 3, 1, 4, 1, 0]) == [[1, 2, 3], [4]]
-    assert cycles([3, 3, 2]) == [[3, 2]]
+    assert find_cycles([0, 1, 2]) == find_cycles([]) == find_cycles([-1, 1]) == []
+    assert find_cycles([2, 3, 1, 4, 1, 0]) == [[1, 2, 3], [4]]
+    assert find_cycles([3, 3, 2]) == [[3, 2]]
 
 
 def test_sent_ids_differ_over_files(tmp_path: Path) -> None:
@@ -320,13 +320,13 @@ def test_sent_ids_differ_over_files(tmp_path: Path) -> None:
 def test_training(tmp_path: Path) -> None:
     train = tmp_path / "train.conllu"
     train.write_text(GOOD + GOOD.replace("asleep", "dead"))
-    assert find_codes(GOOD, training=Training(train)) == [("train-overlap", 3)]
+    assert find_codes(GOOD, training=TrainingSet(train)) == [("train-overlap", 3)]
     other = GOOD.replace("asleep", "awake")
-    assert find_codes(other, training=Training(train)) == []
+    assert find_codes(other, training=TrainingSet(train)) == []
     strange = other.replace("\tADJ\t", "\tADV\t").replace("\tdet\t", "\tdet:x\t")
-    twice = find_codes(strange + strange.replace("s1", "s2"), training=Training(train))
+    twice = find_codes(strange + strange.replace("s1", "s2"), training=TrainingSet(train))
     assert twice == [("unseen-relation", 3), ("unseen-tag", 7)]
-    assert find_codes(other.replace("ADJ\t_", "ADJ\tJJ"), training=Training(train)) == []
+    assert find_codes(other.replace("ADJ\t_", "ADJ\tJJ"), training=TrainingSet(train)) == []
 
 
 def test_files_that_cannot_be_read_at_all(tmp_path: Path) -> None:
@@ -415,10 +415,10 @@ def test_training_without_a_sound_sentence(tmp_path: Path) -> None:
     for text in ("", "\n", "garbage\n", "# newdoc\n\n", GOOD.replace("\tcat\tcat", "\tcat")):
         train.write_text(text)
         with pytest.raises(FormatError, match=r"train\.conllu: the file has no valid sentence"):
-            Training(train)
+            TrainingSet(train)
     broken = GOOD.replace("\tcat\tcat", "\tcat").replace("\tADJ", "\tX")
     train.write_text(GOOD + broken)
-    training = Training(train)
+    training = TrainingSet(train)
     assert (training.sentences, training.broken, len(training.line_numbers)) == (2, 1, 1)
     assert "X" not in training.labels["upos"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from depkit.corpus.files import read
-from depkit.treebank.statistics import Statistics, statistics
+from depkit.treebank.statistics import Statistics, compute_statistics
 from tests.conftest import TINY
 
 TEXT = """\
@@ -31,7 +31,7 @@ TEXT = """\
 
 
 def count_text(text: str = TEXT) -> Statistics:
-    return statistics(read(text.splitlines(keepends=True), strict=False))
+    return compute_statistics(read(text.splitlines(keepends=True), strict=False))
 
 
 def test_counts() -> None:
@@ -60,7 +60,7 @@ def test_broken_sentences_are_counted() -> None:
 
 
 def test_sums() -> None:
-    tiny = statistics(TINY)
+    tiny = compute_statistics(TINY)
     both = tiny + count_text()
     assert both.file == "total"
     assert both.words == tiny.words + 10
@@ -69,8 +69,8 @@ def test_sums() -> None:
 
 
 def test_an_empty_treebank_has_no_shares() -> None:
-    assert statistics([]).figures()["% of arcs"] is None
-    assert statistics([]).figures()["longest sentence"] is None
+    assert compute_statistics([]).figures()["% of arcs"] is None
+    assert compute_statistics([]).figures()["longest sentence"] is None
 
 
 # A row of the table in a treebank's README: sentences, words, ranges, empty nodes, non-projective
@@ -96,7 +96,7 @@ def test_figures_in_the_readmes_of_treebanks(shared: Path, folder: str) -> None:
     assert rows
     for name, *counts, share, arcs, longest, relations in rows:
         encoding = "latin-1" if name == "eus.test.conllx" else "utf-8"
-        result = statistics(shared / "data" / folder / name, encoding)
+        result = compute_statistics(shared / "data" / folder / name, encoding)
         assert [
             result.sentences, result.words, result.ranges, result.empty_nodes,
             result.nonprojective_sentences,

@@ -10,7 +10,7 @@ from typer.core import TyperArgument, TyperOption
 from depkit.cli import main
 from depkit.cli.evaluate import NAMES
 from depkit.cli.usage import number_limits
-from depkit.parsers.config import TEST_TIME
+from depkit.parsers.config import TEST_TIME_SETTINGS
 from depkit.score.analysis import METRICS, PRESETS
 from depkit.score.groupings import GROUPINGS
 from depkit.score.mistakes import CONFUSIONS
@@ -66,7 +66,7 @@ OFFERS: dict[str, Kind | tuple[str, ...]] = {
     "DEVICE": ("auto", "cpu", "cuda", "mps"),
     "GROUPING": tuple(GROUPINGS),
     "KEY=VALUE": tuple(f"{name}=" for name in recipe_settings()),
-    "parse KEY=VALUE": tuple(f"{name}=" for name in TEST_TIME),
+    "parse KEY=VALUE": tuple(f"{name}=" for name in TEST_TIME_SETTINGS),
     "METRIC": tuple(METRICS),
     "eval METRIC": tuple(NAMES),
     "POLICY": tuple(POLICIES),

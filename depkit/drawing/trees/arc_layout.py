@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Literal, NamedTuple
 
-from depkit.drawing.trees.shown import Arc, Kind
+from depkit.drawing.trees.drawn_sentence import Arc, Kind
 
 Role = Literal["left", "head", "right"]  # of a port
 

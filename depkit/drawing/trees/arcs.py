@@ -7,7 +7,7 @@ from operator import itemgetter
 
 from depkit.drawing.trees.arc_layout import End, Layout, Line, Measures
 from depkit.drawing.trees.cells import cell_width, clip
-from depkit.drawing.trees.shown import Arc, Kind, Shown, colour_text
+from depkit.drawing.trees.drawn_sentence import Arc, DrawnSentence, Kind, colour_text
 
 MEASURES = Measures(cell_width, step=1, gap=2, pad=1)
 
@@ -19,7 +19,7 @@ ABOVE = _COMMON | {NEAR | RIGHT: "╭", NEAR | LEFT: "╮"}
 BELOW = _COMMON | {NEAR | RIGHT: "╰", NEAR | LEFT: "╯"}
 
 
-def draw(drawn: Shown, width: int, colour: bool) -> Iterator[str]:
+def draw(drawn: DrawnSentence, width: int, colour: bool) -> Iterator[str]:
     """Draw a sentence: arcs, words and tags, and below them the wrong arcs.
 
     A sentence that is too wide is divided into blocks, where each word has its number. An arc to

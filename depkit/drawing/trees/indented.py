@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from depkit.drawing.trees.cells import cell_width, make_visible
-from depkit.drawing.trees.shown import WRONG, Kind, Shown, colour_text
+from depkit.drawing.trees.drawn_sentence import WRONG, DrawnSentence, Kind, colour_text
 
 UNROOTED_HEADING = "# words without a head or in a cycle:"
 _Branch = tuple[int, str]  # a word, and the connecting lines before it
 
 
-def draw(drawn: Shown, width: int, colour: bool) -> Iterator[str]:
+def draw(drawn: DrawnSentence, width: int, colour: bool) -> Iterator[str]:
     """Draw a sentence, one line for each word: number, form, tag, relation, and what is wrong.
 
     Words that do not descend from the root come last, under a heading. A cycle is drawn from its
@@ -40,18 +40,18 @@ def draw(drawn: Shown, width: int, colour: bool) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
-def _make_row(drawn: Shown, word: int, lines: str) -> tuple[str, ...]:
+def _make_row(drawn: DrawnSentence, word: int, lines: str) -> tuple[str, ...]:
     """The cells of a word's line: number, form with connecting lines, tag, relation, error."""
     head = drawn.sentence.head[word - 1]
     relation = make_visible(drawn.sentence.deprel[word - 1])
     number = f"{word:{len(str(len(drawn.forms)))}}"
     if head > 0 and lines[:1] in ("", "…"):  # no line leads to the head
         relation += _describe_head(drawn, head)
-    error = _describe_error(drawn, word) if word in drawn.wrong else ""
+    error = _describe_error(drawn, word) if word in drawn.wrong_words else ""
     return number, lines + drawn.forms[word - 1], drawn.tags[word - 1], relation, error
 
 
-def _describe_error(drawn: Shown, word: int) -> str:
+def _describe_error(drawn: DrawnSentence, word: int) -> str:
     """The relation of a wrong word in the predicted tree, and its head if that is wrong."""
     assert drawn.predicted is not None
     head = drawn.predicted.head[word - 1]
@@ -61,7 +61,7 @@ def _describe_error(drawn: Shown, word: int) -> str:
     return f"{WRONG} {relation}{_describe_head(drawn, head)}" if head >= 0 else f"{WRONG} headless"
 
 
-def _describe_head(drawn: Shown, head: int) -> str:
+def _describe_head(drawn: DrawnSentence, head: int) -> str:
     return f" ← {head} {drawn.forms[head - 1]}" if head else " ← 0"
 
 

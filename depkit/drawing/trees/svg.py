@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.trees.arc_layout import Layout, Line, Measures
 from depkit.drawing.trees.cells import cell_width
-from depkit.drawing.trees.shown import Kind, Shown
+from depkit.drawing.trees.drawn_sentence import DrawnSentence, Kind
 
 # All sizes are in pixels. Widths of texts are estimates, because the viewer chooses the font.
 FORM, TAG, LABEL = 16, 11, 12  # font sizes
@@ -28,7 +28,7 @@ STROKES: dict[Kind, str] = {
 }
 
 
-def picture(sentences: Iterable[Shown]) -> Iterator[str]:
+def draw_svg(sentences: Iterable[DrawnSentence]) -> Iterator[str]:
     """Draw sentences as an SVG file, which is as wide as the widest sentence.
 
     Arcs are above the words, wrong arcs below them. Returns the parts of the file's text.
@@ -51,10 +51,10 @@ def picture(sentences: Iterable[Shown]) -> Iterator[str]:
 
 def draw_sentence(sentence: Sentence) -> str:
     """Draw one sentence as SVG, for a notebook."""
-    return "".join(picture([Shown(0, sentence)]))
+    return "".join(draw_svg([DrawnSentence(0, sentence)]))
 
 
-def _draw(drawn: Shown) -> tuple[int, int, str]:
+def _draw(drawn: DrawnSentence) -> tuple[int, int, str]:
     """Draw one sentence; returns the width, the height and the SVG elements."""
     measures = Measures(partial(_text_width, LABEL), step=6, gap=14, pad=CORNER)
     columns = zip(drawn.forms, drawn.tags, strict=True)

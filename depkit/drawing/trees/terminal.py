@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from depkit.corpus.files import PathLike
-from depkit.corpus.pairing import pairs, source
+from depkit.corpus.pairing import make_source, pair_sentences
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.trees import arcs, indented
-from depkit.drawing.trees.shown import Shown
+from depkit.drawing.trees.drawn_sentence import DrawnSentence
 
 Style = Literal["arcs", "tree"]
 
-_STYLES: dict[Style, Callable[[Shown, int, bool], Iterator[str]]] = {
+_STYLES: dict[Style, Callable[[DrawnSentence, int, bool], Iterator[str]]] = {
     "arcs": arcs.draw, "tree": indented.draw,
 }  # fmt: skip
 _WIDTH = 100  # without a terminal
-NARROWEST = 40  # columns; with fewer columns, all letters of labels might be clipped
+MIN_WIDTH = 40  # columns; with fewer columns, all letters of labels might be clipped
 
 
 def show(
@@ -44,18 +44,20 @@ def show(
     """
     if style not in _STYLES:
         raise ValueError(f"there is no style {style!r}; choose one of {', '.join(_STYLES)}")
-    drawn_sentences = compared(sentences, diff, encoding)
-    selected = (drawn for drawn in drawn_sentences if diff is None or drawn.wrong)
+    drawn_sentences = read_drawn_sentences(sentences, diff, encoding)
+    selected = (drawn for drawn in drawn_sentences if diff is None or drawn.wrong_words)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    for drawing in drawings(selected, style, max(width or usual_width(), NARROWEST), colour):
+    for drawing in draw_sentences(
+        selected, style, max(width or default_width(), MIN_WIDTH), colour
+    ):
         print(drawing, end="")
 
 
-def compared(
+def read_drawn_sentences(
     sentences: PathLike | Sentence | Iterable[Sentence],
     diff: PathLike | Sentence | Iterable[Sentence] | None = None,
     encoding: str = "utf-8",
-) -> Iterator[Shown]:
+) -> Iterator[DrawnSentence]:
     """Read the sentences to draw, with the predicted trees of `diff` if it is given.
 
     Args:
@@ -66,17 +68,19 @@ def compared(
     Returns:
         The sentences.
     """
-    gold_source = source(sentences, encoding)
+    gold_source = make_source(sentences, encoding)
     if diff is None:
         for number, sentence in enumerate(gold_source.sentences, start=1):
-            yield Shown(number, sentence)
+            yield DrawnSentence(number, sentence)
     else:
-        sentence_pairs = pairs(gold_source, [source(diff, encoding)])
+        sentence_pairs = pair_sentences(gold_source, [make_source(diff, encoding)])
         for number, (gold, (predicted,)) in enumerate(sentence_pairs, start=1):
-            yield Shown(number, gold, predicted)
+            yield DrawnSentence(number, gold, predicted)
 
 
-def drawings(sentences: Iterable[Shown], style: Style, width: int, colour: bool) -> Iterator[str]:
+def draw_sentences(
+    sentences: Iterable[DrawnSentence], style: Style, width: int, colour: bool
+) -> Iterator[str]:
     """Draw sentences under their headings, with a blank line between two sentences.
 
     Args:
@@ -95,8 +99,8 @@ def drawings(sentences: Iterable[Shown], style: Style, width: int, colour: bool)
         separator = "\n"
 
 
-def usual_width() -> int:
+def default_width() -> int:
     """The width of the terminal, or a fixed width if stdout is no terminal."""
     if not sys.stdout.isatty():
         return _WIDTH
-    return max(shutil.get_terminal_size().columns, NARROWEST)
+    return max(shutil.get_terminal_size().columns, MIN_WIDTH)

@@ -67,7 +67,7 @@ def score_batch(
     label, label_at_gold = (
         parser.label_scores(scores, batch_heads)[1].cpu().numpy() for batch_heads in (heads, gold)
     )
-    label_indices = parser.vocabulary.columns["deprel"].numbers
+    label_indices = parser.vocabulary.columns["deprel"].indices
     return [
         _select_words(
             sentence, label_indices, arc[i], heads[i], gold[i], label[i], label_at_gold[i]

@@ -101,7 +101,7 @@ def are_trees(heads: Tensor, lengths: Tensor, single_root: bool = False) -> Tens
 
 
 def are_crossing(heads: Tensor, lengths: Tensor) -> Tensor:
-    """Whether any arcs of each sentence of a batch cross, as `trees.shape.crossing`.
+    """Whether any arcs of each sentence of a batch cross, as `trees.shape.has_crossing_arcs`.
 
     The arguments and the result have the shapes of those of `are_trees`.
     """

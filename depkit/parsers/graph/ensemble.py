@@ -19,7 +19,7 @@ class GraphEnsemble(TaggerEnsemble, GraphParser):
         scores = [member.score(part) for member, part in zip(self.members, batch, strict=True)]
 
         def score_mean_labels(heads: Tensor) -> Tensor:
-            labels = [member_scores.label_at(heads) for member_scores in scores]
+            labels = [member_scores.score_labels(heads) for member_scores in scores]
             return self.mean_column("deprel", labels)
 
         arc = log_mean((member_scores.arc for member_scores in scores), self.mean)

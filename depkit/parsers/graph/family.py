@@ -33,7 +33,7 @@ class Biaffine(Family):
             if -1 in sentence.head:
                 word = sentence.head.index(-1)
                 message = "the word has no HEAD; training and dev data need trees"
-                raise FormatError(*sentence.place(word), message)
+                raise FormatError(*sentence.location(word), message)
             yield sentence
 
     def findings(
@@ -68,9 +68,9 @@ class Biaffine(Family):
 
     def symbols(self, sentence: Sentence, column: str) -> Iterable[str]:
         """See `Family.symbols`."""
-        from depkit.parsers.inputs.vocabulary import symbols_of
+        from depkit.parsers.inputs.vocabulary import column_symbols
 
-        return symbols_of(sentence, column)
+        return column_symbols(sentence, column)
 
     def targets(self, sentence: Sentence, vocabulary: "Vocabulary") -> dict[str, list[int]]:
         """Heads, labels and tags, see `Family.targets`; words without a head are IGNORED."""

@@ -20,7 +20,7 @@ class Scores:
     """The scores of a batch."""
 
     arc: Tensor  # [batch, dependent, head], -inf where no arc is possible
-    label_at: Callable[[Tensor], Tensor]  # heads, [batch, length] -> [batch, length, label]
+    score_labels: Callable[[Tensor], Tensor]  # heads, [batch, length] -> [batch, length, label]
     columns: dict[str, Tensor]  # the other predicted columns, [batch, length, value]
 
 
@@ -82,15 +82,15 @@ class BiaffineNetwork(ParserNetwork):
         return self.columns.scores(self.encode(batch))
 
     def score(self, batch: Batch) -> Scores:
-        """Score a batch; `Scores.label_at` scores labels when heads have been decoded."""
+        """Score a batch; `Scores.score_labels` scores labels when heads have been decoded."""
         encoded = self.encode(batch)
         dependent, at_head = self.label_dependent(encoded), self.label_head(encoded)
 
-        def label_at(heads: Tensor) -> Tensor:
+        def score_labels(heads: Tensor) -> Tensor:
             return self.label(dependent, _gather_vectors(at_head, heads)).float()
 
         columns = self.columns.scores(encoded)
-        return Scores(self.arc_scores(encoded, batch), label_at, columns)
+        return Scores(self.arc_scores(encoded, batch), score_labels, columns)
 
 
 def _gather_vectors(x: Tensor, positions: Tensor) -> Tensor:

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from depkit.corpus.probabilities import with_probabilities
+from depkit.corpus.probabilities import add_probabilities
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parsable
 from depkit.parsers.config import Algorithm
-from depkit.parsers.device import best_values, fetch, send
+from depkit.parsers.device import best_indices, fetch, send
 from depkit.parsers.graph.decoding import Decoding, decode_heads, mask_root_label
 from depkit.parsers.graph.network import Scores
 from depkit.parsers.graph.probabilities import (
@@ -94,14 +94,14 @@ class GraphParser(TaggerParser):
 
     def score(self, batch: Any) -> Scores:
         """Score a batch; see `network.Scores`."""
-        with self.mixed():
+        with self.autocast():
             scores: Scores = self.network.score(batch)
 
-        def label_at(heads: Tensor) -> Tensor:
-            with self.mixed():
-                return scores.label_at(heads)
+        def score_labels(heads: Tensor) -> Tensor:
+            with self.autocast():
+                return scores.score_labels(heads)
 
-        return replace(scores, label_at=label_at)
+        return replace(scores, score_labels=score_labels)
 
     @property
     def decoding(self) -> Decoding:
@@ -122,8 +122,8 @@ class GraphParser(TaggerParser):
         """
         device_heads = send(torch.from_numpy(heads.astype(np.int64).clip(min=0)), scores.arc.device)
         table = self.vocabulary.columns["deprel"]
-        root = table.numbers.get(self.config.decoder.root_label) if len(table) > 1 else None
-        return device_heads, mask_root_label(scores.label_at(device_heads), device_heads, root)
+        root = table.indices.get(self.config.decoder.root_label) if len(table) > 1 else None
+        return device_heads, mask_root_label(scores.score_labels(device_heads), device_heads, root)
 
     @torch.inference_mode()
     def parse_batch(
@@ -132,7 +132,7 @@ class GraphParser(TaggerParser):
         """Parse a batch.
 
         Args:
-            batch: A batch, as `preparer` makes it.
+            batch: A batch, as `make_preparer` makes it.
             sentences: The sentences of the batch.
             tags: As for `base.columns_to_predict`.
             decoding: The decoder and the kind of probabilities.
@@ -144,7 +144,7 @@ class GraphParser(TaggerParser):
         words = np.array([len(sentence) for sentence in sentences])
         heads = decode_heads(scores.arc, words, decoding)
         device_heads, label = self.label_scores(scores, heads)
-        labels = best_values(label)
+        labels = best_indices(label)
         results = self.best_tags(scores.columns, sentences)
         results["deprel"] = labels
         temperatures = self.config.calibration
@@ -184,7 +184,7 @@ class GraphParser(TaggerParser):
         columns = self.tag_columns(sentence, row, arrays, tags)
         if "arc_probability" in arrays:
             arc, label = (arrays[f"{name}_probability"][row, words] for name in ("arc", "label"))
-            columns["misc"] = with_probabilities(
+            columns["misc"] = add_probabilities(
                 sentence.column("misc"), arc.tolist(), label.tolist()
             )
         deprels = self.symbols("deprel", arrays["deprel"][row], len(sentence))

@@ -65,13 +65,13 @@ def check_sentences(sentences: Iterable[Sentence], kind: str) -> Iterator[Senten
     for sentence in sentences:
         if "misc" not in sentence.format.columns:
             raise FormatError(
-                *sentence.place(),
+                *sentence.location(),
                 f"the format {sentence.format.name} has no MISC to hold probabilities; choose"
                 " CoNLL-U or JSON as the output format with --format",
             )
         if kind == "marginal" and len(sentence) > MAX_MARGINAL_WORDS:
             raise FormatError(
-                *sentence.place(),
+                *sentence.location(),
                 f"a sentence of {len(sentence)} words is too long for marginals, which are limited"
                 f" to {MAX_MARGINAL_WORDS} words; split it, or leave --marginals out",
             )

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from depkit.parsers.config import Calibration
-from depkit.score.calibration import bin_of
+from depkit.score.calibration import assign_bins
 from depkit.trees.marginals import batch_marginals
 
 BINS = 15
@@ -284,7 +284,7 @@ def calibration_error(confidence: np.ndarray, correct: np.ndarray, bins: int = B
     if not len(confidence):
         return 0.0
     # Eq. 3 multiplies a mean over a bin by the size of the bin, which leaves the sum.
-    gaps = np.bincount(bin_of(confidence, bins), correct - confidence, bins)
+    gaps = np.bincount(assign_bins(confidence, bins), correct - confidence, bins)
     return float(100.0 * np.abs(gaps).sum() / len(confidence))
 
 

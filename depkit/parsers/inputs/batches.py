@@ -70,7 +70,7 @@ class SelectedRows:
         return self.array[self.rows[index]]
 
 
-Laid = np.ndarray | SelectedRows  # contextual vectors, in the order of a Dataset's entries
+ContextArray = np.ndarray | SelectedRows  # contextual vectors, in the order of a Dataset's entries
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def encode(
     inputs: Inputs,
     device: torch.device,
     targets: Targets | None = None,
-    context: Laid | Sequence[np.ndarray] | None = None,
+    context: ContextArray | Sequence[np.ndarray] | None = None,
     transformer: Transformer | None = None,
 ) -> Dataset:
     """Encode sentences as a Dataset on a device.
@@ -196,7 +196,7 @@ def layout(sentences: Sequence[Sentence]) -> tuple[np.ndarray, np.ndarray]:
     return sizes, np.concatenate(([1], 1 + np.cumsum(sizes)))[:-1]
 
 
-def sentence_vectors(context: Laid, sizes: np.ndarray) -> Iterator[np.ndarray]:
+def split_context(context: ContextArray, sizes: np.ndarray) -> Iterator[np.ndarray]:
     """Split the contextual vectors of a Dataset: yield each sentence's, w0's vector first."""
     end = 1
     for size in sizes.tolist():
@@ -312,7 +312,7 @@ def length_batches(
     sizes: np.ndarray,
     tokens: int,
     random: np.random.Generator | None = None,
-    filled: bool = False,
+    repeat_to_fill: bool = False,
 ) -> list[np.ndarray]:
     """Group sentences of similar length into batches; returns the sentence indices of each.
 
@@ -324,7 +324,7 @@ def length_batches(
         tokens: The most tokens of a batch, padding included. A longer sentence is a batch by
             itself.
         random: Shuffles the sentences and the batches; without it the shortest come first.
-        filled: Repeat sentences to fill up a remainder that is last, or too large
+        repeat_to_fill: Repeat sentences to fill up a remainder that is last, or too large
             for one batch of the next length. Then a length has at most three shapes, unless there
             is one batch only.
     """
@@ -335,7 +335,7 @@ def length_batches(
     for length in np.unique(rounded).tolist():
         longest = order[rounded[order] == length]
         previous_size, size = size, max(1, tokens // length)
-        if filled and len(rest) >= size:
+        if repeat_to_fill and len(rest) >= size:
             batches.append(_fill_by_repeating(rest, previous_size))
             rest = rest[:0]
         # A sentence of this length comes first: the first batch would have another shape if all
@@ -344,7 +344,7 @@ def length_batches(
         full = len(rest) // size * size
         batches += list(rest[:full].reshape(-1, size))
         rest = rest[full:]
-    if filled and len(rest):
+    if repeat_to_fill and len(rest):
         rest = _fill_by_repeating(rest, size, only_batch=not batches)
     if len(rest):
         batches.append(rest)

@@ -79,7 +79,7 @@ def context_layers(
 
 
 @dataclass
-class LastLayers:
+class LayerCache:
     """The last output of a frozen transformer, for other parsers that read the same layers."""
 
     pieces: PieceBatch | None = None
@@ -101,7 +101,7 @@ class ContextVectors(nn.Module):
         super().__init__()
         self.config = config
         self.transformer = transformer
-        self.last: LastLayers | None = None  # set if parsers share the transformer
+        self.layer_cache: LayerCache | None = None  # set if parsers share the transformer
         self.body = transformer.body if transformer and config.tune else None
         if self.body is not None and config.checkpointing:
             checkpoint_layers(self.body)
@@ -123,14 +123,14 @@ class ContextVectors(nn.Module):
             raise ValueError(
                 "the parser reads ELMo vectors, but none were given with the sentences"
             )
-        layers = self.last.get(batch.pieces) if self.last else None
+        layers = self.layer_cache.get(batch.pieces) if self.layer_cache else None
         if layers is None:
             with torch.set_grad_enabled(torch.is_grad_enabled() and self.body is not None):
                 layers = context_layers(
                     self.transformer, self.config, batch.pieces, batch.word.shape
                 )
-        if self.last:
-            self.last.pieces, self.last.layers = batch.pieces, layers
+        if self.layer_cache:
+            self.layer_cache.pieces, self.layer_cache.layers = batch.pieces, layers
         return layers
 
     def forward(self, batch: Batch) -> Tensor:
@@ -175,7 +175,7 @@ class InputLayer(nn.Module):
         if config.context.source != "none":
             self.context = ContextVectors(config.context, transformer)
         summed = config.combine == "sum"
-        self.features = max(sizes.values()) if summed else sum(sizes.values())
+        self.output_size = max(sizes.values()) if summed else sum(sizes.values())
         # Word and contextual vectors count twice when dropout rescales the remaining parts, as
         # the word does in Li et al. (2019).
         weights = [2.0 if name in ("word", "context") else 1.0 for name in sizes]
@@ -188,8 +188,8 @@ class InputLayer(nn.Module):
             )
         else:
             self.char = CharConcat(characters, config.char_embedding, config.char_dropout)
-            if self.char.features != config.char:
-                self.char_projection = nn.Linear(self.char.features, config.char)
+            if self.char.output_size != config.char:
+                self.char_projection = nn.Linear(self.char.output_size, config.char)
         nn.init.zeros_(self.char.embedding.weight.data[UNKNOWN])  # never trained either
 
     @torch.no_grad()

@@ -12,23 +12,23 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-MOST = 4  # values that are kept of a distribution; the others count as probability 0
-LARGEST = 65_535  # the integer that stands for probability 1
+MAX_VALUES = 4  # values that are kept of a distribution; the others count as probability 0
+MAX_INTEGER = 65_535  # the integer that stands for probability 1
 
 
 @dataclass(frozen=True)
 class SoftTargets:
     """The packed distributions of all words of a Dataset, on the host."""
 
-    # [total, 1 + 2 * MOST * columns] uint16, made by `pack`; zeros if unknown
+    # [total, 1 + 2 * MAX_VALUES * columns] uint16, made by `pack`; zeros if unknown
     rows: np.ndarray
     columns: Sequence[str]  # "head", "deprel", "upos", ... in the order of a row
     weight: float = 0.5  # of their loss for a word with a gold target; gold has 1 - weight
 
 
 @dataclass(frozen=True)
-class Soft:
-    """The distributions of one column in a batch, [batch, length, MOST] each.
+class SoftColumn:
+    """The distributions of one column in a batch, [batch, length, MAX_VALUES] each.
 
     The probabilities of a word sum to 1, or are all 0 if its distribution is unknown.
     """
@@ -48,7 +48,7 @@ class SoftBatch:
     """The soft targets of a batch."""
 
     label_head: Tensor  # [batch, length], the heads that the relations' distributions are for
-    columns: dict[str, Soft]
+    columns: dict[str, SoftColumn]
 
 
 def pack(label_head: Tensor, distributions: Iterable[Tensor]) -> Tensor:
@@ -56,23 +56,23 @@ def pack(label_head: Tensor, distributions: Iterable[Tensor]) -> Tensor:
 
     label_head: [batch, length], the heads that the relations' distributions are for; distributions:
     of the heads, the relations and further columns, [batch, length, values] each. Probabilities
-    are rounded to multiples of 1 / LARGEST.
+    are rounded to multiples of 1 / MAX_INTEGER.
     """
     parts = [label_head[..., None]]
     for distribution in distributions:
-        probabilities, indices = distribution.float().topk(min(MOST, distribution.shape[-1]))
-        padding = (0, MOST - indices.shape[-1])
-        rounded = (probabilities * LARGEST).round().long()
+        probabilities, indices = distribution.float().topk(min(MAX_VALUES, distribution.shape[-1]))
+        padding = (0, MAX_VALUES - indices.shape[-1])
+        rounded = (probabilities * MAX_INTEGER).round().long()
         # A value of probability 0 may be padding that a shorter batch does not have.
         indices = indices.masked_fill(rounded == 0, 0)
         parts += [functional.pad(indices, padding), functional.pad(rounded, padding)]
     return torch.cat(parts, -1)
 
 
-def places(column: int) -> tuple[slice, slice]:
+def column_slices(column: int) -> tuple[slice, slice]:
     """The slices of a row that have the indices and the probabilities of a column."""
-    start = 1 + 2 * MOST * column
-    return slice(start, start + MOST), slice(start + MOST, start + 2 * MOST)
+    start = 1 + 2 * MAX_VALUES * column
+    return slice(start, start + MAX_VALUES), slice(start + MAX_VALUES, start + 2 * MAX_VALUES)
 
 
 def unpack(rows: Tensor, columns: Sequence[str], weight: float) -> SoftBatch:
@@ -85,13 +85,13 @@ def unpack(rows: Tensor, columns: Sequence[str], weight: float) -> SoftBatch:
     """
     unpacked = {}
     for i, name in enumerate(columns):
-        indices, probabilities = (rows[..., part] for part in places(i))
+        indices, probabilities = (rows[..., part] for part in column_slices(i))
         total = probabilities.sum(-1, keepdim=True).clamp(min=1)
-        unpacked[name] = Soft(indices.long(), probabilities / total, weight)
+        unpacked[name] = SoftColumn(indices.long(), probabilities / total, weight)
     return SoftBatch(rows[..., 0].long(), unpacked)
 
 
-def soft_cross_entropy(scores: Tensor, target: Tensor, soft: Soft, ignored: int) -> Tensor:
+def soft_cross_entropy(scores: Tensor, target: Tensor, soft: SoftColumn, ignored: int) -> Tensor:
     """Mean cross-entropy with gold and with a teacher's distributions.
 
     This is the loss of Hinton et al. (2015, section 2) at temperature 1. If a word has both kinds

@@ -29,14 +29,14 @@ class Table:
 
     def __init__(self, symbols: list[str]) -> None:
         self.symbols = symbols
-        self.numbers = {symbol: i for i, symbol in enumerate(symbols)}
+        self.indices = {symbol: i for i, symbol in enumerate(symbols)}
 
     def __len__(self) -> int:
         return len(self.symbols)
 
     def get(self, symbol: str) -> int:
         """The index of a symbol; UNKNOWN if the table does not have it."""
-        return self.numbers.get(symbol, UNKNOWN)
+        return self.indices.get(symbol, UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Vocabulary:
 
     def vector_row(self, form: str) -> int:
         """The row of the pretrained vector of a form or, if it has none, of its lower case."""
-        rows = self.vectors.numbers if self.vectors else {}
+        rows = self.vectors.indices if self.vectors else {}
         row = rows.get(form, rows.get(form.lower(), UNKNOWN))
         return row if row >= len(SPECIAL) else UNKNOWN  # a text may have the word "<pad>"
 
@@ -107,7 +107,7 @@ def extend_vocabulary(old: Vocabulary, new: Vocabulary) -> Vocabulary:
     """Append a new vocabulary's further symbols to an old one, whose indices stay the same."""
 
     def extend_table(old_table: Table, new_table: Table) -> Table:
-        further = [symbol for symbol in new_table.symbols if symbol not in old_table.numbers]
+        further = [symbol for symbol in new_table.symbols if symbol not in old_table.indices]
         return Table(old_table.symbols + further)
 
     columns = {
@@ -116,17 +116,17 @@ def extend_vocabulary(old: Vocabulary, new: Vocabulary) -> Vocabulary:
     }
     return Vocabulary(
         extend_table(old.words, new.words), extend_table(old.characters, new.characters),
-        extend_table(old.tags, new.tags), columns, old.vectors, merged_lemmas([old, new]),
+        extend_table(old.tags, new.tags), columns, old.vectors, merge_lemmas([old, new]),
     )  # fmt: skip
 
 
-def merged_lemmas(vocabularies: Iterable[Vocabulary]) -> LemmaDictionary | None:
+def merge_lemmas(vocabularies: Iterable[Vocabulary]) -> LemmaDictionary | None:
     """Merge the lemma dictionaries of vocabularies; None if no vocabulary has one."""
     dictionaries = [vocabulary.lemmas for vocabulary in vocabularies if vocabulary.lemmas]
     return LemmaDictionary.merge(dictionaries) if dictionaries else None
 
 
-def symbols_of(sentence: Sentence, column: str) -> list[str]:
+def column_symbols(sentence: Sentence, column: str) -> list[str]:
     """The symbols that are learned of a column: edit scripts of lemmas, else the values."""
     if column == "lemma":
         return list(map(edit_script, sentence.form, sentence.lemma))
@@ -134,7 +134,7 @@ def symbols_of(sentence: Sentence, column: str) -> list[str]:
     return values
 
 
-def values_of(sentence: Sentence, column: str, symbols: list[str]) -> list[str]:
+def column_values(sentence: Sentence, column: str, symbols: list[str]) -> list[str]:
     """The values of a column of a sentence for predicted symbols: lemmas, else the symbols."""
     return list(map(apply_script, sentence.form, symbols)) if column == "lemma" else symbols
 

@@ -19,9 +19,9 @@ from depkit.parsers.chunks import Prepare
 from depkit.parsers.config import Calibration, Mean
 from depkit.parsers.device import send
 from depkit.parsers.inputs.batches import Batch, Batches
-from depkit.parsers.inputs.layer import LastLayers
+from depkit.parsers.inputs.layer import LayerCache
 from depkit.parsers.inputs.transformer import Transformer
-from depkit.parsers.inputs.vocabulary import Table, merged_lemmas
+from depkit.parsers.inputs.vocabulary import Table, merge_lemmas
 from depkit.parsers.tagger.parser import TaggerParser
 
 MIN_PROBABILITY = 1e-10  # the probability of a value that a member does not know
@@ -49,9 +49,9 @@ class TaggerEnsemble(TaggerParser):
     # "geometric" is the renormalised product of experts of Hinton (2002)
     mean: Mean = "arithmetic"
 
-    def preparer(self) -> Prepare:
-        """See `Parser.preparer`."""
-        prepare_functions = [member.preparer() for member in self.members]
+    def make_preparer(self) -> Prepare:
+        """See `Parser.make_preparer`."""
+        prepare_functions = [member.make_preparer() for member in self.members]
 
         def prepare(sentences: Sequence[Sentence], context: Sequence[np.ndarray]) -> MembersBatches:
             return MembersBatches([function(sentences, context) for function in prepare_functions])
@@ -95,7 +95,7 @@ class TaggerEnsemble(TaggerParser):
         for member, member_scores in zip(self.members, scores, strict=True):
             if member_scores is not None:
                 symbols = member.vocabulary.columns[column].symbols
-                indices = [table.numbers[symbol] for symbol in symbols]
+                indices = [table.indices[symbol] for symbol in symbols]
                 aligned.append(align_values(member_scores, indices, len(table)))
         return log_mean(aligned, self.mean)
 
@@ -180,7 +180,7 @@ def combine_members(
         config,
         replace(
             first.vocabulary, columns=tables,
-            lemmas=merged_lemmas(member.vocabulary for member in members),
+            lemmas=merge_lemmas(member.vocabulary for member in members),
         ),
         first.network, first.device, first.precision, first.threads, first.tokenizer,
         list(members), mean or "arithmetic",
@@ -194,7 +194,7 @@ def _share_transformers(members: Sequence[Parser]) -> None:
     transformer computes it once.
     """
     transformers: dict[object, Transformer | None] = {}
-    last_layers: dict[object, LastLayers] = {}
+    last_layers: dict[object, LayerCache] = {}
     for member in members:
         vectors = member.network.inputs.context
         if vectors is None or vectors.body is not None or vectors.transformer is None:
@@ -202,7 +202,7 @@ def _share_transformers(members: Sequence[Parser]) -> None:
         config = vectors.config
         vectors.transformer = transformers.setdefault(config.digest, vectors.transformer)
         key = (config.digest, config.layers, config.top, config.pooling, config.overlap)
-        vectors.last = last_layers.setdefault(key, LastLayers())
+        vectors.layer_cache = last_layers.setdefault(key, LayerCache())
 
 
 def _merge_symbols(tables: Sequence[Table | None]) -> list[str]:

@@ -56,9 +56,9 @@ class Tagger(Family):
 
     def symbols(self, sentence: Sentence, column: str) -> Iterable[str]:
         """See `Family.symbols`."""
-        from depkit.parsers.inputs.vocabulary import symbols_of
+        from depkit.parsers.inputs.vocabulary import column_symbols
 
-        return symbols_of(sentence, column)
+        return column_symbols(sentence, column)
 
     def network(
         self, config: Any, vocabulary: "Vocabulary", transformer: "Transformer | None" = None

@@ -6,7 +6,7 @@ from torch.nn import functional
 from depkit.nn.biaffine import MLP
 from depkit.parsers.config import TaggerConfig, TagScorer
 from depkit.parsers.inputs.batches import IGNORED, Batch
-from depkit.parsers.inputs.soft_targets import Soft, soft_cross_entropy
+from depkit.parsers.inputs.soft_targets import SoftColumn, soft_cross_entropy
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
@@ -60,12 +60,12 @@ class TaggerNetwork(ParserNetwork):
         return self.columns.scores(self.encode(batch))
 
 
-def get_soft_targets(batch: Batch, name: str) -> Soft | None:
+def get_soft_targets(batch: Batch, name: str) -> SoftColumn | None:
     """The distributions of a teacher over the values of a target; None if there are none."""
     return batch.soft.columns.get(name) if batch.soft else None
 
 
-def cross_entropy(scores: Tensor, target: Tensor, soft: Soft | None = None) -> Tensor:
+def cross_entropy(scores: Tensor, target: Tensor, soft: SoftColumn | None = None) -> Tensor:
     """The mean cross-entropy over the targets that are not IGNORED; 0 if all are.
 
     Args:

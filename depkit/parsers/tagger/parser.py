@@ -11,9 +11,9 @@ from torch import Tensor
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parsable, Parser, columns_to_predict
-from depkit.parsers.device import best_values, fetch
+from depkit.parsers.device import best_indices, fetch
 from depkit.parsers.inputs.lemmatizer import Lemmatizer
-from depkit.parsers.inputs.vocabulary import values_of
+from depkit.parsers.inputs.vocabulary import column_values
 from depkit.parsers.tagger.lemmas import best_scripts, choose_lemmas
 
 
@@ -65,7 +65,7 @@ class TaggerParser(Parser):
 
     def tag_scores(self, batch: Any) -> dict[str, Tensor]:
         """The scores of each predicted column, [batch, length, value]."""
-        with self.mixed():
+        with self.autocast():
             scores: dict[str, Tensor] = self.network.tag_scores(batch)
             return scores
 
@@ -83,7 +83,7 @@ class TaggerParser(Parser):
     def lemmatizer(self) -> Lemmatizer | None:
         """The lemmatizer; None without a lemma dictionary: then the best edit script is applied."""
         dictionary = self.vocabulary.lemmas
-        return Lemmatizer(dictionary, self.vocabulary.words.numbers) if dictionary else None
+        return Lemmatizer(dictionary, self.vocabulary.words.indices) if dictionary else None
 
     def best_tags(
         self, scores: dict[str, Tensor], sentences: Sequence[Sentence]
@@ -95,7 +95,7 @@ class TaggerParser(Parser):
         """
         lemmatizer = self.lemmatizer
         best = {
-            name: best_values(column_scores)
+            name: best_indices(column_scores)
             for name, column_scores in scores.items()
             if name != "lemma" or lemmatizer is None
         }
@@ -123,7 +123,7 @@ class TaggerParser(Parser):
             return columns
         if self.lemmatizer is None:
             scripts = self.symbols("lemma", best["lemma"][row], len(sentence))
-            lemmas = values_of(sentence, "lemma", scripts)
+            lemmas = column_values(sentence, "lemma", scripts)
         else:
             words = slice(1, len(sentence) + 1)
             lemmas = choose_lemmas(

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike, named_format, open_bytes, read_opening, read_stream
-from depkit.corpus.formats import FORMATS, by_name, sniff
+from depkit.corpus.files import PathLike, get_format, open_bytes, read_opening, read_stream
+from depkit.corpus.formats import FORMATS, format_from_filename, sniff_format
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import (
-    Numbers,
-    Segment,
-    decoded,
+    Segmenter,
+    SentenceCounter,
+    decode_chunks,
     read_text,
     split_at_spaces,
     split_by_rule,
@@ -28,7 +28,7 @@ def read_input(
     tokenizer: Tokenizer | None,
     input: str | None = None,
     encoding: str = "utf-8",
-    numbers: Numbers | None = None,
+    numbers: SentenceCounter | None = None,
 ) -> Iterator[Sentence]:
     """Yield the sentences of a file, or of stdin (`-`), as they are read.
 
@@ -51,10 +51,10 @@ def read_input(
     with open_bytes(path) as binary:
         if input is None:
             opening, binary = read_opening(binary, encoding)
-            format = by_name(path) or sniff(opening)
+            format = format_from_filename(path) or sniff_format(opening)
             input = "text" if not format and not _is_table(opening) else None
         else:
-            format = named_format(input) if input in FORMATS else None
+            format = get_format(input) if input in FORMATS else None
         if format or input is None:
             try:
                 yield from read_stream(binary, format, encoding, path)
@@ -65,12 +65,12 @@ def read_input(
                 raise FormatError(error.file, error.line, error.sent_id, message) from None
             return
         name = "" if path == "-" else _clean_name(os.path.basename(path))
-        text = decoded(_read_available(binary), encoding, path)
+        text = decode_chunks(_read_available(binary), encoding, path)
         segment = choose_segment(input, tokenizer, path)
         yield from read_text(text, segment, input != "text", name, numbers, path)
 
 
-def choose_segment(input: str, tokenizer: Tokenizer | None, path: str) -> Segment:
+def choose_segment(input: str, tokenizer: Tokenizer | None, path: str) -> Segmenter:
     """Choose the function that splits input into sentences and tokens; see `read_input`."""
     if input == "tokens":
         return split_at_spaces

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from depkit.corpus.emoji import emoji_spans
 from depkit.corpus.text import Token
 from depkit.nn.lstm import BiLSTM
-from depkit.parsers.device import mixed, send
+from depkit.parsers.device import autocast, send
 from depkit.parsers.inputs.batches import length_batches, rounded_length
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table
 from depkit.parsers.text.multiword import MultiwordTable, Words
@@ -99,16 +99,18 @@ class Tokenizer:
             [
                 [start + bound for bound in bounds]
                 for start, stop in pairwise([0, *stops])
-                for bounds in cut_windows(stop - start)
+                for bounds in cut_slices(stop - start)
             ]
         )
         labels = np.zeros((2, len(indices)), dtype=np.int8)
-        for rows in length_batches(slices[:, 1] - slices[:, 0], BATCH_CHARACTERS, filled=True):
+        for rows in length_batches(
+            slices[:, 1] - slices[:, 0], BATCH_CHARACTERS, repeat_to_fill=True
+        ):
             begin, end, low, high = slices[rows].T
             characters, sizes = pad(
                 [indices[slice(*bounds)] for bounds in zip(begin, end, strict=True)]
             )
-            with mixed(self.device, self.precision):
+            with autocast(self.device, self.precision):
                 scores = self.network(send(characters, self.device), send(sizes, self.device))
             best = torch.stack([logits.argmax(-1) for logits in scores]).to(torch.int8)
             position = begin[:, None] + np.arange(characters.shape[1])
@@ -188,7 +190,7 @@ def _text_ends(texts: list[str]) -> np.ndarray:
     return np.cumsum([len(text) for text in texts])
 
 
-def cut_windows(size: int) -> Iterator[tuple[int, int, int, int]]:
+def cut_slices(size: int) -> Iterator[tuple[int, int, int, int]]:
     """Cut a text of `size` characters into overlapping slices.
 
     Yields (begin, end, low, high): characters from `begin` to `end` are read, and labels from `low`
@@ -224,15 +226,15 @@ def encode_text(text: str, characters: Table) -> tuple[np.ndarray, np.ndarray]:
     for character in set(text):
         index_by_code[ord(character)] = _find_index(character, characters)
     indices = index_by_code[codes]
-    is_space = indices == characters.numbers[SPACE]
+    is_space = indices == characters.indices[SPACE]
     offsets = np.flatnonzero(~is_space | np.concatenate(([True], ~is_space[:-1])))
     return indices[offsets], offsets
 
 
 def _find_index(character: str, characters: Table) -> int:
     if character.isspace():
-        return characters.numbers[SPACE]
-    return characters.numbers.get(character) or characters.get(category(character))
+        return characters.indices[SPACE]
+    return characters.indices.get(character) or characters.get(category(character))
 
 
 def category(character: str) -> str:
@@ -240,7 +242,7 @@ def category(character: str) -> str:
     return f"<{unicodedata.category(character)}>"
 
 
-def build_characters(texts: Iterable[str], min_count: int = 3) -> Table:
+def build_character_table(texts: Iterable[str], min_count: int = 3) -> Table:
     """Build the table of characters of texts: frequent characters, and categories of characters.
 
     min_count: how often a character must occur to be in the table.

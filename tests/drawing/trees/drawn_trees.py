@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.drawing.trees.shown import Shown
+from depkit.drawing.trees.drawn_sentence import DrawnSentence
 
 RELATIONS = ("_", "det", "nsubj:pass", "x", "主語")
 
@@ -14,9 +14,9 @@ def sentence(rows: str) -> Sentence:
     return new_sentence(form, {"upos": upos, "head": head, "deprel": deprel})
 
 
-def make_drawn(rows: str) -> Shown:
+def make_drawn(rows: str) -> DrawnSentence:
     """The content of a drawing of such a sentence, as the first of a file."""
-    return Shown(1, sentence(rows))
+    return DrawnSentence(1, sentence(rows))
 
 
 DOGS = "Dogs NOUN 2 nsubj | bark VERB 0 root | . PUNCT 2 punct"
@@ -44,14 +44,14 @@ def numbered_sentences(draw: st.DrawFn, longest: int = 25) -> Sentence:
 
 
 @st.composite
-def tree_pairs(draw: st.DrawFn) -> Shown:
+def tree_pairs(draw: st.DrawFn) -> DrawnSentence:
     """Two trees over the same numbered words."""
     gold = draw(numbered_sentences())
-    return Shown(1, gold, gold.with_tree(*draw(annotations(len(gold)))))
+    return DrawnSentence(1, gold, gold.with_tree(*draw(annotations(len(gold)))))
 
 
 @st.composite
-def unusual_texts(draw: st.DrawFn) -> Shown:
+def unusual_texts(draw: st.DrawFn) -> DrawnSentence:
     """Sentences of any characters that a file can contain: controls, accents, emoji, Chinese."""
     characters = st.characters(exclude_categories=["Cs"], exclude_characters="\t\r\n")
     unusual = ["\x1b[31m", "שלום", "同樣", "e\u0301", "👨‍👩‍👧", "\u202e", "\u0301"]
@@ -60,4 +60,4 @@ def unusual_texts(draw: st.DrawFn) -> Shown:
     form, upos, deprel = (draw(st.lists(texts, min_size=size, max_size=size)) for _ in range(3))
     heads = draw(st.lists(st.integers(0, size), min_size=size, max_size=size))
     columns = {"upos": upos, "deprel": deprel, "head": list(map(str, heads))}
-    return Shown(1, new_sentence(form, columns))
+    return DrawnSentence(1, new_sentence(form, columns))

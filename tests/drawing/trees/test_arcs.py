@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.drawing.trees.arcs import draw
 from depkit.drawing.trees.cells import cell_width, make_visible
-from depkit.drawing.trees.shown import Arc, Shown
+from depkit.drawing.trees.drawn_sentence import Arc, DrawnSentence
 from tests.drawing.trees.drawn_trees import (
     DOGS,
     STORY,
@@ -21,7 +21,7 @@ from tests.drawing.trees.drawn_trees import (
 from tests.drawing.trees.read_drawing import read_drawing
 
 
-def draw_plain(drawn: Shown, width: int = 100) -> list[str]:
+def draw_plain(drawn: DrawnSentence, width: int = 100) -> list[str]:
     return list(draw(drawn, width, False))
 
 
@@ -123,9 +123,9 @@ def test_wrapped() -> None:
 
 def test_xpos_replaces_missing_upos() -> None:
     untagged = sentence("Dogs _ 0 root")
-    assert draw_plain(Shown(1, untagged)) == ["root", "  ▼", "Dogs"]
+    assert draw_plain(DrawnSentence(1, untagged)) == ["root", "  ▼", "Dogs"]
     tagged = untagged.with_columns({"xpos": ["NNS"]})
-    assert draw_plain(Shown(1, tagged)) == ["root", "  ▼", "Dogs", " NNS"]
+    assert draw_plain(DrawnSentence(1, tagged)) == ["root", "  ▼", "Dogs", " NNS"]
 
 
 def test_differences() -> None:
@@ -133,7 +133,7 @@ def test_differences() -> None:
     predicted = gold.with_tree(
         [3, 3, 4, 0, 6, 3, -1], [*gold.deprel[:2], "nsubj", *gold.deprel[3:]]
     )
-    assert draw_plain(Shown(1, gold, predicted)) == expected_lines(
+    assert draw_plain(DrawnSentence(1, gold, predicted)) == expected_lines(
         """
                               root
                                 │ ╭───────punct────────╮
@@ -151,7 +151,7 @@ def test_differences() -> None:
 
 def test_colours() -> None:
     gold = sentence(DOGS)
-    different = Shown(1, gold, gold.with_tree([2, 0, 1], gold.deprel))
+    different = DrawnSentence(1, gold, gold.with_tree([2, 0, 1], gold.deprel))
     coloured = list(draw(different, 100, True))
     assert [re.sub("\x1b\\[[0-9]*m", "", line) for line in coloured] == draw_plain(different)
     assert "\x1b[32m╭─punct─╮\x1b[0m" in coloured[1]
@@ -161,9 +161,9 @@ def test_colours() -> None:
 
 def test_a_shared_stem_has_the_colour_of_the_missed_arc() -> None:
     gold = sentence("a X 0 root | b X 1 x | c X 1 y")
-    lines = list(draw(Shown(1, gold, gold.with_tree([0, 1, 2], gold.deprel)), 100, True))
+    lines = list(draw(DrawnSentence(1, gold, gold.with_tree([0, 1, 2], gold.deprel)), 100, True))
     assert "\x1b[32m├\x1b[0m─x──╮" in lines[2]
-    lines = list(draw(Shown(1, gold, gold.with_tree([0, 3, 1], gold.deprel)), 100, True))
+    lines = list(draw(DrawnSentence(1, gold, gold.with_tree([0, 3, 1], gold.deprel)), 100, True))
     assert "\x1b[32m├─x──╮\x1b[0m" in lines[2]
 
 
@@ -174,14 +174,14 @@ def readable_arcs(arcs: Iterable[Arc]) -> dict[int, tuple[int, str]]:
 
 @given(numbered_sentences(), st.integers(40, 160))
 def test_any_tree_can_be_read_back(sentence: Sentence, width: int) -> None:
-    drawn = Shown(1, sentence)
+    drawn = DrawnSentence(1, sentence)
     lines = draw_plain(drawn, width)
     assert read_drawing(lines) == (readable_arcs(drawn.arcs()), {})
     assert max(map(cell_width, lines)) <= width
 
 
 @given(tree_pairs(), st.integers(60, 160))
-def test_any_difference_can_be_read_back(drawn: Shown, width: int) -> None:
+def test_any_difference_can_be_read_back(drawn: DrawnSentence, width: int) -> None:
     lines = draw_plain(drawn, width)
     assert read_drawing(lines) == (readable_arcs(drawn.arcs()), readable_arcs(drawn.wrong_arcs()))
     assert max(map(cell_width, lines)) <= width
@@ -190,7 +190,7 @@ def test_any_difference_can_be_read_back(drawn: Shown, width: int) -> None:
 @given(numbered_sentences(), st.integers(40, 60))
 def test_long_labels_are_clipped(sentence: Sentence, width: int) -> None:
     long = sentence.with_tree(sentence.head, ["y" * 80] * len(sentence))
-    drawn = Shown(1, long)
+    drawn = DrawnSentence(1, long)
     lines = draw_plain(drawn, width)
     assert max(map(cell_width, lines)) <= width
     read, _ = read_drawing(lines)
@@ -200,7 +200,7 @@ def test_long_labels_are_clipped(sentence: Sentence, width: int) -> None:
 
 
 @given(unusual_texts(), st.integers(40, 100))
-def test_any_text_fits_and_is_safe_to_print(drawn: Shown, width: int) -> None:
+def test_any_text_fits_and_is_safe_to_print(drawn: DrawnSentence, width: int) -> None:
     lines = draw_plain(drawn, width)
     widest = max(map(cell_width, (*drawn.forms, *drawn.tags)))
     # Numbers of words in other blocks may be beside every word; if the word is too wide, they are
@@ -218,6 +218,6 @@ def test_wide_trees() -> None:
     size = 2_000
     form = [f"w{number}w" for number in range(1, size + 1)]
     for heads in (range(size), [0] + [1] * (size - 1)):
-        drawn = Shown(1, new_sentence(form, {"head": list(map(str, heads))}))
+        drawn = DrawnSentence(1, new_sentence(form, {"head": list(map(str, heads))}))
         read, _ = read_drawing(draw_plain(drawn))
         assert [head for head, _ in read.values()] == list(heads)

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.drawing.trees.cells import cell_width, make_visible
+from depkit.drawing.trees.drawn_sentence import DrawnSentence
 from depkit.drawing.trees.indented import UNROOTED_HEADING, draw
-from depkit.drawing.trees.shown import Shown
 from tests.drawing.trees.drawn_trees import (
     DOGS,
     STORY,
@@ -48,7 +48,7 @@ def test_differences() -> None:
     gold = sentence(STORY)
     relations = [*gold.deprel[:5], "obj", "punct"]
     predicted = gold.with_tree([3, 6, 4, 4, 0, 4, -1], relations)
-    assert list(draw(Shown(1, gold, predicted), 100, False)) == [
+    assert list(draw(DrawnSentence(1, gold, predicted), 100, False)) == [
         "4  comes       VERB   root   ✗ root ← 4 comes",
         "3  ├─ AP       PROPN  obl",
         "1  │  ├─ From  ADP    case",
@@ -61,7 +61,7 @@ def test_differences() -> None:
 
 def test_colours() -> None:
     gold = sentence(DOGS)
-    lines = list(draw(Shown(1, gold, gold.with_tree([2, 0, 1], gold.deprel)), 100, True))
+    lines = list(draw(DrawnSentence(1, gold, gold.with_tree([2, 0, 1], gold.deprel)), 100, True))
     assert lines == [
         "2  bark     VERB   root",
         "1  ├─ Dogs  NOUN   nsubj",
@@ -72,7 +72,7 @@ def test_colours() -> None:
 def test_in_deep_trees_the_lines_are_clipped_on_the_left() -> None:
     size = 10_000
     chain = new_sentence(["w"] * size, {"head": [str(number) for number in range(size)]})
-    lines = list(draw(Shown(1, chain), 40, False))
+    lines = list(draw(DrawnSentence(1, chain), 40, False))
     assert lines[6:9] == [
         "    7                 └─ w   _",
         "    8  …                └─ w  _ ← 7 w",
@@ -102,20 +102,20 @@ def read_tree(lines: list[str]) -> dict[int, tuple[int, str]]:
 
 @given(numbered_sentences())
 def test_any_tree_can_be_read_back(sentence: Sentence) -> None:
-    lines = list(draw(Shown(1, sentence), 1000, False))
+    lines = list(draw(DrawnSentence(1, sentence), 1000, False))
     rows = enumerate(zip(sentence.head, sentence.deprel, strict=True), start=1)
     assert read_tree(lines) == dict(rows)
 
 
 @given(tree_pairs())
-def test_every_difference_is_marked_once(drawn: Shown) -> None:
+def test_every_difference_is_marked_once(drawn: DrawnSentence) -> None:
     marked = [line for line in draw(drawn, 100, False) if "✗" in line]
-    assert {int(line.split()[0]) for line in marked} == drawn.wrong
-    assert len(marked) == len(drawn.wrong)
+    assert {int(line.split()[0]) for line in marked} == drawn.wrong_words
+    assert len(marked) == len(drawn.wrong_words)
 
 
 @given(unusual_texts(), st.integers(40, 100))
-def test_any_text_is_safe_to_print(drawn: Shown, width: int) -> None:
+def test_any_text_is_safe_to_print(drawn: DrawnSentence, width: int) -> None:
     lines = list(draw(drawn, width, False))
     assert all(make_visible(line) == line for line in lines)
     assert all(any(form.rstrip() in line for line in lines) for form in drawn.forms)

@@ -3,8 +3,8 @@ from xml.etree import ElementTree
 
 from hypothesis import given
 
-from depkit.drawing.trees.shown import Shown
-from depkit.drawing.trees.svg import picture
+from depkit.drawing.trees.drawn_sentence import DrawnSentence
+from depkit.drawing.trees.svg import draw_svg
 from tests.drawing.trees.drawn_trees import (
     DOGS,
     STORY,
@@ -17,8 +17,8 @@ from tests.drawing.trees.drawn_trees import (
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def parse_svg(*sentences: Shown) -> ElementTree.Element:
-    return ElementTree.fromstring("".join(picture(sentences)))
+def parse_svg(*sentences: DrawnSentence) -> ElementTree.Element:
+    return ElementTree.fromstring("".join(draw_svg(sentences)))
 
 
 def texts(element: ElementTree.Element) -> list[str]:
@@ -26,12 +26,12 @@ def texts(element: ElementTree.Element) -> list[str]:
 
 
 def test_words_tags_and_labels_of_all_sentences() -> None:
-    root = parse_svg(make_drawn(DOGS), Shown(2, sentence(STORY)))
+    root = parse_svg(make_drawn(DOGS), DrawnSentence(2, sentence(STORY)))
     assert [title.text for title in root.iter(f"{SVG}title")] == [
         "Dogs bark .",
         "From the AP comes this story :",
     ]
-    first = ["1", "nsubj", "root", "punct", "Dogs", "bark", ".", "NOUN", "VERB", "PUNCT"]
+    first = ["sentence 1", "nsubj", "root", "punct", "Dogs", "bark", ".", "NOUN", "VERB", "PUNCT"]
     assert texts(root)[: len(first)] == first
 
 
@@ -46,8 +46,8 @@ def test_arcs_and_arrows_meet_the_words() -> None:
 
 def test_a_wrong_arc_is_dashed_and_below_the_words() -> None:
     gold = sentence(DOGS)
-    same = parse_svg(Shown(1, gold, gold))
-    different = parse_svg(Shown(1, gold, gold.with_tree([2, 0, 1], gold.deprel)))
+    same = parse_svg(DrawnSentence(1, gold, gold))
+    different = parse_svg(DrawnSentence(1, gold, gold.with_tree([2, 0, 1], gold.deprel)))
     assert not [g for g in same.iter(f"{SVG}g") if g.get("stroke-dasharray")]
     [dashed] = [g for g in different.iter(f"{SVG}g") if g.get("stroke-dasharray")]
     [arc] = dashed
@@ -62,13 +62,13 @@ def test_nothing_to_draw() -> None:
 
 
 @given(unusual_texts())
-def test_any_text_is_well_formed_and_complete(drawn: Shown) -> None:
+def test_any_text_is_well_formed_and_complete(drawn: DrawnSentence) -> None:
     drawn_texts = texts(parse_svg(drawn))
     assert all(drawn_texts.count(form) >= drawn.forms.count(form) for form in drawn.forms)
 
 
 @given(tree_pairs())
-def test_every_arc_is_drawn_inside_the_picture(drawn: Shown) -> None:
+def test_every_arc_is_drawn_inside_the_picture(drawn: DrawnSentence) -> None:
     root = parse_svg(drawn)
     width, height = int(root.get("width", "")), int(root.get("height", ""))
     paths = [p for g in root.iter(f"{SVG}g") if g.get("stroke") for p in g]
@@ -79,6 +79,6 @@ def test_every_arc_is_drawn_inside_the_picture(drawn: Shown) -> None:
 
 
 def test_the_file_refers_to_no_other_file() -> None:
-    text = "".join(picture([make_drawn(STORY)]))
+    text = "".join(draw_svg([make_drawn(STORY)]))
     assert text.count("http") == 1 and 'xmlns="http://www.w3.org/2000/svg"' in text
     assert not re.search("href|url|script|import|<style", text)

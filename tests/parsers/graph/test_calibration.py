@@ -12,7 +12,7 @@ from depkit.cli.main import run
 from depkit.parsers.base import Parser
 from depkit.parsers.config import Calibration
 from depkit.parsers.ensembles import combine
-from depkit.parsers.families import parser_config
+from depkit.parsers.families import make_parser_config
 from depkit.parsers.graph import calibration as module
 from depkit.parsers.graph.calibration import calibrate
 from depkit.parsers.graph.temperatures import reset_harmful
@@ -28,7 +28,7 @@ from depkit.parsers.settings import ConfigError
 from depkit.score.attachment import evaluate
 from depkit.training.recipe import make_recipe
 from tests.conftest import TINY
-from tests.parsers.graph.test_ensemble import other
+from tests.parsers.graph.test_ensemble import make_random_parser
 from tests.parsers.graph.test_probabilities import WARM, calibrated, scores_of
 from tests.parsers.test_base import make, save
 from tests.trees.test_marginals import marginals
@@ -45,7 +45,7 @@ SMALL += [argument for setting in SETTINGS for argument in ("--set", setting)]
 def losses(parser, sentences, scores, temperature):
     """The mean losses of heads, of labels and of marginals, computed word by word."""
     arc_losses, label_losses, marginal_losses = [], [], []
-    table = parser.vocabulary.columns["deprel"].numbers
+    table = parser.vocabulary.columns["deprel"].indices
     for sentence, (arc, label) in zip(sentences, scores, strict=True):
         arc_logs = (arc / temperature).log_softmax(-1)
         label_logs = (label / temperature).log_softmax(-1)
@@ -72,9 +72,9 @@ def with_invalid_trees(sentences):
 @pytest.mark.parametrize("kind", ["parser", "multi", "ensemble"])
 def test_temperatures_are_the_best_for_the_parsers_scores(tiny, kind):
     root = {"root": "multi", "root_label": ""} if kind == "multi" else {}
-    parser = other(tiny, 1, **root)
+    parser = make_random_parser(tiny, 1, **root)
     if kind == "ensemble":
-        parser = combine([calibrated(parser), other(tiny, 2)])
+        parser = combine([calibrated(parser), make_random_parser(tiny, 2)])
     # Most gold trees are predictions of the parser, so that it is mostly correct.
     dev = with_invalid_trees(tiny[:3] + list(parser.parse(tiny[3:9])))
     calibration, report = calibrate(parser, dev)
@@ -91,7 +91,7 @@ def test_temperatures_are_the_best_for_the_parsers_scores(tiny, kind):
 
 def test_confidence_is_that_of_the_parsed_trees(tiny, monkeypatch):
     """The report, with one bin: the mean probability against UAS and LAS."""
-    parser = other(tiny, 1)
+    parser = make_random_parser(tiny, 1)
     monkeypatch.setattr("depkit.parsers.graph.temperatures.calibration_error.__defaults__", (1,))
     _, report = calibrate(parser, tiny)
     parsed = list(parser.parse(tiny, probabilities="local"))
@@ -158,7 +158,7 @@ def test_a_recipe_cannot_have_temperatures(tmp_path):
     file = tmp_path / CONFIG  # the section of a model is ignored: it is for other weights
     file.write_text("format_version = 1\n[calibration]\narc = 3.0\n")
     assert make_recipe("bilstm", str(file)) == make_recipe("bilstm")
-    assert parser_config({"calibration": asdict(WARM)}).calibration == WARM
+    assert make_parser_config({"calibration": asdict(WARM)}).calibration == WARM
 
 
 def train(directory, *arguments):

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from depkit.parsers.config import Inputs
 from depkit.parsers.device import PendingCopies
 from depkit.parsers.ensembles import combine
-from depkit.parsers.families import family_of
+from depkit.parsers.families import get_family
 from depkit.parsers.graph import decoding as module
 from depkit.parsers.graph import parser as graph_parser
 from depkit.parsers.graph.decoding import (
@@ -24,8 +24,8 @@ from depkit.parsers.graph.decoding import (
 )
 from depkit.parsers.tagger import parser as tagger_parser
 from depkit.trees.decode import ALGORITHMS, decode
-from depkit.trees.shape import crossing, is_tree
-from tests.parsers.graph.test_ensemble import other
+from depkit.trees.shape import has_crossing_arcs, is_tree
+from tests.parsers.graph.test_ensemble import make_random_parser
 from tests.parsers.graph.test_probabilities import calibrated
 from tests.parsers.test_base import one_batch
 
@@ -48,7 +48,11 @@ def assignments(padding):
 @pytest.mark.parametrize("padding", [0, 3])
 @pytest.mark.parametrize(
     ("check_batch", "check_one", "arguments"),
-    [(are_trees, is_tree, [True]), (are_trees, is_tree, [False]), (are_crossing, crossing, [])],
+    [
+        (are_trees, is_tree, [True]),
+        (are_trees, is_tree, [False]),
+        (are_crossing, has_crossing_arcs, []),
+    ],
 )
 def test_all_small_assignments(check_batch, check_one, arguments, padding):
     heads, lengths = assignments(padding)
@@ -129,9 +133,9 @@ def test_an_invalid_score_is_reported_with_its_sentence(algorithm, bad):
 def parsers(tiny):
     """A parser, a parser without a root label, and an ensemble. The best heads of some sentences
     are trees, and those of others are not."""
-    parser = other(tiny, 1)
-    without_root_label = other(tiny, 2, root_label="", encoder="selfatt")
-    ensemble = combine([parser, other(tiny, 3, inputs=Inputs(word=5))])
+    parser = make_random_parser(tiny, 1)
+    without_root_label = make_random_parser(tiny, 2, root_label="", encoder="selfatt")
+    ensemble = combine([parser, make_random_parser(tiny, 3, inputs=Inputs(word=5))])
     all_parsers = (parser, without_root_label, ensemble)
     lengths = torch.tensor([len(sentence) + 1 for sentence in tiny])
     scores = [member.score(one_batch(member, tiny)).arc.log_softmax(-1) for member in all_parsers]
@@ -166,9 +170,9 @@ def test_a_batch_is_predicted_as_step_by_step_on_the_host(tiny, parsers, decodin
             logs = scores.arc.log_softmax(-1).numpy()
             heads = decode(logs, list(map(len, tiny)), decoding.algorithm, decoding.single_root)
             at = torch.as_tensor(heads, dtype=torch.int64)
-            root = columns["deprel"].numbers.get(parser.config.decoder.root_label)
+            root = columns["deprel"].indices.get(parser.config.decoder.root_label)
             with torch.inference_mode():
-                values["deprel"] = mask_root_label(scores.label_at(at), at, root)
+                values["deprel"] = mask_root_label(scores.score_labels(at), at, root)
         best = {name: scores.argmax(-1).tolist() for name, scores in values.items()}
         for row, (plain, sentence) in enumerate(
             zip(tiny, predict_batch(parser, batch, tiny, decoding), strict=True)
@@ -266,10 +270,10 @@ def test_scores_are_not_read_before_they_are_fetched(algorithm, single_root, mon
 @pytest.mark.parametrize("encoder", ["bilstm", "selfatt", "factored"])
 def test_an_update_of_training_does_not_wait_for_a_device(tiny, encoder):
     inputs = Inputs(word=6, char=4, word_unknown=0.5, part_dropout=0.2, char_dropout=0.2)
-    parser = other(tiny, 1, encoder=encoder, inputs=inputs)
+    parser = make_random_parser(tiny, 1, encoder=encoder, inputs=inputs)
     network = parser.network.train()
     optimizer = torch.optim.Adam(network.parameters(), fused=True)
-    family = family_of(parser.config)
+    family = get_family(parser.config)
     data = family.examples(tiny, parser.vocabulary, parser.config, parser.device)
     network.start_epoch(data)
     with SynchronisationRecorder() as recorder:

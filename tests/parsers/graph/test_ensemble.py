@@ -23,7 +23,7 @@ from depkit.parsers.tagger.ensemble import (
 from tests.parsers.test_base import build, make, one_batch, save
 
 
-def other(sentences, seed, **settings):
+def make_random_parser(sentences, seed, **settings):
     """A parser as `make` returns, with other random weights."""
     return randomise_weights(make(sentences, **settings), seed)
 
@@ -55,13 +55,17 @@ def log_mean_by_definition(scores, mean):
 
 @pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
 def test_scores_are_the_means_of_all_members(mean, tiny):
-    members = [other(tiny, 1), other(tiny, 2, encoder="selfatt"), other(tiny, 3)]
+    members = [
+        make_random_parser(tiny, 1),
+        make_random_parser(tiny, 2, encoder="selfatt"),
+        make_random_parser(tiny, 3),
+    ]
     ensemble = combine(members, mean)
     together = ensemble.score(one_batch(ensemble, tiny))
     scores = [member.score(one_batch(member, tiny)) for member in members]
     heads = torch.zeros(together.arc.shape[:2], dtype=torch.int64)
     pairs = [(together.arc, [part.arc for part in scores])]
-    pairs += [(together.label_at(heads), [part.label_at(heads) for part in scores])]
+    pairs += [(together.score_labels(heads), [part.score_labels(heads) for part in scores])]
     pairs += [(together.columns["upos"], [part.columns["upos"] for part in scores])]
     for logs, parts in pairs:
         torch.testing.assert_close(logs.exp(), log_mean_by_definition(parts, mean).softmax(-1))
@@ -85,18 +89,18 @@ def test_taggers_are_combined(mean, tiny):
 
 
 def test_labels_and_tags_are_matched_by_name(tiny):
-    full = other(tiny, 1)
-    part = other(tiny[:4], 2)  # fewer labels, in another order of frequency
+    full = make_random_parser(tiny, 1)
+    part = make_random_parser(tiny[:4], 2)  # fewer labels, in another order of frequency
     names = part.vocabulary.columns["deprel"].symbols
     assert names != full.vocabulary.columns["deprel"].symbols[: len(names)]
     for members in ([full, part], [part, full]):
         ensemble = combine(members)
         parsers = (ensemble, *members)
-        tables = [parser.vocabulary.columns["deprel"].numbers for parser in parsers]
+        tables = [parser.vocabulary.columns["deprel"].indices for parser in parsers]
         assert sorted(tables[0]) == sorted(full.vocabulary.columns["deprel"].symbols)
         scores = [parser.score(one_batch(parser, tiny)) for parser in parsers]
         heads = torch.zeros(scores[0].arc.shape[:2], dtype=torch.int64)
-        combined, *parts = (part.label_at(heads).softmax(-1) for part in scores)
+        combined, *parts = (part.score_labels(heads).softmax(-1) for part in scores)
         for symbol, index in tables[0].items():
             values = [
                 part[..., table[symbol]] if symbol in table else torch.zeros(heads.shape)
@@ -106,7 +110,7 @@ def test_labels_and_tags_are_matched_by_name(tiny):
 
 
 def test_a_column_that_one_member_predicts_is_as_that_member_predicts_it(tiny):
-    first, second = other(tiny, 1), other(tiny, 2)
+    first, second = make_random_parser(tiny, 1), make_random_parser(tiny, 2)
     second.config = replace(second.config, scorer=replace(second.config.scorer, predict=["upos"]))
     del second.network.columns["feats"]
     tagged = list(combine([second, first]).parse(tiny, "predict"))
@@ -137,7 +141,9 @@ def test_what_cannot_be_combined(tiny):
 def test_the_command_line_and_the_environment_name_models(tiny, tmp_path, monkeypatch):
     source, output = str(tmp_path / "in.conllu"), str(tmp_path / "out.conllu")
     write(tiny, source)
-    directories = [str(save(other(tiny, seed), tmp_path / f"model {seed}")) for seed in (1, 2)]
+    directories = [
+        str(save(make_random_parser(tiny, seed), tmp_path / f"model {seed}")) for seed in (1, 2)
+    ]
     members = [depkit.load(directory, "cpu") for directory in directories]
     both = ["--model", directories[0], "--model", directories[1], "--mean", "geometric"]
     for count, mean, arguments in (

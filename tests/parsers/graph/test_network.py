@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from depkit.parsers.config import BiaffineConfig, BiLSTM, Inputs, Scorer, SelfAttention
-from depkit.parsers.families import family_of
+from depkit.parsers.families import get_family
 from tests.parsers.test_base import CPU, build, tree
 
 ENCODERS = {
@@ -28,7 +28,7 @@ def make(encoder, inputs, sentences=SENTENCES):
     network, vocabulary = parser.network, parser.vocabulary
     torch.nn.init.normal_(network.arc.weight)  # with the initial zeros, all results would be equal
     torch.nn.init.normal_(network.label.weight)
-    return network, vocabulary, family_of(config).examples(sentences, vocabulary, config, CPU)
+    return network, vocabulary, get_family(config).examples(sentences, vocabulary, config, CPU)
 
 
 @pytest.mark.parametrize("inputs", INPUTS)
@@ -37,10 +37,10 @@ def test_a_sentence_scores_the_same_alone_and_in_a_batch(kind, inputs):
     network, _, data = make(ENCODERS[kind], inputs)
     together = network.score(data.batch(np.array([0, 1, 2])))
     heads = torch.zeros(together.arc.shape[:2], dtype=torch.int64)
-    labels = together.label_at(heads)
+    labels = together.score_labels(heads)
     for row, size in enumerate(data.sizes.tolist()):
         alone = network.score(data.batch(np.array([row])))
-        alone_labels = alone.label_at(heads[:1, : alone.arc.shape[1]])
+        alone_labels = alone.score_labels(heads[:1, : alone.arc.shape[1]])
         pairs = [(together.arc[row, :size, :size], alone.arc[0, :size, :size])]
         for actual, expected in [*pairs, (labels[row, :size], alone_labels[0, :size])]:
             torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-4)
@@ -60,15 +60,15 @@ def test_loss_is_the_sum_of_its_means(kind):
     network, vocabulary, data = make(ENCODERS[kind], INPUTS[0])
     batch = data.batch(np.array([0, 1, 2]))
     scores = network.score(batch)
-    labels = scores.label_at(batch.targets["head"].clamp(min=0))
+    labels = scores.score_labels(batch.targets["head"].clamp(min=0))
     arc = label = tag = 0.0
     for row, sentence in enumerate(SENTENCES):
         for word, head in enumerate(sentence.head, start=1):
             others = [j for j in range(len(sentence) + 1) if j != word]
             arc -= scores.arc[row, word, head] - scores.arc[row, word, others].logsumexp(0)
-            relation = vocabulary.columns["deprel"].numbers[sentence.deprel[word - 1]]
+            relation = vocabulary.columns["deprel"].indices[sentence.deprel[word - 1]]
             label -= labels[row, word].log_softmax(0)[relation]
-            upos = vocabulary.columns["upos"].numbers[sentence.upos[word - 1]]
+            upos = vocabulary.columns["upos"].indices[sentence.upos[word - 1]]
             tag -= scores.columns["upos"][row, word].log_softmax(0)[upos]
     torch.testing.assert_close(network(batch), (arc + label + tag) / 6)
 

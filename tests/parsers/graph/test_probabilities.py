@@ -16,7 +16,7 @@ from depkit.parsers.config import Calibration
 from depkit.parsers.ensembles import combine
 from depkit.parsers.graph import probabilities
 from tests.conftest import TINY
-from tests.parsers.graph.test_ensemble import other
+from tests.parsers.graph.test_ensemble import make_random_parser
 from tests.parsers.test_base import make, one_batch, save, texts
 from tests.trees.test_marginals import marginals
 
@@ -55,9 +55,9 @@ def without_misc(sentence):
 @pytest.mark.parametrize("root", ["single", "multi"])
 def test_written_probabilities(tiny, root, is_ensemble):
     label = "root" if root == "single" else ""
-    parser = other(tiny, 1, root=root, root_label=label)
+    parser = make_random_parser(tiny, 1, root=root, root_label=label)
     if is_ensemble:
-        parser = combine([parser, other(tiny, 2, root=root, root_label=label)])
+        parser = combine([parser, make_random_parser(tiny, 2, root=root, root_label=label)])
     parser = calibrated(parser)
     plain = list(parser.parse(tiny))
     for kind in ("local", "marginal"):
@@ -69,7 +69,7 @@ def test_written_probabilities(tiny, root, is_ensemble):
             else:
                 arc_probability = marginals(arc.numpy() / WARM.marginal, root == "single")
             label_probability = (label / WARM.label).softmax(-1).numpy()
-            indices = parser.vocabulary.columns["deprel"].numbers
+            indices = parser.vocabulary.columns["deprel"].indices
             words = np.arange(1, len(sentence) + 1)
             expected = [
                 arc_probability[words, sentence.head],
@@ -82,14 +82,14 @@ def test_written_probabilities(tiny, root, is_ensemble):
 
 
 def test_batches_and_threads_change_nothing(tiny):
-    parser = other(tiny, 1)
+    parser = make_random_parser(tiny, 1)
     parallel = replace(parser, threads=2)
     parsed = parallel.parse(tiny, batch_tokens=40, probabilities="marginal")
     assert texts(parsed) == texts(parser.parse(tiny, probabilities="marginal"))
 
 
 def test_an_ensemble_does_not_have_the_temperatures_of_its_members(tiny):
-    members = [calibrated(make(tiny)), calibrated(other(tiny, 2))]
+    members = [calibrated(make(tiny)), calibrated(make_random_parser(tiny, 2))]
     assert combine(members).config.calibration == Calibration()
     assert combine(members, calibration=WARM).config.calibration == WARM
     assert combine(members[:1]).config.calibration == WARM
@@ -110,7 +110,7 @@ def test_probabilities_that_cannot_be_computed_or_written(tiny, monkeypatch):
 
 @pytest.fixture(scope="module")
 def model(tiny, tmp_path_factory):
-    return str(save(calibrated(other(tiny, 1)), tmp_path_factory.mktemp("model")))
+    return str(save(calibrated(make_random_parser(tiny, 1)), tmp_path_factory.mktemp("model")))
 
 
 @pytest.fixture

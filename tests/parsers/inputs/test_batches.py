@@ -4,7 +4,7 @@ import numpy as np
 
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import BiaffineConfig, Inputs
-from depkit.parsers.families import family_of
+from depkit.parsers.families import get_family
 from depkit.parsers.inputs.batches import IGNORED, length_batches, rounded_length
 from depkit.parsers.inputs.vocabulary import LONGEST_WORD, ROOT, UNKNOWN
 from tests.parsers.test_base import CPU, tree
@@ -20,7 +20,7 @@ SENTENCES = [
 
 def batch_of(sentences, numbers):
     """The sentences' vocabulary, and a batch of some of them."""
-    family = family_of(CONFIG)
+    family = get_family(CONFIG)
     vocabulary = family.vocabulary(sentences, CONFIG)
     data = family.examples(sentences, vocabulary, CONFIG, CPU)
     return vocabulary, data.batch(np.array(numbers))
@@ -44,7 +44,7 @@ def test_all_chunks_of_a_text_have_batches_of_the_same_few_shapes():
     shapes, repeated = set(), 0
     for _ in range(40):
         sizes = 2 + random.geometric(1 / 14, 400)
-        batches = length_batches(sizes, 300, filled=True)
+        batches = length_batches(sizes, 300, repeat_to_fill=True)
         *whole, last = shapes_of(sizes, batches)
         assert all(number == 300 // length for number, length in whole)
         assert last[0] in parts_of(300 // last[1])
@@ -67,15 +67,15 @@ def test_a_gap_between_lengths_makes_no_other_shapes():
     for _ in range(200):
         sizes = random.choice([3, 4, 30, 31, 100, 290, 400], size=random.integers(1, 200))
         sizes = np.append(sizes, [4, 290, 290])  # so that there are several batches
-        batches = length_batches(sizes, 300, filled=True)
+        batches = length_batches(sizes, 300, repeat_to_fill=True)
         assert set(np.concatenate(batches).tolist()) == set(range(len(sizes)))
         assert all(n in parts_of(max(1, 300 // m)) for n, m in shapes_of(sizes, batches))
 
 
 def test_few_sentences_are_not_filled_up():
-    assert [batch.tolist() for batch in length_batches(np.array([5, 9, 5]), 1000, filled=True)] == [
-        [1, 0, 2]
-    ]
+    assert [
+        batch.tolist() for batch in length_batches(np.array([5, 9, 5]), 1000, repeat_to_fill=True)
+    ] == [[1, 0, 2]]
 
 
 def test_a_long_sentence_is_a_batch_of_its_own():

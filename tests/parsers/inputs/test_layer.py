@@ -8,7 +8,7 @@ import torch
 
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import BiLSTM, Context, Inputs, TaggerConfig, Vectors
-from depkit.parsers.families import family_of
+from depkit.parsers.families import get_family
 from depkit.parsers.inputs.batches import encode
 from depkit.parsers.inputs.form_cache import FormCache, _split_groups
 from depkit.parsers.inputs.layer import part_sizes
@@ -21,11 +21,11 @@ FILE = Vectors(file="vectors.txt", width=6)
 
 def network_of(inputs, sentences, vectors=None):
     config = TaggerConfig(inputs, BiLSTM(layers=1, size=8))
-    vocabulary = family_of(config).vocabulary(sentences, config)
+    vocabulary = get_family(config).vocabulary(sentences, config)
     if vectors:
         vocabulary = replace(vocabulary, vectors=Table(SPECIAL + vectors))
     torch.manual_seed(1)
-    network = family_of(config).network(config, vocabulary).eval()
+    network = get_family(config).network(config, vocabulary).eval()
     return network, encode(sentences, vocabulary, inputs, CPU)
 
 

@@ -7,25 +7,25 @@ import numpy as np
 import pytest
 import torch
 
-from depkit.parsers.families import family_of
+from depkit.parsers.families import get_family
 from depkit.parsers.inputs.batches import IGNORED
 from depkit.parsers.inputs.soft_targets import (
-    LARGEST,
-    MOST,
-    Soft,
+    MAX_INTEGER,
+    MAX_VALUES,
+    SoftColumn,
     SoftTargets,
+    column_slices,
     pack,
-    places,
     soft_cross_entropy,
     unpack,
 )
-from tests.parsers.graph.test_ensemble import other
+from tests.parsers.graph.test_ensemble import make_random_parser
 
 
-def soft_of(probabilities, weight, indices=(0,) * MOST):
+def soft_of(probabilities, weight, indices=(0,) * MAX_VALUES):
     """A sentence whose words have the same values with these probabilities."""
     probabilities = torch.tensor([probabilities])
-    return Soft(torch.tensor(indices).expand(probabilities.shape), probabilities, weight)
+    return SoftColumn(torch.tensor(indices).expand(probabilities.shape), probabilities, weight)
 
 
 def test_the_most_probable_values_are_kept():
@@ -34,30 +34,34 @@ def test_the_most_probable_values_are_kept():
     distributions = [heads.softmax(-1), (9 * tags).softmax(-1)]
     label_head = torch.arange(15).view(3, 5)
     rows = pack(label_head, distributions)
-    assert rows.shape == (3, 5, 1 + 2 * MOST * 2) and 0 <= rows.min() and rows.max() <= LARGEST
+    assert (
+        rows.shape == (3, 5, 1 + 2 * MAX_VALUES * 2)
+        and 0 <= rows.min()
+        and rows.max() <= MAX_INTEGER
+    )
     kept = unpack(rows.to(torch.uint16).to(torch.int32), ["head", "upos"], 0.5)
     assert torch.equal(kept.label_head, label_head)
     for name, whole in zip(("head", "upos"), distributions, strict=True):
         order = whole.sort(-1, descending=True)
-        assert torch.equal(kept.columns[name].indices, order.indices[..., :MOST])
-        best = order.values[..., :MOST]
+        assert torch.equal(kept.columns[name].indices, order.indices[..., :MAX_VALUES])
+        best = order.values[..., :MAX_VALUES]
         # rounding changes a value by half a step at most, and the sum of the four by two steps
         error = (kept.columns[name].probabilities - best / best.sum(-1, keepdim=True)).abs()
-        assert (error <= (0.5 + MOST / 2) / LARGEST / best.sum(-1, keepdim=True)).all()
+        assert (error <= (0.5 + MAX_VALUES / 2) / MAX_INTEGER / best.sum(-1, keepdim=True)).all()
 
 
 def test_distributions_with_fewer_values_than_are_kept():
     few = torch.tensor([[[0.75, 0.25]]])
     heads = torch.tensor([[[0.0, 1.0, 0.0, 0.0, 0.0, 0.0]]])
     rows = pack(torch.tensor([[1]]), [heads, few])
-    packed = [rows[0, 0, part].tolist() for i in (0, 1) for part in places(i)]
+    packed = [rows[0, 0, part].tolist() for i in (0, 1) for part in column_slices(i)]
     # values of probability 0 are packed as 0
-    assert packed[:2] == [[1, 0, 0, 0], [LARGEST, 0, 0, 0]]
-    assert packed[2:] == [[0, 1, 0, 0], [round(0.75 * LARGEST), 16384, 0, 0]]
+    assert packed[:2] == [[1, 0, 0, 0], [MAX_INTEGER, 0, 0, 0]]
+    assert packed[2:] == [[0, 1, 0, 0], [round(0.75 * MAX_INTEGER), 16384, 0, 0]]
 
 
 def test_a_row_of_zeros_has_no_distribution():
-    rows = torch.zeros(1, 2, 1 + 2 * MOST, dtype=torch.int32)
+    rows = torch.zeros(1, 2, 1 + 2 * MAX_VALUES, dtype=torch.int32)
     assert not unpack(rows, ["head"], 0.5).columns["head"].known.any()
 
 
@@ -93,20 +97,20 @@ def test_gradients_stay_finite_where_there_can_be_no_arc():
 
 def certain_rows(data, names):
     """Rows of a teacher that is certain of all gold targets."""
-    rows = np.zeros((len(data.form), 1 + 2 * MOST * len(names)), dtype=np.uint16)
+    rows = np.zeros((len(data.form), 1 + 2 * MAX_VALUES * len(names)), dtype=np.uint16)
     rows[:, 0] = data.targets["head"].clamp(min=0)
     for i, name in enumerate(names):
         target = data.targets[name]
-        indices, probabilities = places(i)
+        indices, probabilities = column_slices(i)
         rows[:, indices.start] = target.clamp(min=0)
-        rows[:, probabilities.start] = (target >= 0) * LARGEST
+        rows[:, probabilities.start] = (target >= 0) * MAX_INTEGER
     return rows
 
 
 @pytest.fixture
 def network_and_data(tiny):
-    parser = other(tiny, 3)
-    examples = family_of(parser.config).examples
+    parser = make_random_parser(tiny, 3)
+    examples = get_family(parser.config).examples
     return parser.network.eval(), examples(tiny, parser.vocabulary, parser.config, parser.device)
 
 
@@ -138,11 +142,11 @@ def test_relations_are_learnt_at_the_teachers_heads(network_and_data):
         targets[:] = IGNORED
     batch = replace(data, soft=SoftTargets(rows, ["head", "deprel"])).batch(np.array([0]))
     scores = network.score(batch)
-    label = scores.label_at(batch.soft.label_head).log_softmax(-1)
+    label = scores.score_labels(batch.soft.label_head).log_softmax(-1)
     words = range(1, 5)
     expected = -sum(
         scores.arc.log_softmax(-1)[0, i, int(rows[i + 1, 1])]
-        + label[0, i, int(rows[i + 1, places(1)[0].start])]
+        + label[0, i, int(rows[i + 1, column_slices(1)[0].start])]
         for i in words
     )
     torch.testing.assert_close(network(batch), expected / 4)

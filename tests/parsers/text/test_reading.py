@@ -45,7 +45,7 @@ def test_a_treebank_with_errors_is_no_text(tmp_path):
         read(tmp_path, RICH.split("\n\n")[1].replace("\t", " "))
     with pytest.raises(FormatError, match="comments without a word"):
         read(tmp_path, "# comment only\n\n" + RICH)
-    with pytest.raises(FormatError, match="white space on a line of its own"):
+    with pytest.raises(FormatError, match="there is white space on a line of its own"):
         read(tmp_path, "  \n" + RICH)
 
 
@@ -71,7 +71,7 @@ def test_bytes_that_are_no_text(tmp_path):
 
 
 def test_an_archive_that_is_cut_off(tmp_path):
-    with pytest.raises(FormatError, match="a damaged archive"):
+    with pytest.raises(FormatError, match="the archive is damaged"):
         read(tmp_path, gzip.compress(b"abc " * 1000)[:30], "in.txt.gz")
 
 

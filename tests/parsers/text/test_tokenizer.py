@@ -16,12 +16,12 @@ from depkit.parsers.text.tokenizer import (
     SPACE,
     Tokenizer,
     TokenizerNetwork,
-    build_characters,
-    cut_windows,
+    build_character_table,
+    cut_slices,
     encode_text,
 )  # fmt: skip
 
-CHARACTERS = build_characters(["abc.' "] * 3)
+CHARACTERS = build_character_table(["abc.' "] * 3)
 
 
 def tokenizer(spaces=False, table=None):
@@ -64,7 +64,7 @@ def test_a_very_long_sentence_is_cut(monkeypatch):
 
 @given(st.integers(1, 5 * SLICE))
 def test_slices_cover_a_text_once(size):
-    slices = list(cut_windows(size))
+    slices = list(cut_slices(size))
     assert [low for _, _, low, _ in slices] == [0, *(high for _, _, _, high in slices[:-1])]
     assert slices[-1][3] == size
     for begin, end, low, high in slices:

@@ -35,7 +35,7 @@ class Arc:
 
 
 @dataclass(frozen=True)
-class Shown:
+class DrawnSentence:
     """A sentence to draw, with its predicted tree if there is one to compare with.
 
     All texts are safe to print. Words are referred to by their numbers, from 1.
@@ -60,9 +60,10 @@ class Shown:
 
     @property
     def name(self) -> str:
-        """The number and the sent_id, as far as the sentence has them."""
-        parts = str(self.number or ""), make_visible(self.sentence.sent_id)
-        return ": ".join(filter(None, parts))
+        """The heading: sentence 1 (sent_id a-1), as far as the number and the sent_id are known."""
+        number = f"sentence {self.number}" if self.number else ""
+        sent_id = make_visible(self.sentence.sent_id)
+        return f"{number} (sent_id {sent_id})" if number and sent_id else number or sent_id
 
     @property
     def text(self) -> str:
@@ -70,7 +71,7 @@ class Shown:
         return make_visible(self.sentence.text)
 
     @cached_property
-    def wrong(self) -> frozenset[int]:
+    def wrong_words(self) -> frozenset[int]:
         """The words whose predicted head or relation is wrong."""
         if self.predicted is None:
             return frozenset()
@@ -92,14 +93,14 @@ class Shown:
 
     def kind(self, word: int) -> Kind:
         """The kind of the gold arc of a word."""
-        return "missed" if word in self.wrong else "plain"
+        return "missed" if word in self.wrong_words else "plain"
 
     def wrong_arcs(self) -> list[Arc]:
         """The arcs of the predicted tree for the wrong words."""
         arcs: list[Arc] = []
         if self.predicted is None:
             return arcs
-        for word in sorted(self.wrong):
+        for word in sorted(self.wrong_words):
             head, relation = self.predicted.head[word - 1], self.predicted.deprel[word - 1]
             label = _make_label(head, word, relation)
             if head < 0:
