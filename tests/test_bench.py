@@ -10,9 +10,18 @@ import torch
 from torch import nn
 
 from tests.bench import gpu
-from tests.bench.__main__ import ENTRIES, REQUIRED_OPTIONS, describe_shares, load_entry, main, table
+from tests.bench.__main__ import (
+    ENTRIES,
+    REQUIRED_OPTIONS,
+    describe_shares,
+    load_entry,
+    main,
+    make_bench,
+    parse_arguments,
+    table,
+)
 from tests.bench.flops import count_flops
-from tests.bench.measure import Bench, BenchError, Program, Row, Run, run_alternately
+from tests.bench.measure import NO_PEER, Bench, BenchError, Peer, Program, Row, Run, run_alternately
 from tests.bench.processes import subtract_start_up
 from tests.bench.stages import make_stage
 from tests.conftest import TINY
@@ -123,6 +132,13 @@ def test_bad_usage_is_one_line(arguments, message, capsys):
         main(["--data", str(TINY), *arguments])
     assert error.value.code == 2
     assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_options_are_passed_to_the_entries(tmp_path):
+    options = ["--set", "a=1", "--same-model", "dir", "--spacy", "python", "--spacy-model", "en"]
+    bench = make_bench(parse_arguments(["--data", str(TINY), *options]), tmp_path)
+    assert (bench.limit, bench.settings, bench.same_model) == (0.0, ["a=1"], "dir")
+    assert (bench.supar, bench.spacy, bench.udpipe) == (NO_PEER, Peer("python", "en"), NO_PEER)
 
 
 @pytest.fixture

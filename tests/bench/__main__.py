@@ -108,14 +108,13 @@ def make_bench(arguments: argparse.Namespace, folder: Path) -> Bench:
     sentence, few = folder / "sentence.conllu", folder / "few.conllu"
     write(sentences[:1], sentence)
     write(sentences[:NUM_DEV_SENTENCES], few)
+    peers = {
+        name: Peer(getattr(arguments, name), getattr(arguments, f"{name}_model")) for name in PEERS
+    }
     return Bench(
         arguments.data.resolve(), sentences, sum(map(len, sentences)), text, sentence,
         sentence_text, few, folder, arguments.model, arguments.device, arguments.threads,
-        arguments.runs, arguments.set, arguments.same_model,
-        *(
-            Peer(getattr(arguments, name), getattr(arguments, f"{name}_model"))
-            for name in ("supar", "spacy", "udpipe")
-        ),
+        arguments.runs, settings=arguments.set, same_model=arguments.same_model, **peers,
     )  # fmt: skip
 
 
