@@ -1,8 +1,10 @@
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 from hypothesis import given
 
+from depkit.corpus.files import read
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
 from depkit.drawing.trees.svg import draw_svg
 from tests.drawing.trees.drawn_trees import (
@@ -82,3 +84,9 @@ def test_the_file_refers_to_no_other_file() -> None:
     text = "".join(draw_svg([make_drawn(STORY)]))
     assert text.count("http") == 1 and 'xmlns="http://www.w3.org/2000/svg"' in text
     assert not re.search("href|url|script|import|<style", text)
+
+
+def test_the_picture_of_the_readme_is_current() -> None:
+    data = Path(__file__).parents[2] / "data"
+    drawn = [DrawnSentence(n, s) for n, s in enumerate(read(data / "drawn-tree.conllu"), 1)]
+    assert "".join(draw_svg(drawn)) == (data / "drawn-tree.svg").read_text("utf-8")
