@@ -23,7 +23,7 @@ from depkit.convert.linear import Observations, Templates
 # The observations, in the order in which `observe_relations` yields them. The constituent is the
 # largest one whose head word is the dependent. The head word of its parent is usually the head.
 # parent, grandparent, great_grandparent: labels of the constituents above
-# first_label, num_children: label of the parent's first child; number of the parent's children
+# first_label, num_children: of the parent's children
 # head, head_shape, head_categories, head_verbs: the parent's head child: its coarse label, its
 #   children's labels, the sorted set of their coarse labels, its verb group
 # subject, passive: the subject of the parent, if it is a verb phrase; the end of a passive group
@@ -38,13 +38,12 @@ from depkit.convert.linear import Observations, Templates
 #   closed class of the head
 # side, distance, head_offset: whether it precedes or follows the head child; at what distance; the
 #   distance from the head, if the head is not the parent's head word
-# left2, left, right, neighbours, num_same: labels of the siblings around it; how many children have
-#   its label
+# left2, left, right, neighbours: labels of the siblings around it
+# num_same: how many children of the parent have its label
 # complements, has_object, complements_after, complements_before: complements between the head child
 #   and it; whether there is an object; complements after it; those before it, if it precedes the
 #   head child
-# coordination: whether there is a conjunction before it; whether there is one after it
-# punctuation: punctuation before it
+# coordination, punctuation: conjunctions before and after it; punctuation before it
 # introduction: label of the constituent above a clause, and of the first child of that constituent
 RELATION_TEMPLATES = Templates(
     """

@@ -72,7 +72,6 @@ class Converter:
         return heads, relations
 
     def _head_index(self, context: HeadContext) -> int:
-        """Return the index of the child with the highest score; of equal scores, the first."""
         scores = []
         for observations, siblings in observe_children(context):
             score = self.heads.score(CHILD_TEMPLATES, observations)

@@ -132,14 +132,8 @@ def accuracy_intervals(
     There are no intervals of ECE, because ECE grows with noise: the ECE of a resample tends to be
     larger than that of the file.
 
-    Args:
-        reliability: The counts of all systems.
-        system: The index of the system.
-        resamples: The number of bootstrap samples of sentences.
-        seed: The seed of the samples.
-
-    Returns:
-        [2, bin + 1], lower and upper ends in percent; the last column is of all bins together.
+    Returns [2, bin + 1], lower and upper ends in percent; the last column is of all bins together.
+    `system` is an index; `resamples` and `seed` are the number and the seed of the samples.
     """
 
     def statistic(sums: np.ndarray) -> np.ndarray:

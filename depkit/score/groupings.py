@@ -62,7 +62,6 @@ def _signed_distance(comparison: Comparison, words: Words) -> np.ndarray:
 
 
 def _root_or_none(head: np.ndarray) -> np.ndarray:
-    """Return ROOT where the head (or the depth) is 0, else NONE."""
     return np.where(head == 0, ROOT, NONE)
 
 

@@ -166,14 +166,8 @@ def bootstrap(
 ) -> np.ndarray:
     """Compute 95% bootstrap intervals of precision, recall and F1 in every non-empty bin.
 
-    Args:
-        analysis: The counts of all systems.
-        system: The index of the system.
-        resamples: The number of bootstrap samples of sentences.
-        seed: The seed of the samples.
-
-    Returns:
-        [2, bin, 3], lower and upper ends in percent; NaN where the score is undefined.
+    Returns [2, bin, 3], lower and upper ends in percent; NaN where the score is undefined. `system`
+    is an index; `resamples` and `seed` are the number and the seed of the samples.
     """
 
     def statistic(totals: np.ndarray) -> np.ndarray:

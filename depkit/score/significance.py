@@ -92,16 +92,9 @@ def bootstrap_interval(
 def intervals(
     evaluation: Evaluation, trials: int = RESAMPLES, seed: int = DEFAULT_SEED, level: float = 95
 ) -> dict[str, tuple[float, float]]:
-    """Compute bootstrap intervals of all metrics that are defined.
+    """Return the lower and upper end of the bootstrap interval of each defined metric, in percent.
 
-    Args:
-        evaluation: The scores and counts of a system.
-        trials: The number of samples.
-        seed: The seed of the samples.
-        level: The confidence level in percent.
-
-    Returns:
-        For each metric the lower and the upper end, in percent.
+    See `bootstrap_interval` for the arguments.
     """
     names = list(evaluation.scores)
     statistic = _metrics_statistic(evaluation, names)
@@ -214,12 +207,9 @@ def compare_systems(
 
 
 def choices(confidence: bool, test: str | None, seed: int) -> tuple[tuple[str, str], ...]:
-    """Return the settings that intervals and tests add to a signature.
+    """Return the settings that intervals (if `confidence`) and a test add to a signature.
 
-    Args:
-        confidence: Whether there are bootstrap intervals.
-        test: The name of the test; None for none.
-        seed: The seed, which is included if random numbers are used.
+    The seed is included only if random numbers are used.
     """
     is_random = confidence or test in ("ar", "bootstrap")
     return (

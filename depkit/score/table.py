@@ -19,13 +19,9 @@ _LATEX = str.maketrans(
 
 
 def text_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
-    """Return a plain-text table with columns aligned by spaces.
+    """Return a plain-text table; numbers are aligned to the right.
 
-    Args:
-        header: The names of the columns.
-        rows: The cells of each row; numbers are aligned to the right.
-        note: Lines below the table.
-        title: Lines above the table.
+    title, note: lines above and below the table.
     """
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     is_name_column = name_columns(header, rows)
@@ -40,13 +36,9 @@ def text_table(header: Row, rows: Sequence[Row], note: str = "", title: str = ""
 
 
 def markdown_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
-    """Return a Markdown table with pipes.
+    """Return a Markdown table with pipes; numbers are aligned to the right.
 
-    Args:
-        header: The names of the columns.
-        rows: The cells of each row; numbers are aligned to the right.
-        note: An indented block of code below the table.
-        title: A bold line above the table.
+    title: a bold line above the table; note: an indented block of code below it.
     """
     alignments = [":--" if is_name else "--:" for is_name in name_columns(header, rows)]
     escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
@@ -57,13 +49,9 @@ def markdown_table(header: Row, rows: Sequence[Row], note: str = "", title: str 
 
 
 def latex_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
-    """Return a LaTeX tabular with the rules of the package booktabs.
+    """Return a LaTeX tabular with the rules of booktabs; numbers are aligned to the right.
 
-    Args:
-        header: The names of the columns.
-        rows: The cells of each row; numbers are aligned to the right.
-        note: Comments between the title and the table.
-        title: Comments above the table.
+    title, note: comments above the table, in this order.
     """
     body = [" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in (header, *rows)]
     alignments = "".join("l" if is_name else "r" for is_name in name_columns(header, rows))
@@ -82,13 +70,7 @@ def latex_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "
 
 
 def html_table(header: Row, rows: Sequence[Row], note: str = "") -> str:
-    """Return an HTML table for notebooks.
-
-    Args:
-        header: The names of the columns.
-        rows: The cells of each row; numbers are aligned to the right.
-        note: A paragraph below the table.
-    """
+    """Return an HTML table for notebooks, with the note in a paragraph below it."""
     styles = ["left" if is_name else "right" for is_name in name_columns(header, rows)]
     lines = [
         "<tr>" + "".join(
