@@ -6,12 +6,12 @@ from functools import lru_cache
 from depkit.convert.lexicon import closed_class
 from depkit.corpus.tree import Tree
 
-# The only function tags that bear on the dependencies: times, and adverbial phrases.
+# The only function tags that the models use: times and adverbial phrases.
 FUNCTION_TAGS = {"TMP": "T", "ADV": "A"}
 PUNCTUATION = {",", ":", ".", "``", "''", "-LRB-", "-RRB-"}
-NEVER_CONJUNCT = PUNCTUATION | {"POS"}  # neither a head nor what a conjunction joins
+NEVER_CONJUNCT = PUNCTUATION | {"POS"}  # these are neither heads nor conjuncts
 _VERBAL = ("VB", "MD", "TO")
-_AUXILIARIES = {"be", "have", "do", "get", "become"}  # named one by one in a verb group
+_AUXILIARIES = {"be", "have", "do", "get", "become"}  # verb groups contain their names, not tags
 
 
 class Node:
@@ -26,7 +26,7 @@ class Node:
         "head",  # the head word; the node itself for a word
         "head_child",  # the child that contains the head word; the node itself for a word
         "word_index",  # 0-based position in the sentence; -1 for a constituent
-        "closed_class",  # the word's name in `lexicon`; "" for other words and for constituents
+        "closed_class",  # as in `lexicon.closed_class`; "" for constituents
     )
 
     def __init__(
@@ -47,9 +47,9 @@ def build_nodes(tree: Tree) -> tuple[list[Node], list[Node]]:
     """Return the constituents of a tree, children before their parents, and its words in order."""
     constituents: list[Node] = []
     words: list[Node] = []
-    agenda = [(tree, Node(tree.label, "", None, 0))]
-    while agenda:
-        tree, node = agenda.pop()
+    stack = [(tree, Node(tree.label, "", None, 0))]
+    while stack:
+        tree, node = stack.pop()
         if tree.children:
             constituents.append(node)
             for index, subtree in enumerate(tree.children):
@@ -58,7 +58,7 @@ def build_nodes(tree: Tree) -> tuple[list[Node], list[Node]]:
                     tags = "".join([FUNCTION_TAGS.get(tag, "") for tag in subtree.functions])
                 child = Node(subtree.label, tags, node, index)
                 node.children.append(child)
-                agenda.append((subtree, child))
+                stack.append((subtree, child))
         else:
             node.closed_class = closed_class(tree.word)
             words.append(node)
@@ -92,7 +92,7 @@ def child_labels(node: Node) -> str:
 
 
 def child_categories(node: Node) -> str:
-    """Return the sorted set of the children's coarse labels, punctuation apart."""
+    """Return the sorted set of the children's coarse labels, except punctuation."""
     return _sorted_categories(tuple([child.label for child in node.children]))
 
 
@@ -126,7 +126,7 @@ def head_path(node: Node) -> str:
 
 
 def first_verb(node: Node) -> str:
-    """Return closed class and tag of the first verb among the children, "" if there is none."""
+    """Return the closed class and tag of the first verb among the children, or ""."""
     for child in node.children:
         if not child.children and child.label[:2] in _VERBAL:
             return child.closed_class + "/" + child.label
@@ -136,15 +136,16 @@ def first_verb(node: Node) -> str:
 def subject_tag(node: Node) -> str:
     """Return the tag of the head word of a verb phrase's subject, for example EX for `there`.
 
-    Without a subject before the verb phrase, it is the label of what precedes the clause, or "".
+    If no subject precedes the verb phrase, return the label of the constituent before the clause,
+    or "" if there is none.
     """
     while node.parent and node.label == node.parent.label == "VP":
         node = node.parent
     parent = node.parent
-    before = node.children
+    preceding = node.children
     if parent and node.label == "VP":
-        before = parent.children[: node.child_index]
-    for child in reversed(before):
+        preceding = parent.children[: node.child_index]
+    for child in reversed(preceding):
         if child.label == "NP":
             return child.head.label
     if parent and parent.parent and parent.child_index:

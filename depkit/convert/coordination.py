@@ -16,8 +16,8 @@ class Coordination(NamedTuple):
     first: int  # the first conjunct
     previous: int  # the conjunct right before the conjunction
     conjunction: int
-    last: int  # the last noun, which all conjuncts may modify
-    are_modifiers: bool  # whether they do: `cotton and acetate fibers`, but not `men and women`
+    last: int  # the last noun; the conjuncts may be modifiers of it
+    are_modifiers: bool  # whether they are: `cotton and acetate fibers`, not `men and women`
     labels_before: str  # the labels before the first conjunct
     labels_after: str  # the labels after the conjunction, up to the last noun
 
@@ -39,23 +39,25 @@ def find_coordination(labels: list[str]) -> Coordination | None:
     separators = (",", "CC", ":")
     while first > 1 and labels[first - 1] in separators and labels[first - 2] not in NEVER_CONJUNCT:
         first -= 2
-    before = " ".join(labels[:first])
-    after = labels[conjunction + 1 : last + 1]
-    # Only the shortest phrases are read as modifiers; plurals never are.
+    labels_before = " ".join(labels[:first])
+    labels_after = labels[conjunction + 1 : last + 1]
+    # Conjuncts are taken for modifiers only in short phrases, and plurals never.
     are_modifiers = labels[first] not in ("NNS", "NP", "NX") and (
-        (first == 0 and len(after) > 1)
-        or (first < 3 and "," in labels[first:conjunction] and len(after) > 1)
-        or (before == "DT" and len(after) == 2)
-        or (before == "DT JJ" and len(after) == 2 and labels[first].startswith("J"))
+        (first == 0 and len(labels_after) > 1)
+        or (first < 3 and "," in labels[first:conjunction] and len(labels_after) > 1)
+        or (labels_before == "DT" and len(labels_after) == 2)
+        or (labels_before == "DT JJ" and len(labels_after) == 2 and labels[first].startswith("J"))
     )
-    return Coordination(first, previous, conjunction, last, are_modifiers, before, " ".join(after))
+    return Coordination(
+        first, previous, conjunction, last, are_modifiers, labels_before, " ".join(labels_after)
+    )
 
 
 def find_reattachments(node: Node) -> dict[int, int]:
     """Map the index of each child that does not depend on the head to the sibling it depends on.
 
-    In `$ 1.5 billion`, 1.5 depends on billion; in `more than 30`, more on than; see also
-    `find_coordination` and `_reattach_after_conjunction`. No child depends on its own dependents.
+    In `$ 1.5 billion`, `1.5` depends on `billion`; in `more than 30`, `more` depends on `than`; see
+    also `find_coordination` and `_reattach_after_conjunction`. The result has no cycles.
     """
     if node.label not in _FLAT_PHRASES:
         return {}
@@ -79,7 +81,7 @@ def find_reattachments(node: Node) -> dict[int, int]:
 def _reattach_after_conjunction(
     node: Node, labels: list[str], coordination: Coordination
 ) -> dict[int, int]:
-    """In oats and [new corn seeds], `new` and `corn` depend on seeds."""
+    """Map `new` and `corn` to `seeds` in `oats and [new corn seeds]`."""
     last = coordination.last
     head = node.head_child.child_index
     if "$" in labels[coordination.conjunction :]:

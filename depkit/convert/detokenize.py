@@ -7,7 +7,7 @@ BRACKETS = {
 }  # fmt: skip
 
 # Tokens without a space before them (joined to the left) or after them (to the right), by form in
-# lower case and by tag. The tag tells whether ' is a quotation mark or a possessive.
+# lower case and by tag. The tag indicates whether ' is a quotation mark or a possessive.
 _JOINED_LEFT = {",", ".", ";", ":", "?", "!", "...", "%", ")", "]", "}"}
 _JOINED_LEFT |= {"n't", "'s", "'re", "'ve", "'m", "'ll", "'d", "''"}
 _JOINED_LEFT_TAGS = {"''", "POS", "HYPH"}
@@ -28,7 +28,7 @@ def spaces_after(forms: Sequence[str], tags: Sequence[str]) -> list[bool]:
     conventions; `--` and `&` have spaces on both sides.
     """
     lowered = [form.lower() for form in forms]
-    followed = [
+    has_space = [
         not (
             form in _JOINED_RIGHT
             or tag in _JOINED_RIGHT_TAGS
@@ -40,4 +40,4 @@ def spaces_after(forms: Sequence[str], tags: Sequence[str]) -> list[bool]:
             lowered, tags, lowered[1:], tags[1:], strict=False
         )
     ]
-    return [*followed, True]
+    return [*has_space, True]

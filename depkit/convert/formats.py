@@ -9,10 +9,10 @@
 | - | PHEAD, PDEPREL (a projective tree) | - |
 | - | - | PLEMMA, PPOS, PFEAT, PHEAD, PDEPREL (automatic), FILLPRED, PRED, APREDs |
 
-Each row of the table names the columns that correspond to each other. What the new format has no
-column for is counted and left out; columns without a source are filled with `_`. Cells are copied
-unchanged: tags and features are not translated, and spaces stay, although CoNLL-X and CoNLL-09
-allow none. A sentence that is already in the requested format is returned unchanged.
+Each row of the table names the columns that correspond to each other. Values for which the new
+format has no column are counted and left out; columns without a source are filled with `_`. Cells
+are copied unchanged: tags and features are not translated, and spaces stay, although CoNLL-X and
+CoNLL-09 allow none. A sentence that is already in the requested format is returned unchanged.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import ATTRIBUTE_COLUMNS, Format
 from depkit.corpus.sentence import HeadError, Sentence, parse_heads
 
-# CoNLL-09's automatic (predicted) column beside each column of gold annotation.
+# CoNLL-09's automatic (predicted) column for each column of gold annotation.
 AUTOMATIC = {
     "lemma": "plemma", "xpos": "pxpos", "feats": "pfeats", "head": "phead", "deprel": "pdeprel",
 }  # fmt: skip
@@ -37,7 +37,7 @@ _BLANK_CELLS = ("_", "_\n", "_\r\n")  # the last cell of a row includes the line
 class ConversionReport:
     """Counts of what sentences lost in a conversion."""
 
-    # What the new format cannot hold: the number of non-empty cells or lines, by their name.
+    # The number of non-empty cells or lines that the new format cannot hold, by their name.
     dropped: Counter[str] = field(default_factory=Counter)
     # Words whose rows contain spaces although the new format allows none.
     words_with_spaces: int = 0
@@ -45,12 +45,12 @@ class ConversionReport:
     cleared_deps: int = 0
 
     def count_dropped(self, name: str, count: int = 1) -> None:
-        """Add to the number of dropped items of a name; an empty name is ignored."""
+        """Count dropped cells or lines under a name; an empty name is ignored."""
         if count and name:
             self.dropped[name] += count
 
     def notes(self, format: str) -> list[str]:
-        """Describe the losses to the user, a line each; `format` is the new format's name."""
+        """Describe the losses to the user, one line per kind; `format` is the new format's name."""
         notes = []
         if self.cleared_deps:
             values = f"{self.cleared_deps} DEPS value{'s' * (self.cleared_deps > 1)}"
@@ -61,12 +61,12 @@ class ConversionReport:
                 for name in dict.fromkeys([*_LINE_KINDS, *self.dropped])
                 if (count := self.dropped[name])
             ]
-            them = "they were" if self.dropped.total() > 1 else "it was"
-            notes.append(f"{format} cannot hold {', '.join(items)}; {them} left out")
+            were = "they were" if self.dropped.total() > 1 else "it was"
+            notes.append(f"{format} cannot hold {', '.join(items)}; {were} left out")
         if self.words_with_spaces:
             words = f"{self.words_with_spaces} word{'s' * (self.words_with_spaces > 1)}"
-            what = f"those in the columns of {words} were written unchanged"
-            notes.append(f"{format} allows no spaces inside a column; {what}")
+            result = f"those in the columns of {words} were written unchanged"
+            notes.append(f"{format} allows no spaces inside a column; {result}")
         return notes
 
 
@@ -83,15 +83,16 @@ def convert(
     Args:
         sentence: A valid sentence in any format.
         format: The format to convert to.
-        predicted: Write CoNLL-09's automatic columns instead of the gold ones, and do not count
-            them as lost when they are left out (`with_predicted` has read them).
+        predicted: Whether to write into CoNLL-09's automatic columns instead of the gold ones. When
+            converting from CoNLL-09, do not count the automatic columns as lost, because
+            `with_predicted` has read them.
         report: Counts what is left out.
 
     Returns:
-        A new sentence, or the given one if it already has the format.
+        A new sentence, or the same object if it already has the format.
 
     Raises:
-        FormatError: the sentence's `problem`, if it has one.
+        FormatError: The sentence's `problem`, if it has one.
     """
     if sentence.problem:
         raise sentence.problem
@@ -122,11 +123,11 @@ def convert(
                 report.words_with_spaces += sum(" " in row for row in rows)
         _count_dropped_cells(report, sentence, format, predicted)
     row_indices = range(len(comments), len(comments) + size)
-    held = {name: source.get(name, blank) for name in format.attribute_columns}
+    attributes = {name: source.get(name, blank) for name in format.attribute_columns}
     head = sentence.head if "head" in source else [-1] * size
     lines = [*comments, *rows, end]
     return Sentence(
-        format, lines, row_indices, held, head, sentence.file, sentence.line,
+        format, lines, row_indices, attributes, head, sentence.file, sentence.line,
         constituents=sentence.constituents,
     )  # fmt: skip
 
@@ -145,18 +146,18 @@ def with_predicted(sentence: Sentence, rewrite: bool = True) -> Sentence:
     columns = {
         gold: list(table[sentence.format.index(automatic)]) for gold, automatic in AUTOMATIC.items()
     }
-    held = {name: getattr(sentence, name) for name in ATTRIBUTE_COLUMNS}
+    attributes = {name: getattr(sentence, name) for name in ATTRIBUTE_COLUMNS}
     head, problem = sentence.head, None
     try:
         if rewrite:
             return sentence.with_columns(columns)
         head = parse_heads(columns["head"])
-        held |= columns
+        attributes |= columns
     except HeadError as error:
         problem = FormatError(*sentence.location(error.word), f"P{error}")
     return Sentence(
-        sentence.format, sentence.lines, sentence.rows, held, head, sentence.file, sentence.line,
-        problem, sentence.constituents,
+        sentence.format, sentence.lines, sentence.rows, attributes, head, sentence.file,
+        sentence.line, problem, sentence.constituents,
     )  # fmt: skip
 
 
@@ -178,7 +179,7 @@ def _lines_without_words(sentence: Sentence) -> list[str]:
 
 
 def _line_kind(line: str) -> str:
-    """Name the kind of a line that is no word; "" for a blank line or a byte order mark."""
+    """Return the kind of a line that is not a word, "" for a blank line or a byte order mark."""
     if line[0] == "#":
         return "comment"
     if line[0].isdigit():
@@ -203,11 +204,11 @@ def _dropped_columns(source: Format, target: Format, predicted: bool) -> tuple[i
     """Find the columns of one format that another one lacks.
 
     Returns:
-        The index of the first such column, and the display names of the columns from there on, ""
-        for the columns that are not lost.
+        The index of the first such column, and the display names of that column and all later
+        ones, "" for the columns that are not lost.
     """
-    already_read = AUTOMATIC.values() if predicted and source.has_argument_columns else ()
-    retained = {"id", *target.attribute_columns, *already_read}
+    predicted_columns = AUTOMATIC.values() if predicted and source.has_argument_columns else ()
+    retained = {"id", *target.attribute_columns, *predicted_columns}
     first = next(index for index, name in enumerate(source.columns) if name not in retained)
     return first, [
         "" if name in retained else _DISPLAY_NAMES.get(name, name.upper())

@@ -1,6 +1,6 @@
-"""The words that the converters from Penn trees know: closed classes alone.
+"""The words that the converters from Penn trees know: only those of closed classes.
 
-The converters see every other word only as its tag and its position in the tree. Sources: the
+For every other word the converters know only its tag and its position in the tree. Sources: the
 classes of Quirk et al. (1985); the tag definitions of Santorini (1990); the definitions of the
 relations in de Marneffe and Manning, Stanford typed dependencies manual (2008, revised 2013).
 """
@@ -81,5 +81,5 @@ _NAMES = _name_words()
 
 @lru_cache(maxsize=1 << 14)
 def closed_class(word: str) -> str:
-    """Return a closed-class word's name, "" for any other: `were` is be, `than` is than."""
+    """Return the name of a closed-class word (be for `were`, than for `than`), else ""."""
     return _NAMES.get(word.lower(), "")

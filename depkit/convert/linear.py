@@ -14,8 +14,8 @@ Feature = tuple[int, Observations]  # a conjunction's index, and the values of i
 class Templates:
     """Conjunctions of observations, each of which makes one feature.
 
-    `observations` are names, in the order in which the values are given; `conjunctions` has one
-    conjunction a line, which names two or more observations.
+    `observations` are the names of the values, in order; `conjunctions` has one conjunction per
+    line, the names of two or more observations.
     """
 
     def __init__(self, observations: str, conjunctions: str) -> None:
@@ -25,9 +25,9 @@ class Templates:
             itemgetter(*map(self.observations.index, names)) for names in self.conjunctions
         ]
 
-    def features(self, observed: Observations, offset: int = 0) -> list[Feature]:
-        """Return one feature a conjunction; conjunctions are numbered from `offset`."""
-        return [(offset + i, get(observed)) for i, get in enumerate(self.getters)]
+    def features(self, observations: Observations, offset: int = 0) -> list[Feature]:
+        """Return one feature per conjunction; conjunctions are numbered from `offset`."""
+        return [(offset + i, get(observations)) for i, get in enumerate(self.getters)]
 
 
 class Model:
@@ -36,7 +36,7 @@ class Model:
     Args:
         labels: The classes; a single label for a ranker.
         tables: For each conjunction, the row of weights of each combination of observations.
-        weights: `[row, label]` float32; row 0 is for features without weights.
+        weights: `[row, label]` float32; row 0 is zero, for features that are not in the tables.
     """
 
     def __init__(
@@ -52,21 +52,21 @@ class Model:
             if first_column
         ]
 
-    def score(self, templates: Templates, observed: Observations, offset: int = 0) -> float:
+    def score(self, templates: Templates, observations: Observations, offset: int = 0) -> float:
         """Return the sum of a ranker's weights; `offset` is the index of the first table."""
         pairs = zip(self.ranker_weights[offset:], templates.getters, strict=False)
-        return sum([weights.get(get(observed), 0.0) for weights, get in pairs])
+        return sum([weights.get(get(observations), 0.0) for weights, get in pairs])
 
-    def best_label(self, templates: Templates, observed: Observations) -> str:
-        """Return the label with the highest score of a classifier; the first one of a tie."""
+    def best_label(self, templates: Templates, observations: Observations) -> str:
+        """Return a classifier's label with the highest score; of equal scores, the first label."""
         tables = zip(self.tables, templates.getters, strict=True)
-        rows = [table.get(get(observed), 0) for table, get in tables]
+        rows = [table.get(get(observations), 0) for table, get in tables]
         return self.labels[self.weights[rows].sum(axis=0).argmax()]
 
     def to_arrays(self, name: str) -> dict[str, np.ndarray]:
         """Return the model as arrays to be saved; their keys begin with `name` and a dot.
 
-        Features are text, one a line: the conjunction's index and the observations, separated by
+        Features are text, one per line: the conjunction's index and the observations, separated by
         tabs. Weights are rounded to 255 steps; rows of zeros are left out.
         """
         step = float(np.abs(self.weights).max()) / 127 or 1.0
@@ -105,7 +105,7 @@ def load_text(path: Path, name: str) -> str:
 
 
 def load(path: Path, name: str) -> Model:
-    """Load the model of a name from a file to which numpy saved `Model.to_arrays`."""
+    """Load the model with a name from a file to which numpy saved `Model.to_arrays`."""
     with np.load(path, allow_pickle=False) as file:
         arrays: dict[str, Any] = {
             key.removeprefix(name + "."): file[key] for key in file.files if key.startswith(name)

@@ -25,16 +25,16 @@ def merge(
     Args:
         originals: The sentences whose rows are kept.
         others: The same sentences, word by word, with the trees to take over.
-        tags: Take over LEMMA, UPOS, XPOS and FEATS as well, where the other sentence has a value
-            and the original's format has the column.
-        predicted: Write into the automatic columns of CoNLL-09 originals.
+        tags: Whether to take over LEMMA, UPOS, XPOS and FEATS as well, where the other sentence has
+            a value and the original's format has the column.
+        predicted: Whether to write into the automatic columns of CoNLL-09 originals.
         report: Counts the DEPS that are cleared because the tree has changed.
 
     Yields:
-        The merged sentences. If one of two sentences is broken, that one is yielded unchanged.
+        The merged sentences. If one of two sentences is broken, it is yielded unchanged.
 
     Raises:
-        FormatError: the words or the numbers of sentences differ.
+        FormatError: The words or the numbers of sentences differ.
     """
     for original, (other,) in pair_sentences(
         Source("ORIGINAL", originals), [Source("IN", others)], ADVICE

@@ -20,118 +20,122 @@ from depkit.convert.linear import Observations, Templates
 # clauses, words of closed classes, times. They become smaller and smaller, so that a rare
 # constituent still has some known features.
 #
-# The observations, in the order in which `observe_relations` gives them. The constituent is the
-# largest one that the dependent heads; its parent is the one that the head heads as well.
-# parent above top opening size: labels of the parent and of the two constituents above it; label
-#   of its first child; number of its children
-# head head_shape head_kinds verbs: the head child's coarse label, its children's labels (all, and
-#   coarse without repetition), its verb group
-# subject passive: the subject of the parent, if it is a verb phrase; the end of a passive group
-# child child_told told kinds shape: the constituent's label, without and with function tags; these
-#   tags; the labels of its children as for the head child
+# The observations, in the order in which `observe_relations` yields them. The constituent is the
+# largest one whose head word is the dependent. The head word of its parent is usually the head.
+# parent, grandparent, great_grandparent: labels of the constituents above
+# first_label, num_children: of the parent's children
+# head, head_shape, head_categories, head_verbs: the parent's head child: its coarse label, its
+#   children's labels, the sorted set of their coarse labels, its verb group
+# subject, passive: the subject of the parent, if it is a verb phrase; the end of a passive group
+# child, child_functions, functions, categories, shape: the constituent's label, without and with
+#   function tags; these tags; its children's categories and labels, as for the head child
 # bottom: label and children's labels of the constituent below all unary branches
-# core core_kinds: label and children's categories of its first child that is no word
-# first first_name: label of its first child; closed class or tag of that child's head word
-# spine own: labels on the path to the dependent; verb group
-# clause inner form: see `_observe_clause`
-# tag name governor governor_name: tag and closed class of the dependent; coarse tag and closed
-#   class of the head
-# side near other: whether it precedes or follows the head child; at what distance; the distance
-#   from the head, if that is not the parent's head word
-# left2 left right window same: labels of the children around it; how many have its label
-# objects object later prior: complements between the head child and it; whether there is an
-#   object; complements after it; those before it, if it precedes the head child
-# coordination marks wh: conjunctions and punctuation before it; what introduces the clause
+# core, core_categories: label and children's categories of its first child that is not a word
+# first, first_class: label of its first child; closed class or tag of that child's head word
+# head_path, verbs: labels on the path to the dependent; verb group
+# clause, subject_verbs, form: see `_observe_clause`
+# tag, word_class, head_tag, head_class: tag and closed class of the dependent; coarse tag and
+#   closed class of the head
+# side, distance, head_offset: whether it precedes or follows the head child; at what distance; the
+#   distance from the head, if the head is not the parent's head word
+# left2, left, right, neighbours: labels of the siblings around it
+# num_same: how many children of the parent have its label
+# complements, has_object, complements_after, complements_before: complements between the head child
+#   and it; whether there is an object; complements after it; those before it, if it precedes the
+#   head child
+# coordination, punctuation: conjunctions before and after it; punctuation before it
+# introduction: label of the constituent above a clause, and of the first child of that constituent
 RELATION_TEMPLATES = Templates(
     """
-    parent above top opening size
-    head head_shape head_kinds verbs subject passive
-    child child_told told kinds shape bottom core core_kinds first first_name spine own
-    clause inner form
-    tag name governor governor_name
-    side near other left2 left right window same
-    objects object later prior coordination marks wh
+    parent grandparent great_grandparent first_label num_children
+    head head_shape head_categories head_verbs subject passive
+    child child_functions functions categories shape bottom core core_categories first first_class
+    head_path verbs clause subject_verbs form
+    tag word_class head_tag head_class
+    side distance head_offset left2 left right neighbours num_same
+    complements has_object complements_after complements_before coordination punctuation
+    introduction
     """,
     """
     parent child side
-    parent child_told head side
+    parent child_functions head side
     parent child side tag
-    parent child side tag name
-    tag governor side
-    tag name governor
-    child tag governor side
-    parent child_told head side near
-    parent child_told head side left right
-    parent child side window
-    parent child_told side window above
-    parent child side window name
-    parent child side verbs
-    parent child_told head side verbs coordination
-    parent child side verbs tag name
-    name verbs child
-    parent head verbs tag name
-    parent child_told head side above top
+    parent child side tag word_class
+    tag head_tag side
+    tag word_class head_tag
+    child tag head_tag side
+    parent child_functions head side distance
+    parent child_functions head side left right
+    parent child side neighbours
+    parent child_functions side neighbours grandparent
+    parent child side neighbours word_class
+    parent child side head_verbs
+    parent child_functions head side head_verbs coordination
+    parent child side head_verbs tag word_class
+    word_class head_verbs child
+    parent head head_verbs tag word_class
+    parent child_functions head side grandparent great_grandparent
     parent child side shape
-    parent child_told head side shape
-    parent child_told side kinds
-    parent child side spine
-    parent child_told head side spine near
-    parent child side first first_name
-    parent child side core core_kinds
-    child kinds core core_kinds
-    parent child_told side core_kinds own left
-    parent child_told side clause inner
-    child_told kinds clause
-    parent child_told governor clause
+    parent child_functions head side shape
+    parent child_functions side categories
+    parent child side head_path
+    parent child_functions head side head_path distance
+    parent child side first first_class
+    parent child side core core_categories
+    child categories core core_categories
+    parent child_functions side core_categories verbs left
+    parent child_functions side clause subject_verbs
+    child_functions categories clause
+    parent child_functions head_tag clause
     parent child side form
-    parent child_told side form first_name object
-    parent child_told head form first first_name
-    parent child_told form kinds left object
-    parent child_told form governor object marks
-    parent child_told form side left right
-    parent child_told form governor_name first_name
-    parent child_told side objects later governor
-    parent child_told head side objects later prior
-    parent child_told side objects later name
-    parent child_told objects left
-    parent child_told name objects
-    child first first_name objects parent
-    child tag name told objects
-    parent child_told side marks coordination
-    parent child_told head side coordination left
-    parent child side coordination tag governor
-    parent head child_told side coordination kinds left
-    parent child_told coordination left right tag
-    parent child_told head same coordination governor
+    parent child_functions side form first_class has_object
+    parent child_functions head form first first_class
+    parent child_functions form categories left has_object
+    parent child_functions form head_tag has_object punctuation
+    parent child_functions form side left right
+    parent child_functions form head_class first_class
+    parent child_functions side complements complements_after head_tag
+    parent child_functions head side complements complements_after complements_before
+    parent child_functions side complements complements_after word_class
+    parent child_functions complements left
+    parent child_functions word_class complements
+    child first first_class complements parent
+    child tag word_class functions complements
+    parent child_functions side punctuation coordination
+    parent child_functions head side coordination left
+    parent child side coordination tag head_tag
+    parent head child_functions side coordination categories left
+    parent child_functions coordination left right tag
+    parent child_functions head num_same coordination head_tag
     parent child side tag left right
-    parent child side governor left tag
-    name tag
-    name tag right
-    name governor side child
-    tag name told shape governor
-    head child side tag name
-    other tag governor parent name
-    parent child_told head side wh prior
-    parent child_told side wh first verbs
-    parent child side told name tag
-    parent child_told side governor governor_name
-    parent child governor governor_name first first_name
-    parent child side governor_name name
-    parent child side subject governor_name
+    parent child side head_tag left tag
+    word_class tag
+    word_class tag right
+    word_class head_tag side child
+    tag word_class functions shape head_tag
+    head child side tag word_class
+    head_offset tag head_tag parent word_class
+    parent child_functions head side introduction complements_before
+    parent child_functions side introduction first head_verbs
+    parent child side functions word_class tag
+    parent child_functions side head_tag head_class
+    parent child head_tag head_class first first_class
+    parent child side head_class word_class
+    parent child side subject head_class
     parent child side head_shape
-    parent child side head_kinds
-    parent child_told side own verbs
-    parent child opening size
-    parent child_told head side bottom
-    parent child_told side left2 left
+    parent child side head_categories
+    parent child_functions side verbs head_verbs
+    parent child first_label num_children
+    parent child_functions head side bottom
+    parent child_functions side left2 left
     parent child side passive
-    parent child_told side passive name tag
+    parent child_functions side passive word_class tag
     """,
 )
 
 
 class ParentContext:
-    """The observations that all children of a constituent share."""
+    """The observations that all children of a constituent share, and summaries of the children."""
 
     __slots__ = (
         "labels",  # of the children
@@ -142,7 +146,7 @@ class ParentContext:
 
     def __init__(self, parent: Node) -> None:
         children, head = parent.children, parent.head_child
-        above = parent.parent
+        grandparent = parent.parent
         self.labels = [child.label for child in children]
         self.complements = [_complement_kind(child) for child in children]
         self.marked_labels = self.labels.copy()
@@ -152,8 +156,8 @@ class ParentContext:
         is_passive = len(last_two) > 1 and last_two[0] in ("be", "get", "become")
         self.shared = (
             parent.label,
-            above.label if above else "^",
-            above.parent.label if above and above.parent else "^",
+            grandparent.label if grandparent else "^",
+            grandparent.parent.label if grandparent and grandparent.parent else "^",
             self.labels[0],
             str(len(children)),
             coarse_label(head.label),
@@ -182,12 +186,12 @@ def observe_relations(
         if context is None:
             context = contexts[parent] = ParentContext(parent)
         if top.children:
-            observed = _observe_constituent(top)
+            observations = _observe_constituent(top)
         else:
-            observed = _observe_word(top.label, top.function_tags, top.closed_class)
+            observations = _observe_word(top.label, top.function_tags, top.closed_class)
         yield (
             *context.shared,
-            *observed,
+            *observations,
             word.label,
             word.closed_class,
             coarse_label(head.label),
@@ -228,37 +232,39 @@ def _observe_word(label: str, function_tags: str, closed_class: str) -> Observat
 
 
 def _observe_siblings(top: Node, parent: Node, head: Node, context: ParentContext) -> Observations:
-    """Return the observations from `side` to `wh`."""
+    """Return the observations from `side` to `introduction`."""
     index, head_index = top.child_index, parent.head_child.child_index
-    labels, complements, marked = context.labels, context.complements, context.marked_labels
+    labels, complements = context.labels, context.complements
     side = "<" if index < head_index else ">"
-    other = ""
+    head_offset = ""
     if head is not parent.head:
         sibling = next((child.child_index for child in parent.children if child.head is head), 0)
-        other = str(index - sibling)
-    before = marked[max(0, index - 4) : index]
-    objects = complements[head_index + 1 : index]
+        head_offset = str(index - sibling)
+    left_labels = context.marked_labels[max(0, index - 4) : index]
+    right_labels = context.marked_labels[index + 1 : index + 5]
+    complements_between = complements[head_index + 1 : index]
     coordination = "c" * _has_conjunction(labels[:index]) + "C" * _has_conjunction(labels[index:])
-    above = parent.parent
-    wh = ""
-    if above and parent.label in ("S", "SQ", "SBARQ"):
-        wh = above.label + (above.children[0].label if above.children[0] is not parent else "")
+    grandparent = parent.parent
+    introduction = ""
+    if grandparent and parent.label in ("S", "SQ", "SBARQ"):
+        first = grandparent.children[0]
+        introduction = grandparent.label + (first.label if first is not parent else "")
     return (
         side,
-        side + str(min(abs(index - head_index), 3)) + other,
-        other,
+        side + str(min(abs(index - head_index), 3)) + head_offset,
+        head_offset,
         labels[index - 2] if index > 1 else "<",
         labels[index - 1] if index else "<",
         labels[index + 1] if index + 1 < len(labels) else ">",
-        " ".join([*before, "^" + top.label, *marked[index + 1 : index + 5]]),
+        " ".join([*left_labels, "^" + top.label, *right_labels]),
         str(min(labels.count(top.label), 3)),
-        "".join(objects)[:4],
-        str("N" in objects),
+        "".join(complements_between)[:4],
+        str("N" in complements_between),
         "".join(complements[index + 1 :])[:2],
         "".join(complements[:index])[:4] if side == "<" else "",
         coordination,
         "".join([mark for mark in ("``", ":", ",") if mark in labels[:index]]),
-        wh,
+        introduction,
     )
 
 
@@ -273,7 +279,7 @@ _TIMES = {
 
 
 def _complement_kind(child: Node) -> str:
-    """Return N for a possible object, T for a time, S for a clause; "" for others."""
+    """Return N for a possible object, T for a time, S for a clause, "" for any other child."""
     if child.label == "NP":
         is_time = "T" in child.function_tags or child.head.closed_class in _TIMES
         return "T" if is_time else "N"
@@ -284,11 +290,12 @@ _CLAUSES = {"S", "SINV", "SQ", "VP"}
 
 
 def _observe_clause(top: Node) -> tuple[str, str, str]:
-    """Return the observations `clause`, `inner` and `form` of a clause or verb phrase.
+    """Return the observations `clause`, `subject_verbs` and `form` of a clause or verb phrase.
 
-    `clause` is the categories of the clause's and of its verb phrase's children, `inner` the label
-    of its subject and its verb group, `form` the result of `_clause_form`. For a constituent that
-    is no clause, `form` is the categories of its children, the others are "".
+    `clause` contains the categories of the clause's and of its verb phrase's children,
+    `subject_verbs` the label of its subject and its verb group, `form` the result of
+    `_clause_form`. For a constituent that is not a clause, `form` contains the categories of its
+    children, and the other two are "".
     """
     clause = top
     if top.label in ("SBAR", "SBARQ"):
@@ -299,20 +306,21 @@ def _observe_clause(top: Node) -> tuple[str, str, str]:
     categories = f"{child_categories(clause)} / {child_categories(phrase)}"
     subjects = [child for child in clause.children if child.label in ("NP", "SBAR", "S")]
     head_index = clause.head_child.child_index
-    before = (child.label for child in reversed(subjects) if child.child_index < head_index)
-    inner = f"{next(before, '')}+{verb_group(top)}"
-    return categories, inner, _clause_form(clause, phrase, subjects)
+    preceding = (child.label for child in reversed(subjects) if child.child_index < head_index)
+    subject_verbs = f"{next(preceding, '')}+{verb_group(top)}"
+    return categories, subject_verbs, _clause_form(clause, phrase, subjects)
 
 
 def _clause_form(clause: Node, phrase: Node, subjects: list[Node]) -> str:
     """Return the subject's label and the first verb of the verb phrase: `NP TO`, ` VBG`.
 
-    Without a verb phrase (in coordinated clauses), it is the categories of the clause's children.
+    Without a verb phrase (in coordinated clauses), return the categories of the clause's children.
     """
     if clause.label == "VP":
         phrase, subjects = clause, []
     elif phrase is clause or clause.label not in _CLAUSES:
         return child_categories(clause)
-    before = (child.label for child in reversed(subjects) if child.child_index < phrase.child_index)
+    end = phrase.child_index
+    preceding = (child.label for child in reversed(subjects) if child.child_index < end)
     verbs = (child for child in phrase.children if child.label[:2] in ("VB", "MD", "TO", "VP"))
-    return next(before, "") + " " + coarse_label(next(verbs, phrase).label)
+    return next(preceding, "") + " " + coarse_label(next(verbs, phrase).label)

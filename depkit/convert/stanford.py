@@ -1,10 +1,11 @@
 """Penn Treebank trees to basic Stanford dependencies 3.3.0: de Marneffe and Manning (2008, 2013).
 
-A constituent's head word is that of one of its children, which a linear model chooses. The head
-words of the other children depend on it, with a few exceptions in flat coordinations and numbers
-(see `convert.coordination`). Another linear model labels the arcs. Both models were trained by
-`convert.train_stanford` on a converted sample of the treebank; the only words in them are those of
-`convert.lexicon`. Punctuation keeps its arcs, and a sentence has one root.
+A linear model chooses the head child of each constituent, whose head word is that of the
+constituent. The head words of the other children depend on it, with a few exceptions in flat
+coordinations and numbers (see `convert.coordination`). Another linear model labels the arcs. Both
+models were trained by `convert.train_stanford` on a converted sample of the treebank; the only
+words in them are those of `convert.lexicon`. Punctuation keeps its arcs, and a sentence has one
+root.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +30,7 @@ from depkit.corpus.tree import Tree
 Reattach = Callable[[Node], dict[int, int]]
 WEIGHTS = Path(__file__).with_name("stanford.npz")
 ROOT = "root"
-_CACHE_SIZE = 1 << 14  # decisions to remember; many of them recur
+_CACHE_SIZE = 1 << 14  # decisions in a cache; many of them recur
 
 
 class Converter:
@@ -65,23 +66,24 @@ class Converter:
             0 if head is word else head.word_index + 1
             for word, (head, _) in zip(words, arcs, strict=True)
         ]
-        relations = [self._cached_relation(observed) for observed in observe_relations(words, arcs)]
+        relations = [
+            self._cached_relation(observations) for observations in observe_relations(words, arcs)
+        ]
         return heads, relations
 
     def _head_index(self, context: HeadContext) -> int:
-        """Return the index of the head child; the first one of a tie."""
         scores = []
-        for observed, siblings in observe_children(context):
-            score = self.heads.score(CHILD_TEMPLATES, observed)
+        for observations, siblings in observe_children(context):
+            score = self.heads.score(CHILD_TEMPLATES, observations)
             for sibling in siblings:
                 score += self.heads.score(SIBLING_TEMPLATES, sibling, len(CHILD_TEMPLATES.getters))
             scores.append(score)
         return scores.index(max(scores))
 
-    def _best_relation(self, observed: Observations | None) -> str:
-        if observed is None:
+    def _best_relation(self, observations: Observations | None) -> str:
+        if observations is None:
             return ROOT
-        return self.relations.best_label(RELATION_TEMPLATES, observed)
+        return self.relations.best_label(RELATION_TEMPLATES, observations)
 
 
 def find_arcs(

@@ -2,9 +2,9 @@
 
 Usage: python -m depkit.convert.train_stanford TREES... --dependencies FILE
 
-The converter learns from trees and their dependencies, both with and without function tags. The
-same data give the same bytes. Training minimises the logistic loss by regularised dual averaging
-with adaptive steps and an L1 penalty: Duchi, Hazan and Singer (2011).
+Every tree is used twice, with and without function tags. Training on the same data gives the same
+bytes. Training minimises the logistic loss by regularised dual averaging with adaptive steps and an
+L1 penalty: Duchi, Hazan and Singer (2011).
 """
 
 import argparse
@@ -43,7 +43,7 @@ class Settings(NamedTuple):
     """Hyperparameters of training."""
 
     epochs: int
-    learning_rate: float  # the longest step
+    learning_rate: float  # the size of the longest step
     l1_penalty: float  # per step
     min_count: int = 2  # features that occur less often are not used
     runs: int = 3  # with different orders of the examples; their weights are summed
@@ -91,12 +91,12 @@ def train(
                     features = head_features(head_context(node))
                     head_examples.add(features, node.head_child.child_index)
             arcs = find_arcs(constituents, words, reattach)
-            for word, observed in zip(words, observe_relations(words, arcs), strict=True):
+            for word, observations in zip(words, observe_relations(words, arcs), strict=True):
                 label = label_ids.get(sentence.deprel[word.word_index])
                 head = arcs[word.word_index][0].word_index + 1
                 is_correct = sentence.head[word.word_index] == head
-                if observed is not None and label is not None and is_correct:
-                    relation_examples.add([RELATION_TEMPLATES.features(observed)], label)
+                if observations is not None and label is not None and is_correct:
+                    relation_examples.add([RELATION_TEMPLATES.features(observations)], label)
     head_tables = len(CHILD_TEMPLATES.getters) + len(SIBLING_TEMPLATES.getters)
     relation_tables = len(RELATION_TEMPLATES.getters)
     return Converter(
@@ -155,8 +155,8 @@ def fit(examples: Examples, labels: Sequence[str], tables: int, settings: Settin
         new_ids[examples.feature_ids[feature]] = row
     features = new_ids[np.array(examples.features)]
     is_selected = features >= 0
-    cumulated = np.concatenate([[0], np.cumsum(is_selected)])
-    candidate_bounds = cumulated[np.array(examples.candidate_bounds)]
+    num_selected = np.concatenate([[0], np.cumsum(is_selected)])
+    candidate_bounds = num_selected[np.array(examples.candidate_bounds)]
     weights = np.zeros((len(selected), len(labels)))
     for seed in range(1, settings.runs + 1):
         random = np.random.Generator(np.random.PCG64(seed))
@@ -167,8 +167,8 @@ def fit(examples: Examples, labels: Sequence[str], tables: int, settings: Settin
             settings.learning_rate, settings.l1_penalty,
         )  # fmt: skip
     rows: list[dict[Observations, int]] = [{} for _ in range(tables)]
-    for row, (table, observed) in enumerate(selected, start=1):
-        rows[table][observed] = row
+    for row, (table, observations) in enumerate(selected, start=1):
+        rows[table][observations] = row
     unknown = np.zeros((1, len(labels)))  # row 0, for features that are not in the model
     return Model(labels, rows, np.concatenate([unknown, weights]).astype(np.float32))
 
@@ -194,8 +194,8 @@ def _train_weights(
     """Return the weights, `[feature, label]`, after one epoch for each order of the choices."""
     gradient_sums = np.zeros((size, labels))
     square_sums = np.zeros((size, labels))
-    most_outcomes = labels * np.max(np.diff(choice_bounds))
-    scores = np.zeros(most_outcomes)
+    max_outcomes = labels * np.max(np.diff(choice_bounds))
+    scores = np.zeros(max_outcomes)
     threshold = 0.0
     for order in orders:
         for choice in order:
@@ -234,9 +234,9 @@ def _train_weights(
 
 
 def read_pairs(paths: Sequence[str], dependencies: str) -> tuple[list[Tree], list[Sentence]]:
-    """Read trees and as many sentences from the beginning of the file of dependencies.
+    """Read trees, and the same number of sentences from the beginning of the file of dependencies.
 
-    Raises FormatError where their words differ or sentences are missing.
+    Raises FormatError if their words differ or if sentences are missing.
     """
     trees = [tree for path in paths for tree in read_trees(path)]
     gold = []
@@ -275,7 +275,7 @@ def main() -> None:
         help="file with the dependencies of the trees: CoNLL-X for Stanford dependencies, CoNLL-U"
         " for Universal Dependencies",
     )
-    parser.add_argument("-o", "--output", help="file to write, by default the weights in depkit")
+    parser.add_argument("-o", "--output", help="file to write (default: the weights in depkit)")
     arguments = parser.parse_args()
     trees, gold = read_pairs(arguments.trees, arguments.dependencies)
     if gold[0].format == CONLLU:

@@ -1,9 +1,9 @@
 """Penn Treebank trees to basic Universal Dependencies: a first version.
 
-It works as `convert.stanford` does, but is trained on another target: a sample of the treebank as
-converted by CoreNLP 4.5.10. Brackets are written as ( rather than -LRB- and so on, and all other
-words as in the treebank, even quotation marks (`` and ''). The comment `# text` joins the words
-with the spaces of running text.
+The conversion works as in `convert.stanford`, but the models were trained on a sample of the
+treebank as converted by CoreNLP 4.5.10. Brackets are written as ( rather than -LRB- and so on, and
+all other words as in the treebank, even quotation marks (`` and ''). The comment `# text` joins the
+words with the spaces of running text.
 """
 
 from collections import Counter
@@ -27,8 +27,9 @@ WEIGHTS = Path(__file__).with_name("universal.npz")
 def find_universal_reattachments(node: Node) -> dict[int, int]:
     """Find the children that do not depend on the head, as `coordination.find_reattachments` does.
 
-    In UD a conjunction depends on what follows it (in `oats and corn`, and on corn); in `more than
-    30`, than depends on more; in `because of`, of on because; in `about $ 3 million`, 3 on million.
+    A conjunction depends on the conjunct after it: in `oats and corn`, `and` depends on `corn`.
+    In `more than 30`, `than` depends on `more`; in `because of`, `of` depends on `because`; in
+    `about $ 3 million`, `3` depends on `million`.
     """
     new_heads = find_reattachments(node)
     if new_heads == {0: 1} and node.label == "QP":
@@ -52,7 +53,7 @@ def find_universal_reattachments(node: Node) -> dict[int, int]:
 
 
 def most_frequent_upos(trees: Iterable[Tree], gold: Iterable[Sentence]) -> dict[str, str]:
-    """Find the most frequent UPOS by tag and relation, and by tag alone.
+    """Find the most frequent UPOS of each tag and relation, and of each tag.
 
     The keys are `TAG relation` and `TAG`; `convert` looks UPOS up in this table.
     """

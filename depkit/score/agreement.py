@@ -1,4 +1,4 @@
-"""Agreement and complementarity of systems: where they agree, and which errors others avoid.
+"""Agreement and complementarity of systems: where they agree, and whether their errors differ.
 
 Complementarity is that of Brill and Wu (1998, "Classifier combination for improved lexical
 disambiguation"). The oracle chooses for each word a system that is correct, if there is one.
@@ -30,13 +30,13 @@ def agreement_rows(
         A dict for each bin and pair of systems, bin by bin. It describes the bin: the number of
         scored `words`, and the percentages of words that at least one system has correct (`oracle`)
         and that all systems have correct (`all_right`). It describes the pair: how many words
-        `system` has correct (`correct`, in percent `score`), for how many `system` and `other` give
-        the same answer (`agreed`, in percent `agreement`), how many both have wrong
+        `system` has correct (`correct`, in percent `score`), for how many `system` and `other` have
+        the same prediction (`agreed`, in percent `agreement`), how many both have wrong
         (`common_errors`), and the percentage of the errors of `system` that `other` has correct
         (`complementarity`, None if `system` makes no errors).
 
     Raises:
-        ValueError: The metric is another one, or there are fewer than two systems.
+        ValueError: `metric` is not one of METRICS, or there are fewer than two systems.
     """
     if metric not in METRICS:
         raise ValueError(f"agreement is measured for {' or '.join(METRICS)}, not for {metric}")

@@ -18,8 +18,8 @@ class Spans(NamedTuple):
     """Words, in the order of the text, and the characters that they cover.
 
     span: [word, 2] int64, the first character and the one after the last; multiword: [word] bool,
-    whether the word belongs to a multiword token, whose span all of its words have; form: [word]
-    int, the lower-cased form as a number.
+    whether the word belongs to a multiword token; all words of such a token have the span of the
+    token; form: [word] int, a code for the lower-cased form.
     """
 
     span: np.ndarray
@@ -134,24 +134,25 @@ def longest_common_subsequence(gold: list[int], system: list[int]) -> Iterator[t
     """Yield the index pairs of a longest common subsequence: (index in gold, index in system).
 
     Where several are equally long, a gold word is skipped rather than a system word. The dynamic
-    programming table is stored as one integer a row, with a 0 bit wherever the length grows by one
-    (Hyyrö 2004), so that regions of ten thousand words remain fast.
+    programming table is stored as one integer per row, with a 0 bit wherever the length grows by
+    one (Hyyrö 2004), so that regions of ten thousand words remain fast.
     """
     bits_of_form: dict[int, int] = {}  # for each form, a bit at each of its indices in system
     for index, form in enumerate(reversed(system)):
         bits_of_form[form] = bits_of_form.get(form, 0) | 1 << index
-    rows = [(1 << len(system)) - 1]  # rows[k] is of the last k gold words; low bits come last
+    # rows[k] is the row of the last k gold words; its lowest bit belongs to the last system word.
+    rows = [(1 << len(system)) - 1]
     for form in reversed(gold):
         row = rows[-1]
         same = row & bits_of_form.get(form, 0)
         rows.append((row + same | row & ~same) & rows[0])
     i = j = 0
     while i < len(gold) and j < len(system):
-        rest = (1 << (len(system) - j)) - 1
+        remaining = (1 << (len(system) - j)) - 1
         if gold[i] == system[j]:
             yield i, j
             i, j = i + 1, j + 1
-        elif (rows[-1 - i] & rest).bit_count() == (rows[-2 - i] & rest).bit_count():
+        elif (rows[-1 - i] & remaining).bit_count() == (rows[-2 - i] & remaining).bit_count():
             i += 1
         else:
             j += 1

@@ -30,18 +30,17 @@ from depkit.score.words import Comparison, read_comparison
 # words among the predicted ones. The last two may differ: grouped by depth, for example, a word
 # with the correct head may be in one bin in the gold tree and in another in the predicted tree.
 COUNTS = ("gold", "predicted", "correct_gold", "correct_predicted")
-# A word is correct if its head is, its relation, both, a tag or the lemma; for "bin", as in the
-# tables of the CoNLL-X script, if its gold bin and its predicted bin are the same, whatever the
-# head.
+# Each metric defines which words are correct. For "bin", as in the tables of the CoNLL-X script,
+# those whose gold bin and predicted bin are the same, whatever their heads.
 METRICS = (*ARCS, *TAGS, "bin")
 
 
 @dataclass(frozen=True)
 class View:
-    """What a table shows: by which groupings (crossed if several), in which bins, which metric.
+    """The groupings (crossed if several), the bins and the metric of a table.
 
-    bins: for each grouping by a number, in turn, its bins as in `parse_bins`, or "each" for a bin
-    for every number; None, or nothing at the end, for the default bins of the grouping.
+    bins: for each grouping by a number, in order, its bins as in `parse_bins`, or "each" for a bin
+    for every number. Groupings with None, and those after the last bins, have their default bins.
     """
 
     by: tuple[str, ...]
@@ -66,7 +65,7 @@ class View:
 
 
 _ONE_TO_NINE = "1,2,3,4,5,6,7,8,9,10-"
-# li2019: as Figure 4 of Li et al. (2019), whose seven subsets have no bounds in the paper;
+# li2019: as Figure 4 of Li et al. (2019); the paper does not state the bounds of its seven subsets;
 # mcdonald-nivre: as McDonald and Nivre (2007); conllx: the tables of eval07.pl.
 PRESETS = {
     "li2019": (View(("distance",), ("1,2,3,4,5-6,7-10,11-",)),),
@@ -115,7 +114,7 @@ class Data:
             raise FormatError(self.words.gold.name or "gold", 0, "", message)
 
     def signature(self, *more: tuple[str, str]) -> str:
-        """Return the settings behind the numbers, as `Evaluation.signature`, and further ones."""
+        """Return the settings behind the numbers, as `Evaluation.signature`, with further ones."""
         sizes = (len(self.words.lengths), self.words.size, int(self.scored.sum()))
         counts = zip(("sentences", "words", "scored"), map(str, sizes), strict=True)
         return format_signature((*self.choices, *more, *counts))
@@ -146,16 +145,16 @@ def read_data(
     Raises:
         FormatError: As `attachment.evaluate`; or the training file has no sentences, or
             probabilities are missing.
-        ValueError: A choice does not exist.
+        ValueError: `punct` or `subtypes` is unknown.
         OSError: A file cannot be read.
     """
     punctuation = parse_policy(punct)
-    needed = {"deprel", "lemma", "upos", "xpos", "feats", punctuation.column, *columns}
+    columns = {"deprel", "lemma", "upos", "xpos", "feats", punctuation.column, *columns}
     systems = [make_source(pred, encoding) for pred in preds]
     words = read_comparison(
         make_source(gold, encoding),
         systems,
-        needed,
+        columns,
         subtypes,
         locations=True,
         probabilities=probabilities,
@@ -180,7 +179,7 @@ def read_data(
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """The counts of a view: those of `COUNTS` for every bin and system.
+    """The counts of a view: the columns of `COUNTS` for every bin and system.
 
     scored: [word] bool, the words that are counted; labels: the names of the bins, in order;
     totals: [system, bin, count] int64; gold, predicted: the words in each bin, by the gold tree
@@ -228,8 +227,8 @@ class Analysis:
 def analyze_view(data: Data, view: View) -> Analysis:
     """Group gold and predicted words and count them.
 
-    Raises ValueError as `View.check`, and if a grouping needs a training file and none was read;
-    FormatError if a column that the view needs has nothing but `_`.
+    Raises ValueError as `View.check`, and if a grouping needs a training file and none was read.
+    Raises FormatError if a column that the view needs has nothing but `_`.
     """
     view.check()
     words = data.words

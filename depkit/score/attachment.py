@@ -77,7 +77,7 @@ def evaluate(
     Raises:
         FormatError: The words differ, a gold word has no head, the column of the policy has
             nothing but `_`, or no word is scored.
-        ValueError: A choice does not exist.
+        ValueError: `punct` or `subtypes` is unknown.
         OSError: A file cannot be read.
     """
     return evaluate_systems(gold, [pred], punct, subtypes, encoding)[0]
@@ -135,12 +135,12 @@ def make_evaluation(
     correct: dict[str, np.ndarray],
     choices: tuple[tuple[str, str], ...],
 ) -> Evaluation:
-    """Count the words of a system.
+    """Count the correct words of a system.
 
     Args:
         words: The words of all files.
         system: The words of this system.
-        scored: [word] bool, as from `scored_words`.
+        scored: [word] bool, the result of `scored_words`.
         correct: The result of `correct_words`.
         choices: The settings to name in the signature.
     """
@@ -184,7 +184,7 @@ def _count_by_sentence(
         "heads": scored & correct["UAS"],
         "labels": scored & correct["LA"],
         "both": scored & correct["LAS"],
-        "roots": scored & ((gold.head == 0) != (system.head == 0)),  # the differences, until below
+        "roots": scored & ((gold.head == 0) != (system.head == 0)),  # differences; see below
         "content_gold": content_gold,
         "content_predicted": content_predicted,
         "content_both": content_gold & correct["LAS"],
@@ -209,8 +209,8 @@ def _count_by_sentence(
 def _undefined_metrics(words: Comparison, system: Words, counts: np.ndarray) -> frozenset[str]:
     """Return the metrics that cannot be computed for this gold file and this system.
 
-    A tag's metric is undefined if one of the two files has nothing but `_` in the column, CLAS if
-    the gold file has relations that are not UD's, or no content word.
+    The metric of a tag is undefined if one of the two files has only `_` in the column, CLAS if
+    the gold file has relations that are not part of UD, or no content word.
     """
     undefined = [name for name, column in TAGS.items() if words.is_missing(system, column)]
     universal = words.map_values(words.gold, "deprel", is_universal).all()
@@ -224,7 +224,7 @@ def _count_by_relation(
 ) -> dict[str, tuple[int, int, int]]:
     """Count the scored words of each relation, as in `Evaluation.relations`.
 
-    correct: [word] bool, whether the head and the relation are.
+    correct: [word] bool, whether head and relation are correct.
     """
     names = words.values["deprel"]
     gold, predicted = words.gold.codes["deprel"], system.codes["deprel"]

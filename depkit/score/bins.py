@@ -41,8 +41,8 @@ def parse_bins(text: str) -> Bins:
     """Parse bins as they are written on the command line, separated by commas.
 
     A bin is an integer, a range `3-6` or `3..6`, or an open range `7-`, `7..` or `..-7`.
-    Raises ValueError for text of another form, for a range that ends before it begins and for bins
-    that overlap.
+    Raises ValueError for any other text, for a range that ends before it begins and for bins that
+    overlap.
     """
     ends: list[tuple[int, int]] = []
     names = [part.strip() for part in text.split(",")]

@@ -12,8 +12,8 @@ import numpy as np
 from depkit.score.analysis import Data
 from depkit.score.significance import DEFAULT_SEED, RESAMPLES, bootstrap_interval
 
-# For each metric, how many probabilities of a word are multiplied: that of the arc and, for LAS,
-# that of the label given the arc.
+# For each metric, how many probabilities of a word are multiplied: the probability of the arc and,
+# for LAS, the probability of the label given the arc.
 CALIBRATED_METRICS = {"UAS": 1, "LAS": 2}
 BINS = 10
 # The sums of a bin over its words: 1, 1 if correct, confidence, (confidence - 1 if correct)^2.
@@ -67,20 +67,20 @@ def measure_calibration(data: Data, metric: str = "LAS", bins: int = BINS) -> Re
         bins: The number of bins.
 
     Raises:
-        ValueError: The metric is another one, there is no bin, or the data were read without
-            probabilities.
+        ValueError: `metric` is not one of CALIBRATED_METRICS, `bins` is less than 1, or the data
+            were read without probabilities.
     """
     if metric not in CALIBRATED_METRICS:
         raise ValueError(
             f"calibration is measured for {' or '.join(CALIBRATED_METRICS)}, not for {metric}"
         )
     if bins < 1:
-        raise ValueError(f"calibration needs one bin at least, not {bins}")
+        raise ValueError(f"calibration needs at least one bin, not {bins}")
     words, scored = data.words, data.scored
     counts = []
     for system, correct in zip(words.systems, data.correct, strict=True):
         if system.probability is None:
-            raise ValueError("calibration needs data that are read with probabilities")
+            raise ValueError("calibration needs data that were read with probabilities")
         confidence = system.probability[scored, : CALIBRATED_METRICS[metric]].prod(axis=1)
         is_correct = correct[metric][scored].astype(float)
         cells = words.sentence_index[scored] * bins + assign_bins(confidence, bins)
@@ -132,14 +132,8 @@ def accuracy_intervals(
     There are no intervals of ECE, because ECE grows with noise: the ECE of a resample tends to be
     larger than that of the file.
 
-    Args:
-        reliability: The counts of all systems.
-        system: The index of the system.
-        resamples: The number of bootstrap samples of sentences.
-        seed: The seed of the samples.
-
-    Returns:
-        [2, bin + 1], lower and upper ends in percent; the last bin stands for all bins.
+    Returns [2, bin + 1], lower and upper ends in percent; the last column is of all bins together.
+    `system` is an index; `resamples` and `seed` are the number and the seed of the samples.
     """
 
     def statistic(sums: np.ndarray) -> np.ndarray:

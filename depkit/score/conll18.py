@@ -82,7 +82,7 @@ def evaluate_aligned(
 
     Raises:
         FormatError: The characters differ, a gold word has no head, or there is no gold sentence.
-        ValueError: A choice does not exist.
+        ValueError: `subtypes` is neither "keep" nor "drop".
         OSError: A file cannot be read.
     """
     codes = column_codes(subtypes) | {"form": Codes(str.lower), "feats": Codes(universal_features)}
@@ -112,9 +112,9 @@ class _Text:
     """The words and the characters of a file.
 
     starts: [sentence + 1] int64, the first word of each sentence, then the number of words;
-    sentences: [sentence, 2] int64, the first character of a sentence and the one after its last;
-    tokens: [token, 2] int64, likewise; spans: the characters of words; rows: [word], the
-    line of a word within its sentence; locations: [sentence], (file, line, sent_id).
+    sentences, tokens: [sentence or token, 2] int64, the first character and the one after the last;
+    spans: the characters of words; rows: [word], the line of a word within its sentence;
+    locations: [sentence], (file, line, sent_id).
     """
 
     words: Words
@@ -166,12 +166,12 @@ def _read_text(file: Source, codes: dict[str, Codes], is_gold: bool = False) -> 
 def _tokens_and_sizes(sentence: Sentence) -> tuple[list[str], list[int]]:
     """Return the tokens without white space, and the sizes of multiword tokens.
 
-    The size is the number of words; it is 0 for tokens that are no multiword tokens.
+    The size is the number of words, or 0 for a token that is not a multiword token.
     """
     tokens: list[str] = []
     sizes: list[int] = []
     word = 0
-    if not isinstance(sentence.rows, range):  # lines that are not words stand between the words
+    if not isinstance(sentence.rows, range):  # there are other lines between those of the words
         for match in filter(None, map(_RANGE.match, sentence.lines)):
             first, last = int(match[1]) - 1, int(match[2])
             tokens += [*sentence.form[word:first], match[3]]
@@ -239,8 +239,8 @@ def _count_correct(gold: _Text, system: _Text, codes: dict[str, Codes]) -> dict[
     # root, and "no head" to nothing.
     heads = gold_heads[gold_index] == np.append(aligned, [root, -1])[system_heads[system_index]]
     both = heads & same["deprel"]
-    # The function words of two aligned words are the same if each of the two has as many function
-    # words as there are correct ones.
+    # Two aligned words have the same function words if both have as many function words as there
+    # are correct ones.
     gold_functional = _test_relations(gold, codes, is_functional)
     system_functional = _test_relations(system, codes, is_functional)
     correct = both & tags & gold_functional[gold_index]

@@ -12,7 +12,7 @@ from depkit.version import __version__
 
 
 class Metric(NamedTuple):
-    """The names of three counts: the correct items, those of the gold file, those of the system."""
+    """The names of three counts: correct items, gold items and predicted items."""
 
     correct: str
     gold: str
@@ -22,15 +22,17 @@ class Metric(NamedTuple):
 def f1_scores(
     totals: np.ndarray, metrics: Mapping[str, Metric], columns: tuple[str, ...]
 ) -> dict[str, np.ndarray]:
-    """Compute the F1 of every metric in percent; it is the accuracy if gold and predicted agree.
+    """Compute the F1 of every metric in percent.
+
+    F1 is the accuracy if there are as many gold items as predicted items.
 
     Args:
-        totals: [..., count], summed counts; several sums, such as resamples, are scored at once.
+        totals: [..., count], summed counts, for example of several resamples.
         metrics: The metrics by name.
         columns: The names of the counts.
 
     Returns:
-        For each metric an array [...]. The F1 is 0 where the gold file and the system have no
+        For each metric an array [...]. The F1 is 0 where neither the gold file nor the system has
         items, as in the CoNLL 2018 evaluation.
     """
     counts = {name: totals[..., i] for i, name in enumerate(columns)}
@@ -51,9 +53,9 @@ class Evaluation:
         system: The name of the system.
         counts: [sentence, count] int64.
         columns: The names of the counts.
-        metrics: The metrics by name, and the counts that each is computed from.
+        metrics: The metrics by name.
         choices: The settings to name in the signature.
-        undefined: The metrics whose annotation is missing in the gold file or the system's file.
+        undefined: The names of the metrics that cannot be computed for these files.
         correct: For each metric of words, [word] bool, whether the system is correct.
         relations: For each relation the number of gold words that have it, of predicted words that
             have it, and of gold words that have it with the correct head and relation predicted.
@@ -82,8 +84,8 @@ class Evaluation:
     def relation_scores(self) -> dict[str, dict[str, float | None]]:
         """Return precision, recall and F1 of each relation in percent, and the counts behind them.
 
-        A word is correct if its head and its relation are. A score is None where its denominator
-        is 0.
+        A word is correct if its head and its relation are correct. A score is None where its
+        denominator is 0.
         """
         return {
             name: {

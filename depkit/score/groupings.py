@@ -1,4 +1,4 @@
-"""What words and arcs can be grouped by: for each grouping one function and one line in a table.
+"""Ways to group words and arcs; each is a function and an entry in the table GROUPINGS.
 
 The groupings follow MaltEval (Nilsson and Nivre 2008) and McDonald and Nivre (2007).
 """
@@ -34,7 +34,7 @@ class Groups(NamedTuple):
 class Grouping:
     """A way to group words, either by a number, which is sorted into bins, or by a label.
 
-    description: what the help says in a few words; compute_values: [word] int64, the number of
+    description: for the help, in a few words; compute_values: [word] int64, the number of
     each word (see also `bins.ROOT` and `bins.NONE`); bins: the default bins of the numbers;
     compute_groups: the groups, if there is no number; groups_arcs: whether the words of each tree
     are grouped by the arcs of that tree (otherwise the gold words determine the bins for all
@@ -62,7 +62,6 @@ def _signed_distance(comparison: Comparison, words: Words) -> np.ndarray:
 
 
 def _root_or_none(head: np.ndarray) -> np.ndarray:
-    """Return ROOT where the head (or the depth) is 0, else NONE."""
     return np.where(head == 0, ROOT, NONE)
 
 
@@ -95,7 +94,7 @@ def _oov(comparison: Comparison, words: Words) -> Groups:
 
 def _direction(comparison: Comparison, words: Words) -> Groups:
     """Group by the side of the head, seen from the word, as in eval07.pl."""
-    side = np.sign(words.head - comparison.number) % 3  # 0 itself, 1 right, 2 left
+    side = np.sign(words.head - comparison.number) % 3  # 0 the word itself, 1 right, 2 left
     bin_index = np.where(words.head > 0, np.array([3, 2, 1])[side], np.where(words.head == 0, 0, 4))
     return _single_valued(bin_index, ("root", "left", "right", "self", "none"))
 
@@ -136,11 +135,11 @@ def _feats(comparison: Comparison, words: Words) -> Groups:
         ]
     )
     codes = comparison.gold.codes["feats"]
-    first = (np.cumsum(sizes) - sizes)[codes]  # [word], the index in bins of its first feature
+    first = (np.cumsum(sizes) - sizes)[codes]  # [word], the index of its first feature in bins
     repeats = sizes[codes]
     word_index = np.repeat(np.arange(comparison.size), repeats)
-    within_word = np.arange(len(word_index)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-    return Groups(bins[first[word_index] + within_word], word_index, list(bin_of_feature))
+    offset = np.arange(len(word_index)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    return Groups(bins[first[word_index] + offset], word_index, list(bin_of_feature))
 
 
 def _single_valued(bin_index: np.ndarray, labels: Sequence[str]) -> Groups:
@@ -215,10 +214,10 @@ def group_words(
             of the grouping.
 
     Returns:
-        The groups of the gold words, and for each system those of its words.
+        The groups of the gold words, and the groups of each system's words.
 
     Raises:
-        ValueError: The grouping or the bins do not exist.
+        ValueError: The grouping does not exist, or the bins are invalid or do not fit it.
     """
     grouping = get_grouping(name)
     trees = (comparison.gold, *comparison.systems) if grouping.groups_arcs else (comparison.gold,)
@@ -247,7 +246,7 @@ def _order_by_size(groups: Sequence[Groups], scored: np.ndarray) -> list[Groups]
 
 
 def get_grouping(name: str) -> Grouping:
-    """Return the grouping of this name; raises ValueError with the names that exist."""
+    """Return the grouping with this name; raise ValueError if there is none."""
     if name not in GROUPINGS:
         raise ValueError(describe_unknown("grouping", name, GROUPINGS, GROUPINGS))
     return GROUPINGS[name]

@@ -28,7 +28,7 @@ def _head_tags(comparison: Comparison, words: Words) -> CodesAndNames:
 CONFUSION_COLUMNS = ("system", "confusion", "gold", "predicted", "count", "share")
 WORST_COLUMNS = ("system", "metric", "errors", "scored", "sentence", "place", "sent_id", "text")
 
-# What can be confused: the relations and tags of words, and heads, which are named by gold UPOS.
+# What can be confused: relations, tags, and heads, which are represented by their gold UPOS.
 CONFUSIONS = {
     "deprel": _column("deprel"),
     "upos": _column("upos"),
@@ -37,14 +37,14 @@ CONFUSIONS = {
 }
 
 
-def confusion_rows(data: Data, what: str, top: int | None = None) -> list[dict[str, Any]]:
+def confusion_rows(data: Data, kind: str, top: int | None = None) -> list[dict[str, Any]]:
     """List the confusions of each system, the most frequent first.
 
     A wrong head that has the same tag as the correct one is a confusion of the tag with itself.
 
     Args:
         data: The gold words and the systems' words.
-        what: One of CONFUSIONS.
+        kind: One of CONFUSIONS.
         top: How many confusions of each system to list; None for all.
 
     Returns:
@@ -52,21 +52,19 @@ def confusion_rows(data: Data, what: str, top: int | None = None) -> list[dict[s
         the gold value that have the predicted value.
 
     Raises:
-        ValueError: `what` is not one of CONFUSIONS.
+        ValueError: `kind` is not one of CONFUSIONS.
         FormatError: The gold file has nothing but `_` in the column.
     """
-    if what not in CONFUSIONS:
-        raise ValueError(
-            f"there is no confusion of '{what}'; there is one of {', '.join(CONFUSIONS)}"
-        )
+    if kind not in CONFUSIONS:
+        raise ValueError(f"there is no confusion of '{kind}'; choose from {', '.join(CONFUSIONS)}")
     words = data.words
-    data.require_column("upos" if what == "head" else what)
-    gold, names = CONFUSIONS[what](words, words.gold)
+    data.require_column("upos" if kind == "head" else kind)
+    gold, names = CONFUSIONS[kind](words, words.gold)
     sizes = np.bincount(gold[data.scored], minlength=len(names))
     rows = []
     for system, correct in zip(words.systems, data.correct, strict=True):
-        predicted, _ = CONFUSIONS[what](words, system)
-        wrong = data.scored & (~correct["UAS"] if what == "head" else gold != predicted)
+        predicted, _ = CONFUSIONS[kind](words, system)
+        wrong = data.scored & (~correct["UAS"] if kind == "head" else gold != predicted)
         pairs, counts = np.unique(
             gold[wrong].astype(np.int64) * len(names) + predicted[wrong], return_counts=True
         )
@@ -77,13 +75,13 @@ def confusion_rows(data: Data, what: str, top: int | None = None) -> list[dict[s
         for negative_count, gold_name, predicted_name, code in sorted(confusions)[:top]:
             count = -negative_count
             share = 100.0 * count / int(sizes[code])
-            row = (system.name, what, gold_name, predicted_name, count, share)
+            row = (system.name, kind, gold_name, predicted_name, count, share)
             rows.append(dict(zip(CONFUSION_COLUMNS, row, strict=True)))
     return rows
 
 
 def worst_sentence_rows(data: Data, metric: str, top: int) -> list[dict[str, Any]]:
-    """List the sentences in which each system makes most errors, most errors first.
+    """List the sentences in which each system makes most errors, starting with the worst.
 
     Args:
         data: The gold words, with their forms, and the systems' words.
@@ -91,8 +89,8 @@ def worst_sentence_rows(data: Data, metric: str, top: int) -> list[dict[str, Any
         top: How many sentences of each system to list.
 
     Returns:
-        A dict for each system and sentence; of two sentences with as many errors, the one with
-        fewer scored words comes first. `text` has the words of the sentence.
+        A dict for each system and sentence; of two sentences with the same number of errors, the
+        one with fewer scored words comes first. `text` contains the words of the sentence.
 
     Raises:
         ValueError: The metric is not one of single words.

@@ -20,11 +20,11 @@ MAX_BIN_NAME_LENGTH = 36
 class Panel:
     """The contents of the plot of one analysis.
 
-    curves: whether curves are drawn over the bins in order, otherwise bars from the highest to the
-    lowest; value_label, bin_label: the labels of the two axes; bins: the names of the bins;
-    sizes: [bin], gold words; names: of all systems; values, low, high: [drawn system, bin], points
-    and the ends of their intervals. Drawn are all systems or, as differences from the first system,
-    all systems except the first.
+    curves: whether to draw curves over the bins, otherwise bars from the highest to the lowest;
+    value_label, bin_label: the labels of the two axes; bins: the names of the bins; sizes: [bin],
+    the number of gold words; names: the names of all systems; values, low, high: [drawn system,
+    bin], points and the ends of their intervals. The drawn systems are all systems or, for
+    differences from the first system, all others.
     """
 
     curves: bool
@@ -120,7 +120,7 @@ Values = tuple[list[int], np.ndarray, np.ndarray, np.ndarray]  # bins; values, l
 
 
 def _compute_curves(analysis: Analysis, measure: int, seed: int) -> Values:
-    """Return all bins in which a system has a value, in order, except the words without a head."""
+    """Return all bins with a value for any system, in order, except that of headless words."""
     values = precision_recall_f1(analysis.totals[:, analysis.bins])[:, :, measure]
     systems = range(len(values))
     intervals = [bootstrap(analysis, i, seed=seed)[:, :, measure] for i in systems]

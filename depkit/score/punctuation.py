@@ -14,8 +14,8 @@ PTB_TAGS = ("``", "''", ":", ",", ".")
 class Policy:
     """A punctuation convention, which depends on the gold words only.
 
-    name: the name in the signature; column: the column that it reads; is_punctuation: whether a
-    word with this value in the column is left out.
+    name: the name in the signature; column: the column that it reads; is_punctuation: whether
+    words with a given value in the column are left out.
     """
 
     name: str
@@ -58,9 +58,8 @@ POLICIES = {
 def parse_policy(name: str) -> Policy:
     """Return the policy of this name, or one that leaves out the gold XPOS tags of `tags:A,B,...`.
 
-    The tags are a line of CSV, so a comma among them is written `","`. Their order does not
-    matter; in the name of the policy they are sorted. Raises ValueError, with the names that exist,
-    for another name.
+    The tags are a line of CSV, so the tag `,` is written `","`. Their order does not matter; in the
+    name of the policy they are sorted. Raises ValueError for any other name.
     """
     if name.startswith("tags:"):
         tags = _parse_tags(name.removeprefix("tags:"))

@@ -32,9 +32,10 @@ from depkit.score.significance import (
 class Options:
     """What `rows` computes in addition to the scores of each bin.
 
-    confidence: bootstrap intervals of F1; test: a test of significance, "ar" or "bootstrap", of
-    each later system against the first; error_reduction: the relative error reduction compared
-    with the first system; seed, resamples, trials: of intervals and tests.
+    confidence: whether to add bootstrap intervals of F1; test: a test of significance, "ar" or
+    "bootstrap", of each later system against the first; error_reduction: whether to add the
+    relative error reduction compared with the first system; seed: of intervals and tests;
+    resamples: the number of bootstrap samples; trials: the number of trials of a test.
     """
 
     confidence: bool = False
@@ -80,7 +81,7 @@ def analyze(
 
     Raises:
         FormatError: As `evaluate`.
-        ValueError: There is no system, or a choice does not exist.
+        ValueError: There is no system, or one of the other arguments is invalid.
         OSError: A file cannot be read.
     """
     if not preds:
@@ -151,7 +152,7 @@ def total_rows(analysis: Analysis) -> list[dict[str, Any]]:
 
 
 def _counts_and_scores(counts: np.ndarray, scores: np.ndarray) -> dict[str, Any]:
-    """counts: [count] as in COUNTS; scores: [3] precision, recall and F1."""
+    """Name the counts of a bin, [count], and its precision, recall and F1, [3]."""
     names = (*COUNTS, "precision", "recall", "f1")
     return dict(zip(names, (*counts.tolist(), *map(_none_if_nan, scores)), strict=True))
 
@@ -165,14 +166,8 @@ def bootstrap(
 ) -> np.ndarray:
     """Compute 95% bootstrap intervals of precision, recall and F1 in every non-empty bin.
 
-    Args:
-        analysis: The counts of all systems.
-        system: The index of the system.
-        resamples: The number of bootstrap samples of sentences.
-        seed: The seed of the samples.
-
-    Returns:
-        [2, bin, 3], lower and upper ends in percent; NaN where the score is undefined.
+    Returns [2, bin, 3], lower and upper ends in percent; NaN where the score is undefined. `system`
+    is an index; `resamples` and `seed` are the number and the seed of the samples.
     """
 
     def statistic(totals: np.ndarray) -> np.ndarray:
@@ -207,6 +202,6 @@ def _test_bins(analysis: Analysis, options: Options) -> dict[tuple[int, int], fl
 
 
 def _split_bins(analysis: Analysis) -> list[list[int]]:
-    """Split the non-empty bins, so that the counts of a part for all sentences take about 50 MB."""
+    """Split the non-empty bins into parts; each part's counts by sentence take about 50 MB."""
     size = max(1, 1_500_000 // len(analysis.data.words.lengths))
     return [analysis.bins[i : i + size] for i in range(0, len(analysis.bins), size)]

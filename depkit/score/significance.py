@@ -18,9 +18,10 @@ from depkit.score.evaluation import Evaluation, f1_scores
 
 TESTS = ("ar", "bootstrap", "mcnemar")
 DEFAULT_SEED = 1
-TRIALS, RESAMPLES = 10_000, 1000  # of a test; of an interval
+TRIALS = 10_000  # of a test
+RESAMPLES = 1000  # bootstrap samples for an interval
 TOLERANCE = 1e-9  # differences this close are ties, whatever the rounding of floating point
-MAX_WEIGHTS = 2**19  # random weights of sentences in memory at a time, at about 40 bytes each
+MAX_WEIGHTS = 2**19  # random weights in memory at a time, of about 40 bytes each
 SENTENCE_METRICS = ("UEM", "LEM", "RA")  # metrics whose McNemar's test counts sentences, not words
 
 Statistic = Callable[[np.ndarray], np.ndarray]  # totals [..., count] -> [..., value]
@@ -91,16 +92,9 @@ def bootstrap_interval(
 def intervals(
     evaluation: Evaluation, trials: int = RESAMPLES, seed: int = DEFAULT_SEED, level: float = 95
 ) -> dict[str, tuple[float, float]]:
-    """Compute bootstrap intervals of all metrics that are defined.
+    """Return the lower and upper end of the bootstrap interval of each defined metric, in percent.
 
-    Args:
-        evaluation: The scores and counts of a system.
-        trials: The number of samples.
-        seed: The seed of the samples.
-        level: The confidence level in percent.
-
-    Returns:
-        For each metric the lower and the upper end, in percent.
+    See `bootstrap_interval` for the arguments.
     """
     names = list(evaluation.scores)
     statistic = _metrics_statistic(evaluation, names)
@@ -125,7 +119,7 @@ def p_values(
 
     Args:
         first: [sentence, count] int64, the counts of one system.
-        second: [sentence, count] int64, those of the other for the same sentences.
+        second: [sentence, count] int64, the counts of the other system for the same sentences.
         statistic: Maps summed counts [..., count] to values [..., value].
         test: "ar" (approximate randomisation) or "bootstrap".
         trials: The number of trials.
@@ -135,7 +129,7 @@ def p_values(
         [value], a p value for each value of the statistic.
 
     Raises:
-        ValueError: The test is another one, the shapes of the counts differ, or
+        ValueError: The test is unknown, the shapes of the counts differ, or
             `bootstrap_totals` fails.
     """
     return _p_values([first, second], statistic, test, trials, seed)[0]
@@ -159,7 +153,7 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Adjust p values by Holm's step-down method; the order of the values is kept."""
+    """Adjust p values by Holm's step-down method; the result is in the order of `p`."""
     order = np.argsort(p)
     factors = np.arange(len(order), 0, -1)
     adjusted = np.empty(len(order))
@@ -213,12 +207,9 @@ def compare_systems(
 
 
 def choices(confidence: bool, test: str | None, seed: int) -> tuple[tuple[str, str], ...]:
-    """Return the settings that intervals and tests add to a signature.
+    """Return the settings that intervals (if `confidence`) and a test add to a signature.
 
-    Args:
-        confidence: Whether there are bootstrap intervals.
-        test: The name of the test; None for none.
-        seed: The seed, which is named if random numbers are used.
+    The seed is included only if random numbers are used.
     """
     is_random = confidence or test in ("ar", "bootstrap")
     return (
@@ -257,7 +248,7 @@ def describe_test(
 def _p_values(
     systems: Sequence[np.ndarray], statistic: Statistic, test: str, trials: int, seed: int
 ) -> np.ndarray:
-    """Return [system after the first, value]; all systems see the same swaps or samples."""
+    """Compute [system after the first, value] p values from the same swaps or samples."""
     if test not in ("ar", "bootstrap"):
         raise ValueError(f"a test over sentences must be 'ar' or 'bootstrap', not {test!r}")
     if len({counts.shape for counts in systems}) > 1:
@@ -290,7 +281,7 @@ def _weighted_sums(
     many trials are computed at a time.
     """
     if trials < 1 or not len(counts):
-        raise ValueError("resampling needs at least a trial and a sentence")
+        raise ValueError("resampling needs at least one trial and one sentence")
     generator = np.random.PCG64(seed)
     float_counts = counts.astype(np.float64)
     sums = np.empty((trials, counts.shape[1]))
@@ -303,7 +294,7 @@ def _weighted_sums(
 
 
 def _draw_samples(generator: np.random.PCG64, trials: int, sentences: int) -> np.ndarray:
-    """Draw sentences with replacement: [trial, sentence] int64, how often each one is drawn.
+    """Draw sentences with replacement: [trial, sentence] int64, how often each sentence is drawn.
 
     The upper 32 bits of a random number choose a sentence.
     """
@@ -323,7 +314,7 @@ def _draw_swaps(generator: np.random.PCG64, trials: int, sentences: int) -> np.n
 
 
 def _metrics_statistic(evaluation: Evaluation, names: Sequence[str]) -> Statistic:
-    """Return the statistic of some metrics in percent: [..., count] -> [..., metric]."""
+    """Return a statistic that computes metrics in percent: [..., count] -> [..., metric]."""
     metrics = {name: evaluation.metrics[name] for name in names}
 
     def statistic(totals: np.ndarray) -> np.ndarray:
@@ -333,7 +324,7 @@ def _metrics_statistic(evaluation: Evaluation, names: Sequence[str]) -> Statisti
 
 
 def _test_by_mcnemar(first: Evaluation, second: Evaluation) -> dict[str, float]:
-    """Test every metric of single words or sentences that both systems have; returns p values."""
+    """Return the p value of every metric of single words or sentences that both systems have."""
     first_correct, second_correct = _correct_by_metric(first), _correct_by_metric(second)
     return {
         name: mcnemar(correct, second_correct[name])

@@ -6,7 +6,7 @@ import numpy as np
 def head_indices(head: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Return the index of each word's head among the words of all sentences: [word + 2] int64.
 
-    With n words, index n stands for the root and n + 1 for "no head"; both are their own heads.
+    With n words, index n is the root and n + 1 is "no head"; both are their own heads.
     head: [word], 0 for the root, -1 for no head; starts: [sentence + 1], first words.
     """
     size = len(head)

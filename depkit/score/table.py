@@ -19,58 +19,46 @@ _LATEX = str.maketrans(
 
 
 def text_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
-    """Return a plain-text table with columns aligned by spaces.
+    """Return a plain-text table; numbers are aligned to the right.
 
-    Args:
-        header: The names of the columns.
-        rows: The cells of each row; numbers are aligned to the right.
-        note: Lines below the table.
-        title: Lines above the table.
+    title, note: lines above and below the table.
     """
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    has_names = name_columns(header, rows)
+    is_name_column = name_columns(header, rows)
     lines = []
     for row in (header, *rows):
         cells = [
             cell.ljust(width) if is_name else cell.rjust(width)
-            for cell, width, is_name in zip(row, widths, has_names, strict=True)
+            for cell, width, is_name in zip(row, widths, is_name_column, strict=True)
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join([*title.splitlines(), *lines, *note.splitlines()])
 
 
 def markdown_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
-    """Return a Markdown table with pipes.
+    """Return a Markdown table with pipes; numbers are aligned to the right.
 
-    Args:
-        header: The names of the columns.
-        rows: The cells of each row; numbers are aligned to the right.
-        note: An indented block of code below the table.
-        title: A bold line above the table.
+    title: a bold line above the table; note: an indented block of code below it.
     """
-    marks = [":--" if is_name else "--:" for is_name in name_columns(header, rows)]
+    alignments = [":--" if is_name else "--:" for is_name in name_columns(header, rows)]
     escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    lines = ["| " + " | ".join(row) + " |" for row in (header, marks, *escaped)]
-    above = [f"**{title}**", ""] if title else []
-    below = ["", *(f"    {line}" for line in note.splitlines())] if note else []
-    return "\n".join([*above, *lines, *below])
+    lines = ["| " + " | ".join(row) + " |" for row in (header, alignments, *escaped)]
+    title_lines = [f"**{title}**", ""] if title else []
+    note_lines = ["", *(f"    {line}" for line in note.splitlines())] if note else []
+    return "\n".join([*title_lines, *lines, *note_lines])
 
 
 def latex_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
-    """Return a LaTeX tabular with rules of the package booktabs.
+    """Return a LaTeX tabular with the rules of booktabs; numbers are aligned to the right.
 
-    Args:
-        header: The names of the columns.
-        rows: The cells of each row; numbers are aligned to the right.
-        note: Comments above the table, below the title.
-        title: Comments above the table.
+    title, note: comments above the table, in this order.
     """
     body = [" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in (header, *rows)]
-    marks = "".join("l" if is_name else "r" for is_name in name_columns(header, rows))
+    alignments = "".join("l" if is_name else "r" for is_name in name_columns(header, rows))
     return "\n".join(
         [
             *(f"% {line}" for line in (title + "\n" + note).splitlines() if line),
-            rf"\begin{{tabular}}{{{marks}}}",
+            rf"\begin{{tabular}}{{{alignments}}}",
             r"\toprule",
             body[0],
             r"\midrule",
@@ -82,13 +70,7 @@ def latex_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "
 
 
 def html_table(header: Row, rows: Sequence[Row], note: str = "") -> str:
-    """Return an HTML table for notebooks.
-
-    Args:
-        header: The names of the columns.
-        rows: The cells of each row; numbers are aligned to the right.
-        note: A paragraph below the table.
-    """
+    """Return an HTML table for notebooks, with the note in a paragraph below it."""
     styles = ["left" if is_name else "right" for is_name in name_columns(header, rows)]
     lines = [
         "<tr>" + "".join(
@@ -97,15 +79,15 @@ def html_table(header: Row, rows: Sequence[Row], note: str = "") -> str:
         ) + "</tr>"
         for tag, row in [("th", header), *(("td", row) for row in rows)]
     ]  # fmt: skip
-    below = [f"<p><small>{escape(note)}</small></p>"] if note else []
-    return "\n".join(["<table>", *lines, "</table>", *below])
+    note_lines = [f"<p><small>{escape(note)}</small></p>"] if note else []
+    return "\n".join(["<table>", *lines, "</table>", *note_lines])
 
 
 TABLES = {"text": text_table, "markdown": markdown_table, "latex": latex_table}
 
 
 def name_columns(header: Row, rows: Sequence[Row]) -> list[bool]:
-    """Return which columns hold names: the first, and those with a cell that is not a number."""
+    """Return which columns contain names: the first, and those with a cell that is not a number."""
     return [i == 0 or any(row[i].strip(_NUMERIC) for row in rows) for i in range(len(header))]
 
 
@@ -113,7 +95,7 @@ def short_names(paths: Sequence[str]) -> list[str]:
     """Shorten paths to distinct names for a table: `dev/a.conllu`, `dev/b.conllu` to `a`, `b`.
 
     A name has as few folders as necessary and no ending that all paths share. Characters that
-    cannot be printed become `?`, and very long names lose their middle.
+    cannot be printed become `?`, and the middle of a very long name becomes an ellipsis.
     """
     folders = [path.split("/") for path in paths]
     depth = 1
@@ -134,9 +116,11 @@ def short_names(paths: Sequence[str]) -> list[str]:
     return names
 
 
-def shorten(text: str, longest: int) -> str:
-    """Replace the middle of a text that has more than `longest` characters by an ellipsis."""
-    return text if len(text) <= longest else f"{text[: longest // 2]}…{text[-longest // 2 :]}"
+def shorten(text: str, max_length: int) -> str:
+    """Replace the middle of a text that has more than `max_length` characters by an ellipsis."""
+    if len(text) <= max_length:
+        return text
+    return f"{text[: max_length // 2]}…{text[-max_length // 2 :]}"
 
 
 def _remove_common_ending(paths: list[list[str]]) -> None:

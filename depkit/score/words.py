@@ -21,7 +21,7 @@ SUBTYPES = ("keep", "drop")
 class Codes(dict[str, int]):
     """Assigns integer codes to the values of a column; values_by_code is the reverse mapping.
 
-    normalize: values that it maps to the same text have the same code.
+    normalize: a function; values that it maps to the same text have the same code.
     """
 
     def __init__(self, normalize: Callable[[str], str] = str) -> None:
@@ -39,7 +39,7 @@ class Codes(dict[str, int]):
 
 
 def sorted_features(feats: str) -> str:
-    """FEATS in alphabetical order, because the order has no meaning."""
+    """Sort FEATS alphabetically and remove duplicates, because their order has no meaning."""
     return "|".join(sorted(set(feats.split("|"))))
 
 
@@ -47,7 +47,7 @@ def column_codes(subtypes: str = "keep") -> dict[str, Codes]:
     """Return empty codes for every column; files that share them can be compared by code.
 
     subtypes: "drop" gives relations with the same base relation the same code.
-    Raises ValueError for another choice than "keep" and "drop".
+    Raises ValueError for any value except "keep" and "drop".
     """
     if subtypes not in SUBTYPES:
         raise ValueError(f"subtypes must be 'keep' or 'drop', not {subtypes!r}")
@@ -121,7 +121,7 @@ class WordsBuilder:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The words of the gold file and of systems, which are the same word by word.
+    """The words of the gold file and of systems, which have the same forms.
 
     starts: [sentence + 1] int64, the first word of each sentence, then the number of words;
     values: for each column, its values by code; locations: for each gold sentence, (file, line,
@@ -186,12 +186,12 @@ def read_comparison(
     locations: bool = False,
     probabilities: bool = False,
 ) -> Comparison:
-    """Read all files in parallel and collect their words; see `pairing.pairs`.
+    """Read all files in parallel and collect their words; see `pairing.pair_sentences`.
 
     Args:
         gold: The gold standard.
         systems: The systems' files, with the same words.
-        columns: The columns to store, of `COLUMNS`.
+        columns: The columns to store, from `COLUMNS`.
         subtypes: "keep" or "drop", as in `column_codes`.
         locations: Whether to store the file and line of every gold sentence.
         probabilities: Whether to read and store the probabilities in the systems' files.
@@ -222,7 +222,7 @@ def read_comparison(
 
 
 def number_duplicates(names: Sequence[str]) -> list[str]:
-    """Return the names of systems, with a number where a file is given twice: `a`, `a (2)`."""
+    """Return the names of systems, with a number if a name occurs again: `a`, `a (2)`."""
     return [
         f"{name} ({names[: i + 1].count(name)})" if name and name in names[:i] else name
         for i, name in enumerate(names)

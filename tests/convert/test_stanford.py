@@ -198,11 +198,11 @@ def test_coordinations() -> None:
     )
 
 
-def test_weights_are_small_and_know_closed_classes_alone() -> None:
+def test_weights_are_small_and_know_only_closed_classes() -> None:
     assert WEIGHTS.stat().st_size < 1_500_000
     known = {closed_class(word) for group in (SELF_NAMED, NUMBERS, TIMES, VERBS)
              for words in group.values() for word in words.split()}  # fmt: skip
-    known |= {"ruled", "modifiers", "nouns", "True", "False", "c", "cC"}  # these are no words
+    known |= {"ruled", "modifiers", "nouns", "True", "False", "c", "cC"}  # these are not words
     with np.load(WEIGHTS, allow_pickle=False) as file:
         assert all(file[name].dtype != object for name in file.files)
         for name in ("heads", "relations"):
@@ -224,8 +224,8 @@ def test_training_is_repeatable(tiny: tuple[list[Tree], str], tmp_path: Path) ->
     for name in ("a.npz", "b.npz"):
         save(train(trees, gold), str(tmp_path / name), {})
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-    again = load(tmp_path / "a.npz", "relations")
-    assert "nsubjpass" in again.labels and "root" not in again.labels
+    relations = load(tmp_path / "a.npz", "relations")
+    assert "nsubjpass" in relations.labels and "root" not in relations.labels
 
 
 def test_words_and_trees_must_agree(tiny: tuple[list[Tree], str], tmp_path: Path) -> None:
@@ -260,9 +260,9 @@ def read_sample() -> tuple[list[Tree], list]:  # type: ignore[type-arg]
 
 
 @pytest.mark.skipif(not DEPENDENCIES.exists(), reason="no ../shared/data beside the repository")
-@pytest.mark.parametrize(("bare", "floor"), [(False, 99.5), (True, 99.4)])
-def test_the_first_files_of_the_sample(bare: bool, floor: float) -> None:
+@pytest.mark.parametrize(("without_tags", "min_las"), [(False, 99.5), (True, 99.4)])
+def test_the_first_files_of_the_sample(without_tags: bool, min_las: float) -> None:
     """The weights were trained on these files, so this only checks that nothing broke."""
     trees, gold = read_sample()
-    result = evaluate(gold, convert(map(remove_function_tags, trees) if bare else trees))
-    assert result.scores["LAS"] > floor
+    result = evaluate(gold, convert(map(remove_function_tags, trees) if without_tags else trees))
+    assert result.scores["LAS"] > min_las

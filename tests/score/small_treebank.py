@@ -1,4 +1,4 @@
-"""Two sentences, gold and predicted, which tell the punctuation policies apart."""
+"""Two sentences, gold and predicted, on which the punctuation policies disagree."""
 
 from collections.abc import Iterable
 

@@ -7,8 +7,10 @@ from depkit.score.agreement import agreement_rows
 from depkit.score.analysis import Data, View, analyze_view, read_data
 
 GOLD = [[Word(2, "a"), Word(0, "b"), Word(2, "c"), Word(3, "d")]]
-FIRST = [[Word(2, "a"), Word(0, "x"), Word(1, "c"), Word(1, "d")]]  # correct: a; heads: a, b
-SECOND = [[Word(2, "a"), Word(0, "b"), Word(1, "x"), Word(3, "x")]]  # correct: a, b; heads: a, b, d
+# The first system has head and relation of a correct, and the head of b; the second has head and
+# relation of a and b correct, and the head of d.
+FIRST = [[Word(2, "a"), Word(0, "x"), Word(1, "c"), Word(1, "d")]]
+SECOND = [[Word(2, "a"), Word(0, "b"), Word(1, "x"), Word(3, "x")]]
 
 
 def read(gold: Parse, *systems: Parse, **options: str) -> Data:

@@ -84,12 +84,12 @@ def walk(gold: Spans, system: Spans) -> list[int]:
                 i += start < other_start
             first, second = i, j
             while not (is_beyond(gold, i, end) and is_beyond(system, j, end)):
-                of_gold = j == len(system.span) or (
+                is_gold = j == len(system.span) or (
                     i < len(gold.span) and gold.span[i, 0] <= system.span[j, 0]
                 )
-                words, k = (gold, i) if of_gold else (system, j)
+                words, k = (gold, i) if is_gold else (system, j)
                 end = max(end, words.span[k, 1]) if words.multiword[k] else end
-                i, j = (i + 1, j) if of_gold else (i, j + 1)
+                i, j = (i + 1, j) if is_gold else (i, j + 1)
             for a, b in table_walk(gold.form[first:i].tolist(), system.form[second:j].tolist()):
                 aligned[second + b] = first + a
         elif (start, end) == (other_start, other_end):

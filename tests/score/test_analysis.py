@@ -95,10 +95,10 @@ def test_a_correct_word_in_two_bins_of_siblings() -> None:
     # In the gold tree a and c are siblings, in the predicted tree there are none. c is wrong.
     analysis = analyze_pair(GOLD, PREDICTED, View(("siblings",), (), "UAS"))
     assert bin_counts(analysis) == parse_counts("0 3534, 1 2010")
-    alone, beside = rows(analysis, Options())
-    assert (alone["precision"], alone["recall"]) == (80.0, 100.0)
-    assert alone["f1"] == pytest.approx(2 * 80 * 100 / 180)
-    assert (beside["precision"], beside["recall"], beside["f1"]) == (None, 50.0, 0.0)
+    no_siblings, one_sibling = rows(analysis, Options())
+    assert (no_siblings["precision"], no_siblings["recall"]) == (80.0, 100.0)
+    assert no_siblings["f1"] == pytest.approx(2 * 80 * 100 / 180)
+    assert (one_sibling["precision"], one_sibling["recall"], one_sibling["f1"]) == (None, 50.0, 0.0)
 
 
 def test_precision_recall_and_f1() -> None:
@@ -450,7 +450,7 @@ groupings = st.sampled_from(list(GROUPINGS))
 quick = settings(max_examples=40, deadline=None)
 
 
-def side_by_side(pairs: Sequence[Pair], punct: str = "keep") -> Data:
+def compare_pairs(pairs: Sequence[Pair], punct: str = "keep") -> Data:
     """Compare the gold trees with the predictions and with themselves; there is a training file."""
     gold, predicted = map(list, zip(*pairs, strict=True))
     data = read_data(gold, [predicted, gold], {"form"}, punct)
@@ -464,7 +464,7 @@ def views(metrics: Sequence[str] = METRICS) -> list[View]:
 @quick
 @given(treebanks, policies)
 def test_gold_against_gold_is_100_in_every_bin(pairs: list[Pair], punct: str) -> None:
-    data = side_by_side(pairs, punct)
+    data = compare_pairs(pairs, punct)
     for view in views():
         totals = analyze_view(data, view).totals[1]
         nonempty = totals[totals.any(axis=-1)]
@@ -475,18 +475,18 @@ def test_gold_against_gold_is_100_in_every_bin(pairs: list[Pair], punct: str) ->
 @quick
 @given(treebanks, policies)
 def test_bins_sum_to_the_whole(pairs: list[Pair], punct: str) -> None:
-    data = side_by_side(pairs, punct)
-    whole = evaluate([gold for gold, _ in pairs], [other for _, other in pairs], punct)
+    data = compare_pairs(pairs, punct)
+    evaluation = evaluate([gold for gold, _ in pairs], [other for _, other in pairs], punct)
     names = {"UAS": "heads", "LA": "labels", "LAS": "both"}
     for view in views([*names, "bin"]):
         if view.by == ("feats",):
             continue
         totals = analyze_view(data, view).totals[0]
         gold, predicted, correct_gold, correct_predicted = totals.sum(axis=0).tolist()
-        assert gold == predicted == whole.scored
+        assert gold == predicted == evaluation.scored
         assert correct_gold == correct_predicted
         if view.metric != "bin":
-            assert correct_gold == whole.totals[names[view.metric]]
+            assert correct_gold == evaluation.totals[names[view.metric]]
         else:
             np.testing.assert_array_equal(totals[:, 2], totals[:, 3])  # words in the same bin
 
@@ -494,8 +494,8 @@ def test_bins_sum_to_the_whole(pairs: list[Pair], punct: str) -> None:
 @quick
 @given(treebanks)
 def test_swapping_gold_and_predicted_swaps_precision_and_recall(pairs: list[Pair]) -> None:
-    data = side_by_side(pairs)
-    swapped = side_by_side([(other, gold) for gold, other in pairs])
+    data = compare_pairs(pairs)
+    swapped = compare_pairs([(other, gold) for gold, other in pairs])
     for view in views(["UAS", "LA", "LAS", "bin"]):
         if GROUPINGS[view.by[0]].groups_arcs:
             expected = {bin: [p, g, cp, cg] for bin, (g, p, cg, cp) in
@@ -506,11 +506,11 @@ def test_swapping_gold_and_predicted_swaps_precision_and_recall(pairs: list[Pair
 @quick
 @given(treebanks, policies, st.randoms(use_true_random=False))
 def test_order_of_sentences_changes_nothing(pairs, punct, random) -> None:  # type: ignore[no-untyped-def]
-    data = side_by_side(pairs, punct)
-    shuffled = side_by_side(random.sample(pairs, len(pairs)), punct)
+    data = compare_pairs(pairs, punct)
+    shuffled = compare_pairs(random.sample(pairs, len(pairs)), punct)
     for view in views(["LAS"]):
         first, second = analyze_view(data, view), analyze_view(shuffled, view)
-        # The bins are in the same order, too.
+        # The order of the bins is also the same.
         assert list(bin_counts(first).items()) == list(bin_counts(second).items())
     for what in CONFUSIONS:
         assert confusion_rows(data, what) == confusion_rows(shuffled, what)
@@ -525,8 +525,8 @@ def test_order_of_sentences_changes_nothing(pairs, punct, random) -> None:  # ty
 @quick
 @given(treebanks, policies)
 def test_counts_of_sentences_sum_to_the_totals(pairs: list[Pair], punct: str) -> None:
-    data = side_by_side(pairs, punct)
-    alone = [side_by_side([pair]) for pair in pairs] if punct == "keep" else []
+    data = compare_pairs(pairs, punct)
+    single_pairs = [compare_pairs([pair]) for pair in pairs] if punct == "keep" else []
     for view in views(["UAS"]):
         analysis = analyze_view(data, view)
         parts = analysis.count_by_sentence(0, analysis.bins).reshape(
@@ -536,7 +536,7 @@ def test_counts_of_sentences_sum_to_the_totals(pairs: list[Pair], punct: str) ->
         np.testing.assert_array_equal(parts.sum(axis=0), analysis.totals[0, analysis.bins])
         reversed_parts = analysis.count_by_sentence(0, analysis.bins[::-1]).reshape(parts.shape)
         np.testing.assert_array_equal(reversed_parts, parts[:, ::-1])
-        for part, single in zip(parts, alone, strict=False):
+        for part, single in zip(parts, single_pairs, strict=False):
             counts_by_bin = zip(
                 (analysis.labels[b] for b in analysis.bins), part.tolist(), strict=True
             )
@@ -552,10 +552,10 @@ def test_crossed_bins_sum_to_those_of_each(
 ) -> None:
     if first == second:
         return
-    data = side_by_side(pairs, punct)
+    data = compare_pairs(pairs, punct)
     crossed = bin_counts(analyze_view(data, View((first, second))))
     for position, (name, other) in enumerate(((first, second), (second, first))):
-        if other == "feats":  # whose words are in several bins
+        if other == "feats":  # a word may be in several bins
             continue
         summed: Counts = {}
         for bin, counts in crossed.items():

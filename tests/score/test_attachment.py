@@ -68,7 +68,7 @@ def test_metrics_without_their_annotation_are_not_defined() -> None:
     assert "CLAS" not in evaluate(parse(conllu(stanford_relations)), parse(conllu(gold))).scores
 
 
-def of_one_word(form: str, deprel: str = "root", feats: str = "_") -> Sentence:
+def one_word_sentence(form: str, deprel: str = "root", feats: str = "_") -> Sentence:
     return new_sentence([form], {"head": ["0"], "deprel": [deprel], "feats": [feats]})
 
 
@@ -88,7 +88,7 @@ def test_cycles_are_counted_by_sentence() -> None:
 
 def test_the_order_of_features_means_nothing() -> None:
     gold, other, wrong = (
-        [of_one_word("a", feats=feats)]
+        [one_word_sentence("a", feats=feats)]
         for feats in ("Case=Nom|Number=Sing", "Number=Sing|Case=Nom", "Case=Nom")
     )
     assert evaluate(gold, other).scores["FEATS"] == 100.0
@@ -96,8 +96,8 @@ def test_the_order_of_features_means_nothing() -> None:
 
 
 def test_nothing_scored_in_a_sentence_is_a_complete_match() -> None:
-    gold = [of_one_word("!"), *parse(conllu(GOLD))]
-    wrong = [of_one_word("!", "punct"), *gold[1:]]
+    gold = [one_word_sentence("!"), *parse(conllu(GOLD))]
+    wrong = [one_word_sentence("!", "punct"), *gold[1:]]
     result = evaluate(gold, wrong, "unicode")
     assert (result.UEM, result.LEM, result.scored) == (100.0, 100.0, 5)
 
@@ -108,8 +108,8 @@ def test_signature() -> None:
     assert evaluate(gold, gold, "ptb", "drop").signature == (
         f"depkit:{version}|punct:ptb|subtypes:drop|sentences:2|words:11|scored:8"
     )
-    listed = evaluate(gold, gold, "tags:PU,|,DT,%,PU").signature
-    assert "|punct:tags:%25,DT,PU,%7C|" in listed
+    signature = evaluate(gold, gold, "tags:PU,|,DT,%,PU").signature
+    assert "|punct:tags:%25,DT,PU,%7C|" in signature
 
 
 def test_predicted_word_without_a_head_is_wrong_and_counted() -> None:
@@ -149,9 +149,9 @@ def test_upos_of_conll09_is_missing() -> None:
 def test_nothing_to_score() -> None:
     with pytest.raises(FormatError, match="gold: there are no sentences"):
         evaluate([], [])
-    only = [of_one_word("!")]
+    punctuation = [one_word_sentence("!")]
     with pytest.raises(FormatError, match="'unicode' leaves no word"):
-        evaluate(only, only, "unicode")
+        evaluate(punctuation, punctuation, "unicode")
 
 
 def test_unknown_choices() -> None:
@@ -259,8 +259,8 @@ def test_imports_stay_light() -> None:
         "import sys, depkit.score.attachment, depkit.score.table, depkit.cli.evaluate\n"
         "print(*{'torch', 'numba', 'rich', 'transformers'} & set(sys.modules))"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,
         cwd=Path(__file__).parents[2],
     )  # fmt: skip
-    assert done.stdout.strip() == ""
+    assert result.stdout.strip() == ""

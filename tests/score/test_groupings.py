@@ -38,7 +38,7 @@ GOLD = treebank("a:2 b:4 c:6 d:0 e:4 f:4 g:6", "a:0 b:4 c:0 d:3", CHAIN)
 PREDICTED = treebank("a:2 b:3 c:2 d:0 e:_ f:6 g:4", "a:2 b:0 c:4 d:0", FLAT)
 
 
-def of_rows(*rows: str) -> Sentence:
+def sentence_from_rows(*rows: str) -> Sentence:
     """Make a sentence from its words: form, head, relation, UPOS, XPOS and FEATS."""
     form, *columns = map(list, zip(*(row.split() for row in rows), strict=True))
     return new_sentence(
@@ -46,7 +46,7 @@ def of_rows(*rows: str) -> Sentence:
     )
 
 
-def compared(gold: list[Sentence], *systems: list[Sentence]) -> Comparison:
+def compare_files(gold: list[Sentence], *systems: list[Sentence]) -> Comparison:
     return read_comparison(make_source(gold), [make_source(system) for system in systems], COLUMNS)
 
 
@@ -100,9 +100,9 @@ BY_HAND = {
 
 @pytest.mark.parametrize("name", BY_HAND)
 def test_arcs_by_hand(name: str) -> None:
-    named = {"+": "projective", "-": "non-projective"} if name == "projectivity" else {}
-    gold, predicted = ([named.get(x, x) for x in text.split()] for text in BY_HAND[name])
-    assert bins_by(name, compared(GOLD, PREDICTED, GOLD)) == (gold, [predicted, gold])
+    names = {"+": "projective", "-": "non-projective"} if name == "projectivity" else {}
+    gold, predicted = ([names.get(x, x) for x in text.split()] for text in BY_HAND[name])
+    assert bins_by(name, compare_files(GOLD, PREDICTED, GOLD)) == (gold, [predicted, gold])
     assert GROUPINGS[name].groups_arcs
 
 
@@ -138,7 +138,7 @@ def find_ancestors(heads: tuple[int, ...], word: int) -> set[int]:
 
 
 def test_bins_given_by_the_caller() -> None:
-    words = compared(GOLD[:2], PREDICTED[:2])
+    words = compare_files(GOLD[:2], PREDICTED[:2])
     gold, systems = bins_by("distance", words, "1,2..")
     assert gold == "1 2.. 2.. root 1 2.. 1 root 2.. root 1".split()
     assert systems == ["1 1 1 root none other 2.. 1 root 1 root".split()]
@@ -157,15 +157,15 @@ def test_bins_given_by_the_caller() -> None:
 # Nine words in sentences of five, one and three; all predicted tags and features are wrong. A row
 # is form, head, relation, UPOS, XPOS and FEATS.
 TAGGED = [
-    of_rows(
+    sentence_from_rows(
         "the 2 det DET DT Def=Def",
         "cats 3 nsubj:pass NOUN NNS Num=Plur|Case=Nom",
         "saw 0 root VERB VBD _",
         "the 5 det DET DT Def=Def",
         "dog 3 obj NOUN NN Num=Sing|Case=Acc",
     ),
-    of_rows("no 0 root INTJ _ _"),
-    of_rows(
+    sentence_from_rows("no 0 root INTJ _ _"),
+    sentence_from_rows(
         "The 2 det DET DT _",
         "cats 0 root NOUN NNS Case=Nom|Num=Plur",
         "! 2 punct PUNCT . _",
@@ -195,15 +195,15 @@ PREDICTED_RELATION = {"deprel": "nsubj:outer", "base-deprel": "nsubj"}
 def test_relations_and_tags(name: str) -> None:
     gold = RELATIONS_AND_TAGS[name].split()
     predicted = [PREDICTED_RELATION[name] if label == "obj" else label for label in gold]
-    assert bins_by(name, compared(TAGGED, OTHER)) == (gold, [predicted])
+    assert bins_by(name, compare_files(TAGGED, OTHER)) == (gold, [predicted])
 
 
 def test_a_word_is_in_the_group_of_each_of_its_features() -> None:
-    words = compared(TAGGED, OTHER)
+    words = compare_files(TAGGED, OTHER)
     gold, (predicted,) = group_words("feats", words, np.ones(words.size, bool))
-    named = {label: "".join(map(str, words)) for label, words in members(gold).items()}
+    names = {label: "".join(map(str, words)) for label, words in members(gold).items()}
     first = {"Def=Def": "03", "Case=Nom": "17", "Num=Plur": "17", "Case=Acc": "4"}
-    assert named == first | {"Num=Sing": "4", "_": "2568", "Z=1": ""}  # Z=1 is only predicted
+    assert names == first | {"Num=Sing": "4", "_": "2568", "Z=1": ""}  # Z=1 is only predicted
     assert members(predicted) == members(gold)
 
 
@@ -216,21 +216,23 @@ def members(groups: Groups) -> dict[str, list[int]]:
 
 
 def test_bins_are_ordered_by_scored_gold_words_then_alphabetically() -> None:
-    words = compared(TAGGED, OTHER)
+    words = compare_files(TAGGED, OTHER)
 
     def order(name: str, scored: list[int]) -> list[str]:
         return list(group_words(name, words, np.isin(np.arange(9), scored))[0].labels)
 
-    everyone = list(range(9))
-    assert order("deprel", everyone) == "det root nsubj:pass obj punct nsubj:outer".split()
+    all_words = list(range(9))
+    assert order("deprel", all_words) == "det root nsubj:pass obj punct nsubj:outer".split()
     assert order("deprel", [1, 2]) == "nsubj:pass root det nsubj:outer obj punct".split()
-    assert order("upos", everyone) == "DET NOUN INTJ PUNCT VERB X".split()
-    assert order("feats", everyone) == ("_ Case=Nom Def=Def Num=Plur Case=Acc Num=Sing Z=1".split())
+    assert order("upos", all_words) == "DET NOUN INTJ PUNCT VERB X".split()
+    assert order("feats", all_words) == (
+        "_ Case=Nom Def=Def Num=Plur Case=Acc Num=Sing Z=1".split()
+    )
     assert order("feats", [1, 7]) == "Case=Nom Num=Plur Case=Acc Def=Def Num=Sing Z=1 _".split()
 
 
 def test_length_and_position() -> None:
-    words = compared([*GOLD, TAGGED[1]], [*PREDICTED, TAGGED[1]])
+    words = compare_files([*GOLD, TAGGED[1]], [*PREDICTED, TAGGED[1]])
     lengths = ["1-9"] * 11 + ["10-19"] * 12 + ["1-9"]
     assert bins_by("length", words) == (lengths, [lengths])
     positions = (
@@ -243,7 +245,7 @@ def test_length_and_position() -> None:
 
 def test_frequency_and_unknown_words() -> None:
     train = Counter({"the": 2, "cats": 3, "dog": 1, "saw": 0, "no": 101})
-    words = replace(compared(TAGGED, OTHER), train=train)
+    words = replace(compare_files(TAGGED, OTHER), train=train)
     bins = "2 3-5 0 2 1   101-   0 3-5 0".split()  # "The" and "the" are different forms
     assert bins_by("frequency", words) == (bins, [bins])
     known = ["unknown" if bin == "0" else "known" for bin in bins]
@@ -252,10 +254,10 @@ def test_frequency_and_unknown_words() -> None:
 
 
 def test_crossed_groups_are_all_pairs() -> None:
-    words = compared(TAGGED, OTHER)
-    everything = np.ones(words.size, bool)
-    direction, (predicted_direction,) = group_words("direction", words, everything)
-    relation, (predicted_relation,) = group_words("deprel", words, everything)
+    words = compare_files(TAGGED, OTHER)
+    all_words = np.ones(words.size, bool)
+    direction, (predicted_direction,) = group_words("direction", words, all_words)
+    relation, (predicted_relation,) = group_words("deprel", words, all_words)
     gold = cross_groups(direction, relation)
     assert gold.labels[:2] == ["root × det", "root × root"]
     assert len(gold.labels) == 5 * 6
@@ -267,10 +269,10 @@ def test_crossed_groups_are_all_pairs() -> None:
 
 @pytest.mark.parametrize("feats_first", [True, False])
 def test_crossing_with_features_repeats_the_words(feats_first: bool) -> None:
-    words = compared(TAGGED, OTHER)
-    everything = np.ones(words.size, bool)
-    feats, _ = group_words("feats", words, everything)
-    direction, _ = group_words("direction", words, everything)
+    words = compare_files(TAGGED, OTHER)
+    all_words = np.ones(words.size, bool)
+    feats, _ = group_words("feats", words, all_words)
+    direction, _ = group_words("direction", words, all_words)
     both = cross_groups(feats, direction) if feats_first else cross_groups(direction, feats)
     members_by_bin = {label: word for label, word in members(both).items() if word}
     case = {"Case=Nom right": [1], "Case=Nom root": [7], "Case=Acc left": [4]}
@@ -284,18 +286,18 @@ def test_crossing_with_features_repeats_the_words(feats_first: bool) -> None:
 
 
 def test_choices_that_do_not_exist() -> None:
-    words = compared(GOLD, PREDICTED)
-    everything = np.ones(words.size, bool)
+    words = compare_files(GOLD, PREDICTED)
+    all_words = np.ones(words.size, bool)
     with pytest.raises(
         ValueError, match="there is no grouping 'colour'; choose from distance, signed-dist"
     ):
-        group_words("colour", words, everything)
+        group_words("colour", words, all_words)
     for name in GROUPINGS:
         if GROUPINGS[name].compute_groups:
             with pytest.raises(
                 ValueError, match=f"'{name}' is not by a number, so it takes no bins"
             ):
-                group_words(name, words, everything, "1,2")
+                group_words(name, words, all_words, "1,2")
 
 
 def test_every_grouping_is_tested() -> None:

@@ -42,10 +42,10 @@ def data(punct: str = "keep") -> Data:
     return read_data(GOLD_TREES, [FIRST, SECOND], {"form"}, punct)
 
 
-def short_rows(what: str, top: int | None = None, punct: str = "keep") -> list[str]:
+def short_rows(kind: str, top: int | None = None, punct: str = "keep") -> list[str]:
     """Return the rows as short texts: gold, predicted, count, share."""
-    rows = confusion_rows(data(punct), what, top)
-    assert {row["confusion"] for row in rows} == {what}
+    rows = confusion_rows(data(punct), kind, top)
+    assert {row["confusion"] for row in rows} == {kind}
     assert {row["system"] for row in rows} == {""}
     return [f"{row['gold']} {row['predicted']} {row['count']} {row['share']:.4g}" for row in rows]
 
@@ -105,11 +105,11 @@ def test_subtypes() -> None:
 
 def test_a_confusion_that_does_not_exist() -> None:
     assert list(CONFUSIONS) == ["deprel", "upos", "xpos", "head"]
-    with pytest.raises(ValueError, match="no confusion of 'lemma'; there is one of deprel, upos"):
+    with pytest.raises(ValueError, match="no confusion of 'lemma'; choose from deprel, upos"):
         confusion_rows(data(), "lemma")
 
 
-def worst_of(metric: str, top: int, punct: str = "keep") -> list[tuple[int, int, int, str]]:
+def worst_sentences(metric: str, top: int, punct: str = "keep") -> list[tuple[int, int, int, str]]:
     rows = worst_sentence_rows(data(punct), metric, top)
     assert {(row["system"], row["metric"], row["place"]) for row in rows} == {("", metric, "")}
     return [(row["errors"], row["scored"], row["sentence"], row["text"]) for row in rows]
@@ -119,21 +119,21 @@ def test_worst_sentences() -> None:
     long, short, last = (5, 1, "a b c d ."), (2, 2, "e f"), (3, 3, "g h i")
     # The first system has three wrong heads in the first sentence, one in the second and two in the
     # third; the second system has two in the third.
-    assert worst_of("UAS", 3) == [(3, *long), (2, *last), (1, *short), (2, *last)]
-    assert worst_of("UAS", 1) == [(3, *long), (2, *last)]
+    assert worst_sentences("UAS", 3) == [(3, *long), (2, *last), (1, *short), (2, *last)]
+    assert worst_sentences("UAS", 1) == [(3, *long), (2, *last)]
     # The first system has two, one and two wrong relations, and the shorter sentence comes first;
     # the second system has one.
-    assert worst_of("LA", 9) == [(2, *last), (2, *long), (1, *short), (1, *last)]
+    assert worst_sentences("LA", 9) == [(2, *last), (2, *long), (1, *short), (1, *last)]
     # The first system has head and relation correct for a, b, e and g, the second for all words
     # except the three of the third sentence.
-    assert worst_of("LAS", 9) == [(3, *long), (2, *last), (1, *short), (3, *last)]
-    assert worst_of("XPOS", 9) == [(2, *last), (1, *long)]
+    assert worst_sentences("LAS", 9) == [(3, *long), (2, *last), (1, *short), (3, *last)]
+    assert worst_sentences("XPOS", 9) == [(2, *last), (1, *long)]
 
 
 def test_worst_sentences_without_punctuation() -> None:
     long, short, last = (4, 1, "a b c d ."), (2, 2, "e f"), (3, 3, "g h i")
-    assert worst_of("UAS", 2, "unicode") == [(2, *last), (2, *long), (2, *last)]
-    assert worst_of("LA", 9, "unicode") == [(2, *last), (1, *short), (1, *long), (1, *last)]
+    assert worst_sentences("UAS", 2, "unicode") == [(2, *last), (2, *long), (2, *last)]
+    assert worst_sentences("LA", 9, "unicode") == [(2, *last), (1, *short), (1, *long), (1, *last)]
 
 
 def test_the_location_of_the_worst_sentences(tmp_path: Path) -> None:

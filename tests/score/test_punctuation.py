@@ -39,11 +39,11 @@ def test_tag_policies(name: str, left_out: list[str]) -> None:
 
 
 def test_a_list_of_tags() -> None:
-    chosen = parse_policy('tags:``,",","""",:,``')
-    assert chosen.name == 'tags:"""",",",:,``'
-    assert parse_policy(chosen.name).name == chosen.name
-    assert chosen.column == "xpos"
-    assert list(map(chosen.is_punctuation, ['"', ",", ":", "``", "X"])) == [True] * 4 + [False]
+    policy = parse_policy('tags:``,",","""",:,``')
+    assert policy.name == 'tags:"""",",",:,``'
+    assert parse_policy(policy.name).name == policy.name
+    assert policy.column == "xpos"
+    assert list(map(policy.is_punctuation, ['"', ",", ":", "``", "X"])) == [True] * 4 + [False]
 
 
 @pytest.mark.parametrize("name", ["tags:", "tags:A,", "tags:A,,B", 'tags:"A', "tags:A\nB"])

@@ -139,10 +139,10 @@ def test_results_that_must_not_change() -> None:
 @pytest.mark.parametrize("test", RESAMPLING)
 def test_results_depend_on_the_seed_only(test: str) -> None:
     first, second = random_counts(LENGTHS, 1, 0.8), random_counts(LENGTHS, 2, 0.7)
-    first_p, again, other_p = (
+    first_p, repeated_p, other_p = (
         p_values(first, second, accuracy, test, 500, seed) for seed in (1, 1, 2)
     )
-    assert first_p.tolist() == again.tolist() != other_p.tolist()
+    assert first_p.tolist() == repeated_p.tolist() != other_p.tolist()
 
 
 @pytest.mark.parametrize("weights", [1, 150, 700])
@@ -152,13 +152,13 @@ def test_the_number_of_weights_in_memory_makes_no_difference(
     lengths = np.arange(70) % 9 + 1  # more than the 64 bits of a random number
     first, second = random_counts(lengths, 1, 0.8), random_counts(lengths, 2, 0.75)
 
-    def figures() -> list[object]:
+    def results() -> list[object]:
         p = [p_values(first, second, accuracy, test, 99).tolist() for test in RESAMPLING]
         return [bootstrap_totals(first, 13).tolist(), *p]
 
-    expected = figures()
+    expected = results()
     monkeypatch.setattr(significance, "MAX_WEIGHTS", weights)
-    assert figures() == expected
+    assert results() == expected
 
 
 @pytest.mark.parametrize("test", RESAMPLING)
@@ -217,11 +217,11 @@ def test_rounding_breaks_no_tie(test: str) -> None:
 
 @pytest.mark.parametrize("test", RESAMPLING)
 def test_what_is_not_a_number_is_not_significant(test: str) -> None:
-    def nothing(totals: np.ndarray) -> np.ndarray:
+    def nan_statistic(totals: np.ndarray) -> np.ndarray:
         return np.full_like(totals, np.nan, dtype=np.float64)
 
     counts = random_counts(LENGTHS, 1, 0.5)
-    assert p_values(counts, counts[::-1], nothing, test, 10).tolist() == [1, 1, 1]
+    assert p_values(counts, counts[::-1], nan_statistic, test, 10).tolist() == [1, 1, 1]
 
 
 @given(st.integers(0, 99), st.sampled_from(RESAMPLING), st.integers(1, 50), st.integers(1, 200))
@@ -391,8 +391,8 @@ def test_mcnemar_of_metrics() -> None:
 def test_only_metrics_that_both_have(test: str) -> None:
     """Holm's method adjusts for the systems that have the metric."""
     first, second = random_system(0.7, 1), random_system(0.75, 2, undefined=["UPOS"])
-    without, with_tags = compare_systems([first, second, random_system(0.72, 3)], test, 100)
-    assert "UPOS" not in without
+    without_tags, with_tags = compare_systems([first, second, random_system(0.72, 3)], test, 100)
+    assert "UPOS" not in without_tags
     assert with_tags["UPOS"].p == with_tags["UPOS"].adjusted < 1
     assert "UPOS" not in compare_systems([second, first], test, 100)[0]
 
@@ -412,15 +412,15 @@ def test_what_cannot_be_tested() -> None:
         compare_systems([aligned, aligned], "mcnemar")
     with pytest.raises(ValueError, match="'ar' or 'bootstrap', not 't'"):
         compare_systems([system, system], "t")
-    with pytest.raises(ValueError, match="a trial"):
+    with pytest.raises(ValueError, match="one trial"):
         compare_systems([system, system], "ar", 0)
-    with pytest.raises(ValueError, match="a sentence"):
+    with pytest.raises(ValueError, match="one sentence"):
         bootstrap_totals(np.zeros((0, 2), np.int64), 10)
     with pytest.raises(ValueError, match="the same sentences"):
         p_values(system.counts, system.counts[:1], accuracy)  # would broadcast
 
 
-def test_sentences_under_the_table() -> None:
+def test_describe_test() -> None:
     assert describe_test("ar", 10_000, 1, 2) == (
         "Difference from the first system; p: paired approximate randomisation over sentences"
         " (10,000 trials, two-sided, seed 1), adjusted by Holm's method for 2 comparisons a metric."
