@@ -46,7 +46,7 @@ def find_devices(names: str = "auto") -> list[torch.device]:
     """The devices that a list such as "cuda:0,cuda:1" names.
 
     "auto" is all GPUs, or the device that `find_device` selects if there are none or one. Raises
-    ConfigError as `find_device`.
+    ConfigError like `find_device`.
     """
     if names == "auto" and torch.cuda.device_count() > 1:
         return [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
@@ -106,12 +106,12 @@ def fetch(tensors: Mapping[str, Tensor]) -> PendingCopies:
         )
         for name, tensor in tensors.items()
     }
-    # The tensors' device need not be the current one.
+    # The device of the tensors may not be the current device.
     return PendingCopies(copies, torch.cuda.current_stream(devices.pop()).record_event())
 
 
 def best_indices(scores: Tensor) -> Tensor:
-    """The indices of maxima over the last dimension, [..., value] -> [...]; the first if equal.
+    """The index of the (first) maximum of the last dimension, [..., value] -> [...].
 
     On a CPU, the argmax of torch takes several times as long as that of numpy.
     """

@@ -26,8 +26,8 @@ def parser_fields() -> set[str]:
 def make_parser_config(tables: dict[str, Any]) -> ParserConfig:
     """Make a parser's configuration from the tables of a TOML file. Raises ConfigError.
 
-    Old files have no key `family`; scorer.tree=false marks a tagger there, and other files are of
-    biaffine parsers.
+    Old files have no key `family`: scorer.tree=false marks a tagger, and all other old files
+    describe biaffine parsers.
     """
     scorer = tables.get("scorer")
     tree = None

@@ -336,7 +336,7 @@ def write_calibration(directory: Path, calibration: Calibration) -> None:
 def write_weights(directory: Path, network: nn.Module, storage: str = "float32") -> None:
     """Write model.safetensors atomically.
 
-    storage: the type of the numbers, "float32", or "float16" for a file of half the size.
+    storage: the type of the numbers: "float32", or "float16" for a file of half the size.
     """
     _save(directory / WEIGHTS, network, {}, getattr(torch, storage))
 
@@ -354,7 +354,7 @@ def _save(
 def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, object]) -> None:
     """Write tokenizer.safetensors atomically.
 
-    notes: any data for JSON, such as dev scores; `read_tokenizer_notes` returns them.
+    notes: any data that JSON can represent, such as dev scores; see `read_tokenizer_notes`.
     """
     network = tokenizer.network
     description = {

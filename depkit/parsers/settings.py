@@ -115,21 +115,21 @@ def _check_value(hint: Any, value: Any, name: str) -> Any:
             raise ConfigError(f"{name} is {value!r}; it can be {choices}")
         return value
     if origin is list:
-        (item,) = typing.get_args(hint)
+        (item_type,) = typing.get_args(hint)
         if not isinstance(value, list):
             raise ConfigError(f"{name} is {value!r}; it takes a list")
-        return [_check_value(item, member, name) for member in value]
+        return [_check_value(item_type, item, name) for item in value]
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise ConfigError(f"{name} is {value!r}; it takes a value of type {hint.__name__}")
     if hint in (int, float):
         key = name.rpartition(".")[2]
-        least = 1 if key in _AT_LEAST_ONE or name in _AT_LEAST_ONE else 0
+        minimum = 1 if key in _AT_LEAST_ONE or name in _AT_LEAST_ONE else 0
         if name.startswith("calibration.") and not 0 < value < math.inf:
             raise ConfigError(f"{name} is {value!r}; a temperature must be above 0")
-        if not value >= least or (key.endswith("dropout") and value >= 1):
-            bounds = "from 0 to less than 1" if key.endswith("dropout") else f"{least} or more"
+        if not value >= minimum or (key.endswith("dropout") and value >= 1):
+            bounds = "from 0 to less than 1" if key.endswith("dropout") else f"{minimum} or more"
             raise ConfigError(f"{name} is {value!r}; it takes {bounds}")
     return value
 
@@ -146,7 +146,7 @@ def overlay(tables: dict[str, Any], values: dict[str, Any]) -> None:
 def parse_setting(setting: str) -> dict[str, Any]:
     """Parse the text `a.b=VALUE` into nested tables.
 
-    A VALUE that is not valid TOML is taken as a string. Raises ConfigError for another syntax.
+    A VALUE that is not valid TOML is a string. Raises ConfigError for another syntax.
     """
     key, equals, text = setting.partition("=")
     if not equals or not key.strip():
@@ -155,7 +155,7 @@ def parse_setting(setting: str) -> dict[str, Any]:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text
-        if text[:1] == "[" and text[-1:] == "]":  # the shell has removed the quotes
+        if text[:1] == "[" and text[-1:] == "]":  # a list whose quotes the shell removed
             value = [member.strip() for member in text[1:-1].split(",")]
     tables: Any = value
     for part in reversed(key.strip().split(".")):

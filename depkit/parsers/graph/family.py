@@ -10,7 +10,7 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import BiaffineConfig, Calibration, Mean
 from depkit.parsers.family import CombinationError, Family
-from depkit.parsers.tagger.family import without_empty_columns
+from depkit.parsers.tagger.family import remove_empty_columns
 from depkit.score.attachment import evaluate
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Biaffine(Family):
             decoder = replace(decoder, root="single" if single else "multi")
         if decoder.root_label == "auto":
             decoder = replace(decoder, root_label=find_root_label(train))
-        return replace(without_empty_columns(config, train), decoder=decoder)
+        return replace(remove_empty_columns(config, train), decoder=decoder)
 
     def describe(self, config: Any) -> list[str]:
         """See `Family.describe`."""
@@ -133,12 +133,12 @@ class Biaffine(Family):
             )
         return reset_harmful(calibration, report), (
             f"calibration on {report.words:,} words of dev: expected calibration error of labelled"
-            f" arcs {_change(report.before.labelled, report.after.labelled)}; of marginals"
-            f" {_change(report.before.marginal, report.after.marginal)}"
+            f" arcs {_describe_change(report.before.labelled, report.after.labelled)}; of marginals"
+            f" {_describe_change(report.before.marginal, report.after.marginal)}"
         )
 
 
-def _change(before: float, after: float) -> str:
+def _describe_change(before: float, after: float) -> str:
     """An expected calibration error before and after calibration."""
     return f"{before:.1f} -> {after:.1f}" + ("" if after < before else ", not applied")
 

@@ -61,7 +61,7 @@ def context_layers(
 
     Args:
         transformer: The transformer; it is moved to the device of the pieces.
-        config: Which layers are selected.
+        config: The settings that select the layers.
         pieces: The pieces of the batch.
         shape: [batch, length] of the batch, w0 and padding included.
 
@@ -105,17 +105,17 @@ class ContextVectors(nn.Module):
         self.body = transformer.body if transformer and config.tune else None
         if self.body is not None and config.checkpointing:
             checkpoint_layers(self.body)
-        mixed = min(config.top or config.available, config.available)
-        self.mix = LayerMix(mixed) if config.layers == "mix" else None
+        num_layers = min(config.top or config.available, config.available)
+        self.mix = LayerMix(num_layers) if config.layers == "mix" else None
         self.dropout = nn.Dropout(config.dropout)
         self.projection: nn.Module = nn.Identity()
         if config.size:
             self.projection = nn.Linear(config.width, config.size)
 
     def layers(self, batch: Batch) -> Tensor:
-        """The layers that the batch has or the transformer computes.
+        """The layers of the batch or of the transformer, [batch, length, layers, width].
 
-        [batch, length, layers, width]. Raises ValueError if neither has any.
+        Raises ValueError if the batch has no layers and there is no transformer.
         """
         if batch.context is not None:
             return batch.context
@@ -143,8 +143,10 @@ class ContextVectors(nn.Module):
 class InputLayer(nn.Module):
     """Concatenates or sums the parts of each word, after dropout of whole parts.
 
-    config: the parts and their sizes; vocabulary: its size is that of the embedding tables;
-    transformer: computes contextual vectors, where config.context.source asks for one.
+    Args:
+        config: The parts and their sizes.
+        vocabulary: The vocabulary, which determines the sizes of the embedding tables.
+        transformer: The transformer, if config.context.source is "transformer".
     """
 
     def __init__(
@@ -169,7 +171,7 @@ class InputLayer(nn.Module):
         self.counts: Tensor | None = None
         if config.tag:
             self.tag = nn.Embedding(len(vocabulary.tags), config.tag, padding_idx=PAD)
-            nn.init.zeros_(self.tag.weight.data[UNKNOWN])  # never trained either
+            nn.init.zeros_(self.tag.weight.data[UNKNOWN])  # this row is never trained
         if config.char:
             self._make_character_layers(config, len(vocabulary.characters))
         if config.context.source != "none":
@@ -190,14 +192,14 @@ class InputLayer(nn.Module):
             self.char = CharConcat(characters, config.char_embedding, config.char_dropout)
             if self.char.output_size != config.char:
                 self.char_projection = nn.Linear(self.char.output_size, config.char)
-        nn.init.zeros_(self.char.embedding.weight.data[UNKNOWN])  # never trained either
+        nn.init.zeros_(self.char.embedding.weight.data[UNKNOWN])  # this row is never trained
 
     @torch.no_grad()
     def reset_unseen(self, data: Dataset) -> None:
         """Give words, tags and characters that do not occur in `data` the unknown symbol's vector.
 
-        Where several treebanks share a vocabulary, the vectors of symbols that only the other
-        treebanks have were never trained.
+        If several treebanks share a vocabulary, the vectors of symbols that only other treebanks
+        have are not trained.
         """
         characters = self.char.embedding if self.char else None
         for table, indices in (
@@ -226,8 +228,8 @@ class InputLayer(nn.Module):
         if not self.training or not z or self.counts is None:
             return word
         probability = z / (z + self.counts[word])
-        drawn = torch.rand_like(probability) < probability
-        return word.masked_fill(drawn & (word != PAD) & (word != ROOT), UNKNOWN)
+        is_unknown = torch.rand_like(probability) < probability
+        return word.masked_fill(is_unknown & (word != PAD) & (word != ROOT), UNKNOWN)
 
     def form_vectors(self, batch: Batch) -> Tensor:
         """The vectors made from the characters of the batch's distinct forms, [forms, size]."""

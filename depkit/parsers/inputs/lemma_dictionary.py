@@ -19,9 +19,9 @@ T = TypeVar("T", str, Tags, Reading)
 class LemmaDictionary:
     """How often each form of a treebank occurs with which tags and lemma.
 
-    forms: for each form the flat list [tags, script, count, tags, script, count, ...] of its
-    readings; tags and script are indices into the other two lists. All lists begin with the most
-    frequent entry.
+    `forms` maps each form to the flat list [tags, script, count, tags, script, count, ...] of its
+    readings, where tags and script are indices into the lists `tags` and `scripts`. All lists begin
+    with the most frequent entry.
     """
 
     tags: list[Tags]
@@ -47,17 +47,17 @@ class LemmaDictionary:
         """The most frequent lemma of a form with these UPOS, XPOS and FEATS.
 
         If no reading has all three tags, UPOS and XPOS are compared, then UPOS alone. If there is
-        still no match, the same is tried ignoring the case of the form. The result is None if that
-        fails too. A UPOS that contradicts XPOS is replaced first, see `with_usual_upos`; if the
-        dictionary has no word with this UPOS at all, no tags are compared.
+        still no match, the same is tried ignoring the case of the form. The result is None if
+        there is no match at all. A UPOS that contradicts XPOS is replaced first, see
+        `with_usual_upos`; if the dictionary has no word with this UPOS, no tags are compared.
         """
         tags = self.with_usual_upos(tags)
         levels = (3, 2, 1) if tags[0] in self._all_uposes else (0,)  # numbers of tags to compare
         for readings in (list(self.readings([form])), self.readings_ignoring_case(form)):
-            for compared in levels:
+            for num_compared in levels:
                 counts: Counter[str] = Counter()
                 for (known_form, known_tags, script), count in readings:
-                    if known_tags[:compared] == tags[:compared]:
+                    if known_tags[:num_compared] == tags[:num_compared]:
                         counts[apply_script(known_form, script)] += count
                 if counts:
                     return max(counts, key=counts.__getitem__)

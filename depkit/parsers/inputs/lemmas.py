@@ -1,4 +1,4 @@
-"""Lemmas as edit scripts, which can be applied to unseen forms, too.
+"""Lemmas as edit scripts, which can also be applied to unseen forms.
 
 A script cuts and adds characters at both ends of a form, around the longest substring that form
 and lemma share, then sets the case (after Chrupala 2006 and UDPipe, Straka 2018).
@@ -19,8 +19,8 @@ Edit = tuple[int, str, int, str] | tuple[str]
 def edit_script(form: str, lemma: str) -> str:
     """The script that turns a form into its lemma, as a line of JSON.
 
-    [case, cut in front, add in front, cut behind, add behind], or ["whole", lemma] where form and
-    lemma have no substring in common.
+    The line is [case, cut in front, add in front, cut behind, add behind], or ["whole", lemma] if
+    there is no such script, for example because form and lemma have no substring in common.
     """
     low_form, low_lemma = form.lower(), lemma.lower()
     start, lemma_start, size = _longest_common_substring(low_form, low_lemma)
@@ -77,10 +77,10 @@ def apply_edit(form: str, case: str, edit: Edit) -> str | None:
     """
     if len(edit) == 1:
         return edit[0]
-    cut_front, front, cut_behind, behind = edit
+    cut_front, add_front, cut_behind, add_behind = edit
     if cut_front + cut_behind >= len(form):
         return None
-    lemma = f"{front}{form[cut_front : len(form) - cut_behind]}{behind}"
+    lemma = f"{add_front}{form[cut_front : len(form) - cut_behind]}{add_behind}"
     if case == LOWER:
         return lemma.lower()
     if case == TITLE:

@@ -26,7 +26,7 @@ from depkit.parsers.inputs.lemmas import (
 )
 
 LONGEST_ENDING = 6  # characters
-SMOOTHING = 1.0  # weight of the share among words with a shorter ending, as a number of words
+SMOOTHING = 1.0  # weight, in words, of the share among words with a shorter ending
 RARE = 1e-4  # the assumed share of an edit that no word of the same class has
 LAST = "\U0010ffff"  # a character that sorts behind all others
 FLOOR = -5.0  # the network's log-probabilities are clipped to this value from below
@@ -46,8 +46,8 @@ WordClass = tuple[str, str]  # UPOS and XPOS, or FEATS where there is no XPOS
 class Lemmatizer:
     """Chooses the lemmas of words.
 
-    dictionary: the lemma dictionary; words: lower-case forms that are known to be words, such as
-    a parser's vocabulary.
+    dictionary: the lemma dictionary; words: the lower-case forms of known words, such as a parser's
+    vocabulary.
     """
 
     def __init__(self, dictionary: LemmaDictionary, words: Container[str] = ()) -> None:
@@ -88,15 +88,15 @@ class Lemmatizer:
         attested = self.evidence.attested_edits(_word_class(tags), form)
         cases = self.evidence.case_shares(_word_class(tags), form)
         usual_case = max(CASES, key=cases.__getitem__)
-        others = [
+        other_readings = [
             (script, apply_script(spelling, script))
             for (spelling, _, script), _ in self.dictionary.readings_ignoring_case(form)
         ]
         candidates = [(*parse_script(script), max(value, FLOOR)) for script, value in scripts]
         lowest = min((value for _, _, value in candidates), default=0.0)
         candidates += [(usual_case, edit, lowest) for edit in attested]
-        candidates += [(*parse_script(script), lowest) for script, _ in others]
-        other_lemmas = {lemma for _, lemma in others}
+        candidates += [(*parse_script(script), lowest) for script, _ in other_readings]
+        other_lemmas = {lemma for _, lemma in other_readings}
         best, best_score = form, -inf
         for case, edit, value in candidates:
             lemma = apply_edit(form, case, edit)

@@ -18,9 +18,9 @@ from depkit.parsers.inputs.lemmas import apply_script, edit_script
 
 PAD, UNKNOWN, ROOT = 0, 1, 2
 SPECIAL = ["<pad>", "<unknown>", "<root>"]
-LONGEST_WORD = 32  # characters; of a longer word the middle is left out
+LONGEST_WORD = 32  # characters; the middle of a longer word is left out
 
-# Returns the symbols that are learned of a column of a sentence.
+# Returns the symbols to learn for a column of a sentence.
 Symbols = Callable[[Sentence, str], Iterable[str]]
 
 
@@ -63,7 +63,7 @@ class Vocabulary:
         return list(map(self.characters.get, form)) or [UNKNOWN]
 
     def with_lemmas(self, sentences: Iterable[Sentence]) -> "Vocabulary":
-        """A copy with the lemma dictionary of the sentences; itself if it predicts no lemmas."""
+        """A copy with the sentences' lemma dictionary; unchanged if no lemmas are predicted."""
         if "lemma" not in self.columns:
             return self
         counts = Counter(chain.from_iterable(map(read_readings, sentences)))
@@ -104,11 +104,11 @@ class Vocabulary:
 
 
 def extend_vocabulary(old: Vocabulary, new: Vocabulary) -> Vocabulary:
-    """Append a new vocabulary's further symbols to an old one, whose indices stay the same."""
+    """Append the symbols of a new vocabulary to an old one, whose indices do not change."""
 
     def extend_table(old_table: Table, new_table: Table) -> Table:
-        further = [symbol for symbol in new_table.symbols if symbol not in old_table.indices]
-        return Table(old_table.symbols + further)
+        new_symbols = [symbol for symbol in new_table.symbols if symbol not in old_table.indices]
+        return Table(old_table.symbols + new_symbols)
 
     columns = {
         name: extend_table(table, new.columns.get(name, table))
@@ -127,7 +127,7 @@ def merge_lemmas(vocabularies: Iterable[Vocabulary]) -> LemmaDictionary | None:
 
 
 def column_symbols(sentence: Sentence, column: str) -> list[str]:
-    """The symbols that are learned of a column: edit scripts of lemmas, else the values."""
+    """The symbols to learn for a column: edit scripts for lemmas, else the values."""
     if column == "lemma":
         return list(map(edit_script, sentence.form, sentence.lemma))
     values: list[str] = getattr(sentence, column)
@@ -135,7 +135,7 @@ def column_symbols(sentence: Sentence, column: str) -> list[str]:
 
 
 def column_values(sentence: Sentence, column: str, symbols: list[str]) -> list[str]:
-    """The values of a column of a sentence for predicted symbols: lemmas, else the symbols."""
+    """The values of a column for its predicted symbols: lemmas, else the symbols themselves."""
     return list(map(apply_script, sentence.form, symbols)) if column == "lemma" else symbols
 
 
@@ -148,9 +148,9 @@ def build_vocabulary(
 
     Args:
         sentences: The treebank.
-        inputs: Says which words and tags the parser reads.
+        inputs: The configuration of the inputs, which says what the parser reads.
         columns: The columns that are predicted.
-        symbols: Returns the symbols that are learned of a column of a sentence.
+        symbols: Returns the symbols to learn for a column of a sentence.
     """
     words: Counter[str] = Counter()
     characters: Counter[str] = Counter()

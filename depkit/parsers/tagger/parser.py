@@ -45,7 +45,7 @@ class TaggerParser(Parser):
         Args:
             sentences: As for `Parser.parse`.
             tags: "predict" overwrites tags. "missing" fills in columns that are all `_`, but FEATS
-                and LEMMA, which can be empty on purpose, only if UPOS and XPOS are all `_`, too.
+                and LEMMA, which can be empty on purpose, only if UPOS and XPOS are also all `_`.
             batch_tokens: The number of positions in a batch, padding included; by default, what
                 suits the device. A batch that does not fit in memory is split.
             context: The contextual vectors of each sentence, [1 + words, layers, width], those of
@@ -81,7 +81,7 @@ class TaggerParser(Parser):
 
     @cached_property
     def lemmatizer(self) -> Lemmatizer | None:
-        """The lemmatizer; None without a lemma dictionary: then the best edit script is applied."""
+        """The lemmatizer; without a lemma dictionary None, and the best edit script is applied."""
         dictionary = self.vocabulary.lemmas
         return Lemmatizer(dictionary, self.vocabulary.words.indices) if dictionary else None
 

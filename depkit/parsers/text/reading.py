@@ -39,7 +39,7 @@ def read_input(
             (one sentence per line, with spaces between tokens) or a CoNLL format. None detects a
             CoNLL format by the name or the content of the file; any other file is text.
         encoding: The encoding of the file.
-        numbers: The state of the numbering `# sent_id` of text, to continue it.
+        numbers: A counter for the `# sent_id` of text; the numbering continues from it.
 
     Raises:
         FormatError: The file is not valid.
