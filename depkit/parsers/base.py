@@ -187,7 +187,7 @@ class Parser(ABC):
         return prepare
 
     def autocast(self) -> torch.autocast:
-        """A context in which matrix products are computed in the parser's precision."""
+        """Return a context in which matrix products are computed in the parser's precision."""
         return autocast(self.device, self.precision)
 
     @property
@@ -264,7 +264,7 @@ def as_sentence(sentence: "Sentence | Sequence[str] | TokenList") -> Sentence:
 
 
 def columns_to_predict(sentence: Sentence, tags: str) -> set[str]:
-    """The names of the columns of tags that predictions replace in a sentence.
+    """Return the names of the columns of tags that predictions replace in a sentence.
 
     tags: "keep" replaces no columns; "predict" replaces all; "missing" replaces the columns that
     are all `_`, but FEATS and LEMMA only if UPOS and XPOS are also all `_`.

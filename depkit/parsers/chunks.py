@@ -220,7 +220,7 @@ class _Slots:
 
 @contextmanager
 def _make_executor(workers: int) -> Iterator[Executor]:
-    """An executor that computes batches inline or, with several workers, on threads.
+    """Make an executor that computes batches inline or, with several workers, on threads.
 
     A batch is too small for its operations to be split among threads efficiently, so torch uses one
     thread for each batch.

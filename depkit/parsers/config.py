@@ -271,7 +271,7 @@ class BiaffineConfig(ParserConfig):
 
 
 def apply_test_time_settings(config: C, settings: Sequence[str]) -> C:
-    """The configuration of a trained parser with some settings changed.
+    """Return the configuration of a trained parser with some settings changed.
 
     settings: strings KEY=VALUE, with keys in `TEST_TIME_SETTINGS`. No weights depend on them.
     Raises ConfigError for another key or a wrong value.
@@ -312,7 +312,7 @@ def check_encoder(encoder: Encoder, settings: dict[str, Any]) -> None:
 
 
 def describe_inputs(inputs: Inputs) -> list[str]:
-    """Descriptions of the parts of a word's input vector, for model cards and `depkit info`."""
+    """Describe the parts of a word's input vector, for model cards and `depkit info`."""
     vectors, context = inputs.vectors, inputs.context
     characters = {"lstm": "characters", "concat": "characters (CharConcat)"}[inputs.char_kind]
     file = vectors.file.replace("\\", "/").rpartition("/")[2]

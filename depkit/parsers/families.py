@@ -13,12 +13,12 @@ FAMILIES: dict[str, Family] = {family.name: family for family in (Biaffine(), Ta
 
 
 def get_family(config: ParserConfig) -> Family:
-    """The family of a parser's configuration."""
+    """Return the family of a parser's configuration."""
     return FAMILIES[config.family]
 
 
 def parser_fields() -> set[str]:
-    """The keys and sections that parsers of any family have in a configuration file."""
+    """Return the keys and sections that parsers of any family have in a configuration file."""
     configs = [family.config for family in FAMILIES.values()]
     return {field.name for config in configs for field in dataclasses.fields(config)}
 

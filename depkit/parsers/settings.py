@@ -70,7 +70,7 @@ def from_dict(
 
 
 def setting_names(kind: type, path: str = "") -> Iterator[str]:
-    """The dotted names of all settings in a configuration dataclass, as in --set KEY=VALUE.
+    """Yield the dotted names of all settings in a configuration dataclass, as in --set KEY=VALUE.
 
     If a section can be one of several dataclasses, the settings of all of them are included.
     path: the dotted name of the section, followed by a dot.
@@ -84,19 +84,19 @@ def setting_names(kind: type, path: str = "") -> Iterator[str]:
 
 
 def _field_types(kind: type) -> dict[str, Any]:
-    """The types of a dataclass's fields, by name."""
+    """Return the types of a dataclass's fields, by name."""
     hints = typing.get_type_hints(kind)
     return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
 
 def _dataclasses_in(hint: Any) -> list[Any]:
-    """The dataclasses in a type: the type itself, or members of a union; [] for other types."""
+    """List the dataclasses in a type: the type itself, or members of a union; else []."""
     members: Sequence[Any] = typing.get_args(hint) or [hint]
     return [member for member in members if dataclasses.is_dataclass(member)]
 
 
 def _select_class(classes: Sequence[type], table: dict[str, Any], name: str) -> type:
-    """The class that the key `kind` of a table names; the first if it has no such key."""
+    """Return the class that the key `kind` of a table names; the first if it has no such key."""
     if len(classes) == 1 or "kind" not in table:
         return classes[0]
     by_kind = {member.kind: member for member in classes}  # type: ignore[attr-defined]
@@ -104,7 +104,7 @@ def _select_class(classes: Sequence[type], table: dict[str, Any], name: str) -> 
 
 
 def _check_value(hint: Any, value: Any, name: str) -> Any:
-    """The value of a setting; an int is converted if the type is float.
+    """Check the value of a setting, and return it; an int is converted if the type is float.
 
     Raises ConfigError if the value does not have the type or is out of bounds.
     """
@@ -164,7 +164,7 @@ def parse_setting(setting: str) -> dict[str, Any]:
 
 
 def to_toml(config: Any) -> str:
-    """A configuration dataclass, or its tables, as TOML; `from_dict` reverses this."""
+    """Convert a configuration dataclass, or its tables, to TOML; `from_dict` reverses this."""
     tables = config if isinstance(config, dict) else dataclasses.asdict(config)
     return "".join(_table_lines(tables, ""))
 

@@ -53,7 +53,7 @@ def decode_heads(arc: Tensor, words: np.ndarray, decoding: Decoding) -> np.ndarr
 def best_heads(
     scores: Tensor, lengths: Tensor, algorithm: str = "mst", single_root: bool = True
 ) -> tuple[Tensor, Tensor]:
-    """The best head of each word, and whether these heads are what `trees.decode.decode` returns.
+    """Find the best head of each word, and check whether `trees.decode.decode` returns these heads.
 
     Args:
         scores: [batch, dependent, head], -inf at padding and on the diagonal.
@@ -78,7 +78,7 @@ def best_heads(
 
 
 def are_trees(heads: Tensor, lengths: Tensor, single_root: bool = False) -> Tensor:
-    """Whether the heads of each sentence of a batch are a tree, as `trees.shape.is_tree`.
+    """Return whether the heads of each sentence of a batch are a tree, like `trees.shape.is_tree`.
 
     Each word is assigned its head, then the head of its head, and so on in doubling steps ("pointer
     jumping", Wyllie 1979). The heads are a tree if all words arrive at the root.
@@ -102,7 +102,7 @@ def are_trees(heads: Tensor, lengths: Tensor, single_root: bool = False) -> Tens
 
 
 def are_crossing(heads: Tensor, lengths: Tensor) -> Tensor:
-    """Whether any arcs of each sentence of a batch cross, as `trees.shape.has_crossing_arcs`.
+    """Return whether each sentence has crossing arcs, like `trees.shape.has_crossing_arcs`.
 
     The arguments and the result have the same shapes as those of `are_trees`.
     """
@@ -117,7 +117,7 @@ def are_crossing(heads: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _mask_words(lengths: Tensor, length: int) -> Tensor:
-    """A mask of the words, [batch, length], False at w0 and at padding."""
+    """Return a mask of the words, [batch, length], False at w0 and at padding."""
     position = torch.arange(length, device=lengths.device)
     return (position > 0) & (position < lengths[:, None])
 

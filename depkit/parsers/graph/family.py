@@ -73,7 +73,7 @@ class Biaffine(Family):
         return column_symbols(sentence, column)
 
     def targets(self, sentence: Sentence, vocabulary: "Vocabulary") -> dict[str, list[int]]:
-        """Heads, labels and tags, see `Family.targets`; words without a head are IGNORED."""
+        """See `Family.targets`; adds the target "head", IGNORED for words without a head."""
         from depkit.parsers.inputs.batches import IGNORED
 
         heads = [head if head >= 0 else IGNORED for head in sentence.head]
@@ -114,7 +114,7 @@ class Biaffine(Family):
     def evaluate(
         self, config: Any, gold: Sequence[Sentence], predicted: Iterable[Sentence]
     ) -> dict[str, float]:
-        """The scores UAS and LAS, over all words including punctuation."""
+        """Compute UAS and LAS in percent, over all words including punctuation."""
         scores = evaluate(gold, predicted)
         return {"UAS": scores.UAS, "LAS": scores.LAS}
 
@@ -139,12 +139,12 @@ class Biaffine(Family):
 
 
 def _describe_change(before: float, after: float) -> str:
-    """An expected calibration error before and after calibration."""
+    """Describe an expected calibration error before and after calibration."""
     return f"{before:.1f} -> {after:.1f}" + ("" if after < before else ", not applied")
 
 
 def find_root_label(train: Sequence[Sentence]) -> str:
-    """The relation that all children of the root have and no other word; "" if there is none."""
+    """Find the relation that all children of the root have and no other word; "" for none."""
     at_root: set[str] = set()
     elsewhere: set[str] = set()
     for sentence in train:

@@ -41,7 +41,7 @@ class BiaffineNetwork(ParserNetwork):
         self.columns = TagClassifiers(self.size, scorer, vocabulary)
 
     def arc_scores(self, encoded: Tensor, batch: Batch) -> Tensor:
-        """Arc scores in float32, [batch, dependent, head], -inf on the diagonal and at padding."""
+        """Score arcs, [batch, dependent, head] float32, -inf on the diagonal and at padding."""
         scores = self.arc(self.arc_dependent(encoded), self.arc_head(encoded)).float()
         position = torch.arange(scores.shape[1], device=scores.device)
         is_padding = (position >= batch.lengths[:, None])[:, None, :]
@@ -49,7 +49,7 @@ class BiaffineNetwork(ParserNetwork):
         return scores.masked_fill(impossible, float("-inf"))
 
     def forward(self, batch: Batch) -> Tensor:
-        """The loss of a batch.
+        """Compute the loss of a batch.
 
         It is the sum of the mean cross-entropies of gold heads (Li et al. 2019, Eq. 5), of
         labels at gold heads, and of tags. If the batch has soft targets, the distributions of a
@@ -79,7 +79,7 @@ class BiaffineNetwork(ParserNetwork):
         return loss + cross_entropy(label, target, soft)
 
     def tag_scores(self, batch: Batch) -> dict[str, Tensor]:
-        """The logits of each predicted column, [batch, length, value]."""
+        """Compute the logits of each predicted column, [batch, length, value]."""
         return self.columns.scores(self.encode(batch))
 
     def score(self, batch: Batch) -> Scores:
@@ -95,5 +95,5 @@ class BiaffineNetwork(ParserNetwork):
 
 
 def _gather_vectors(x: Tensor, positions: Tensor) -> Tensor:
-    """The vectors of x, [batch, length, size], at positions, [batch, length]."""
+    """Gather the vectors of x, [batch, length, size], at positions, [batch, length]."""
     return x.gather(1, positions.unsqueeze(-1).expand(-1, -1, x.shape[-1]))

@@ -176,7 +176,7 @@ class GraphParser(TaggerParser):
         arrays: dict[str, np.ndarray],
         tags: str,
     ) -> Sentence:
-        """A sentence of a batch with its tree, tags and probabilities.
+        """Make a sentence of a batch with its tree, tags and probabilities.
 
         row: its index in the batch; arrays: the results of the batch, [batch, length].
         """

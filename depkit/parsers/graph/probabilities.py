@@ -20,7 +20,7 @@ MAX_MARGINAL_WORDS = 2_000
 
 
 def chosen_probabilities(scores: Tensor, indices: Tensor, temperature: float) -> Tensor:
-    """The probabilities of chosen heads or labels, softmax(scores / temperature).
+    """Compute the probabilities of chosen heads or labels, softmax(scores / temperature).
 
     Args:
         scores: [batch, length, choice]; -inf is an impossible choice.
@@ -37,10 +37,11 @@ def chosen_probabilities(scores: Tensor, indices: Tensor, temperature: float) ->
 def head_marginals(
     arc: np.ndarray, heads: np.ndarray, words: np.ndarray, single_root: bool, temperature: float
 ) -> np.ndarray:
-    """The marginal probabilities of heads: the sum of the probabilities of all trees with the arc.
+    """Compute the marginal probabilities of heads over all trees.
 
-    The probability of a tree is proportional to exp(sum of the scores of its arcs / temperature);
-    see `trees.marginals`.
+    The marginal probability of a head is the sum of the probabilities of all trees that have the
+    arc. The probability of a tree is proportional to exp(sum of the scores of its arcs /
+    temperature); see `trees.marginals`.
 
     Args:
         arc: Arc scores, [batch, dependent, head].

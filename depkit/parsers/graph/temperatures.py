@@ -143,7 +143,7 @@ class Choices:
         return len(self.target_values)
 
     def log_probability(self, temperature: float) -> np.ndarray:
-        """The log-probabilities of the targets, log softmax(scores / temperature), [words]."""
+        """Compute the log-probabilities of targets, log softmax(scores / temperature), [words]."""
         weights = np.exp(self.values / temperature)
         return self.target_values / temperature - np.log(np.add.reduceat(weights, self.starts))
 
@@ -163,7 +163,7 @@ class Marginals:
             padded[: len(sentence.arc), : len(sentence.arc)] = sentence.arc
 
     def compute(self, temperature: float, part: slice) -> np.ndarray:
-        """The marginal probabilities of all arcs, [sentence, dependent, head].
+        """Compute the marginal probabilities of all arcs, [sentence, dependent, head].
 
         part: the sentences for which they are computed.
         """
@@ -171,7 +171,7 @@ class Marginals:
         return batch_marginals(scores, self.sizes[part], self.single_root)
 
     def loss(self, temperature: float, part: slice) -> float:
-        """The mean negative log-likelihood of the gold heads of a part of the sentences."""
+        """Compute the mean negative log-likelihood of the gold heads of a part of the sentences."""
         if temperature not in self.losses:
             pairs = zip(self.compute(temperature, slice(None)), self.scored, strict=True)
             gold = [
@@ -207,7 +207,7 @@ def fit_temperatures(
 
 
 def fit_temperature(choices: Choices) -> float:
-    """The temperature that maximises the likelihood of the targets; 1 if there are no words."""
+    """Fit the temperature that maximises the likelihood of the targets; 1 without words."""
     if not len(choices):
         return 1.0
     return minimize_loss(lambda temperature: -float(choices.log_probability(temperature).mean()))
@@ -237,7 +237,7 @@ def minimize_loss(loss: Callable[[float], float]) -> float:
 
 
 def pool_errors(parts: Sequence[list[np.ndarray]]) -> CalibrationErrors:
-    """The calibration errors of several parts together; parts: results of `_confidences`."""
+    """Compute the calibration errors of all parts together; parts: results of `_confidences`."""
     pooled = [np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True)]
     return CalibrationErrors(
         *[calibration_error(confidence, correct) for confidence, correct in pooled]
@@ -274,7 +274,7 @@ def _confidences(
 
 
 def calibration_error(confidence: np.ndarray, correct: np.ndarray, bins: int = BINS) -> float:
-    """The expected calibration error in percent (Guo et al. 2017, Eq. 3).
+    """Compute the expected calibration error in percent (Guo et al. 2017, Eq. 3).
 
     Args:
         confidence: The probabilities of the predictions, [words].
@@ -292,7 +292,7 @@ def calibration_error(confidence: np.ndarray, correct: np.ndarray, bins: int = B
 
 
 def sample_evenly(items: Sequence[T], count: int) -> list[T]:
-    """A sample of `count` items at equal distances; all items if there are fewer."""
+    """Sample `count` items at equal distances; all items if there are fewer."""
     if len(items) <= count:
         return list(items)
     return [items[i * len(items) // count] for i in range(count)]

@@ -43,7 +43,7 @@ class Batches(Protocol):
     """Sentences, or smaller units that a family trains on, of which batches can be made."""
 
     def batch(self, indices: np.ndarray) -> Any:
-        """The batch of the sentences or units with these indices."""
+        """Make the batch of the sentences or units with these indices."""
 
 
 class Examples(Batches, Protocol):
@@ -107,7 +107,7 @@ class Dataset:
         return self
 
     def batch(self, indices: np.ndarray) -> "Batch":
-        """The batch of the sentences with these indices."""
+        """Make the batch of the sentences with these indices."""
         return make_batch(self, self.starts[indices], self.sizes[indices])
 
 
@@ -190,7 +190,7 @@ def encode(
 
 
 def layout(sentences: Sequence[Sentence]) -> tuple[np.ndarray, np.ndarray]:
-    """The `sizes` and `starts` of the Dataset of these sentences."""
+    """Return the `sizes` and `starts` of the Dataset of these sentences."""
     sizes = np.array([len(sentence) + 1 for sentence in sentences], dtype=np.int64)
     return sizes, np.concatenate(([1], 1 + np.cumsum(sizes)))[:-1]
 
@@ -225,7 +225,7 @@ def make_piece_batcher(
 def _encode_characters(
     forms: Iterable[str], vocabulary: Vocabulary
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The characters of the distinct forms, [forms, LONGEST_WORD], and their numbers, [forms]."""
+    """Encode the characters of the distinct forms, [forms, LONGEST_WORD]; count them, [forms]."""
     rows = [vocabulary.character_indices(form) for form in forms]
     rows[:2] = [[PAD], [ROOT]]
     sizes = np.array([len(row) for row in rows], dtype=np.int64)

@@ -23,7 +23,7 @@ class FormCache:
 
     @torch.inference_mode()
     def vectors(self, data: Dataset) -> Tensor:
-        """The vectors of a dataset's distinct forms, [forms, size]; new forms are encoded."""
+        """Look up or compute the vectors of a dataset's distinct forms, [forms, size]."""
         if len(self.rows) > MAX_FORMS:
             self.rows, self.table = {}, None
         new = [i for i, form in enumerate(data.forms) if form not in self.rows]

@@ -23,7 +23,7 @@ from depkit.parsers.settings import ConfigError
 
 
 def part_sizes(config: Inputs) -> dict[str, int]:
-    """The sizes of the parts that a word's vector is made of, by name.
+    """Return the sizes of the parts that a word's vector is made of, by name.
 
     Raises ConfigError if there is no part, or if parts are to be summed but differ in size.
     """
@@ -86,7 +86,7 @@ class LayerCache:
     layers: Tensor | None = None
 
     def get(self, pieces: PieceBatch) -> Tensor | None:
-        """The cached layers if they were computed from the same pieces, else None."""
+        """Return the cached layers if they were computed from the same pieces, else None."""
         return self.layers if self.pieces is not None and self.pieces.equals(pieces) else None
 
 
@@ -113,7 +113,7 @@ class ContextVectors(nn.Module):
             self.projection = nn.Linear(config.width, config.size)
 
     def layers(self, batch: Batch) -> Tensor:
-        """The layers of the batch or of the transformer, [batch, length, layers, width].
+        """Return the layers of the batch or of the transformer, [batch, length, layers, width].
 
         Raises ValueError if the batch has no layers and there is no transformer.
         """
@@ -134,7 +134,7 @@ class ContextVectors(nn.Module):
         return layers
 
     def forward(self, batch: Batch) -> Tensor:
-        """The projected vectors, [batch, length, size]."""
+        """Compute the projected vectors, [batch, length, size]."""
         layers = self.layers(batch).float()
         vectors = self.mix(layers) if self.mix is not None else layers[..., 0, :]
         return self.projection(self.dropout(vectors))
@@ -211,7 +211,7 @@ class InputLayer(nn.Module):
                 table.weight[counts == 0] = table.weight[UNKNOWN].clone()
 
     def _word_vectors(self, batch: Batch) -> Tensor | None:
-        """Trainable word embeddings, pretrained vectors, or both, summed or concatenated."""
+        """Look up trainable embeddings, pretrained vectors, or both, summed or concatenated."""
         if self.pretrained is None:
             return None if self.word is None else self.word(self._drop_words(batch.word))
         pretrained = self.pretrained(batch.vector)
@@ -232,7 +232,7 @@ class InputLayer(nn.Module):
         return word.masked_fill(is_unknown & (word != PAD) & (word != ROOT), UNKNOWN)
 
     def form_vectors(self, batch: Batch) -> Tensor:
-        """The vectors made from the characters of the batch's distinct forms, [forms, size]."""
+        """Compute the vectors of the distinct forms from their characters, [forms, size]."""
         if batch.form_vectors is not None:
             return batch.form_vectors
         return self.encode_characters(batch.characters, batch.form_sizes, batch.form_groups)
@@ -251,7 +251,7 @@ class InputLayer(nn.Module):
         return self.char_projection(self.char(characters, sizes, groups))
 
     def forward(self, batch: Batch) -> Tensor:
-        """The input vectors of all positions, [batch, length, size]."""
+        """Compute the input vectors of all positions, [batch, length, size]."""
         parts: list[Tensor] = []
         words = self._word_vectors(batch)
         if words is not None:

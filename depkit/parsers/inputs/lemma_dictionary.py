@@ -29,22 +29,22 @@ class LemmaDictionary:
     forms: dict[str, list[int]]
 
     def readings(self, forms: Iterable[str]) -> Iterator[tuple[Reading, int]]:
-        """The readings of the given forms, with their counts."""
+        """Yield the readings of the given forms, with their counts."""
         for form in forms:
             flat = iter(self.forms.get(form, ()))
             for tags, script, count in zip(flat, flat, flat, strict=True):
                 yield (form, self.tags[tags], self.scripts[script]), count
 
     def __contains__(self, form: str) -> bool:
-        """Whether a form is in the dictionary, ignoring case."""
+        """Return whether a form is in the dictionary, ignoring case."""
         return form.lower() in self._forms_by_lower_case
 
     def readings_ignoring_case(self, form: str) -> list[tuple[Reading, int]]:
-        """The readings of all forms that differ from a form in case only, and of the form."""
+        """Return the readings of a form and of all forms that differ from it only in case."""
         return list(self.readings(self._forms_by_lower_case.get(form.lower(), ())))
 
     def look_up(self, form: str, tags: Tags) -> str | None:
-        """The most frequent lemma of a form with these UPOS, XPOS and FEATS.
+        """Return the most frequent lemma of a form with these UPOS, XPOS and FEATS.
 
         If no reading has all three tags, UPOS and XPOS are compared, then UPOS alone. If there is
         still no match, the same is tried ignoring the case of the form. The result is None if
@@ -90,7 +90,7 @@ class LemmaDictionary:
         return groups
 
     def to_json(self) -> dict[str, object]:
-        """The dictionary as data that can be written as JSON."""
+        """Return the dictionary as data that can be written as JSON."""
         return {"tags": self.tags, "scripts": self.scripts, "forms": self.forms}
 
     @staticmethod
@@ -142,7 +142,7 @@ class LemmaDictionary:
 
 
 def read_readings(sentence: Sentence) -> Iterator[Reading]:
-    """The readings of those words of a sentence that have a lemma."""
+    """Yield the readings of the words of a sentence that have a lemma."""
     columns = (sentence.form, sentence.lemma, sentence.upos, sentence.xpos, sentence.feats)
     for form, lemma, *tags in zip(*columns, strict=True):
         if lemma != "_" or form == "_":

@@ -17,7 +17,7 @@ Edit = tuple[int, str, int, str] | tuple[str]
 
 @lru_cache(maxsize=100_000)
 def edit_script(form: str, lemma: str) -> str:
-    """The script that turns a form into its lemma, as a line of JSON.
+    """Find the script that turns a form into its lemma, as a line of JSON.
 
     The line is [case, cut in front, add in front, cut behind, add behind], or ["whole", lemma] if
     there is no such script, for example because form and lemma have no substring in common.
@@ -37,7 +37,7 @@ def _to_json(case: str, edit: Edit) -> str:
 
 @lru_cache(maxsize=100_000)
 def parse_script(script: str) -> tuple[str, Edit]:
-    """The case and the edit of a script."""
+    """Parse a script into its case and its edit."""
     case, *edit = json.loads(script)
     return case, tuple(edit)
 
@@ -54,7 +54,7 @@ def check_script(script: object) -> None:
 
 
 def find_case(form: str, edit: Edit, lemma: str) -> str:
-    """The first case with which an edit turns a form into its lemma; WHOLE if there is none."""
+    """Find the first case with which an edit turns a form into its lemma, or WHOLE."""
     return next((case for case in CASES if apply_edit(form, case, edit) == lemma), WHOLE)
 
 
@@ -89,7 +89,7 @@ def apply_edit(form: str, case: str, edit: Edit) -> str | None:
 
 
 def _longest_common_substring(form: str, lemma: str) -> tuple[int, int, int]:
-    """The first of the longest common substrings: its start in form and lemma, and its length."""
+    """Find the first longest common substring: its start in form and lemma, and its length."""
     best = (0, 0, 0)
     # lengths[j] is the length of the common substring that ends at form[i - 1] and lemma[j - 1].
     lengths = [0] * (len(lemma) + 1)

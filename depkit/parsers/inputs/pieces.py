@@ -62,7 +62,7 @@ class PieceBatch:
     host_copy: np.ndarray  # all four tensors flattened and concatenated, on the host
 
     def equals(self, other: "PieceBatch") -> bool:
-        """Whether another batch has the same segments and words; does not wait for the device."""
+        """Return whether another batch has the same segments, without waiting for the device."""
         same_shapes = (
             self.ids.shape == other.ids.shape
             and self.piece_position.shape == other.piece_position.shape
@@ -105,7 +105,7 @@ def split_into_pieces(sentences: Sequence[Sequence[str]], tokenizer: Any) -> Pie
 
 
 def _split_words(words: list[str], tokenizer: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The concatenated pieces of words, and the number of pieces of each word."""
+    """Split words into pieces: the concatenated pieces, and their number for each word."""
     backend = _backend(tokenizer)
     unknown = [tokenizer.unk_token_id or 0]
     if _needs_space(backend):
@@ -119,7 +119,7 @@ def _split_words(words: list[str], tokenizer: Any) -> tuple[np.ndarray, np.ndarr
 
 
 def _backend(tokenizer: Any) -> Any:
-    """The underlying tokenizer of the tokenizers library, without truncation and padding.
+    """Return the underlying tokenizer of the tokenizers library, without truncation and padding.
 
     It is used directly because the wrapper of transformers only adds time.
     """
@@ -132,7 +132,7 @@ def _backend(tokenizer: Any) -> Any:
 
 
 def _needs_space(backend: Any) -> bool:
-    """Whether words must begin with a space to be split as in running text, as for GPT-2."""
+    """Return whether words must begin with a space to be split as in running text, as for GPT-2."""
 
     def encode(text: str) -> list[int]:
         return backend.encode(text, add_special_tokens=False).ids
@@ -256,7 +256,7 @@ def _make_segments(counts: np.ndarray, capacity: int, overlap: int) -> _Segments
 def _piece_positions(
     segments: _Segments, counts: np.ndarray, width: int, prefix_size: int
 ) -> np.ndarray:
-    """The positions in the flattened [segments * width] from which pieces are used, [pieces]."""
+    """Find the positions in the flattened [segments * width] to use pieces from, [pieces]."""
     used_end = np.append(segments.first_used[1:], 0)
     used_end[np.append(segments.initial[1:], len(used_end)) - 1] = counts
     shift = np.arange(len(used_end)) * width + prefix_size - segments.start
@@ -267,7 +267,7 @@ def _piece_positions(
 def _select_pieces(
     count: np.ndarray, is_word: np.ndarray, positions: np.ndarray, pooling: Pooling
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The positions of the pieces that make word vectors, and the number of them for each token.
+    """Select the positions of the pieces that make word vectors, and count them for each token.
 
     Args:
         count: The number of pieces of each token, [tokens].

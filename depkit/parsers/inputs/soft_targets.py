@@ -70,7 +70,7 @@ def pack(label_head: Tensor, distributions: Iterable[Tensor]) -> Tensor:
 
 
 def column_slices(column: int) -> tuple[slice, slice]:
-    """The slices of a row that have the indices and the probabilities of a column."""
+    """Return the slices of a row that have the indices and the probabilities of a column."""
     start = 1 + 2 * MAX_VALUES * column
     return slice(start, start + MAX_VALUES), slice(start + MAX_VALUES, start + 2 * MAX_VALUES)
 
@@ -92,7 +92,7 @@ def unpack(rows: Tensor, columns: Sequence[str], weight: float) -> SoftBatch:
 
 
 def soft_cross_entropy(scores: Tensor, target: Tensor, soft: SoftColumn, ignored: int) -> Tensor:
-    """The mean cross-entropy with gold targets and with the distributions of a teacher.
+    """Compute the mean cross-entropy with gold targets and with the distributions of a teacher.
 
     This is the loss of Hinton et al. (2015, section 2) at temperature 1. If a word has both kinds
     of target, the teacher's cross-entropy has the weight `soft.weight`, and that of gold has

@@ -95,7 +95,7 @@ def from_description(directory: PathLike) -> Transformer:
     with _silence_libraries():
         config = _read_config(folder, name)
         tokenizer = _read_tokenizer(folder, name, config)
-        # Version 4.48 of transformers saved this attribute; when it is read, it selects the slowest attention.
+        # Version 4.48 of transformers saved this attribute, which selects the slowest attention.
         config._attn_implementation_autoset = False
         with _wrap_errors(name, "config.json does not describe a transformer"):
             body = AutoModel.from_config(config, trust_remote_code=False)
@@ -139,7 +139,7 @@ def checkpoint_layers(body: Any) -> None:
 
 
 def check_layers(layers: Layers, top: int, num_layers: int) -> None:
-    """Raises TransformerError if a transformer of `num_layers` layers does not have these layers."""
+    """Raises TransformerError if there are not as many layers as the settings select."""
     lowest = 1 if layers == "single" else 0
     if not lowest <= top <= num_layers:
         raise TransformerError(
@@ -165,7 +165,7 @@ def _make_transformer(
 
 
 def _max_pieces(body: Any, tokenizer: Any) -> int:
-    """The lower of the limits of the position embeddings and of the tokenizer."""
+    """Return the lower of the limits of the position embeddings and of the tokenizer."""
     positions = getattr(body.config, "max_position_embeddings", None) or 0
     for name, module in body.named_modules():
         padding = getattr(module, "padding_idx", None)
@@ -176,7 +176,7 @@ def _max_pieces(body: Any, tokenizer: Any) -> int:
 
 
 def _find_folder(name: str, revision: str) -> tuple[Path, str]:
-    """The directory of a transformer's files, downloaded if necessary, and its commit."""
+    """Find a transformer's directory and commit; download its files if necessary."""
     path = Path(name).expanduser()
     if path.is_dir():
         if revision:
@@ -208,7 +208,7 @@ def _find_folder(name: str, revision: str) -> tuple[Path, str]:
 
 
 def _weight_files(folder: Path, name: str) -> list[Path]:
-    """The safetensors files of a transformer. Raises TransformerError if there are none."""
+    """Return the safetensors files of a transformer. Raises TransformerError if there are none."""
     if not (folder / "config.json").is_file():
         raise TransformerError(
             f"{name}: there is no config.json; save the transformer there with transformers'"
@@ -289,7 +289,7 @@ def _read_body(folder: Path, name: str, config: Any) -> Any:
 
 
 def _digest(files: list[Path]) -> str:
-    """A digest of the names and contents of those files that exist."""
+    """Compute a digest of the names and contents of those files that exist."""
     digest = hashlib.sha256()
     for path in files:
         if path.is_file():

@@ -35,7 +35,7 @@ class Table:
         return len(self.symbols)
 
     def get(self, symbol: str) -> int:
-        """The index of a symbol; UNKNOWN if the table does not have it."""
+        """Return the index of a symbol; UNKNOWN if the table does not have it."""
         return self.indices.get(symbol, UNKNOWN)
 
 
@@ -51,26 +51,26 @@ class Vocabulary:
     lemmas: LemmaDictionary | None = None  # made by `with_lemmas`
 
     def vector_row(self, form: str) -> int:
-        """The row of the pretrained vector of a form or, if it has none, of its lower case."""
+        """Return the row of the pretrained vector of a form or else of its lower case."""
         rows = self.vectors.indices if self.vectors else {}
         row = rows.get(form, rows.get(form.lower(), UNKNOWN))
         return row if row >= len(SPECIAL) else UNKNOWN  # a text may have the word "<pad>"
 
     def character_indices(self, form: str) -> list[int]:
-        """The indices of at most LONGEST_WORD characters of a form; at least one."""
+        """Return the indices of at most LONGEST_WORD characters of a form; at least one."""
         if len(form) > LONGEST_WORD:
             form = form[: LONGEST_WORD // 2] + form[-LONGEST_WORD // 2 :]
         return list(map(self.characters.get, form)) or [UNKNOWN]
 
     def with_lemmas(self, sentences: Iterable[Sentence]) -> "Vocabulary":
-        """A copy with the sentences' lemma dictionary; unchanged if no lemmas are predicted."""
+        """Add the sentences' lemma dictionary, if lemmas are predicted, and return the result."""
         if "lemma" not in self.columns:
             return self
         counts = Counter(chain.from_iterable(map(read_readings, sentences)))
         return replace(self, lemmas=LemmaDictionary.from_counts(counts))
 
     def to_json(self) -> dict[str, object]:
-        """The vocabulary as data that can be written as JSON."""
+        """Return the vocabulary as data that can be written as JSON."""
         return {
             "words": self.words.symbols,
             "characters": self.characters.symbols,
@@ -81,7 +81,7 @@ class Vocabulary:
         }
 
     def digest(self) -> str:
-        """A digest of all symbols and lemmas, 16 hexadecimal digits."""
+        """Compute a digest of all symbols and lemmas, 16 hexadecimal digits."""
         return digest(json.dumps(self.to_json()))
 
     @staticmethod
@@ -127,7 +127,7 @@ def merge_lemmas(vocabularies: Iterable[Vocabulary]) -> LemmaDictionary | None:
 
 
 def column_symbols(sentence: Sentence, column: str) -> list[str]:
-    """The symbols to learn for a column: edit scripts for lemmas, else the values."""
+    """Return the symbols to learn for a column: edit scripts for lemmas, else the values."""
     if column == "lemma":
         return list(map(edit_script, sentence.form, sentence.lemma))
     values: list[str] = getattr(sentence, column)
@@ -135,7 +135,7 @@ def column_symbols(sentence: Sentence, column: str) -> list[str]:
 
 
 def column_values(sentence: Sentence, column: str, symbols: list[str]) -> list[str]:
-    """The values of a column for its predicted symbols: lemmas, else the symbols themselves."""
+    """Convert the predicted symbols of a column to values; only edit scripts change."""
     return list(map(apply_script, sentence.form, symbols)) if column == "lemma" else symbols
 
 

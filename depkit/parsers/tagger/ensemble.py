@@ -69,7 +69,7 @@ class TaggerEnsemble(TaggerParser):
             member.check(sentence)
 
     def tag_scores(self, batch: list[Batch]) -> dict[str, Tensor]:
-        """The logarithms of the mean probabilities of each predicted column."""
+        """Compute the logarithms of the mean probabilities of each predicted column."""
         pairs = zip(self.members, batch, strict=True)
         return self.mean_columns([member.tag_scores(part) for member, part in pairs])
 
@@ -101,7 +101,7 @@ class TaggerEnsemble(TaggerParser):
 
 
 def log_mean(scores: Iterable[Tensor], mean: Mean) -> Tensor:
-    """The normalised logarithm of the mean of softmax(scores) over the last dimension.
+    """Compute the normalised logarithm of the mean of softmax(scores) over the last dimension.
 
     scores: the logits of each member, all [..., choice]; -inf is an impossible choice.
     """
@@ -138,7 +138,7 @@ def align_values(scores: Tensor, indices: list[int], size: int) -> Tensor:
 
 
 def replace_calibration(config: Any, calibration: Calibration) -> Any:
-    """A configuration with other temperatures; unchanged if its family has none."""
+    """Replace the temperatures of a configuration; nothing changes if its family has none."""
     return replace(config, calibration=calibration) if hasattr(config, "calibration") else config
 
 

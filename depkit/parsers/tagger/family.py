@@ -88,7 +88,7 @@ class Tagger(Family):
     def evaluate(
         self, config: Any, gold: Sequence[Sentence], predicted: Iterable[Sentence]
     ) -> dict[str, float]:
-        """The score "tags": the mean accuracy of the predicted columns in percent."""
+        """Compute the score "tags": the mean accuracy of the predicted columns in percent."""
         correct = total = 0
         for sentence, tagged in zip(gold, predicted, strict=True):
             for name in config.scorer.predict:
@@ -98,7 +98,7 @@ class Tagger(Family):
 
 
 def remove_empty_columns(config: Any, train: Sequence[Sentence]) -> Any:
-    """The configuration without the predicted columns that are all `_` in the treebank."""
+    """Return the configuration without the predicted columns that are all `_` in the treebank."""
     from dataclasses import replace
 
     predict = [

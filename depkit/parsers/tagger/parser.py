@@ -64,7 +64,7 @@ class TaggerParser(Parser):
         yield from self.map_batches(sentences, compute, batch_tokens, context)
 
     def tag_scores(self, batch: Any) -> dict[str, Tensor]:
-        """The scores of each predicted column, [batch, length, value]."""
+        """Compute the scores of each predicted column, [batch, length, value]."""
         with self.autocast():
             scores: dict[str, Tensor] = self.network.tag_scores(batch)
             return scores
@@ -88,7 +88,7 @@ class TaggerParser(Parser):
     def best_tags(
         self, scores: dict[str, Tensor], sentences: Sequence[Sentence]
     ) -> dict[str, Tensor]:
-        """The best values of a batch, for `tag_columns`.
+        """Find the best values of a batch, for `tag_columns`.
 
         scores: [batch, length, value] for each column. Returns the indices of the best values of
         each column, [batch, length]; for lemmas, if there is a lemmatizer, see `best_scripts`.
@@ -106,7 +106,7 @@ class TaggerParser(Parser):
     def tag_columns(
         self, sentence: Sentence, row: int, best: dict[str, np.ndarray], tags: str
     ) -> dict[str, list[str]]:
-        """The predicted columns of a sentence that replace those that it has.
+        """Return the predicted columns of a sentence, without those that it keeps.
 
         Args:
             sentence: A sentence of a batch.
@@ -133,7 +133,7 @@ class TaggerParser(Parser):
         return columns | {"lemma": lemmas}
 
     def symbols(self, column: str, indices: np.ndarray, words: int) -> list[str]:
-        """The values of a column of a sentence.
+        """Return the values of a column of a sentence.
 
         Args:
             column: The name of the column.

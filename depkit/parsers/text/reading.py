@@ -85,12 +85,12 @@ def choose_segment(input: str, tokenizer: Tokenizer | None, path: str) -> Segmen
 
 
 def _clean_name(name: str) -> str:
-    """The name of a file for a comment: on one line and valid in UTF-8."""
+    """Convert the name of a file for a comment: to one line that is valid in UTF-8."""
     return " ".join(name.encode(errors="replace").decode().split())
 
 
 def _is_table(opening: Iterable[str]) -> bool:
-    """Whether the first line looks like a row of a CoNLL file with errors.
+    """Return whether the first line looks like a row of a CoNLL file with errors.
 
     Such a file is read as a CoNLL file, so that the errors are reported.
     """

@@ -53,7 +53,7 @@ class TokenizerNetwork(nn.Module):
         self.multiword = nn.Linear(2 * size, 3)
 
     def forward(self, characters: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of what ends after each character, and of the labels for multiword tokens.
+        """Compute logits of what ends after a character, and of the labels for multiword tokens.
 
         characters: [batch, length]; lengths: [batch]. Both results are [batch, length, 3].
         """
@@ -170,7 +170,7 @@ class Tokenizer:
         return sentences
 
     def _split_words(self, text: str, multiword: np.ndarray, offsets: np.ndarray) -> Words | None:
-        """The words of a token; None if it is a single word.
+        """Split a token into words; None if it is a single word.
 
         multiword, offsets: the labels and offsets of the characters of the token.
         """
@@ -186,7 +186,7 @@ class Tokenizer:
 
 
 def _text_ends(texts: list[str]) -> np.ndarray:
-    """The ends of texts when they are concatenated, [texts]."""
+    """Return the ends of texts when they are concatenated, [texts]."""
     return np.cumsum([len(text) for text in texts])
 
 
@@ -238,7 +238,7 @@ def _find_index(character: str, characters: Table) -> int:
 
 
 def category(character: str) -> str:
-    """The Unicode category of a character, such as <Lu>, by which rare characters are encoded."""
+    """Return the Unicode category of a character, such as <Lu>; it represents rare characters."""
     return f"<{unicodedata.category(character)}>"
 
 
