@@ -40,5 +40,5 @@ def make_parser_config(tables: dict[str, Any]) -> ParserConfig:
         raise ConfigError(f"family is {name!r}; it can be {', '.join(FAMILIES)}")
     if tree is not None and (name, tree) not in (("biaffine", True), ("tagger", False)):
         raise ConfigError(f"scorer.tree is {tree!r}, but family is {name!r}; leave scorer.tree out")
-    others = [family.config for family in FAMILIES.values() if family.name != name]
-    return from_dict(FAMILIES[name].config, tables | {"family": name}, others=others)
+    other_configs = [family.config for family in FAMILIES.values() if family.name != name]
+    return from_dict(FAMILIES[name].config, tables | {"family": name}, others=other_configs)

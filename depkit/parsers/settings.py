@@ -54,7 +54,7 @@ def from_dict(
             if any(key in types for types in alternatives):
                 continue
             raise ConfigError(
-                describe_unknown("setting", name, [path + other for other in known], known)
+                describe_unknown("setting", name, [path + field for field in known], known)
             )
         classes = _dataclasses_in(hints[key])
         if classes:

@@ -103,7 +103,7 @@ class Dataset:
 
     @property
     def dataset(self) -> "Dataset":
-        """The dataset itself; as training examples, its sentences are used."""
+        """The dataset itself; each of its sentences is a training example."""
         return self
 
     def batch(self, indices: np.ndarray) -> "Batch":

@@ -36,7 +36,7 @@ Layers = Literal["single", "average", "mix"]
 
 
 class TransformerError(ValueError):
-    """A transformer cannot be loaded, or not used with these settings; the message is one line."""
+    """A transformer cannot be loaded or used with these settings; the message is one line."""
 
 
 @dataclass

@@ -30,7 +30,7 @@ class TagClassifiers(nn.ModuleDict):
         )
 
     def scores(self, encoded: Tensor) -> dict[str, Tensor]:
-        """Compute the float32 logits of columns, [batch, length, size] -> [batch, length, value]."""
+        """Compute float32 logits of columns: [batch, length, size] -> [batch, length, value]."""
         return {name: classifier(encoded).float() for name, classifier in self.items()}
 
     def losses(self, encoded: Tensor, batch: Batch) -> list[Tensor]:

@@ -81,7 +81,7 @@ class TaggerParser(Parser):
 
     @cached_property
     def lemmatizer(self) -> Lemmatizer | None:
-        """The lemmatizer; without a lemma dictionary None, and the best edit script is applied."""
+        """The lemmatizer; None if there is no lemma dictionary, only the network's edit scripts."""
         dictionary = self.vocabulary.lemmas
         return Lemmatizer(dictionary, self.vocabulary.words.indices) if dictionary else None
 
