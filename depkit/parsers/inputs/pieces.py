@@ -269,11 +269,8 @@ def _select_pieces(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Select the positions of the pieces that make word vectors, and count them for each token.
 
-    Args:
-        count: The number of pieces of each token, [tokens].
-        is_word: False for w0, [tokens]. w0 gets one position, which the caller must set.
-        positions: The positions of all pieces, and one more number without meaning, [pieces + 1].
-        pooling: Which pieces of a word make its vector.
+    count: the number of pieces of each token, [tokens]; positions: those of all pieces, and a last
+    one without meaning, [pieces + 1]. w0 gets one position, which the caller must set.
     """
     selected = np.where(is_word, count, 1) if pooling == "mean" else np.ones_like(count)
     first = np.cumsum(count) - (1 if pooling == "last" else count)
