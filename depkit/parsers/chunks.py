@@ -1,7 +1,8 @@
 """The batch pipeline of parsing: read sentences in chunks, and compute batches on worker threads.
 
 A chunk is a part of the stream of sentences, large enough that sentences of similar length can be
-batched together. Its sentences are read and encoded while batches of the chunk before are computed.
+batched together. Its sentences are read and encoded while batches of the previous chunk are
+computed.
 """
 
 from collections import deque
@@ -20,7 +21,7 @@ from depkit.parsers.device import is_out_of_memory
 from depkit.parsers.inputs.batches import Batches, layout, length_batches
 
 FIRST_CHUNK = 1_000  # words read before the first batch is computed
-GROWTH = 8  # the next chunk has this many times the words: lengths in its batches differ less
+GROWTH = 8  # each chunk has this many times the words of the previous one, up to CHUNK
 CHUNK = 40_000  # words of the largest chunk
 
 # Encodes the sentences of a chunk, and their contextual vectors ([] if there are none)
@@ -89,7 +90,7 @@ def _generate_results(
     batch_tokens: int,
     workers: int,
 ) -> Generator[T, None, None]:
-    """As `map_batches`, without a change of the number of torch's threads."""
+    """Do what `map_batches` does, without changing the number of threads of torch."""
     sentences: list[Sentence] = []  # the sentences of the next chunk
     context: list[np.ndarray] = []
     words, limit = 0, FIRST_CHUNK
@@ -146,7 +147,7 @@ class _Chunk(Generic[T]):
         self.slots = slots
         self.results_by_index: dict[int, T] = {}
         sizes, _ = layout(sentences)
-        # The largest batch is first: as the last, it would leave the other workers idle.
+        # The largest batch comes first: the other workers would be idle during it if it came last.
         self.batches = [
             executor.submit(self._compute, prepared, compute, indices)
             for indices in length_batches(sizes, batch_tokens, repeat_to_fill=True)[::-1]
@@ -156,7 +157,7 @@ class _Chunk(Generic[T]):
         return all(batch.done() for batch in self.batches)
 
     def results(self) -> Iterator[T]:
-        """Wait for all batches; return the results in the sentences' order."""
+        """Wait for all batches, and return the results in the order of the sentences."""
         for batch in self.batches:
             batch.result()
         return (self.results_by_index[index] for index in range(len(self.sentences)))
@@ -219,7 +220,7 @@ class _Slots:
 
 @contextmanager
 def _make_executor(workers: int) -> Iterator[Executor]:
-    """An executor that computes batches inline or, with several workers, on threads.
+    """Make an executor that computes batches inline or, with several workers, on threads.
 
     A batch is too small for its operations to be split among threads efficiently, so torch uses one
     thread for each batch.
@@ -237,11 +238,11 @@ def _make_executor(workers: int) -> Iterator[Executor]:
 class _InlineExecutor(Executor):
     """An executor that calls each function immediately, on the calling thread."""
 
-    def submit(self, call: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> Future[Any]:
         """See `Executor.submit`."""
         future: Future[Any] = Future()
         try:
-            future.set_result(call(*arguments, **named))
+            future.set_result(call(*arguments, **keywords))
         except Exception as error:
             future.set_exception(error)
         return future

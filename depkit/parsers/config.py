@@ -26,7 +26,7 @@ class Vectors:
     """Section inputs.vectors: pretrained word vectors.
 
     A word is looked up in its own spelling first and in lower case second. A word that the file
-    does not have gets the mean of all vectors in the file.
+    does not have is represented by the mean of all vectors in the file.
     """
 
     file: str = ""  # path of a GloVe, word2vec or fastText file; "" uses no pretrained vectors
@@ -271,33 +271,33 @@ class BiaffineConfig(ParserConfig):
 
 
 def apply_test_time_settings(config: C, settings: Sequence[str]) -> C:
-    """The configuration of a trained parser with some settings changed.
+    """Return the configuration of a trained parser with some settings changed.
 
     settings: strings KEY=VALUE, with keys in `TEST_TIME_SETTINGS`. No weights depend on them.
     Raises ConfigError for another key or a wrong value.
     """
     tables = dataclasses.asdict(config)
-    given: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     for setting in settings:
         if setting.partition("=")[0].strip() not in TEST_TIME_SETTINGS:
             raise ConfigError(
                 f"{setting!r} cannot be set for a trained model; the settings that can be changed"
                 f" are {', '.join(TEST_TIME_SETTINGS)}"
             )
-        overlay(given, parse_setting(setting))
-    overlay(tables, given)
-    changed = from_dict(type(config), tables)
-    check_encoder(changed.encoder, given.get("encoder", {}))
-    return changed
+        overlay(changes, parse_setting(setting))
+    overlay(tables, changes)
+    result = from_dict(type(config), tables)
+    check_encoder(result.encoder, changes.get("encoder", {}))
+    return result
 
 
-def check_encoder(encoder: Encoder, given: dict[str, Any]) -> None:
+def check_encoder(encoder: Encoder, settings: dict[str, Any]) -> None:
     """Raises ConfigError for settings of an encoder that contradict each other.
 
-    given: the encoder settings that the user wrote. A setting that only other kinds of encoder have
-    is an error unless its value is the default.
+    settings: the encoder settings that the user wrote. A setting that only other kinds of encoder
+    have is an error unless its value is the default.
     """
-    for key, value in given.items():
+    for key, value in settings.items():
         kinds = [kind for kind in typing.get_args(Encoder) if hasattr(kind(), key)]
         if not hasattr(encoder, key) and value != getattr(kinds[0](), key):
             names = " or ".join(kind.kind for kind in kinds)
@@ -312,7 +312,7 @@ def check_encoder(encoder: Encoder, given: dict[str, Any]) -> None:
 
 
 def describe_inputs(inputs: Inputs) -> list[str]:
-    """Descriptions of the parts of a word's input vector, for model cards and `depkit info`."""
+    """Describe the parts of a word's input vector, for model cards and `depkit info`."""
     vectors, context = inputs.vectors, inputs.context
     characters = {"lstm": "characters", "concat": "characters (CharConcat)"}[inputs.char_kind]
     file = vectors.file.replace("\\", "/").rpartition("/")[2]

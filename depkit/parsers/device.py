@@ -11,7 +11,7 @@ from depkit.parsers.settings import ConfigError
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error means that the CPU or the GPU ran out of memory."""
+    """Return whether an error means that the CPU or the GPU ran out of memory."""
     text = str(error)
     return (
         isinstance(error, MemoryError | torch.OutOfMemoryError)
@@ -21,12 +21,12 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def autocast(device: torch.device, precision: torch.dtype) -> torch.autocast:
-    """A context for automatic mixed precision; it does nothing if the precision is float32."""
+    """Return a context for automatic mixed precision; with float32, it does nothing."""
     return torch.autocast(device.type, precision, enabled=precision != torch.float32)
 
 
 def best_precision(device: torch.device) -> torch.dtype:
-    """bfloat16 if the device computes in it natively, else float32."""
+    """Return bfloat16 if the device computes in it natively, else float32."""
     if device.type == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported(False) else torch.float32
     native = getattr(torch.cpu, "_is_avx512_bf16_supported", None)  # there is no public API
@@ -43,10 +43,10 @@ def resolve_precision(name: str, device: torch.device) -> torch.dtype:
 
 
 def find_devices(names: str = "auto") -> list[torch.device]:
-    """The devices that a list such as "cuda:0,cuda:1" names.
+    """Find the devices that a list such as "cuda:0,cuda:1" names.
 
     "auto" is all GPUs, or the device that `find_device` selects if there are none or one. Raises
-    ConfigError as `find_device`.
+    ConfigError like `find_device`.
     """
     if names == "auto" and torch.cuda.device_count() > 1:
         return [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
@@ -54,7 +54,7 @@ def find_devices(names: str = "auto") -> list[torch.device]:
 
 
 def find_device(name: str = "auto") -> torch.device:
-    """The device with a name; "auto" is the first GPU or, without a GPU, the CPU.
+    """Find a device by name; "auto" is the first GPU or, without a GPU, the CPU.
 
     Raises ConfigError if the name is wrong or this computer has no such device.
     """
@@ -106,12 +106,12 @@ def fetch(tensors: Mapping[str, Tensor]) -> PendingCopies:
         )
         for name, tensor in tensors.items()
     }
-    # The tensors' device need not be the current one.
+    # The device of the tensors may not be the current device.
     return PendingCopies(copies, torch.cuda.current_stream(devices.pop()).record_event())
 
 
 def best_indices(scores: Tensor) -> Tensor:
-    """The indices of maxima over the last dimension, [..., value] -> [...]; the first if equal.
+    """Return the index of the (first) maximum of the last dimension, [..., value] -> [...].
 
     On a CPU, the argmax of torch takes several times as long as that of numpy.
     """

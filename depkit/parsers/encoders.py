@@ -34,10 +34,10 @@ def make_encoder(encoder: Encoder, input_size: int, dropout: float) -> Any:
     """Make the network of an encoder.
 
     Args:
-        encoder: Its configuration.
-        input_size: The size of its input vectors.
-        dropout: The dropout of its inputs. Only an encoder with projected inputs applies it itself,
-            because it adds position embeddings before.
+        encoder: The configuration of the encoder.
+        input_size: The size of the input vectors.
+        dropout: The dropout of the inputs. Only an encoder with projected inputs uses it, after
+            adding position embeddings; for other encoders, `ParserNetwork` applies the dropout.
     """
     settings = asdict(encoder)
     if encoder.projects:

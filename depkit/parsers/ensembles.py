@@ -24,7 +24,7 @@ def combine(
         members: One or more parsers; an ensemble among several parsers counts as one member. A
             single parser is returned unchanged, unless it is an ensemble and `mean` differs.
         mean: The mean of the probabilities. The default is "arithmetic" or, for a single ensemble,
-            the mean that it has.
+            the mean of that ensemble.
         calibration: The temperatures of the ensemble. Those of its members do not apply to it,
             because its probabilities are different.
 

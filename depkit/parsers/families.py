@@ -13,12 +13,12 @@ FAMILIES: dict[str, Family] = {family.name: family for family in (Biaffine(), Ta
 
 
 def get_family(config: ParserConfig) -> Family:
-    """The family of a parser's configuration."""
+    """Return the family of a parser's configuration."""
     return FAMILIES[config.family]
 
 
 def parser_fields() -> set[str]:
-    """The keys and sections that parsers of any family have in a configuration file."""
+    """Return the keys and sections that parsers of any family have in a configuration file."""
     configs = [family.config for family in FAMILIES.values()]
     return {field.name for config in configs for field in dataclasses.fields(config)}
 
@@ -26,8 +26,8 @@ def parser_fields() -> set[str]:
 def make_parser_config(tables: dict[str, Any]) -> ParserConfig:
     """Make a parser's configuration from the tables of a TOML file. Raises ConfigError.
 
-    Old files have no key `family`; scorer.tree=false marks a tagger there, and other files are of
-    biaffine parsers.
+    Old files have no key `family`: scorer.tree=false marks a tagger, and all other old files
+    describe biaffine parsers.
     """
     scorer = tables.get("scorer")
     tree = None
@@ -40,5 +40,5 @@ def make_parser_config(tables: dict[str, Any]) -> ParserConfig:
         raise ConfigError(f"family is {name!r}; it can be {', '.join(FAMILIES)}")
     if tree is not None and (name, tree) not in (("biaffine", True), ("tagger", False)):
         raise ConfigError(f"scorer.tree is {tree!r}, but family is {name!r}; leave scorer.tree out")
-    others = [family.config for family in FAMILIES.values() if family.name != name]
-    return from_dict(FAMILIES[name].config, tables | {"family": name}, others=others)
+    other_configs = [family.config for family in FAMILIES.values() if family.name != name]
+    return from_dict(FAMILIES[name].config, tables | {"family": name}, others=other_configs)

@@ -32,7 +32,7 @@ class Family(ABC):
 
     name: ClassVar[str]  # the value of `family` in its configuration
     config: ClassVar[type[ParserConfig]]  # the dataclass of its configuration
-    metrics: ClassVar[tuple[str, ...]]  # the scores on dev; the first selects the best epoch
+    metrics: ClassVar[tuple[str, ...]]  # the scores on dev; the first one selects the best epoch
     noun: ClassVar[str] = "parser"  # the word for a model in its model card
     command: ClassVar[str] = "parse"  # the depkit command that applies a model
 
@@ -45,7 +45,7 @@ class Family(ABC):
     def findings(
         self, config: Any, train: Sequence[Sentence], dev: Sequence[Sentence]
     ) -> list[str]:
-        """Warnings about the treebanks, one line each. Training continues after them."""
+        """Return warnings about the treebanks, one line each, which do not prevent training."""
         return []
 
     # Settings
@@ -58,17 +58,17 @@ class Family(ABC):
         return config
 
     def describe(self, config: Any) -> list[str]:
-        """Lines of the model card that say what the model predicts and how."""
+        """Return lines of the model card that say what the model predicts and how."""
         return []
 
     # Training
 
     @abstractmethod
     def columns(self, config: Any) -> list[str]:
-        """The names of the predicted columns; the vocabulary has a table of symbols for each."""
+        """Return the names of the predicted columns, which are those of the vocabulary's tables."""
 
     def symbols(self, sentence: Sentence, column: str) -> Iterable[str]:
-        """The gold symbols of a column of a sentence; by default its values."""
+        """Return the gold symbols of a column of a sentence; by default its values."""
         values: list[str] = getattr(sentence, column)
         return values
 
@@ -79,7 +79,7 @@ class Family(ABC):
         return build_vocabulary(sentences, config.inputs, self.columns(config), self.symbols)
 
     def targets(self, sentence: Sentence, vocabulary: "Vocabulary") -> dict[str, list[int]]:
-        """The training targets of each word by name; by default, the indices of its symbols.
+        """Return the training targets of each word by name; by default, the indices of its symbols.
 
         A symbol that the vocabulary does not have is IGNORED.
         """
@@ -144,7 +144,7 @@ class Family(ABC):
     def evaluate(
         self, config: Any, gold: Sequence[Sentence], predicted: Iterable[Sentence]
     ) -> dict[str, float]:
-        """The scores in percent by the names in `metrics`."""
+        """Compute the scores in percent by the names in `metrics`."""
 
     def calibrate(
         self, parser: Any, dev: Sequence[Sentence], context: "Iterable[np.ndarray] | None"

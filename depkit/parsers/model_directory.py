@@ -67,12 +67,12 @@ class ModelError(ValueError):
 
 
 def bundled_models() -> list[str]:
-    """The names of the models that come with depkit."""
+    """Return the names of the models that come with depkit."""
     return sorted(path.parent.name for path in BUNDLED.glob(f"*/{CONFIG}"))
 
 
 def find_model(name: PathLike) -> Path:
-    """The model directory with a path, or the bundled model with a name.
+    """Find the model directory with a path, or the bundled model with a name.
 
     Raises ModelError if there is neither.
     """
@@ -89,7 +89,7 @@ def find_model(name: PathLike) -> Path:
 
 
 def model_files(directory: Path) -> list[Path]:
-    """The files that belong to a model, including those of an ensemble's members."""
+    """Return the files that belong to a model, including those of an ensemble's members."""
     files = [directory / name for name in (CONFIG, VOCABULARY, WEIGHTS, CARD, TOKENIZER, ENSEMBLE)]
     files += sorted((directory / TRANSFORMER).glob("*"))
     if (directory / ENSEMBLE).is_file():
@@ -336,7 +336,7 @@ def write_calibration(directory: Path, calibration: Calibration) -> None:
 def write_weights(directory: Path, network: nn.Module, storage: str = "float32") -> None:
     """Write model.safetensors atomically.
 
-    storage: the type of the numbers, "float32", or "float16" for a file of half the size.
+    storage: the type of the numbers: "float32", or "float16" for a file of half the size.
     """
     _save(directory / WEIGHTS, network, {}, getattr(torch, storage))
 
@@ -354,7 +354,7 @@ def _save(
 def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, object]) -> None:
     """Write tokenizer.safetensors atomically.
 
-    notes: any data for JSON, such as dev scores; `read_tokenizer_notes` returns them.
+    notes: any data that JSON can represent, such as dev scores; see `read_tokenizer_notes`.
     """
     network = tokenizer.network
     description = {

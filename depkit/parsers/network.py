@@ -64,7 +64,7 @@ class ParserNetwork(nn.Module):
         self.inputs.counts = torch.bincount(data.word, minlength=words)
 
     def prediction_parts(self) -> list[nn.Module]:
-        """The submodules that are quantized, or converted to lower precision, for prediction.
+        """Return the submodules whose precision is reduced (or quantized) for prediction.
 
         These are all but the input layer and its projection.
         """

@@ -54,7 +54,7 @@ def from_dict(
             if any(key in types for types in alternatives):
                 continue
             raise ConfigError(
-                describe_unknown("setting", name, [path + other for other in known], known)
+                describe_unknown("setting", name, [path + field for field in known], known)
             )
         classes = _dataclasses_in(hints[key])
         if classes:
@@ -70,7 +70,7 @@ def from_dict(
 
 
 def setting_names(kind: type, path: str = "") -> Iterator[str]:
-    """The dotted names of all settings in a configuration dataclass, as in --set KEY=VALUE.
+    """Yield the dotted names of all settings in a configuration dataclass, as in --set KEY=VALUE.
 
     If a section can be one of several dataclasses, the settings of all of them are included.
     path: the dotted name of the section, followed by a dot.
@@ -84,19 +84,19 @@ def setting_names(kind: type, path: str = "") -> Iterator[str]:
 
 
 def _field_types(kind: type) -> dict[str, Any]:
-    """The types of a dataclass's fields, by name."""
+    """Return the types of a dataclass's fields, by name."""
     hints = typing.get_type_hints(kind)
     return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
 
 def _dataclasses_in(hint: Any) -> list[Any]:
-    """The dataclasses in a type: the type itself, or members of a union; [] for other types."""
+    """List the dataclasses in a type: the type itself, or members of a union; else []."""
     members: Sequence[Any] = typing.get_args(hint) or [hint]
     return [member for member in members if dataclasses.is_dataclass(member)]
 
 
 def _select_class(classes: Sequence[type], table: dict[str, Any], name: str) -> type:
-    """The class that the key `kind` of a table names; the first if it has no such key."""
+    """Return the class that the key `kind` of a table names; the first if it has no such key."""
     if len(classes) == 1 or "kind" not in table:
         return classes[0]
     by_kind = {member.kind: member for member in classes}  # type: ignore[attr-defined]
@@ -104,7 +104,7 @@ def _select_class(classes: Sequence[type], table: dict[str, Any], name: str) -> 
 
 
 def _check_value(hint: Any, value: Any, name: str) -> Any:
-    """The value of a setting; an int is converted if the type is float.
+    """Check the value of a setting, and return it; an int is converted if the type is float.
 
     Raises ConfigError if the value does not have the type or is out of bounds.
     """
@@ -115,21 +115,21 @@ def _check_value(hint: Any, value: Any, name: str) -> Any:
             raise ConfigError(f"{name} is {value!r}; it can be {choices}")
         return value
     if origin is list:
-        (item,) = typing.get_args(hint)
+        (item_type,) = typing.get_args(hint)
         if not isinstance(value, list):
             raise ConfigError(f"{name} is {value!r}; it takes a list")
-        return [_check_value(item, member, name) for member in value]
+        return [_check_value(item_type, item, name) for item in value]
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise ConfigError(f"{name} is {value!r}; it takes a value of type {hint.__name__}")
     if hint in (int, float):
         key = name.rpartition(".")[2]
-        least = 1 if key in _AT_LEAST_ONE or name in _AT_LEAST_ONE else 0
+        minimum = 1 if key in _AT_LEAST_ONE or name in _AT_LEAST_ONE else 0
         if name.startswith("calibration.") and not 0 < value < math.inf:
             raise ConfigError(f"{name} is {value!r}; a temperature must be above 0")
-        if not value >= least or (key.endswith("dropout") and value >= 1):
-            bounds = "from 0 to less than 1" if key.endswith("dropout") else f"{least} or more"
+        if not value >= minimum or (key.endswith("dropout") and value >= 1):
+            bounds = "from 0 to less than 1" if key.endswith("dropout") else f"{minimum} or more"
             raise ConfigError(f"{name} is {value!r}; it takes {bounds}")
     return value
 
@@ -146,7 +146,7 @@ def overlay(tables: dict[str, Any], values: dict[str, Any]) -> None:
 def parse_setting(setting: str) -> dict[str, Any]:
     """Parse the text `a.b=VALUE` into nested tables.
 
-    A VALUE that is not valid TOML is taken as a string. Raises ConfigError for another syntax.
+    A VALUE that is not valid TOML is a string. Raises ConfigError for another syntax.
     """
     key, equals, text = setting.partition("=")
     if not equals or not key.strip():
@@ -155,7 +155,7 @@ def parse_setting(setting: str) -> dict[str, Any]:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text
-        if text[:1] == "[" and text[-1:] == "]":  # the shell has removed the quotes
+        if text[:1] == "[" and text[-1:] == "]":  # a list whose quotes the shell removed
             value = [member.strip() for member in text[1:-1].split(",")]
     tables: Any = value
     for part in reversed(key.strip().split(".")):
@@ -164,7 +164,7 @@ def parse_setting(setting: str) -> dict[str, Any]:
 
 
 def to_toml(config: Any) -> str:
-    """A configuration dataclass, or its tables, as TOML; `from_dict` reverses this."""
+    """Convert a configuration dataclass, or its tables, to TOML; `from_dict` reverses this."""
     tables = config if isinstance(config, dict) else dataclasses.asdict(config)
     return "".join(_table_lines(tables, ""))
 

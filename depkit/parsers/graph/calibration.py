@@ -39,7 +39,8 @@ def calibrate(
         context: The contextual vectors of the sentences, as `Parser.parse` takes them.
 
     Returns:
-        The temperatures, which are 1 if there are no words to fit them on, and their effect.
+        The temperatures, which are 1 if there are no words to fit them on, and a report of their
+        effect.
     """
     sizes = [len(sentence) for sentence in sentences]
     candidates = [index for index, size in enumerate(sizes) if size <= MAX_WORDS]
@@ -85,16 +86,16 @@ def _select_words(
     label: np.ndarray,
     label_at_gold: np.ndarray,
 ) -> ScoredSentence:
-    """One sentence of a padded batch, without padding and without words that have no gold head."""
+    """Select the scores of one sentence, without padding and words that have no gold head."""
     size = len(sentence) + 1
     position = np.arange(size)
     words = position[1:][(gold[1:size] >= 0) & (gold[1:size] != position[1:])]
     gold_label = np.array([-1, *(label_indices.get(deprel, -1) for deprel in sentence.deprel)])
-    known = words[gold_label[words] >= 0]
-    known = known[np.isfinite(label_at_gold[known, gold_label[known]])]
-    chosen_label = label.argmax(-1)
+    labelled = words[gold_label[words] >= 0]
+    labelled = labelled[np.isfinite(label_at_gold[labelled, gold_label[labelled]])]
+    best_label = label.argmax(-1)
     return ScoredSentence(
         arc[:size, :size].copy(), words, gold[words], heads[words], label[words],
-        chosen_label[words], chosen_label[words] == gold_label[words], label_at_gold[known],
-        gold_label[known],
+        best_label[words], best_label[words] == gold_label[words], label_at_gold[labelled],
+        gold_label[labelled],
     )  # fmt: skip

@@ -1,7 +1,8 @@
 """Decoding the trees of a batch, for parsing, calibration and teachers.
 
 The best head of each word, and the check whether the best heads are a tree, are computed by tensor
-operations. Only sentences whose best heads are no tree are decoded on the host, by `trees.decode`.
+operations. Only sentences whose best heads are not a tree are decoded by `trees.decode`, on the
+host.
 """
 
 from typing import NamedTuple
@@ -52,7 +53,7 @@ def decode_heads(arc: Tensor, words: np.ndarray, decoding: Decoding) -> np.ndarr
 def best_heads(
     scores: Tensor, lengths: Tensor, algorithm: str = "mst", single_root: bool = True
 ) -> tuple[Tensor, Tensor]:
-    """The best head of each word, and whether these heads are what `trees.decode.decode` returns.
+    """Find the best head of each word, and check whether `trees.decode.decode` returns these heads.
 
     Args:
         scores: [batch, dependent, head], -inf at padding and on the diagonal.
@@ -61,9 +62,9 @@ def best_heads(
         single_root: As for `trees.decode.decode`.
 
     Returns:
-        The heads, [batch, length] int64, 0 for w0 and for padding; and [batch] bool. The latter is
-        False if the heads are not the kind of tree that the algorithm returns, if a score is NaN or
-        +inf, or if all heads of a word are forbidden.
+        The heads, [batch, length] int64, 0 for w0 and for padding; and a mask of sentences, [batch]
+        bool. The mask is False if the heads are not the kind of tree that the algorithm returns, if
+        a score is NaN or +inf, or if all heads of a word are forbidden.
     """
     is_word = _mask_words(lengths, scores.shape[1])
     best, heads = scores.max(-1)  # the first of equal maxima; NaN counts as the maximum
@@ -77,7 +78,7 @@ def best_heads(
 
 
 def are_trees(heads: Tensor, lengths: Tensor, single_root: bool = False) -> Tensor:
-    """Whether the heads of each sentence of a batch are a tree, as `trees.shape.is_tree`.
+    """Return whether the heads of each sentence of a batch are a tree, like `trees.shape.is_tree`.
 
     Each word is assigned its head, then the head of its head, and so on in doubling steps ("pointer
     jumping", Wyllie 1979). The heads are a tree if all words arrive at the root.
@@ -101,9 +102,9 @@ def are_trees(heads: Tensor, lengths: Tensor, single_root: bool = False) -> Tens
 
 
 def are_crossing(heads: Tensor, lengths: Tensor) -> Tensor:
-    """Whether any arcs of each sentence of a batch cross, as `trees.shape.has_crossing_arcs`.
+    """Return whether each sentence has crossing arcs, like `trees.shape.has_crossing_arcs`.
 
-    The arguments and the result have the shapes of those of `are_trees`.
+    The arguments and the result have the same shapes as those of `are_trees`.
     """
     is_word = _mask_words(lengths, heads.shape[1])
     position = torch.arange(heads.shape[1], device=heads.device)
@@ -116,7 +117,7 @@ def are_crossing(heads: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _mask_words(lengths: Tensor, length: int) -> Tensor:
-    """A mask of the words, [batch, length], False at w0 and at padding."""
+    """Return a mask of the words, [batch, length], False at w0 and at padding."""
     position = torch.arange(length, device=lengths.device)
     return (position > 0) & (position < lengths[:, None])
 
@@ -129,7 +130,7 @@ def complete_heads(
     decoding: Decoding,
     compile: bool = False,
 ) -> np.ndarray:
-    """Decode the sentences of a batch whose best heads are no tree.
+    """Decode the sentences of a batch whose best heads are not a tree.
 
     Args:
         heads: The heads that `best_heads` returns, on the host.
@@ -161,18 +162,18 @@ def complete_heads(
     return heads
 
 
-def mask_root_label(label: Tensor, heads: Tensor, root: int | None) -> Tensor:
+def mask_root_label(label: Tensor, heads: Tensor, root_label: int | None) -> Tensor:
     """Apply the rule that children of the root, and only they, have the root's label.
 
     Args:
         label: Label scores, [batch, length, label].
         heads: [batch, length]; 0 is the root.
-        root: The index of the root's label; None if there is no such rule.
+        root_label: The index of the root's label; None if there is no such rule.
 
     Returns:
         The scores, with -inf at labels that the rule forbids.
     """
-    if root is None:
+    if root_label is None:
         return label
-    is_root_label = torch.arange(label.shape[-1], device=label.device) == root
+    is_root_label = torch.arange(label.shape[-1], device=label.device) == root_label
     return label.masked_fill((heads == 0)[..., None] != is_root_label, float("-inf"))

@@ -15,7 +15,7 @@ class GraphEnsemble(TaggerEnsemble, GraphParser):
     """An ensemble of graph-based parsers, with the decoder settings of the first member."""
 
     def score(self, batch: list[Batch]) -> Scores:
-        """The logarithms of the mean probabilities of arcs, labels and columns."""
+        """Compute the logarithms of the mean probabilities of arcs, labels and columns."""
         scores = [member.score(part) for member, part in zip(self.members, batch, strict=True)]
 
         def score_mean_labels(heads: Tensor) -> Tensor:

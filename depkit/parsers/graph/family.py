@@ -10,7 +10,7 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import BiaffineConfig, Calibration, Mean
 from depkit.parsers.family import CombinationError, Family
-from depkit.parsers.tagger.family import without_empty_columns
+from depkit.parsers.tagger.family import remove_empty_columns
 from depkit.score.attachment import evaluate
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Biaffine(Family):
             decoder = replace(decoder, root="single" if single else "multi")
         if decoder.root_label == "auto":
             decoder = replace(decoder, root_label=find_root_label(train))
-        return replace(without_empty_columns(config, train), decoder=decoder)
+        return replace(remove_empty_columns(config, train), decoder=decoder)
 
     def describe(self, config: Any) -> list[str]:
         """See `Family.describe`."""
@@ -73,7 +73,7 @@ class Biaffine(Family):
         return column_symbols(sentence, column)
 
     def targets(self, sentence: Sentence, vocabulary: "Vocabulary") -> dict[str, list[int]]:
-        """Heads, labels and tags, see `Family.targets`; words without a head are IGNORED."""
+        """See `Family.targets`; adds the target "head", IGNORED for words without a head."""
         from depkit.parsers.inputs.batches import IGNORED
 
         heads = [head if head >= 0 else IGNORED for head in sentence.head]
@@ -114,7 +114,7 @@ class Biaffine(Family):
     def evaluate(
         self, config: Any, gold: Sequence[Sentence], predicted: Iterable[Sentence]
     ) -> dict[str, float]:
-        """The scores UAS and LAS, over all words including punctuation."""
+        """Compute UAS and LAS in percent, over all words including punctuation."""
         scores = evaluate(gold, predicted)
         return {"UAS": scores.UAS, "LAS": scores.LAS}
 
@@ -133,18 +133,18 @@ class Biaffine(Family):
             )
         return reset_harmful(calibration, report), (
             f"calibration on {report.words:,} words of dev: expected calibration error of labelled"
-            f" arcs {_change(report.before.labelled, report.after.labelled)}; of marginals"
-            f" {_change(report.before.marginal, report.after.marginal)}"
+            f" arcs {_describe_change(report.before.labelled, report.after.labelled)}; of marginals"
+            f" {_describe_change(report.before.marginal, report.after.marginal)}"
         )
 
 
-def _change(before: float, after: float) -> str:
-    """An expected calibration error before and after calibration."""
+def _describe_change(before: float, after: float) -> str:
+    """Describe an expected calibration error before and after calibration."""
     return f"{before:.1f} -> {after:.1f}" + ("" if after < before else ", not applied")
 
 
 def find_root_label(train: Sequence[Sentence]) -> str:
-    """The relation that all children of the root have and no other word; "" if there is none."""
+    """Find the relation that all children of the root have and no other word; "" for none."""
     at_root: set[str] = set()
     elsewhere: set[str] = set()
     for sentence in train:

@@ -20,13 +20,13 @@ def tree_findings(
     lines = []
     for name, sentences in (("train", train), ("dev", dev)):
         heads = [np.array(sentence.head, dtype=np.int32) for sentence in sentences]
-        cyclic = sum(map(has_cycle, heads))
-        several = sum(count_roots(head) > 1 for head in heads)
-        if cyclic:
-            lines.append(f"{name}: {cyclic} of {len(sentences)} trees have a cycle")
-        if several:
-            lines.append(f"{name}: {several} of {len(sentences)} sentences have several roots")
-        if several and decoder.root == "single":
+        num_cyclic = sum(map(has_cycle, heads))
+        num_several = sum(count_roots(head) > 1 for head in heads)
+        if num_cyclic:
+            lines.append(f"{name}: {num_cyclic} of {len(sentences)} trees have a cycle")
+        if num_several:
+            lines.append(f"{name}: {num_several} of {len(sentences)} sentences have several roots")
+        if num_several and decoder.root == "single":
             lines.append(
                 f"{name}: the parser predicts a single root all the same (decoder.root=single)"
             )

@@ -41,7 +41,7 @@ class BiaffineNetwork(ParserNetwork):
         self.columns = TagClassifiers(self.size, scorer, vocabulary)
 
     def arc_scores(self, encoded: Tensor, batch: Batch) -> Tensor:
-        """Arc scores in float32, [batch, dependent, head], -inf on the diagonal and at padding."""
+        """Score arcs, [batch, dependent, head] float32, -inf on the diagonal and at padding."""
         scores = self.arc(self.arc_dependent(encoded), self.arc_head(encoded)).float()
         position = torch.arange(scores.shape[1], device=scores.device)
         is_padding = (position >= batch.lengths[:, None])[:, None, :]
@@ -49,10 +49,11 @@ class BiaffineNetwork(ParserNetwork):
         return scores.masked_fill(impossible, float("-inf"))
 
     def forward(self, batch: Batch) -> Tensor:
-        """The loss of a batch.
+        """Compute the loss of a batch.
 
-        It is the sum of the mean cross-entropies of gold heads (Eq. 5), of labels at gold heads,
-        and of tags. If the batch has soft targets, the distributions of a teacher are mixed in.
+        It is the sum of the mean cross-entropies of gold heads (Li et al. 2019, Eq. 5), of
+        labels at gold heads, and of tags. If the batch has soft targets, the distributions of a
+        teacher are mixed in.
         """
         encoded = self.encode(batch)
         loss = self._tree_loss(encoded, batch)
@@ -65,7 +66,7 @@ class BiaffineNetwork(ParserNetwork):
         head = gold.masked_fill(gold == position, IGNORED)
         soft = get_soft_targets(batch, "deprel")
         loss = cross_entropy(self.arc_scores(encoded, batch), head, get_soft_targets(batch, "head"))
-        dependent, at_head = self.label_dependent(encoded), self.label_head(encoded)
+        dependent_vectors, head_vectors = self.label_dependent(encoded), self.label_head(encoded)
         label_head = head.clamp(min=0)
         ignored = head == IGNORED
         if batch.soft and soft:
@@ -73,26 +74,26 @@ class BiaffineNetwork(ParserNetwork):
             # head.
             label_head = torch.where(soft.known, batch.soft.label_head, label_head)
             ignored = head != label_head
-        label = self.label(dependent, _gather_vectors(at_head, label_head))
+        label = self.label(dependent_vectors, _gather_vectors(head_vectors, label_head))
         target = batch.targets["deprel"].masked_fill(ignored, IGNORED)
         return loss + cross_entropy(label, target, soft)
 
     def tag_scores(self, batch: Batch) -> dict[str, Tensor]:
-        """The logits of each predicted column, [batch, length, value]."""
+        """Compute the logits of each predicted column, [batch, length, value]."""
         return self.columns.scores(self.encode(batch))
 
     def score(self, batch: Batch) -> Scores:
         """Score a batch; `Scores.score_labels` scores labels when heads have been decoded."""
         encoded = self.encode(batch)
-        dependent, at_head = self.label_dependent(encoded), self.label_head(encoded)
+        dependent_vectors, head_vectors = self.label_dependent(encoded), self.label_head(encoded)
 
         def score_labels(heads: Tensor) -> Tensor:
-            return self.label(dependent, _gather_vectors(at_head, heads)).float()
+            return self.label(dependent_vectors, _gather_vectors(head_vectors, heads)).float()
 
         columns = self.columns.scores(encoded)
         return Scores(self.arc_scores(encoded, batch), score_labels, columns)
 
 
 def _gather_vectors(x: Tensor, positions: Tensor) -> Tensor:
-    """The vectors of x, [batch, length, size], at positions, [batch, length]."""
+    """Gather the vectors of x, [batch, length, size], at positions, [batch, length]."""
     return x.gather(1, positions.unsqueeze(-1).expand(-1, -1, x.shape[-1]))

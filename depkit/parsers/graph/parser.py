@@ -105,12 +105,12 @@ class GraphParser(TaggerParser):
 
     @property
     def decoding(self) -> Decoding:
-        """The decoding that the model's settings ask for."""
+        """The decoder settings of the model."""
         decoder = self.config.decoder
         return Decoding(decoder.algorithm, decoder.root == "single")
 
     def label_scores(self, scores: Scores, heads: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Score labels at given heads, and apply the rule of the root's label.
+        """Score the labels of arcs, and apply the rule of the root's label.
 
         Args:
             scores: The scores of a batch.
@@ -164,11 +164,11 @@ class GraphParser(TaggerParser):
                 arrays.pop("arc"), heads, words, decoding.single_root, temperatures.marginal
             )
         return [
-            self._with_tree(sentence, row, heads, arrays, tags)
+            self._make_sentence(sentence, row, heads, arrays, tags)
             for row, sentence in enumerate(sentences)
         ]
 
-    def _with_tree(
+    def _make_sentence(
         self,
         sentence: Sentence,
         row: int,
@@ -176,7 +176,7 @@ class GraphParser(TaggerParser):
         arrays: dict[str, np.ndarray],
         tags: str,
     ) -> Sentence:
-        """A sentence of a batch with its tree, tags and probabilities.
+        """Make a sentence of a batch with its tree, tags and probabilities.
 
         row: its index in the batch; arrays: the results of the batch, [batch, length].
         """

@@ -19,34 +19,35 @@ KINDS = ("", "local", "marginal")
 MAX_MARGINAL_WORDS = 2_000
 
 
-def chosen_probabilities(scores: Tensor, chosen: Tensor, temperature: float) -> Tensor:
-    """The probabilities of chosen heads or labels, softmax(scores / temperature).
+def chosen_probabilities(scores: Tensor, indices: Tensor, temperature: float) -> Tensor:
+    """Compute the probabilities of chosen heads or labels, softmax(scores / temperature).
 
     Args:
         scores: [batch, length, choice]; -inf is an impossible choice.
-        chosen: The indices of the choices, [batch, length].
+        indices: The indices of the chosen heads or labels, [batch, length].
         temperature: The temperature of the scores.
 
     Returns:
         [batch, length].
     """
     probabilities = (scores / temperature).softmax(-1)
-    return probabilities.gather(-1, chosen[..., None]).squeeze(-1)
+    return probabilities.gather(-1, indices[..., None]).squeeze(-1)
 
 
 def head_marginals(
     arc: np.ndarray, heads: np.ndarray, words: np.ndarray, single_root: bool, temperature: float
 ) -> np.ndarray:
-    """The marginal probabilities of heads: the sum of the probabilities of all trees with the arc.
+    """Compute the marginal probabilities of heads over all trees.
 
-    The probability of a tree is proportional to exp(sum of the scores of its arcs / temperature);
-    see `trees.marginals`.
+    The marginal probability of a head is the sum of the probabilities of all trees that have the
+    arc. The probability of a tree is proportional to exp(sum of the scores of its arcs /
+    temperature); see `trees.marginals`.
 
     Args:
         arc: Arc scores, [batch, dependent, head].
         heads: [batch, length].
         words: The number of words of each sentence, [batch].
-        single_root: Whether the root of a tree has one child only.
+        single_root: Whether the root of a tree has only one child.
         temperature: The temperature of the arc scores.
 
     Returns:

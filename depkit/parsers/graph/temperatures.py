@@ -77,7 +77,7 @@ def fit_and_report(
     """Fit temperatures on all sentences, and measure their effect by cross-fitting on two halves.
 
     The halves are the sentences with even and with odd indices. single_root: whether marginals are
-    over trees whose root has one child only.
+    over trees whose root has only one child.
     """
     halves = [scored[0::2], scored[1::2]]
     samples = [
@@ -127,9 +127,10 @@ class Choices:
         pairs = [pair for pair in zip(scores, targets, strict=True) if len(pair[1])]
         shifted = [rows - rows.max(axis=1, keepdims=True) for rows, _ in pairs]
         masks = [np.isfinite(rows) for rows in shifted]
-        # The possible choices of all words, end to end, at most 0; and the start of each word
+        # The logits of the possible choices of all words, minus the largest logit of the word
         self.values = _concatenate([rows[mask] for rows, mask in zip(shifted, masks, strict=True)])
         counts = _concatenate([mask.sum(axis=1) for mask in masks]).astype(np.int64)
+        # The index of each word's first choice in `values`
         self.starts = np.cumsum(counts) - counts
         self.target_values = _concatenate(
             [
@@ -142,7 +143,7 @@ class Choices:
         return len(self.target_values)
 
     def log_probability(self, temperature: float) -> np.ndarray:
-        """The log-probabilities of the targets, log softmax(scores / temperature), [words]."""
+        """Compute the log-probabilities of targets, log softmax(scores / temperature), [words]."""
         weights = np.exp(self.values / temperature)
         return self.target_values / temperature - np.log(np.add.reduceat(weights, self.starts))
 
@@ -153,15 +154,16 @@ class Marginals:
     def __init__(self, scored: Sequence[ScoredSentence], single_root: bool) -> None:
         self.scored, self.single_root = scored, single_root
         self.words = np.array([len(sentence.words) for sentence in scored], dtype=np.int64)
-        self.losses: dict[float, np.ndarray] = {}  # by temperature, as several fits share them
+        # The loss of each sentence by temperature; several fits use the same temperatures
+        self.losses: dict[float, np.ndarray] = {}
         self.sizes = np.array([len(sentence.arc) - 1 for sentence in scored], dtype=np.int64)
         length = self.sizes.max(initial=0) + 1
         self.scores = np.zeros((len(scored), length, length))
         for padded, sentence in zip(self.scores, scored, strict=True):
             padded[: len(sentence.arc), : len(sentence.arc)] = sentence.arc
 
-    def at(self, temperature: float, part: slice) -> np.ndarray:
-        """The marginal probabilities of all arcs, [sentence, dependent, head].
+    def compute(self, temperature: float, part: slice) -> np.ndarray:
+        """Compute the marginal probabilities of all arcs, [sentence, dependent, head].
 
         part: the sentences for which they are computed.
         """
@@ -169,9 +171,9 @@ class Marginals:
         return batch_marginals(scores, self.sizes[part], self.single_root)
 
     def loss(self, temperature: float, part: slice) -> float:
-        """The mean negative log-likelihood of the gold heads of a part of the sentences."""
+        """Compute the mean negative log-likelihood of the gold heads of a part of the sentences."""
         if temperature not in self.losses:
-            pairs = zip(self.at(temperature, slice(None)), self.scored, strict=True)
+            pairs = zip(self.compute(temperature, slice(None)), self.scored, strict=True)
             gold = [
                 np.maximum(marginals[sentence.words, sentence.gold], MIN_PROBABILITY)
                 for marginals, sentence in pairs
@@ -205,7 +207,7 @@ def fit_temperatures(
 
 
 def fit_temperature(choices: Choices) -> float:
-    """The temperature that maximises the likelihood of the targets; 1 if there are no words."""
+    """Fit the temperature that maximises the likelihood of the targets; 1 without words."""
     if not len(choices):
         return 1.0
     return minimize_loss(lambda temperature: -float(choices.log_probability(temperature).mean()))
@@ -235,7 +237,7 @@ def minimize_loss(loss: Callable[[float], float]) -> float:
 
 
 def pool_errors(parts: Sequence[list[np.ndarray]]) -> CalibrationErrors:
-    """The calibration errors of several parts together; parts: results of `_confidences`."""
+    """Compute the calibration errors of all parts together; parts: results of `_confidences`."""
     pooled = [np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True)]
     return CalibrationErrors(
         *[calibration_error(confidence, correct) for confidence, correct in pooled]
@@ -245,9 +247,10 @@ def pool_errors(parts: Sequence[list[np.ndarray]]) -> CalibrationErrors:
 def _confidences(
     scored: Sequence[ScoredSentence], marginals: Marginals, part: slice, calibration: Calibration
 ) -> list[np.ndarray]:
-    """Confidence, and 1 if correct or 0 if not, for each field of `CalibrationErrors`.
+    """Return the confidences and whether they are correct, for each field of `CalibrationErrors`.
 
-    part: the part of the sentences of `marginals`. Each array is [2, words].
+    part: the part of the sentences of `marginals`. Each array is [2, words]: the confidence, and 1
+    if the prediction is correct or 0 if not.
     """
     choices = Choices(
         [sentence.arc[sentence.words] for sentence in scored],
@@ -255,7 +258,7 @@ def _confidences(
     )
     local = np.exp(choices.log_probability(calibration.arc))
     sample = marginals.scored[part]
-    pairs = zip(marginals.at(calibration.marginal, part), sample, strict=True)
+    pairs = zip(marginals.compute(calibration.marginal, part), sample, strict=True)
     marginal = _concatenate([arcs[sentence.words, sentence.decoded] for arcs, sentence in pairs])
     arrays = []
     for sentences, arc in ((scored, local), (sample, marginal)):
@@ -271,7 +274,7 @@ def _confidences(
 
 
 def calibration_error(confidence: np.ndarray, correct: np.ndarray, bins: int = BINS) -> float:
-    """The expected calibration error in percent (Guo et al. 2017, Eq. 3).
+    """Compute the expected calibration error in percent (Guo et al. 2017, Eq. 3).
 
     Args:
         confidence: The probabilities of the predictions, [words].
@@ -289,12 +292,12 @@ def calibration_error(confidence: np.ndarray, correct: np.ndarray, bins: int = B
 
 
 def sample_evenly(items: Sequence[T], count: int) -> list[T]:
-    """A sample of `count` items at equal distances; all items if there are fewer."""
+    """Sample `count` items at equal distances; all items if there are fewer."""
     if len(items) <= count:
         return list(items)
     return [items[i * len(items) // count] for i in range(count)]
 
 
 def _concatenate(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Concatenate any number of arrays; of no arrays, the result is empty."""
+    """Concatenate any number of arrays; the result for no arrays is empty."""
     return np.concatenate([np.empty(0), *parts])

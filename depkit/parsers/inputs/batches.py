@@ -27,14 +27,13 @@ from depkit.parsers.inputs.soft_targets import SoftBatch, SoftTargets, unpack
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import LONGEST_WORD, PAD, ROOT, Vocabulary
 
-IGNORED = -100  # the target of a word that has no part in the loss
+IGNORED = -100  # the target of a word that does not contribute to the loss
 _WIDTHS = (4, 8, 16, LONGEST_WORD)  # upper limits of the groups of forms, in characters
 FORM_MULTIPLE = 32  # a group of forms is padded to a multiple of this number
 
 # Makes the pieces of a batch from the starts and sizes of its sentences in the dataset, and the
 # length that the sentences are padded to.
 PieceBatcher = Callable[[np.ndarray, np.ndarray, int], PieceBatch]
-
 
 # Returns the targets of a sentence by name: one number for each word.
 Targets = Callable[[Sentence], dict[str, list[int]]]
@@ -43,8 +42,8 @@ Targets = Callable[[Sentence], dict[str, list[int]]]
 class Batches(Protocol):
     """Sentences, or smaller units that a family trains on, of which batches can be made."""
 
-    def batch(self, numbers: np.ndarray) -> Any:
-        """The batch of the sentences or units with these indices."""
+    def batch(self, indices: np.ndarray) -> Any:
+        """Make the batch of the sentences or units with these indices."""
 
 
 class Examples(Batches, Protocol):
@@ -52,7 +51,7 @@ class Examples(Batches, Protocol):
 
     @property
     def sizes(self) -> np.ndarray:
-        """[examples], on the host: the positions that an example takes in a batch, unpadded."""
+        """The number of positions of each example without padding, [examples], on the host."""
 
     @property
     def dataset(self) -> "Dataset":
@@ -75,7 +74,7 @@ ContextArray = np.ndarray | SelectedRows  # contextual vectors, in the order of 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Sentences laid end to end.
+    """Encoded sentences, concatenated.
 
     There is one entry of padding, then for each sentence an entry for w0 and one for each word:
     `total` entries in all. Tensors are on the device, arrays on the host.
@@ -92,7 +91,7 @@ class Dataset:
     targets: dict[str, Tensor]  # [total] each
     characters: Tensor  # [forms, LONGEST_WORD]
     form_sizes: Tensor  # [forms], number of characters
-    form_vectors: Tensor | None = None  # [forms, size], if the characters were encoded before
+    form_vectors: Tensor | None = None  # [forms, size]; None if not yet computed
     # Contextual vectors come from an array (perhaps in a file), [total, layers, width], or from a
     # transformer that reads the pieces of `piece_batcher`, or there are none.
     context: np.ndarray | SelectedRows | None = None
@@ -104,12 +103,12 @@ class Dataset:
 
     @property
     def dataset(self) -> "Dataset":
-        """The dataset itself: used as training examples, it has one for each sentence."""
+        """The dataset itself; each of its sentences is a training example."""
         return self
 
-    def batch(self, numbers: np.ndarray) -> "Batch":
-        """The batch of the sentences with these indices."""
-        return make_batch(self, self.starts[numbers], self.sizes[numbers])
+    def batch(self, indices: np.ndarray) -> "Batch":
+        """Make the batch of the sentences with these indices."""
+        return make_batch(self, self.starts[indices], self.sizes[indices])
 
 
 @dataclass(frozen=True)
@@ -147,12 +146,12 @@ def encode(
     Args:
         sentences: The sentences.
         vocabulary: Gives the indices of words, tags and characters.
-        inputs: Says which of them the network reads.
-        device: Where the tensors go.
-        targets: Returns what is learned of a sentence, IGNORED for words without loss; None when
-            parsing.
-        context: Contextual vectors, [total, layers, width], or an array for each sentence, w0's
-            vector first.
+        inputs: The configuration of the inputs, which says what the network reads.
+        device: The device of the tensors.
+        targets: Returns the training targets of a sentence, IGNORED for words without loss; None
+            when parsing.
+        context: Contextual vectors, [total, layers, width], or one array for each sentence, which
+            begins with the vector of w0.
         transformer: The transformer that reads the sentences if `context` is None.
     """
     sizes, starts = layout(sentences)
@@ -191,17 +190,17 @@ def encode(
 
 
 def layout(sentences: Sequence[Sentence]) -> tuple[np.ndarray, np.ndarray]:
-    """The `sizes` and `starts` of the Dataset of these sentences."""
+    """Return the `sizes` and `starts` of the Dataset of these sentences."""
     sizes = np.array([len(sentence) + 1 for sentence in sentences], dtype=np.int64)
     return sizes, np.concatenate(([1], 1 + np.cumsum(sizes)))[:-1]
 
 
 def split_context(context: ContextArray, sizes: np.ndarray) -> Iterator[np.ndarray]:
-    """Split the contextual vectors of a Dataset: yield each sentence's, w0's vector first."""
-    end = 1
+    """Yield the contextual vectors of each sentence of a Dataset; the vector of w0 is first."""
+    start = 1
     for size in sizes.tolist():
-        yield context[end : end + size]
-        end += size
+        yield context[start : start + size]
+        start += size
 
 
 def make_piece_batcher(
@@ -212,8 +211,8 @@ def make_piece_batcher(
     Args:
         sentences: The sentences of a Dataset.
         transformer: The transformer that will read the pieces.
-        config: Its settings.
-        device: Where the batches go.
+        config: The settings of contextual vectors.
+        device: The device of the batches.
     """
     pieces = split_into_pieces([sentence.form for sentence in sentences], transformer.tokenizer)
     return partial(
@@ -226,7 +225,7 @@ def make_piece_batcher(
 def _encode_characters(
     forms: Iterable[str], vocabulary: Vocabulary
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The characters of the distinct forms, [forms, LONGEST_WORD], and their number, [forms]."""
+    """Encode the characters of the distinct forms, [forms, LONGEST_WORD]; count them, [forms]."""
     rows = [vocabulary.character_indices(form) for form in forms]
     rows[:2] = [[PAD], [ROOT]]
     sizes = np.array([len(row) for row in rows], dtype=np.int64)
@@ -236,10 +235,10 @@ def _encode_characters(
 
 
 def make_batch(data: Dataset, starts: np.ndarray, sizes: np.ndarray) -> Batch:
-    """Make a batch of spans of a dataset; most often the spans are sentences.
+    """Make a batch of spans of a dataset; usually the spans are sentences.
 
     All indices are computed on the host and sent at once, so that the host never waits for a
-    GPU. Lengths and numbers of forms are rounded up because kernels are built for each shape.
+    GPU. Lengths and numbers of forms are rounded up because kernels are compiled for each shape.
 
     Args:
         data: The dataset.
@@ -282,9 +281,9 @@ def group_forms(
 ) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
     """Sort distinct forms into groups of similar length, padded to a multiple of FORM_MULTIPLE.
 
-    distinct: [forms], indices of forms; sizes: the number of characters of all forms. Returns the
-    indices group by group, padding included; [forms], the new row of each form of `distinct`; and
-    for each group its end and its width in characters.
+    distinct: the indices of the forms, [forms]; sizes: the numbers of characters of all forms of
+    the dataset. Returns the sorted and padded indices; the row of each form of `distinct` in them,
+    [forms]; and the end and the width in characters of each group.
     """
     rows = np.empty_like(distinct)
     parts: list[np.ndarray] = []
@@ -303,7 +302,7 @@ def group_forms(
 
 
 def rounded_length(length: int) -> int:
-    """The length that sentences of this length are padded to: longer by less than an eighth."""
+    """Round a length up to the length of a padded batch, which is less than 1/8 longer."""
     step = 1 << max(0, (length - 1).bit_length() - 4)
     return -(-length // step) * step
 
@@ -317,30 +316,30 @@ def length_batches(
     """Group sentences of similar length into batches; returns the sentence indices of each.
 
     All full batches of a length have the same number of sentences, and the remainder joins the
-    next length. So few shapes occur, which matters because kernels are kept for each shape.
+    next length. Therefore few shapes occur, for each of which kernels are cached.
 
     Args:
-        sizes: [sentences], their lengths.
-        tokens: The most tokens of a batch, padding included. A longer sentence is a batch by
-            itself.
-        random: Shuffles the sentences and the batches; without it the shortest come first.
-        repeat_to_fill: Repeat sentences to fill up a remainder that is last, or too large
-            for one batch of the next length. Then a length has at most three shapes, unless there
-            is one batch only.
+        sizes: The lengths of the sentences, [sentences].
+        tokens: The maximum number of tokens in a batch, padding included. A longer sentence is a
+            batch by itself.
+        random: Shuffles the sentences and the batches; by default, the shortest come first.
+        repeat_to_fill: Repeat sentences to fill up a remainder that is the last one, or that is too
+            large for one batch of the next length. Then a length has at most three shapes, unless
+            there is only one batch.
     """
     order = np.arange(len(sizes)) if random is None else random.permutation(len(sizes))
     rounded = np.array([rounded_length(size) for size in sizes.tolist()], dtype=np.int64)
     batches: list[np.ndarray] = []
     rest, size = order[:0], 0
     for length in np.unique(rounded).tolist():
-        longest = order[rounded[order] == length]
+        same_length = order[rounded[order] == length]
         previous_size, size = size, max(1, tokens // length)
         if repeat_to_fill and len(rest) >= size:
             batches.append(_fill_by_repeating(rest, previous_size))
             rest = rest[:0]
         # A sentence of this length comes first: the first batch would have another shape if all
         # its sentences were shorter.
-        rest = np.concatenate((longest[:1], rest, longest[1:]))
+        rest = np.concatenate((same_length[:1], rest, same_length[1:]))
         full = len(rest) // size * size
         batches += list(rest[:full].reshape(-1, size))
         rest = rest[full:]
@@ -354,9 +353,9 @@ def length_batches(
 
 
 def _fill_by_repeating(sentences: np.ndarray, size: int, only_batch: bool = False) -> np.ndarray:
-    """Repeat sentences up to the size of a batch, or a half or a quarter if they fit in that.
+    """Repeat sentences to fill a batch of this size, or of a half or a quarter of it if they fit.
 
-    An only batch may be smaller still, because no other batches share its shape.
+    The only batch may be smaller still, because no other batches share its shape.
     """
     smallest = 1 if only_batch else size // 4
     while size // 2 >= max(smallest, len(sentences)):

@@ -1,4 +1,4 @@
-"""A cache of the vectors made from words' characters: each distinct word is encoded once."""
+"""A cache of word vectors computed from characters: each distinct word is encoded once."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,7 +10,7 @@ from depkit.parsers.inputs.batches import FORM_MULTIPLE, Dataset, group_forms, s
 from depkit.parsers.inputs.layer import InputLayer
 
 MAX_FORMS = 50_000  # the cache is emptied when it has more distinct words
-BATCH_FORMS = 256  # words that are encoded at a time
+BATCH_FORMS = 256  # the maximum number of words that are encoded at a time
 
 
 class FormCache:
@@ -23,7 +23,7 @@ class FormCache:
 
     @torch.inference_mode()
     def vectors(self, data: Dataset) -> Tensor:
-        """The vectors of a dataset's distinct forms, [forms, size]; new forms are encoded."""
+        """Look up or compute the vectors of a dataset's distinct forms, [forms, size]."""
         if len(self.rows) > MAX_FORMS:
             self.rows, self.table = {}, None
         new = [i for i, form in enumerate(data.forms) if form not in self.rows]
@@ -52,7 +52,7 @@ class FormCache:
 def _split_groups(groups: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
     """Split groups into parts: yield (start, end, width) of each.
 
-    Only few sizes of parts occur, because kernels are kept for each shape.
+    Only few sizes of parts occur, because kernels are cached for each shape.
     """
     start = 0
     for stop, width in groups:

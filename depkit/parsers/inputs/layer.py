@@ -23,7 +23,7 @@ from depkit.parsers.settings import ConfigError
 
 
 def part_sizes(config: Inputs) -> dict[str, int]:
-    """The sizes of the parts that a word's vector is made of, by name.
+    """Return the sizes of the parts that a word's vector is made of, by name.
 
     Raises ConfigError if there is no part, or if parts are to be summed but differ in size.
     """
@@ -61,7 +61,7 @@ def context_layers(
 
     Args:
         transformer: The transformer; it is moved to the device of the pieces.
-        config: Which layers are selected.
+        config: The settings that select the layers.
         pieces: The pieces of the batch.
         shape: [batch, length] of the batch, w0 and padding included.
 
@@ -86,7 +86,7 @@ class LayerCache:
     layers: Tensor | None = None
 
     def get(self, pieces: PieceBatch) -> Tensor | None:
-        """The cached layers if they were computed from the same pieces, else None."""
+        """Return the cached layers if they were computed from the same pieces, else None."""
         return self.layers if self.pieces is not None and self.pieces.equals(pieces) else None
 
 
@@ -105,17 +105,17 @@ class ContextVectors(nn.Module):
         self.body = transformer.body if transformer and config.tune else None
         if self.body is not None and config.checkpointing:
             checkpoint_layers(self.body)
-        mixed = min(config.top or config.available, config.available)
-        self.mix = LayerMix(mixed) if config.layers == "mix" else None
+        num_layers = min(config.top or config.available, config.available)
+        self.mix = LayerMix(num_layers) if config.layers == "mix" else None
         self.dropout = nn.Dropout(config.dropout)
         self.projection: nn.Module = nn.Identity()
         if config.size:
             self.projection = nn.Linear(config.width, config.size)
 
     def layers(self, batch: Batch) -> Tensor:
-        """The layers that the batch has or the transformer computes.
+        """Return the layers of the batch or of the transformer, [batch, length, layers, width].
 
-        [batch, length, layers, width]. Raises ValueError if neither has any.
+        Raises ValueError if the batch has no layers and there is no transformer.
         """
         if batch.context is not None:
             return batch.context
@@ -134,7 +134,7 @@ class ContextVectors(nn.Module):
         return layers
 
     def forward(self, batch: Batch) -> Tensor:
-        """The projected vectors, [batch, length, size]."""
+        """Compute the projected vectors, [batch, length, size]."""
         layers = self.layers(batch).float()
         vectors = self.mix(layers) if self.mix is not None else layers[..., 0, :]
         return self.projection(self.dropout(vectors))
@@ -143,8 +143,10 @@ class ContextVectors(nn.Module):
 class InputLayer(nn.Module):
     """Concatenates or sums the parts of each word, after dropout of whole parts.
 
-    config: the parts and their sizes; vocabulary: its size is that of the embedding tables;
-    transformer: computes contextual vectors, where config.context.source asks for one.
+    Args:
+        config: The parts and their sizes.
+        vocabulary: The vocabulary, which determines the sizes of the embedding tables.
+        transformer: The transformer, if config.context.source is "transformer".
     """
 
     def __init__(
@@ -169,7 +171,7 @@ class InputLayer(nn.Module):
         self.counts: Tensor | None = None
         if config.tag:
             self.tag = nn.Embedding(len(vocabulary.tags), config.tag, padding_idx=PAD)
-            nn.init.zeros_(self.tag.weight.data[UNKNOWN])  # never trained either
+            nn.init.zeros_(self.tag.weight.data[UNKNOWN])  # this row is never trained
         if config.char:
             self._make_character_layers(config, len(vocabulary.characters))
         if config.context.source != "none":
@@ -190,14 +192,14 @@ class InputLayer(nn.Module):
             self.char = CharConcat(characters, config.char_embedding, config.char_dropout)
             if self.char.output_size != config.char:
                 self.char_projection = nn.Linear(self.char.output_size, config.char)
-        nn.init.zeros_(self.char.embedding.weight.data[UNKNOWN])  # never trained either
+        nn.init.zeros_(self.char.embedding.weight.data[UNKNOWN])  # this row is never trained
 
     @torch.no_grad()
     def reset_unseen(self, data: Dataset) -> None:
         """Give words, tags and characters that do not occur in `data` the unknown symbol's vector.
 
-        Where several treebanks share a vocabulary, the vectors of symbols that only the other
-        treebanks have were never trained.
+        If several treebanks share a vocabulary, the vectors of symbols that only other treebanks
+        have are not trained.
         """
         characters = self.char.embedding if self.char else None
         for table, indices in (
@@ -209,7 +211,7 @@ class InputLayer(nn.Module):
                 table.weight[counts == 0] = table.weight[UNKNOWN].clone()
 
     def _word_vectors(self, batch: Batch) -> Tensor | None:
-        """Trainable word embeddings, pretrained vectors, or both, summed or concatenated."""
+        """Look up trainable embeddings, pretrained vectors, or both, summed or concatenated."""
         if self.pretrained is None:
             return None if self.word is None else self.word(self._drop_words(batch.word))
         pretrained = self.pretrained(batch.vector)
@@ -226,11 +228,11 @@ class InputLayer(nn.Module):
         if not self.training or not z or self.counts is None:
             return word
         probability = z / (z + self.counts[word])
-        drawn = torch.rand_like(probability) < probability
-        return word.masked_fill(drawn & (word != PAD) & (word != ROOT), UNKNOWN)
+        is_unknown = torch.rand_like(probability) < probability
+        return word.masked_fill(is_unknown & (word != PAD) & (word != ROOT), UNKNOWN)
 
     def form_vectors(self, batch: Batch) -> Tensor:
-        """The vectors made from the characters of the batch's distinct forms, [forms, size]."""
+        """Compute the vectors of the distinct forms from their characters, [forms, size]."""
         if batch.form_vectors is not None:
             return batch.form_vectors
         return self.encode_characters(batch.characters, batch.form_sizes, batch.form_groups)
@@ -249,7 +251,7 @@ class InputLayer(nn.Module):
         return self.char_projection(self.char(characters, sizes, groups))
 
     def forward(self, batch: Batch) -> Tensor:
-        """The input vectors of all positions, [batch, length, size]."""
+        """Compute the input vectors of all positions, [batch, length, size]."""
         parts: list[Tensor] = []
         words = self._word_vectors(batch)
         if words is not None:

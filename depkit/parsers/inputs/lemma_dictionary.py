@@ -19,9 +19,9 @@ T = TypeVar("T", str, Tags, Reading)
 class LemmaDictionary:
     """How often each form of a treebank occurs with which tags and lemma.
 
-    forms: for each form the flat list [tags, script, count, tags, script, count, ...] of its
-    readings; tags and script are indices into the other two lists. All lists begin with the most
-    frequent entry.
+    `forms` maps each form to the flat list [tags, script, count, tags, script, count, ...] of its
+    readings, where tags and script are indices into the lists `tags` and `scripts`. All lists begin
+    with the most frequent entry.
     """
 
     tags: list[Tags]
@@ -29,35 +29,35 @@ class LemmaDictionary:
     forms: dict[str, list[int]]
 
     def readings(self, forms: Iterable[str]) -> Iterator[tuple[Reading, int]]:
-        """The readings of the given forms, with their counts."""
+        """Yield the readings of the given forms, with their counts."""
         for form in forms:
             flat = iter(self.forms.get(form, ()))
             for tags, script, count in zip(flat, flat, flat, strict=True):
                 yield (form, self.tags[tags], self.scripts[script]), count
 
     def __contains__(self, form: str) -> bool:
-        """Whether a form is in the dictionary, ignoring case."""
+        """Return whether a form is in the dictionary, ignoring case."""
         return form.lower() in self._forms_by_lower_case
 
     def readings_ignoring_case(self, form: str) -> list[tuple[Reading, int]]:
-        """The readings of all forms that differ from a form in case only, and of the form."""
+        """Return the readings of a form and of all forms that differ from it only in case."""
         return list(self.readings(self._forms_by_lower_case.get(form.lower(), ())))
 
     def look_up(self, form: str, tags: Tags) -> str | None:
-        """The most frequent lemma of a form with these UPOS, XPOS and FEATS.
+        """Return the most frequent lemma of a form with these UPOS, XPOS and FEATS.
 
         If no reading has all three tags, UPOS and XPOS are compared, then UPOS alone. If there is
-        still no match, the same is tried ignoring the case of the form. The result is None if that
-        fails too. A UPOS that contradicts XPOS is replaced first, see `with_usual_upos`; if the
-        dictionary has no word with this UPOS at all, no tags are compared.
+        still no match, the same is tried ignoring the case of the form. The result is None if
+        there is no match at all. A UPOS that contradicts XPOS is replaced first, see
+        `with_usual_upos`; if the dictionary has no word with this UPOS, no tags are compared.
         """
         tags = self.with_usual_upos(tags)
         levels = (3, 2, 1) if tags[0] in self._all_uposes else (0,)  # numbers of tags to compare
         for readings in (list(self.readings([form])), self.readings_ignoring_case(form)):
-            for compared in levels:
+            for num_compared in levels:
                 counts: Counter[str] = Counter()
                 for (known_form, known_tags, script), count in readings:
-                    if known_tags[:compared] == tags[:compared]:
+                    if known_tags[:num_compared] == tags[:num_compared]:
                         counts[apply_script(known_form, script)] += count
                 if counts:
                     return max(counts, key=counts.__getitem__)
@@ -90,7 +90,7 @@ class LemmaDictionary:
         return groups
 
     def to_json(self) -> dict[str, object]:
-        """The dictionary as data that can be written as JSON."""
+        """Return the dictionary as data that can be written as JSON."""
         return {"tags": self.tags, "scripts": self.scripts, "forms": self.forms}
 
     @staticmethod
@@ -142,7 +142,7 @@ class LemmaDictionary:
 
 
 def read_readings(sentence: Sentence) -> Iterator[Reading]:
-    """The readings of those words of a sentence that have a lemma."""
+    """Yield the readings of the words of a sentence that have a lemma."""
     columns = (sentence.form, sentence.lemma, sentence.upos, sentence.xpos, sentence.feats)
     for form, lemma, *tags in zip(*columns, strict=True):
         if lemma != "_" or form == "_":

@@ -1,4 +1,4 @@
-"""Lemmas as edit scripts, which can be applied to unseen forms, too.
+"""Lemmas as edit scripts, which can also be applied to unseen forms.
 
 A script cuts and adds characters at both ends of a form, around the longest substring that form
 and lemma share, then sets the case (after Chrupala 2006 and UDPipe, Straka 2018).
@@ -17,10 +17,10 @@ Edit = tuple[int, str, int, str] | tuple[str]
 
 @lru_cache(maxsize=100_000)
 def edit_script(form: str, lemma: str) -> str:
-    """The script that turns a form into its lemma, as a line of JSON.
+    """Find the script that turns a form into its lemma, as a line of JSON.
 
-    [case, cut in front, add in front, cut behind, add behind], or ["whole", lemma] where form and
-    lemma have no substring in common.
+    The line is [case, cut in front, add in front, cut behind, add behind], or ["whole", lemma] if
+    there is no such script, for example because form and lemma have no substring in common.
     """
     low_form, low_lemma = form.lower(), lemma.lower()
     start, lemma_start, size = _longest_common_substring(low_form, low_lemma)
@@ -37,7 +37,7 @@ def _to_json(case: str, edit: Edit) -> str:
 
 @lru_cache(maxsize=100_000)
 def parse_script(script: str) -> tuple[str, Edit]:
-    """The case and the edit of a script."""
+    """Parse a script into its case and its edit."""
     case, *edit = json.loads(script)
     return case, tuple(edit)
 
@@ -54,7 +54,7 @@ def check_script(script: object) -> None:
 
 
 def find_case(form: str, edit: Edit, lemma: str) -> str:
-    """The first case with which an edit turns a form into its lemma; WHOLE if there is none."""
+    """Find the first case with which an edit turns a form into its lemma, or WHOLE."""
     return next((case for case in CASES if apply_edit(form, case, edit) == lemma), WHOLE)
 
 
@@ -77,10 +77,10 @@ def apply_edit(form: str, case: str, edit: Edit) -> str | None:
     """
     if len(edit) == 1:
         return edit[0]
-    cut_front, front, cut_behind, behind = edit
+    cut_front, add_front, cut_behind, add_behind = edit
     if cut_front + cut_behind >= len(form):
         return None
-    lemma = f"{front}{form[cut_front : len(form) - cut_behind]}{behind}"
+    lemma = f"{add_front}{form[cut_front : len(form) - cut_behind]}{add_behind}"
     if case == LOWER:
         return lemma.lower()
     if case == TITLE:
@@ -89,7 +89,7 @@ def apply_edit(form: str, case: str, edit: Edit) -> str | None:
 
 
 def _longest_common_substring(form: str, lemma: str) -> tuple[int, int, int]:
-    """The first of the longest common substrings: its start in form and lemma, and its length."""
+    """Find the first longest common substring: its start in form and lemma, and its length."""
     best = (0, 0, 0)
     # lengths[j] is the length of the common substring that ends at form[i - 1] and lemma[j - 1].
     lengths = [0] * (len(lemma) + 1)

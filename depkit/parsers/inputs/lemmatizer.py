@@ -26,7 +26,7 @@ from depkit.parsers.inputs.lemmas import (
 )
 
 LONGEST_ENDING = 6  # characters
-SMOOTHING = 1.0  # weight of the share among words with a shorter ending, as a number of words
+SMOOTHING = 1.0  # weight, in words, of the share among words with a shorter ending
 RARE = 1e-4  # the assumed share of an edit that no word of the same class has
 LAST = "\U0010ffff"  # a character that sorts behind all others
 FLOOR = -5.0  # the network's log-probabilities are clipped to this value from below
@@ -46,8 +46,8 @@ WordClass = tuple[str, str]  # UPOS and XPOS, or FEATS where there is no XPOS
 class Lemmatizer:
     """Chooses the lemmas of words.
 
-    dictionary: the lemma dictionary; words: lower-case forms that are known to be words, such as
-    a parser's vocabulary.
+    dictionary: the lemma dictionary; words: the lower-case forms of known words, such as a parser's
+    vocabulary.
     """
 
     def __init__(self, dictionary: LemmaDictionary, words: Container[str] = ()) -> None:
@@ -56,7 +56,7 @@ class Lemmatizer:
         self._cache: dict[tuple[str, Tags], str | None] = {}
 
     def look_up(self, form: str, tags: Tags) -> str | None:
-        """The lemma that the dictionary has for a word; None if it has none."""
+        """Return the lemma that the dictionary has for a word; None if it has none."""
         try:
             return self._cache[form, tags]
         except KeyError:
@@ -88,15 +88,15 @@ class Lemmatizer:
         attested = self.evidence.attested_edits(_word_class(tags), form)
         cases = self.evidence.case_shares(_word_class(tags), form)
         usual_case = max(CASES, key=cases.__getitem__)
-        others = [
+        other_readings = [
             (script, apply_script(spelling, script))
             for (spelling, _, script), _ in self.dictionary.readings_ignoring_case(form)
         ]
         candidates = [(*parse_script(script), max(value, FLOOR)) for script, value in scripts]
         lowest = min((value for _, _, value in candidates), default=0.0)
         candidates += [(usual_case, edit, lowest) for edit in attested]
-        candidates += [(*parse_script(script), lowest) for script, _ in others]
-        other_lemmas = {lemma for _, lemma in others}
+        candidates += [(*parse_script(script), lowest) for script, _ in other_readings]
+        other_lemmas = {lemma for _, lemma in other_readings}
         best, best_score = form, -inf
         for case, edit, value in candidates:
             lemma = apply_edit(form, case, edit)
@@ -152,7 +152,7 @@ class _Evidence:
                     self._cases[word_class, shape][case] += 1
 
     def edits_by_ending(self, word_class: WordClass, form: str) -> list[Edits]:
-        """The edits of the words of a class that share an ending with a form.
+        """Return the edits of the words of a class that share an ending with a form.
 
         The first item counts all words of the class, the next the words with the same last
         character, then with the same last two and so on, as long as there are any.
@@ -163,7 +163,7 @@ class _Evidence:
         return list(takewhile(itemgetter(1), edits))
 
     def attested_edits(self, word_class: WordClass, form: str) -> set[Edit]:
-        """The edits of more than one word of a class with the same last character as a form."""
+        """Return edits of two or more words of a class with the same last character as a form."""
         key = word_class, form[-1:].lower()
         if key not in self._attested:
             edits, _ = self._edits_with_ending(*key) if form else (Counter[Edit](), 0)
@@ -171,7 +171,7 @@ class _Evidence:
         return self._attested[key]
 
     def _edits_with_ending(self, word_class: WordClass, ending: str) -> Edits:
-        """The edits of the words of a class with an ending."""
+        """Return the edits of the words of a class with an ending."""
         if (word_class, ending) in self._edits:
             return self._edits[word_class, ending]
         if word_class not in self._sorted:
@@ -185,7 +185,7 @@ class _Evidence:
         return edits, stop - start
 
     def case_shares(self, word_class: WordClass, form: str) -> dict[str, float]:
-        """The share of each script case among the words of a class capitalised like a form."""
+        """Return the share of each script case among words of a class capitalised like a form."""
         key = word_class, capitalisation(form)
         if key not in self._case_shares:
             counts = self._cases[key]
@@ -196,7 +196,7 @@ class _Evidence:
 
 
 def is_irregular(edit: Edit) -> bool:
-    """Whether an edit replaces the beginning of a word, and thus does not apply to other words."""
+    """Return whether an edit replaces the beginning of a word, so it suits no other word."""
     return len(edit) == 1 or bool(edit[0] and edit[1])
 
 
@@ -206,7 +206,7 @@ def _word_class(tags: Tags) -> WordClass:
 
 
 def capitalisation(form: str) -> str:
-    """Whether a form is in "lower", "title", "upper" or "mixed" case; a lone capital is "title"."""
+    """Return the case of a form: "lower", "title" (as a lone capital), "upper" or "mixed"."""
     if form == form.lower():
         return "lower"
     if form[1:] == form[1:].lower():

@@ -1,8 +1,7 @@
 """Subword pieces of words, the segments in which a transformer reads them, and word vectors.
 
-Words are split into pieces one by one, so a piece never belongs to two words, whatever characters
-they have. A sentence with more pieces than the transformer can read at once is read in overlapping
-segments.
+Each word is split into pieces separately, so a piece never belongs to two words. A sentence with
+more pieces than the transformer can read at once is read in overlapping segments.
 """
 
 from collections.abc import Sequence
@@ -15,17 +14,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-_BLOCK = 20_000  # distinct words split at once; more would take more memory and no less time
+_BLOCK = 20_000  # distinct words split at once; a larger block takes more memory, not less time
 
 Pooling = Literal["first", "last", "mean"]
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces of sentences laid end to end, without special pieces.
+    """The pieces of concatenated sentences, without special pieces.
 
     Tokens are the entries of `batches.Dataset`: padding, then for each sentence w0 and its words.
-    Padding and w0 have no pieces, every word has at least one.
+    Padding and w0 have no pieces; every word has at least one.
     """
 
     pieces: np.ndarray  # [pieces], their ids
@@ -51,9 +50,9 @@ class SegmentFormat:
 class PieceBatch:
     """Padded segments of the sentences of a batch, on a device.
 
-    A word's vector is the mean of the output at the positions of its selected pieces, `pooled` in
-    all. Words are numbered by their positions in the flattened batch, [batch * length], w0
-    included.
+    The vector of a word is the mean of the output at the positions of its selected pieces; the
+    batch has `pooled` selected pieces. Words are numbered by their positions in the flattened
+    batch, [batch * length], w0 included.
     """
 
     ids: Tensor  # [segments, width]
@@ -63,7 +62,7 @@ class PieceBatch:
     host_copy: np.ndarray  # all four tensors flattened and concatenated, on the host
 
     def equals(self, other: "PieceBatch") -> bool:
-        """Whether another batch has the same segments and words; does not wait for the device."""
+        """Return whether another batch has the same segments, without waiting for the device."""
         same_shapes = (
             self.ids.shape == other.ids.shape
             and self.piece_position.shape == other.piece_position.shape
@@ -81,7 +80,7 @@ class _Segments:
     sentence: np.ndarray  # [segments], index of the sentence
     start: np.ndarray  # [segments], index of the first piece in its sentence
     size: np.ndarray  # [segments], number of pieces
-    first_used: np.ndarray  # [segments], index in the sentence of the first piece used
+    first_used: np.ndarray  # [segments], index in the sentence of the first piece that is used
     initial: np.ndarray  # [sentences], index of the sentence's first segment
 
 
@@ -106,7 +105,7 @@ def split_into_pieces(sentences: Sequence[Sequence[str]], tokenizer: Any) -> Pie
 
 
 def _split_words(words: list[str], tokenizer: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The pieces of words laid end to end, and the number of pieces of each word."""
+    """Split words into pieces: the concatenated pieces, and their number for each word."""
     backend = _backend(tokenizer)
     unknown = [tokenizer.unk_token_id or 0]
     if _needs_space(backend):
@@ -120,7 +119,7 @@ def _split_words(words: list[str], tokenizer: Any) -> tuple[np.ndarray, np.ndarr
 
 
 def _backend(tokenizer: Any) -> Any:
-    """The underlying tokenizer of the tokenizers library, without truncation and padding.
+    """Return the underlying tokenizer of the tokenizers library, without truncation and padding.
 
     It is used directly because the wrapper of transformers only adds time.
     """
@@ -133,16 +132,13 @@ def _backend(tokenizer: Any) -> Any:
 
 
 def _needs_space(backend: Any) -> bool:
-    """Whether words must be given with a space in front to be split as in running text.
-
-    This is so for tokenizers like GPT-2's.
-    """
+    """Return whether words must begin with a space to be split as in running text, as for GPT-2."""
 
     def encode(text: str) -> list[int]:
         return backend.encode(text, add_special_tokens=False).ids
 
-    text, before = encode("b a"), encode("b")
-    return text != before + encode("a") and text == before + encode(" a")
+    text, first = encode("b a"), encode("b")
+    return text != first + encode("a") and text == first + encode(" a")
 
 
 def find_segment_format(tokenizer: Any, max_pieces: int) -> SegmentFormat:
@@ -191,10 +187,10 @@ def make_piece_batch(
         sizes: [batch], the number of tokens of each sentence.
         length: The length of the batch, w0 and padding included.
         format: The format of a segment.
-        pooling: Which of a word's pieces its vector is made of.
-        overlap: The least number of pieces that neighbouring segments share; at most half of a
-            segment's capacity is used.
-        device: Where the tensors go.
+        pooling: Which pieces of a word make its vector.
+        overlap: The minimum number of pieces that consecutive segments share, limited to half the
+            capacity of a segment.
+        device: The device of the tensors.
     """
     begin = pieces.first[starts]
     counts = pieces.first[starts + sizes] - begin
@@ -222,14 +218,14 @@ def make_piece_batch(
 def _fill_segments(
     pieces: np.ndarray, begin: np.ndarray, segments: _Segments, format: SegmentFormat
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Segments with their special pieces, and the mask. begin: each sentence's first piece."""
-    before = len(format.prefix)
-    end = (before + segments.size)[:, None]  # [segments, 1]
+    """Fill the segments and their mask; begin: the index of each sentence's first piece."""
+    prefix_size = len(format.prefix)
+    end = (prefix_size + segments.size)[:, None]  # [segments, 1]
     position = np.arange(max(1, int(end.max()) + len(format.suffix)))
     ids = np.full((len(end), len(position)), format.pad, dtype=np.int64)
-    ids[:, :before] = format.prefix
-    inside = (position >= before) & (position < end)
-    index = (begin[segments.sentence] + segments.start - before)[:, None] + position
+    ids[:, :prefix_size] = format.prefix
+    inside = (position >= prefix_size) & (position < end)
+    index = (begin[segments.sentence] + segments.start - prefix_size)[:, None] + position
     ids[inside] = pieces[index[inside]]
     np.put_along_axis(ids, end + np.arange(len(format.suffix)), format.suffix[None], axis=1)
     mask = position < end + len(format.suffix)
@@ -238,11 +234,11 @@ def _fill_segments(
 
 
 def _make_segments(counts: np.ndarray, capacity: int, overlap: int) -> _Segments:
-    """Divide sentences of these numbers of pieces into segments of at most `capacity` pieces.
+    """Divide sentences with these numbers of pieces into segments of at most `capacity` pieces.
 
-    There are as few segments as possible, evenly spread, so all segments of a sentence that needs
-    several are full. A piece is used from the segment in which its shorter side has most context:
-    as segments are equally long, from the segment whose middle is nearest, the earlier of two.
+    A sentence has as few segments as possible, at equal distances; if there are several, all are
+    full. A piece is used from the segment whose middle is nearest (the earlier of two), where it
+    has the most context on its shorter side.
     """
     step = capacity - min(max(overlap, 0), capacity // 2)
     excess = np.maximum(counts - capacity, 0)
@@ -258,23 +254,23 @@ def _make_segments(counts: np.ndarray, capacity: int, overlap: int) -> _Segments
 
 
 def _piece_positions(
-    segments: _Segments, counts: np.ndarray, width: int, before: int
+    segments: _Segments, counts: np.ndarray, width: int, prefix_size: int
 ) -> np.ndarray:
-    """[pieces]: the position in the flattened [segments * width] from which a piece is used."""
-    until = np.append(segments.first_used[1:], 0)
-    until[np.append(segments.initial[1:], len(until)) - 1] = counts
-    shift = np.arange(len(until)) * width + before - segments.start
+    """Find the positions in the flattened [segments * width] to use pieces from, [pieces]."""
+    used_end = np.append(segments.first_used[1:], 0)
+    used_end[np.append(segments.initial[1:], len(used_end)) - 1] = counts
+    shift = np.arange(len(used_end)) * width + prefix_size - segments.start
     local = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(shift, until - segments.first_used) + local
+    return np.repeat(shift, used_end - segments.first_used) + local
 
 
 def _select_pieces(
     count: np.ndarray, is_word: np.ndarray, positions: np.ndarray, pooling: Pooling
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The positions of the pieces that make word vectors, and the number of them for each token.
+    """Select the positions of the pieces that make word vectors, and count them for each token.
 
-    count: [tokens], the number of pieces; positions: [pieces + 1], the last one without meaning.
-    w0 gets one position, which the caller must set.
+    count: the number of pieces of each token, [tokens]; positions: those of all pieces, and a last
+    one without meaning, [pieces + 1]. w0 gets one position, which the caller must set.
     """
     selected = np.where(is_word, count, 1) if pooling == "mean" else np.ones_like(count)
     first = np.cumsum(count) - (1 if pooling == "last" else count)
@@ -288,7 +284,7 @@ def pool_pieces(hidden: Tensor, batch: PieceBatch, words: int) -> Tensor:
     Args:
         hidden: [segments, width, ...], the transformer's output.
         batch: The batch that the transformer read.
-        words: Its batch * length.
+        words: The number of positions in the batch, batch * length.
 
     Returns:
         [words, ...].

@@ -1,7 +1,7 @@
 """Soft targets: a teacher's distributions over a word's heads, relations and tags.
 
 A student learns them beside the gold targets (Hinton et al. 2015). Only the most probable values
-of a distribution are kept; all distributions of a word are packed into a row of small integers.
+of a distribution are stored; all distributions of a word are packed into a row of small integers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-MAX_VALUES = 4  # values that are kept of a distribution; the others count as probability 0
-MAX_INTEGER = 65_535  # the integer that stands for probability 1
+MAX_VALUES = 4  # the number of stored values of a distribution; others have probability 0
+MAX_INTEGER = 65_535  # the integer that represents probability 1
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class SoftTargets:
     # [total, 1 + 2 * MAX_VALUES * columns] uint16, made by `pack`; zeros if unknown
     rows: np.ndarray
     columns: Sequence[str]  # "head", "deprel", "upos", ... in the order of a row
-    weight: float = 0.5  # of their loss for a word with a gold target; gold has 1 - weight
+    weight: float = 0.5  # see `soft_cross_entropy`
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class SoftColumn:
 
     indices: Tensor  # of the values
     probabilities: Tensor
-    weight: float
+    weight: float  # see `soft_cross_entropy`
 
     @property
     def known(self) -> Tensor:
@@ -54,9 +54,9 @@ class SoftBatch:
 def pack(label_head: Tensor, distributions: Iterable[Tensor]) -> Tensor:
     """Pack distributions into rows of small integers, [batch, length, width].
 
-    label_head: [batch, length], the heads that the relations' distributions are for; distributions:
-    of the heads, the relations and further columns, [batch, length, values] each. Probabilities
-    are rounded to multiples of 1 / MAX_INTEGER.
+    `label_head` has the heads that the relations' distributions are for, [batch, length].
+    `distributions` are those of the heads, the relations and further columns, [batch, length,
+    values] each. Probabilities are rounded to multiples of 1 / MAX_INTEGER.
     """
     parts = [label_head[..., None]]
     for distribution in distributions:
@@ -70,7 +70,7 @@ def pack(label_head: Tensor, distributions: Iterable[Tensor]) -> Tensor:
 
 
 def column_slices(column: int) -> tuple[slice, slice]:
-    """The slices of a row that have the indices and the probabilities of a column."""
+    """Return the slices of a row that have the indices and the probabilities of a column."""
     start = 1 + 2 * MAX_VALUES * column
     return slice(start, start + MAX_VALUES), slice(start + MAX_VALUES, start + 2 * MAX_VALUES)
 
@@ -92,25 +92,26 @@ def unpack(rows: Tensor, columns: Sequence[str], weight: float) -> SoftBatch:
 
 
 def soft_cross_entropy(scores: Tensor, target: Tensor, soft: SoftColumn, ignored: int) -> Tensor:
-    """Mean cross-entropy with gold and with a teacher's distributions.
+    """Compute the mean cross-entropy with gold targets and with the distributions of a teacher.
 
     This is the loss of Hinton et al. (2015, section 2) at temperature 1. If a word has both kinds
-    of target, the teacher's cross-entropy has the weight `soft.weight` and gold's the rest; if it
-    has one kind, that counts fully; words with neither do not count.
+    of target, the teacher's cross-entropy has the weight `soft.weight`, and that of gold has
+    1 - `soft.weight`. If it has only one kind, the weight is 1; words with neither do not count.
 
     Args:
         scores: [batch, length, values].
-        target: [batch, length], gold.
+        target: The indices of the gold values, [batch, length].
         soft: The teacher's distributions.
         ignored: The value of `target` where there is no gold target.
     """
     logs = scores.float().log_softmax(-1)
     has_gold, known = target != ignored, soft.known
-    share = (known * torch.where(has_gold, soft.weight, 1.0)).float()
+    teacher_weight = (known * torch.where(has_gold, soft.weight, 1.0)).float()
     gold_loss = -logs.gather(-1, target.clamp(min=0)[..., None])[..., 0]
     # An impossible value has the log-probability -inf; it must not enter the sum as 0 * -inf.
     possible = soft.probabilities > 0
     soft_logs = logs.gather(-1, soft.indices).masked_fill(~possible, 0.0)
     soft_loss = -(soft.probabilities * soft_logs).sum(-1)
-    loss = (1 - share) * gold_loss.masked_fill(~has_gold, 0.0) + share * soft_loss
+    gold_loss = gold_loss.masked_fill(~has_gold, 0.0)
+    loss = (1 - teacher_weight) * gold_loss + teacher_weight * soft_loss
     return loss.sum() / (has_gold | known).sum().clamp(min=1)

@@ -22,7 +22,7 @@ from depkit.corpus.files import PathLike, atomic_directory
 from depkit.parsers.inputs.pieces import PieceBatch
 
 _WEIGHTS = "model.safetensors"
-_INDEX = "model.safetensors.index.json"  # lists the files if the weights are in several
+_INDEX = "model.safetensors.index.json"  # lists the files if the weights are in several files
 _TOKENIZER = (
     "tokenizer.json", "vocab.txt", "vocab.json", "merges.txt",
     "sentencepiece.bpe.model", "spiece.model", "tokenizer.model",
@@ -36,7 +36,7 @@ Layers = Literal["single", "average", "mix"]
 
 
 class TransformerError(ValueError):
-    """A transformer that cannot be loaded or used as asked; the message is one line."""
+    """A transformer cannot be loaded or used with these settings; the message is one line."""
 
 
 @dataclass
@@ -48,9 +48,9 @@ class Transformer:
     name: str  # the directory or the name on the hub
     revision: str  # the hub's commit hash, "" for a directory
     digest: str  # 16 hexadecimal digits of all files, "" if the weights come from a parser's model
-    layers: int  # the number of hidden states, the embeddings among them
+    layers: int  # the number of hidden states, including the embeddings
     width: int  # the size of a hidden state
-    max_pieces: int  # the most pieces that it can read at once, special pieces included
+    max_pieces: int  # the maximum number of pieces in its input, special pieces included
 
 
 def load_transformer(name: str, revision: str = "") -> Transformer:
@@ -58,7 +58,7 @@ def load_transformer(name: str, revision: str = "") -> Transformer:
 
     revision: a branch, tag or commit of the hub. Raises TransformerError.
     """
-    with _silenced():
+    with _silence_libraries():
         folder, commit = _find_folder(name, revision)
         weights = _weight_files(folder, name)
         config = _read_config(folder, name)
@@ -74,7 +74,7 @@ def save_description(transformer: Transformer, directory: PathLike) -> None:
 
     The directory appears under its name when all files are written. Raises OSError.
     """
-    with _silenced(), atomic_directory(directory) as temporary:
+    with _silence_libraries(), atomic_directory(directory) as temporary:
         try:
             transformer.body.config.save_pretrained(temporary)
             transformer.tokenizer.save_pretrained(temporary)
@@ -92,12 +92,12 @@ def from_description(directory: PathLike) -> Transformer:
     from transformers import AutoModel
 
     folder, name = Path(directory), str(directory)
-    with _silenced():
+    with _silence_libraries():
         config = _read_config(folder, name)
         tokenizer = _read_tokenizer(folder, name, config)
-        # Version 4.48 saved this attribute; read again, it selects the slowest attention.
+        # Version 4.48 of transformers saved this attribute, which selects the slowest attention.
         config._attn_implementation_autoset = False
-        with _wrapped_errors(name, "config.json does not describe a transformer"):
+        with _wrap_errors(name, "config.json does not describe a transformer"):
             body = AutoModel.from_config(config, trust_remote_code=False)
     return _make_transformer(body, tokenizer, "", "", "")
 
@@ -110,11 +110,11 @@ def hidden_layers(transformer: Transformer, batch: PieceBatch, layers: Layers, t
         batch: The pieces that it reads.
         layers: "single" selects one layer, "average" computes the mean of several, "mix" selects
             several.
-        top: For "single", the number of the layer from the top (1 is the last); for the others, how
-            many layers from the top (0 is all of them).
+        top: For "single", the number of the layer from the top (1 is the last); otherwise, how many
+            layers from the top are used (0 uses all).
 
     Raises:
-        TransformerError: If there are fewer layers.
+        TransformerError: The transformer has fewer layers.
     """
     check_layers(layers, top, transformer.layers)
     states = transformer.body(
@@ -138,17 +138,14 @@ def checkpoint_layers(body: Any) -> None:
     enable({"use_reentrant": False})
 
 
-def check_layers(layers: Layers, top: int, number: int) -> None:
-    """Check the settings `layers` and `top`, see `hidden_layers`.
-
-    Raises TransformerError if a transformer with `number` layers does not have these.
-    """
+def check_layers(layers: Layers, top: int, num_layers: int) -> None:
+    """Raises TransformerError if there are not as many layers as the settings select."""
     lowest = 1 if layers == "single" else 0
-    if not lowest <= top <= number:
+    if not lowest <= top <= num_layers:
         raise TransformerError(
-            f"the transformer has {number} layers, its embeddings among them, so with"
-            f" inputs.context.layers={layers} inputs.context.top can be {lowest} to {number}, but"
-            f" it is {top}"
+            f"the transformer has {num_layers} layers, including its embeddings, so with"
+            f" inputs.context.layers={layers} inputs.context.top can be {lowest} to {num_layers},"
+            f" but it is {top}"
         )
 
 
@@ -168,7 +165,7 @@ def _make_transformer(
 
 
 def _max_pieces(body: Any, tokenizer: Any) -> int:
-    """The lower of the limits of the position embeddings and of the tokenizer."""
+    """Return the lower of the limits of the position embeddings and of the tokenizer."""
     positions = getattr(body.config, "max_position_embeddings", None) or 0
     for name, module in body.named_modules():
         padding = getattr(module, "padding_idx", None)
@@ -179,7 +176,7 @@ def _max_pieces(body: Any, tokenizer: Any) -> int:
 
 
 def _find_folder(name: str, revision: str) -> tuple[Path, str]:
-    """The directory of a transformer's files, downloaded if necessary, and its commit."""
+    """Find a transformer's directory and commit; download its files if necessary."""
     path = Path(name).expanduser()
     if path.is_dir():
         if revision:
@@ -211,7 +208,7 @@ def _find_folder(name: str, revision: str) -> tuple[Path, str]:
 
 
 def _weight_files(folder: Path, name: str) -> list[Path]:
-    """The safetensors files of a transformer. Raises TransformerError if there are none."""
+    """Return the safetensors files of a transformer. Raises TransformerError if there are none."""
     if not (folder / "config.json").is_file():
         raise TransformerError(
             f"{name}: there is no config.json; save the transformer there with transformers'"
@@ -220,7 +217,7 @@ def _weight_files(folder: Path, name: str) -> list[Path]:
     if (folder / _WEIGHTS).is_file():
         return [folder / _WEIGHTS]
     if (folder / _INDEX).is_file():
-        with _wrapped_errors(name, f"{_INDEX} is damaged"):
+        with _wrap_errors(name, f"{_INDEX} is damaged"):
             index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
             return [folder / file_name for file_name in sorted(set(index["weight_map"].values()))]
     raise TransformerError(
@@ -230,17 +227,17 @@ def _weight_files(folder: Path, name: str) -> list[Path]:
 
 
 def _read_config(folder: Path, name: str) -> Any:
-    """Read the configuration. Raises TransformerError if it is not a text encoder's."""
+    """Read the configuration. Raises TransformerError if it is not of a text encoder."""
     import transformers
 
-    with _wrapped_errors(name, "config.json is missing or damaged"):
+    with _wrap_errors(name, "config.json is missing or damaged"):
         kind = json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"]
     if kind not in transformers.CONFIG_MAPPING:
         raise TransformerError(
             f"{name}: transformers {transformers.__version__} knows no model type {kind!r}; try"
             " another version of transformers (code that comes with a model is not run)"
         )
-    with _wrapped_errors(name, "config.json cannot be read"):
+    with _wrap_errors(name, "config.json cannot be read"):
         config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False)
     if config.is_encoder_decoder:
         raise TransformerError(
@@ -257,7 +254,7 @@ def _read_tokenizer(folder: Path, name: str, config: Any) -> Any:
     """Read the tokenizer. Raises TransformerError if it is not fast or has no vocabulary."""
     from transformers import AutoTokenizer
 
-    with _wrapped_errors(name, "its tokenizer cannot be read"):
+    with _wrap_errors(name, "its tokenizer cannot be read"):
         tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
     if not tokenizer.is_fast:
         raise TransformerError(
@@ -278,7 +275,7 @@ def _read_body(folder: Path, name: str, config: Any) -> Any:
     """Read the model. Raises TransformerError if weights other than a pooler's are missing."""
     from transformers import AutoModel
 
-    with _wrapped_errors(name, "its weights are damaged, or not those of its config.json"):
+    with _wrap_errors(name, "its weights are damaged, or not those of its config.json"):
         body, report = AutoModel.from_pretrained(
             folder, config=config, use_safetensors=True, trust_remote_code=False,
             output_loading_info=True,
@@ -292,7 +289,7 @@ def _read_body(folder: Path, name: str, config: Any) -> Any:
 
 
 def _digest(files: list[Path]) -> str:
-    """A digest of the names and contents of those files that exist."""
+    """Compute a digest of the names and contents of those files that exist."""
     digest = hashlib.sha256()
     for path in files:
         if path.is_file():
@@ -303,8 +300,8 @@ def _digest(files: list[Path]) -> str:
 
 
 @contextmanager
-def _wrapped_errors(name: str, message: str) -> Iterator[None]:
-    """Turn any error of a library into a TransformerError with this message."""
+def _wrap_errors(name: str, message: str) -> Iterator[None]:
+    """Convert any error of a library to a TransformerError with this message."""
     try:
         yield
     except MemoryError:
@@ -319,7 +316,7 @@ def _first_line(error: BaseException) -> str:
 
 
 @contextmanager
-def _silenced() -> Iterator[None]:
+def _silence_libraries() -> Iterator[None]:
     """Keep transformers and the hub from showing progress bars and messages other than errors."""
     from huggingface_hub.utils import (
         are_progress_bars_disabled,

@@ -18,9 +18,9 @@ from depkit.parsers.inputs.lemmas import apply_script, edit_script
 
 PAD, UNKNOWN, ROOT = 0, 1, 2
 SPECIAL = ["<pad>", "<unknown>", "<root>"]
-LONGEST_WORD = 32  # characters; of a longer word the middle is left out
+LONGEST_WORD = 32  # characters; the middle of a longer word is left out
 
-# Returns the symbols that are learned of a column of a sentence.
+# Returns the symbols to learn for a column of a sentence.
 Symbols = Callable[[Sentence, str], Iterable[str]]
 
 
@@ -35,7 +35,7 @@ class Table:
         return len(self.symbols)
 
     def get(self, symbol: str) -> int:
-        """The index of a symbol; UNKNOWN if the table does not have it."""
+        """Return the index of a symbol; UNKNOWN if the table does not have it."""
         return self.indices.get(symbol, UNKNOWN)
 
 
@@ -51,26 +51,26 @@ class Vocabulary:
     lemmas: LemmaDictionary | None = None  # made by `with_lemmas`
 
     def vector_row(self, form: str) -> int:
-        """The row of the pretrained vector of a form or, if it has none, of its lower case."""
+        """Return the row of the pretrained vector of a form or else of its lower case."""
         rows = self.vectors.indices if self.vectors else {}
         row = rows.get(form, rows.get(form.lower(), UNKNOWN))
         return row if row >= len(SPECIAL) else UNKNOWN  # a text may have the word "<pad>"
 
     def character_indices(self, form: str) -> list[int]:
-        """The indices of at most LONGEST_WORD characters of a form; at least one."""
+        """Return the indices of at most LONGEST_WORD characters of a form; at least one."""
         if len(form) > LONGEST_WORD:
             form = form[: LONGEST_WORD // 2] + form[-LONGEST_WORD // 2 :]
         return list(map(self.characters.get, form)) or [UNKNOWN]
 
     def with_lemmas(self, sentences: Iterable[Sentence]) -> "Vocabulary":
-        """A copy with the lemma dictionary of the sentences; itself if it predicts no lemmas."""
+        """Add the sentences' lemma dictionary, if lemmas are predicted, and return the result."""
         if "lemma" not in self.columns:
             return self
         counts = Counter(chain.from_iterable(map(read_readings, sentences)))
         return replace(self, lemmas=LemmaDictionary.from_counts(counts))
 
     def to_json(self) -> dict[str, object]:
-        """The vocabulary as data that can be written as JSON."""
+        """Return the vocabulary as data that can be written as JSON."""
         return {
             "words": self.words.symbols,
             "characters": self.characters.symbols,
@@ -81,7 +81,7 @@ class Vocabulary:
         }
 
     def digest(self) -> str:
-        """A digest of all symbols and lemmas, 16 hexadecimal digits."""
+        """Compute a digest of all symbols and lemmas, 16 hexadecimal digits."""
         return digest(json.dumps(self.to_json()))
 
     @staticmethod
@@ -104,11 +104,11 @@ class Vocabulary:
 
 
 def extend_vocabulary(old: Vocabulary, new: Vocabulary) -> Vocabulary:
-    """Append a new vocabulary's further symbols to an old one, whose indices stay the same."""
+    """Append the symbols of a new vocabulary to an old one, whose indices do not change."""
 
     def extend_table(old_table: Table, new_table: Table) -> Table:
-        further = [symbol for symbol in new_table.symbols if symbol not in old_table.indices]
-        return Table(old_table.symbols + further)
+        new_symbols = [symbol for symbol in new_table.symbols if symbol not in old_table.indices]
+        return Table(old_table.symbols + new_symbols)
 
     columns = {
         name: extend_table(table, new.columns.get(name, table))
@@ -127,7 +127,7 @@ def merge_lemmas(vocabularies: Iterable[Vocabulary]) -> LemmaDictionary | None:
 
 
 def column_symbols(sentence: Sentence, column: str) -> list[str]:
-    """The symbols that are learned of a column: edit scripts of lemmas, else the values."""
+    """Return the symbols to learn for a column: edit scripts for lemmas, else the values."""
     if column == "lemma":
         return list(map(edit_script, sentence.form, sentence.lemma))
     values: list[str] = getattr(sentence, column)
@@ -135,7 +135,7 @@ def column_symbols(sentence: Sentence, column: str) -> list[str]:
 
 
 def column_values(sentence: Sentence, column: str, symbols: list[str]) -> list[str]:
-    """The values of a column of a sentence for predicted symbols: lemmas, else the symbols."""
+    """Convert the predicted symbols of a column to values; only edit scripts change."""
     return list(map(apply_script, sentence.form, symbols)) if column == "lemma" else symbols
 
 
@@ -148,9 +148,9 @@ def build_vocabulary(
 
     Args:
         sentences: The treebank.
-        inputs: Says which words and tags the parser reads.
+        inputs: The configuration of the inputs, which says what the parser reads.
         columns: The columns that are predicted.
-        symbols: Returns the symbols that are learned of a column of a sentence.
+        symbols: Returns the symbols to learn for a column of a sentence.
     """
     words: Counter[str] = Counter()
     characters: Counter[str] = Counter()

@@ -34,7 +34,7 @@ class MembersBatches:
     members: list[Batches]
 
     def batch(self, indices: np.ndarray) -> list[Batch]:
-        """A batch for each member; indices: those of the sentences."""
+        """One batch for each member, of the sentences with these indices."""
         return [member.batch(indices) for member in self.members]
 
 
@@ -42,7 +42,7 @@ class MembersBatches:
 class TaggerEnsemble(TaggerParser):
     """An ensemble of taggers on one device, with the tokenizer of the first member.
 
-    A batch of an ensemble is a list that has a batch for each member.
+    A batch of an ensemble is a list of one batch for each member.
     """
 
     members: list[Any] = field(default_factory=list)
@@ -69,7 +69,7 @@ class TaggerEnsemble(TaggerParser):
             member.check(sentence)
 
     def tag_scores(self, batch: list[Batch]) -> dict[str, Tensor]:
-        """The logarithms of the mean probabilities of each predicted column."""
+        """Compute the logarithms of the mean probabilities of each predicted column."""
         pairs = zip(self.members, batch, strict=True)
         return self.mean_columns([member.tag_scores(part) for member, part in pairs])
 
@@ -101,7 +101,7 @@ class TaggerEnsemble(TaggerParser):
 
 
 def log_mean(scores: Iterable[Tensor], mean: Mean) -> Tensor:
-    """The normalised logarithm of the mean of softmax(scores) over the last dimension.
+    """Compute the normalised logarithm of the mean of softmax(scores) over the last dimension.
 
     scores: the logits of each member, all [..., choice]; -inf is an impossible choice.
     """
@@ -137,8 +137,8 @@ def align_values(scores: Tensor, indices: list[int], size: int) -> Tensor:
     return aligned
 
 
-def with_calibration(config: Any, calibration: Calibration) -> Any:
-    """A configuration with other temperatures; unchanged if its family has none."""
+def replace_calibration(config: Any, calibration: Calibration) -> Any:
+    """Replace the temperatures of a configuration; nothing changes if its family has none."""
     return replace(config, calibration=calibration) if hasattr(config, "calibration") else config
 
 
@@ -161,7 +161,7 @@ def combine_members(
     """
     first = members[0]
     if len(members) == 1 and isinstance(first, TaggerEnsemble):
-        config = with_calibration(first.config, calibration)
+        config = replace_calibration(first.config, calibration)
         return replace(first, mean=mean or first.mean, config=config)
     _share_transformers(members)
     names = dict.fromkeys(name for member in members for name in member.config.predicted_tags)
@@ -171,7 +171,7 @@ def combine_members(
         first.config, scorer=replace(first.config.scorer, predict=list(names)),
         inputs=(contextual or [first])[0].config.inputs,
     )  # fmt: skip
-    config = with_calibration(config, calibration)
+    config = replace_calibration(config, calibration)
     tables = {
         name: Table(_merge_symbols([member.vocabulary.columns.get(name) for member in members]))
         for name in columns(config)

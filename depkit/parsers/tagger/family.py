@@ -35,7 +35,7 @@ class Tagger(Family):
 
     def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
         """Remove columns that are empty in train. Raises DataError if none remains."""
-        resolved = without_empty_columns(config, train)
+        resolved = remove_empty_columns(config, train)
         if not resolved.scorer.predict:
             columns = ", ".join(map(str.upper, config.scorer.predict))
             raise DataError(
@@ -88,17 +88,17 @@ class Tagger(Family):
     def evaluate(
         self, config: Any, gold: Sequence[Sentence], predicted: Iterable[Sentence]
     ) -> dict[str, float]:
-        """The score "tags": the mean accuracy of the predicted columns in percent."""
-        correct = words = 0
+        """Compute the score "tags": the mean accuracy of the predicted columns in percent."""
+        correct = total = 0
         for sentence, tagged in zip(gold, predicted, strict=True):
             for name in config.scorer.predict:
                 correct += sum(map(str.__eq__, getattr(sentence, name), getattr(tagged, name)))
-                words += len(sentence)
-        return {"tags": 100.0 * correct / words}
+                total += len(sentence)
+        return {"tags": 100.0 * correct / total}
 
 
-def without_empty_columns(config: Any, train: Sequence[Sentence]) -> Any:
-    """The configuration without the predicted columns that are all `_` in the treebank."""
+def remove_empty_columns(config: Any, train: Sequence[Sentence]) -> Any:
+    """Return the configuration without the predicted columns that are all `_` in the treebank."""
     from dataclasses import replace
 
     predict = [

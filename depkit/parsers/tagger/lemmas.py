@@ -18,7 +18,7 @@ ABSENT = -1  # in place of a script's index, at words that are in the dictionary
 def best_scripts(
     scores: Tensor, sentences: Sequence[Sentence], dictionary: LemmaDictionary
 ) -> dict[str, Tensor]:
-    """The best edit scripts of the words that are not in the dictionary.
+    """Find the best edit scripts of the words that are not in the dictionary.
 
     Args:
         scores: The logits of edit scripts, [batch, length, script]; position 0 is w0.

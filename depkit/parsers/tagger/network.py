@@ -30,11 +30,11 @@ class TagClassifiers(nn.ModuleDict):
         )
 
     def scores(self, encoded: Tensor) -> dict[str, Tensor]:
-        """Logits of each column in float32: [batch, length, size] -> [batch, length, value]."""
+        """Compute float32 logits of columns: [batch, length, size] -> [batch, length, value]."""
         return {name: classifier(encoded).float() for name, classifier in self.items()}
 
     def losses(self, encoded: Tensor, batch: Batch) -> list[Tensor]:
-        """The mean cross-entropy of each column, with gold targets and with those of a teacher."""
+        """Compute the mean cross-entropy of each column, with gold targets and a teacher's."""
         return [
             cross_entropy(classifier(encoded), batch.targets[name], get_soft_targets(batch, name))
             for name, classifier in self.items()
@@ -51,22 +51,22 @@ class TaggerNetwork(ParserNetwork):
         self.columns = TagClassifiers(self.size, config.scorer, vocabulary)
 
     def forward(self, batch: Batch) -> Tensor:
-        """The loss of a batch: the sum of the losses of all columns."""
+        """Compute the loss of a batch: the sum of the losses of all columns."""
         encoded = self.encode(batch)
         return sum(self.columns.losses(encoded, batch), start=encoded.new_zeros(()))
 
     def tag_scores(self, batch: Batch) -> dict[str, Tensor]:
-        """The logits of each predicted column, [batch, length, value]."""
+        """Compute the logits of each predicted column, [batch, length, value]."""
         return self.columns.scores(self.encode(batch))
 
 
 def get_soft_targets(batch: Batch, name: str) -> SoftColumn | None:
-    """The distributions of a teacher over the values of a target; None if there are none."""
+    """Return the distributions of a teacher over the values of a target; None if there are none."""
     return batch.soft.columns.get(name) if batch.soft else None
 
 
 def cross_entropy(scores: Tensor, target: Tensor, soft: SoftColumn | None = None) -> Tensor:
-    """The mean cross-entropy over the targets that are not IGNORED; 0 if all are.
+    """Compute the mean cross-entropy over the targets that are not IGNORED; 0 if all are.
 
     Args:
         scores: Logits, [batch, length, value].

@@ -45,7 +45,7 @@ class TaggerParser(Parser):
         Args:
             sentences: As for `Parser.parse`.
             tags: "predict" overwrites tags. "missing" fills in columns that are all `_`, but FEATS
-                and LEMMA, which can be empty on purpose, only if UPOS and XPOS are all `_`, too.
+                and LEMMA, which can be empty on purpose, only if UPOS and XPOS are also all `_`.
             batch_tokens: The number of positions in a batch, padding included; by default, what
                 suits the device. A batch that does not fit in memory is split.
             context: The contextual vectors of each sentence, [1 + words, layers, width], those of
@@ -64,7 +64,7 @@ class TaggerParser(Parser):
         yield from self.map_batches(sentences, compute, batch_tokens, context)
 
     def tag_scores(self, batch: Any) -> dict[str, Tensor]:
-        """The scores of each predicted column, [batch, length, value]."""
+        """Compute the scores of each predicted column, [batch, length, value]."""
         with self.autocast():
             scores: dict[str, Tensor] = self.network.tag_scores(batch)
             return scores
@@ -81,14 +81,14 @@ class TaggerParser(Parser):
 
     @cached_property
     def lemmatizer(self) -> Lemmatizer | None:
-        """The lemmatizer; None without a lemma dictionary: then the best edit script is applied."""
+        """The lemmatizer; None if there is no lemma dictionary, only the network's edit scripts."""
         dictionary = self.vocabulary.lemmas
         return Lemmatizer(dictionary, self.vocabulary.words.indices) if dictionary else None
 
     def best_tags(
         self, scores: dict[str, Tensor], sentences: Sequence[Sentence]
     ) -> dict[str, Tensor]:
-        """The best values of a batch, for `tag_columns`.
+        """Find the best values of a batch, for `tag_columns`.
 
         scores: [batch, length, value] for each column. Returns the indices of the best values of
         each column, [batch, length]; for lemmas, if there is a lemmatizer, see `best_scripts`.
@@ -106,7 +106,7 @@ class TaggerParser(Parser):
     def tag_columns(
         self, sentence: Sentence, row: int, best: dict[str, np.ndarray], tags: str
     ) -> dict[str, list[str]]:
-        """The predicted columns of a sentence that replace those that it has.
+        """Return the predicted columns of a sentence, without those that it keeps.
 
         Args:
             sentence: A sentence of a batch.
@@ -133,7 +133,7 @@ class TaggerParser(Parser):
         return columns | {"lemma": lemmas}
 
     def symbols(self, column: str, indices: np.ndarray, words: int) -> list[str]:
-        """The values of a column of a sentence.
+        """Return the values of a column of a sentence.
 
         Args:
             column: The name of the column.

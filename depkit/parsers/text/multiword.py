@@ -17,7 +17,7 @@ class MultiwordTable:
     endings: dict[str, Words] = field(default_factory=dict)
 
     def words(self, token: str) -> Words | None:
-        """The words of a token, in the case of the token; None if they are unknown."""
+        """Look up the words of a token, in the case of the token; None if they are unknown."""
         lower = token.lower()
         if lower in self.tokens:
             return _copy_case(token, self.tokens[lower])

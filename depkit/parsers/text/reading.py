@@ -39,7 +39,7 @@ def read_input(
             (one sentence per line, with spaces between tokens) or a CoNLL format. None detects a
             CoNLL format by the name or the content of the file; any other file is text.
         encoding: The encoding of the file.
-        numbers: The state of the numbering `# sent_id` of text, to continue it.
+        numbers: A counter for the `# sent_id` of text; the numbering continues from it.
 
     Raises:
         FormatError: The file is not valid.
@@ -85,12 +85,12 @@ def choose_segment(input: str, tokenizer: Tokenizer | None, path: str) -> Segmen
 
 
 def _clean_name(name: str) -> str:
-    """The name of a file for a comment: on one line and valid in UTF-8."""
+    """Convert the name of a file for a comment: to one line that is valid in UTF-8."""
     return " ".join(name.encode(errors="replace").decode().split())
 
 
 def _is_table(opening: Iterable[str]) -> bool:
-    """Whether the first line looks like a row of a CoNLL file with errors.
+    """Return whether the first line looks like a row of a CoNLL file with errors.
 
     Such a file is read as a CoNLL file, so that the errors are reported.
     """

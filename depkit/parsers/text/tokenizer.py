@@ -41,7 +41,7 @@ class TokenizerNetwork(nn.Module):
         characters: The number of characters in the vocabulary.
         embedding: The size of the embedding of a character.
         size: The size of the hidden state of the BiLSTM in each direction.
-        dropout: The dropout of its inputs and outputs.
+        dropout: The dropout of the inputs and outputs of the BiLSTM.
     """
 
     def __init__(self, characters: int, embedding: int, size: int, dropout: float = 0.0) -> None:
@@ -53,7 +53,7 @@ class TokenizerNetwork(nn.Module):
         self.multiword = nn.Linear(2 * size, 3)
 
     def forward(self, characters: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of what ends after each character, and of the labels for multiword tokens.
+        """Compute logits of what ends after a character, and of the labels for multiword tokens.
 
         characters: [batch, length]; lengths: [batch]. Both results are [batch, length, 3].
         """
@@ -147,7 +147,7 @@ class Tokenizer:
         if not self.spaces:
             ends[:-1][is_space[1:]] = np.maximum(ends[:-1][is_space[1:]], TOKEN)
         ends[is_space] = INSIDE
-        # The first and the last character of each token
+        # The indices of the last and of the first character of each token
         last = np.flatnonzero(ends)
         first = np.concatenate(([0], last[:-1] + 1))
         first += is_space[first]
@@ -170,9 +170,9 @@ class Tokenizer:
         return sentences
 
     def _split_words(self, text: str, multiword: np.ndarray, offsets: np.ndarray) -> Words | None:
-        """The words of a token; None if it is a single word.
+        """Split a token into words; None if it is a single word.
 
-        multiword, offsets: of the characters of the token.
+        multiword, offsets: the labels and offsets of the characters of the token.
         """
         begin, end = int(offsets[0]), int(offsets[-1]) + 1
         if multiword[-1] == LOOKUP:
@@ -186,7 +186,7 @@ class Tokenizer:
 
 
 def _text_ends(texts: list[str]) -> np.ndarray:
-    """The ends of texts when they are concatenated, [texts]."""
+    """Return the ends of texts when they are concatenated, [texts]."""
     return np.cumsum([len(text) for text in texts])
 
 
@@ -238,7 +238,7 @@ def _find_index(character: str, characters: Table) -> int:
 
 
 def category(character: str) -> str:
-    """The Unicode category of a character, such as <Lu>, by which rare characters are encoded."""
+    """Return the Unicode category of a character, such as <Lu>; it represents rare characters."""
     return f"<{unicodedata.category(character)}>"
 
 
