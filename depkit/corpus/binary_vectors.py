@@ -26,7 +26,7 @@ class Block:
 
 
 def is_binary(body: bytes) -> bool:
-    """Return whether the rows after a header are binary: their first line cannot be text.
+    """Return whether the rows after a header are binary, judging by their first line.
 
     Numbers in float32 contain bytes that text does not contain: zeros, other control characters,
     or bytes that are not UTF-8. The first word may be in any encoding and is not examined.
@@ -118,7 +118,7 @@ def _make_block(
 
 
 def _check_word(file: str, row: int, word: bytes) -> None:
-    """Raise FormatError for an impossible word: with a wrong width, words are made of numbers."""
+    """Raise FormatError for an impossible word, a sign that the width in the header is wrong."""
     if len(word) > _MAX_WORD_LENGTH or b"\0" in word or b"\n" in word:
         message = f"row {row} begins with {quote(word)}, which is not a word"
         raise FormatError(file, 0, "", f"{message}; the file is damaged or its header is wrong")

@@ -22,7 +22,7 @@ Produce = Callable[[], Iterator[tuple[int, np.ndarray]]]
 
 _VERSION = 1  # of the layout; it is part of the digest in the file names
 _FLOAT16 = np.dtype("<f2")
-_MAX_FLOAT16 = 65504.0  # of float16
+_MAX_FLOAT16 = 65504.0
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -71,7 +71,7 @@ def load_or_compute(
 
 
 def cache_directory() -> Path:
-    """The directory of depkit's cache, which need not exist.
+    """Return the directory of depkit's cache, which need not exist.
 
     It is $DEPKIT_CACHE, else depkit in $XDG_CACHE_HOME, else ~/.cache/depkit. Raises OSError if
     neither variable is set and there is no home directory.

@@ -274,7 +274,8 @@ def open_output(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
             ):
                 yield text
         except OSError as error:
-            error.filename = error.filename or name  # On a full disk, the error has no name.
+            # Errors about a full disk do not name the file.
+            error.filename = error.filename or name
             raise
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from depkit.corpus.universal import UPOS
 
-# The columns that are attributes of a `Sentence`. HEAD is also one, but with numbers.
+# The columns that are string attributes of a `Sentence`. The attribute HEAD has numbers.
 ATTRIBUTE_COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "deprel")
 
 
@@ -53,7 +53,7 @@ CONLLX = Format(
     "conllx",
     ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "phead", "pdeprel"),
 )
-# Hajic et al. (2009): the only column for POS has fine tags. The columns that begin with P are
+# Hajic et al. (2009): the only column for POS has fine tags. Columns whose names begin with P are
 # predicted automatically. A column APRED follows for each predicate.
 CONLL09 = Format(
     "conll09",
@@ -76,7 +76,7 @@ _COARSE_TAGS = UPOS | {"CONJ", "_"}  # CONJ is of version 1.
 
 
 def get_format(name: str) -> Format:
-    """Return the format with a name. Raises ValueError if there is none."""
+    """Return the format with this name. Raises ValueError if there is none."""
     if name not in FORMATS:
         raise ValueError(f"there is no format {name!r}; the formats are {', '.join(FORMATS)}")
     return FORMATS[name]

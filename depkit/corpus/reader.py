@@ -134,7 +134,7 @@ def describe_undecodable(line: str, index: int) -> str:
     if 0xDC80 <= number <= 0xDCFF:  # made from a byte by Python's error handler surrogateescape
         advice = "name the file's encoding, for example --encoding latin-1"
         return f"byte 0x{number - 0xDC00:02X} {position} cannot be decoded; {advice}"
-    return f"U+{number:04X} {position} is a lone surrogate, not a character"
+    return f"U+{number:04X} {position} is half a surrogate pair, not a character"
 
 
 def describe_position(line: str, index: int) -> str:
@@ -150,9 +150,8 @@ def _read_columns(
     width = len(format.columns)
     if format.has_argument_columns:
         width = max(width, len(fields[0]))
-        if any(
-            "\r" in cell for cell in fields[0]
-        ):  # With \r as line ends, a file would be one row.
+        # A file whose lines end in \r would otherwise be read as one row.
+        if any("\r" in cell for cell in fields[0]):
             raise _Problem(first, r"there is a \r within the line; lines end in \n or \r\n")
     if set(map(len, fields)) != {width}:
         _raise_width_problem(fields, first, width, format)

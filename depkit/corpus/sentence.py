@@ -177,8 +177,8 @@ class Sentence:
             if len(widths) != 1 or min(widths) < len(self.format.columns):
                 raise self.problem
         width = self.lines[self.rows[0]].count("\t") + 1
-        # For speed, rows are split from the right and only as far as the first changed column.
-        # Negative indices are valid in the split rows, too.
+        # For speed, rows are split from the right, and only as far as the first changed column.
+        # Therefore the indices of columns are negative.
         indices = [self.format.index(name) - width for name in changed]
         splits = -min(indices, default=0)
         table = list(zip(*[self.lines[row].rsplit("\t", splits) for row in self.rows], strict=True))
@@ -232,7 +232,7 @@ def as_iterable(sentences: Sentence | Iterable[T]) -> "Iterable[Sentence | T]":
 
 
 def find_comment(lines: Iterable[str], key: str) -> str:
-    """The value of the first comment `# key = value` before the words; "" if there is none."""
+    """Return the value of the first comment `# key = value` before the words; "" if there is none."""
     for line in lines:
         if line.startswith("#"):
             name, equals, value = line[1:].partition("=")

@@ -202,13 +202,10 @@ def _check_deps(table: Table, nodes: list[int], ud: bool) -> Iterator[Problem]:
             is_valid &= code != "deps"
             yield Problem(table.line_indices[row], code, message)
     if is_valid and len(reachable := _find_reachable(dependents)) <= len(ids):
-        unreachable = [(row, node_id) for row, node_id in zip(nodes, ids, strict=True)
-                if node_id not in reachable]  # fmt: skip
-        names = ", ".join(node_id for _, node_id in unreachable[:10]) + ", ..." * (
-            len(unreachable) > 10
-        )
+        unreachable = [i for i, node_id in enumerate(ids) if node_id not in reachable]
+        names = ", ".join(ids[i] for i in unreachable[:10]) + ", ..." * (len(unreachable) > 10)
         message = f"DEPS do not connect {names} to the root; every node needs a path of heads to 0"
-        yield Problem(table.line_indices[unreachable[0][0]], "deps-unreachable", message)
+        yield Problem(table.line_indices[nodes[unreachable[0]]], "deps-unreachable", message)
 
 
 @lru_cache(1 << 16)

@@ -60,10 +60,8 @@ def _check_ids(table: Table) -> Iterator[Problem]:
         index, text = table.line_indices[row], cells[0]
         if match := WORD.fullmatch(text):
             words += 1
-            if int(text) not in (
-                last + 1,
-                words,
-            ):  # correct neither after the row before nor by count
+            # The ID is wrong if it fits neither the row before nor the number of words.
+            if int(text) not in (last + 1, words):
                 advice = "is a row missing, or was one inserted?"
                 if text == "1":
                     advice = "is a blank line missing before it?"

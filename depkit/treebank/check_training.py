@@ -1,6 +1,7 @@
 """Comparison of files with a training file.
 
-A file for evaluation should not contain any sentence of the training file, and only its labels.
+A file for evaluation should contain no sentence of the training file, and only labels that occur
+there.
 """
 
 import os

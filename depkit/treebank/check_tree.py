@@ -74,7 +74,7 @@ def _check_relations(table: Table) -> Iterator[Problem]:
 
 
 def _are_relations_valid(relations: list[str], heads: list[int], is_universal: bool) -> bool:
-    """Return, fast, whether `_check_relations` would find no problem."""
+    """Return whether all relations are valid; faster than checking each."""
     if "_" in relations or not is_universal:
         return "_" not in relations
     roots = [relation == "root" or relation.startswith("root:") for relation in relations]

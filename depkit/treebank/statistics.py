@@ -101,9 +101,9 @@ class Statistics:
     def __add__(self, other: "Statistics") -> "Statistics":
         """Return the sum of two counts, under the name `total`."""
         sums = {
-            count.name: getattr(self, count.name) + getattr(other, count.name)
-            for count in fields(self)
-            if count.name not in ("file", "total")
+            attribute.name: getattr(self, attribute.name) + getattr(other, attribute.name)
+            for attribute in fields(self)
+            if attribute.name not in ("file", "total")
         }
         return Statistics("total", True, **sums)
 

@@ -27,7 +27,7 @@ def test_all_columns_of_a_word():
 
 def test_offsets_in_raw_text():
     text = " One  two.\n\nThree\tüber\n\n\n🙂 five "
-    sentences = records(read_text([text[:3], text[3:]], split_at_spaces, by_line=True))
+    sentences = records(read_text([text[:3], text[3:]], split_at_spaces, lines=True))
     for sentence in sentences:
         assert sentence["text"] == text[sentence["start"] : sentence["end"]]
         for word in sentence["words"]:

@@ -112,12 +112,12 @@ def test_tokens_that_make_no_sentence_are_refused(change):
 @pytest.mark.parametrize(
     ("tokens", "metadata", "message"),
     [
-        ([], {}, "not a sentence"),
+        ([], {}, "no sentence"),
         ([], {"a": "b"}, "comments without a word"),
         ([{"id": 1, "form": "a"}], {"a": "b\n1\tc"}, "TokenList:1: this is not one line"),
     ],
 )
-def test_a_token_list_without_words_raises(tokens, metadata, message):
+def test_nothing_is_no_sentence(tokens, metadata, message):
     with pytest.raises(FormatError if metadata else ValueError, match=message):
         from_token_list(conllu.TokenList(tokens, conllu.Metadata(metadata)))
     with pytest.raises(ValueError, match="no format 'xml'"):

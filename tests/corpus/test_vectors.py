@@ -245,7 +245,7 @@ def test_faults_in_later_blocks_have_their_line_too(tmp_path, monkeypatch):
 
 def test_lines_without_end(tmp_path, monkeypatch):
     monkeypatch.setattr(vectors, "_CHUNK", 1 << 10)
-    monkeypatch.setattr(vectors, "_MAX_ROW_LENGTH", 1 << 12)
+    monkeypatch.setattr(vectors, "_LONGEST_ROW", 1 << 12)
     expected = "1: the line is too long for word vectors; is this the right file?"
     assert complaint(saved(tmp_path, b"x" * 9000)) == expected
 
