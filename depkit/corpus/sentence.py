@@ -232,7 +232,7 @@ def as_iterable(sentences: Sentence | Iterable[T]) -> "Iterable[Sentence | T]":
 
 
 def find_comment(lines: Iterable[str], key: str) -> str:
-    """Return the value of the first comment `# key = value` before the words; "" if there is none."""
+    """Return the value of the first comment `# key = value` before the words, else ""."""
     for line in lines:
         if line.startswith("#"):
             name, equals, value = line[1:].partition("=")
