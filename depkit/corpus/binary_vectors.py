@@ -12,7 +12,7 @@ import numpy as np
 
 from depkit.corpus.errors import FormatError
 
-_LONGEST_WORD = 1 << 16  # bytes; a longer "word" means that the file is damaged
+_MAX_WORD_LENGTH = 1 << 16  # bytes; a longer "word" means that the file is damaged
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")
 
 
@@ -26,7 +26,7 @@ class Block:
 
 
 def is_binary(body: bytes) -> bool:
-    """Whether the rows after a header are binary, if their first line cannot be read as text.
+    """Return whether the rows after a header are binary, judging by their first line.
 
     Numbers in float32 contain bytes that text does not contain: zeros, other control characters,
     or bytes that are not UTF-8. The first word may be in any encoding and is not examined.
@@ -35,7 +35,7 @@ def is_binary(body: bytes) -> bool:
         body.split(b"\n", 1)[0].partition(b" ")[2].decode()
     except UnicodeDecodeError:
         return True
-    return bool(_CONTROL.search(body, 0, _LONGEST_WORD))
+    return bool(_CONTROL.search(body, 0, _MAX_WORD_LENGTH))
 
 
 def read_binary_blocks(
@@ -53,21 +53,21 @@ def read_binary_blocks(
     Raises:
         FormatError: The file ends early, or contains an impossible word, NaN or infinity.
     """
-    done, rest, has_surplus = 0, b"", False
+    num_read, rest, has_surplus = 0, b"", False
     for chunk in chunks:
-        words, numbers, rest = _split_rows(rest + chunk, count - done, 4 * width)
+        words, numbers, rest = _split_rows(rest + chunk, count - num_read, 4 * width)
         if words:
-            yield _make_block(file, done, words, numbers, width)
-        done += len(words)
-        if done == count:
+            yield _make_block(file, num_read, words, numbers, width)
+        num_read += len(words)
+        if num_read == count:
             has_surplus = bool(rest.strip(b"\n"))
             break
-        _check_word(file, done + 1, rest.lstrip(b"\n").partition(b" ")[0])
-    if done < count:
-        word, _, begun = rest.lstrip(b"\n").partition(b" ")
-        size = f"{len(begun)} of {4 * width} bytes"
-        where = f"after {size} of the numbers of {quote(word)}" if word else "at its start"
-        message = f"the file ends in row {done + 1} of {count}, {where}; download it again"
+        _check_word(file, num_read + 1, rest.lstrip(b"\n").partition(b" ")[0])
+    if num_read < count:
+        word, _, last_numbers = rest.lstrip(b"\n").partition(b" ")
+        size = f"{len(last_numbers)} of {4 * width} bytes"
+        location = f"after {size} of the numbers of {quote(word)}" if word else "at its start"
+        message = f"the file ends in row {num_read + 1} of {count}, {location}; download it again"
         raise FormatError(file, 0, "", message)
     if has_surplus or any(chunk.strip(b"\n") for chunk in chunks):
         notes.append(f"the file continues after the {count} rows that its header announces;"
@@ -75,7 +75,7 @@ def read_binary_blocks(
 
 
 def quote(word: bytes) -> str:
-    """A part of a file for a message: quoted, shortened to 30 characters, on one line."""
+    """Quote a part of a file for a message, shortened to 30 characters and on one line."""
     text = word[:40].decode(errors="replace")
     return repr(text[:30] + "..." if len(text) > 30 else text)
 
@@ -83,15 +83,15 @@ def quote(word: bytes) -> str:
 def _split_rows(
     data: bytes, max_rows: int, numbers_size: int
 ) -> tuple[list[bytes], list[bytes], bytes]:
-    """The words and the numbers of the complete rows, and the bytes after them.
+    """Return the words and the numbers of the complete rows, and the bytes after them.
 
-    max_rows: how many rows to read at most; numbers_size: the bytes of a row's numbers.
+    At most `max_rows` rows are split. The numbers of a row have `numbers_size` bytes.
     """
     words: list[bytes] = []
     numbers: list[bytes] = []
     start = 0
     while len(words) < max_rows:
-        while data.startswith(b"\n", start):  # word2vec ends rows with newlines, others do not
+        while data.startswith(b"\n", start):  # Only word2vec ends rows with newlines.
             start += 1
         space = data.find(b" ", start)
         end = space + 1 + numbers_size
@@ -104,21 +104,21 @@ def _split_rows(
 
 
 def _make_block(
-    file: str, done: int, words: list[bytes], numbers: list[bytes], width: int
+    file: str, num_read: int, words: list[bytes], numbers: list[bytes], width: int
 ) -> Block:
-    """A block of the rows that follow the first `done` rows. Raises FormatError for bad rows."""
+    """Make a block of the rows after the first `num_read` rows. Raises FormatError for bad rows."""
     matrix = np.frombuffer(b"".join(numbers), "<f4").reshape(-1, width)
     finite = np.isfinite(matrix).all(axis=1)  # [rows]
     for row, word in enumerate(words):
-        _check_word(file, done + row + 1, word)
+        _check_word(file, num_read + row + 1, word)
         if not finite[row]:
-            message = f"row {done + row + 1}, {quote(word)}, has a number that is not finite"
+            message = f"row {num_read + row + 1}, {quote(word)}, has a number that is not finite"
             raise FormatError(file, 0, "", f"{message}; the file is damaged or its header is wrong")
-    return Block(range(done + 1, done + len(words) + 1), words, matrix)
+    return Block(range(num_read + 1, num_read + len(words) + 1), words, matrix)
 
 
 def _check_word(file: str, row: int, word: bytes) -> None:
-    """Raise FormatError for impossible words; with a wrong width, numbers are read as words."""
-    if len(word) > _LONGEST_WORD or b"\0" in word or b"\n" in word:
+    """Raise FormatError for an impossible word, a sign that the width in the header is wrong."""
+    if len(word) > _MAX_WORD_LENGTH or b"\0" in word or b"\n" in word:
         message = f"row {row} begins with {quote(word)}, which is not a word"
         raise FormatError(file, 0, "", f"{message}; the file is damaged or its header is wrong")

@@ -12,11 +12,11 @@ from depkit.corpus.files import PathLike, open_lines
 from depkit.corpus.sentence import BOM, Sentence, new_sentence
 from depkit.corpus.tree import Tree
 
-WRAPPERS = ("", "TOP", "ROOT", "S1")  # labels of the bracket around a whole tree
+WRAPPERS = ("", "TOP", "ROOT", "S1")  # labels of a bracket around a whole tree
 EMPTY = "-NONE-"  # the tag of traces and other empty elements
 
 _BLANKS = " \t\r\n\f\v"  # ASCII only, because words may contain other white space
-# Either a word with its tag in brackets, or an opening bracket with its label, or `)` or text.
+# A match is a word with its tag in brackets, an opening bracket with its label, `)`, or text.
 _TOKEN = re.compile(
     r"\(\s*+([^\s()]++)\s++([^\s()]++)\s*+\)|\(\s*+([^\s()]*+)|(\)|[^\s()]++)", re.ASCII
 )
@@ -34,7 +34,7 @@ def read_trees(
 ) -> Iterator[Tree]:
     r"""Read the trees of a file or of an iterable of lines, one by one.
 
-    Empty elements are dropped, and so are the constituents that they leave empty. A bracket around
+    Empty elements are dropped, and so are constituents that contain nothing else. A bracket around
     a whole tree (without a label, or labelled TOP, ROOT or S1) is removed. `\/` and `\*` are read
     as `/` and `*`.
 
@@ -64,10 +64,10 @@ def read_trees(
 
 
 def read_bracketed(source: PathLike | Iterable[str], encoding: str = "utf-8") -> Iterator[Sentence]:
-    """Read trees as CoNLL-U sentences: their words, their tags as XPOS, and `constituents`.
+    """Read trees as CoNLL-U sentences with words, tags as XPOS, and `constituents`.
 
-    The arguments and errors are those of `read_trees`. `Sentence.location()` gives the line where a
-    tree begins.
+    The arguments and errors are those of `read_trees`. `Sentence.location()` returns the line where
+    a tree begins.
     """
     file = os.fspath(source) if isinstance(source, str | os.PathLike) else "-"
     for tree in read_trees(source, encoding):
@@ -79,7 +79,7 @@ def read_bracketed(source: PathLike | Iterable[str], encoding: str = "utf-8") ->
 
 
 class _Problem(Exception):
-    """A malformed tree; line: the number of the offending line."""
+    """A malformed tree whose error is in the line with the number `line`."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
@@ -91,7 +91,7 @@ class _Block(NamedTuple):
 
     line: int  # the number of the first line
     text: str
-    depth: int  # how many brackets are still open at the end
+    depth: int  # the number of brackets that are still open at the end
 
 
 def _parse_lines(
@@ -112,20 +112,20 @@ def _split_into_blocks(lines: Iterable[str]) -> Iterator[_Block]:
     """Cut lines at the end of each tree, and before lines that look like the beginning of one.
 
     In an indented file, a line that begins with a bracket at least as far to the left as the first
-    line begins the next tree. Cutting there confines a missing bracket to its own tree.
+    line begins the next tree. Because of this cut, a missing bracket affects only one tree.
     """
     pending: list[str] = []
     start = depth = column = 0
     for line_number, line in enumerate(lines, start=1):
         line = line.removeprefix(BOM) if line_number == 1 else line
-        bare = line.lstrip(_BLANKS)
-        if pending and bare.startswith("(") and len(line) - len(bare) <= column:
+        stripped = line.lstrip(_BLANKS)
+        if pending and stripped.startswith("(") and len(line) - len(stripped) <= column:
             yield _Block(start, "\n".join(pending), depth)
             pending, depth = [], 0
         if not pending:
-            if not bare:
+            if not stripped:
                 continue
-            start, column = line_number, len(line) - len(bare)
+            start, column = line_number, len(line) - len(stripped)
         pending.append(line.removesuffix("\n"))
         depth += line.count("(") - line.count(")")
         if depth <= 0:
@@ -170,7 +170,7 @@ def _merge_blocks(parts: list[_Block]) -> _Block:
 
 
 def _parse_block(block: _Block) -> Iterator[Tree]:
-    """Parse the trees of a block one by one. Raises _Problem at the first mistake."""
+    """Parse the trees of a block one by one. Raises _Problem at the first error."""
     if not block.text.isascii():
         _check_characters(block)
     text, line, offset = block.text, block.line, 0
@@ -220,14 +220,14 @@ class _OpenConstituent:
     name: str
     line: int
     children: list[Tree] = field(default_factory=list)
-    has_empty_element: bool = False  # whether a trace or the like was dropped from it
+    has_empty_element: bool = False  # whether an empty element was dropped from it
 
     def tree(self) -> Tree:
         return Tree(self.name, self.children, "", self.line)
 
 
 def _strip_wrapper(tree: Tree) -> Tree:
-    """A complete tree without the bracket around it. Raises _Problem if there are no words."""
+    """Remove the bracket around a complete tree. Raises _Problem if there are no words."""
     while tree.name in WRAPPERS and len(tree.children) == 1:
         tree = tree.children[0]
     if tree.name == EMPTY or not (tree.children or tree.word):
@@ -236,7 +236,7 @@ def _strip_wrapper(tree: Tree) -> Tree:
 
 
 def _check_characters(block: _Block) -> None:
-    """Raise _Problem at the first surrogate, which stands for a byte that cannot be decoded."""
+    """Raise _Problem at the first surrogate, which represents an undecodable byte."""
     if match := re.search("[\ud800-\udfff]", block.text):
         line = block.line + block.text.count("\n", 0, match.start())
         byte = f"byte 0x{ord(match[0]) - 0xDC00:02X}" if match[0] >= "\udc80" else "a surrogate"

@@ -1,4 +1,4 @@
-"""Digests of data, for the names of cache files and for checking that a resumed run has the same.
+"""Digests of data, to name cache files and to check that a resumed run has the same data.
 
 Every digest is a string of 16 hexadecimal digits, the beginning of a SHA-256.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def digest(*parts: str | bytes | memoryview) -> str:
-    """Digest texts and bytes; their order and their boundaries count.
+    """Digest texts and bytes, including their order and their boundaries.
 
     For data that do not fit into memory, compute the digest of digests.
     """

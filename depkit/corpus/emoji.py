@@ -1,4 +1,4 @@
-"""Emoji that are sequences of characters: flags, keycaps, skin tones, families.
+"""Search for emoji that are sequences of characters: flags, keycaps, skin tones, families.
 
 The pattern follows Unicode Technical Standard #51, section 1.4, and so it also matches well-formed
 sequences that are not in use.
@@ -15,14 +15,16 @@ _FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
 _KEYCAP = "[0-9#*]\ufe0f?\u20e3"
 EMOJI = f"(?:{_FLAG}|{_KEYCAP}|{_BASE}(?:{_MODIFIER}+(?:{_JOINED})*|(?:{_JOINED})+))"
 
-_FIND = re.compile(EMOJI)
-# Every emoji of several characters contains one of these characters. Most texts contain none of
-# them, and searching for them is faster than searching for EMOJI.
-_SIGN = re.compile("[\u200d\u20e3\ufe0e\ufe0f\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff\U000e007f]")
+_PATTERN = re.compile(EMOJI)
+# Every emoji of several characters contains one of these characters, and searching for them is
+# faster than searching for EMOJI. Most texts contain none of them.
+_TYPICAL = re.compile(
+    "[\u200d\u20e3\ufe0e\ufe0f\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff\U000e007f]"
+)
 
 
 def emoji_spans(text: str) -> Iterator[tuple[int, int]]:
-    """The start and end of every emoji in a text that consists of several characters."""
-    if not text.isascii() and _SIGN.search(text):
-        for match in _FIND.finditer(text):
+    """Yield the start and end of every emoji that consists of several characters."""
+    if not text.isascii() and _TYPICAL.search(text):
+        for match in _PATTERN.finditer(text):
             yield match.span()

@@ -1,23 +1,23 @@
-"""Detection of UTF-16 and UTF-32, which would otherwise look like damaged text."""
+"""Detection of UTF-16 and UTF-32, which look like damaged text in other encodings."""
 
 import codecs
 
 from depkit.corpus.errors import FormatError
 
-_MARKS = (  # UTF-32 comes first because its little-endian mark begins with that of UTF-16.
+_BYTE_ORDER_MARKS = (  # UTF-32 comes first because one of its marks begins with one of UTF-16.
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# Which of four successive bytes are mostly zero in Latin text
-_ZEROS: dict[tuple[bool, ...], str] = {
+# The encoding, by which of four successive bytes are mostly zero in Latin text.
+_ENCODING_BY_ZEROS: dict[tuple[bool, ...], str] = {
     (False, True, False, True): "utf-16-le",
     (True, False, True, False): "utf-16-be",
     (False, True, True, True): "utf-32-le",
     (True, True, True, False): "utf-32-be",
 }
-_MIN_BYTES, _MAX_BYTES = 8, 1 << 10  # how many bytes are examined
+_MIN_BYTES, _MAX_BYTES = 8, 1 << 10  # limits of the number of bytes that are examined
 
 
 def check_encoding(opening: bytes, encoding: str, file: str) -> None:
@@ -25,11 +25,8 @@ def check_encoding(opening: bytes, encoding: str, file: str) -> None:
 
     Args:
         opening: The first bytes of the file.
-        encoding: The name of the encoding that was given. Unknown names pass this check.
+        encoding: The name of the given encoding. Unknown names pass this check.
         file: The name of the file, for the error.
-
-    Raises:
-        FormatError: The file is in an encoding other than the given one.
     """
     detected = wide_encoding(opening)
     try:
@@ -43,16 +40,16 @@ def check_encoding(opening: bytes, encoding: str, file: str) -> None:
 
 
 def wide_encoding(opening: bytes) -> str:
-    """The encoding of a text in UTF-16 or UTF-32, from its first bytes; "" for any other text.
+    """Detect UTF-16 or UTF-32 from the first bytes of a text; "" for any other encoding.
 
     Without a byte order mark, the encoding is detected by the zero bytes of Latin letters; text in
     most other scripts is not detected.
     """
-    for mark, name in _MARKS:
+    for mark, name in _BYTE_ORDER_MARKS:
         if opening.startswith(mark):
             return name
     size = min(len(opening), _MAX_BYTES) // 4 * 4
     if size < _MIN_BYTES:
         return ""
-    zero = [opening[i:size:4].count(0) > size / 8 for i in range(4)]  # in more than half of them
-    return _ZEROS.get(tuple(zero), "")
+    mostly_zero = tuple(opening[i:size:4].count(0) > size / 8 for i in range(4))
+    return _ENCODING_BY_ZEROS.get(mostly_zero, "")

@@ -4,8 +4,11 @@
 class FormatError(ValueError):
     """A file breaks its format; as a string, `file:line: sent_id: message`.
 
-    file: the name of the file, "-" for standard input; line: the 1-based line number, 0 if there
-    is none; sent_id: the id of the sentence, "" if unknown; message: what is wrong and what to do.
+    Attributes:
+        file: The name of the file, "-" for standard input.
+        line: The 1-based line number, 0 if there is none.
+        sent_id: The id of the sentence, "" if unknown.
+        message: What is wrong and what to do.
     """
 
     def __init__(self, file: str, line: int, sent_id: str, message: str) -> None:

@@ -22,7 +22,7 @@ Produce = Callable[[], Iterator[tuple[int, np.ndarray]]]
 
 _VERSION = 1  # of the layout; it is part of the digest in the file names
 _FLOAT16 = np.dtype("<f2")
-_LARGEST = 65504.0  # of float16
+_MAX_FLOAT16 = 65504.0
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -71,15 +71,15 @@ def load_or_compute(
 
 
 def cache_directory() -> Path:
-    """The directory of depkit's cache, which need not exist.
+    """Return the directory of depkit's cache, which need not exist.
 
     It is $DEPKIT_CACHE, else depkit in $XDG_CACHE_HOME, else ~/.cache/depkit. Raises OSError if
     neither variable is set and there is no home directory.
     """
-    if chosen := os.environ.get("DEPKIT_CACHE"):
-        return Path(os.path.expanduser(chosen))
+    if directory := os.environ.get("DEPKIT_CACHE"):
+        return Path(os.path.expanduser(directory))
     xdg = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(xdg):  # The XDG specification says that relative paths are to be ignored.
+    if os.path.isabs(xdg):  # The XDG specification says to ignore relative paths.
         return Path(xdg, "depkit")
     try:
         return Path.home() / ".cache" / "depkit"
@@ -111,26 +111,26 @@ def _fill(features: np.ndarray, sizes: np.ndarray, produce: Produce) -> None:
     """Write the produced vectors to their rows; all other rows remain zeros."""
     starts = 1 + np.cumsum(sizes) - sizes
     missing = np.ones(len(sizes), dtype=bool)
-    for number, block in produce():
-        if not 0 <= number < len(sizes) or not missing[number]:
-            what = f"sentence {number}, which does not exist or came before"
-            raise ValueError(f"vectors were produced for {what}")
-        missing[number] = False
-        size, start = int(sizes[number]), int(starts[number])
-        skipped = size - len(block)  # 1 if w0 has no row
-        if skipped not in (0, 1) or block.shape[1:] != features.shape[1:]:
+    for index, vectors in produce():
+        if not 0 <= index < len(sizes) or not missing[index]:
+            reason = "which does not exist or came before"
+            raise ValueError(f"vectors were produced for sentence {index}, {reason}")
+        missing[index] = False
+        size, start = int(sizes[index]), int(starts[index])
+        skipped = size - len(vectors)  # 1 if w0 has no row
+        if skipped not in (0, 1) or vectors.shape[1:] != features.shape[1:]:
             expected = (size, *features.shape[1:])
-            what = f"shape {block.shape}, not {expected}"
-            raise ValueError(f"the vectors of sentence {number} have {what}")
-        largest = np.abs(block).max(initial=0)
-        if not largest <= _LARGEST:  # "not <=" instead of ">" so that NaN fails, too
-            what = f"{largest:g}; float16 ends at {_LARGEST:.0f}"
-            raise ValueError(f"the vectors of sentence {number} reach {what}")
-        features[start + skipped : start + size] = block
+            message = f"the vectors of sentence {index} have shape {vectors.shape}, not {expected}"
+            raise ValueError(message)
+        largest = np.abs(vectors).max(initial=0)
+        if not largest <= _MAX_FLOAT16:  # "not <=" instead of ">" so that NaN is an error, too
+            limit = f"float16 ends at {_MAX_FLOAT16:.0f}"
+            raise ValueError(f"the vectors of sentence {index} reach {largest:g}; {limit}")
+        features[start + skipped : start + size] = vectors
     if missing.any():
         first = int(missing.argmax())
-        what = f"{missing.sum()} sentences are missing, the first is sentence {first}"
-        raise ValueError(f"the vectors of {what}")
+        count = f"{missing.sum()} sentences are missing, the first is sentence {first}"
+        raise ValueError(f"the vectors of {count}")
 
 
 @contextmanager

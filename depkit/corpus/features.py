@@ -49,7 +49,7 @@ def read_features(
         path: The HDF5 file.
         sentences: The sentences that the file was made for.
         layers: "single" selects one layer, "average" the mean of several layers, "mix" several
-            layers side by side.
+            layers, which are not combined.
         top: For "single", the layer, counted from the top (1 is the last); for the others, the
             number of layers from the top, with 0 for all.
 
@@ -101,7 +101,7 @@ def _open_hdf5(path: PathLike) -> Iterator["File"]:
 
 
 def _read_shape(file: "File") -> Shape:
-    """The shape of the first dataset, and the number of datasets by their names."""
+    """Return the shape of the first dataset and the number of datasets named like sentences."""
     name = file.filename
     first = file.get("0")
     if first is None:
@@ -115,7 +115,7 @@ def _read_shape(file: "File") -> Shape:
 
 
 def _dataset_sizes(dataset: Any) -> tuple[int, int, int] | None:
-    """Layers, words and width of a dataset; None if it cannot belong to a sentence."""
+    """Return the layers, words and width of a dataset; None if it cannot be a sentence's."""
     size = getattr(dataset, "shape", None) or ()  # A group has no shape.
     if len(size) not in (2, 3) or dataset.dtype.kind != "f":
         return None
@@ -124,7 +124,7 @@ def _dataset_sizes(dataset: Any) -> tuple[int, int, int] | None:
 
 
 def _describe_mismatch(dataset: Any, location: str) -> str:
-    """A message about a dataset or group that cannot belong to a sentence."""
+    """Return a message about a dataset or group that cannot be a sentence's."""
     if getattr(dataset, "shape", None) is None:
         return f"{location} is not a dataset; {_SCHEME}"
     size = ", ".join(map(str, dataset.shape))
@@ -132,12 +132,12 @@ def _describe_mismatch(dataset: Any, location: str) -> str:
 
 
 def _select_layers(layers: Layers, top: int, count: int, name: str) -> slice:
-    """The slice of `count` layers that is to be read. Raises ValueError if there is none."""
+    """Return the slice of `count` layers to be read. Raises ValueError for invalid settings."""
     if layers not in ("single", "average", "mix"):
         raise ValueError(f"layers is {layers!r}, but must be single, average or mix")
-    least = 1 if layers == "single" else 0
-    if not least <= top <= count:
-        raise ValueError(f"top is {top}, but {name} allows {least} to {count}, its layers")
+    minimum = 1 if layers == "single" else 0
+    if not minimum <= top <= count:
+        raise ValueError(f"top is {top}, but {name} allows {minimum} to {count}, its layers")
     first = count - (top or count)
     return slice(first, first + 1 if layers == "single" else count)
 
@@ -145,7 +145,7 @@ def _select_layers(layers: Layers, top: int, count: int, name: str) -> slice:
 def _read_sentence(
     file: "File", number: int, shape: Shape, selected: slice, sentence: Sentence
 ) -> np.ndarray:
-    """The [words, selected layers, width] of a sentence. Raises FormatError at its line."""
+    """Read the [words, selected layers, width] of a sentence. Raises FormatError at its line."""
     name = file.filename
     location = f"{name}:{number}"
 
@@ -155,8 +155,8 @@ def _read_sentence(
     try:
         dataset = file.get(str(number))
         if dataset is None:
-            what = f'no dataset "{number}" in {name}, which has {shape.sentences} sentences'
-            raise error(f"there is {what}")
+            message = f'there is no dataset "{number}" in {name}'
+            raise error(f"{message}, which has {shape.sentences} sentences")
         sizes = _dataset_sizes(dataset)
         if sizes is None:
             raise error(_describe_mismatch(dataset, location))
@@ -164,11 +164,11 @@ def _read_sentence(
         if words != len(sentence):
             raise error(f"the sentence has {len(sentence)} words, but {location} has {words}")
         if (layers, width) != (shape.layers, shape.width):
-            sizes_here = f"{location} has {layers} layers of width {width}"
-            raise error(f"{sizes_here}, but {name}:0 has {shape.layers} of width {shape.width}")
+            actual = f"{location} has {layers} layers of width {width}"
+            raise error(f"{actual}, but {name}:0 has {shape.layers} of width {shape.width}")
         values = dataset[selected] if len(dataset.shape) == 3 else dataset[:][None]
-    except (OSError, RuntimeError) as damage:
-        raise error(f"{location} cannot be read: {_get_reason(damage)}") from None
+    except (OSError, RuntimeError) as cause:
+        raise error(f"{location} cannot be read: {_get_reason(cause)}") from None
     with np.errstate(over="ignore"):  # Doubles beyond the range of float32 become infinite.
         features = np.ascontiguousarray(values.swapaxes(0, 1), dtype=np.float32)
     finite = np.isfinite(features).all(axis=(1, 2))
@@ -179,6 +179,6 @@ def _read_sentence(
 
 
 def _get_reason(error: Exception) -> str:
-    """The reason that an HDF5 error message gives in brackets, or else the whole message."""
+    """Return the reason in brackets at the end of an HDF5 error message, or the whole message."""
     text = " ".join(str(error).split())
     return text.partition(" (")[2].removesuffix(")") or text

@@ -37,8 +37,8 @@ def read(
 
     Args:
         source: A path (`-` is stdin; .gz and .xz are unpacked), or lines with their line ends.
-        format: "conllu", "conllx" or "conll09"; if None, it is recognised by the file's name, or
-            else by its content.
+        format: "conllu", "conllx" or "conll09". None to recognise it by the file's name, or else
+            by its content.
         encoding: The text encoding of a file.
         strict: Whether a broken sentence raises FormatError; see `reader.read_lines`.
 
@@ -69,7 +69,7 @@ def read_stream(
 
     Args:
         binary: The stream, which is not closed.
-        format: The format; if None, it is recognised by the first sentence.
+        format: The format; None to recognise it by the first sentence.
         encoding: The text encoding.
         file: The name of the stream, for errors.
         strict: Whether a broken sentence raises FormatError; see `reader.read_lines`.
@@ -93,7 +93,7 @@ def open_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
 
     Bytes that cannot be decoded become surrogates, which the reader reports with their line.
     Raises ValueError for an unknown encoding, FormatError for a file in UTF-16 or UTF-32 if
-    `encoding` is another, and the errors of `open_bytes`.
+    `encoding` is not, and the errors of `open_bytes`.
     """
     with open_bytes(path) as binary:
         _check_opening(binary, encoding, os.fspath(path))
@@ -102,7 +102,7 @@ def open_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
 
 
 def _check_opening(binary: BinaryIO, encoding: str, file: str) -> None:
-    """Raise FormatError if a file is in UTF-16 or UTF-32, but `encoding` is another."""
+    """Raise FormatError if a file is in UTF-16 or UTF-32, but `encoding` is not."""
     if peek := getattr(binary, "peek", None):
         check_encoding(peek(1024), encoding, file)
 
@@ -143,11 +143,11 @@ def watch_reading(watch: Watch) -> Iterator[None]:
 
 
 def _wrap_watch(file: BinaryIO) -> BinaryIO:
-    """The file, wrapped so that its reads are reported if this is called in `watch_reading`."""
+    """Wrap a file so that its reads are reported if this is called within `watch_reading`."""
     watch = _watch.get()
     if not watch:
         return file
-    return cast(BinaryIO, io.BufferedReader(_WatchedStream(file, watch), _OPENING))
+    return cast(BinaryIO, io.BufferedReader(_WatchedStream(file, watch), _OPENING_SIZE))
 
 
 class _WatchedStream(io.RawIOBase):
@@ -170,25 +170,25 @@ class _WatchedStream(io.RawIOBase):
 def read_opening(binary: BinaryIO, encoding: str) -> tuple[list[str], BinaryIO]:
     """Read the lines up to the blank line after the first sentence or paragraph of a stream.
 
-    At most 64 KB are read; a line that is longer is left out. Returns the lines, and a stream that
-    begins with what has been read.
+    At most 64 KB are read; a line that does not end within them is omitted. Returns the lines, and
+    a stream that contains all bytes, including those that have been read.
     """
-    opening, lines, end = b"", [""], 0
-    while not end and len(opening) < _OPENING:
+    opening, lines, end = b"", [""], 0  # end: the index of the blank line
+    while not end and len(opening) < _OPENING_SIZE:
         chunk = _read_available(binary)
         if not chunk:
             binary = io.BytesIO()  # Reading a terminal again would need a second Ctrl-D.
             break
         opening += chunk
         lines = opening.decode(encoding, "replace").removeprefix(BOM).split("\n")
-        first = (i for i, line in enumerate(lines) if not _is_blank_or_comment(line))
-        begin = next(first, len(lines))
-        end = next((i for i, line in enumerate(lines[:-1]) if i > begin and not line.strip()), 0)
+        indices = (i for i, line in enumerate(lines) if not _is_blank_or_comment(line))
+        first = next(indices, len(lines))
+        end = next((i for i, line in enumerate(lines[:-1]) if i > first and not line.strip()), 0)
     stream = io.BufferedReader(_RewoundStream(opening, binary))
-    return lines[: end or (None if len(opening) < _OPENING else -1)], cast(BinaryIO, stream)
+    return lines[: end or (None if len(opening) < _OPENING_SIZE else -1)], cast(BinaryIO, stream)
 
 
-_OPENING = 1 << 16  # bytes
+_OPENING_SIZE = 1 << 16  # bytes
 
 
 def _is_blank_or_comment(line: str) -> bool:
@@ -197,11 +197,11 @@ def _is_blank_or_comment(line: str) -> bool:
 
 def _read_available(binary: BinaryIO) -> bytes:
     """Read what is available without waiting for more; b"" at the end."""
-    return binary.read1(_OPENING)  # type: ignore[attr-defined]
+    return binary.read1(_OPENING_SIZE)  # type: ignore[attr-defined]
 
 
 class _RewoundStream(io.RawIOBase):
-    """A stream that yields again the bytes that were already read, and then the rest."""
+    """A stream of the bytes that were already read and of the rest of another stream."""
 
     def __init__(self, opening: bytes, rest: BinaryIO) -> None:
         self.opening = opening
@@ -223,8 +223,8 @@ def write(
 ) -> int:
     """Write a sentence or several sentences to a file or a text stream.
 
-    A file appears under its name only when it is complete. A sentence without a blank line at its
-    end gets one; a byte order mark is written only at the very beginning.
+    A file appears under its name only when it is complete. A missing blank line after a sentence is
+    added; a byte order mark is written only before the first sentence.
 
     Args:
         sentences: A sentence or an iterable of sentences.
@@ -250,7 +250,7 @@ def write(
 
 @contextmanager
 def open_output(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
-    """Open a text stream to a file that appears under its name only when it is complete.
+    """Open a text stream for a file that appears under its name only when it is complete.
 
     `-` is stdout. A pipe or a device is written to directly. Raises OSError, and ValueError for an
     unknown encoding.
@@ -274,15 +274,16 @@ def open_output(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
             ):
                 yield text
         except OSError as error:
-            error.filename = error.filename or name  # Errors about a full disk name no file.
+            # Errors about a full disk do not name the file.
+            error.filename = error.filename or name
             raise
 
 
 @contextmanager
 def _wrap_compression(file: BinaryIO, name: str, mode: str) -> Iterator[BinaryIO]:
-    """The file, wrapped to be compressed or decompressed if its name ends in .gz or .xz."""
+    """Wrap a file to be compressed or decompressed if its name ends in .gz or .xz."""
     if name.lower().endswith(".gz"):
-        # Without name and time in the archive, the same sentences give the same bytes.
+        # The archive has no name and time, so that the same sentences give the same bytes.
         with gzip.GzipFile("", mode, compresslevel=6, fileobj=file, mtime=0) as packed:
             yield cast(BinaryIO, packed)
     elif name.lower().endswith(".xz"):
@@ -294,7 +295,7 @@ def _wrap_compression(file: BinaryIO, name: str, mode: str) -> Iterator[BinaryIO
 
 @contextmanager
 def _wrap_text(binary: BinaryIO, encoding: str) -> Iterator[TextIO]:
-    """The binary stream as text, flushed but not closed at the end."""
+    """Wrap a binary stream as text, which is flushed, but not closed, at the end."""
     try:
         text = io.TextIOWrapper(binary, encoding, errors="surrogateescape", newline="\n")
     except LookupError:
@@ -303,7 +304,7 @@ def _wrap_text(binary: BinaryIO, encoding: str) -> Iterator[TextIO]:
         yield text
         text.flush()
     finally:
-        # An error has already been raised by flush, or the stream is closed.
+        # If flush has raised an error, or the stream is closed, detach fails, too.
         with suppress(OSError, ValueError):
             text.detach()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from depkit.corpus.universal import UPOS
 
-# The columns that are attributes of a `Sentence`. HEAD is an attribute, too, but with numbers.
+# The columns that are string attributes of a `Sentence`. The attribute HEAD has numbers.
 ATTRIBUTE_COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "deprel")
 
 
@@ -16,10 +16,10 @@ class Format:
     """A format with one word per line and tab-separated columns."""
 
     name: str
-    # Names in the order of the file, in lower case. Fine and coarse tags are called `xpos` and
-    # `upos` in every format.
+    # Names in the order of the file, in lower case. In every format, `xpos` is the column of fine
+    # tags, `upos` that of coarse tags.
     columns: tuple[str, ...]
-    # Further columns may follow, as many in every row of a sentence (APRED of CoNLL-09).
+    # Further columns may follow: APRED of CoNLL-09, one for each predicate of the sentence.
     has_argument_columns: bool = False
     has_ranges: bool = False  # Multiword ranges (1-2) and empty nodes (1.1) are allowed.
     stale: tuple[str, ...] = ()  # columns that describe the tree and become `_` if it changes
@@ -29,7 +29,7 @@ class Format:
         return get_format, (self.name,)
 
     def index(self, column: str) -> int:
-        """The 0-based index of a column. Raises KeyError if the format has no such column."""
+        """Return the 0-based index of a column. Raises KeyError if there is no such column."""
         if column not in self.columns:
             raise KeyError(f"{self.name} has no column {column!r}")
         return self.columns.index(column)
@@ -53,7 +53,7 @@ CONLLX = Format(
     "conllx",
     ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "phead", "pdeprel"),
 )
-# Hajic et al. (2009): there is one POS column, of fine tags. The columns that begin with P are
+# Hajic et al. (2009): the only column for POS has fine tags. Columns whose names begin with P are
 # predicted automatically. A column APRED follows for each predicate.
 CONLL09 = Format(
     "conll09",
@@ -76,14 +76,14 @@ _COARSE_TAGS = UPOS | {"CONJ", "_"}  # CONJ is of version 1.
 
 
 def get_format(name: str) -> Format:
-    """The format with this name. Raises ValueError, which lists all names, if there is none."""
+    """Return the format with this name. Raises ValueError if there is none."""
     if name not in FORMATS:
         raise ValueError(f"there is no format {name!r}; the formats are {', '.join(FORMATS)}")
     return FORMATS[name]
 
 
 def format_from_filename(path: str) -> Format | None:
-    """The format of a file from its suffix (before .gz or .xz); None if the suffix is unknown."""
+    """Return the format for a file's suffix (before .gz or .xz); None if the suffix is unknown."""
     name = path.lower().removesuffix(".gz").removesuffix(".xz")
     return next((format for suffix, format in _SUFFIXES.items() if name.endswith(suffix)), None)
 

@@ -34,7 +34,7 @@ def to_json_lines(sentences: Iterable[Sentence], prob: bool = False) -> Iterator
 
 
 def _make_record(sentence: Sentence, offset: int) -> tuple[dict[str, Any], int]:
-    """The JSON object of a sentence whose text begins at `offset`, and the offset of its end."""
+    """Return the JSON object of a sentence whose text begins at `offset`, and the end offset."""
     words: list[dict[str, Any]] = []
     multiword: list[dict[str, Any]] = []
     texts: list[str] = []
@@ -64,25 +64,25 @@ def _make_record(sentence: Sentence, offset: int) -> tuple[dict[str, Any], int]:
 def _make_words(
     sentence: Sentence, first: int, last: int, text: str, start: int
 ) -> Iterator[dict[str, Any]]:
-    """The JSON objects of the words of a token.
+    """Yield the JSON objects of the words of a token.
 
-    If the forms of the words make up the token, each word has offsets of its own. Otherwise all of
-    them have the offsets of the token.
+    If the forms of the words together are the token, each word has its own offsets. Otherwise all
+    words have the offsets of the token.
     """
     forms = sentence.form[first : last + 1]
     share_offsets = last > first and "".join(forms) != text
     for i in range(first, last + 1):
         end = start + len(text if share_offsets or first == last else sentence.form[i])
         yield {
-            "id": i + 1, "form": sentence.form[i], "lemma": _value(sentence.lemma[i]),
-            "upos": _value(sentence.upos[i]), "xpos": _value(sentence.xpos[i]),
-            "feats": _value(sentence.feats[i]),
+            "id": i + 1, "form": sentence.form[i], "lemma": _replace_blank(sentence.lemma[i]),
+            "upos": _replace_blank(sentence.upos[i]), "xpos": _replace_blank(sentence.xpos[i]),
+            "feats": _replace_blank(sentence.feats[i]),
             "head": sentence.head[i] if sentence.head[i] >= 0 else None,
-            "deprel": _value(sentence.deprel[i]), "start": start, "end": end,
+            "deprel": _replace_blank(sentence.deprel[i]), "start": start, "end": end,
         }  # fmt: skip
         if not share_offsets:
             start = end
 
 
-def _value(cell: str) -> str | None:
+def _replace_blank(cell: str) -> str | None:
     return None if cell == "_" else cell

@@ -75,7 +75,7 @@ def pair_sentences(
 def _different_words_error(
     gold: Sentence, predicted: Sentence, number: int, advice: str
 ) -> FormatError:
-    """An error at the first word where two sentences differ, or at the end of the shorter one."""
+    """Return an error at the first word that differs, or at the end of the shorter sentence."""
     words = zip(gold.form, predicted.form, strict=False)
     shorter = min(len(gold), len(predicted))
     word = next((i for i, (left, right) in enumerate(words) if left != right), shorter)
@@ -87,10 +87,10 @@ def _different_words_error(
     system_words, gold_words = (
         quote_context(sentence.form, word, look_alike) for sentence in (predicted, gold)
     )
-    what = f"sentence {number}, word {word + 1} differs: {system_words}, but {location} has"
-    what += f" {gold_words}"
-    what += " (they are equal except for Unicode normalisation)" if look_alike else ""
-    return FormatError(file, line, sent_id or gold.sent_id, f"{what}; {advice}")
+    problem = f"sentence {number}, word {word + 1} differs: {system_words}, but {location} has"
+    problem += f" {gold_words}"
+    problem += " (they are equal except for Unicode normalisation)" if look_alike else ""
+    return FormatError(file, line, sent_id or gold.sent_id, f"{problem}; {advice}")
 
 
 def quote_context(forms: Sequence[str], word: int, escaped: bool = False) -> str:
@@ -101,13 +101,14 @@ def quote_context(forms: Sequence[str], word: int, escaped: bool = False) -> str
         word: The 0-based index of the word; len(forms) for the end of the sentence.
         escaped: Whether to escape characters beyond ASCII, to distinguish look-alikes.
     """
-    cut = [form[:_QUOTED_LENGTH] for form in forms[max(word - _CONTEXT, 0) : word + _CONTEXT + 1]]
-    index = min(word, _CONTEXT)
-    quoted = [ascii(form)[1:-1] if escaped else form for form in cut]
-    quoted[index:] = [f"[{quoted[index]}]" if index < len(cut) else "[end]", *quoted[index + 1 :]]
-    before = ["..."] if word > _CONTEXT else []
-    after = ["..."] if word + _CONTEXT + 1 < len(forms) else []
-    return f"'{' '.join([*before, *quoted, *after])}'"
+    context = forms[max(word - _CONTEXT, 0) : word + _CONTEXT + 1]
+    shortened = [form[:_QUOTED_LENGTH] for form in context]
+    index = min(word, _CONTEXT)  # of the word in the context
+    quoted = [ascii(form)[1:-1] if escaped else form for form in shortened]
+    quoted[index : index + 1] = [f"[{quoted[index]}]" if index < len(quoted) else "[end]"]
+    omitted_before = ["..."] if word > _CONTEXT else []
+    omitted_after = ["..."] if word + _CONTEXT + 1 < len(forms) else []
+    return f"'{' '.join([*omitted_before, *quoted, *omitted_after])}'"
 
 
 def _gold_ended_error(
@@ -116,8 +117,8 @@ def _gold_ended_error(
     location = (
         _describe_location(last, len(last) - 1, number - 1) if last else gold.name or "the gold"
     )
-    what = f"sentence {number} is one too many: {quote_context(predicted.form, 0)}"
-    return FormatError(*predicted.location(), f"{what}; the gold ends at {location}; {advice}")
+    problem = f"sentence {number} is one too many: {quote_context(predicted.form, 0)}"
+    return FormatError(*predicted.location(), f"{problem}; the gold ends at {location}; {advice}")
 
 
 def _system_ended_error(
@@ -126,8 +127,8 @@ def _system_ended_error(
     file, line, _ = last.location(len(last) - 1) if last else (system.name, 0, "")
     location = _describe_location(gold, 0, number)
     words = quote_context(gold.form, 0)
-    what = f"this file ends after sentence {number - 1}, but {location} continues with {words}"
-    return FormatError(file, line, gold.sent_id, f"{what}; {advice}")
+    problem = f"this file ends after sentence {number - 1}, but {location} continues with {words}"
+    return FormatError(file, line, gold.sent_id, f"{problem}; {advice}")
 
 
 def _normalize(forms: list[str]) -> list[str]:

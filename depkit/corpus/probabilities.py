@@ -34,7 +34,7 @@ def add_probabilities(
 
 
 def _remove_probabilities(cell: str) -> str:
-    """The rest of a MISC value with a `|` at its end; "" if there is nothing else."""
+    """Remove probabilities from a value of MISC and append `|` if anything remains."""
     if cell == "_":
         return ""
     if "Prob" in cell:
@@ -49,8 +49,8 @@ def read_probabilities(sentence: Sentence) -> np.ndarray:
     Raises FormatError if a probability is missing or is not a number from 0 to 1.
     """
     if "misc" not in sentence.format.columns:
-        what = f"{sentence.format.name} has no column for {ARC} and {LABEL}"
-        raise FormatError(*sentence.location(), f"{what}; {_ADVICE} --format conllu")
+        problem = f"{sentence.format.name} has no column for {ARC} and {LABEL}"
+        raise FormatError(*sentence.location(), f"{problem}; {_ADVICE} --format conllu")
     probabilities = np.empty((len(sentence), 2))
     for word, misc in enumerate(sentence.column("misc")):
         values = dict(part.partition("=")[::2] for part in misc.split("|"))
@@ -59,13 +59,13 @@ def read_probabilities(sentence: Sentence) -> np.ndarray:
                 raise FormatError(*sentence.location(word), f"there is no {key} in MISC; {_ADVICE}")
             probabilities[word, i] = _parse_number(values[key])
             if not 0 <= probabilities[word, i] <= 1:
-                what = f"{key} is {values[key][:40]!r}, not a number from 0 to 1"
-                raise FormatError(*sentence.location(word), f"{what}; {_ADVICE}")
+                problem = f"{key} is {values[key][:40]!r}, not a number from 0 to 1"
+                raise FormatError(*sentence.location(word), f"{problem}; {_ADVICE}")
     return probabilities
 
 
 def _parse_number(text: str) -> float:
-    """The number that a text stands for, or NaN."""
+    """Parse a number; return NaN if the text is not a number."""
     try:
         return float(text)
     except ValueError:

@@ -25,7 +25,7 @@ def read_lines(
 
     Args:
         lines: The lines with their line ends (\n or \r\n).
-        format: The format; if None, it is recognised by the first sentence.
+        format: The format; None to recognise it by the first sentence.
         file: The name of the stream, for errors.
         strict: Whether a sentence that breaks the format raises FormatError. Otherwise the
             sentence has all its lines, and the error is its `problem`.
@@ -35,7 +35,7 @@ def read_lines(
     """
     lines = iter(lines)
     opening = next(lines, "")
-    block = [BOM] * opening.startswith(BOM)  # The mark becomes a fragment before line 1.
+    block = [BOM] * opening.startswith(BOM)  # A byte order mark is an entry before line 1.
     start = 1
     has_text = False  # whether the block contains more than blank lines
     lines = filter(None, chain([opening.removeprefix(BOM)], lines))
@@ -43,7 +43,7 @@ def read_lines(
         block += group
         if not is_blank:
             has_text = True
-        elif has_text:  # All blank lines before the next sentence belong to this sentence.
+        elif has_text:  # Blank lines belong to the sentence before them.
             format = format or sniff_format(block)
             yield _parse_block(block, format, file, start, strict)
             start += len(block) - (start == 1 and block[0] == BOM)
@@ -53,7 +53,7 @@ def read_lines(
 
 
 class _Problem(Exception):
-    """A broken line; index: its index in the block of lines."""
+    """A broken line, which has the index `index` in its block."""
 
     def __init__(self, index: int, message: str) -> None:
         super().__init__(message)
@@ -63,19 +63,19 @@ class _Problem(Exception):
 def _parse_block(
     block: list[str], format: Format | None, file: str, start: int, strict: bool
 ) -> Sentence:
-    """Make a sentence from a block of lines; start: the line number of the first line.
+    """Make a sentence from a block of lines, the first of which has the line number `start`.
 
-    A broken sentence raises FormatError if strict; otherwise it has a `problem`.
+    If strict, raises FormatError for a broken sentence; otherwise such a sentence has a `problem`.
     """
     begin = int(start == 1 and block[0] == BOM)  # the index of the first line
     try:
         first, end = _find_rows(block, begin)
         if format is None:
             cells = block[first].split("\t")
-            what = "the line has no number before tab-separated columns"
+            problem = "the line has no number before tab-separated columns"
             if cells[0][:1].isdigit() and len(cells) > 1:
-                what = f"the line has {len(cells)} columns, not 10, and not 14 or more"
-            message = f"the file is neither CoNLL-U, CoNLL-X nor CoNLL-09: {what}"
+                problem = f"the line has {len(cells)} columns, not 10, and not 14 or more"
+            message = f"the file is neither CoNLL-U, CoNLL-X nor CoNLL-09: {problem}"
             raise _Problem(first, message)
         rows, columns = _read_columns(block, first, end, format)
         try:
@@ -93,7 +93,7 @@ def _parse_block(
 
 
 def _find_rows(block: list[str], begin: int) -> tuple[int, int]:
-    """The slice of a block with its rows. Raises _Problem for broken lines around them."""
+    """Return the start and end of a block's rows. Raises _Problem for broken lines around them."""
     text = "".join(block)
     if not text.isascii():
         _check_characters(text, block)
@@ -119,7 +119,7 @@ def _find_rows(block: list[str], begin: int) -> tuple[int, int]:
 
 
 def _check_characters(text: str, block: list[str]) -> None:
-    """Raise _Problem at the first surrogate, which stands for a byte that cannot be decoded."""
+    """Raise _Problem at the first surrogate, which represents an undecodable byte."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -129,28 +129,29 @@ def _check_characters(text: str, block: list[str]) -> None:
 
 
 def describe_undecodable(line: str, index: int) -> str:
-    """A message about the surrogate at an index of a line."""
-    number, where = ord(line[index]), locate(line, index)
+    """Return a message about the surrogate at an index of a line."""
+    number, position = ord(line[index]), describe_position(line, index)
     if 0xDC80 <= number <= 0xDCFF:  # made from a byte by Python's error handler surrogateescape
         advice = "name the file's encoding, for example --encoding latin-1"
-        return f"byte 0x{number - 0xDC00:02X} {where} cannot be decoded; {advice}"
-    return f"U+{number:04X} {where} is half a surrogate pair, not a character"
+        return f"byte 0x{number - 0xDC00:02X} {position} cannot be decoded; {advice}"
+    return f"U+{number:04X} {position} is half a surrogate pair, not a character"
 
 
-def locate(line: str, index: int) -> str:
-    """The column and number of a character of a line, as part of a message."""
+def describe_position(line: str, index: int) -> str:
+    """Describe the position of a character of a line, as part of a message."""
     return f"in column {line.count(chr(9), 0, index) + 1}, character {index + 1} of the line,"
 
 
 def _read_columns(
     block: list[str], first: int, end: int, format: Format
 ) -> tuple[Sequence[int], dict[str, list[str]]]:
-    """The indices of the words' rows in a block, and the columns of these rows by name."""
+    """Return the indices of the words' rows in a block, and the columns of the words by name."""
     fields = [line.rstrip("\r\n").split("\t") for line in block[first:end]]
     width = len(format.columns)
     if format.has_argument_columns:
         width = max(width, len(fields[0]))
-        if any("\r" in cell for cell in fields[0]):  # otherwise a whole file could be one row
+        # A file whose lines end in \r would otherwise be read as one row.
+        if any("\r" in cell for cell in fields[0]):
             raise _Problem(first, r"there is a \r within the line; lines end in \n or \r\n")
     if set(map(len, fields)) != {width}:
         _raise_width_problem(fields, first, width, format)
@@ -168,7 +169,7 @@ def _read_columns(
 
 
 def _consecutive_ids(size: int) -> tuple[str, ...]:
-    """The ids "1", "2", ... of a sentence with `size` words."""
+    """Return the ids "1", "2", ... of a sentence with `size` words."""
     if size <= len(_IDS):
         return _IDS[:size]
     return tuple(str(number) for number in range(1, size + 1))
@@ -193,7 +194,7 @@ def _raise_width_problem(
 
 
 def _find_words(ids: Sequence[str], first: int, format: Format) -> list[int]:
-    """The rows of the words among ranges and empty nodes. Raises _Problem at an unexpected id."""
+    """Find the rows of words among ranges and empty nodes. Raises _Problem at an unexpected id."""
     words: list[int] = []
     expected_ids = _consecutive_ids(len(ids))
     covered = 0  # the last word of the latest range

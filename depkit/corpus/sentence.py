@@ -1,4 +1,4 @@
-"""Sentences: columns as plain lists, together with the original lines."""
+"""Sentences, which consist of columns as plain lists and of the original lines."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,13 +27,13 @@ class Sentence:
     Attributes:
         format: The format of the lines.
         lines: The original lines with their line ends, including blank lines after the sentence. A
-            byte order mark is a line of its own. Comments, multiword ranges, empty nodes and
+            byte order mark is an entry of its own. Comments, multiword ranges, empty nodes and
             unchanged columns are written from these lines byte for byte.
         rows: For each word, the index of its row in `lines`.
-        file: The file that the sentence was read from, "" if there is none.
+        file: The file from which the sentence was read, "" if there is none.
         line: The number of the first line in that file, 0 if there is none.
-        problem: The error that the tolerant reader has met in the sentence, else None.
-        constituents: The constituent tree over the words, if one is known, else None.
+        problem: The error if the sentence is broken and was read with strict=False, else None.
+        constituents: The constituency tree over the words, if one is known, else None.
         form, lemma, upos, xpos, feats, deprel: [words] strings, `_` where the file has none.
         head: [words] integers, 0 for the root, -1 where the file has `_`.
     """
@@ -72,7 +72,7 @@ class Sentence:
         self.head = head
 
     def __len__(self) -> int:
-        """The number of syntactic words."""
+        """Return the number of syntactic words."""
         return len(self.form)
 
     @overload
@@ -80,7 +80,7 @@ class Sentence:
     @overload
     def __getitem__(self, index: slice) -> list[Word]: ...
     def __getitem__(self, index: int | slice) -> Word | list[Word]:
-        """The word at a 0-based index, or the words of a slice; raises IndexError like a list."""
+        """Return the word at a 0-based index, or the words of a slice. Raises IndexError."""
         try:
             selected = range(len(self))[index]
         except IndexError:
@@ -91,15 +91,15 @@ class Sentence:
         return [Word(self, i) for i in selected]
 
     def __iter__(self) -> Iterator[Word]:
-        """The words in order."""
+        """Iterate over the words in order."""
         return (Word(self, index) for index in range(len(self)))
 
     def __str__(self) -> str:
-        """The sentence as it is in its file, with the blank line after it."""
+        """Return the sentence as in its file, with the blank line after it."""
         return "".join(self.lines)
 
     def _repr_svg_(self) -> str | None:
-        """The drawing of the tree that notebooks display; None if there is no tree."""
+        """Return the drawing of the tree that notebooks display; None if there is no tree."""
         return notebook.draw(self) if notebook.draw and max(self.head, default=-1) >= 0 else None
 
     def __repr__(self) -> str:
@@ -118,19 +118,19 @@ class Sentence:
         return self.comment("text")
 
     def comment(self, key: str) -> str:
-        """The value of the first comment `# key = value`; "" if there is none."""
+        """Return the value of the first comment `# key = value`; "" if there is none."""
         return find_comment(self.lines, key)
 
     def location(self, word: int = 0) -> tuple[str, int, str]:
-        """The location (file, line, sent_id) of a word (0-based), as `FormatError` takes it."""
-        before = self.lines[: self.rows[word]] if self.rows else []
-        line = self.line + len(before) - before.count(BOM) if self.line else 0
+        """Return the location of a 0-based word as (file, line, sent_id), as for `FormatError`."""
+        previous_lines = self.lines[: self.rows[word]] if self.rows else []
+        line = self.line + len(previous_lines) - previous_lines.count(BOM) if self.line else 0
         return self.file, line, self.sent_id
 
     def column(self, name: str) -> list[str]:
-        """Any column of the format, as strings. Raises KeyError if the format does not have it.
+        """Return a column of the format as strings. Raises KeyError if there is no such column.
 
-        In a broken sentence, rows that are too short have `_`.
+        In a broken sentence, `_` replaces the cells that a row lacks.
         """
         index = self.format.index(name)
         table = [self.lines[row].rstrip("\r\n").split("\t") for row in self.rows]
@@ -177,8 +177,8 @@ class Sentence:
             if len(widths) != 1 or min(widths) < len(self.format.columns):
                 raise self.problem
         width = self.lines[self.rows[0]].count("\t") + 1
-        # Rows are split from the right, only as far as the first changed column. Indices from the
-        # end are therefore valid both in the format and in the split rows.
+        # For speed, rows are split from the right, and only as far as the first changed column.
+        # Therefore the indices of columns are negative.
         indices = [self.format.index(name) - width for name in changed]
         splits = -min(indices, default=0)
         table = list(zip(*[self.lines[row].rsplit("\t", splits) for row in self.rows], strict=True))
@@ -227,12 +227,12 @@ class Sentence:
 
 
 def as_iterable(sentences: Sentence | Iterable[T]) -> "Iterable[Sentence | T]":
-    """The sentences unchanged, or a single sentence in a list."""
+    """Return the sentences unchanged, or a single sentence in a list."""
     return [sentences] if isinstance(sentences, Sentence) else sentences
 
 
 def find_comment(lines: Iterable[str], key: str) -> str:
-    """The value of the first comment `# key = value` before the words; "" if there is none."""
+    """Return the value of the first comment `# key = value` before the words, else ""."""
     for line in lines:
         if line.startswith("#"):
             name, equals, value = line[1:].partition("=")
@@ -244,7 +244,7 @@ def find_comment(lines: Iterable[str], key: str) -> str:
 
 
 class _HeadNumbers(dict[str, int]):
-    """HEAD as string -> int: `_` is -1, and a string that is not a number is sys.maxsize."""
+    """A mapping of HEAD from strings to ints: `_` is -1, and an invalid string is sys.maxsize."""
 
     def __missing__(self, text: str) -> int:
         return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else sys.maxsize
@@ -254,7 +254,7 @@ HEAD_NUMBERS = _HeadNumbers({str(number): number for number in range(1000)} | {"
 
 
 class _HeadStrings(dict[int, str]):
-    """HEAD as int -> string. Both tables are faster than a function call for each word."""
+    """A mapping of HEAD from ints to strings. Both are faster than a function call per word."""
 
     def __missing__(self, head: int) -> str:
         return str(head)
@@ -264,7 +264,7 @@ _HEAD_STRINGS = _HeadStrings({number: text for text, number in HEAD_NUMBERS.item
 
 
 class HeadError(ValueError):
-    """An invalid HEAD; word: the 0-based index of the word that has it."""
+    """An invalid HEAD of the word with the 0-based index `word`."""
 
     def __init__(self, word: int, message: str) -> None:
         super().__init__(message)
@@ -292,10 +292,10 @@ def new_sentence(
 
     Args:
         form: [words] the forms, at least one.
-        columns: Further columns by name, with a value for each word; columns that are not given
-            contain `_`.
+        columns: Further columns by name, with a value for each word. All other columns contain
+            `_`.
         format: The format of the lines.
-        constituents: The constituent tree over the words.
+        constituents: The constituency tree over the words.
         comments: Lines before the words, with `#` and line ends.
 
     Raises:
@@ -305,10 +305,10 @@ def new_sentence(
     """
     if not form:
         raise ValueError("a sentence must have one word at least")
-    given = _check_columns({"form": form} | dict(columns or {}), format, len(form))
+    checked = _check_columns({"form": form} | dict(columns or {}), format, len(form))
     ids = [str(number) for number in range(1, len(form) + 1)]
     blank = ["_"] * len(form)
-    filled = {name: given.get(name, blank) for name in format.columns} | {"id": ids}
+    filled = {name: checked.get(name, blank) for name in format.columns} | {"id": ids}
     lines = ["\t".join(row) + "\n" for row in zip(*filled.values(), strict=True)] + ["\n"]
     head = parse_heads(filled["head"])
     rows = range(len(comments), len(comments) + len(form))

@@ -25,12 +25,11 @@ def to_spacy(sentences: Sentence | Iterable[Sentence], vocab: "Vocab") -> "Itera
     As in spaCy's own conversion of CoNLL-U, the relation `root` is called ROOT, a token is a
     syntactic word, and there is no space inside a multiword token. White space of any kind becomes
     one space, except at the end of a Doc. An empty relation becomes `dep`. UPOS and FEATS that are
-    not in the format of UD are left out, and so are the trees of a Doc with words that have no
-    head. Because spaCy begins a sentence at each root, a sentence with several roots is split.
+    not in the format of UD are omitted, and so is the tree of a Doc in which a word has no head.
+    Because spaCy begins a sentence at each root, a sentence with several roots is split.
 
-    sentences: the output of a parser or of `read`; vocab: that of a spaCy pipeline, such as
-    `nlp.vocab` or `spacy.blank("en").vocab`. Raises ModuleNotFoundError if spaCy is not installed,
-    and a sentence's `problem` if it has one.
+    The vocabulary is that of a spaCy pipeline, such as `nlp.vocab` or `spacy.blank("en").vocab`.
+    Raises ModuleNotFoundError if spaCy is not installed, and the `problem` of a broken sentence.
     """
     try:
         from spacy.tokens import Doc
@@ -64,7 +63,7 @@ def _make_document(Doc: "type[Doc]", sentences: list[Sentence], vocab: "Vocab") 
         return ["" if value == "_" else value for value in values]
 
     starts = list(accumulate(map(len, sentences), initial=0))
-    spaces = [space for sentence in sentences for space in _spaces(sentence)][:-1] + [False]
+    spaces = [space for sentence in sentences for space in _spaces_after(sentence)][:-1] + [False]
     tree: dict[str, list] = {"sent_starts": [False] * starts[-1]}
     for start in starts[:-1]:
         tree["sent_starts"][start] = True
@@ -89,8 +88,8 @@ def _make_document(Doc: "type[Doc]", sentences: list[Sentence], vocab: "Vocab") 
     )
 
 
-def _spaces(sentence: Sentence) -> list[bool]:
-    """Whether white space follows each word."""
+def _spaces_after(sentence: Sentence) -> list[bool]:
+    """Return for each word whether white space follows it."""
     spaces = [False] * len(sentence)
     for token in surface_tokens(sentence):
         spaces[token.last] = bool(token.after)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 
-def describe_unknown(what: str, name: str, known: Iterable[str], listed: Iterable[str] = ()) -> str:
+def describe_unknown(kind: str, name: str, known: Iterable[str], listed: Iterable[str] = ()) -> str:
     """Write an error message for an unknown name, with up to three similar names.
 
     For example: "there is no recipe 'selfat'; did you mean selfatt?" A name without a dot is
@@ -11,7 +11,7 @@ def describe_unknown(what: str, name: str, known: Iterable[str], listed: Iterabl
     suggested.
 
     Args:
-        what: The kind of name, such as "recipe".
+        kind: The kind of name, such as "recipe".
         name: The unknown name.
         known: All names that may be suggested.
         listed: The names to list if no known name is similar.
@@ -28,4 +28,4 @@ def describe_unknown(what: str, name: str, known: Iterable[str], listed: Iterabl
         advice = f"; did you mean {suggested}?"
     else:
         advice = f"; choose from {names}" if names else ""
-    return f"there is no {what} {name!r}{advice}"
+    return f"there is no {kind} {name!r}{advice}"

@@ -1,4 +1,4 @@
-"""The tokens of a sentence as in its text: multiword tokens undivided, with their white space.
+"""The tokens of a sentence's text, including multiword tokens, and the white space around them.
 
 White space other than one space is encoded in MISC as by UDPipe (Straka 2018): SpaceAfter=No if
 there is none, else SpacesBefore, SpacesAfter and SpacesInToken with escapes. Control characters
@@ -34,18 +34,18 @@ class SurfaceToken:
 
 
 def surface_tokens(sentence: Sentence) -> list[SurfaceToken]:
-    """The tokens of a sentence; in a format without MISC, its words with a space after each."""
+    """Return the tokens of a sentence; without MISC, its words with a space after each."""
     if "misc" not in sentence.format.columns:
         return [SurfaceToken(form, i, i) for i, form in enumerate(sentence.form)]
     misc = sentence.format.index("misc")
     tokens: list[SurfaceToken] = []
-    covered = word = 0
+    covered = word = 0  # the last word of the latest range; the last word so far
     for row in range(_first_row(sentence), sentence.rows[-1] + 1):
         cells = sentence.lines[row].rstrip("\r\n").split("\t")
-        first, span, last = cells[0].partition("-")
+        first, dash, last = cells[0].partition("-")
         if "." in first:
             continue  # an empty node
-        if span:
+        if dash:
             covered = int(last)
             tokens.append(_make_token(cells[1], int(first) - 1, covered - 1, cells[misc]))
             continue
@@ -56,7 +56,7 @@ def surface_tokens(sentence: Sentence) -> list[SurfaceToken]:
 
 
 def _first_row(sentence: Sentence) -> int:
-    """The index of the first row, which may be a range or an empty node instead of a word."""
+    """Return the index of the first row, which may be a range or an empty node."""
     row = sentence.rows[0]
     while row and sentence.lines[row - 1][:1].isdigit():
         row -= 1
@@ -80,8 +80,8 @@ def encode_spaces(before: str, after: str, text: str, form: str) -> str:
     Args:
         before: The white space before the token.
         after: The white space after it.
-        text: The token in the text, which may contain white space.
-        form: The form of the token, in which all white space is single spaces.
+        text: The token as in the text, with any white space.
+        form: The form of the token, with only single spaces.
     """
     parts = []
     if before:
@@ -101,5 +101,5 @@ def escape(text: str) -> str:
 
 
 def unescape(value: str) -> str:
-    """The text of an escaped value in MISC."""
+    """Return the text of an escaped value in MISC."""
     return _ESCAPE.sub(lambda match: _UNESCAPES.get(match[0], match[0]), value)

@@ -1,6 +1,6 @@
-"""Raw text: decoding it, splitting it into paragraphs, and making sentences of its tokens.
+"""Reading of raw text: decoding, splitting into paragraphs, making sentences of tokens.
 
-No character is lost: joining the tokens of `surface.surface_tokens` gives the text back. Control
+No character is lost: joining the tokens of `surface.surface_tokens` restores the text. Control
 characters count as white space.
 """
 
@@ -36,7 +36,7 @@ _LINES = re.compile(f"(?<!{_BLANK}){_INLINE}*\n{_BLANK}*")
 
 @dataclass
 class SentenceCounter:
-    """A counter for `# sent_id`, which can be shared by texts that are read as one corpus."""
+    """A counter for `# sent_id`, which several texts of one corpus can share."""
 
     last: int = 0  # the number of the last sentence
 
@@ -82,7 +82,7 @@ def decode_chunks(chunks: Iterable[bytes], encoding: str, file: str = "-") -> It
 def read_text(
     chunks: Iterable[str],
     segment: Segmenter,
-    lines: bool = False,
+    by_line: bool = False,
     name: str = "",
     counter: SentenceCounter | None = None,
     file: str = "-",
@@ -92,14 +92,15 @@ def read_text(
     Args:
         chunks: The text in parts of any size, which make no difference to the sentences.
         segment: A function that splits paragraphs into sentences and tokens.
-        lines: Whether every line is a paragraph. Otherwise blank lines separate paragraphs.
+        by_line: Whether every line is a paragraph. Otherwise blank lines separate paragraphs.
         name: An id for `# newdoc`.
         counter: A counter for `# sent_id` that continues after other texts.
         file: The name of the file, for the sentences.
     """
     counter = counter or SentenceCounter()
-    comments = [f"# newdoc id = {name}\n" if name else "# newdoc\n"] + ["# newpar\n"] * (not lines)
-    before = rest = ""
+    comments = [f"# newdoc id = {name}\n" if name else "# newdoc\n"]
+    comments += ["# newpar\n"] * (not by_line)
+    space_before = rest = ""
     parts = (
         chunk[start : start + LONGEST_PARAGRAPH]
         for chunk in chunks
@@ -107,15 +108,15 @@ def read_text(
     )
     for chunk in chain(parts, [""]):
         rest += chunk
-        if chunk and "\n" not in chunk and (lines or len(rest) <= LONGEST_PARAGRAPH):
+        if chunk and "\n" not in chunk and (by_line or len(rest) <= LONGEST_PARAGRAPH):
             continue  # No paragraph ends in this chunk.
         while True:
             text = rest.lstrip(_BLANKS)
-            before, rest = before + rest[: len(rest) - len(text)], text
-            texts, gaps, rest = _split_paragraphs(rest, not chunk, lines)
+            space_before, rest = space_before + rest[: len(rest) - len(text)], text
+            texts, gaps, rest = _split_paragraphs(rest, not chunk, by_line)
             if not texts:
                 break
-            segmented = segment([_without_controls(text) for text in texts])
+            segmented = segment([_replace_controls(text) for text in texts])
             for text, gap, sentences in zip(texts, gaps, segmented, strict=True):
                 if gap is None and len(sentences) > 1:
                     # The paragraph was cut within its last sentence, which is read again.
@@ -126,38 +127,38 @@ def read_text(
                     sentence_text = text[:end] if end else text + (gap or "")
                     counter.last += 1
                     comments.append(f"# sent_id = {counter.last}\n")
-                    yield make_sentence(sentence_text, tokens, comments, before, file)
-                    before, comments = "", []
-                if gap is not None and not lines:
+                    yield make_sentence(sentence_text, tokens, comments, space_before, file)
+                    space_before, comments = "", []
+                if gap is not None and not by_line:
                     comments = ["# newpar\n"]
 
 
 def _split_paragraphs(
-    text: str, final: bool, lines: bool
+    text: str, is_last: bool, by_line: bool
 ) -> tuple[list[str], list[str | None], str]:
     """Split complete paragraphs from the beginning of a text.
 
     Returns the paragraphs, the white space after each, and the rest of the text. A paragraph that
-    is too long is cut and becomes the last one, with None for its white space. final: whether no
-    more text follows; lines: as in `read_text`.
+    is too long is cut and becomes the last one, with None for its white space. `is_last` means
+    that no more text follows; `by_line` is as in `read_text`.
     """
     texts: list[str] = []
     gaps: list[str | None] = []
     start, stop = 0, len(text.rstrip(_BLANKS))
-    for match in (_LINES if lines else _PARAGRAPHS).finditer(text):
-        too_long = not lines and match.start() - start > LONGEST_PARAGRAPH
+    for match in (_LINES if by_line else _PARAGRAPHS).finditer(text):
+        too_long = not by_line and match.start() - start > LONGEST_PARAGRAPH
         # White space at the end may continue in the next chunk.
-        if too_long or (match.end() == len(text) and not final):
+        if too_long or (match.end() == len(text) and not is_last):
             stop = match.start()
             break
         texts.append(text[start : match.start()])
         gaps.append(match[0])
         start = match.end()
-    if not lines and stop - start > LONGEST_PARAGRAPH:
+    if not by_line and stop - start > LONGEST_PARAGRAPH:
         texts.append(text[start : start + LONGEST_PARAGRAPH].rstrip(_BLANKS))
         gaps.append(None)
         start += len(texts[-1])
-    elif final and start < stop:
+    elif is_last and start < stop:
         texts.append(text[start:stop])
         gaps.append(text[stop:])
         start = len(text)
@@ -168,7 +169,7 @@ def make_sentence(
     text: str,
     tokens: Sequence[Token],
     comments: Sequence[str] = (),
-    before: str = "",
+    space_before: str = "",
     file: str = "",
 ) -> Sentence:
     """Make a CoNLL-U sentence from the tokens of a text.
@@ -177,31 +178,31 @@ def make_sentence(
         text: The text of the sentence, including the white space after its last token.
         tokens: The tokens of the text.
         comments: Lines before the words, to which `# text` is added.
-        before: The white space before the first token.
+        space_before: The white space before the first token.
         file: The name of the file that the text is from.
     """
     forms: list[str] = []
     lines: list[str] = []
     rows: list[int] = []
     text_parts: list[str] = []  # of `# text`
-    first = len(comments) + 1
-    ends = [start for start, _, _ in tokens[1:]] + [len(text)]
-    for (start, end, words), following in zip(tokens, ends, strict=True):
-        token, after = text[start:end], text[end:following]
-        form = _one_line(token)
-        text_parts += [form, " " if after else ""]
+    first_row = len(comments) + 1  # after `# text`
+    following_starts = [start for start, _, _ in tokens[1:]] + [len(text)]
+    for (start, end, words), following in zip(tokens, following_starts, strict=True):
+        token, space_after = text[start:end], text[end:following]
+        form = _normalize_spaces(token)
+        text_parts += [form, " " if space_after else ""]
         misc = (
             "_"
-            if after == " " and not before and form == token
-            else encode_spaces(before, after, token, form)
+            if space_after == " " and not space_before and form == token
+            else encode_spaces(space_before, space_after, token, form)
         )
-        before = ""
+        space_before = ""
         number = len(forms) + 1
         if words:
             lines.append(_RANGE % (number, number + len(words) - 1, form, misc))
             misc = "_"
         for word in words or (form,):
-            rows.append(first + len(lines))
+            rows.append(first_row + len(lines))
             forms.append(word)
             lines.append(_ROW % (len(forms), word, misc))
     lines = [*comments, f"# text = {''.join(text_parts).rstrip()}\n", *lines, "\n"]
@@ -213,21 +214,21 @@ _ROW = "%d\t%s\t_\t_\t_\t_\t_\t_\t_\t%s\n"
 _RANGE = "%d-%d\t%s\t_\t_\t_\t_\t_\t_\t_\t%s\n"
 
 
-def _one_line(token: str) -> str:
-    """The form of a token, in which white space becomes one space."""
+def _normalize_spaces(token: str) -> str:
+    """Return the form of a token, in which any white space becomes one space."""
     if token.isprintable() and " " not in token:
         return token
-    return " ".join(_without_controls(token).split())
+    return " ".join(_replace_controls(token).split())
 
 
-def _without_controls(text: str) -> str:
-    """Replace every control character that is not white space for Python by a space."""
+def _replace_controls(text: str) -> str:
+    """Replace every control character that Python does not count as white space by a space."""
     return _CONTROL.sub(" ", text)
 
 
 def split_at_spaces(texts: list[str]) -> list[list[list[Token]]]:
     """Make one sentence of each text, with tokens between white space."""
-    return [[[(*match.span(), None) for match in _SPACED.finditer(text)]] for text in texts]
+    return [[[(*match.span(), None) for match in _NONSPACE.finditer(text)]] for text in texts]
 
 
 def split_by_rule(texts: list[str]) -> list[list[list[Token]]]:
@@ -236,8 +237,8 @@ def split_by_rule(texts: list[str]) -> list[list[list[Token]]]:
     Sequences of letters and digits are tokens, and so is every other character. This is for models
     whose treebank has no texts from which a tokenizer can be trained.
     """
-    return [[[(*match.span(), None) for match in _RULE.finditer(text)]] for text in texts]
+    return [[[(*match.span(), None) for match in _TOKEN.finditer(text)]] for text in texts]
 
 
-_SPACED = re.compile(r"\S+")
-_RULE = re.compile(EMOJI + r"|\w+(?:[-'’.]\w+)*|[^\w\s]")
+_NONSPACE = re.compile(r"\S+")
+_TOKEN = re.compile(EMOJI + r"|\w+(?:[-'’.]\w+)*|[^\w\s]")

@@ -21,9 +21,9 @@ def to_token_list(sentence: Sentence) -> TokenList:
     MISC `a=b=c`) remains a string. A comment without a value is a key with None. The APRED columns
     of CoNLL-09 are called apred1, apred2, ...
 
-    A token list cannot represent these and loses them: of comments with the same key all but the
-    last, white space around keys and values of comments, blank lines, kinds of line ends, and a
-    byte order mark. Raises the sentence's `problem` if it has one.
+    A token list cannot represent, and therefore loses: all but the last of several comments with
+    the same key, white space around keys and values of comments, blank lines, kinds of line ends,
+    and a byte order mark. Raises the sentence's `problem` if it has one.
     """
     if sentence.problem:
         raise sentence.problem
@@ -44,9 +44,9 @@ def to_token_list(sentence: Sentence) -> TokenList:
 def from_token_list(token_list: TokenList, format: str = "conllu") -> Sentence:
     r"""Convert a token list to a sentence with \n for line ends.
 
-    A field that a token does not have becomes `_`. format: the name of a format, as for `read`.
-    Raises FormatError, with "TokenList" as the file, if the tokens are not a sentence in the format
-    because of wrong ids, a tab in a field, a head outside of the sentence, and so on.
+    A field that a token does not have becomes `_`. The name of the format is as for `read`. Raises
+    FormatError, with "TokenList" as the file, if the tokens are not a sentence in the format, for
+    example because of wrong ids, a tab in a field or a head outside of the sentence.
     """
     target_format = get_format(format)
     columns = list(target_format.columns)
@@ -61,17 +61,17 @@ def from_token_list(token_list: TokenList, format: str = "conllu") -> Sentence:
         lines.append("\t".join(_format_cell(token.get(name)) for name in columns) + "\n")
     for sentence in read_lines([*lines, "\n"], target_format, "TokenList"):
         return sentence
-    raise ValueError("a token list without tokens is no sentence")
+    raise ValueError("the token list has no tokens, so it is not a sentence")
 
 
 def _split_comment(line: str) -> tuple[str, str | None]:
-    """The key and value of a comment; without a value, the whole comment is the key."""
+    """Split a comment into key and value; without a value, the whole comment is the key."""
     key, _, value = (part.strip() for part in line[1:].partition("="))
     return (key, value) if key and value else (line[1:].strip(), None)
 
 
 def _parse_cell(name: str, cell: str) -> Any:
-    """The value that conllu reads from a cell if writing it gives the same cell; else the cell."""
+    """Return the value that conllu reads from a cell if it writes it unchanged; else the cell."""
     if name not in DEFAULT_FIELD_PARSERS:
         return cell
     try:

@@ -1,23 +1,23 @@
-"""Constituent trees, whose nodes have a label and either children or a word."""
+"""Constituency trees, whose nodes have a label and either children or a word."""
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-_LABEL = re.compile(r"(-[^-=]+-|[^-=]+)((?:[-=][^-=]+)*)")  # S-TPC-1, NP=2, but -LRB- as one label
+_LABEL = re.compile(r"(-[^-=]+-|[^-=]+)((?:[-=][^-=]+)*)")  # splits S-TPC-1 and NP=2, but not -LRB-
 
 
 class Tree:
     """A constituent, or a word with its tag. It should not be modified.
 
     Attributes:
-        name: The label as it is written, such as `NP-SBJ-1`.
-        label: The category alone, such as `NP`.
+        name: The full label, such as `NP-SBJ-1`.
+        label: The category without function tags and co-indices, such as `NP`.
         functions: The function tags without co-indices, such as (`SBJ`,).
         children: The children in order; empty for a word.
         word: The form; "" for a constituent.
-        line: The line of its file where it begins, 0 if it is not from a file.
+        line: The number of its first line in its file, 0 if it is not from a file.
     """
 
     __slots__ = ("name", "label", "functions", "children", "word", "line")
@@ -39,20 +39,20 @@ class Tree:
         return tree_from_nodes, ([(x.name, len(x.children), x.word, x.line) for x in self.nodes()],)
 
     def nodes(self) -> list["Tree"]:
-        """All nodes of the tree: parents before their children, siblings from right to left."""
-        nodes, agenda = [], [self]
-        while agenda:
-            nodes.append(agenda.pop())
-            agenda.extend(nodes[-1].children)
+        """Return all nodes: parents before their children, siblings from right to left."""
+        nodes, stack = [], [self]
+        while stack:
+            nodes.append(stack.pop())
+            stack.extend(nodes[-1].children)
         return nodes
 
     def leaves(self) -> list["Tree"]:
-        """The words, in order."""
+        """Return the words in order."""
         return [node for node in reversed(self.nodes()) if not node.children]
 
 
 def tree_from_nodes(nodes: Sequence[tuple[str, int, str, int]]) -> Tree:
-    """Build a tree from its nodes (name, number of children, word, line) as `Tree.nodes` orders."""
+    """Build a tree from the name, number of children, word and line of each of `Tree.nodes()`."""
     trees: list[Tree] = []
     for name, size, word, line in reversed(nodes):
         first = len(trees) - size
@@ -73,15 +73,15 @@ def split_label(name: str) -> tuple[str, tuple[str, ...]]:
 def write_tree(tree: Tree) -> str:
     """Write a tree as one line without a line end: `(S (NP (NN rain)) (VP (VBZ falls)))`."""
     parts: list[str] = []
-    agenda: list[Tree | str] = [tree]
-    while agenda:
-        item = agenda.pop()
+    stack: list[Tree | str] = [tree]
+    while stack:
+        item = stack.pop()
         if isinstance(item, str):
             parts.append(item)
         elif item.children:
             parts.append(f" ({item.name}")
-            agenda.append(")")
-            agenda.extend(reversed(item.children))
+            stack.append(")")
+            stack.extend(reversed(item.children))
         else:
             word = item.word.replace("/", r"\/").replace("*", r"\*")
             word = word.replace("(", "-LRB-").replace(")", "-RRB-")

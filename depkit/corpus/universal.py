@@ -1,7 +1,7 @@
 """The tags and relations of UD, version 2 (universaldependencies.org/guidelines.html).
 
-Relations of content words and of function words are those of the CoNLL 2018 evaluation (Zeman et
-al. 2018, section 5). Punctuation and relations outside of UD are neither.
+The division into relations of content words and of function words is that of the CoNLL 2018
+evaluation (Zeman et al. 2018, section 5). Punctuation and relations outside of UD are neither.
 """
 
 UPOS = frozenset(
@@ -19,7 +19,7 @@ CONTENT = frozenset(
 )
 RELATIONS = FUNCTIONAL | CONTENT | {"punct"}
 
-# The names in version 2 of tags and relations of version 1.
+# Tags and relations of version 1, and their names in version 2.
 RENAMED = {
     "CONJ": "CCONJ",
     "auxpass": "aux:pass",
@@ -35,20 +35,20 @@ RENAMED = {
 
 
 def base_relation(deprel: str) -> str:
-    """A relation without its subtype, such as `nsubj` for `nsubj:pass`."""
+    """Return a relation without its subtype, such as `nsubj` for `nsubj:pass`."""
     return deprel.partition(":")[0]
 
 
 def is_content(deprel: str) -> bool:
-    """Whether a word with this relation counts for CLAS, MLAS and BLEX."""
+    """Return whether a word with this relation counts for CLAS, MLAS and BLEX."""
     return base_relation(deprel) in CONTENT
 
 
 def is_functional(deprel: str) -> bool:
-    """Whether a word with this relation is a function word, which MLAS scores with its head."""
+    """Return whether a word with this relation is a function word, as used by MLAS."""
     return base_relation(deprel) in FUNCTIONAL
 
 
 def is_universal(deprel: str) -> bool:
-    """Whether the base relation is one of UD's."""
+    """Return whether the relation without its subtype is one of UD's."""
     return base_relation(deprel) in RELATIONS

@@ -26,7 +26,7 @@ from depkit.corpus.files import PathLike, open_bytes
 
 _CHUNK = 1 << 18  # bytes read at a time
 _LONGEST_ROW = 1 << 24  # bytes; a file with longer rows does not contain word vectors
-_LARGEST = float(np.finfo(np.float32).max)
+_MAX_FLOAT32 = float(np.finfo(np.float32).max)
 _HEADER = re.compile(rb"([0-9]{1,12})[ \t]+([0-9]{1,9})[ \t]*\r?(?:\n|\Z)")
 _FIELD = re.compile(rb"[^ \t]+")
 _NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -39,16 +39,16 @@ class Vectors:
 
     words: list[str]  # the selected words without duplicates, in the order of the file
     matrix: np.ndarray  # [words, width] float32, unscaled
-    mean: np.ndarray  # [width] float32, over all rows of the file
-    std: float  # of all numbers of all rows about their common mean (divided by n, not n - 1)
-    count: int  # the rows of the file, including duplicates
-    notes: list[str]  # warnings, each of one line
+    mean: np.ndarray  # [width] float32, over all readable rows, including duplicates
+    std: float  # of all numbers of these rows about their common mean (divided by n, not n - 1)
+    count: int  # the number of these rows
+    notes: list[str]  # warnings of one line each
 
 
 def read_vectors(
     path: PathLike, vocabulary: Container[str] | None = None, width: int | None = None
 ) -> Vectors:
-    """Read word vectors in one pass, with little more memory than the selected rows need.
+    """Read word vectors in one pass; only the selected rows are kept in memory.
 
     The fields of a text row are separated by spaces and tabs. A word may contain spaces and tabs
     unless its last part is a number. Only the first of several rows with the same word is used;
@@ -109,19 +109,19 @@ class _Collector:
         self.unit = unit  # "line" or "row", the name of the row numbers in notes
         self.words: dict[str, None] = {}  # the selected words, in order
         self.matrix = np.empty((0, width), np.float32)  # [capacity, width]
-        self.rows = 0
-        self.count = 0  # of rows whose word is readable
+        self.rows = 0  # the number of all rows
+        self.count = 0  # the number of rows whose word is readable
         self.sum = np.zeros(width)
         self.mean = 0.0  # of all numbers
         self.squares = 0.0  # the sum of the squared differences between all numbers and the mean
-        self.duplicates: list[str] = []  # descriptions of the first few
+        self.duplicates: list[str] = []  # descriptions of the first three
         self.duplicate_count = 0
         self.unreadable: list[int] = []  # row numbers
 
     def add(self, block: Block) -> None:
         words = [_decode_word(word) for word in block.words]
         selected = []
-        before = len(self.words)
+        old_size = len(self.words)
         for row, word in enumerate(words):
             if not word:
                 self.unreadable.append(block.row_numbers[row])
@@ -135,7 +135,7 @@ class _Collector:
                     quoted = json.dumps(word, ensure_ascii=False)
                     self.duplicates.append(f"{quoted} at {self.unit} {block.row_numbers[row]}")
         self._reserve(len(self.words))
-        self.matrix[before : len(self.words)] = block.matrix[selected]
+        self.matrix[old_size : len(self.words)] = block.matrix[selected]
         self.rows += len(words)
         self._update_statistics(
             block.matrix if all(words) else block.matrix[[bool(word) for word in words]]
@@ -148,43 +148,40 @@ class _Collector:
             self.matrix.resize((max(rows, capacity + capacity // 16), width), refcheck=False)
 
     def _update_statistics(self, matrix: np.ndarray) -> None:
-        """Add rows to the statistics, as Chan et al. (1979) merge the variances of two samples.
-
-        matrix: [rows, width].
-        """
+        """Add rows [rows, width] to the statistics as Chan et al. (1979) merge two variances."""
         if not matrix.size:
             return
         numbers = matrix.astype(np.float64)
-        before, size = self.count * matrix.shape[1], matrix.size
+        old_size, size = self.count * matrix.shape[1], matrix.size
         mean = float(numbers.mean())
         distance = mean - self.mean
         self.sum += numbers.sum(axis=0)
         numbers -= mean
         self.squares += float(np.square(numbers, out=numbers).sum())
-        self.squares += distance**2 * before * size / (before + size)
-        self.mean += distance * size / (before + size)
+        self.squares += distance**2 * old_size * size / (old_size + size)
+        self.mean += distance * size / (old_size + size)
         self.count += len(matrix)
 
     def vectors(self, notes: list[str]) -> Vectors:
-        """The result, without copying the matrix. The collector cannot be used afterwards."""
+        """Return the result without copying the matrix. The collector cannot be used afterwards."""
         width = self.matrix.shape[1]
         self.matrix.resize((len(self.words), width), refcheck=False)
         if self.duplicate_count:
             more = ", ..." if self.duplicate_count > len(self.duplicates) else ""
-            what = f"{self.duplicate_count} rows repeat earlier words and are ignored"
+            note = f"{self.duplicate_count} rows repeat earlier words and are ignored"
             if self.duplicate_count == 1:
-                what = "1 row repeats an earlier word and is ignored"
-            notes = [*notes, f"{what}: {', '.join(self.duplicates)}{more}"]
+                note = "1 row repeats an earlier word and is ignored"
+            notes = [*notes, f"{note}: {', '.join(self.duplicates)}{more}"]
         if self.unreadable:
-            what = f"rows whose word is empty or not UTF-8 are ignored: {len(self.unreadable)}"
-            notes = [*notes, f"{what}, the first at {self.unit} {self.unreadable[0]}"]
+            note = f"rows whose word is empty or not UTF-8 are ignored: {len(self.unreadable)}"
+            notes = [*notes, f"{note}, the first at {self.unit} {self.unreadable[0]}"]
         mean = (self.sum / self.count).astype(np.float32)
         std = (self.squares / (self.count * width)) ** 0.5
         return Vectors(list(self.words), self.matrix, mean, std, self.count, notes)
 
 
 def _decode_word(word: bytes) -> str:
-    """The decoded word; "" if it is not UTF-8."""
+    """Decode a word; return "" if it is not UTF-8."""
     try:
         return word.decode()
     except UnicodeDecodeError:
@@ -194,8 +191,8 @@ def _decode_word(word: bytes) -> str:
 def _read_text_blocks(file: str, chunks: Iterable[bytes], line: int, width: int) -> Iterator[Block]:
     r"""Read the rows of a text file in blocks about as large as the chunks; skip blank lines.
 
-    line: the number of the first line; width: the width in the header, 0 if there is no header.
-    Lines end at \n or \r\n.
+    Lines end at \n or \r\n. `line` is the number of the first line; `width` is the width in the
+    header, 0 if there is no header.
     """
     expected = "the header announces" if width else "the first row has"
     rest = b""
@@ -240,9 +237,9 @@ def _parse_block(
 def _parse_row(
     file: str, line: int, row: bytes, width: int, expected: str
 ) -> tuple[bytes, np.ndarray]:
-    """The word and the numbers, [width], of any row. Raises FormatError if the row is malformed.
+    """Split a row into its word and its numbers [width]. Raises FormatError if it is malformed.
 
-    expected: where the width is from, as the beginning of a clause in the error.
+    The error says with `expected`, the beginning of a clause, where the width is from.
     """
     fields = list(_FIELD.finditer(row))
     has_no_word = row[:1] in b" \t" and len(fields) == width
@@ -259,7 +256,7 @@ def _parse_row(
 
 
 def _find_width(file: str, line: int, row: bytes) -> int:
-    """The number of numbers at the end of the first row. Raises FormatError if there are none."""
+    """Count the numbers at the end of the first row. Raises FormatError if there are none."""
     parts = _FIELD.findall(row)[1:]
     count = _count_last_numbers(parts)
     if not count:
@@ -277,24 +274,24 @@ def _not_finite_error(file: str, line: int, part: bytes) -> FormatError:
 
 
 def _begins_with_text_row(body: bytes, width: int) -> bool:
-    """Whether the bytes after a header begin with a row of text."""
+    """Return whether the bytes after a header begin with a row of text."""
     row = body.split(b"\n", 1)[0].rstrip(b" \t\r")
     return _count_last_numbers(_FIELD.findall(row)[1:]) >= width
 
 
 def _count_last_numbers(parts: list[bytes]) -> int:
-    """How many parts at the end of a list are numbers."""
+    """Count how many parts at the end of a list are numbers."""
     return next((i for i, part in enumerate(reversed(parts)) if not _is_number(part)), len(parts))
 
 
 def _is_number(part: bytes) -> bool:
-    """Whether a part is a decimal number that float32 can represent; "nan" is not."""
-    return bool(_NUMBER.fullmatch(part)) and abs(float(part)) <= _LARGEST
+    """Return whether a part is a finite decimal number within the range of float32."""
+    return bool(_NUMBER.fullmatch(part)) and abs(float(part)) <= _MAX_FLOAT32
 
 
 @contextmanager
 def _open(file: str) -> Iterator[BinaryIO]:
-    """Open a stream of a file's decompressed bytes. Raises OSError, FormatError if damaged."""
+    """Open a stream of a file's decompressed bytes. Raises OSError or FormatError."""
     archive, member = _split_member(file)
     try:
         if archive:
@@ -307,13 +304,13 @@ def _open(file: str) -> Iterator[BinaryIO]:
             with open_bytes(file) as binary:
                 yield binary
     except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # Errors of bz2 have no number.
+        if isinstance(error, OSError) and error.errno is not None:  # Errors of bz2 lack it.
             raise
         raise FormatError(file, 0, "", f"the archive is damaged: {error}") from None
 
 
 def _split_member(file: str) -> tuple[str, str]:
-    """Split `archive.zip:member`; the member may be missing. ("", "") for any other file."""
+    """Split `archive.zip:member`, where the member is optional; ("", "") for any other file."""
     end = file.lower().find(".zip:") + 4
     if end > 3 and not os.path.exists(file):
         return file[:end], file[end + 1 :]
@@ -321,12 +318,12 @@ def _split_member(file: str) -> tuple[str, str]:
 
 
 def _open_member(archive: zipfile.ZipFile, file: str, member: str) -> BinaryIO:
-    """Open a member of an archive; "" stands for the only one. Raises FormatError if missing."""
+    """Open a member of an archive; "" means the only one. Raises FormatError if it is missing."""
     names = [name for name in archive.namelist() if not name.endswith("/")]
     if member in names or (len(names) == 1 and not member):
         try:
             return cast(BinaryIO, archive.open(member or names[0]))
-        except RuntimeError as error:  # because of a password or an unknown compression
+        except RuntimeError as error:  # A password or an unknown compression
             message = f"the archive cannot be unpacked: {error}"
             raise FormatError(file, 0, "", message) from None
     listed = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")

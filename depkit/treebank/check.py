@@ -1,7 +1,7 @@
-"""Checks of treebanks for everything that keeps a file from being read, trained on or released.
+"""Checks of treebanks for everything that prevents reading, training or a release.
 
-The checks of CoNLL-U are those of levels 1 and 2 of UD validation
-(universaldependencies.org/contributing/validation.html) that do not depend on the language.
+The checks of CoNLL-U are the language-independent ones of levels 1 and 2 of UD validation
+(universaldependencies.org/contributing/validation.html).
 """
 
 import os
@@ -25,14 +25,14 @@ LONG_SENTENCE, LONG_WORD = 200, 100  # words, characters
 
 
 class Checker:
-    """Checks one file after the other; no two of them may have the same sent_id.
+    """Check files one after the other, in all of which a sent_id may occur only once.
 
     Args:
-        ud: Check the files as a release of Universal Dependencies: warnings become errors, and tags
-            and relations must be those of UD.
+        ud: Whether to check the files as a release of Universal Dependencies: warnings become
+            errors, and tags and relations must be those of UD.
         training: A training file to compare the files with.
 
-    `sentences` and `words` are the numbers of those checked so far.
+    The attributes `sentences` and `words` count what has been checked so far.
     """
 
     def __init__(self, ud: bool = False, training: TrainingSet | None = None) -> None:
@@ -44,12 +44,12 @@ class Checker:
         self._start_file()
 
     def _start_file(self) -> None:
-        """Forget what the sentences of the previous file had in common."""
-        # Whether the first sentence has DEPS, and its line number.
+        """Reset what is compared among the sentences of one file."""
+        # Whether the first sentence has DEPS, and the line number of the sentence.
         self._first_deps: tuple[bool, int] | None = None
-        self._reported_deps = False  # whether DEPS in only some sentences have been reported
+        self._reported_deps = False  # whether a finding says that only some sentences have DEPS
         self._has_upos = False  # whether any sentence had UPOS
-        self._joined = False  # whether no space follows the previous sentence
+        self._follows_directly = False  # whether no space follows the previous sentence
 
     def check(self, source: PathLike | Iterable[str], encoding: str = "utf-8") -> Iterator[Finding]:
         """Yield all findings in a file, or in lines, in order.
@@ -58,12 +58,12 @@ class Checker:
         that cannot be opened is a finding. Raises ValueError for an unknown encoding.
         """
         file = os.fspath(source) if isinstance(source, str | os.PathLike) else "-"
-        last = None
-        is_foreign = False  # whether a file to be released is not in CoNLL-U
+        last_sentence = None
+        is_foreign = False  # whether a file is not in CoNLL-U, as UD requires
         self._start_file()
         try:
             for sentence in read(source, encoding=encoding, strict=False):
-                last = sentence
+                last_sentence = sentence
                 self.sentences += 1
                 self.words += len(sentence)
                 if not self.ud or sentence.format == CONLLU:
@@ -71,27 +71,29 @@ class Checker:
                 elif not is_foreign:
                     is_foreign = True
                     name = {CONLLX: "CoNLL-X", CONLL09: "CoNLL-09"}[sentence.format]
-                    what = f"UD releases are in CoNLL-U, but this file seems to be in {name}"
-                    message = f"{what}; if it is in CoNLL-U, let its name end in .conllu"
+                    problem = f"UD releases are in CoNLL-U, but this file seems to be in {name}"
+                    message = f"{problem}; if it is in CoNLL-U, rename it to end in .conllu"
                     yield self._finding("not-conllu", sentence.file, sentence.line, "", message)
-        except FormatError as error:  # of the file as a whole
+        except FormatError as error:  # An error of the whole file
             yield self._finding("unreadable", file, error.line, "", error.message)
             return
         except OSError as error:
-            what = "the file cannot be opened" if last is None else "the file's rest cannot be read"
-            message = f"{what}: {error.strerror or error}"
+            problem = "the file cannot be opened"
+            if last_sentence is not None:
+                problem = "the rest of the file cannot be read"
+            message = f"{problem}: {error.strerror or error}"
             yield self._finding("unreadable", file, 0, "", message)
             return
         if is_foreign:
             return
-        if last is None:
+        if last_sentence is None:
             yield self._finding("empty-file", file, 0, "", "the file has no sentence")
-        elif not last.lines[-1].isspace():
-            what = "no blank line follows the last sentence"
-            if not last.lines[-1].endswith("\n"):
-                what = "no newline follows the last line"
-            message = f"{what}; end the file with a blank line"
-            line = last.line + len(last.lines) - 1
+        elif not last_sentence.lines[-1].isspace():
+            problem = "no blank line follows the last sentence"
+            if not last_sentence.lines[-1].endswith("\n"):
+                problem = "no newline follows the last line"
+            message = f"{problem}; end the file with a blank line"
+            line = last_sentence.line + len(last_sentence.lines) - 1
             yield self._finding("final-blank-line", file, line, "", message)
 
     def _finding(self, code: str, file: str, line: int, sent_id: str, message: str) -> Finding:
@@ -111,7 +113,7 @@ class Checker:
     def _find_problems(self, sentence: Sentence) -> Iterator[Problem]:
         table = Table(sentence)
         yield from check_lines(table)
-        joined, self._joined = self._joined, False
+        follows_directly, self._follows_directly = self._follows_directly, False
         if not table.line_indices:
             return
         yield from check_rows(table)
@@ -119,25 +121,25 @@ class Checker:
         if sentence.format == CONLLU and len(table.ragged) < len(table.line_indices):
             self._has_upos = self._has_upos or not {*table.column("upos")} <= {"_", ""}
             yield from check_labels(table, self.ud, self._has_upos)
-            yield from check_comments(table, joined)
+            yield from check_comments(table, follows_directly)
             yield from self._compare_sentences(table)
-            self._joined = ends_without_space(table)
+            self._follows_directly = ends_without_space(table)
         yield from _check_sizes(table)
         if self.training:
             yield from self.training.find_problems(sentence)
 
     def _compare_sentences(self, table: Table) -> Iterator[Problem]:
-        """Find what is wrong only because of other sentences."""
+        """Find problems that arise only from a comparison with other sentences."""
         sentence = table.sentence
         line = sentence.line + table.line_indices[0] - table.start
         if sent_id := sentence.sent_id:
             if sent_id in self._sent_ids:
                 file, other_line = self._sent_ids[sent_id]
                 location = f"{escape_unprintable(file)}:{other_line}"
-                what = f"the sentence in {location} has the same sent_id"
+                problem = f"the sentence in {location} has the same sent_id"
                 keys = [parse_comment(comment)[0] for comment in sentence.lines]
                 index = keys.index("sent_id")
-                yield Problem(index, "sent-id-again", f"{what}; rename one of the two")
+                yield Problem(index, "sent-id-again", f"{problem}; rename one of the two")
             else:
                 self._sent_ids[sent_id] = sentence.file, line
         has_deps = any(deps not in ("_", "") for deps in table.column("deps"))
@@ -146,14 +148,14 @@ class Checker:
         elif has_deps != self._first_deps[0] and not self._reported_deps:
             self._reported_deps = True
             this, first = ("DEPS", "none") if has_deps else ("no DEPS", "some")
-            what = f"the sentence has {this}, but the sentence in line {self._first_deps[1]} has"
+            problem = f"the sentence has {this}, but the sentence in line {self._first_deps[1]} has"
             advice = "all sentences of a file have DEPS, or none has"
             index = table.line_indices[0]
-            yield Problem(index, "deps-sometimes", f"{what} {first}; {advice}")
+            yield Problem(index, "deps-sometimes", f"{problem} {first}; {advice}")
 
 
 def _shorten_sent_id(sent_id: str) -> str:
-    """Return a sent_id as it is printed: quoted if it is long or has unprintable characters."""
+    """Return a sent_id, quoted and shortened if it is long or has unprintable characters."""
     return sent_id if sent_id.isprintable() and len(sent_id) < 200 else quote(sent_id, 200)
 
 
@@ -161,10 +163,10 @@ def _check_sizes(table: Table) -> Iterator[Problem]:
     """Find sentences and words that are too long for some programs."""
     sentence = table.sentence
     if len(sentence) > LONG_SENTENCE:
-        what = f"the sentence has {len(sentence)} words, so that parsers may cut or refuse it"
-        message = f"{what}; is a blank line missing?"
+        problem = f"the sentence has {len(sentence)} words, which some parsers cut or reject"
+        message = f"{problem}; is a blank line missing?"
         yield Problem(table.line_indices[0], "long-sentence", message)
     for index, form in zip(sentence.rows, sentence.form, strict=True):
         if len(form) > LONG_WORD:
-            what = f"the word {quote(form)} has {len(form)} characters; is it a single word?"
-            yield Problem(index, "long-word", what)
+            message = f"the word {quote(form)} has {len(form)} characters; is it a single word?"
+            yield Problem(index, "long-word", message)

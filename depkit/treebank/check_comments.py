@@ -1,19 +1,19 @@
-"""Checks of CoNLL-U comments: sent_id, and the text, which is compared with the words."""
+"""Checks of CoNLL-U comments: sent_id, newdoc, newpar, and text, compared with the words."""
 
 from collections.abc import Iterator
 
 from depkit.treebank.findings import Problem, quote
 from depkit.treebank.table import Table
 
-Token = tuple[int, str, bool]  # row, form, whether a space follows
+Token = tuple[int, str, bool]  # row, form, whether a space must follow
 
-ONCE = ("sent_id", "text", "newdoc", "newpar")  # comments that a sentence may have once
+ONCE = ("sent_id", "text", "newdoc", "newpar")  # comments that may occur only once per sentence
 
 
-def check_comments(table: Table, joined: bool = False) -> Iterator[Problem]:
+def check_comments(table: Table, follows_directly: bool = False) -> Iterator[Problem]:
     """Check the comments of a CoNLL-U sentence.
 
-    `joined` tells whether the previous sentence ends in SpaceAfter=No.
+    `follows_directly` means that the previous sentence ends in SpaceAfter=No.
     """
     first_row = table.line_indices[0]
     comments: dict[str, tuple[int, str]] = {}
@@ -22,25 +22,25 @@ def check_comments(table: Table, joined: bool = False) -> Iterator[Problem]:
         if key not in ONCE:
             continue
         if key in comments:
-            what = f"the sentence has a second comment {key}; is a blank line missing before it?"
-            yield Problem(index, "comment-again", what)
+            message = f"the sentence has a second comment {key}; is a blank line missing before it?"
+            yield Problem(index, "comment-again", message)
             continue
         comments[key] = index, value
-        if joined and key in ("newdoc", "newpar"):
+        if follows_directly and key in ("newdoc", "newpar"):
             unit = {"newdoc": "document", "newpar": "paragraph"}[key]
-            what = f"a new {unit} begins here, but the sentence before it ends in SpaceAfter=No"
-            yield Problem(index, "space-after", f"{what}; remove SpaceAfter=No there")
-            joined = False
+            problem = f"a new {unit} begins here, but the sentence before it ends in SpaceAfter=No"
+            yield Problem(index, "space-after", f"{problem}; remove SpaceAfter=No there")
+            follows_directly = False
     yield from _check_sent_id(table, comments)
     if "text" not in comments:
-        what = "the sentence has no comment # text = ...; add it, with the text of the sentence"
-        yield Problem(first_row, "no-text", what)
+        message = "the sentence has no comment # text = ...; add it, with the text of the sentence"
+        yield Problem(first_row, "no-text", message)
     else:
         yield from _check_text(table, *comments["text"])
 
 
 def parse_comment(line: str) -> tuple[str, str]:
-    """Return the key and the value of a comment; white space at the value's end is preserved."""
+    """Return the key and the value of a comment; white space at the end of the value remains."""
     key, _, value = line[1:].partition("=")
     name = key.strip()
     if name not in ONCE:  # newdoc and newpar need no value: `# newdoc`, `# newpar id = 1`
@@ -50,22 +50,22 @@ def parse_comment(line: str) -> tuple[str, str]:
 
 def _check_sent_id(table: Table, comments: dict[str, tuple[int, str]]) -> Iterator[Problem]:
     if "sent_id" not in comments:
-        what = "the sentence has no comment # sent_id = ...; add it, for example with a number"
-        yield Problem(table.line_indices[0], "no-sent-id", what)
+        message = "the sentence has no comment # sent_id = ...; add it, for example with a number"
+        yield Problem(table.line_indices[0], "no-sent-id", message)
         return
     index, value = comments["sent_id"]
     if not value.strip():
         yield Problem(index, "sent-id", "sent_id has no value; write # sent_id = NAME")
     elif len(value.split()) > 1:
-        what = f"sent_id {quote(value)} contains white space; remove or replace it"
-        yield Problem(index, "sent-id", what)
+        message = f"sent_id {quote(value)} contains white space; remove or replace it"
+        yield Problem(index, "sent-id", message)
     elif "/" in value:
-        what = f"sent_id {quote(value)} contains a slash, which UD reserves; replace it"
-        yield Problem(index, "sent-id", what)
+        message = f"sent_id {quote(value)} contains a slash, which UD reserves; replace it"
+        yield Problem(index, "sent-id", message)
     comment = table.sentence.lines[index]
     if not comment.startswith("# sent_id"):
-        what = f"the comment {quote(comment.rstrip())} must have one space after #"
-        yield Problem(index, "sent-id", f"{what}; write # sent_id = NAME")
+        problem = f"the comment {quote(comment.rstrip())} must have one space after #"
+        yield Problem(index, "sent-id", f"{problem}; write # sent_id = NAME")
 
 
 def ends_without_space(table: Table) -> bool:
@@ -100,31 +100,32 @@ def _surface_tokens(table: Table) -> list[Token]:
 
 
 def _join_tokens(tokens: list[Token]) -> str:
-    return "".join([form + " " if spaced else form for _, form, spaced in tokens]).rstrip(" ")
+    forms = [form + " " if needs_space else form for _, form, needs_space in tokens]
+    return "".join(forms).rstrip(" ")
 
 
 def _find_mismatches(table: Table, tokens: list[Token], index: int, text: str) -> Iterator[Problem]:
     """Compare the text with the tokens: report every wrong space, and the first wrong token."""
     position, code = 0, "text-mismatch"
     unspaced = None  # the row of the previous token if it lacks the space that should follow it
-    for row, form, spaced in tokens:
+    for row, form, needs_space in tokens:
         if unspaced is not None:
-            what = "no space follows this token in # text; add SpaceAfter=No, or correct # text"
-            yield Problem(table.line_indices[unspaced], code, what)
+            message = "no space follows this token in # text; add SpaceAfter=No, or correct # text"
+            yield Problem(table.line_indices[unspaced], code, message)
         if not text.startswith(form, position):
             rest = text[position : position + 30]
-            what = f"continues with {quote(rest)}, not with" if rest else "ends before"
-            message = f"# text {what} {quote(form)}; correct # text or the words"
+            problem = f"continues with {quote(rest)}, not with" if rest else "ends before"
+            message = f"# text {problem} {quote(form)}; correct # text or the words"
             yield Problem(table.line_indices[row], code, message)
             return
         position += len(form)
         rest = text[position:].lstrip()
         has_space = len(rest) < len(text) - position  # any white space counts as one space
-        if has_space and not spaced:
-            what = "SpaceAfter=No is set, but a space follows in # text; remove one of the two"
-            yield Problem(table.line_indices[row], code, what)
-        unspaced = row if spaced and not has_space and position < len(text) else None
+        if has_space and not needs_space:
+            message = "SpaceAfter=No is set, but a space follows in # text; remove one of the two"
+            yield Problem(table.line_indices[row], code, message)
+        unspaced = row if needs_space and not has_space and position < len(text) else None
         position = len(text) - len(rest)
     if position < len(text):
-        what = f"# text continues with {quote(text[position:])} after the last word"
-        yield Problem(index, code, f"{what}; correct # text or the words")
+        problem = f"# text continues with {quote(text[position:])} after the last word"
+        yield Problem(index, code, f"{problem}; correct # text or the words")

@@ -16,8 +16,8 @@ _FEATURE = re.compile(
     r"[A-Z][A-Za-z0-9]*(\[[a-z0-9]+\])?=[A-Z0-9][A-Za-z0-9]*(,[A-Z0-9][A-Za-z0-9]*)*"
 )
 _RELATION = re.compile(r"[a-z]+(:[a-z]+)?")
-# A relation may end in a lemma in any script and a case: obl:next_to:acc. L stands for a letter
-# beyond a-z.
+# A relation may end in a lemma in any script and a case: obl:next_to:acc. L represents a letter
+# other than a-z.
 _ENHANCED = re.compile(r"[a-z]+(:[a-z]+)?(:[a-zL]+(_[a-zL]+)*)?(:[a-z]+)?")
 _LETTERS = frozenset(["Ll", "Lm", "Lo", "Mn", "Mc", "Me"])
 _PATTERN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz:_")
@@ -50,7 +50,7 @@ def check_labels(table: Table, ud: bool = False, needs_upos: bool = False) -> It
 def _check_values(
     table: Table, rows: list[int], column: str, check_value: Callable[[str], tuple[Fault, ...]]
 ) -> Iterator[Problem]:
-    """Check a column's cells in some rows; each different value is checked once."""
+    """Check the cells of a column in the given rows; equal values are checked only once."""
     index = table.format.index(column)
     faults = {value: check_value(value) for value in {table.cells[row][index] for row in rows}}
     if any(faults.values()):
@@ -67,9 +67,9 @@ def feature_faults(feats: str) -> tuple[Fault, ...]:
     features = feats.split("|")
     for feature in features:
         if not _FEATURE.fullmatch(feature):
-            what = f"FEATS contains {quote(feature)}, which is not in the form Name=Value"
+            problem = f"FEATS contains {quote(feature)}, which is not in the form Name=Value"
             advice = "names begin with A-Z, values with A-Z or 0-9"
-            return (("feats", f"{what} or Name=Value1,Value2; {advice}"),)
+            return (("feats", f"{problem} or Name=Value1,Value2; {advice}"),)
     faults = []
     names = [feature.partition("=")[0].lower() for feature in features]
     if names != sorted(names):
@@ -77,17 +77,17 @@ def feature_faults(feats: str) -> tuple[Fault, ...]:
         faults.append(("feats-order", f"FEATS are not in alphabetical order; write {ordered}"))
     if len(set(names)) < len(names):
         name = next(name for name in names if names.count(name) > 1)
-        what = f"FEATS {quote(feats, 80)} contains {name.capitalize()} twice"
-        faults.append(("feats-repeated", f"{what}; join its values with a comma, or remove one"))
+        problem = f"FEATS {quote(feats, 80)} contains {name.capitalize()} twice"
+        faults.append(("feats-repeated", f"{problem}; join its values with a comma, or remove one"))
     for feature in features:
         values = feature.partition("=")[2].split(",")
         if len(set(values)) < len(values):
-            what = f"{quote(feature)} contains a value twice; remove one"
-            faults.append(("feats-repeated", what))
+            message = f"{quote(feature)} contains a value twice; remove one"
+            faults.append(("feats-repeated", message))
         elif values != sorted(values, key=str.lower):
             ordered = ",".join(sorted(values, key=str.lower))
-            what = f"the values of {feature} are not in alphabetical order; write {ordered}"
-            faults.append(("feats-order", what))
+            message = f"the values of {feature} are not in alphabetical order; write {ordered}"
+            faults.append(("feats-order", message))
     return tuple(faults)
 
 
@@ -102,10 +102,10 @@ def _tag_form_faults(tag: str) -> tuple[Fault, ...]:
     if not tag or _TAG.fullmatch(tag):
         return ()
     if tag == "_":
-        what = "the word has no UPOS, though other words have one; write X if no other tag fits"
-        return (("upos-form", what),)
-    what = "is not in capital letters A-Z as the tags of UD are; is it an XPOS?"
-    return (("upos-form", f"UPOS {quote(tag)} {what}"),)
+        message = "the word has no UPOS, though other words have one; write X if no other tag fits"
+        return (("upos-form", message),)
+    problem = "is not in capital letters A-Z as the tags of UD are; is it an XPOS?"
+    return (("upos-form", f"UPOS {quote(tag)} {problem}"),)
 
 
 def _universal_relation_faults(relation: str) -> tuple[Fault, ...]:
@@ -118,8 +118,8 @@ def _relation_form_faults(relation: str) -> tuple[Fault, ...]:
     """Return the faults of the form of a DEPREL."""
     if relation in ("_", "") or _RELATION.fullmatch(relation):
         return ()
-    what = f"DEPREL {quote(relation)} is not in the form relation:subtype, in letters a-z"
-    return (("deprel-form", what),)
+    message = f"DEPREL {quote(relation)} is not in the form relation:subtype, in letters a-z"
+    return (("deprel-form", message),)
 
 
 def _enhanced_form_faults(relation: str) -> tuple[Fault, ...]:
@@ -129,8 +129,8 @@ def _enhanced_form_faults(relation: str) -> tuple[Fault, ...]:
     pattern = "".join(map(_pattern_character, relation))
     if _ENHANCED.fullmatch(pattern):
         return ()
-    what = "is not in the form relation:subtype:lemma:case, in lower-case letters"
-    return (("deprel-form", f"DEPS: the relation {quote(relation)} {what}"),)
+    problem = "is not in the form relation:subtype:lemma:case, in lower-case letters"
+    return (("deprel-form", f"DEPS: the relation {quote(relation)} {problem}"),)
 
 
 def _pattern_character(character: str) -> str:
@@ -140,12 +140,12 @@ def _pattern_character(character: str) -> str:
 
 
 def _inventory_faults(relation: str) -> tuple[Fault, ...]:
-    """Return a fault if a relation is not one of UD's, subtypes apart."""
+    """Return a fault if a relation is not one of UD's, ignoring its subtype."""
     name = base_relation(relation)
     if name not in RELATIONS and relation not in ("_", "ref"):
         hint = f"; its name in UD version 2 is {RENAMED[name]}" if name in RENAMED else ""
-        what = f"the relation {quote(relation)} is not one of the 37 relations of UD{hint}"
-        return (("deprel", what),)
+        message = f"the relation {quote(relation)} is not one of the 37 relations of UD{hint}"
+        return (("deprel", message),)
     return ()
 
 
@@ -160,20 +160,20 @@ def _check_misc(table: Table) -> Iterator[Problem]:
         index = table.line_indices[row]
         parts = misc.split("|")
         if "" in parts and misc:
-            what = f"MISC {quote(misc)} has an empty part; is there a | too many?"
-            yield Problem(index, "misc", what)
+            message = f"MISC {quote(misc)} has an empty part; is there a | too many?"
+            yield Problem(index, "misc", message)
         pairs = (part.partition("=") for part in parts)
         values = [value for name, _, value in pairs if name == "SpaceAfter"]
         if values and row in inside_ranges:
-            what = "the word is inside a multiword range, but has SpaceAfter; move it to the range"
+            message = "the word is in a multiword range, but has SpaceAfter; move it to the range"
         elif values and row in empties:
-            what = "the empty node has SpaceAfter, but is not part of the text; remove it"
+            message = "the empty node has SpaceAfter, but is not part of the text; remove it"
         elif values and values != ["No"]:
-            what = f"SpaceAfter is {quote(','.join(values))}, but its only value is No"
-            what += "; write SpaceAfter=No, or remove it"
+            message = f"SpaceAfter is {quote(','.join(values))}, but its only value is No"
+            message += "; write SpaceAfter=No, or remove it"
         else:
             continue
-        yield Problem(index, "space-after", what)
+        yield Problem(index, "space-after", message)
 
 
 def _check_deps(table: Table, nodes: list[int], ud: bool) -> Iterator[Problem]:
@@ -184,7 +184,7 @@ def _check_deps(table: Table, nodes: list[int], ud: bool) -> Iterator[Problem]:
     ids = [table.cells[row][0] for row in nodes]
     valid_heads = {"0", *ids, *map(str, table.valid_heads)}
     checked = [deps_faults(deps, ud) for deps in column]
-    dependents: dict[str, list[str]] = defaultdict(list)  # by the id of their head
+    dependents: dict[str, list[str]] = defaultdict(list)  # ids, by the id of the head
     for node_id, (heads, _) in zip(ids, checked, strict=True):
         for head in heads:
             dependents[head].append(node_id)
@@ -192,28 +192,27 @@ def _check_deps(table: Table, nodes: list[int], ud: bool) -> Iterator[Problem]:
     rows = zip(nodes, ids, column, checked, strict=True)
     for row, node_id, deps, (heads, faults) in rows:
         if node_id in heads:
-            what = f"DEPS {quote(deps)} makes the node its own head; name another head"
-            faults += (("deps", what),)
+            message = f"DEPS {quote(deps)} makes the node its own head; name another head"
+            faults += (("deps", message),)
         if not valid_heads.issuperset(heads):
             unknown = next(head for head in heads if head not in valid_heads)
-            what = f"DEPS {quote(deps)} names the head {unknown}, which the sentence does not have"
-            faults += (("deps", what),)
+            message = f"DEPS {quote(deps)} names the head {unknown}, which is not in the sentence"
+            faults += (("deps", message),)
         for code, message in faults:
             is_valid &= code != "deps"
             yield Problem(table.line_indices[row], code, message)
-    if is_valid and len(reached := _reachable_nodes(dependents)) <= len(ids):
-        lost = [(row, node_id) for row, node_id in zip(nodes, ids, strict=True)
-                if node_id not in reached]  # fmt: skip
-        names = ", ".join(node_id for _, node_id in lost[:10]) + ", ..." * (len(lost) > 10)
-        what = f"DEPS do not connect {names} to the root; every node needs a path of heads to 0"
-        yield Problem(table.line_indices[lost[0][0]], "deps-unreachable", what)
+    if is_valid and len(reachable := _find_reachable(dependents)) <= len(ids):
+        unreachable = [i for i, node_id in enumerate(ids) if node_id not in reachable]
+        names = ", ".join(ids[i] for i in unreachable[:10]) + ", ..." * (len(unreachable) > 10)
+        message = f"DEPS do not connect {names} to the root; every node needs a path of heads to 0"
+        yield Problem(table.line_indices[nodes[unreachable[0]]], "deps-unreachable", message)
 
 
 @lru_cache(1 << 16)
 def deps_faults(deps: str, ud: bool = False) -> tuple[tuple[str, ...], tuple[Fault, ...]]:
-    """Return the heads in a value of DEPS, and the faults of the value by itself.
+    """Return the heads in a value of DEPS, and the faults of the value.
 
-    `ud` tells whether the relations must be those of UD.
+    `ud` means that the relations must be those of UD.
     """
     if deps in ("_", ""):
         return (), ()
@@ -223,20 +222,20 @@ def deps_faults(deps: str, ud: bool = False) -> tuple[tuple[str, ...], tuple[Fau
         head, colon, relation = part.partition(":")
         match = EMPTY.fullmatch(head)
         if not colon or not relation or not (match or WORD.fullmatch(head) or head == "0"):
-            what = f"DEPS contains {quote(part)}, which is not in the form head:relation"
-            return (), (("deps", what),)
+            message = f"DEPS contains {quote(part)}, which is not in the form head:relation"
+            return (), (("deps", message),)
         if (head == "0") != (base_relation(relation) == "root"):
-            what = f"DEPS contains {quote(part)}, but head 0 and the relation root go together"
-            faults.append(("deps", what))
+            message = f"DEPS contains {quote(part)}, but head 0, and only it, has the relation root"
+            faults.append(("deps", message))
         unknown = _inventory_faults(relation) if ud else ()
-        faults += [(code, f"DEPS: {what}") for code, what in unknown]
+        faults += [(code, f"DEPS: {message}") for code, message in unknown]
         faults += () if unknown else _enhanced_form_faults(relation)
         heads.append(head)
         number = (int(match[1]), int(match[2])) if match else (int(head), 0)
         keys.append((number, relation))
     if len(set(keys)) < len(keys):
-        what = f"DEPS {quote(deps, 80)} contains the same head and relation twice; remove one"
-        faults.append(("deps-repeated", what))
+        message = f"DEPS {quote(deps, 80)} contains the same head and relation twice; remove one"
+        faults.append(("deps-repeated", message))
     elif keys != sorted(keys):
         pairs = sorted(zip(keys, deps.split("|"), strict=True))
         ordered = "|".join(part for _, part in pairs)
@@ -244,12 +243,12 @@ def deps_faults(deps: str, ud: bool = False) -> tuple[tuple[str, ...], tuple[Fau
     return tuple(heads), tuple(faults)
 
 
-def _reachable_nodes(dependents: dict[str, list[str]]) -> set[str]:
-    """Return the ids of the nodes that can be reached from the root, 0, and the root's."""
-    reached, agenda = {"0"}, ["0"]
-    while agenda:
-        for node_id in dependents.get(agenda.pop(), ()):
-            if node_id not in reached:
-                reached.add(node_id)
-                agenda.append(node_id)
-    return reached
+def _find_reachable(dependents: dict[str, list[str]]) -> set[str]:
+    """Return the ids of the root, 0, and of all nodes that can be reached from it."""
+    reachable, stack = {"0"}, ["0"]
+    while stack:
+        for node_id in dependents.get(stack.pop(), ()):
+            if node_id not in reachable:
+                reachable.add(node_id)
+                stack.append(node_id)
+    return reachable

@@ -1,15 +1,16 @@
-"""Checks of a sentence's lines, whatever their contents: characters, line ends, blank lines."""
+"""Checks of the lines of a sentence: characters, line ends, blank lines, comments' positions."""
 
 import re
 import unicodedata
 from collections.abc import Iterator
 
-from depkit.corpus.reader import SURROGATE, describe_undecodable, locate
+from depkit.corpus.reader import SURROGATE, describe_position, describe_undecodable
 from depkit.corpus.sentence import BOM
 from depkit.treebank.findings import Problem, quote
 from depkit.treebank.table import Table
 
-# Some of these end a line for other programs; a carriage return belongs before a line feed.
+# Control characters, some of which end a line in other programs. A carriage return is allowed only
+# before a line feed.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]|\r(?!\n)")
 
 
@@ -21,22 +22,24 @@ def check_lines(table: Table) -> Iterator[Problem]:
         yield from _check_characters(lines)
     if "\r\n" in table.text:
         index = next(index for index, line in enumerate(lines) if line.endswith("\r\n"))
-        what = "the line ends with CR LF instead of LF; convert the file, for example with dos2unix"
-        yield Problem(index, "line-end", what)
+        problem = "the line ends with CR LF instead of LF"
+        advice = "convert the file, for example with dos2unix"
+        yield Problem(index, "line-end", f"{problem}; {advice}")
     yield from _check_blank_lines(table)
     yield from _check_comment_positions(table)
 
 
 def _check_characters(lines: list[str]) -> Iterator[Problem]:
-    """Find characters that are not text, and text that is not in NFC."""
+    """Find control characters, undecodable bytes, and text that is not in NFC."""
     for index, line in enumerate(lines):
         if match := _CONTROL.search(line):
-            what = f"U+{ord(match[0]):04X} {locate(line, match.start())} is not text; remove it"
+            position = describe_position(line, match.start())
+            problem = f"the character U+{ord(match[0]):04X} {position} is not text; remove it"
             advice = ", or name the file's encoding" * ("\x80" <= match[0] <= "\x9f")
-            yield Problem(index, "control-character", f"the character {what}{advice}")
+            yield Problem(index, "control-character", f"{problem}{advice}")
         if line.startswith(BOM):
-            what = "the line begins with a byte order mark; save the file as UTF-8 without one"
-            yield Problem(index, "byte-order-mark", what)
+            message = "the line begins with a byte order mark; save the file as UTF-8 without one"
+            yield Problem(index, "byte-order-mark", message)
         if match := SURROGATE.search(line):
             yield Problem(index, "encoding", describe_undecodable(line, match.start()))
         if not unicodedata.is_normalized("NFC", line):
@@ -44,7 +47,7 @@ def _check_characters(lines: list[str]) -> Iterator[Problem]:
 
 
 def _describe_decomposed(line: str) -> str:
-    """Name the first characters of a line that are not in NFC."""
+    """Describe the first characters of a line that are not in NFC."""
     for column, cell in enumerate(line.rstrip("\r\n").split("\t"), start=1):
         composed = unicodedata.normalize("NFC", cell)
         if composed != cell:
@@ -57,7 +60,7 @@ def _describe_decomposed(line: str) -> str:
 
 
 def _check_blank_lines(table: Table) -> Iterator[Problem]:
-    """Check the blank lines, which are before the file's first sentence and after all sentences."""
+    """Check the blank lines before the first sentence of a file or after any sentence."""
     lines = table.sentence.lines
     first, end = table.start, len(lines)
     while lines[first].isspace():
@@ -66,25 +69,25 @@ def _check_blank_lines(table: Table) -> Iterator[Problem]:
         end -= 1
     for index in (*range(table.start, first), *range(end, len(lines))):
         if lines[index] not in ("\n", "\r\n"):
-            what = "the line contains only white space; make it empty"
-            yield Problem(index, "white-line", what)
+            message = "the line contains only white space; make it empty"
+            yield Problem(index, "white-line", message)
         elif index < first:
-            what = "there is a blank line before the first sentence; remove it"
-            yield Problem(index, "extra-blank-line", what)
+            message = "there is a blank line before the first sentence; remove it"
+            yield Problem(index, "extra-blank-line", message)
         elif index > end:
-            what = "there is more than one blank line after the sentence; remove this one"
-            yield Problem(index, "extra-blank-line", what)
+            message = "there is more than one blank line after the sentence; remove this one"
+            yield Problem(index, "extra-blank-line", message)
 
 
 def _check_comment_positions(table: Table) -> Iterator[Problem]:
     lines = table.sentence.lines
     if not table.line_indices:
         index = next(index for index, line in enumerate(lines) if line[0] == "#")
-        what = "no words follow the comments; remove the comments, or add the sentence"
-        yield Problem(index, "no-words", what)
+        message = "no words follow the comments; remove the comments, or add the sentence"
+        yield Problem(index, "no-words", message)
         return
     for index in range(table.line_indices[0], len(lines)):
         if lines[index][0] == "#":
-            what = f"the comment {quote(lines[index].rstrip())} follows the first word"
+            problem = f"the comment {quote(lines[index].rstrip())} follows the first word"
             advice = "move it before the words, or add a blank line before it"
-            yield Problem(index, "comment-place", f"{what}; {advice}")
+            yield Problem(index, "comment-place", f"{problem}; {advice}")

@@ -1,4 +1,4 @@
-"""Checks of a sentence's rows: their columns, IDs, and white space and emptiness of cells."""
+"""Checks of the rows of a sentence: number of columns, IDs, empty cells, white space."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from depkit.treebank.findings import Problem, quote
 from depkit.treebank.table import EMPTY, RANGE, WORD, Table
 
-SPACED = ("form", "lemma", "plemma", "misc")  # the columns that may have spaces inside
+SPACED = ("form", "lemma", "plemma", "misc")  # the columns whose cells may contain spaces
 
 _SPACE = re.compile(r"[^\S\t\r\n]")
 _OUTER_SPACE = re.compile(r"\s|.*\s\Z", re.DOTALL)
@@ -14,14 +14,14 @@ _DOUBLE_SPACE = re.compile(r"\s\s")
 
 
 def check_rows(table: Table) -> Iterator[Problem]:
-    """Check the rows; columns and IDs only if the reader has refused the sentence."""
+    """Check the rows; columns and IDs only if the sentence is broken."""
     if table.sentence.problem:
         yield from _check_columns(table)
         yield from _check_ids(table)
         for row, cells in enumerate(table.raw_cells):
             if row not in table.ragged and not cells[1]:
-                what = "the word has no FORM; write _ if it is unknown"
-                yield Problem(table.line_indices[row], "no-form", what)
+                message = "the word has no FORM; write _ if it is unknown"
+                yield Problem(table.line_indices[row], "no-form", message)
     lines = table.sentence.lines
     rows = "".join([lines[index] for index in table.line_indices])
     if any(end in rows for end in ("\t\t", "\t\n", "\t\r")) or rows.endswith("\t"):
@@ -29,7 +29,7 @@ def check_rows(table: Table) -> Iterator[Problem]:
     if " " in rows or not table.is_plain:
         yield from _check_spaces(table)
     if table.ranges or table.empties:
-        yield from _check_cells_without_analysis(table)
+        yield from _check_cells_outside_words(table)
         yield from _check_range_positions(table)
     if table.format.has_argument_columns:
         yield from _check_predicates(table)
@@ -39,28 +39,29 @@ def _check_columns(table: Table) -> Iterator[Problem]:
     for row in sorted(table.ragged):
         size = len(table.raw_cells[row])
         columns = f"{size} column{'s' * (size > 1)}"
-        what = f"the row has {columns} instead of the {table.width} of {table.format.name}"
+        problem = f"the row has {columns} instead of the {table.width} of {table.format.name}"
         if size == 1:
             text = quote(table.raw_cells[row][0])
-            advice = f"separate the columns by tabs, of which {text} has none"
+            advice = f"separate the columns by tabs; {text} has no tab"
         elif table.format.has_argument_columns:
             advice = "every row has 14 columns, and one more for each predicate of the sentence"
         else:
             advice = "look for a tab that is missing or superfluous"
-        yield Problem(table.line_indices[row], "columns", f"{what}; {advice}")
+        yield Problem(table.line_indices[row], "columns", f"{problem}; {advice}")
 
 
 def _check_ids(table: Table) -> Iterator[Problem]:
     """Check that words are numbered 1, 2, 3; after a wrong ID, counting continues from it."""
-    # The IDs of the last word, of the last word of a range, of the last empty node after the word;
-    # and the number of words so far.
+    # The IDs of the latest word, of the last word of the latest range, and of the latest empty node
+    # after the word; and the number of words so far.
     last = covered = empty = words = 0
     end = max(table.valid_heads)
     for row, cells in enumerate(table.cells):
         index, text = table.line_indices[row], cells[0]
         if match := WORD.fullmatch(text):
             words += 1
-            if int(text) not in (last + 1, words):  # neither by the row before nor by count
+            # The ID is wrong if it fits neither the row before nor the number of words.
+            if int(text) not in (last + 1, words):
                 advice = "is a row missing, or was one inserted?"
                 if text == "1":
                     advice = "is a blank line missing before it?"
@@ -68,24 +69,24 @@ def _check_ids(table: Table) -> Iterator[Problem]:
                 covered = 0
             last, empty = int(text), 0
         elif table.format.has_ranges and (match := RANGE.fullmatch(text)):
-            if what := _wrong_range(int(match[1]), int(match[2]), last, covered, end):
-                yield Problem(index, "range", f"the range {text} {what}")
+            if problem := _describe_range_fault(int(match[1]), int(match[2]), last, covered, end):
+                yield Problem(index, "range", f"the range {text} {problem}")
             covered = max(covered, int(match[2]))
         elif table.format.has_ranges and (match := EMPTY.fullmatch(text)):
             if (int(match[1]), int(match[2])) != (last, empty + 1):
-                what = f"the empty node has ID {text} instead of {last}.{empty + 1}"
+                problem = f"the empty node has ID {text} instead of {last}.{empty + 1}"
                 advice = "empty nodes have the number of the word before them, and count from 1"
-                yield Problem(index, "empty-node", f"{what}; {advice}")
+                yield Problem(index, "empty-node", f"{problem}; {advice}")
             empty = int(match[2])
         else:
             last, empty, words = last + 1, 0, words + 1
             if row not in table.ragged:
-                what = f"ID is {quote(text)}, but must be the word's number, {last}"
-                yield Problem(index, "id", what)
+                message = f"ID is {quote(text)}, but must be the word's number, {last}"
+                yield Problem(index, "id", message)
 
 
-def _wrong_range(first: int, last: int, previous: int, covered: int, end: int) -> str:
-    """Say what is wrong with a multiword range; "" if nothing is.
+def _describe_range_fault(first: int, last: int, previous: int, covered: int, end: int) -> str:
+    """Describe what is wrong with a multiword range; "" if it is valid.
 
     Args:
         first: The ID of the range's first word.
@@ -99,7 +100,7 @@ def _wrong_range(first: int, last: int, previous: int, covered: int, end: int) -
     if last > end:
         return f"reaches beyond the last word, {end}"
     if first != previous + 1:
-        return f"stands before word {previous + 1}; move it before its first word"
+        return f"is before word {previous + 1}; move it before its first word"
     if first <= covered:
         return f"overlaps with the range that ends with {covered}; a word can be in one range only"
     return ""
@@ -109,12 +110,12 @@ def _check_empty_cells(table: Table) -> Iterator[Problem]:
     for row, cells in enumerate(table.raw_cells):
         for column, cell in enumerate(cells[2:], start=2):
             if not cell:
-                what = f"{_column_name(table, column)} is empty; write _ if there is no value"
-                yield Problem(table.line_indices[row], "empty-cell", what)
+                message = f"{_column_name(table, column)} is empty; write _ if there is no value"
+                yield Problem(table.line_indices[row], "empty-cell", message)
 
 
 def _column_name(table: Table, column: int) -> str:
-    """Return the name of a column as messages show it."""
+    """Return the name of a column for messages."""
     names = table.format.columns
     return names[column].upper() if column < len(names) else f"column {column + 1}"
 
@@ -128,12 +129,12 @@ def _check_spaces(table: Table) -> Iterator[Problem]:
             continue
         for column, cell in enumerate(cells):
             is_allowed = column in spaced and not (row in ranges and column == 1)
-            if what := _wrong_space(cell, is_allowed):
-                yield Problem(index, "white-space", f"{_column_name(table, column)} {what}")
+            if problem := _describe_space_fault(cell, is_allowed):
+                yield Problem(index, "white-space", f"{_column_name(table, column)} {problem}")
 
 
-def _wrong_space(cell: str, is_allowed: bool) -> str:
-    """Say what is wrong with white space in a cell; "" if nothing is."""
+def _describe_space_fault(cell: str, is_allowed: bool) -> str:
+    """Describe what is wrong with white space in a cell; "" if it is allowed."""
     if not _SPACE.search(cell):
         return ""
     if _OUTER_SPACE.match(cell):
@@ -145,8 +146,8 @@ def _wrong_space(cell: str, is_allowed: bool) -> str:
     return ""
 
 
-def _check_cells_without_analysis(table: Table) -> Iterator[Problem]:
-    """Check that ranges have only a form, and that empty nodes are not in the basic tree."""
+def _check_cells_outside_words(table: Table) -> Iterator[Problem]:
+    """Check that ranges have only a form, and that empty nodes have no HEAD and DEPREL."""
     columns = table.format.columns
     for row in table.ranges:
         filled = [
@@ -155,15 +156,17 @@ def _check_cells_without_analysis(table: Table) -> Iterator[Problem]:
             if cell not in ("_", "") and (name, cell) != ("feats", "Typo=Yes")
         ]
         if filled:
-            what = f"the multiword range has values in {', '.join(filled)}; move them to its words"
-            yield Problem(table.line_indices[row], "range-cells", what)
+            problem = f"the multiword range has values in {', '.join(filled)}"
+            yield Problem(
+                table.line_indices[row], "range-cells", f"{problem}; move them to its words"
+            )
     head, deprel = table.format.index("head"), table.format.index("deprel")
     for row in table.empties:
         cells = table.cells[row]
         if not {cells[head], cells[deprel]} <= {"_", ""}:
             values = f"HEAD {quote(cells[head])} and DEPREL {quote(cells[deprel])}"
-            what = f"the empty node has {values}; write _ there and its heads in DEPS"
-            yield Problem(table.line_indices[row], "empty-node-cells", what)
+            message = f"the empty node has {values}; write _ there and its heads in DEPS"
+            yield Problem(table.line_indices[row], "empty-node-cells", message)
 
 
 def _check_range_positions(table: Table) -> Iterator[Problem]:
@@ -172,8 +175,8 @@ def _check_range_positions(table: Table) -> Iterator[Problem]:
         text = table.cells[row][0]
         first, last = text.split("-")
         if int(first) == int(last):
-            what = f"the range {text} has one word; remove it, or let it have two words or more"
-            yield Problem(table.line_indices[row], "range-of-one", what)
+            message = f"the range {text} has one word; remove it, or extend it to more words"
+            yield Problem(table.line_indices[row], "range-of-one", message)
     if not table.ranges:
         return
     ranges, empties = set(table.ranges), set(table.empties)
@@ -183,9 +186,9 @@ def _check_range_positions(table: Table) -> Iterator[Problem]:
             previous -= 1
         if previous in ranges:
             text, range_id = table.cells[row][0], table.cells[previous][0]
-            what = f"the empty node {text} is between the range {range_id} and its first word"
+            problem = f"the empty node {text} is between the range {range_id} and its first word"
             yield Problem(
-                table.line_indices[row], "empty-node-place", f"{what}; move it before the range"
+                table.line_indices[row], "empty-node-place", f"{problem}; move it before the range"
             )
 
 
@@ -193,7 +196,7 @@ def _check_predicates(table: Table) -> Iterator[Problem]:
     predicates = table.column("fillpred").count("Y")
     arguments = table.width - len(table.format.columns)
     if predicates != arguments and not table.ragged:
-        what = f"the sentence has {arguments} APRED column{'s' * (arguments != 1)}"
-        what += f" for {predicates} predicate{'s' * (predicates != 1)} (words with FILLPRED Y)"
+        problem = f"the sentence has {arguments} APRED column{'s' * (arguments != 1)}"
+        problem += f" for {predicates} predicate{'s' * (predicates != 1)} (words with FILLPRED Y)"
         advice = "there must be one column for each predicate"
-        yield Problem(table.line_indices[0], "predicates", f"{what}; {advice}")
+        yield Problem(table.line_indices[0], "predicates", f"{problem}; {advice}")

@@ -1,6 +1,7 @@
-"""A training file that other files are compared with.
+"""Comparison of files with a training file.
 
-Files to evaluate on should have none of its sentences, and only labels that occur in it.
+A file for evaluation should contain no sentence of the training file, and only labels that occur
+there.
 """
 
 import os
@@ -19,8 +20,8 @@ LABELS = {"upos": "unseen-tag", "xpos": "unseen-tag", "deprel": "unseen-relation
 class TrainingSet:
     """The valid sentences of a training file, as digests, and their labels.
 
-    `sentences` is the number of sentences in the file, `broken` that of invalid ones, which are
-    left out. Raises FormatError if no sentence is valid, and OSError.
+    `sentences` is the number of all sentences in the file, `broken` the number of invalid ones.
+    Raises OSError, and FormatError if no sentence is valid.
     """
 
     def __init__(self, path: PathLike, encoding: str = "utf-8") -> None:
@@ -40,11 +41,11 @@ class TrainingSet:
             raise FormatError(os.fspath(path), 0, "", "the file has no valid sentence")
 
     def find_problems(self, sentence: Sentence) -> Iterator[Problem]:
-        """Yield problems if the file has the sentence, or lacks a label; each label only once."""
+        """Yield problems if the training file has the sentence or lacks a label (reported once)."""
         if line := self.line_numbers.get(digest("\t".join(sentence.form))):
-            what = f"the training file has a sentence with the same words, {self.name}:{line}"
+            problem = f"the training file has a sentence with the same words, {self.name}:{line}"
             index = sentence.rows[0] if sentence.rows else 0
-            yield Problem(index, "train-overlap", f"{what}; remove one of the two sentences")
+            yield Problem(index, "train-overlap", f"{problem}; remove one of the two sentences")
         for column, code in LABELS.items():
             labels = self.labels[column]
             values = getattr(sentence, column)
@@ -52,5 +53,5 @@ class TrainingSet:
                 for index, value in zip(sentence.rows, values, strict=True):
                     if value not in labels:
                         labels.add(value)
-                        what = f"{column.upper()} {quote(value)} does not occur in {self.name}"
-                        yield Problem(index, code, f"{what}; a parser cannot learn it from there")
+                        problem = f"{column.upper()} {quote(value)} does not occur in {self.name}"
+                        yield Problem(index, code, f"{problem}; parsers cannot learn it from there")

@@ -19,13 +19,13 @@ def check_tree(table: Table) -> Iterator[Problem]:
         return
     texts = [table.cells[row][table.format.index("head")] for row in table.words]
     if set(texts) == {"_"} and not table.ragged:
-        what = "no word of the sentence has a HEAD; is the file annotated?"
-        yield Problem(table.line_indices[table.words[0]], "no-tree", what)
+        message = "no word of the sentence has a HEAD; is the file annotated?"
+        yield Problem(table.line_indices[table.words[0]], "no-tree", message)
         return
     yield from _check_heads(table, texts)
     yield from _check_relations(table)
     if len(set(table.word_ids)) < len(table.words):
-        return  # with two words of the same ID it is unknown which of them a HEAD means
+        return  # If two words have the same ID, a HEAD with this number is ambiguous.
     yield from _check_cycles(table)
     yield from _check_roots(table)
     if -1 not in table.heads:
@@ -33,7 +33,7 @@ def check_tree(table: Table) -> Iterator[Problem]:
 
 
 def _check_heads(table: Table, texts: list[str]) -> Iterator[Problem]:
-    """Check each HEAD by itself."""
+    """Check each HEAD, independently of the others."""
     has_leading_zero = any(text[:1] == "0" != text for text in texts)
     if not (table.sentence.problem or has_leading_zero or "_" in texts):
         return
@@ -42,16 +42,16 @@ def _check_heads(table: Table, texts: list[str]) -> Iterator[Problem]:
         if row in table.ragged:
             continue
         if text == "_":
-            what = "the word has no HEAD, though other words have one"
+            problem = "the word has no HEAD, though other words have one"
             advice = "write the number of its head, or 0 for the root"
-            yield Problem(index, "no-head", f"{what}; {advice}")
+            yield Problem(index, "no-head", f"{problem}; {advice}")
         elif not _NUMBER.fullmatch(text):
-            what = f"HEAD is {quote(text)}, but must be a word's number, or 0 for the root"
-            yield Problem(index, "head", what)
+            message = f"HEAD is {quote(text)}, but must be a word's number, or 0 for the root"
+            yield Problem(index, "head", message)
         elif len(text) > 9 or int(text) not in table.valid_heads:
             end = max(table.valid_heads)
-            what = f"HEAD is {text[:20]}, but the words are numbered from 1 to {end}"
-            yield Problem(index, "head-range", what)
+            message = f"HEAD is {text[:20]}, but the words are numbered from 1 to {end}"
+            yield Problem(index, "head-range", message)
 
 
 def _check_relations(table: Table) -> Iterator[Problem]:
@@ -65,16 +65,16 @@ def _check_relations(table: Table) -> Iterator[Problem]:
         index = table.line_indices[row]
         if relation == "_":
             if head != -1 and row not in table.ragged:
-                what = "the word has a HEAD, but no DEPREL; add the relation to its head"
-                yield Problem(index, "no-deprel", what)
+                message = "the word has a HEAD, but no DEPREL; add the relation to its head"
+                yield Problem(index, "no-deprel", message)
         elif is_universal and head != -1 and (head == 0) != (base_relation(relation) == "root"):
-            what = f"HEAD is {'0' if head == 0 else 'not 0'}, but DEPREL is {quote(relation)}"
+            problem = f"HEAD is {'0' if head == 0 else 'not 0'}, but DEPREL is {quote(relation)}"
             advice = "the root, and no other word, has HEAD 0 and DEPREL root"
-            yield Problem(index, "root-label", f"{what}; {advice}")
+            yield Problem(index, "root-label", f"{problem}; {advice}")
 
 
 def _are_relations_valid(relations: list[str], heads: list[int], is_universal: bool) -> bool:
-    """Return whether `_check_relations` cannot find a problem; this is fast."""
+    """Return whether all relations are valid; faster than checking each."""
     if "_" in relations or not is_universal:
         return "_" not in relations
     roots = [relation == "root" or relation.startswith("root:") for relation in relations]
@@ -84,10 +84,10 @@ def _are_relations_valid(relations: list[str], heads: list[int], is_universal: b
 def find_cycles(head: Sequence[int]) -> list[list[int]]:
     """Find the cycles of a graph in which each word has one head at most.
 
-    `head` has the 1-based head of each word, 0 for the root, below 0 if there is none. The result
-    is the 1-based words of each cycle; each word is followed by its head.
+    `head` contains the 1-based head of each word, 0 for the root, -1 if there is none. The result
+    contains the 1-based words of each cycle; each word is followed by its head.
     """
-    result = []
+    cycles = []
     seen = [0] * (len(head) + 1)
     for start in range(1, len(head) + 1):
         word = start
@@ -98,8 +98,8 @@ def find_cycles(head: Sequence[int]) -> list[list[int]]:
             cycle = [word]
             while head[cycle[-1] - 1] != word:
                 cycle.append(head[cycle[-1] - 1])
-            result.append(cycle)
-    return result
+            cycles.append(cycle)
+    return cycles
 
 
 def _check_cycles(table: Table) -> Iterator[Problem]:
@@ -107,27 +107,27 @@ def _check_cycles(table: Table) -> Iterator[Problem]:
         ids = [table.word_ids[word - 1] for word in cycle]
         index = table.line_indices[table.words[min(cycle) - 1]]
         if len(cycle) == 1:
-            what = f"word {ids[0]} is its own head; write another HEAD, or 0 for the root"
-            yield Problem(index, "self-loop", what)
+            message = f"word {ids[0]} is its own head; write another HEAD, or 0 for the root"
+            yield Problem(index, "self-loop", message)
         else:
             path = [*map(str, ids[:10]), *["..."] * (len(cycle) > 10), str(ids[0])]
-            what = f"the heads form a cycle (word -> head): {' -> '.join(path)}"
-            yield Problem(index, "cycle", f"{what}; one of the words needs another head")
+            problem = f"the heads form a cycle (word -> head): {' -> '.join(path)}"
+            yield Problem(index, "cycle", f"{problem}; one of the words needs another head")
 
 
 def _check_roots(table: Table) -> Iterator[Problem]:
     roots = [word for word, head in enumerate(table.heads) if head == 0]
     if not roots and -1 not in table.heads:
-        what = "no word has HEAD 0; a tree has one root"
-        yield Problem(table.line_indices[table.words[0]], "no-root", what)
+        message = "no word has HEAD 0; a tree has one root"
+        yield Problem(table.line_indices[table.words[0]], "no-root", message)
     if len(roots) > 1:
         ids = ", ".join(str(table.word_ids[word]) for word in roots[:10])
-        what = f"{len(roots)} words have HEAD 0: {ids}{', ...' * (len(roots) > 10)}"
+        problem = f"{len(roots)} words have HEAD 0: {ids}{', ...' * (len(roots) > 10)}"
         index = table.line_indices[table.words[roots[1]]]
         advice = (
             "trees of UD have one root" if table.format.has_ranges else "most parsers expect one"
         )
-        yield Problem(index, "several-roots", f"{what}; {advice}")
+        yield Problem(index, "several-roots", f"{problem}; {advice}")
 
 
 def _check_projectivity(table: Table) -> Iterator[Problem]:
@@ -142,5 +142,5 @@ def _check_projectivity(table: Table) -> Iterator[Problem]:
         else:
             arcs = f"the arcs to words {ids}{', ...' * (len(dependents) > 10)}"
         index = table.line_indices[table.words[dependents[0] if dependents else 0]]
-        what = f"the tree is non-projective: other arcs cross {arcs}"
-        yield Problem(index, "non-projective", what)
+        message = f"the tree is non-projective: other arcs cross {arcs}"
+        yield Problem(index, "non-projective", message)

@@ -1,8 +1,9 @@
 """The codes of problems that `depkit check` can find, their severities, and findings.
 
-An error keeps a file from being read, trained on or scored against: its rows cannot be told apart,
-or its heads form no tree. A warning is anything else that UD validation refuses, and becomes an
-error with `--ud`; advice is a warning that never becomes one. A note is information.
+An error prevents reading a file, training on it or evaluating with it: for example, its rows are
+malformed, or its heads do not form a tree. A warning is any other violation of UD validation and
+becomes an error with `--ud`. Advice is a warning that never becomes an error. A note is
+information.
 """
 
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ ERRORS: dict[str, str] = {
     "no-form": "a word without a FORM",
     "format": "any other reason why the sentence cannot be read",
     "head": "a HEAD that is not a number",
-    "head-range": "a HEAD that is no word of the sentence",
+    "head-range": "a HEAD that is not a word of the sentence",
     "no-head": "a word without HEAD in a sentence in which others have one",
     "self-loop": "a word that is its own head",
     "cycle": "words whose heads form a cycle",
@@ -39,7 +40,7 @@ WARNINGS: dict[str, str] = {
     "line-end": "lines that end in CR LF",
     "extra-blank-line": "more than one blank line after a sentence, or one before the first",
     "final-blank-line": "a file that does not end with a blank line",
-    "empty-cell": "an empty cell where _ should stand",
+    "empty-cell": "an empty cell, which should contain _",
     "white-space": "white space where none is allowed",
     "unicode-nfc": "characters that are not composed (Unicode NFC)",
     "range-of-one": "a multiword range of a single word",
@@ -96,7 +97,7 @@ CODES = ERRORS | WARNINGS | UD_ERRORS | ADVICE | NOTES
 
 
 def severity(code: str, ud: bool = False) -> Severity:
-    """Return the severity of a code; `ud`: the file is meant as a release of UD."""
+    """Return the severity of a code; with `ud`, the one in a release of UD."""
     if code in NOTES:
         return "note"
     if code in ERRORS or code in UD_ERRORS or (ud and code in WARNINGS):
@@ -114,7 +115,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem with its file and line, as users see it."""
+    """A problem with its file and line, as shown to users."""
 
     severity: Severity
     code: str
@@ -130,5 +131,5 @@ class Finding:
 
 
 def quote(text: str, max_length: int = 40) -> str:
-    """Return text from a file as messages show it: in quotes, shortened and with escapes."""
+    """Quote text from a file for messages, shortened and with escapes."""
     return repr(text if len(text) <= max_length else text[: max_length - 3] + "...")

@@ -15,14 +15,14 @@ def escape_unprintable(text: str) -> str:
 
 
 def to_json(record: Any, indent: int | None = None) -> str:
-    """Return a record as JSON that is valid UTF-8, even if it has undecodable bytes in it."""
+    """Return a record as JSON that is valid UTF-8, even if it contains undecodable bytes."""
     text = json.dumps(record, indent=indent, ensure_ascii=False)
     return text.encode(errors="backslashreplace").decode()  # escapes surrogates within strings
 
 
 def broken_sentences_warning(file: str, broken: int, sentences: int) -> str:
-    """Return a warning that `broken` of the file's sentences are broken."""
+    """Return a warning about the number of broken sentences of a file."""
     number = f"{broken} of {sentences} sentence{'s' * (sentences != 1)}"
-    what = f"{number} {'is' if broken == 1 else 'are'} broken"
+    verb = "is" if broken == 1 else "are"
     name = escape_unprintable(file)
-    return f"depkit: warning: {name}: {what}; see depkit check {name}"
+    return f"depkit: warning: {name}: {number} {verb} broken; see depkit check {name}"

@@ -14,7 +14,7 @@ from depkit.treebank.table import Table
 from depkit.trees.shape import depths, has_crossing_arcs, nonprojective_arcs
 
 LABELS = ("upos", "xpos", "deprel")
-JSON_NAMES = {  # for names that are understood only by their position in the table
+JSON_NAMES = {  # for names in the table that are clear only by the row before them
     "% of sentences": "non_projective_sentences_percent",
     "% of arcs": "non_projective_arcs_percent",
 }
@@ -23,35 +23,37 @@ HISTOGRAMS = ("length", "distance", "depth")
 
 @dataclass
 class Statistics:
-    """The counts of a file, or the sum of those of several files.
+    """The counts of a file, or the sums of the counts of several files.
 
     Trees are counted in annotated sentences only. The root's arc counts as an arc.
     """
 
     file: str = ""
-    total: bool = False  # whether this is a sum
+    total: bool = False  # whether the counts are sums
     sentences: int = 0
     words: int = 0  # syntactic words
     tokens: int = 0  # multiword ranges, and words outside them
     ranges: int = 0  # multiword ranges
     empty_nodes: int = 0
-    broken: int = 0  # sentences that the strict reader refuses
+    broken: int = 0  # sentences that break the format
     unannotated: int = 0  # sentences with a word without a head
     cyclic: int = 0  # sentences with a cycle
     several_roots: int = 0  # sentences with more than one root
     no_root: int = 0  # sentences without a root
     nonprojective_sentences: int = 0  # sentences in which arcs cross
     arcs: int = 0
-    # Arcs between whose ends some word does not descend from the head (Nivre and Nilsson 2005).
+    # An arc is non-projective if a word between its ends is not a descendant of the head (Nivre and
+    # Nilsson 2005).
     nonprojective_arcs: int = 0
-    # How often each value occurs in a column, `_` included.
+    # The count of each value of a column, including `_`.
     form: Counter[str] = field(default_factory=Counter)
     lemma: Counter[str] = field(default_factory=Counter)
     upos: Counter[str] = field(default_factory=Counter)
     xpos: Counter[str] = field(default_factory=Counter)
     deprel: Counter[str] = field(default_factory=Counter)
-    # Histograms: sentences by their number of words; arcs, but for the root's, by |head -
-    # dependent|; words, except on and below cycles, by the number of arcs to the root's dependent.
+    # Histograms: sentences by their number of words; arcs, except the root's, by their length
+    # |head - dependent|; words, except on and below cycles, by their number of arcs from the
+    # root's dependent.
     length: Counter[int] = field(default_factory=Counter)
     distance: Counter[int] = field(default_factory=Counter)
     depth: Counter[int] = field(default_factory=Counter)
@@ -59,7 +61,7 @@ class Statistics:
     def add(self, sentence: Sentence) -> None:
         """Add the counts of a sentence."""
         if not len(sentence):
-            self.broken += 1  # it has only comments
+            self.broken += 1  # It has only comments.
             return
         self.sentences += 1
         self.words += len(sentence)
@@ -99,14 +101,14 @@ class Statistics:
     def __add__(self, other: "Statistics") -> "Statistics":
         """Return the sum of two counts, under the name `total`."""
         sums = {
-            member.name: getattr(self, member.name) + getattr(other, member.name)
-            for member in fields(self)
-            if member.name not in ("file", "total")
+            attribute.name: getattr(self, attribute.name) + getattr(other, attribute.name)
+            for attribute in fields(self)
+            if attribute.name not in ("file", "total")
         }
         return Statistics("total", True, **sums)
 
     def figures(self) -> dict[str, int | float | None]:
-        """Return the numbers for a table, by name; shares are in percent, None if undefined."""
+        """Return the values of a table by name; an undefined mean or percentage is None."""
         return {
             "sentences": self.sentences,
             "words": self.words,
@@ -140,7 +142,7 @@ class Statistics:
         return {label: count for label, count in ordered if label != "_"}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything for JSON, but only the numbers of different forms and lemmas."""
+        """Return all statistics for JSON, but only the numbers of different forms and lemmas."""
         figures = {
             JSON_NAMES.get(name) or name.replace("-", "_").replace(" ", "_"): value
             for name, value in self.figures().items()
@@ -152,7 +154,7 @@ class Statistics:
 
 
 def _has_other_rows(sentence: Sentence) -> bool:
-    """Return whether there are rows that are no words: ranges, empty nodes or broken rows."""
+    """Return whether there are rows other than words: ranges, empty nodes or broken rows."""
     rows = sum(line[0] != "#" and not line.isspace() for line in sentence.lines)
     return rows > len(sentence)
 
@@ -173,10 +175,10 @@ def _percent(part: int, whole: int) -> float | None:
 def compute_statistics(
     source: PathLike | Iterable[Sentence], encoding: str = "utf-8"
 ) -> Statistics:
-    """Count what is in a file, given by its path, or in sentences.
+    """Compute the statistics of a file, given by its path, or of sentences.
 
-    Of broken sentences, everything that can be read is counted. Raises OSError, and FormatError
-    if the file is no treebank: all of its sentences are broken, and none has a tree.
+    In broken sentences, everything that can be read is counted. Raises OSError, and FormatError if
+    the file is not a treebank: all of its sentences are broken, and none has a tree.
     """
     if isinstance(source, str | os.PathLike):
         result = Statistics(os.fspath(source))

@@ -22,9 +22,9 @@ class Table:
         cells: `[row]` The row's cells; all rows have `width` cells. In a ragged row only ID and
             FORM, and HEAD if it is a number, are filled; the others are `_`.
         raw_cells: `[row]` The cells as they are in the file.
-        ragged: The rows with another number of cells in the file.
+        ragged: The rows that have another number of cells in the file.
         words, ranges, empties: The rows of words, multiword ranges and empty nodes.
-        is_plain: Whether the text has only printable characters, tabs, line feeds and spaces.
+        is_plain: Whether the lines have only printable characters, tabs, line feeds and spaces.
         start: The index of the sentence's first line; 1 if line 0 is a byte order mark.
     """
 
@@ -52,7 +52,7 @@ class Table:
         self._classify_rows()
 
     def _find_rows(self) -> Sequence[int]:
-        """Return the line indices of the rows; only in a broken sentence can they have gaps."""
+        """Return the line indices of the rows, which have gaps only in a broken sentence."""
         lines = self.sentence.lines
         first, end = self.start, len(lines)
         while first < end and (lines[first][0] == "#" or lines[first].isspace()):
@@ -106,7 +106,7 @@ class Table:
 
     @cached_property
     def word_ids(self) -> list[int]:
-        """The number of each word: its ID or, if that is invalid, the one after the last word's."""
+        """The number of each word: its ID or, if the ID is invalid, the previous number plus 1."""
         if not self.sentence.problem:
             return list(range(1, len(self.words) + 1))
         ids: list[int] = []
@@ -123,7 +123,7 @@ class Table:
 
     @cached_property
     def heads(self) -> list[int]:
-        """The 1-based position of each word's head; 0 for the root, -1 if none or unknown."""
+        """The 1-based position of each word's head; 0 for the root, -1 if it is unknown."""
         if not self.sentence.problem:
             return self.sentence.head
         positions = {number: position for position, number in enumerate(self.word_ids, start=1)}
