@@ -10,7 +10,7 @@ Record = dict[str, Any]
 
 
 def calibration_table(records: list[Record]) -> Table:
-    """The table of `calibration_rows`; ECE and MCE are in the last rows only, for all bins."""
+    """Return the table of `calibration_rows`; only its last rows, for all bins, have an ECE."""
     short = short_systems(records)
     several, confidence = len(short) > 1, "accuracy_low" in records[0]
     columns = ["bin", *(["system"] if several else []), "words", "confidence", "accuracy"]
@@ -40,7 +40,7 @@ def calibration_table(records: list[Record]) -> Table:
 
 
 def agreement_tables(binned: list[Record], total: list[Record]) -> list[Table]:
-    """Two tables of `agreement_rows`: scores of the systems by bin, then pairs of systems.
+    """Return two tables of `agreement_rows`: scores of the systems by bin, then pairs of systems.
 
     binned: the rows of bins, if any; total: the rows of all words.
     """
@@ -53,21 +53,21 @@ def agreement_tables(binned: list[Record], total: list[Record]) -> list[Table]:
         scores = {record["system"]: record["score"] for record in records}
         shares = [*scores.values(), first["oracle"], first["all_right"]]
         bins.append([first["bin"], str(first["words"]), *map(format_percent, shares)])
-        of_pair = {(record["system"], record["other"]): record for record in records}
-        for a, b in of_pair:
+        records_by_pair = {(record["system"], record["other"]): record for record in records}
+        for a, b in records_by_pair:
             if list(short).index(a) < list(short).index(b):
                 row = [first["bin"]] if binned else []
-                row += [short[a], short[b], format_percent(of_pair[a, b]["agreement"])]
-                corrected = [of_pair[pair]["complementarity"] for pair in ((a, b), (b, a))]
+                row += [short[a], short[b], format_percent(records_by_pair[a, b]["agreement"])]
+                corrected = [records_by_pair[pair]["complementarity"] for pair in ((a, b), (b, a))]
                 pairs.append(row + [format_percent(share) for share in corrected])
     names = ["A", "B", "agreement", "A's errors right in B", "B's errors right in A"]
-    same = {"UAS": "head", "LAS": "head and relation"}[metric]
+    agreeing_value = {"UAS": "head", "LAS": "head and relation"}[metric]
     columns = ["bin", "words", *short.values(), "oracle", "all right"]
     best = best_cells(bins, ([(i, 2 + j) for j in range(len(short))] for i in range(len(bins))))
     return [
         Table(f"{metric}{by}; oracle: at least one system is right", columns, bins, best=best),
         Table(
-            f"pairs of systems{by}; agreement: both give the same {same}",
+            f"pairs of systems{by}; agreement: both give the same {agreeing_value}",
             ["bin"] * bool(binned) + names,
             pairs,
         ),
@@ -75,6 +75,6 @@ def agreement_tables(binned: list[Record], total: list[Record]) -> list[Table]:
 
 
 def short_systems(records: list[Record]) -> dict[str, str]:
-    """The systems of the records, with their short names for a table."""
+    """Return the systems of the records, with their short names for a table."""
     names = list(dict.fromkeys(record["system"] for record in records))
     return dict(zip(names, short_names(names), strict=True)) if names else {}
