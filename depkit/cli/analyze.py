@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from depkit.cli import options
-from depkit.cli.comparison_tables import agreement_tables, calibration_table, short_systems
+from depkit.cli.comparison_tables import agreement_tables, calibration_table, shorten_system_names
 from depkit.cli.evaluate import Confidence, Gold, Preds, Verbose, print_warnings
 from depkit.cli.help import ANALYSIS, DATA, OUTPUT
 from depkit.cli.tables import Table, best_systems, render_table
@@ -410,8 +410,8 @@ def _tables_text(tables: list[Table], layout: str, signature: str) -> str:
 def _bins_table(analysis: Analysis, records: list[Record], settings: Options) -> Table:
     """Return a table of bins; it has a single score if the bins are of words, not of arcs."""
     records = records + total_rows(analysis)
-    short = short_systems(records)
-    several = len(short) > 1
+    display_names = shorten_system_names(records)
+    several = len(display_names) > 1
     equal_counts = all(row["correct_gold"] == row["correct_predicted"] for row in records)
     correct = {"correct": "correct_gold"}
     if not equal_counts:
@@ -428,7 +428,7 @@ def _bins_table(analysis: Analysis, records: list[Record], settings: Options) ->
     header += ["difference", "p", "p (Holm)"] if settings.test else []
     body = []
     for record in records:
-        row = [record["bin"], *([short[record["system"]]] if several else [])]
+        row = [record["bin"], *([display_names[record["system"]]] if several else [])]
         row += [str(record[name]) for name in counts.values()]
         row += [format_percent(record.get(name)) for name in scores.values()]
         if settings.test:
@@ -443,21 +443,21 @@ def _bins_table(analysis: Analysis, records: list[Record], settings: Options) ->
             settings.test, settings.trials, settings.seed, num_tests, "in this table"
         )
     title = f"{analysis.view.metric} by {' × '.join(analysis.view.by)}"
-    title = title if several else f"{title}: {next(iter(short.values()))}"
+    title = title if several else f"{title}: {next(iter(display_names.values()))}"
     best = best_systems(header, body, ("precision", "recall", "F1", "accuracy"))
     return Table(title, header, body, note, best)
 
 
 def _list_table(title: str, columns: Sequence[str], records: list[Record]) -> Table:
     """Return a table of the records, without the columns that the title repeats."""
-    short = short_systems(records)
-    omitted = {"metric", "confusion"} | (set() if len(short) > 1 else {"system"})
-    if len(short) < 2:
-        title += f": {next(iter(short.values()), 'none')}"
+    display_names = shorten_system_names(records)
+    omitted = {"metric", "confusion"} | (set() if len(display_names) > 1 else {"system"})
+    if len(display_names) < 2:
+        title += f": {next(iter(display_names.values()), 'none')}"
     header = [name for name in columns if name not in omitted]
     body = []
     for record in records:
-        row = record | {"system": short[record["system"]]}
+        row = record | {"system": display_names[record["system"]]}
         if len(row.get("text", "")) > _MAX_TEXT:
             row["text"] = f"{row['text'][:_MAX_TEXT]} ..."
         values = (row[name] for name in header)

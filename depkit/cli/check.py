@@ -104,17 +104,17 @@ def _count_findings(
 def _text_lines(findings: Iterable[Finding], limit: int | None, quiet: bool) -> Iterator[str]:
     """Yield lines: the first `limit` findings of each kind and file, and the number of others."""
     file = ""
-    seen: Counter[str] = Counter()
+    code_counts: Counter[str] = Counter()
     for finding in findings:
         if finding.file != file:
-            yield from _omission_lines(file, seen, limit)
-            file, seen = finding.file, Counter()
+            yield from _omission_lines(file, code_counts, limit)
+            file, code_counts = finding.file, Counter()
         if quiet and finding.severity != "error":
             continue
-        seen[finding.code] += 1
-        if limit is None or seen[finding.code] <= limit:
+        code_counts[finding.code] += 1
+        if limit is None or code_counts[finding.code] <= limit:
             yield f"{finding}\n"
-    yield from _omission_lines(file, seen, limit)
+    yield from _omission_lines(file, code_counts, limit)
 
 
 def _write_lines(lines: Iterable[str], stream: TextIO, bars: ProgressBars) -> None:
@@ -128,8 +128,8 @@ def _write_lines(lines: Iterable[str], stream: TextIO, bars: ProgressBars) -> No
             stream.flush()
 
 
-def _omission_lines(file: str, seen: Counter[str], limit: int | None) -> Iterator[str]:
-    for code, count in seen.items():
+def _omission_lines(file: str, code_counts: Counter[str], limit: int | None) -> Iterator[str]:
+    for code, count in code_counts.items():
         if limit is not None and count > limit:
             message = f"{count - limit:,} more [{code}]; --all prints them"
             yield f"{escape_unprintable(file)}: {message}\n"

@@ -11,13 +11,13 @@ Record = dict[str, Any]
 
 def calibration_table(records: list[Record]) -> Table:
     """Return the table of `calibration_rows`; only its last rows, for all bins, have an ECE."""
-    short = short_systems(records)
-    several, confidence = len(short) > 1, "accuracy_low" in records[0]
+    display_names = shorten_system_names(records)
+    several, confidence = len(display_names) > 1, "accuracy_low" in records[0]
     columns = ["bin", *(["system"] if several else []), "words", "confidence", "accuracy"]
     columns += ["95% from", "to"] if confidence else []
     body = []
     for record in records:
-        row = [record["bin"], *([short[record["system"]]] if several else [])]
+        row = [record["bin"], *([display_names[record["system"]]] if several else [])]
         row += [
             str(record["words"]),
             format_percent(record["confidence"]),
@@ -32,7 +32,7 @@ def calibration_table(records: list[Record]) -> Table:
         ]
         body.append([*row, format_percent(record["brier"], 4)])
     title = f"calibration of {records[0]['metric']}"
-    title = title if several else f"{title}: {next(iter(short.values()))}"
+    title = title if several else f"{title}: {next(iter(display_names.values()))}"
     columns += ["gap", "ECE", "MCE", "Brier"]
     return Table(
         title, columns, body, best=best_systems(columns, body, ("ECE", "MCE", "Brier"), min)
@@ -44,7 +44,7 @@ def agreement_tables(binned: list[Record], total: list[Record]) -> list[Table]:
 
     binned: the rows of bins, if any; total: the rows of all words.
     """
-    short = short_systems(total)
+    display_names = shorten_system_names(total)
     metric, by = total[0]["metric"], f" by {binned[0]['by']}" if binned else ""
     bins, pairs = [], []
     by_bin = (list(group) for _, group in groupby(binned, lambda record: record["bin"]))
@@ -55,15 +55,21 @@ def agreement_tables(binned: list[Record], total: list[Record]) -> list[Table]:
         bins.append([first["bin"], str(first["words"]), *map(format_percent, shares)])
         records_by_pair = {(record["system"], record["other"]): record for record in records}
         for a, b in records_by_pair:
-            if list(short).index(a) < list(short).index(b):
+            if list(display_names).index(a) < list(display_names).index(b):
                 row = [first["bin"]] if binned else []
-                row += [short[a], short[b], format_percent(records_by_pair[a, b]["agreement"])]
+                row += [
+                    display_names[a],
+                    display_names[b],
+                    format_percent(records_by_pair[a, b]["agreement"]),
+                ]
                 corrected = [records_by_pair[pair]["complementarity"] for pair in ((a, b), (b, a))]
                 pairs.append(row + [format_percent(share) for share in corrected])
     names = ["A", "B", "agreement", "A's errors right in B", "B's errors right in A"]
     agreeing_value = {"UAS": "head", "LAS": "head and relation"}[metric]
-    columns = ["bin", "words", *short.values(), "oracle", "all right"]
-    best = best_cells(bins, ([(i, 2 + j) for j in range(len(short))] for i in range(len(bins))))
+    columns = ["bin", "words", *display_names.values(), "oracle", "all right"]
+    best = best_cells(
+        bins, ([(i, 2 + j) for j in range(len(display_names))] for i in range(len(bins)))
+    )
     return [
         Table(f"{metric}{by}; oracle: at least one system is right", columns, bins, best=best),
         Table(
@@ -74,7 +80,7 @@ def agreement_tables(binned: list[Record], total: list[Record]) -> list[Table]:
     ]
 
 
-def short_systems(records: list[Record]) -> dict[str, str]:
-    """Return the systems of the records, with their short names for a table."""
+def shorten_system_names(records: list[Record]) -> dict[str, str]:
+    """Return the systems of the records, with their names for a table, as short as possible."""
     names = list(dict.fromkeys(record["system"] for record in records))
     return dict(zip(names, short_names(names), strict=True)) if names else {}

@@ -283,8 +283,10 @@ def _render(records: list[dict[str, Any]], layout: str, align: bool, note: str) 
         rows = [flatten_record(record) for record in records]
         header = list(dict.fromkeys(key for row in rows for key in row))
         return csv_table(header, [[str(row.get(key, "")) for key in header] for row in rows])
-    short = short_names([record["system"] for record in records])
-    records = [record | {"system": name} for record, name in zip(records, short, strict=True)]
+    display_names = short_names([record["system"] for record in records])
+    records = [
+        record | {"system": name} for record, name in zip(records, display_names, strict=True)
+    ]
     names = _metrics_in_table(records, align)
     notes = "\n".join(filter(None, [note, records[0]["signature"]]))
     has_details = align or "confidence" in records[0] or note

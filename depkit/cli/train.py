@@ -67,10 +67,11 @@ def train_command(
 
     inputs.context.source=transformer adds the output of the transformer inputs.context.model, which
     is a directory or a name on the Hugging Face hub. It can be any encoder that AutoModel loads, if
-    it has a fast tokenizer and safetensors. By default it is frozen: its output is computed once
-    and cached in ~/.cache/depkit or DEPKIT_CACHE, which you can empty at any time. With
-    inputs.context.tune=true, it is trained together with the parser. inputs.context.source=elmo
-    adds the ELMo vectors of --features and --dev-features; this needs the package h5py.
+    it has a fast tokenizer and weights in safetensors. By default it is frozen: its output is
+    computed once and cached in ~/.cache/depkit or DEPKIT_CACHE, which you can empty at any time.
+    With inputs.context.tune=true, it is trained together with the parser.
+    inputs.context.source=elmo adds the ELMo vectors of --features and --dev-features; this needs
+    the package h5py.
 
     encoder.kind is bilstm, selfatt, factored (self-attention that separates contents and positions)
     or none. encoder.recurrent_dropout=0.33 adds dropout between the time steps of a BiLSTM.

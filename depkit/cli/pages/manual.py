@@ -44,10 +44,10 @@ def page(command: Command, subcommands: Sequence[Command]) -> str:
     """Return the man page of a command; that of depkit lists the subcommands and has a session."""
     name = page_name(command)
     description, examples = list(command.description), _code_block(command.examples)
-    listed: list[tuple[str, str]] = []
+    command_list: list[tuple[str, str]] = []
     if not command.name:
         description += ["Every command has its own manual page and the option --help.", _FILES]
-        listed = [
+        command_list = [
             (f"{_bold(page_name(subcommand))}(1)", f"{subcommand.summary}.")
             for subcommand in subcommands
         ]
@@ -59,7 +59,7 @@ def page(command: Command, subcommands: Sequence[Command]) -> str:
         "NAME": _lines(f"{name} - {_lower_first(command.summary)}"),
         "SYNOPSIS": [_synopsis(command)],
         "DESCRIPTION": _paragraphs(description),
-        "COMMANDS": _tagged_list(listed),
+        "COMMANDS": _tagged_list(command_list),
         "ARGUMENTS": _tagged_list(map(_entry, command.arguments)),
         "OPTIONS": _tagged_list(map(_entry, command.options)),
         "EXAMPLES": examples,

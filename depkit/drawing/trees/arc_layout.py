@@ -91,7 +91,7 @@ class Side:
 
         The other ports have the ranks -2 and 2. The port of the incoming arc is between them, so
         that this arc passes over the arcs to dependents. But if it is shorter than all arcs to
-        dependents on its side, its port is outside, and it passes below them.
+        dependents on its side, its port is outside, and this arc passes below them.
         """
         if arc.is_vertical:
             return 0

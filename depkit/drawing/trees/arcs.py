@@ -47,11 +47,11 @@ def draw(drawn: DrawnSentence, width: int, colour: bool) -> Iterator[str]:
     for block in blocks if len(blocks) == 1 else _make_layout(rows, arcs).make_blocks(width):
         if block.first > 1:
             yield ""
-        above, below = (_Canvas(lines, block.width) for lines in block.sides)
-        yield from reversed(list(above.rows(ABOVE, "▼", colour)))
+        canvas_above, canvas_below = (_Canvas(lines, block.width) for lines in block.sides)
+        yield from reversed(list(canvas_above.rows(ABOVE, "▼", colour)))
         for row in rows:
             yield _align(row[block.first - 1 : block.last], block.centres)
-        yield from below.rows(BELOW, "▲", colour)
+        yield from canvas_below.rows(BELOW, "▲", colour)
 
 
 def _make_layout(rows: Sequence[Sequence[str]], arcs: Sequence[Sequence[Arc]]) -> Layout:

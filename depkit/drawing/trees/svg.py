@@ -61,8 +61,8 @@ def _draw(drawn: DrawnSentence) -> tuple[int, int, str]:
     widths = [max(_text_width(FORM, form), _text_width(TAG, tag)) for form, tag in columns]
     arcs = (drawn.arcs(), drawn.wrong_arcs())
     block = next(Layout(widths, arcs, measures).make_blocks(sys.maxsize))
-    above, below = block.sides
-    top = HEADING + _height(above)
+    lines_above, lines_below = block.sides
+    top = HEADING + _height(lines_above)
     forms = top + FORM + 2
     tags = forms + TAG + 5
     bottom = (tags if any(drawn.tags) else forms) + 6
@@ -70,13 +70,13 @@ def _draw(drawn: DrawnSentence) -> tuple[int, int, str]:
         f"<title>{escape(drawn.text or ' '.join(drawn.forms))}</title>",
         f'<text x="0" y="{LABEL}" {_font(LABEL, "#555555")} text-anchor="start">'
         f"{escape(drawn.name)}</text>",
-        *_draw_arcs(above, top, -1),
+        *_draw_arcs(lines_above, top, -1),
         *_draw_texts(drawn.forms, block.centres, forms, _font(FORM, "black")),
         *_draw_texts(drawn.tags, block.centres, tags, _font(TAG, "#555555")),
-        *_draw_arcs(below, bottom, 1),
+        *_draw_arcs(lines_below, bottom, 1),
     ]
     width = max(block.width, _text_width(LABEL, drawn.name))
-    return width, bottom + _height(below), "\n".join([*elements, ""])
+    return width, bottom + _height(lines_below), "\n".join([*elements, ""])
 
 
 def _text_width(size: int, text: str) -> int:
