@@ -59,7 +59,7 @@ and `write` writes sentences to a file:
     >>> [(row["bin"], row["gold"], row["recall"]) for row in rows]
     [('root', 2, 0.0), ('1', 5, 80.0), ('2', 2, 0.0), ('3', 1, 0.0), ('4', 1, 0.0)]
 
-`train` trains a model as `depkit train` does, and `to_spacy` makes spaCy documents of sentences:
+`train` trains a model as `depkit train` does, and `to_spacy` converts sentences to spaCy documents:
 
     >>> depkit.train("train.conllu", dev="dev.conllu", output="my.model")  # doctest: +SKIP
     >>> docs = depkit.to_spacy(sentences, spacy.blank("en").vocab)  # doctest: +SKIP
@@ -133,7 +133,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names."""
+    """Return the public names."""
     return sorted(__all__)
 
 

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 import typer
 
 from depkit.cli import options
-from depkit.cli.comparison_tables import agreement_tables, calibration_table, short_systems
+from depkit.cli.comparison_tables import agreement_tables, calibration_table, shorten_system_names
 from depkit.cli.evaluate import Confidence, Gold, Preds, Verbose, print_warnings
 from depkit.cli.help import ANALYSIS, DATA, OUTPUT
 from depkit.cli.tables import Table, best_systems, render_table
-from depkit.score.agreement import METRICS as COMPARED
+from depkit.score.agreement import METRICS as AGREEMENT_METRICS
 from depkit.score.agreement import agreement_rows
 from depkit.score.analysis import METRICS, PRESETS, Analysis, View, analyze_view, read_data
 from depkit.score.calibration import BINS, CALIBRATED_METRICS, calibration_rows, measure_calibration
@@ -108,8 +108,8 @@ def analyze_command(
             "--calibration",
             help="Show whether the probabilities written by depkit parse --prob can be trusted:"
             " print the accuracy in bins of confidence, for heads (--metric UAS) or for heads and"
-            " relations (LAS). The column gap is accuracy - confidence; ECE is the mean absolute"
-            " gap and MCE the largest.",
+            " relations (LAS). The column gap is accuracy minus confidence; ECE is the mean"
+            " absolute gap and MCE the largest.",
             rich_help_panel=ANALYSIS,
         ),
     ] = False,
@@ -118,10 +118,10 @@ def analyze_command(
         typer.Option(
             "--agreement",
             help="Show how much two or more PRED files could complement one another, in --metric"
-            " UAS or LAS. Print the share of words that at least one system has right (the oracle)"
-            " and that all have right; and, for each pair of systems, how often they agree and"
-            " what share of the errors of one the other has right. With --by or --preset, this is"
-            " printed for each bin of gold words.",
+            " UAS or LAS. Print the share of words that at least one system predicts correctly (the"
+            " oracle) and that all predict correctly; and, for each pair of systems, how often they"
+            " agree and what share of the words that one gets wrong is correct in the other. With"
+            " --by or --preset, this is printed for each bin of gold words.",
             rich_help_panel=ANALYSIS,
         ),
     ] = False,
@@ -220,7 +220,7 @@ def analyze_command(
     )
     if has_bin_tables + len(other_tables) > 1 and layout in ("json", "csv"):
         raise typer.BadParameter(
-            "it holds one table only: choose one of --by or --preset, --confusion, --worst,"
+            "it can contain only one table: choose one of --by or --preset, --confusion, --worst,"
             " --calibration and --agreement",
             param_hint=f"--format {layout}",
         )
@@ -230,13 +230,13 @@ def analyze_command(
         agreement_views = _views(by or [], bins or [], preset, metric)
     if calibration:
         _check_metrics("--calibration", [metric or "LAS"], tuple(CALIBRATED_METRICS))
-    _check_metrics("--agreement", [view.metric for view in agreement_views], COMPARED)
-    by_train = any(set(NEED_TRAIN) & set(view.by) for view in views + agreement_views)
+    _check_metrics("--agreement", [view.metric for view in agreement_views], AGREEMENT_METRICS)
+    needs_train = any(set(NEED_TRAIN) & set(view.by) for view in views + agreement_views)
     several = len(preds) > 1
     several_and_bins = "two or more PRED files and a table of bins"
     _check_needs(
         {
-            "--train": (train, by_train, "--by frequency or --by oov"),
+            "--train": (train, needs_train, "--by frequency or --by oov"),
             "--top": (top, confusions, "--confusion"),
             "--bins": (bins is not None and agreement, by, "--by or --calibration"),
             "--agreement": (agreement, several, "two or more PRED files"),
@@ -268,9 +268,9 @@ def analyze_command(
     more_choices += (("bins", str(width)),) if calibration else ()
     records = [rows(analysis, settings) for analysis in analyses]
     tables = [_bins_table(*pair, settings) for pair in zip(analyses, records, strict=True)]
-    for what in confusions or []:
-        records.append(confusion_rows(data, what, top or TOP))
-        tables.append(_list_table(f"confusions of {what}", CONFUSION_COLUMNS, records[-1]))
+    for column in confusions or []:
+        records.append(confusion_rows(data, column, top or TOP))
+        tables.append(_list_table(f"confusions of {column}", CONFUSION_COLUMNS, records[-1]))
     if worst_sentences:
         records.append(worst_sentence_rows(data, metric or "LAS", worst_sentences))
         title = f"sentences with the most errors in {metric or 'LAS'}"
@@ -293,7 +293,7 @@ def analyze_command(
 
 
 def _find_metric(name: str | None) -> str | None:
-    """The usual spelling of a metric's name; BadParameter if there is no such metric."""
+    """Return the usual spelling of a metric's name; BadParameter if there is no such metric."""
     if name is None:
         return None
     for metric in METRICS:
@@ -305,7 +305,7 @@ def _find_metric(name: str | None) -> str | None:
 
 
 def _calibration_bins(bins: list[str] | None, by: Any, preset: str | None) -> int:
-    """The number of bins that --bins gives for --calibration."""
+    """Return the number of bins that --bins gives for --calibration."""
     if by or preset:
         raise typer.BadParameter(
             "it covers all words; leave out --by and --preset", param_hint="--calibration"
@@ -329,7 +329,7 @@ def _check_metrics(option: str, metrics: Sequence[str], allowed: tuple[str, ...]
 
 
 def _views(by: list[str], bins: list[str], preset: str | None, metric: str | None) -> list[View]:
-    """The views for the requested tables; by default, a table by distance."""
+    """Return the views for the requested tables; by default, a table by distance."""
     if preset is None:
         return [View(tuple(by) or ("distance",), tuple(bins), metric or "LAS")]
     if preset not in PRESETS:
@@ -370,19 +370,19 @@ def _check_names(views: Sequence[View], confusions: Sequence[str], train: str | 
             raise typer.BadParameter(
                 f"{names[0]} needs a training file; name it with --train FILE", param_hint="--by"
             )
-    for what in confusions:
-        if what not in CONFUSIONS:
+    for column in confusions:
+        if column not in CONFUSIONS:
             raise typer.BadParameter(
-                f"there is no confusion of '{what}'; choose from {', '.join(CONFUSIONS)}",
+                f"there is no confusion of '{column}'; choose from {', '.join(CONFUSIONS)}",
                 param_hint="--confusion",
             )
 
 
 def _check_plot(path: str) -> None:
-    from depkit.drawing.plot import picture_format
+    from depkit.drawing.plot import check_plot_path
 
     try:
-        picture_format(path)
+        check_plot_path(path)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--plot") from None
 
@@ -390,7 +390,7 @@ def _check_plot(path: str) -> None:
 def _data_text(
     records_of_tables: list[list[Record]], layout: str, signature: str, tables: list[Table]
 ) -> str:
-    """The rows of all tables as JSON or CSV, with the signature in each row."""
+    """Return the rows of all tables as JSON or CSV, with the signature in each row."""
     records = [row | {"signature": signature} for records in records_of_tables for row in records]
     if layout == "json":
         return json.dumps(records, indent=2)
@@ -400,7 +400,7 @@ def _data_text(
 
 
 def _tables_text(tables: list[Table], layout: str, signature: str) -> str:
-    """The tables, one below the other, and the signature."""
+    """Return the text of the tables, one below the other, and of the signature."""
     notes = [table.note for table in tables]
     notes[-1] = "\n".join(filter(None, [notes[-1], signature]))
     with_notes = (replace(table, note=note) for table, note in zip(tables, notes, strict=True))
@@ -408,13 +408,13 @@ def _tables_text(tables: list[Table], layout: str, signature: str) -> str:
 
 
 def _bins_table(analysis: Analysis, records: list[Record], settings: Options) -> Table:
-    """A table of bins; it has a single score if gold and predicted words are in the same bins."""
+    """Return a table of bins; it has a single score if the bins are of words, not of arcs."""
     records = records + total_rows(analysis)
-    short = short_systems(records)
-    several = len(short) > 1
-    same = all(row["correct_gold"] == row["correct_predicted"] for row in records)
+    display_names = shorten_system_names(records)
+    several = len(display_names) > 1
+    equal_counts = all(row["correct_gold"] == row["correct_predicted"] for row in records)
     correct = {"correct": "correct_gold"}
-    if not same:
+    if not equal_counts:
         correct = {"of gold": "correct_gold", "of predicted": "correct_predicted"}
     counts = {"gold": "gold", "predicted": "predicted"} | correct
     scores = {"precision": "precision", "recall": "recall", "F1": "f1"}
@@ -428,7 +428,7 @@ def _bins_table(analysis: Analysis, records: list[Record], settings: Options) ->
     header += ["difference", "p", "p (Holm)"] if settings.test else []
     body = []
     for record in records:
-        row = [record["bin"], *([short[record["system"]]] if several else [])]
+        row = [record["bin"], *([display_names[record["system"]]] if several else [])]
         row += [str(record[name]) for name in counts.values()]
         row += [format_percent(record.get(name)) for name in scores.values()]
         if settings.test:
@@ -438,24 +438,26 @@ def _bins_table(analysis: Analysis, records: list[Record], settings: Options) ->
         body.append(row)
     note = ""
     if settings.test:
-        tested = sum(row.get("p") is not None for row in records)
-        note = describe_test(settings.test, settings.trials, settings.seed, tested, "in this table")
+        num_tests = sum(row.get("p") is not None for row in records)
+        note = describe_test(
+            settings.test, settings.trials, settings.seed, num_tests, "in this table"
+        )
     title = f"{analysis.view.metric} by {' × '.join(analysis.view.by)}"
-    title = title if several else f"{title}: {next(iter(short.values()))}"
+    title = title if several else f"{title}: {next(iter(display_names.values()))}"
     best = best_systems(header, body, ("precision", "recall", "F1", "accuracy"))
     return Table(title, header, body, note, best)
 
 
 def _list_table(title: str, columns: Sequence[str], records: list[Record]) -> Table:
-    """A table of the records, without the columns that the title repeats."""
-    short = short_systems(records)
-    left_out = {"metric", "confusion"} | (set() if len(short) > 1 else {"system"})
-    if len(short) < 2:
-        title += f": {next(iter(short.values()), 'none')}"
-    header = [name for name in columns if name not in left_out]
+    """Return a table of the records, without the columns that the title repeats."""
+    display_names = shorten_system_names(records)
+    omitted = {"metric", "confusion"} | (set() if len(display_names) > 1 else {"system"})
+    if len(display_names) < 2:
+        title += f": {next(iter(display_names.values()), 'none')}"
+    header = [name for name in columns if name not in omitted]
     body = []
     for record in records:
-        row = record | {"system": short[record["system"]]}
+        row = record | {"system": display_names[record["system"]]}
         if len(row.get("text", "")) > _MAX_TEXT:
             row["text"] = f"{row['text'][:_MAX_TEXT]} ..."
         values = (row[name] for name in header)

@@ -36,8 +36,8 @@ def check_command(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Also report sentences that occur in this training file as well, and tags and"
-            " relations that do not occur in it.",
+            help="Also report sentences that occur in this training file, and tags and relations"
+            " that do not occur in it.",
         ),
     ] = None,
     limit: Annotated[
@@ -64,7 +64,7 @@ def check_command(
     end. The last lines are a table of counts by code. With --quiet, only errors are printed.
 
     An error means that depkit cannot read the sentence, train on it or score against it. A warning
-    means that UD validation (levels 1 and 2) would refuse the file, or that --train has found a
+    means that UD validation (levels 1 and 2) would reject the file, or that --train has found a
     problem; --ud turns the warnings of UD validation into errors. A note is only a hint. The exit
     status is 1 if there are errors.
 
@@ -79,18 +79,20 @@ def check_command(
     if train and training and training.broken and not quiet:
         typer.echo(broken_sentences_warning(train, training.broken, training.sentences), err=True)
     checker = Checker(ud, training)
-    findings = _counted(checker, files, encoding, counts)
-    lines = _json(findings, checker, counts) if as_json else _lines(findings, limit, quiet)
+    findings = _count_findings(checker, files, encoding, counts)
+    lines = (
+        _json_lines(findings, checker, counts) if as_json else _text_lines(findings, limit, quiet)
+    )
     bars = progress_bars(quiet, files)
     with open_output("-") as stream:
         with reading_bar(bars, "checking", files, lambda: f"{checker.sentences:,} sentences"):
-            _write(lines, stream, bars)
+            _write_lines(lines, stream, bars)
         if not (as_json or quiet):
             stream.write(_summary(checker, counts, verbose))
-    return int(_by_severity(counts, ud)["error"] > 0)
+    return int(_count_by_severity(counts, ud)["error"] > 0)
 
 
-def _counted(
+def _count_findings(
     checker: Checker, files: Iterable[str], encoding: str, counts: Counter[str]
 ) -> Iterator[Finding]:
     for file in files:
@@ -99,23 +101,23 @@ def _counted(
             yield finding
 
 
-def _lines(findings: Iterable[Finding], limit: int | None, quiet: bool) -> Iterator[str]:
-    """The lines of the first `limit` findings of each kind and file, and the number of others."""
+def _text_lines(findings: Iterable[Finding], limit: int | None, quiet: bool) -> Iterator[str]:
+    """Yield lines: the first `limit` findings of each kind and file, and the number of others."""
     file = ""
-    seen: Counter[str] = Counter()
+    code_counts: Counter[str] = Counter()
     for finding in findings:
         if finding.file != file:
-            yield from _omitted(file, seen, limit)
-            file, seen = finding.file, Counter()
+            yield from _omission_lines(file, code_counts, limit)
+            file, code_counts = finding.file, Counter()
         if quiet and finding.severity != "error":
             continue
-        seen[finding.code] += 1
-        if limit is None or seen[finding.code] <= limit:
+        code_counts[finding.code] += 1
+        if limit is None or code_counts[finding.code] <= limit:
             yield f"{finding}\n"
-    yield from _omitted(file, seen, limit)
+    yield from _omission_lines(file, code_counts, limit)
 
 
-def _write(lines: Iterable[str], stream: TextIO, bars: ProgressBars) -> None:
+def _write_lines(lines: Iterable[str], stream: TextIO, bars: ProgressBars) -> None:
     """Write lines; on a terminal, hide the progress bars while a line is written."""
     if not (bars.is_interactive and sys.stdout.isatty()):
         stream.writelines(lines)
@@ -126,47 +128,49 @@ def _write(lines: Iterable[str], stream: TextIO, bars: ProgressBars) -> None:
             stream.flush()
 
 
-def _omitted(file: str, seen: Counter[str], limit: int | None) -> Iterator[str]:
-    for code, count in seen.items():
+def _omission_lines(file: str, code_counts: Counter[str], limit: int | None) -> Iterator[str]:
+    for code, count in code_counts.items():
         if limit is not None and count > limit:
-            hidden = f"{count - limit:,} more [{code}]; --all prints them"
-            yield f"{escape_unprintable(file)}: {hidden}\n"
+            message = f"{count - limit:,} more [{code}]; --all prints them"
+            yield f"{escape_unprintable(file)}: {message}\n"
 
 
-def _by_severity(counts: Counter[str], ud: bool) -> dict[str, int]:
+def _count_by_severity(counts: Counter[str], ud: bool) -> dict[str, int]:
     sums = dict.fromkeys(SEVERITIES, 0)
     for code, count in counts.items():
         sums[severity(code, ud)] += count
     return sums
 
 
-def _sorted(counts: Counter[str], ud: bool) -> list[tuple[str, str, int]]:
-    """Severity, code and count of each kind of finding, errors first."""
+def _sort_kinds(counts: Counter[str], ud: bool) -> list[tuple[str, str, int]]:
+    """Return severity, code and count of each kind of finding, errors first."""
     kinds = [(severity(code, ud), code, count) for code, count in counts.items()]
     return sorted(kinds, key=lambda kind: (SEVERITIES.index(kind[0]), -kind[2], kind[1]))
 
 
 def _summary(checker: Checker, counts: Counter[str], verbose: bool) -> str:
-    sums = _by_severity(counts, checker.ud)
+    sums = _count_by_severity(counts, checker.ud)
     sizes = {"sentence": checker.sentences, "word": checker.words}
     total = f"{_counts_text(sizes)}: {_counts_text(sums)}\n"
     if not counts:
         return total
     rows = [
         [name, code, str(count), *([CODES[code]] if verbose else [])]
-        for name, code, count in _sorted(counts, checker.ud)
+        for name, code, count in _sort_kinds(counts, checker.ud)
     ]
     header = ["severity", "code", "count", *(["meaning"] if verbose else [])]
     return f"\n{render_table(Table('', header, rows))}\n{total}"
 
 
 def _counts_text(counts: dict[str, int]) -> str:
-    """Numbers with their nouns: "2 sentences, 1 word"."""
+    """Return numbers with their nouns: "2 sentences, 1 word"."""
     return ", ".join(f"{count:,} {noun}{'s' * (count != 1)}" for noun, count in counts.items())
 
 
-def _json(findings: Iterable[Finding], checker: Checker, counts: Counter[str]) -> Iterator[str]:
-    """One JSON object, in pieces, so that findings are written as soon as they are known."""
+def _json_lines(
+    findings: Iterable[Finding], checker: Checker, counts: Counter[str]
+) -> Iterator[str]:
+    """Yield one JSON object, in pieces, so that findings are written as soon as they are known."""
     separator = '{"findings": [\n'
     for finding in findings:
         yield separator + to_json(asdict(finding))
@@ -174,8 +178,8 @@ def _json(findings: Iterable[Finding], checker: Checker, counts: Counter[str]) -
     record: dict[str, Any] = {
         "sentences": checker.sentences,
         "words": checker.words,
-        **{f"{name}s": count for name, count in _by_severity(counts, checker.ud).items()},
-        "counts": {code: count for _, code, count in _sorted(counts, checker.ud)},
+        **{f"{name}s": count for name, count in _count_by_severity(counts, checker.ud).items()},
+        "counts": {code: count for _, code, count in _sort_kinds(counts, checker.ud)},
     }
     yield ('{"findings": [' if not counts else "\n") + "],\n"
     yield to_json(record, indent=2)[2:] + "\n"

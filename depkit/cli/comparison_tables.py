@@ -10,14 +10,14 @@ Record = dict[str, Any]
 
 
 def calibration_table(records: list[Record]) -> Table:
-    """The table of `calibration_rows`; ECE and MCE are in the last rows only, for all bins."""
-    short = short_systems(records)
-    several, confidence = len(short) > 1, "accuracy_low" in records[0]
+    """Return the table of `calibration_rows`; only its last rows, for all bins, have an ECE."""
+    display_names = shorten_system_names(records)
+    several, confidence = len(display_names) > 1, "accuracy_low" in records[0]
     columns = ["bin", *(["system"] if several else []), "words", "confidence", "accuracy"]
     columns += ["95% from", "to"] if confidence else []
     body = []
     for record in records:
-        row = [record["bin"], *([short[record["system"]]] if several else [])]
+        row = [record["bin"], *([display_names[record["system"]]] if several else [])]
         row += [
             str(record["words"]),
             format_percent(record["confidence"]),
@@ -32,7 +32,7 @@ def calibration_table(records: list[Record]) -> Table:
         ]
         body.append([*row, format_percent(record["brier"], 4)])
     title = f"calibration of {records[0]['metric']}"
-    title = title if several else f"{title}: {next(iter(short.values()))}"
+    title = title if several else f"{title}: {next(iter(display_names.values()))}"
     columns += ["gap", "ECE", "MCE", "Brier"]
     return Table(
         title, columns, body, best=best_systems(columns, body, ("ECE", "MCE", "Brier"), min)
@@ -40,11 +40,11 @@ def calibration_table(records: list[Record]) -> Table:
 
 
 def agreement_tables(binned: list[Record], total: list[Record]) -> list[Table]:
-    """Two tables of `agreement_rows`: scores of the systems by bin, then pairs of systems.
+    """Return two tables of `agreement_rows`: scores of the systems by bin, then pairs of systems.
 
     binned: the rows of bins, if any; total: the rows of all words.
     """
-    short = short_systems(total)
+    display_names = shorten_system_names(total)
     metric, by = total[0]["metric"], f" by {binned[0]['by']}" if binned else ""
     bins, pairs = [], []
     by_bin = (list(group) for _, group in groupby(binned, lambda record: record["bin"]))
@@ -53,28 +53,34 @@ def agreement_tables(binned: list[Record], total: list[Record]) -> list[Table]:
         scores = {record["system"]: record["score"] for record in records}
         shares = [*scores.values(), first["oracle"], first["all_right"]]
         bins.append([first["bin"], str(first["words"]), *map(format_percent, shares)])
-        of_pair = {(record["system"], record["other"]): record for record in records}
-        for a, b in of_pair:
-            if list(short).index(a) < list(short).index(b):
+        records_by_pair = {(record["system"], record["other"]): record for record in records}
+        for a, b in records_by_pair:
+            if list(display_names).index(a) < list(display_names).index(b):
                 row = [first["bin"]] if binned else []
-                row += [short[a], short[b], format_percent(of_pair[a, b]["agreement"])]
-                corrected = [of_pair[pair]["complementarity"] for pair in ((a, b), (b, a))]
+                row += [
+                    display_names[a],
+                    display_names[b],
+                    format_percent(records_by_pair[a, b]["agreement"]),
+                ]
+                corrected = [records_by_pair[pair]["complementarity"] for pair in ((a, b), (b, a))]
                 pairs.append(row + [format_percent(share) for share in corrected])
     names = ["A", "B", "agreement", "A's errors right in B", "B's errors right in A"]
-    same = {"UAS": "head", "LAS": "head and relation"}[metric]
-    columns = ["bin", "words", *short.values(), "oracle", "all right"]
-    best = best_cells(bins, ([(i, 2 + j) for j in range(len(short))] for i in range(len(bins))))
+    agreeing_value = {"UAS": "head", "LAS": "head and relation"}[metric]
+    columns = ["bin", "words", *display_names.values(), "oracle", "all right"]
+    best = best_cells(
+        bins, ([(i, 2 + j) for j in range(len(display_names))] for i in range(len(bins)))
+    )
     return [
         Table(f"{metric}{by}; oracle: at least one system is right", columns, bins, best=best),
         Table(
-            f"pairs of systems{by}; agreement: both give the same {same}",
+            f"pairs of systems{by}; agreement: both give the same {agreeing_value}",
             ["bin"] * bool(binned) + names,
             pairs,
         ),
     ]
 
 
-def short_systems(records: list[Record]) -> dict[str, str]:
-    """The systems of the records, with their short names for a table."""
+def shorten_system_names(records: list[Record]) -> dict[str, str]:
+    """Return the systems of the records, with their names for a table, as short as possible."""
     names = list(dict.fromkeys(record["system"] for record in records))
     return dict(zip(names, short_names(names), strict=True)) if names else {}

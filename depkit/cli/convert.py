@@ -28,7 +28,7 @@ from depkit.corpus.formats import Format, format_from_filename
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.progress import reading_bar
 
-MAX_REPORTED = 20  # broken sentences
+MAX_REPORTED = 20  # broken sentences that are reported one by one
 PTB_SUFFIXES = (".mrg", ".ptb")
 
 
@@ -117,8 +117,8 @@ def convert_command(
     CPOSTAG of CoNLL-X; XPOS corresponds to POSTAG of CoNLL-X and POS of CoNLL-09. Comments,
     multiword ranges, empty nodes, DEPS and MISC exist only in CoNLL-U, the projective PHEAD and
     PDEPREL only in CoNLL-X, and the columns of predicted values, the predicates and their arguments
-    only in CoNLL-09. They are left out when the format changes, and a note says how many they
-    were. If the format does not change, everything is kept.
+    only in CoNLL-09. They are left out when the format changes, and a note says how many were
+    left out. If the format does not change, everything is kept.
 
     With --dependencies ud, each sentence has a sent_id, which consists of the file's name and a
     number, and a text. Penn trees do not record where the original text has spaces, so the usual
@@ -133,7 +133,7 @@ def convert_command(
 
     Example: depkit convert en.conllu -o en.conllx
     """
-    kinds = {source or _format_name(path) for path in files}
+    format_names = {source or _format_name(path) for path in files}
     inputs = [*files, *filter(None, [original, tags])]
     if os.path.isfile(output):
         if any(os.path.samefile(path, output) for path in inputs if os.path.isfile(path)):
@@ -142,11 +142,11 @@ def convert_command(
             )
     if merge_tags and not original:
         raise typer.BadParameter("it needs --merge as well", param_hint="--merge-tags")
-    if dependencies and not kinds & {"ptb", None}:
+    if dependencies and not format_names & {"ptb", None}:
         raise typer.BadParameter("it needs Penn trees as input", param_hint="--dependencies")
     penn_format = "conllu" if dependencies == "ud" else "conllx"
     format = get_format(target) if target else format_from_filename(output)
-    if not (format or original or kinds == {"ptb"}):
+    if not (format or original or format_names == {"ptb"}):
         raise typer.BadParameter(
             "choose conllx, conll09 or conllu, or give -o a file name with one of these endings",
             param_hint="--to",
@@ -179,14 +179,14 @@ def convert_command(
 
 
 def print_line(message: str) -> None:
-    """Print a line on stderr; it does not matter if the reader of stderr has gone."""
+    """Print a line on stderr, unless the program that reads stderr has ended."""
     with suppress(BrokenPipeError):
         typer.echo(message, err=True)
 
 
 @dataclass
 class Problems:
-    """The broken sentences so far.
+    """The number of broken sentences so far.
 
     strict: whether the first broken sentence is an error that ends the command.
     """
@@ -204,7 +204,7 @@ class Problems:
             print_line(f"depkit: error: {message}; the sentence is left out")
 
     def finish(self) -> bool:
-        """Print how many sentences have not been reported; whether any sentence was broken."""
+        """Print the number of unreported sentences; return whether any sentence was broken."""
         if self.count > MAX_REPORTED:
             count = self.count - MAX_REPORTED
             print_line(
@@ -215,7 +215,7 @@ class Problems:
 
 
 def _format_name(path: str) -> str | None:
-    """The format that a file's name shows; "ptb" for Penn trees, None for an unknown ending."""
+    """Return the format of a file by its name: "ptb" for Penn trees, None for an unknown ending."""
     name = path.lower().removesuffix(".gz").removesuffix(".xz")
     if name.endswith(PTB_SUFFIXES):
         return "ptb"
@@ -224,7 +224,7 @@ def _format_name(path: str) -> str | None:
 
 
 def _sent_ids(path: str, numbers: Counter[str]) -> Iterator[str]:
-    """Endless sent_ids that consist of a file's name and a number.
+    """Yield endless sent_ids that consist of a file's name and a number.
 
     numbers: the last number by file name; files of the same name continue it.
     """
@@ -254,19 +254,19 @@ def _read(
         penn_format: The name of the format that Penn trees are converted to.
         sent_ids: The sent_ids for the sentences of converted Penn trees.
     """
-    kind = source or _format_name(path)
-    if kind == "ptb":
+    format_name = source or _format_name(path)
+    if format_name == "ptb":
         yield from _read_penn_trees(path, encoding, problems, penn_format, sent_ids)
         return
     with open_bytes(path) as binary:
-        if kind is None:
+        if format_name is None:
             opening, binary = read_opening(binary, encoding)
             if "".join(opening).lstrip().startswith("("):
                 lines = io.TextIOWrapper(binary, encoding, "surrogateescape", newline="\n")
                 trees = path if os.path.isfile(path) else lines
                 yield from _read_penn_trees(trees, encoding, problems, penn_format, sent_ids)
                 return
-        format = get_format(kind) if kind else None
+        format = get_format(format_name) if format_name else None
         yield from read_stream(binary, format, encoding, path, strict=False)
 
 
@@ -302,7 +302,7 @@ def _convert(
         sentences: The sentences.
         format: The format of the output; None keeps the format of each sentence.
         predicted: Whether the columns of predicted values of CoNLL-09 are written.
-        report: Where what is left out is counted; None if there will be no notes about it.
+        report: Where omitted columns and lines are counted, None if there will be no notes.
         problems: Where broken sentences are reported.
         file: The file that the error names.
     """

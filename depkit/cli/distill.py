@@ -63,10 +63,10 @@ def distill_command(
     in memory. Sentences of one word, sentences of more than 150 words and repeated sentences of the
     text are left out.
 
-    During the training, the output directory always holds the model of the best epoch so far. Its
-    folder text/ holds the text as parsed by the teacher, as treebanks in CoNLL-U. --resume
-    continues an interrupted run, also while the teacher is parsing. --max-time counts from the end
-    of the teacher's parsing.
+    During the training, the output directory always contains the model of the best epoch so far.
+    Its folder text/ contains the text with the trees of the teacher, in CoNLL-U. --resume continues
+    a run even if it was interrupted while the teacher was parsing. The time of --max-time begins
+    when the teacher has finished parsing.
 
     Two settings exist only for this command. With --set distillation.text=2, each epoch has two
     words of text for each word of the treebank. With --set distillation.weight=0.7, the teacher's
@@ -77,7 +77,7 @@ def distill_command(
     files = text or []
     if any(os.path.exists(file) and not os.path.isfile(file) for file in files) or "-" in files:
         raise typer.BadParameter(
-            "it is read again when a run is resumed, so name files, not standard input",
+            "these files are read again when a run is resumed; name files, not standard input",
             param_hint="TEXT",
         )
 

@@ -30,8 +30,8 @@ def ensemble_command(
         str,
         typer.Option(
             metavar="RECIPE,...",
-            help="Train the members with these recipes, which take turns. A TOML file that changes"
-            " settings of the recipe bilstm can stand for a recipe.",
+            help="Train the members with these recipes, which take turns. Instead of a recipe,"
+            " you can name a TOML file that changes settings of the recipe bilstm.",
             rich_help_panel=MODEL,
         ),
     ] = "selfatt,bilstm",
@@ -46,7 +46,7 @@ def ensemble_command(
         list[str] | None,
         typer.Option(
             metavar="DIR",
-            help="Copy the members that this other ensemble has already, instead of training them."
+            help="Copy finished members from this other ensemble instead of training them."
             " The option can be given several times.",
             rich_help_panel=MODEL,
         ),
@@ -88,18 +88,26 @@ def ensemble_command(
     interrupted and keeps the members that are finished. It also keeps them if you give other
     recipes. With --reuse, finished members are copied from other ensembles.
 
-    The output directory can be used like the directory of any other model, and each member in it
-    is a model as well.
+    The output directory can be used like the directory of any other model. Each member is a model
+    in a directory inside it, such as fold-1-selfatt. The last two examples parse a file with one
+    member after the other, and compare the members with depkit analyze --agreement.
 
     Example: depkit ensemble train.conllu --dev dev.conllu -o en.ensemble --folds 6 --recipes
     selfatt,bilstm
+
+    Example: depkit parse dev.conllu --model en.ensemble --prob -o parsed.conllu
+
+    Example: for member in en.ensemble/fold-*; do depkit parse dev.conllu --model $member -o
+    $(basename $member).conllu; done
+
+    Example: depkit analyze dev.conllu fold-*.conllu --agreement --by distance
     """
     directory = Path(output)
     if directory.exists() and not directory.is_dir():
         raise ValueError(f"{output} is a file; name a directory")
     names = [name.strip() for name in recipes.split(",") if name.strip()]
     if not names:
-        raise typer.BadParameter("it names no recipe", param_hint="--recipes")
+        raise typer.BadParameter("name at least one recipe", param_hint="--recipes")
     stems = {Path(name).stem for name in names}
     if len(stems) < len({*names}):
         raise typer.BadParameter("two recipes have the same name", param_hint="--recipes")
@@ -113,9 +121,9 @@ def ensemble_command(
     limit = parse_duration(max_time)
     if (directory / CONFIG).exists():
         raise ValueError(f"{output} is the model of a single parser; name another directory")
-    begun = [*directory.glob("fold-*"), *directory.glob(ENSEMBLE), *directory.glob(TOKENIZER)]
+    parts = [*directory.glob("fold-*"), *directory.glob(ENSEMBLE), *directory.glob(TOKENIZER)]
     paths = list(directory.iterdir()) if directory.exists() else []
-    if not begun and any(not path.name.endswith(".part") for path in paths):
+    if not parts and any(not path.name.endswith(".part") for path in paths):
         raise ValueError(f"{output} contains files, but no ensemble; name another directory")
     for ensemble in reuse or []:
         if not (Path(ensemble) / ENSEMBLE).exists() and not list(Path(ensemble).glob("fold-*")):

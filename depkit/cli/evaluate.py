@@ -117,7 +117,8 @@ def evaluate_command(
 ) -> None:
     """Score parsed files against a gold file. All scores are percentages.
 
-    Files can be CoNLL-U, CoNLL-X or CoNLL-09, in any combination, and compressed with .gz or .xz.
+    The files can be in CoNLL-U, CoNLL-X or CoNLL-09, in any combination. Files with the ending .gz
+    or .xz are compressed.
 
     UAS is the share of words with the correct head, LA the share with the correct relation, and
     LAS the share with both. UEM is the share of sentences in which all heads are correct; for LEM,
@@ -147,17 +148,25 @@ def evaluate_command(
     if name:
         typer.echo("\n".join(_score_text(evaluation, name) for evaluation in evaluations))
         return
-    records, note = _records(evaluations, relations, confidence, test, seed)
+    records, note = _make_records(evaluations, relations, confidence, test, seed)
     typer.echo(_render(records, layout, align, note))
 
 
 def _check_options(
-    metric: str | None, align: bool, formatted: Any, relations: bool, confidence: bool, test: Any
+    metric: str | None,
+    align: bool,
+    output_format: Any,
+    relations: bool,
+    confidence: bool,
+    test: Any,
 ) -> str | None:
-    """The metric of -b in its usual spelling; BadParameter for options that exclude each other."""
+    """Return the usual spelling of the metric of -b.
+
+    Raises BadParameter if there is no such metric or if options exclude each other.
+    """
     if align and relations:
         raise typer.BadParameter("it cannot be combined with --align", param_hint="--relations")
-    if relations and formatted == "csv":
+    if relations and output_format == "csv":
         raise typer.BadParameter(
             "CSV has no rows for them; use depkit analyze --by deprel --format csv",
             param_hint="--relations",
@@ -169,7 +178,7 @@ def _check_options(
         )
     if metric is None:
         return None
-    if formatted or relations or confidence or test:
+    if output_format or relations or confidence or test:
         raise typer.BadParameter(
             "it prints one number per file; leave out --format, --json, --relations, --confidence"
             " and --test",
@@ -200,13 +209,13 @@ def _score_text(evaluation: Evaluation, name: str) -> str:
 def print_warnings(evaluations: Sequence[Evaluation], quiet: bool, verbose: bool) -> None:
     """Print warnings about the files on stderr unless `quiet`, and the counts if `verbose`."""
     if not quiet:
-        for warning in _warnings(evaluations):
+        for warning in _make_warnings(evaluations):
             typer.echo(f"depkit: warning: {warning}", err=True)
     if verbose:
-        typer.echo("\n".join(map(_counts, evaluations)), err=True)
+        typer.echo("\n".join(map(_counts_text, evaluations)), err=True)
 
 
-def _warnings(evaluations: Sequence[Evaluation]) -> list[str]:
+def _make_warnings(evaluations: Sequence[Evaluation]) -> list[str]:
     warnings = []
     for evaluation in evaluations:
         totals = evaluation.totals
@@ -225,8 +234,8 @@ def _warnings(evaluations: Sequence[Evaluation]) -> list[str]:
     return warnings
 
 
-def _counts(evaluation: Evaluation) -> str:
-    """The counts of correct and all words, written as by the scripts of the shared tasks."""
+def _counts_text(evaluation: Evaluation) -> str:
+    """Return the counts of correct and all words, written as by the scripts of the shared tasks."""
     parts = []
     for name in evaluation.scores:
         correct, gold, predicted = (evaluation.totals[key] for key in evaluation.metrics[name])
@@ -235,28 +244,30 @@ def _counts(evaluation: Evaluation) -> str:
     return f"{evaluation.system}: {', '.join(parts)}"
 
 
-def _records(
+def _make_records(
     evaluations: Sequence[Evaluation],
     relations: bool,
     confidence: bool,
     test: Test | None,
     seed: int,
 ) -> tuple[list[dict[str, Any]], str]:
-    """The records of JSON, one per system, and a sentence about the significance test."""
-    extra = choices(confidence, test, seed)
+    """Return records, one per system, and a sentence about the significance test."""
+    more_choices = choices(confidence, test, seed)
     records = []
     for evaluation in evaluations:
-        record = replace(evaluation, choices=(*evaluation.choices, *extra)).as_dict()
+        record = replace(evaluation, choices=(*evaluation.choices, *more_choices)).as_dict()
         if confidence:
-            ends = intervals(evaluation, seed=seed).items()
-            record["confidence"] = {name: {"low": low, "high": high} for name, (low, high) in ends}
+            record["confidence"] = {
+                name: {"low": low, "high": high}
+                for name, (low, high) in intervals(evaluation, seed=seed).items()
+            }
         if relations:
             record["relations"] = evaluation.relation_scores()
         records.append(record)
     if not test:
         return records, ""
-    compared = compare_systems(evaluations, test, seed=seed)
-    for record, differences in zip(records[1:], compared, strict=True):
+    differences_of_systems = compare_systems(evaluations, test, seed=seed)
+    for record, differences in zip(records[1:], differences_of_systems, strict=True):
         record["test"] = {
             name: {"difference": result.difference, "p": result.p, "p_adjusted": result.adjusted}
             for name, result in differences.items()
@@ -265,20 +276,22 @@ def _records(
 
 
 def _render(records: list[dict[str, Any]], layout: str, align: bool, note: str) -> str:
-    """The whole text for standard output, without the final line break."""
+    """Return the whole text for standard output, without the final line break."""
     if layout == "json":
         return json.dumps(records[0] if len(records) == 1 else records, indent=2)
     if layout == "csv":
         rows = [flatten_record(record) for record in records]
         header = list(dict.fromkeys(key for row in rows for key in row))
         return csv_table(header, [[str(row.get(key, "")) for key in header] for row in rows])
-    short = short_names([record["system"] for record in records])
-    records = [record | {"system": name} for record, name in zip(records, short, strict=True)]
+    display_names = short_names([record["system"] for record in records])
+    records = [
+        record | {"system": name} for record, name in zip(records, display_names, strict=True)
+    ]
     names = _metrics_in_table(records, align)
-    below = "\n".join(filter(None, [note, records[0]["signature"]]))
+    notes = "\n".join(filter(None, [note, records[0]["signature"]]))
     has_details = align or "confidence" in records[0] or note
     make_rows = _rows_per_metric if has_details else _rows_per_system
-    main = _table(*make_rows(records, names), names, layout, below)
+    main = _table(*make_rows(records, names), names, layout, notes)
     if "relations" not in records[0]:
         return main
     return f"{_table(*_rows_per_relation(records), [], layout)}\n\n{main}"
@@ -292,7 +305,7 @@ def _table(
 
 
 def _metrics_in_table(records: list[dict[str, Any]], align: bool) -> list[str]:
-    """The metrics that are defined for a system, without tags that are all correct."""
+    """Return the metrics that are defined for a system, without tags that are all correct."""
     if align:
         return list(conll18.METRICS)
     names = []
@@ -307,7 +320,7 @@ def _metrics_in_table(records: list[dict[str, Any]], align: bool) -> list[str]:
 def _rows_per_system(
     records: list[dict[str, Any]], names: list[str]
 ) -> tuple[list[str], list[list[str]]]:
-    """Columns and rows of a table with one row per system."""
+    """Return columns and rows of a table with one row per system."""
     rows = [
         [record["system"], *(format_percent(record[name]) for name in names), str(record["scored"])]
         for record in records
@@ -318,7 +331,7 @@ def _rows_per_system(
 def _rows_per_metric(
     records: list[dict[str, Any]], names: list[str]
 ) -> tuple[list[str], list[list[str]]]:
-    """Columns and rows of a table with one row per metric and system, with tests and intervals."""
+    """Return columns and rows of a table with one row per metric and system."""
     several = len(records) > 1
     rows = []
     for name in names:
@@ -346,7 +359,7 @@ def _rows_per_metric(
 
 
 def _rows_per_relation(records: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Columns and rows of a table with one row per relation and system."""
+    """Return columns and rows of a table with one row per relation and system."""
     several = len(records) > 1
     names = sorted({name for record in records for name in record["relations"]})
     rows = []

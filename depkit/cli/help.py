@@ -11,12 +11,12 @@ from typer.core import TyperCommand, TyperGroup
 DATA, MODEL, TRAINING, ANALYSIS, OUTPUT, MACHINE, OTHER = (
     "Data", "Model", "Training", "Analysis", "Output", "Machine", "Other"
 )  # fmt: skip
-_MAX_WITHOUT_SECTIONS = 17  # parameters of a command whose help has no sections, at most
-_NARROWEST = 80  # columns of the narrowest terminal on which panels are drawn
+_MAX_WITHOUT_SECTIONS = 17  # a help with at most this many parameters has no sections
+_MIN_PANEL_WIDTH = 80  # columns of a terminal; on narrower terminals, no panels are drawn
 _METAVARS = {bool: "", int: "N", float: "X"}  # instead of Typer's <bool>, <int range>, <float>
 
 
-class _Help:
+class _HelpLayout:
     """The layout of the help of depkit itself and of its subcommands."""
 
     rich_markup_mode: Any
@@ -24,8 +24,8 @@ class _Help:
     def format_help(self: Any, context: Any, formatter: Any) -> None:
         """Choose Rich's panels or plain text for this terminal, then format the help."""
         columns = shutil.get_terminal_size().columns
-        wide = sys.stdout and sys.stdout.isatty() and columns >= _NARROWEST
-        self.rich_markup_mode = "rich" if wide else None
+        has_panels = sys.stdout and sys.stdout.isatty() and columns >= _MIN_PANEL_WIDTH
+        self.rich_markup_mode = "rich" if has_panels else None
         # Typer would use at least 50 columns, even on a narrower terminal.
         formatter.width = min(formatter.width, max(columns, 30) - 2)
         parameters = self.get_params(context)
@@ -41,11 +41,11 @@ class _Help:
         super().format_help(context, formatter)  # type: ignore[misc]
 
 
-class Command(_Help, TyperCommand):
+class Command(_HelpLayout, TyperCommand):
     """A subcommand."""
 
     def collect_usage_pieces(self, context: Any) -> list[str]:
-        """The parts of the usage line, without the braces that Typer puts around arguments."""
+        """Return the parts of the usage line, without Typer's braces around arguments."""
         pieces = super().collect_usage_pieces(context)
         return [piece.replace("{", "").replace("}", "") for piece in pieces]
 
@@ -61,5 +61,5 @@ class Command(_Help, TyperCommand):
                 formatter.write_dl(records)
 
 
-class Group(_Help, TyperGroup):
+class Group(_HelpLayout, TyperGroup):
     """The command depkit itself."""

@@ -47,7 +47,7 @@ def info_command(
     else:
         parts = [facts["card"] or "", render_facts(_model_rows(facts))]
         if verbose:
-            parts.append(_settings(Path(facts["directory"])))
+            parts.append(_read_settings(Path(facts["directory"])))
         typer.echo("\n\n".join(part.strip() for part in parts if part))
 
 
@@ -58,7 +58,7 @@ def _system_facts() -> dict[str, Any]:
     return {
         "depkit": __version__,
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in _PACKAGES},
+        "packages": {name: _package_version(name) for name in _PACKAGES},
         "platform": platform.platform(),
         "devices": _devices(),
         "recipes": recipe_names(),
@@ -68,7 +68,7 @@ def _system_facts() -> dict[str, Any]:
 
 
 def _cached_vectors() -> dict[str, Any] | None:
-    """The directory with cached outputs of transformers and its size; None if it is empty."""
+    """Return the directory of transformers' cached vectors and its size; None if it is empty."""
     from depkit.corpus.feature_cache import cache_directory
 
     try:
@@ -79,8 +79,8 @@ def _cached_vectors() -> dict[str, Any] | None:
     return {"directory": str(directory), "bytes": size} if size else None
 
 
-def _version(package: str) -> str | None:
-    """The version in the package's metadata, because importing a package may take seconds."""
+def _package_version(package: str) -> str | None:
+    """Return the version in the package's metadata; importing the package may take seconds."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -88,13 +88,13 @@ def _version(package: str) -> str | None:
 
 
 def _devices() -> list[dict[str, Any]]:
-    """The devices that --device can name on this machine; memory is in bytes."""
+    """Return the devices that --device can name on this machine; memory is in bytes."""
     import torch
 
     from depkit.parsers.device import best_precision
 
-    native = best_precision(torch.device("cpu")) == torch.bfloat16
-    devices = [{"device": "cpu", "threads": torch.get_num_threads(), "bfloat16": native}]
+    has_bfloat16 = best_precision(torch.device("cpu")) == torch.bfloat16
+    devices = [{"device": "cpu", "threads": torch.get_num_threads(), "bfloat16": has_bfloat16}]
     for number in range(torch.cuda.device_count()):
         card = torch.cuda.get_device_properties(number)
         devices.append({"device": f"cuda:{number}", "name": card.name, "memory": card.total_memory})
@@ -114,48 +114,48 @@ def _system_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("models", ", ".join(facts["models"]) or "none"),
     ]
     if cached := facts["features"]:
-        size, directory = _size(cached["bytes"]), cached["directory"]
-        rows.append(("features", f"{size} of cached vectors in {directory}; you can delete them"))
+        size, directory = _format_size(cached["bytes"]), cached["directory"]
+        rows.append(("cache", f"{size} of vectors in {directory}; you can delete them"))
     return rows
 
 
 def _device_text(facts: dict[str, Any]) -> str:
     parts = [facts["device"]]
     if "threads" in facts:
-        threads, native = facts["threads"], "native" if facts["bfloat16"] else "not native"
-        parts += [f"{threads} thread{'s' * (threads > 1)}", f"bfloat16 {native}"]
+        threads, support = facts["threads"], "native" if facts["bfloat16"] else "not native"
+        parts += [f"{threads} thread{'s' * (threads > 1)}", f"bfloat16 {support}"]
     if "name" in facts:
-        parts += [facts["name"], _size(facts["memory"])]
+        parts += [facts["name"], _format_size(facts["memory"])]
     return ", ".join(parts)
 
 
 def _model_facts(name: str) -> dict[str, Any]:
-    """The facts about a model; raises ModelError if the model is missing or damaged."""
-    from depkit.parsers import model_directory as files
+    """Return the facts about a model; raises ModelError if the model is missing or damaged."""
+    from depkit.parsers import model_directory as models
     from depkit.parsers.config import describe_inputs
     from depkit.parsers.inputs.vocabulary import SPECIAL
 
-    directory = files.find_model(name)
-    card, tokenizer = directory / files.CARD, directory / files.TOKENIZER
+    directory = models.find_model(name)
+    card, tokenizer = directory / models.CARD, directory / models.TOKENIZER
     common = {
         "directory": str(directory),
-        "bytes": sum(path.stat().st_size for path in files.model_files(directory)),
-        "files": _sizes(directory),
-        "tokenizer": {"parameters": _parameters(tokenizer)} if tokenizer.is_file() else None,
+        "bytes": sum(path.stat().st_size for path in models.model_files(directory)),
+        "files": _file_sizes(directory),
+        "tokenizer": {"parameters": _count_parameters(tokenizer)} if tokenizer.is_file() else None,
         "card": card.read_text("utf-8", errors="replace") if card.is_file() else None,
     }
-    if (directory / files.ENSEMBLE).is_file():
-        ensemble = files.read_ensemble(directory)
+    if (directory / models.ENSEMBLE).is_file():
+        ensemble = models.read_ensemble(directory)
         members = {name: _model_facts(str(directory / name)) for name in ensemble.members}
         return common | {
             "parameters": sum(member["parameters"] for member in members.values()),
             "mean": ensemble.mean,
             "members": members,
         }
-    config, recipe = files.read_config(directory)
-    vocabulary = files.read_vocabulary(directory)
-    if config.inputs.context.tune and not (directory / files.TRANSFORMER).is_dir():
-        raise files.ModelError(f"{directory} is not a model: it has no {files.TRANSFORMER}")
+    config, recipe = models.read_config(directory)
+    vocabulary = models.read_vocabulary(directory)
+    if config.inputs.context.tune and not (directory / models.TRANSFORMER).is_dir():
+        raise models.ModelError(f"{directory} is not a model: it has no {models.TRANSFORMER}")
     inputs = (
         ("words", config.inputs.word, vocabulary.words),
         ("characters", config.inputs.char, vocabulary.characters),
@@ -163,7 +163,7 @@ def _model_facts(name: str) -> dict[str, Any]:
         ("pretrained vectors", vocabulary.vectors is not None, vocabulary.vectors or ()),
     )
     return common | {
-        "parameters": _parameters(directory / files.WEIGHTS),
+        "parameters": _count_parameters(directory / models.WEIGHTS),
         "inputs": describe_inputs(config.inputs),
         "reads": {kind: len(table) - len(SPECIAL) for kind, size, table in inputs if size},
         "predicts": {column: len(table) for column, table in vocabulary.columns.items()},
@@ -173,8 +173,8 @@ def _model_facts(name: str) -> dict[str, Any]:
     }
 
 
-def _sizes(directory: Path) -> dict[str, int]:
-    """The sizes in bytes of a directory's files and folders, the largest first.
+def _file_sizes(directory: Path) -> dict[str, int]:
+    """Return the sizes in bytes of a directory's files and folders, the largest first.
 
     Files that only the training needs are included.
     """
@@ -185,8 +185,8 @@ def _sizes(directory: Path) -> dict[str, int]:
     return dict(sorted(sizes.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def _parameters(path: Path) -> int:
-    """The number of parameters in a file of weights, of which only the header is read."""
+def _count_parameters(path: Path) -> int:
+    """Return the number of parameters in a file of weights, of which only the header is read."""
     from safetensors import SafetensorError, safe_open
 
     from depkit.parsers.model_directory import ModelError
@@ -200,8 +200,8 @@ def _parameters(path: Path) -> int:
         raise ModelError(f"{path}: the file is damaged: {error}") from None
 
 
-def _settings(directory: Path) -> str:
-    """The text of a model's settings, which may include settings of newer versions of depkit."""
+def _read_settings(directory: Path) -> str:
+    """Return the text of a model's settings; newer versions of depkit may have more settings."""
     from depkit.parsers.model_directory import CONFIG, ENSEMBLE
 
     ensemble = directory / ENSEMBLE
@@ -213,8 +213,11 @@ def _model_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if tokenizer := facts["tokenizer"]:
         text = f"yes, with a tokenizer of {tokenizer['parameters']:,} parameters"
     rows = [
-        ("directory", f"{facts['directory']}, {_size(facts['bytes'])}"),
-        ("files", ", ".join(f"{name} {_size(size)}" for name, size in facts["files"].items())),
+        ("directory", f"{facts['directory']}, {_format_size(facts['bytes'])}"),
+        (
+            "files",
+            ", ".join(f"{name} {_format_size(size)}" for name, size in facts["files"].items()),
+        ),
         ("parameters", f"{facts['parameters']:,}"),
     ]
     if "members" in facts:
@@ -233,8 +236,8 @@ def _model_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _size(count: float) -> str:
-    """A number of bytes in a readable unit."""
+def _format_size(count: float) -> str:
+    """Return a number of bytes in a readable unit."""
     for unit in ("bytes", "KiB", "MiB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"

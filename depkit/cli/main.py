@@ -30,7 +30,7 @@ COMMANDS = {
     "convert": "Convert Penn trees to dependencies, and between CoNLL formats.",
     "check": "Find errors in CoNLL-U, CoNLL-X and CoNLL-09 files.",
     "stats": "Count words, tags, relations and tree shapes in treebanks.",
-    "show": "Draw dependency trees in the terminal or as an SVG picture.",
+    "show": "Draw dependency trees in the terminal or as an SVG image.",
     "info": "Show versions and devices, or describe a model.",
 }
 
@@ -52,7 +52,7 @@ class Subcommands(Group):
     """The group of all subcommands, which imports only the one that is called."""
 
     def resolve_command(self, context: Any, arguments: list[str]) -> tuple[str, Any, list[str]]:
-        """The name and the command of the called subcommand, and the arguments after its name."""
+        """Return the called subcommand's name, the command and the arguments after the name."""
         name, *rest = arguments
         if name not in COMMANDS:
             context.fail(describe_unknown("command", name, COMMANDS, COMMANDS))
@@ -155,7 +155,7 @@ def run(arguments: list[str]) -> int:
 
 
 def describe(error: Exception) -> str:
-    """An error in one line.
+    """Describe an error in one line.
 
     An error of the operating system is described with its file, an error in data or settings by
     its message, and any other error as a bug.

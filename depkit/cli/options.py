@@ -36,7 +36,7 @@ def _check_models(context: typer.Context, models: list[Path] | None) -> list[Pat
 
 
 def verbose_flag(help: str) -> Any:
-    """The option --verbose with a command's own help."""
+    """Return the option --verbose with a command's own help."""
     return typer.Option("--verbose", "-v", help=help, rich_help_panel=OTHER)
 
 
@@ -216,8 +216,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Override one setting of the recipe and of --config, e.g. encoder.layers=4. The"
-        " option can be given several times.",
+        help="Override one setting of the recipe and of --config, e.g. encoder.layers=4. The option"
+        " can be given several times. depkit train --help explains important settings.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -281,7 +281,7 @@ Resume = Annotated[
     bool,
     typer.Option(
         "--resume",
-        help="Continue the interrupted training in the output directory.",
+        help="Continue an interrupted training in the output directory.",
         rich_help_panel=TRAINING,
     ),
 ]
@@ -337,7 +337,7 @@ JsonFlag = Annotated[
 
 
 def resolve_format(format: TableFormat | None, as_json: bool) -> TableFormat:
-    """The output format that --format and --json ask for; BadParameter if they contradict."""
+    """Return the format for --format and --json; raise BadParameter if they contradict."""
     if as_json and format not in (None, "json"):
         raise typer.BadParameter(
             f"it contradicts --format {format}; give one of the two", param_hint="--json"
@@ -349,7 +349,7 @@ def check_inputs(files: Sequence[str], quiet: bool) -> None:
     """Check the use of standard input, and print a note on how to end keyboard input.
 
     Call this after all other checks of the command line, so that the note is printed only if the
-    command goes on. Raises BadParameter if `-` is named twice.
+    command continues. Raises BadParameter if `-` is named twice.
 
     files: all files that the command reads.
     """
@@ -370,7 +370,7 @@ def check_punct(punct: str) -> None:
 
 
 def note_printer(quiet: bool) -> Callable[[str], None]:
-    """A function that prints notes on stderr, or does nothing if quiet."""
+    """Return a function that prints notes on stderr, or does nothing if quiet."""
 
     def print_note(text: str) -> None:
         if not quiet:
@@ -380,7 +380,7 @@ def note_printer(quiet: bool) -> Callable[[str], None]:
 
 
 def progress_bars(quiet: bool, files: Sequence[str], output: str = "") -> "ProgressBars":
-    """Progress bars on stderr; none if the terminal is used for the input or the output.
+    """Return progress bars on stderr; none are drawn if input or output use the terminal.
 
     Args:
         quiet: Whether the user wants no progress bars.

@@ -39,8 +39,8 @@ def parse_command(
     root: Annotated[
         Literal["auto", "single", "multi"],
         typer.Option(
-            help="Allow a single root word per sentence, or several (multi); auto is what the"
-            " model has learnt from its treebank.",
+            help="Allow a single root word per sentence, or several (multi); auto follows the"
+            " treebank on which the model was trained.",
             rich_help_panel=MODEL,
         ),
     ] = "auto",
@@ -107,7 +107,17 @@ def parse_command(
     probability, that contain the arc. The time for this grows with the cube of the sentence length
     (0.1 s for 400 words, 10 s for 1,600); sentences of more than 2,000 words are refused.
 
+    An attention window shows how much a parser with self-attention depends on distant words. With
+    --set encoder.window=10, a word attends only to words at most 10 positions away. With
+    encoder.relaxed=true as well, the artificial root, the first and the last word still attend to
+    all words, and all words to them. In a parser with encoder.kind=factored, attention compares
+    only the contents of words with encoder.attend='["content"]', and only their positions with
+    encoder.attend='["position"]'. The second example prints the LAS for several windows.
+
     Example: depkit parse in.txt -o out.conllu
+
+    Example: for window in 5 10 20 40; do depkit parse dev.conllu --model selfatt.model --set
+    encoder.window=$window | depkit eval dev.conllu - -b LAS; done
     """
     if prob and format in ("conllx", "conll09"):
         raise typer.BadParameter(

@@ -1,4 +1,4 @@
-"""`depkit show`: draws trees in the terminal or as a picture."""
+"""`depkit show`: draws trees in the terminal or as an SVG image."""
 
 import os
 import sys
@@ -37,7 +37,7 @@ def show_command(
         list[str] | None,
         typer.Option(
             metavar="ID",
-            help="Draw only this sentence, given by its number in the file (from 1) or its sent_id."
+            help="Draw only the sentence with this number in the file (from 1) or this sent_id."
             " The option can be given several times.",
         ),
     ] = None,
@@ -70,7 +70,7 @@ def show_command(
     svg_file: Annotated[
         str | None,
         typer.Option(
-            "--svg", metavar="OUT", help="Write an SVG picture to this file instead; - is stdout."
+            "--svg", metavar="OUT", help="Write an SVG image to this file instead; - is stdout."
         ),
     ] = None,
     encoding: Encoding = "utf-8",
@@ -93,19 +93,19 @@ def show_command(
     if everything and diff is None:
         raise typer.BadParameter("it needs --diff as well", param_hint="--all")
     if svg_file and style == "tree":
-        raise typer.BadParameter("an SVG picture always has arcs", param_hint="--style")
+        raise typer.BadParameter("an SVG image always has arcs", param_hint="--style")
     if svg_file and width is not None:
-        raise typer.BadParameter("an SVG picture is never wrapped", param_hint="--width")
+        raise typer.BadParameter("an SVG image is never wrapped", param_hint="--width")
     check_inputs([file, diff or ""], quiet)
-    seen = drawn = 0
+    num_read = num_drawn = 0
 
     def sentences_to_draw() -> Iterator[DrawnSentence]:
-        nonlocal seen, drawn
-        for drawing in _select(read_drawn_sentences(file, diff, encoding), sentence or [], file):
-            seen += 1
-            if diff is None or everything or sentence or drawing.wrong_words:
-                drawn += 1
-                yield drawing
+        nonlocal num_read, num_drawn
+        for drawn in _select(read_drawn_sentences(file, diff, encoding), sentence or [], file):
+            num_read += 1
+            if diff is None or everything or sentence or drawn.wrong_words:
+                num_drawn += 1
+                yield drawn
 
     with open_output(svg_file or "-") as stream:
         if svg_file:
@@ -117,16 +117,16 @@ def show_command(
             ):
                 stream.write(lines)
                 stream.flush()  # reading the next sentence may take long
-    if diff and seen and not drawn and not quiet:
+    if diff and num_read and not num_drawn and not quiet:
         typer.echo(f"depkit: note: the trees of {file} and {diff} are the same", err=True)
     if verbose and not quiet:
-        typer.echo(f"{drawn:,} of {seen:,} sentences drawn", err=True)
+        typer.echo(f"{num_drawn:,} of {num_read:,} sentences were drawn", err=True)
 
 
 def _select(
     sentences: Iterable[DrawnSentence], names: Iterable[str], file: str
 ) -> Iterator[DrawnSentence]:
-    """The sentences with these numbers or sent_ids; all sentences if there are no names.
+    """Yield the sentences with these numbers or sent_ids; all sentences if there are no names.
 
     Reading ends as soon as all named sentences have been read.
     """
@@ -135,10 +135,10 @@ def _select(
         yield from sentences
         return
     count = 0
-    for drawing in sentences:
+    for drawn in sentences:
         count += 1
-        if matches := missing & {str(drawing.number), drawing.sentence.sent_id}:
-            yield drawing
+        if matches := missing & {str(drawn.number), drawn.sentence.sent_id}:
+            yield drawn
             missing -= matches
             if not missing:
                 return
@@ -150,7 +150,7 @@ def _select(
 
 
 def needs_colour(color: Color) -> bool:
-    """Whether the output on stdout is coloured."""
+    """Return whether the output on stdout is coloured."""
     if color == "auto":
         return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     return color == "always"

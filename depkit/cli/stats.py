@@ -18,7 +18,7 @@ from depkit.score.table import format_percent, short_names
 from depkit.treebank.output import broken_sentences_warning, escape_unprintable, to_json
 from depkit.treebank.statistics import LABELS, Statistics, compute_statistics
 
-TOP = 20  # labels in a table
+TOP = 20  # the most frequent labels, which the tables contain
 
 TITLES = {"upos": "UPOS", "xpos": "XPOS", "deprel": "relation"}
 # The bins in the tables, in the notation of `depkit analyze --bins`.
@@ -51,9 +51,9 @@ def stats_command(
     Words are syntactic words. Tokens are surface tokens, so that a multiword token counts once. An
     arc is non-projective if a word between its two ends is not a descendant of its head. A sentence
     is non-projective if two of its arcs cross, the arc of the root included. The distance of an arc
-    is that between its head and its dependent. The depth of a word is the number of arcs between it
-    and the root of the sentence. If there are several files, their total is printed, too. The
-    tables contain the 20 most frequent labels, JSON contains all.
+    is the difference between the positions of its head and its dependent. The depth of a word is
+    the number of arcs between it and the root of the sentence. If there are several files, their
+    total is also printed. The tables contain the 20 most frequent labels, JSON contains all labels.
 
     Example: depkit stats train.conllu dev.conllu
     """
@@ -80,7 +80,7 @@ def stats_command(
 
 
 def _tables(results: Sequence[Statistics], top: int | None) -> list[str]:
-    """All tables, with one column per file and one for the total of several files."""
+    """Return all tables, with one column per file and one for the total of several files."""
     has_total = len(results) > 1
     names = short_names([result.file for result in results[: len(results) - has_total]])
     names += ["total"] * has_total
@@ -107,7 +107,7 @@ def _header(title: str, names: Sequence[str]) -> list[str]:
 
 
 def _row_with_shares(label: str, counts: Sequence[int], totals: Sequence[int]) -> list[str]:
-    """A row of a table: for each file a count and its percentage of the total."""
+    """Return a row of a table: for each file a count and its percentage of the total."""
     cells = [label]
     for count, total in zip(counts, totals, strict=True):
         cells += [str(count), format_percent(100.0 * count / total if total else None)]
@@ -117,22 +117,22 @@ def _row_with_shares(label: str, counts: Sequence[int], totals: Sequence[int]) -
 def _labels_table(
     results: Sequence[Statistics], names: Sequence[str], column: str, top: int | None
 ) -> str:
-    """The table of the most frequent labels; its last row is the sum of the other labels."""
+    """Return the table of the most frequent labels; its last row is the sum of the other labels."""
     counts = [result.labels(column) for result in results]
     labels = list(counts[-1])  # in the order of the total
     if not labels:
         return ""
-    totals = [sum(of_file.values()) for of_file in counts]
-    cut = top if top and len(labels) > top + 1 else len(labels)
+    totals = [sum(file_counts.values()) for file_counts in counts]
+    num_listed = top if top and len(labels) > top + 1 else len(labels)
     rows = [
         _row_with_shares(
-            escape_unprintable(name), [of_file.get(name, 0) for of_file in counts], totals
+            escape_unprintable(name), [file_counts.get(name, 0) for file_counts in counts], totals
         )
-        for name in labels[:cut]
+        for name in labels[:num_listed]
     ]
-    if labels[cut:]:
-        rest = [sum(of_file.get(name, 0) for name in labels[cut:]) for of_file in counts]
-        rows.append(_row_with_shares(f"{len(labels) - cut} others", rest, totals))
+    if others := labels[num_listed:]:
+        sums = [sum(file_counts.get(name, 0) for name in others) for file_counts in counts]
+        rows.append(_row_with_shares(f"{len(others)} others", sums, totals))
     return render_table(Table("", _header(TITLES[column], names), rows))
 
 

@@ -30,7 +30,7 @@ def best_cells(
     compared: Iterable[Sequence[Cell]],
     best: Callable[[Iterable[float]], float] = max,
 ) -> set[Cell]:
-    """The cells with the best number of their group, unless all numbers of the group are equal.
+    """Return the cells with the best number of their group, except groups of equal numbers.
 
     Args:
         rows: The rows of a table. Cells that contain "-" are ignored.
@@ -52,7 +52,7 @@ def best_systems(
     scores: Collection[str],
     best: Callable[[Iterable[float]], float] = max,
 ) -> set[Cell]:
-    """The cells of the best system in each column of scores.
+    """Return the cells of the best system in each column of scores.
 
     Two rows are compared if they are equal in all columns before the column "system", for example
     the rows of two systems for the same bin.
@@ -76,14 +76,14 @@ def best_systems(
 
 
 def render_table(table: Table, layout: str = "text") -> str:
-    """A table in a layout of `score.table.TABLES`; "text" is fitted to the terminal's width."""
+    """Format a table in a layout of `score.table.TABLES`; "text" fits the terminal's width."""
     if layout == "text" and _is_on_terminal():
         return _render_with_rich(table)
     return TABLES[layout](table.columns, table.rows, table.note, table.title)
 
 
 def render_facts(facts: Sequence[tuple[str, str]]) -> str:
-    """A list of pairs of a label and a text, as two columns."""
+    """Format pairs of a label and a text as two columns."""
     if _is_on_terminal():
         from rich.table import Table as Grid
         from rich.text import Text
@@ -103,33 +103,33 @@ def _is_on_terminal() -> bool:
 
 
 def _render_with_rich(table: Table) -> str:
-    """The table as rich draws it; if it is too wide, parts of it stand below each other."""
+    """Format a table with rich; a table that is too wide is split into parts below each other."""
     from rich import box
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    names = name_columns(table.columns, table.rows)
+    is_name = name_columns(table.columns, table.rows)
     header = list(table.columns)
     widths = [max(map(cell_len, cells)) for cells in zip(header, *table.rows, strict=True)]
     parts = [list(range(len(header)))]
     terminal = Console().width
     if sum(widths) + GAP * (len(widths) - 1) > terminal:
         # Fold the cells in columns of names and the headers of columns of numbers.
-        for j, name in enumerate(names):
+        for j in range(len(header)):
             cells = max((cell_len(row[j]) for row in table.rows), default=0)
             longest = max(map(cell_len, header[j].split()), default=0)
-            widths[j] = min(widths[j], FOLDED_WIDTH) if name else max(cells, longest)
-            header[j] = header[j] if name else "\n".join(wrap(header[j], widths[j]))
-        parts = _split_columns(widths, names, terminal)
+            widths[j] = min(widths[j], FOLDED_WIDTH) if is_name[j] else max(cells, longest)
+            header[j] = header[j] if is_name[j] else "\n".join(wrap(header[j], widths[j]))
+        parts = _split_columns(widths, is_name, terminal)
     texts = []
     for part in parts:
         grid = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
         grid.header_style = ""
         for j in part:
-            side: Literal["left", "right"] = "left" if names[j] else "right"
-            grid.add_column(Text(header[j]), justify=side, no_wrap=not names[j], overflow="fold")
+            side: Literal["left", "right"] = "left" if is_name[j] else "right"
+            grid.add_column(Text(header[j]), justify=side, no_wrap=not is_name[j], overflow="fold")
         for i, row in enumerate(table.rows):
             styles = ("bold green" if (i, j) in table.best else "" for j in part)
             grid.add_row(*map(Text, (row[j] for j in part), styles))
@@ -138,27 +138,29 @@ def _render_with_rich(table: Table) -> str:
     return "\n".join([*title, "\n\n".join(texts), *table.note.splitlines()])
 
 
-def _split_columns(widths: Sequence[int], names: Sequence[bool], terminal: int) -> list[list[int]]:
-    """The columns of each part of a table that is too wide for the terminal.
+def _split_columns(
+    widths: Sequence[int], is_name: Sequence[bool], terminal: int
+) -> list[list[int]]:
+    """Return the columns of each part of a table that is too wide for the terminal.
 
-    Every part begins with the columns of names that are at the left of the table.
+    Every part begins with the leftmost columns if they contain names.
 
     Args:
         widths: The width of each column.
-        names: Whether each column contains names.
+        is_name: For each column, whether it contains names.
         terminal: The width of the terminal.
     """
-    first = list(takewhile(names.__getitem__, range(len(names))))
-    parts = [first]
-    for j in range(len(first), len(names)):
-        if parts[-1] != first and sum(GAP + widths[k] for k in (*parts[-1], j)) - GAP > terminal:
-            parts.append(first)
+    leading = list(takewhile(is_name.__getitem__, range(len(is_name))))
+    parts = [leading]
+    for j in range(len(leading), len(is_name)):
+        if parts[-1] != leading and sum(GAP + widths[k] for k in (*parts[-1], j)) - GAP > terminal:
+            parts.append(leading)
         parts[-1] = [*parts[-1], j]
     return parts
 
 
 def _render_to_text(renderable: Any) -> str:
-    """What rich prints, with escape sequences for colours unless NO_COLOR is set."""
+    """Return what rich prints; it has escape sequences for colours unless NO_COLOR is set."""
     from rich.console import Console
 
     console = Console(highlight=False)

@@ -13,9 +13,9 @@ from depkit.cli import options
 from depkit.cli.help import MODEL, TRAINING
 from depkit.cli.train import note_interruption
 
-# Parameters that need --folds, and parameters that exclude it
-_TRAINING = ("recipe", "config", "settings", "epochs", "seed", "work", "resume", "keep_state")
-_TAGGING = ("models", "mean", "input", "tags", "format", "output_dir", "batch_tokens")
+# Parameters that need --folds, and parameters that cannot be combined with it
+_NEED_FOLDS = ("recipe", "config", "settings", "epochs", "seed", "work", "resume", "keep_state")
+_EXCLUDE_FOLDS = ("models", "mean", "input", "tags", "format", "output_dir", "batch_tokens")
 
 
 def tag_command(
@@ -142,19 +142,29 @@ def tag_command(
     are kept. Text is read, and output written, as by depkit parse. A tagger, which is smaller than
     a parser, is trained by depkit train --recipe tagger.
 
-    --folds is for training a parser that reads tags. Such a parser should learn from tags that are
-    as imperfect as those it will read later. Therefore the training file is divided into folds, and
-    each fold is tagged by a tagger that is trained on the other folds (jack-knifing). Tag the dev
-    file with a tagger that is trained on the whole training file. Then train the parser: depkit
-    train jack.conllu --dev tagged.conllu --set inputs.tag=100.
+    --folds is for training a parser that reads tags (set by inputs.tag, or by a recipe such as
+    li2019-selfatt). Such a parser should learn from tags that are as imperfect as those it will
+    read later. Therefore the training file is divided into folds, and each fold is tagged by a
+    tagger that is trained on the other folds (jack-knifing).
 
-    Example: depkit tag train.conllu --folds 10 --work taggers -o jack.conllu
+    The examples train such a parser: the first jack-knifes the training file, the second trains a
+    tagger on the whole training file, the third tags the development file with this tagger, and the
+    last trains the parser.
+
+    Example: depkit tag train.conllu --folds 10 --work taggers -o train.tagged.conllu
+
+    Example: depkit train train.conllu --dev dev.conllu --recipe tagger -o tagger.model
+
+    Example: depkit tag dev.conllu --model tagger.model -o dev.tagged.conllu
+
+    Example: depkit train train.tagged.conllu --dev dev.tagged.conllu --recipe li2019-selfatt -o
+    parser.model
     """
     sources = files or ["-"]
     if folds:
-        _refuse(context, _TAGGING, "it cannot be combined with --folds")
+        _refuse(context, _EXCLUDE_FOLDS, "it cannot be combined with --folds")
         if len(sources) > 1 or len(features or []) > 1:
-            raise typer.BadParameter("it takes one file only", param_hint="--folds")
+            raise typer.BadParameter("it takes only one file", param_hint="--folds")
         _check_paths(sources[0], output, work, resume)
         options.check_inputs(sources, quiet)
 
@@ -169,7 +179,7 @@ def tag_command(
                 device, threads, encoding, quiet, verbose, keep_state,
             )  # fmt: skip
         return
-    _refuse(context, _TRAINING, "it needs --folds as well")
+    _refuse(context, _NEED_FOLDS, "it needs --folds as well")
     options.check_inputs(sources, quiet)
 
     from depkit.serving.files import Job, annotate_files
@@ -187,7 +197,7 @@ def tag_command(
 def _refuse(context: typer.Context, names: Sequence[str], reason: str) -> None:
     """Raise BadParameter if one of these parameters is given on the command line.
 
-    Environment variables are not refused, because they hold for all commands.
+    Environment variables are not refused, because they apply to all commands.
     """
     for name in names:
         source = context.get_parameter_source(name)
@@ -218,5 +228,5 @@ def _check_paths(source: str, output: str, work: str, resume: bool) -> None:
 
 
 def _work_directory(work: str) -> AbstractContextManager[str]:
-    """The directory for the taggers: that of --work, or else a temporary one."""
+    """Return the directory for the taggers: that of --work, or else a temporary one."""
     return nullcontext(work) if work else TemporaryDirectory(prefix="depkit-")

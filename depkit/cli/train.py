@@ -26,7 +26,7 @@ def train_command(
         typer.Option(
             metavar="MODEL",
             help="Start from the weights of this trained model. Its network, its vocabulary and its"
-            " tokenizer are used, too.",
+            " tokenizer are also used.",
             rich_help_panel=MODEL,
         ),
     ] = "",
@@ -53,12 +53,40 @@ def train_command(
 ) -> None:
     """Train a parser, and with it a tagger and a tokenizer.
 
-    During the training, the output directory always holds the model of the best epoch so far, a
+    During the training, the output directory always contains the model of the best epoch so far, a
     log (log.jsonl) and the state from which --resume continues. When the training is finished, a
     model card (README.md) is added, and the parser is calibrated on the development treebank: of
     the arcs to which depkit parse --prob gives a probability of 0.9, about 90% are then correct.
 
+    The settings of the recipe determine what the vector of a word is made of; --set changes them.
+    inputs.word=100 is the size of the word embedding, 0 omits it. inputs.tag=100 adds the XPOS tags
+    of the input or, with inputs.tag_column=upos, its UPOS tags. inputs.char=100 adds the characters
+    of the word, read by an LSTM or, with inputs.char_kind=concat, concatenated.
+    inputs.vectors.file=FILE adds pretrained vectors in the format of GloVe, word2vec or fastText.
+    inputs.lexicon=FILE adds the words of a CoNLL-U file to the lemma dictionary.
+
+    inputs.context.source=transformer adds the output of the transformer inputs.context.model, which
+    is a directory or a name on the Hugging Face hub. It can be any encoder that AutoModel loads, if
+    it has a fast tokenizer and weights in safetensors. By default it is frozen: its output is
+    computed once and cached in ~/.cache/depkit or DEPKIT_CACHE, which you can empty at any time.
+    With inputs.context.tune=true, it is trained together with the parser.
+    inputs.context.source=elmo adds the ELMo vectors of --features and --dev-features; this needs
+    the package h5py.
+
+    encoder.kind is bilstm, selfatt, factored (self-attention that separates contents and positions)
+    or none. encoder.recurrent_dropout=0.33 adds dropout between the time steps of a BiLSTM.
+    --verbose prints all settings, and depkit/parsers/config.py explains them.
+
     Example: depkit train train.conllu --dev dev.conllu -o en.model --max-time 90m
+
+    Example: depkit train train.conllu --dev dev.conllu -o en.glove --set
+    inputs.vectors.file=glove.6B.100d.txt
+
+    Example: depkit train train.conllu --dev dev.conllu -o en.bert --set
+    inputs.context.source=transformer --set inputs.context.model=google-bert/bert-base-cased
+
+    Example: depkit train train.conllu --dev dev.conllu -o en.elmo --recipe li2019-elmo --features
+    train.hdf5 --dev-features dev.hdf5
     """
     options.check_inputs([*train, dev], quiet)
 

@@ -32,7 +32,7 @@ NON_NUMERIC_BINS = ("root", "other")  # the other bins of a numeric grouping are
 NOTE = "95% intervals: bootstrap over sentences; "
 
 PANEL_WIDTH = 7.5  # in inches
-PANEL_CHARACTERS = 66  # that fit into the width of a panel
+MAX_LINE_LENGTH = 66  # characters that fit into the width of a panel
 STYLE: dict[Any, Any] = {
     "font.size": 12,
     "axes.spines.top": False,
@@ -71,7 +71,7 @@ def plot(
     always gives the same bytes.
 
     Args:
-        analyses: What to draw, one panel each.
+        analyses: The statistics to draw, in one panel each.
         path: The file to write, which ends in .svg, .png or .pdf. It is replaced only when the
             chart is complete.
         measure: One of MEASURES, by default recall for curves and F1 for bars.
@@ -81,7 +81,7 @@ def plot(
         ValueError: For another suffix or measure, or if matplotlib is not installed.
         OSError: If the file cannot be written.
     """
-    suffix = picture_format(path)
+    suffix = check_plot_path(path)
     import matplotlib
 
     panels = [
@@ -92,18 +92,18 @@ def plot(
     ]
     choices = (*analyses[0].data.choices, ("seed", str(seed)))
     note = NOTE + ", ".join(f"{name}: {choice}" for name, choice in choices)
-    picture = io.BytesIO()
+    image = io.BytesIO()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
         figure = _draw_figure(panels, note)
-        figure.savefig(picture, format=suffix[1:], dpi=200, metadata=FORMATS[suffix])
+        figure.savefig(image, format=suffix[1:], dpi=200, metadata=FORMATS[suffix])
     with open_output(path) as stream:
-        stream.buffer.write(picture.getvalue())
+        stream.buffer.write(image.getvalue())
 
 
-def picture_format(path: str) -> str:
-    """The suffix of a path; raises ValueError if it is not in FORMATS or matplotlib is missing."""
+def check_plot_path(path: str) -> str:
+    """Return the suffix; raise ValueError if it is not in FORMATS or matplotlib is missing."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in FORMATS:
         raise ValueError(f"--plot draws {', '.join(FORMATS)}, not {suffix or 'no suffix'}: {path}")
@@ -136,27 +136,28 @@ def _draw_figure(panels: Sequence[Panel], note: str) -> "Figure":
 
 
 def _height(panel: Panel) -> float:
-    """The height of a panel in inches."""
+    """Return the height of a panel in inches."""
     return 5.0 if panel.curves else 1.2 + len(panel.bins) * (0.14 + 0.14 * len(panel.values))
 
 
 def _draw_legend(figure: "Figure", panels: Sequence[Panel]) -> None:
-    """Draw a legend of the systems above the panels, unless the axes name the only one."""
+    """Draw a legend of the systems above the panels, unless the axes name the only system."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     curves = any(panel.curves for panel in panels)
     names = panels[0].names
-    drawn = range(len(names)) if curves else panels[0].drawn_systems
-    if len(drawn) == 1 and not curves:
+    system_indices = range(len(names)) if curves else panels[0].drawn_systems
+    if len(system_indices) == 1 and not curves:
         return
-    handles: list[Any] = [Patch(**_fill_style(i, 0.25)) for i in drawn]
+    handles: list[Any] = [Patch(**_fill_style(i, 0.25)) for i in system_indices]
     if curves:
-        handles = [(handles[i], Line2D([], [], **_line_style(i))) for i in drawn]
-    fits_in_row = sum(len(names[i]) + 9 for i in drawn) <= PANEL_CHARACTERS + 9
+        handles = [(handles[i], Line2D([], [], **_line_style(i))) for i in system_indices]
+    fits_in_row = sum(len(names[i]) + 9 for i in system_indices) <= MAX_LINE_LENGTH + 9
     figure.legend(
-        handles, [names[i] for i in drawn], loc="outside upper center",
-        ncols=len(drawn) if fits_in_row else 1, frameon=False, handlelength=3.5, handleheight=1.2,
+        handles, [names[i] for i in system_indices], loc="outside upper center",
+        ncols=len(system_indices) if fits_in_row else 1, frameon=False, handlelength=3.5,
+        handleheight=1.2,
     )  # fmt: skip
 
 
@@ -187,7 +188,7 @@ def _draw_curves(panel: Panel, figure: "SubFigure") -> None:
 
 
 def _limits(panel: Panel) -> tuple[float, float]:
-    """The limits of the axis of values: all points, and the intervals of bins that are not rare."""
+    """Return the limits of the axis of values: all points, and the intervals of frequent bins."""
     common = panel.sizes >= 0.01 * panel.sizes.sum()
     visible = np.hstack([panel.values, panel.low[:, common], panel.high[:, common]])
     bottom, top = float(np.nanmin(visible)), float(np.nanmax(visible))
@@ -206,10 +207,10 @@ def _draw_sizes(panel: Panel, axes: "Axes", x: np.ndarray) -> None:
         axes.set_ylabel("gold words")
     else:
         _use_log_scale(axes)
-    axes.set_xlabel(textwrap.fill(panel.bin_label, PANEL_CHARACTERS))
+    axes.set_xlabel(textwrap.fill(panel.bin_label, MAX_LINE_LENGTH))
     step = -(-len(x) // 20)
     axes.set_xticks(x[::step], panel.bins[::step])
-    if sum(len(name) + 1 for name in panel.bins[::step]) > PANEL_CHARACTERS:
+    if sum(len(name) + 1 for name in panel.bins[::step]) > MAX_LINE_LENGTH:
         axes.tick_params(axis="x", rotation=90)
 
 
@@ -247,9 +248,8 @@ def _draw_reliability(panel: Diagram, figure: "SubFigure") -> None:
 def _draw_bars(panel: Panel, figure: "SubFigure") -> None:
     """Draw horizontal bars, those of the same bin next to each other."""
     axes = figure.subplots()
-    axes.use_sticky_edges = (
-        panel.drawn_systems.start == 0
-    )  # differences need a margin on both sides of 0
+    # Differences from the first system need a margin on both sides of 0.
+    axes.use_sticky_edges = panel.drawn_systems.start == 0
     y = np.arange(len(panel.bins))
     height = 0.76 / len(panel.values)
     for row, i in enumerate(panel.drawn_systems):
@@ -261,12 +261,12 @@ def _draw_bars(panel: Panel, figure: "SubFigure") -> None:
     axes.set_yticks(y, names)
     axes.set_ylim(len(y) - 0.4, -0.6)  # the first bin is at the top
     axes.grid(axis="x", color="#dddddd")
-    figure.suptitle(textwrap.fill(panel.bin_label, PANEL_CHARACTERS), fontsize=12)
-    figure.supxlabel(textwrap.fill(panel.value_label, PANEL_CHARACTERS), fontsize=12)
+    figure.suptitle(textwrap.fill(panel.bin_label, MAX_LINE_LENGTH), fontsize=12)
+    figure.supxlabel(textwrap.fill(panel.value_label, MAX_LINE_LENGTH), fontsize=12)
 
 
 def _line_style(system: int) -> dict[str, Any]:
-    """The style of a system's curve; every second system has hollow markers."""
+    """Return the style of a system's curve; every second system has hollow markers."""
     colour, line, marker, _ = SYSTEM_STYLES[system % len(SYSTEM_STYLES)]
     return {
         "color": colour, "linestyle": line, "linewidth": 2.2, "marker": marker, "markersize": 7.5,
@@ -275,6 +275,6 @@ def _line_style(system: int) -> dict[str, Any]:
 
 
 def _fill_style(system: int, strength: float) -> dict[str, Any]:
-    """The style of a system's bars and bands."""
+    """Return the style of a system's bars and bands."""
     colour, _, _, hatch = SYSTEM_STYLES[system % len(SYSTEM_STYLES)]
     return {"facecolor": (colour, strength), "edgecolor": (colour, 0.7), "hatch": hatch}

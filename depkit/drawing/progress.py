@@ -31,7 +31,7 @@ class ProgressBars:
 
     Args:
         quiet: Whether to write neither messages nor bars.
-        stream: Where to write, by default stderr. If it is no terminal, no bars are drawn.
+        stream: Where to write, by default stderr. If it is not a terminal, no bars are drawn.
     """
 
     def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
@@ -58,7 +58,7 @@ class ProgressBars:
 
     @contextmanager
     def bar(self, name: str) -> Iterator[UpdateBar]:
-        """Show a bar with a unique name within the block; yield a function that updates it."""
+        """Show a bar with a unique name while the block runs; yield a function that updates it."""
         self.add(name)
         try:
             yield partial(self.update, name)
@@ -79,7 +79,7 @@ class ProgressBars:
             name: The name of the bar.
             completed: The completed amount.
             total: The total amount, None if it is unknown.
-            text: What to write beside the bar.
+            text: The text beside the bar.
         """
         with self.lock:
             if name in self.bars:
@@ -90,7 +90,7 @@ class ProgressBars:
                     self.next_update = time.monotonic() + INTERVAL
 
     def is_due(self) -> bool:
-        """Whether the next update of a bar will be drawn."""
+        """Return whether the next update of a bar will be drawn."""
         return self.is_interactive and time.monotonic() >= self.next_update
 
     def remove(self, *names: str) -> None:
@@ -185,7 +185,7 @@ def apply_message(bars: ProgressBars, message: tuple[Any, ...]) -> None:
 def reading_bar(
     bars: ProgressBars, name: str, files: Sequence[str], text: Callable[[], str] = str
 ) -> Iterator[None]:
-    """Show within the block a bar for the share of files that has been read.
+    """Show a bar for the share of files that has been read, as long as the block runs.
 
     Args:
         bars: Where to show the bar.
@@ -193,21 +193,21 @@ def reading_bar(
         files: The files that are read within the block.
         text: A function that returns the text beside the bar.
     """
-    read, total = 0, total_file_size(files)
-    with bars.bar(name) as show:
+    num_bytes, total = 0, total_file_size(files)
+    with bars.bar(name) as update_bar:
 
         def count_bytes(count: int) -> None:
-            nonlocal read
-            read += count
+            nonlocal num_bytes
+            num_bytes += count
             if bars.is_due():
-                show(read, total, text())
+                update_bar(num_bytes, total, text())
 
         with watch_reading(count_bytes):
             yield
 
 
 def total_file_size(files: Sequence[str]) -> int | None:
-    """The total size of files in bytes (`-` is stdin); None if the size of a file is unknown."""
+    """Return the total size of files in bytes (`-` is stdin); None if a size is unknown."""
     total = 0
     for file in files:
         try:
@@ -283,7 +283,7 @@ def _make_progress(stream: Any) -> "Progress":
 
 
 def _make_columns(width: int) -> "list[ProgressColumn]":
-    """The columns of a bar's line; in a narrow terminal there is no bar and the text is clipped."""
+    """Return the columns of a bar's line; a narrow terminal has no bar and clips the text."""
     from rich.progress import (
         BarColumn,
         ProgressColumn,

@@ -70,7 +70,7 @@ def test_a_finished_ensemble_is_not_trained_again(ensemble, capfd):
         (["-o", "{here}"], 1, "contains files, but no ensemble"),
         (["-o", "{here}/file"], 1, "is a file"),
         (["-o", "{here}/new", "--recipes", "nosuch"], 2, "no recipe 'nosuch'"),
-        (["-o", "{here}/new", "--recipes", ","], 2, "names no recipe"),
+        (["-o", "{here}/new", "--recipes", ","], 2, "name at least one recipe"),
         (["-o", "{here}/new", "--recipes", "a/x.toml,b/x.toml"], 2, "the same name"),
         (["-o", "{here}/new", "--recipes", "{here}/none.toml"], 1, "No such file"),
         (["-o", "{here}/new", "--folds", "1"], 2, "--folds"),

@@ -46,10 +46,10 @@ def cache(tmp_path, monkeypatch):
 
 
 def test_cached_vectors_are_shown(cache):
-    assert "features" not in rows(run())
+    assert "cache" not in rows(run())
     (cache / "features").mkdir(parents=True)
     (cache / "features" / "one.npy").write_bytes(b"x" * 2048)
-    assert rows(run())["features"].startswith("2.0 KiB of cached vectors in")
+    assert rows(run())["cache"].startswith("2.0 KiB of vectors in")
     assert load_facts()["features"]["bytes"] == 2048
 
 

@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from depkit.drawing.plot import _limits, picture_format, plot
+from depkit.drawing.plot import _limits, check_plot_path, plot
 from depkit.score.analysis import PRESETS, Analysis, View, analyze_view, read_data
 from depkit.score.calibration import Reliability, measure_calibration
 from depkit.score.panels import Panel, make_diagram, make_panel
@@ -354,7 +354,7 @@ def test_no_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     message = r"^drawing needs matplotlib: pip install 'depkit\[plot\]'$"
     with pytest.raises(ValueError, match=message):
-        picture_format("a.svg")
+        check_plot_path("a.svg")
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])

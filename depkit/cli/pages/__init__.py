@@ -14,8 +14,8 @@ from depkit.cli.pages.zsh import zsh_script
 from depkit.parsers.model_directory import bundled_models
 
 
-def pages() -> dict[str, str]:
-    """The contents of all files, by their paths in the repository."""
+def generate_pages() -> dict[str, str]:
+    """Generate the contents of all files, by their paths in the repository."""
     all_commands, models = commands(), bundled_models()
     return {
         "completions/depkit.bash": bash_script(all_commands, models),
@@ -30,7 +30,7 @@ def pages() -> dict[str, str]:
 
 def write_pages(directory: Path) -> None:
     """Write all files into a directory and overwrite older ones."""
-    for name, text in pages().items():
+    for name, text in generate_pages().items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -80,7 +80,7 @@ complete -F _depkit depkit
 
 
 def bash_script(commands: Sequence[Command], models: Sequence[str]) -> str:
-    """The text of completions/depkit.bash."""
+    """Return the text of completions/depkit.bash."""
     return fill_template(
         _SCRIPT,
         values="\n".join(line for command in commands for line in _values(command)),
@@ -94,7 +94,7 @@ def bash_script(commands: Sequence[Command], models: Sequence[str]) -> str:
 
 
 def _values(command: Command) -> list[str]:
-    """The part of `_depkit_value` for a subcommand, with a line for each kind of value."""
+    """Return the part of `_depkit_value` for a subcommand, with a line for each kind of value."""
     parameters = [(option.names, option.value) for option in command.options]
     for number, argument in enumerate(command.arguments):
         pattern = f"[{number}-9]*" if argument.repeatable else f"{number}"

@@ -31,7 +31,7 @@ complete -c depkit -f
 
 
 def fish_script(commands: Sequence[Command], models: Sequence[str]) -> str:
-    """The text of completions/depkit.fish.
+    """Return the text of completions/depkit.fish.
 
     All arguments of a command are completed with what any of them takes.
     """

@@ -80,7 +80,7 @@ DEBUG = Parameter(("--debug",), None, "If there is an error, show its traceback.
 
 
 def commands() -> list[Command]:
-    """The command depkit itself, then its subcommands in the order of `depkit --help`.
+    """Return the command depkit itself and its subcommands, in the order of `depkit --help`.
 
     Raises ValueError for a parameter of string type whose metavar is missing in OFFERS.
     """
@@ -92,7 +92,7 @@ def commands() -> list[Command]:
 
 
 def _command(name: str, command: Any, summary: str) -> Command:
-    """A Click command as data; its type is Any because Typer keeps its Click private."""
+    """Return a Click command as data; its type is Any because Typer keeps its Click private."""
     paragraphs = [
         " ".join(paragraph.split())
         for text in (command.help, command.epilog)
@@ -136,7 +136,7 @@ def _parameter(command: str, raw: TyperArgument | TyperOption, hint: Any) -> Par
 
 
 def _value(command: str, raw: TyperArgument | TyperOption, hint: Any) -> Value:
-    """The value of a parameter, by its type, or by OFFERS if the type is a string."""
+    """Return the value of a parameter, by its type, or by OFFERS if the type is a string."""
     label = raw.metavar or ""
     while typing.get_origin(hint) is not Literal and typing.get_args(hint):
         hint = typing.get_args(hint)[0]  # X of `list[X]` or `X | None`

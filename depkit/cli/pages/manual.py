@@ -1,5 +1,6 @@
 """The man pages, in roff with the man macros: one for depkit and one for each subcommand."""
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -18,6 +19,7 @@ _ESCAPES = str.maketrans(
     }
 )
 
+_CODE_WIDTH = 69  # characters of a command line in a page of 80 columns
 _SESSION = (
     ("Parse English text:", "depkit parse < in.txt > out.conllu"),
     ("Look at the trees:", "depkit show out.conllu"),
@@ -39,13 +41,13 @@ _STATUS = (
 
 
 def page(command: Command, subcommands: Sequence[Command]) -> str:
-    """The man page of a command; the page of depkit lists the subcommands and shows a session."""
+    """Return the man page of a command; that of depkit lists the subcommands and has a session."""
     name = page_name(command)
     description, examples = list(command.description), _code_block(command.examples)
-    listed: list[tuple[str, str]] = []
+    command_list: list[tuple[str, str]] = []
     if not command.name:
         description += ["Every command has its own manual page and the option --help.", _FILES]
-        listed = [
+        command_list = [
             (f"{_bold(page_name(subcommand))}(1)", f"{subcommand.summary}.")
             for subcommand in subcommands
         ]
@@ -57,7 +59,7 @@ def page(command: Command, subcommands: Sequence[Command]) -> str:
         "NAME": _lines(f"{name} - {_lower_first(command.summary)}"),
         "SYNOPSIS": [_synopsis(command)],
         "DESCRIPTION": _paragraphs(description),
-        "COMMANDS": _tagged_list(listed),
+        "COMMANDS": _tagged_list(command_list),
         "ARGUMENTS": _tagged_list(map(_entry, command.arguments)),
         "OPTIONS": _tagged_list(map(_entry, command.options)),
         "EXAMPLES": examples,
@@ -78,12 +80,12 @@ def page(command: Command, subcommands: Sequence[Command]) -> str:
 
 
 def page_name(command: Command) -> str:
-    """The name of a command's page: depkit-parse, or depkit."""
+    """Return the name of a command's page: depkit-parse, or depkit."""
     return f"depkit-{command.name}".removesuffix("-")
 
 
 def _lower_first(text: str) -> str:
-    """The text with a lower-case first letter, unless it begins with a name such as CoNLL."""
+    """Make the first letter lower-case, unless the text begins with a name such as CoNLL."""
     first, *rest = text.split(" ")
     return " ".join([first.lower() if first.istitle() else first, *rest])
 
@@ -95,7 +97,7 @@ def _text(text: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Text as short lines; a line that begins with a dot is escaped, because roff would run it."""
+    """Split text into lines; a line that begins with a dot is escaped, or roff would run it."""
     lines = textwrap.wrap(_text(text), 76, break_long_words=False, break_on_hyphens=False)
     return [f"\\&{line}" if line.startswith(".") else line for line in lines]
 
@@ -113,17 +115,33 @@ def _paragraphs(paragraphs: Iterable[str]) -> list[str]:
 
 
 def _tagged_list(entries: Iterable[tuple[str, str]]) -> list[str]:
-    """A list of tags, which are roff already, each with a text below it."""
+    """Return a list of tags, which are roff already, each with a text below it."""
     return [line for tag, text in entries for line in (".TP", tag, *_lines(text))]
 
 
 def _code_block(commands: Iterable[str]) -> list[str]:
-    """Command lines on lines of their own."""
-    return [".RS 4", ".nf", *map(_bold, commands), ".fi", ".RE"]
+    """Format command lines; long ones are continued after a backslash."""
+    lines = chain.from_iterable(map(_wrap_command, commands))
+    return [".RS 4", ".nf", *map(_bold, lines), ".fi", ".RE"]
+
+
+def _wrap_command(command: str) -> list[str]:
+    """Split a command line that is wider than the page, but never between option and value."""
+    if len(command) <= _CODE_WIDTH:
+        return [command]
+    joined = re.sub(r"(depkit| --?[a-z-]+) (?=[^- ])", "\\1\N{NO-BREAK SPACE}", command)
+    lines = textwrap.wrap(
+        joined,
+        _CODE_WIDTH - len(" \\"),
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return " \\\n".join(lines).replace("\N{NO-BREAK SPACE}", " ").split("\n")
 
 
 def _entry(parameter: Parameter) -> tuple[str, str]:
-    """The tag and the text for an argument or option."""
+    """Return the tag and the text for an argument or option."""
     label = parameter.value.label if parameter.value else ""
     names = [_bold(name) for name in sorted(parameter.names, key=len)]
     tag = " ".join([", ".join(names), *([_italic(label)] if label else [])]).strip()
@@ -145,7 +163,7 @@ def _sentence(text: str) -> str:
 
 
 def _synopsis(command: Command) -> str:
-    """The short form of the command line: [OPTION]..., required options, arguments."""
+    """Return the short form of the command line: [OPTION]..., required options, arguments."""
     if not command.name:
         return f"{_bold('depkit')} {_italic('COMMAND')} [{_italic('ARGUMENT')}]..."
     parts = [_bold(f"depkit {command.name}"), f"[{_italic('OPTION')}]..."]
@@ -161,7 +179,7 @@ def _synopsis(command: Command) -> str:
 
 
 def _environment(commands: Sequence[Command]) -> list[str]:
-    """The environment variables that commands read."""
+    """Return the environment variables that commands read."""
     options = [option for command in commands for option in command.options]
     meanings = {
         option.variable: f"This sets {max(option.names, key=len)} if the option is not given."
@@ -172,10 +190,13 @@ def _environment(commands: Sequence[Command]) -> list[str]:
     rule = ["An option on the command line takes precedence over its variable."] if meanings else []
     if any(name in ("--recipe", "--recipes") for option in options for name in option.names):
         meanings["DEPKIT_CACHE"] = (
-            "In this directory, the outputs of frozen transformers are stored for the next"
-            " training. By default, it is the directory depkit in XDG_CACHE_HOME or ~/.cache."
+            "In this directory, the outputs of frozen transformers are cached for the next"
+            " training. You can delete them at any time. By default, it is the directory depkit in"
+            " XDG_CACHE_HOME or ~/.cache."
         )
-    meanings["NO_COLOR"] = "If it is set, the output has no colours unless an option asks for them."
+    meanings["NO_COLOR"] = (
+        "If this is set, the output has no colours unless an option asks for them."
+    )
     entries = _tagged_list(
         (_bold(variable), meaning) for variable, meaning in sorted(meanings.items())
     )

@@ -48,7 +48,7 @@ fi
 
 
 def zsh_script(commands: Sequence[Command], models: Sequence[str]) -> str:
-    """The text of completions/_depkit."""
+    """Return the text of completions/_depkit."""
     depkit, *subcommands = commands
     descriptions = [f"{command.name}:{command.summary}" for command in subcommands]
     return fill_template(
@@ -70,10 +70,11 @@ def _subcommand(command: Command) -> str:
 
 
 def _option(option: Parameter) -> str:
-    """An option as `_arguments` specifies it: the options it excludes, names, help and value."""
+    """Specify an option for `_arguments`: the options it excludes, its names, help and value."""
     prefix = "*" if option.repeatable else f"({' '.join(option.names)})"
-    signs = {True: "=", False: "+"}  # --output=x or --output x; -ox or -o x
-    names = [name + (signs[name.startswith("--")] if option.value else "") for name in option.names]
+    # The value follows as in --output=x or --output x, and as in -ox or -o x.
+    suffixes = {True: "=", False: "+"} if option.value else {True: "", False: ""}
+    names = [name + suffixes[name.startswith("--")] for name in option.names]
     rest = f"[{_escape(option.help)}]{_action(option)}"
     if len(names) == 1:
         return _quote(f"{prefix if option.repeatable else ''}{names[0]}{rest}")
@@ -81,7 +82,7 @@ def _option(option: Parameter) -> str:
 
 
 def _escape(text: str) -> str:
-    """Text inside a specification, in which colons and brackets have a special meaning."""
+    """Escape colons and brackets, which have a special meaning in a specification."""
     return re.sub(r"[][:\\]", r"\\\g<0>", text)
 
 
@@ -100,11 +101,11 @@ def _action(parameter: Parameter) -> str:
 
 
 def _choice(words: Sequence[str]) -> str:
-    """An action that completes one of the words; no space follows KEY=, because a value does."""
+    """Return an action that completes one of the words; after KEY=, it adds no space."""
     offered = " ".join(words)
     return f'compadd -S "" - {offered}' if offered.endswith("=") else f"({offered})"
 
 
 def _quote(text: str) -> str:
-    """A word in single quotes, for a POSIX shell."""
+    """Put a word in single quotes, for a POSIX shell."""
     return "'" + text.replace("'", "'\\''") + "'"

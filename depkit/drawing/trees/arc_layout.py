@@ -74,7 +74,7 @@ class Side:
         self.offsets = self._port_offsets()
 
     def _port_offsets(self) -> dict[tuple[int, Role], int]:
-        """The offset of each port to the right of the centre of its word."""
+        """Return the offset of each port to the right of the centre of its word."""
         ports: dict[int, list[tuple[int, Role]]] = defaultdict(list)
         for word, role in self.outgoing:
             ports[word].append((-2 if role == "left" else 2, role))
@@ -87,10 +87,11 @@ class Side:
         }
 
     def _head_port_rank(self, arc: Arc) -> int:
-        """The rank of an incoming arc among the ports of its word; the other ports have -2 and 2.
+        """Return the rank of an incoming arc among the ports of its word.
 
-        The port is in the middle, so that the arc bends over those to dependents, unless the arc
-        is shorter than all of these: then it is outside them, and the arc stays below.
+        The other ports have the ranks -2 and 2. The port of the incoming arc is between them, so
+        that this arc passes over the arcs to dependents. But if it is shorter than all arcs to
+        dependents on its side, its port is outside, and this arc passes below them.
         """
         if arc.is_vertical:
             return 0
@@ -101,7 +102,7 @@ class Side:
         return rank if role == "right" else -rank
 
     def reach(self, word: int) -> int:
-        """How far a word's ports and the label of its vertical arc reach from its centre."""
+        """Return how far a word's ports and the label of its vertical arc reach from its centre."""
         roles: tuple[Role, ...] = ("left", "head", "right")
         reach = max(abs(self.offsets.get((word, role), 0)) for role in roles)
         arc = self.incoming.get(word)
@@ -115,13 +116,13 @@ class Side:
         for word in range(first, last + 1):
             if word in self.incoming:
                 yield self._incoming_line(self.incoming[word], first, last)
-            if before := [a for a in self.outgoing.get((word, "left"), ()) if a.dependent < first]:
-                yield self._outgoing_line(None, self._make_end(word, "left"), before)
-            if after := [a for a in self.outgoing.get((word, "right"), ()) if a.dependent > last]:
-                yield self._outgoing_line(self._make_end(word, "right"), None, after)
+            if arcs := [a for a in self.outgoing.get((word, "left"), ()) if a.dependent < first]:
+                yield self._outgoing_line(None, self._make_end(word, "left"), arcs)
+            if arcs := [a for a in self.outgoing.get((word, "right"), ()) if a.dependent > last]:
+                yield self._outgoing_line(self._make_end(word, "right"), None, arcs)
 
     def _incoming_line(self, arc: Arc, first: int, last: int) -> Line:
-        """The line of an arc to a dependent in the block; its head may be in another block."""
+        """Return the line of an arc to a dependent in the block; the head may be in another one."""
         dependent = self._make_end(arc.dependent, "head")
         label = arc.label, self.measures.text_width(arc.label), arc.kind
         if arc.is_vertical:
@@ -136,7 +137,7 @@ class Side:
         return End(word, self.offsets[word, role], role == "head")
 
     def _outgoing_line(self, start: End | None, end: End | None, arcs: Sequence[Arc]) -> Line:
-        """The common line of all arcs from a word to other blocks on one side.
+        """Return the common line of all arcs from a word to other blocks on one side.
 
         It has no label: the labels are shown in the blocks of the dependents.
         """
@@ -266,7 +267,7 @@ def _place_labels(lines: Sequence[Line], pad: int) -> None:
 
 
 def _find_label_start(line: Line, stems: Sequence[int], pad: int) -> int:
-    """The start of a label as near to the middle of its line as the crossing stems allow.
+    """Return the start of a label as near to the middle of its line as the crossing stems allow.
 
     Args:
         line: The line, which is not vertical.

@@ -47,11 +47,11 @@ def draw(drawn: DrawnSentence, width: int, colour: bool) -> Iterator[str]:
     for block in blocks if len(blocks) == 1 else _make_layout(rows, arcs).make_blocks(width):
         if block.first > 1:
             yield ""
-        above, below = (_Canvas(lines, block.width) for lines in block.sides)
-        yield from reversed(list(above.rows(ABOVE, "▼", colour)))
+        canvas_above, canvas_below = (_Canvas(lines, block.width) for lines in block.sides)
+        yield from reversed(list(canvas_above.rows(ABOVE, "▼", colour)))
         for row in rows:
             yield _align(row[block.first - 1 : block.last], block.centres)
-        yield from below.rows(BELOW, "▲", colour)
+        yield from canvas_below.rows(BELOW, "▲", colour)
 
 
 def _make_layout(rows: Sequence[Sequence[str]], arcs: Sequence[Sequence[Arc]]) -> Layout:
@@ -60,7 +60,7 @@ def _make_layout(rows: Sequence[Sequence[str]], arcs: Sequence[Sequence[Arc]]) -
 
 
 def _align(texts: Sequence[str], centres: Sequence[int]) -> str:
-    """A row of texts, with the middle of each text at the given coordinate."""
+    """Return a row of texts, with the middle of each text at the given coordinate."""
     row, end = "", 0
     for text, centre in zip(texts, centres, strict=True):
         start = centre - cell_width(text) // 2
@@ -112,7 +112,7 @@ class _Canvas:
             self.kinds[line.level][column] = line.kind
 
     def rows(self, glyphs: Mapping[int, str], arrow: str, colour: bool) -> Iterator[str]:
-        """The rows of characters, beginning next to the words."""
+        """Yield the rows of characters, beginning next to the words."""
         for level, (links, kinds) in enumerate(zip(self.links, self.kinds, strict=True)):
             cells = [glyphs[link] for link in links]
             texts = dict.fromkeys(self.arrows, arrow) if level == 0 else self.texts[level]

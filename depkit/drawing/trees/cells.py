@@ -8,7 +8,7 @@ _DIRECTION_CHANGES = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI",
 
 
 def cell_width(text: str) -> int:
-    """The number of terminal cells of a text: 2 for a wide East Asian letter, 0 for an accent."""
+    """Return the number of terminal cells: 2 for a wide East Asian letter, 0 for an accent."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len  # importing its tables takes a while
@@ -20,7 +20,7 @@ def make_visible(text: str) -> str:
     """Replace characters that control a terminal, or that XML forbids, by visible ones.
 
     Controls become their symbols (ESC becomes U+241B). Line ends, changes of direction and
-    characters that XML forbids become U+FFFD. Spaces become U+2423 if the text has nothing else,
+    characters that XML forbids become U+FFFD. Spaces become U+2423 if the text consists of spaces,
     and a dotted circle is put before accents without a letter.
     """
     if not text.isprintable():
@@ -45,7 +45,7 @@ def _visible_character(character: str) -> str:
 
 
 def clip(text: str, width: int) -> str:
-    """The text if it fits into `width` cells, else as much of its beginning as fits with "…"."""
+    """Return the text if it fits into `width` cells, else its beginning and "…"."""
     if cell_width(text) <= width:
         return text
     if width < 1:

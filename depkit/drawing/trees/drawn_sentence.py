@@ -7,7 +7,7 @@ from typing import Literal
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.trees.cells import make_visible
 
-# "missed" is a gold arc that is not in the predicted tree, "wrong" the arc that is there instead.
+# "missed" is a gold arc that is not in the predicted tree, "wrong" the predicted arc instead.
 Kind = Literal["plain", "missed", "wrong"]
 WRONG = "✗"
 _COLOURS: dict[Kind, str] = {"missed": "\x1b[32m", "wrong": "\x1b[31m"}
@@ -83,7 +83,7 @@ class DrawnSentence:
         )
 
     def arcs(self) -> list[Arc]:
-        """The arcs of the gold tree; a word without a head has none."""
+        """Return the arcs of the gold tree; a word without a head has none."""
         rows = enumerate(zip(self.sentence.head, self.sentence.deprel, strict=True), start=1)
         return [
             Arc(head, word, _make_label(head, word, relation), self.kind(word))
@@ -92,11 +92,11 @@ class DrawnSentence:
         ]
 
     def kind(self, word: int) -> Kind:
-        """The kind of the gold arc of a word."""
+        """Return the kind of the gold arc of a word."""
         return "missed" if word in self.wrong_words else "plain"
 
     def wrong_arcs(self) -> list[Arc]:
-        """The arcs of the predicted tree for the wrong words."""
+        """Return the arcs of the predicted tree for the wrong words."""
         arcs: list[Arc] = []
         if self.predicted is None:
             return arcs

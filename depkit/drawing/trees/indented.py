@@ -41,7 +41,7 @@ def draw(drawn: DrawnSentence, width: int, colour: bool) -> Iterator[str]:
 
 
 def _make_row(drawn: DrawnSentence, word: int, lines: str) -> tuple[str, ...]:
-    """The cells of a word's line: number, form with connecting lines, tag, relation, error."""
+    """Return the cells of a word's line: number, branch and form, tag, relation, error."""
     head = drawn.sentence.head[word - 1]
     relation = make_visible(drawn.sentence.deprel[word - 1])
     number = f"{word:{len(str(len(drawn.forms)))}}"
@@ -52,7 +52,7 @@ def _make_row(drawn: DrawnSentence, word: int, lines: str) -> tuple[str, ...]:
 
 
 def _describe_error(drawn: DrawnSentence, word: int) -> str:
-    """The relation of a wrong word in the predicted tree, and its head if that is wrong."""
+    """Return the relation of a wrong word in the predicted tree, and its head if that is wrong."""
     assert drawn.predicted is not None
     head = drawn.predicted.head[word - 1]
     relation = make_visible(drawn.predicted.deprel[word - 1])
@@ -66,7 +66,7 @@ def _describe_head(drawn: DrawnSentence, head: int) -> str:
 
 
 def _make_branches(heads: Sequence[int], limit: int) -> tuple[list[_Branch], list[_Branch]]:
-    """The branches of all words that descend from the root, and those of all other words.
+    """Return the branches of all words that descend from the root, and those of all other words.
 
     Both are in the order of the drawing. limit: the maximum length of the connecting lines.
     """
@@ -89,25 +89,25 @@ def _make_branches(heads: Sequence[int], limit: int) -> tuple[list[_Branch], lis
 
 
 def _subtree(top: int, dependents: Sequence[Sequence[int]], limit: int) -> Iterator[_Branch]:
-    """The branches of a word and all its descendants, each head before its dependents."""
+    """Yield the branches of a word and all its descendants, each head before its dependents."""
     stack = [(top, "", "")]
     while stack:
-        word, before, indent = stack.pop()
-        yield word, before
+        word, connector, indent = stack.pop()
+        yield word, connector
         size = len(stack)
         for dependent in reversed(dependents[word]):
             corner, deeper = ("├─ ", "│  ") if len(stack) > size else ("└─ ", "   ")
-            lines, below = (_clip_start(indent + part, limit) for part in (corner, deeper))
-            stack.append((dependent, lines, below))
+            lines, next_indent = (_clip_start(indent + part, limit) for part in (corner, deeper))
+            stack.append((dependent, lines, next_indent))
 
 
 def _clip_start(lines: str, limit: int) -> str:
-    """The connecting lines, without their beginning if they are too long."""
+    """Return the connecting lines, without their beginning if they are too long."""
     return lines if len(lines) <= limit else "…" + lines[1 - limit :]
 
 
 def _top_ancestor(word: int, heads: Sequence[int]) -> int:
-    """The ancestor from which to draw a word that does not descend from the root.
+    """Return the ancestor from which to draw a word that does not descend from the root.
 
     It is the ancestor without a head or, if there is a cycle, the first word on the cycle.
     """

@@ -19,7 +19,7 @@ LEVEL = 20  # between two levels of arcs
 CORNER = 10
 ARROW = 7
 
-# Missed arcs are thick and wrong ones dashed, so that they differ without colours too.
+# Missed arcs are thick and wrong ones dashed, so that they also differ without colours.
 COLOURS: dict[Kind, str] = {"plain": "#333333", "missed": "#006e2b", "wrong": "#c00000"}
 STROKES: dict[Kind, str] = {
     "plain": 'stroke-width="1.2"',
@@ -61,8 +61,8 @@ def _draw(drawn: DrawnSentence) -> tuple[int, int, str]:
     widths = [max(_text_width(FORM, form), _text_width(TAG, tag)) for form, tag in columns]
     arcs = (drawn.arcs(), drawn.wrong_arcs())
     block = next(Layout(widths, arcs, measures).make_blocks(sys.maxsize))
-    above, below = block.sides
-    top = HEADING + _height(above)
+    lines_above, lines_below = block.sides
+    top = HEADING + _height(lines_above)
     forms = top + FORM + 2
     tags = forms + TAG + 5
     bottom = (tags if any(drawn.tags) else forms) + 6
@@ -70,23 +70,23 @@ def _draw(drawn: DrawnSentence) -> tuple[int, int, str]:
         f"<title>{escape(drawn.text or ' '.join(drawn.forms))}</title>",
         f'<text x="0" y="{LABEL}" {_font(LABEL, "#555555")} text-anchor="start">'
         f"{escape(drawn.name)}</text>",
-        *_draw_arcs(above, top, -1),
+        *_draw_arcs(lines_above, top, -1),
         *_draw_texts(drawn.forms, block.centres, forms, _font(FORM, "black")),
         *_draw_texts(drawn.tags, block.centres, tags, _font(TAG, "#555555")),
-        *_draw_arcs(below, bottom, 1),
+        *_draw_arcs(lines_below, bottom, 1),
     ]
     width = max(block.width, _text_width(LABEL, drawn.name))
-    return width, bottom + _height(below), "\n".join([*elements, ""])
+    return width, bottom + _height(lines_below), "\n".join([*elements, ""])
 
 
 def _text_width(size: int, text: str) -> int:
-    """The approximate width of a text in common fonts of a size."""
+    """Return the approximate width of a text in common fonts of a size."""
     narrow, broad = (sum(map(letters.count, text)) for letters in (NARROW, BROAD))
     return round(size * (0.62 * cell_width(text) - 0.22 * narrow + 0.32 * broad))
 
 
 def _height(lines: Sequence[Line]) -> int:
-    """The height of all arcs, with half a label at their top."""
+    """Return the height of all arcs, with half a label at their top."""
     return LEVEL * max((line.level for line in lines), default=0) + LABEL
 
 
@@ -117,7 +117,7 @@ def _draw_arcs(lines: Sequence[Line], base: int, direction: int) -> Iterator[str
 
 
 def _arc_path(line: Line, base: int, direction: int) -> str:
-    """The path of an arc with round corners, without its arrow."""
+    """Return the path of an arc with round corners, without its arrow."""
     far = base + direction * LEVEL * line.level
     left, right = (
         base + direction * ARROW * bool(end and end.has_arrow) for end in (line.start, line.end)
@@ -133,7 +133,7 @@ def _arc_path(line: Line, base: int, direction: int) -> str:
 
 
 def _arrow_path(lines: Sequence[Line], base: int, direction: int) -> str:
-    """The path of the arrows of several arcs."""
+    """Return the path of the arrows of several arcs."""
     tips = {
         x
         for line in lines

@@ -17,7 +17,7 @@ Style = Literal["arcs", "tree"]
 _STYLES: dict[Style, Callable[[DrawnSentence, int, bool], Iterator[str]]] = {
     "arcs": arcs.draw, "tree": indented.draw,
 }  # fmt: skip
-_WIDTH = 100  # without a terminal
+_WIDTH = 100  # columns, if stdout is not a terminal
 MIN_WIDTH = 40  # columns; with fewer columns, all letters of labels might be clipped
 
 
@@ -34,7 +34,7 @@ def show(
         sentences: A file, a sentence or several sentences.
         diff: The same sentences with predicted trees. If given, the trees of `sentences` are gold
             trees, and only sentences with errors are printed, together with their wrong arcs.
-        style: "arcs" for arcs above the words, "tree" for one line a word.
+        style: "arcs" for arcs above the words, "tree" for one line per word.
         width: The width at which to wrap, by default that of the terminal.
         encoding: The encoding of files.
 
@@ -100,7 +100,7 @@ def draw_sentences(
 
 
 def default_width() -> int:
-    """The width of the terminal, or a fixed width if stdout is no terminal."""
+    """Return the width of the terminal, or a fixed width if stdout is not a terminal."""
     if not sys.stdout.isatty():
         return _WIDTH
     return max(shutil.get_terminal_size().columns, MIN_WIDTH)
