@@ -228,7 +228,7 @@ def build_student_vocabulary(
     """Build the vocabulary of a student.
 
     Words and characters are those of treebank and text. Deprels and tags are those of the treebank,
-    followed by further ones of the teacher.
+    followed by the teacher's remaining ones.
 
     Args:
         recipe: The student's recipe.

@@ -127,16 +127,16 @@ def jackknife(
     for fold in range(folds):
         fold_directory = directory / f"fold-{fold + 1:02}"
         fold_directory.mkdir(parents=True, exist_ok=True)
-        inside = np.flatnonzero(fold_of == fold).tolist()
-        outside = np.flatnonzero(fold_of != fold).tolist()
+        fold_indices = np.flatnonzero(fold_of == fold).tolist()
+        other_indices = np.flatnonzero(fold_of != fold).tolist()
         say(
-            f"fold {fold + 1} of {folds}: a tagger trained on {len(outside)} sentences tags the"
-            f" other {len(inside)}"
+            f"fold {fold + 1} of {folds}: a tagger trained on {len(other_indices)} sentences tags"
+            f" the other {len(fold_indices)}"
         )
         # At least one sentence is needed to select the epoch. A share of 1 / n could give none, as
         # n * (1 / n) can be 0.99... in floating point.
-        share = max(DEV_SHARE, 1.5 / len(outside))
-        train_indices, dev_indices = split_dev(outside, share)
+        share = max(DEV_SHARE, 1.5 / len(other_indices))
+        train_indices, dev_indices = split_dev(other_indices, share)
         progress = Progress(fold_directory, quiet, name=f"fold {fold + 1} of {folds}")
         with progress.bar():
             train(
@@ -146,10 +146,10 @@ def jackknife(
                 keep_state=keep_state,
             )  # fmt: skip
         tagger = load(fold_directory, str(device), threads=torch.get_num_threads())
-        context = sources.select_sentences(sizes, inside, []).train
-        vectors = None if context is None else split_context(context, sizes[inside])
-        fold_tagged = tagger.tag([sentences[i] for i in inside], context=vectors)
-        tagged |= zip(inside, fold_tagged, strict=True)
+        context = sources.select_sentences(sizes, fold_indices, []).train
+        vectors = None if context is None else split_context(context, sizes[fold_indices])
+        fold_tagged = tagger.tag([sentences[i] for i in fold_indices], context=vectors)
+        tagged |= zip(fold_indices, fold_tagged, strict=True)
     return [tagged[i] for i in range(len(sentences))]
 
 

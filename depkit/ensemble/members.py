@@ -160,10 +160,10 @@ def train_member(
     directory = plan.directory / name
     label = f"{name}: " if bars else ""
     progress = Progress(directory, plan.quiet, label=label, name=name, bars=bars)
-    reused = None if has_run(directory) else _find_reusable(plan.reuse, name)
-    if reused:
-        progress.say(f"{name} is copied from {reused.parent}")
-        _copy_model(reused, directory)
+    reused_member = None if has_run(directory) else _find_reusable(plan.reuse, name)
+    if reused_member:
+        progress.say(f"{name} is copied from {reused_member.parent}")
+        _copy_model(reused_member, directory)
     directory.mkdir(parents=True, exist_ok=True)
     copy_tokenizer(plan.directory, directory)
     fold_of = assign_folds(len(prepared.train), plan.folds, plan.seed)
@@ -180,10 +180,10 @@ def train_member(
             vocabulary=prepared_recipe.vocabulary, keep_state=plan.keep_state,
         )  # fmt: skip
     except ResumeError as error:
-        if not reused:
+        if not reused_member:
             raise
         shutil.rmtree(directory)  # otherwise a run without --reuse would fail as well
-        raise ResumeError(f"--reuse: {error}".replace(str(directory), str(reused))) from None
+        raise ResumeError(f"--reuse: {error}".replace(str(directory), str(reused_member))) from None
 
 
 def _copy_model(directory: Path, target: Path) -> None:

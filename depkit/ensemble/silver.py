@@ -1,8 +1,8 @@
 """Raw text parsed by a teacher, stored in shards.
 
 A shard is a silver treebank in CoNLL-U and the packed rows of its words. Both files are written
-atomically, the rows last. An interrupted run resumes after the last complete shard, and shards
-that have been damaged since are computed again.
+atomically, the rows last. An interrupted run resumes after the last complete shard, and damaged
+shards are computed again.
 """
 
 import json
@@ -251,7 +251,7 @@ def split_into_chunks(sentences: Iterable[Sentence], min_words: int) -> Iterator
 
 
 def _digest_conllu(shard: Shard) -> str:
-    """Return a digest of the shard's CoNLL-U file, or "" if it has none, as that of a treebank."""
+    """Return a digest of the shard's CoNLL-U file, or "" if it has none, as for a treebank."""
     path = shard.path.with_suffix(".conllu")
     return digest_files([path]) if path.exists() else ""
 

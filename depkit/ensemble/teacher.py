@@ -17,8 +17,8 @@ from depkit.parsers.inputs.soft_targets import MAX_INTEGER, column_slices, pack
 from depkit.parsers.inputs.vocabulary import column_values
 from depkit.parsers.model_directory import CARD, model_files
 
-# Computes the packed rows of the words of sentences, [words, width] uint16. The second argument
-# says whether label distributions are those at gold heads; see `make_row_function`.
+# Maps sentences to the packed rows of their words, [words, width] uint16. The second argument is
+# whether the label distributions are conditioned on gold heads; see `make_row_function`.
 RowFunction = Callable[[Sequence[Sentence], bool], np.ndarray]
 
 

@@ -33,7 +33,7 @@ def train_ensemble(
     Args:
         plan: The ensemble to train.
         devices: Devices to train on. Each trains one member at a time; several devices are used in
-            parallel, by a process each.
+            parallel, each by a separate process.
         threads: Number of threads of each process.
         mean: How the members' distributions are combined.
 

@@ -1,1 +1,1 @@
-"""Torch modules that know tensors, not sentences; every file implements one idea."""
+"""Torch modules that work on tensors, not on sentences. Each file implements one idea."""

@@ -9,14 +9,14 @@ def attention_mask(lengths: Tensor, longest: int, window: int = 0, relaxed: bool
 
     Args:
         lengths: [batch], the number of positions of each sentence that are not padding.
-        longest: The number of positions with padding.
+        longest: The number of positions including padding.
         window: The greatest distance between a query and a key, or 0 for no limit.
         relaxed: Whether the first two positions (w0 and the first word) and the last word of each
             sentence also attend to all words, and all words to them, in spite of the window.
 
     Returns:
         bool: [batch, 1, 1, longest] if window is 0, else [batch, 1, query, key]. With a window,
-        padding attends to itself, because a softmax over no position at all is not a number.
+        padding attends to itself, because a softmax over no keys is NaN.
 
     Raises:
         ValueError: If the window is negative.

@@ -25,7 +25,7 @@ class InputDropout(nn.Module):
 
     The inputs that remain are multiplied by (sum of all weights) / (sum of the remaining inputs'
     weights). With weight 2 for the word and 1 for the tag, this is the scheme of Li et al.: factor
-    1 if both remain, 1.5 for the word alone, 3 for the tag alone.
+    1 if both remain, 1.5 if only the word remains, 3 if only the tag remains.
 
     Args:
         p: The probability that an input is dropped.

@@ -28,7 +28,7 @@ class FactoredLinear(nn.Module):
         self.position = nn.Linear(input_size, output_size, bias)
 
     def halves(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The content half and the position half of the result, both [..., output_size]."""
+        """Compute the content half and the position half of the result, both [..., output_size]."""
         content, position = x.chunk(2, dim=-1)
         return self.content(content), self.position(position)
 
@@ -185,9 +185,12 @@ def _check_attend(attend: Sequence[str], layers: int) -> Sequence[str]:
         raise ValueError(f"attend must be a list: [{attend!r}], not {attend!r}")
     unknown = [entry for entry in attend if entry not in ATTEND]
     if unknown:
-        raise ValueError(f"attend: {unknown[0]!r} is none of {', '.join(ATTEND)}")
+        raise ValueError(f"attend: {unknown[0]!r} is not one of {', '.join(ATTEND)}")
     if len(attend) == layers:
         return attend
     if len(attend) > 1:
-        raise ValueError(f"attend has {len(attend)} entries for {layers} layers")
+        raise ValueError(
+            f"attend has {len(attend)} entries for {layers} layers; give one entry for all, or"
+            " one for each layer"
+        )
     return [attend[0] if attend else "both"] * layers

@@ -55,7 +55,7 @@ def _outputs(lstm: nn.LSTM, x: Tensor, recurrent: Tensor | None) -> Tensor:
     weights[1] = recurrent
     with warnings.catch_warnings():  # cuDNN warns that every call copies the weights into one block
         warnings.filterwarnings("ignore", "RNN module weights are not part of")
-        # These are: biases, layers, dropout between layers, training, bidirectional, batch first.
+        # Flags: biases, layers, dropout between layers, training, bidirectional, batch first.
         return torch.lstm(x, (zeros, zeros), weights, True, 1, 0.0, True, False, True)[0]
 
 
@@ -66,8 +66,8 @@ class BiLSTMLayer(nn.Module):
     device can use its fast kernels (a packed LSTM is several times slower on a CPU).
 
     In training, dropout is applied to the state that a step receives from the step before, with
-    the same mask for all steps (Gal and Ghahramani 2016). All sentences of a batch share the mask,
-    each direction has a different one. The mask can therefore be applied to the columns of the
+    the same mask for all steps (Gal and Ghahramani 2016). All sentences of a batch share the mask;
+    the two directions have different masks. The mask can therefore be applied to the columns of the
     recurrent weights, as Merity et al. (2018) do for single weights, and a whole sequence remains
     one call of the LSTM kernel.
 
@@ -137,7 +137,7 @@ class BiLSTM(nn.Module):
         self.output_size = 2 * size
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Map x, [batch, length, input_size], lengths, [batch], to [batch, length, 2 * size]."""
+        """Map [batch, length, input_size] to [batch, length, 2 * size]; lengths: [batch]."""
         reverse = reversal_indices(lengths, x.shape[1])
         for i, layer in enumerate(self.layers):
             x = layer(self.dropout(x) if i else x, reverse)

@@ -14,9 +14,9 @@ def can_quantize() -> bool:
 def quantize(module: nn.Module) -> nn.Module:
     """Convert a module, in place, so that its LSTMs and linear layers compute in int8.
 
-    The scale of the weights is computed once for each tensor, that of the inputs at each call for
-    the whole batch ("dynamic quantisation"). The last digits of the scores therefore depend on the
-    other sentences in the batch.
+    The scale of the weights is computed once for each tensor, the scale of the inputs at each call
+    for the whole batch ("dynamic quantisation"). The last digits of the scores therefore depend on
+    the other sentences in the batch.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch.ao warns that it will move to another package

@@ -15,7 +15,7 @@ _HEAD_MULTIPLE = {"cuda": 8}
 
 
 def sinusoids(length: int, size: int, device: torch.device | None = None) -> Tensor:
-    """Fixed position vectors (Eq. 8), [length, size], with the sines in the even columns."""
+    """Compute position vectors (Eq. 8), [length, size], with the sines in the even columns."""
     position = torch.arange(length, device=device, dtype=torch.float32)[:, None]
     even = torch.arange(0, size, 2, device=device, dtype=torch.float32)
     angle = position * torch.exp(even * (-math.log(10000.0) / size))
@@ -46,7 +46,7 @@ def position_vectors(
 def scaled_attention(packed: Tensor, mask: Tensor, dropout: float) -> Tensor:
     """Compute softmax(q k / sqrt(size)) v for all attention heads at once (Eqs. 10 and 11).
 
-    On a GPU, heads whose size is no multiple of 8 are padded with zeros, because fused kernels
+    On a GPU, heads whose size is not a multiple of 8 are padded with zeros, because fused kernels
     need such sizes. The scale is that of the real size, so the result is the same.
 
     Args:

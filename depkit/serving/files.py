@@ -55,7 +55,7 @@ class Job:
 
 @dataclass
 class Totals:
-    """SentenceCounter of sentences and words that a job has processed."""
+    """Numbers of sentences and words that a job has processed."""
 
     sentences: int = 0
     words: int = 0
@@ -69,11 +69,11 @@ def annotate_files(
 ) -> Totals:
     """Read files, parse or tag their sentences, and write the results.
 
-    Further exceptions are those of reading, parsing and writing.
+    Reading, parsing and writing may raise further exceptions.
 
     Args:
         job: The files, models and options.
-        note: Is called with each message to the user, for example on columns that the output
+        note: Receives each message to the user, for example on columns that the output
             format cannot represent.
         bars: Shows the progress.
 
@@ -164,9 +164,9 @@ def _show_progress(
 ) -> Iterator[Callable[[Iterable[Sentence]], Iterable[Sentence]]]:
     """Show in a progress bar how much of the job's input the model has parsed.
 
-    The context manager returns a function that counts the sentences that are read; they must pass
-    through it. As files are read far ahead of the model, the progress is the number of bytes read,
-    times the share of the words read that the model has parsed.
+    The block receives a function through which all sentences that are read must pass. As files are
+    read far ahead of the model, the progress is the number of bytes read, times the share of the
+    words read that the model has parsed.
 
     Args:
         bars: Shows the progress bar.
@@ -177,7 +177,7 @@ def _show_progress(
         yield lambda sentences: sentences
         return
     began, total, lock = time.monotonic(), total_file_size(job.files), Lock()
-    read, parsed = Totals(), Totals()
+    read_totals, parsed_totals = Totals(), Totals()
     bytes_read = 0
 
     def count_bytes(count: int) -> None:
@@ -186,19 +186,19 @@ def _show_progress(
 
     def count_read(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         for sentence in sentences:
-            read.words += len(sentence)
+            read_totals.words += len(sentence)
             yield sentence
 
     def count_parsed(batch: Sequence[Sentence]) -> None:
         # A batch may contain a sentence more than once, to fill it up.
         distinct = {id(sentence): sentence for sentence in batch}.values()
         with lock:  # batches are computed on several threads
-            parsed.sentences += len(distinct)
-            parsed.words += sum(map(len, distinct))
+            parsed_totals.sentences += len(distinct)
+            parsed_totals.words += sum(map(len, distinct))
             if bars.is_due():
-                speed = parsed.words / (time.monotonic() - began)
-                text = f"{speed:,.0f} words/s  {parsed.sentences:,} sentences"
-                show(bytes_read * parsed.words / read.words, total, text)
+                speed = parsed_totals.words / (time.monotonic() - began)
+                text = f"{speed:,.0f} words/s  {parsed_totals.sentences:,} sentences"
+                show(bytes_read * parsed_totals.words / read_totals.words, total, text)
 
     with bars.bar("parsing" if job.action == "parse" else "tagging") as show:
         parser.on_batch_computed = count_parsed
@@ -280,8 +280,8 @@ def check_overwriting(sources: Iterable[str], targets: Iterable[str]) -> None:
 def output_name(source: str, format: str | None) -> str:
     """Return the name of the file with a source's results.
 
-    This is the name of the source if that indicates the output format, and otherwise a name with
-    another suffix.
+    The name of the source is kept if it indicates the output format; otherwise it gets another
+    suffix.
     """
     name = os.path.basename(source)
     source_format = format_from_filename(name)

@@ -13,9 +13,9 @@ _MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9]*(?:\s[^<>]*)?>|<!|&(?:nbsp|amp|lt|
 def find_input_warnings(parser: Parser, sentences: Sequence[Sentence]) -> Iterator[str]:
     """Yield a warning for each reason why the model may parse these sentences badly.
 
-    There are two reasons. Most letters are unknown to the model; this is not checked for a model
-    that reads a transformer, which knows more letters. Or the text contains HTML markup, at least
-    three times, and at least once in four sentences.
+    There is a warning if most letters are unknown to the model, and one if the text contains HTML
+    markup at least three times and at least once in four sentences. Letters are not checked for a
+    model that reads a transformer, which knows more letters.
     """
     texts = [sentence.text or " ".join(sentence.form) for sentence in sentences]
     letters = [letter for text in texts for letter in text if letter.isalpha()]

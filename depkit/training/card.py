@@ -14,21 +14,21 @@ def write_card(
     directory: Path,
     recipe: Recipe,
     state: State,
-    train: int,
-    dev: int,
-    calibrated: str = "",
+    num_train: int,
+    num_dev: int,
+    calibration_note: str = "",
     teacher: str = "",
 ) -> None:
     """Write the model card, README.md, of a trained model.
 
     Args:
         directory: The model directory.
-        recipe: The recipe it was trained with.
+        recipe: The recipe that the model was trained with.
         state: The state of the finished run.
-        train: The number of training sentences.
-        dev: The number of dev sentences.
-        calibrated: The effect of calibration in words, for a parser.
-        teacher: What a student learned from beside the treebank, in words.
+        num_train: The number of training sentences.
+        num_dev: The number of dev sentences.
+        calibration_note: The effect of calibration in words, for a parser.
+        teacher: What a student learned from besides the treebank, in words.
     """
     scores = read_tokenizer_notes(directory).get("scores")
     family, parser = get_family(recipe.parser), recipe.parser
@@ -48,11 +48,11 @@ def write_card(
 - Reads: {", ".join(describe_inputs(parser.inputs))}
 {"".join(map(_list_item, family.describe(parser)))}\
 - Tokenizer: {tokenizer}
-- Trained on {train} sentences for {state.epoch} epochs ({state.update} updates, \
+- Trained on {num_train} sentences for {state.epoch} epochs ({state.update} updates, \
 {format_duration(state.seconds)}), seed {state.seed}
-- Best {recipe.training.select} on dev: {state.best:.2f} after epoch {state.best_epoch}, whose \
-weights these are; measured on {dev} sentences, punctuation included
-{_list_item(teacher)}{_list_item(calibrated)}
+- Best {recipe.training.select} on dev: {state.best:.2f} after epoch {state.best_epoch} (this \
+model); measured on {num_dev} sentences, punctuation included
+{_list_item(teacher)}{_list_item(calibration_note)}
 All settings are in config.toml. To {family.command} a file with this model, run \
 `depkit {family.command} --model DIR FILE`, where DIR is this directory.
 """
@@ -65,9 +65,9 @@ def write_ensemble_card(
     members: dict[str, State],
     mean: str,
     scores: dict[str, float],
-    train: int,
-    dev: int,
-    calibrated: str,
+    num_train: int,
+    num_dev: int,
+    calibration_note: str,
 ) -> None:
     """Write the model card, README.md, of an ensemble.
 
@@ -77,9 +77,9 @@ def write_ensemble_card(
         members: The states of the members' runs, by the members' names.
         mean: How the members' probabilities are averaged.
         scores: The ensemble's dev scores by name.
-        train: The number of training sentences.
-        dev: The number of dev sentences.
-        calibrated: The effect of calibration in words, for parsers.
+        num_train: The number of training sentences.
+        num_dev: The number of dev sentences.
+        calibration_note: The effect of calibration in words, for parsers.
     """
     select = recipe.training.select
     about = f"\n{recipe.about}\n" if recipe.about else ""
@@ -87,10 +87,11 @@ def write_ensemble_card(
     listed = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
     text = f"""# A depkit ensemble
 {about}
-- Members: {len(members)}, each trained on the {train} sentences of the treebank without one fold
+- Members: {len(members)}, each trained on the {num_train} sentences of the treebank without one \
+fold
 - Prediction: by the {mean} mean of the members' probabilities
-- Scores on dev: {listed}; measured on {dev} sentences, punctuation included
-{_list_item(calibrated)}
+- Scores on dev: {listed}; measured on {num_dev} sentences, punctuation included
+{_list_item(calibration_note)}
 | member | {select} on dev, after its best epoch |
 |---|---|
 {rows}
@@ -102,7 +103,7 @@ all members. The directory of each member is also a model by itself.
 
 
 def _list_item(text: str) -> str:
-    """A list item with a text; nothing if the text is empty."""
+    """Return a list item with a text; nothing if the text is empty."""
     return f"- {text[0].upper()}{text[1:]}\n" if text else ""
 
 

@@ -22,7 +22,7 @@ from depkit.corpus.files import atomic
 from depkit.parsers.model_directory import WEIGHTS
 from depkit.training.origin import Origin, ResumeError
 
-LAST = "last.safetensors"
+CHECKPOINT = "last.safetensors"
 FINISHED = "finished.json"
 
 
@@ -38,16 +38,16 @@ class State:
     update: int = 0  # number of finished updates
     epoch: int = 0  # number of finished epochs
     batch: int = 0  # number of finished batches of the current epoch
-    loss: float = 0.0  # its sum over these batches
+    loss: float = 0.0  # sum over the finished batches of the current epoch
     best: float = -1.0  # the best dev score
-    best_epoch: int = 0  # the number of epochs after which it was reached
+    best_epoch: int = 0  # number of epochs after which the best dev score was reached
     seconds: float = 0.0  # of training so far
 
 
 def save_state(directory: Path, state: State, network: nn.Module, optimizer: object) -> None:
     """Write the checkpoint. A process killed at any moment leaves the previous one or this one.
 
-    Weights that are not trained are left out.
+    Weights that are not trained are omitted.
 
     Args:
         directory: The model directory.
@@ -64,23 +64,23 @@ def save_state(directory: Path, state: State, network: nn.Module, optimizer: obj
     for name, parts in _optimizer_states(network, optimizer).items():
         tensors |= {f"optimizer.{name}.{part}": value for part, value in parts.items()}
     metadata = {"state": json.dumps(asdict(state))}
-    with atomic(directory / LAST) as temporary:
+    with atomic(directory / CHECKPOINT) as temporary:
         try:
             save_file({k: v.detach().contiguous() for k, v in tensors.items()}, temporary, metadata)
         except SafetensorError as error:  # raised if the disk is full, for example
-            raise OSError(f"{directory / LAST}: cannot be written: {error}") from None
+            raise OSError(f"{directory / CHECKPOINT}: cannot be written: {error}") from None
 
 
 def save_finished(directory: Path, state: State) -> None:
     """Replace the checkpoint of a finished run by its State alone, which is far smaller."""
     with atomic(directory / FINISHED) as temporary:
         temporary.write_text(json.dumps(asdict(state), indent=0), encoding="utf-8")
-    (directory / LAST).unlink(missing_ok=True)
+    (directory / CHECKPOINT).unlink(missing_ok=True)
 
 
 def check_checkpoint(directory: Path) -> None:
-    """Raises ResumeError if the directory has no checkpoint because the run is finished."""
-    if not (directory / LAST).exists():
+    """Raise ResumeError if the directory has no checkpoint because the run is finished."""
+    if not (directory / CHECKPOINT).exists():
         name = shlex.quote(str(directory))
         raise ResumeError(
             f"{directory}: this training is finished and cannot be resumed, because it was run"
@@ -91,7 +91,7 @@ def check_checkpoint(directory: Path) -> None:
 
 def has_run(directory: Path) -> bool:
     """Whether the directory has a run, unfinished or finished."""
-    return (directory / LAST).exists() or (directory / FINISHED).exists()
+    return (directory / CHECKPOINT).exists() or (directory / FINISHED).exists()
 
 
 def read_state(directory: Path) -> State | None:
@@ -102,11 +102,11 @@ def read_state(directory: Path) -> State | None:
     if not has_run(directory):
         if (directory / WEIGHTS).exists():
             raise ResumeError(
-                f"{directory} has a model, but no {LAST} to resume from; train into another"
+                f"{directory} has a model, but no {CHECKPOINT} to resume from; train into another"
                 " directory (--init starts from this model's weights)"
             )
         return None
-    path = directory / LAST
+    path = directory / CHECKPOINT
     if path.exists():
         with _open_checkpoint(path) as file:
             return _parse_state(file.metadata()["state"])
@@ -133,17 +133,17 @@ def _parse_state(text: str) -> State:
 
 
 def load_state(directory: Path, network: nn.Module, optimizer: torch.optim.Adam) -> None:
-    """Load the checkpoint's weights and moments into a network and its optimizer.
+    """Load the checkpoint's weights and moments into a network and its optimiser.
 
     Args:
         directory: The model directory.
         network: The network, with its untrained weights already set.
-        optimizer: Its optimizer.
+        optimizer: Its optimiser.
 
     Raises:
         ResumeError: If the checkpoint is damaged.
     """
-    with _open_checkpoint(directory / LAST) as file:
+    with _open_checkpoint(directory / CHECKPOINT) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}
         weights = {
             name: tensors.get(f"network.{name}", weight)  # untrained weights are not in the file
@@ -191,11 +191,11 @@ def remove_incomplete(directory: Path) -> None:
 
 
 def _untrained_names(network: nn.Module) -> set[str]:
-    """The names of weights that are not trained, for example frozen pretrained vectors."""
+    """Return the names of weights that are not trained, for example frozen pretrained vectors."""
     return {name for name, weight in network.named_parameters() if not weight.requires_grad}
 
 
 def _optimizer_states(network: nn.Module, optimizer: object) -> dict[str, dict[str, Tensor]]:
-    """The optimiser's moments and step counts of each weight that has them."""
+    """Return the optimiser's moments and step counts by the weight's name."""
     states = optimizer.state  # type: ignore[attr-defined]
     return {name: states[weight] for name, weight in network.named_parameters() if weight in states}

@@ -20,8 +20,8 @@ T = TypeVar("T")
 def split_dev(sentences: Sequence[T], share: float) -> tuple[list[T], list[T]]:
     """Split sentences into a training and a dev part.
 
-    share: the share of the dev part; its sentences are evenly spread. Raises ConfigError if it is
-    not between 0 and 1, DataError if a part would be empty.
+    share: the share of the dev sentences, which are evenly spread. Raises ConfigError if it is not
+    between 0 and 1, DataError if a part would be empty.
     """
     if not 0 < share < 1:
         raise ConfigError(f"--dev-split is {share}; it must be a share between 0 and 1")
@@ -54,16 +54,16 @@ def _limit_batches(training: Training, train: Sequence[Sentence]) -> Training:
     if not training.updates:
         return training
     tokens = sum(len(sentence) + 1 for sentence in train) * training.epochs
-    small_enough = tokens // (training.updates * training.accumulate)
-    size = min(training.batch_tokens, max(MIN_BATCH_TOKENS, small_enough))
+    max_size = tokens // (training.updates * training.accumulate)
+    size = min(training.batch_tokens, max(MIN_BATCH_TOKENS, max_size))
     return replace(training, batch_tokens=size)
 
 
 def findings(config: ParserConfig, train: Sequence[Sentence], dev: Sequence[Sentence]) -> list[str]:
-    """Look for oddities of the data that do not prevent training; one line with counts for each.
+    """Return notes on oddities of the data that do not prevent training, with counts.
 
     Args:
-        config: The parser's configuration; its family adds findings of its own.
+        config: The parser's configuration; its family adds further notes.
         train: The training sentences.
         dev: The dev sentences.
     """
@@ -78,7 +78,7 @@ def findings(config: ParserConfig, train: Sequence[Sentence], dev: Sequence[Sent
 
 
 def digests(train: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, str]:
-    """Digests of the treebanks, for `Origin.data`."""
+    """Return digests of the treebanks, for `Origin.data`."""
     return {
         "other training sentences": digest_of_sentences(train),
         "other dev sentences": digest_of_sentences(dev),
@@ -86,5 +86,5 @@ def digests(train: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, str
 
 
 def digest_of_sentences(sentences: Sequence[Sentence]) -> str:
-    """A digest of sentences with their trees."""
+    """Return a digest of sentences with their trees."""
     return digest(*(f"{sentence}{sentence.constituents or ''}" for sentence in sentences))

@@ -42,7 +42,7 @@ from depkit.training.recipe import Recipe
 from depkit.training.schedule import parameter_groups, rate_factor
 from depkit.training.sources import Sources, make_vector_table
 
-SLOW = 3.0  # the most seconds of compiling that are not reported
+MIN_REPORTED_SECONDS = 3.0  # shorter compilations of the decoder are not reported
 
 
 class TrainingError(ValueError):
@@ -51,7 +51,7 @@ class TrainingError(ValueError):
 
 @dataclass(frozen=True)
 class Feed:
-    """Functions that return the training examples of each epoch, given its number from 0.
+    """Functions that return the training examples of an epoch; epochs are numbered from 0 here.
 
     A feed replaces the treebank as training data; a student, for example, also learns from text.
     """
@@ -89,8 +89,9 @@ def train(
         device: The device to train on.
         seed: The seed of everything random.
         resume: Resume the run in the directory, if there is one.
-        max_time: The most seconds of training, the parts before interruptions included. A linear
-            schedule ends with the time if that is sooner than the epochs.
+        max_time: The maximum number of seconds of training, including the parts before
+            interruptions. A linear schedule ends with the time or with the epochs, whichever ends
+            sooner.
         initial: A parser to start from. Its vocabulary is extended by the treebank's.
         progress: Where progress is reported; by default only the log is written.
         sources: What the recipe reads besides the treebank.
@@ -110,7 +111,7 @@ def train(
     config, training, family = recipe.parser, recipe.training, get_family(recipe.parser)
     progress = progress or Progress(directory, quiet=True)
     sources = sources or Sources()
-    shared = vocabulary is not None and feed is None
+    has_shared_vocabulary = vocabulary is not None and feed is None
     vocabulary = vocabulary or family.vocabulary(train_sentences, config)
     vocabulary = vocabulary.with_lemmas([*train_sentences, *sources.lexicon])
     if sources.vectors:
@@ -123,7 +124,7 @@ def train(
         training = recipe.training
     data_digests = digests(train_sentences, dev_sentences) | {
         "other vectors, features, lexicon or transformer": sources.key,
-        "another vocabulary": vocabulary.digest() if shared else "",
+        "another vocabulary": vocabulary.digest() if has_shared_vocabulary else "",
         "another teacher or other text": feed.key if feed else "",
         "another --init": digest_of_weights(initial.network) if initial else "",
     }
@@ -179,15 +180,16 @@ def train(
         progress.say(f"{progress.label}resuming after epoch {state.epoch}")
     started = time.monotonic()
     parser.warm_up()
-    if (took := time.monotonic() - started) > SLOW:
+    if (compile_seconds := time.monotonic() - started) > MIN_REPORTED_SECONDS:
         progress.say(
-            f"compiled the decoder in {took:.0f} s; this is necessary once after installation"
+            f"compiled the decoder in {compile_seconds:.0f} s; this is necessary once after"
+            " installation"
         )
-    started = time.monotonic() - state.seconds  # the earlier parts of a resumed run count, too
+    started = time.monotonic() - state.seconds  # including earlier parts of a resumed run
     saved_time = time.monotonic()
     while not is_finished(state, recipe, max_time):
         random = np.random.default_rng([seed, state.epoch])
-        data = None  # free the last epoch's data before the next is made
+        data = None  # free the last epoch's data before the next epoch's data are made
         data = feed.data(state.epoch)
         network.start_epoch(data.dataset)
         batches = length_batches(data.sizes, training.batch_tokens, random)
@@ -197,22 +199,23 @@ def train(
         while state.batch < len(batches):
             torch.manual_seed(seed * 1_000_003 + state.update)
             seconds = time.monotonic() - started
-            done = max(state.update / updates, seconds / max_time)
+            fraction = max(state.update / updates, seconds / max_time)
             for group in optimizer.param_groups:
-                group["lr"] = group["rate"] * rate_factor(training, state.update, done, updates)
+                factor = rate_factor(training, state.update, fraction, updates)
+                group["lr"] = group["rate"] * factor
             update_batches = batches[state.batch : state.batch + training.accumulate]
-            for numbers in update_batches:
+            for indices in update_batches:
                 try:
-                    batch = data.batch(numbers)
+                    batch = data.batch(indices)
                     with autocast(device, precision):
                         loss = network(batch) / len(update_batches)
                     loss.backward()
                 except (RuntimeError, MemoryError) as error:
                     if not is_out_of_memory(error):
                         raise
-                    longest = data.sizes[numbers].max()
+                    longest = data.sizes[indices].max()
                     raise TrainingError(
-                        f"a batch of {len(numbers)} sentences of up to {longest - 1} words does not"
+                        f"a batch of {len(indices)} sentences of up to {longest - 1} words does not"
                         " fit in memory; lower training.batch_tokens"
                     ) from error
                 total += loss.detach()
@@ -240,7 +243,7 @@ def train(
         state.loss = float(total)
         _check_finite(state.loss, network)
         speed = words / (time.monotonic() - epoch_started)
-        if shared:
+        if has_shared_vocabulary:
             network.inputs.reset_unseen(data.dataset)
         scores = score_dev(parser, dev_sentences, sources.dev)
         score = scores[training.select]
@@ -255,7 +258,7 @@ def train(
         state.epoch, state.batch, state.loss = state.epoch + 1, 0, 0.0
         epochs_left = training.epochs - state.epoch
         left = min(state.seconds / state.epoch * epochs_left, max_time - state.seconds)
-        progress.epoch(
+        progress.write_epoch(
             {
                 "epoch": state.epoch, "update": state.update, "loss": mean_loss,
                 "rate": optimizer.param_groups[0]["lr"],
@@ -285,7 +288,7 @@ def count_updates(feed: Feed, recipe: Recipe) -> int:
     """Count the updates of all epochs."""
     training = recipe.training
     random = np.random.default_rng()
-    counts: dict[bytes, int] = {}  # updates by the sizes of the examples, the same in most epochs
+    counts: dict[bytes, int] = {}  # number of updates by the sizes of an epoch's examples
     updates = 0
     for epoch in range(training.epochs):
         sizes = feed.sizes(epoch)
@@ -313,7 +316,7 @@ def score_dev(
 
 
 def digest_of_weights(network: ParserNetwork) -> str:
-    """A digest of a network's weights; raises ValueError if they are not in float32."""
+    """Return a digest of a network's weights; raise ValueError if they are not in float32."""
     weights = network.state_dict().values()
     half_precision = (torch.bfloat16, torch.float16)
     if any(not isinstance(weight, Tensor) or weight.dtype in half_precision for weight in weights):
@@ -331,7 +334,7 @@ def dev_vectors(
 
 
 def copy_initial_weights(network: ParserNetwork, initial: ParserNetwork) -> None:
-    """Copy all weights of an initial network into a network whose vocabulary extends its own.
+    """Copy all weights of an initial network into a network with an extended vocabulary.
 
     The rows of symbols that the initial network does not have keep their random weights.
     """

@@ -11,10 +11,11 @@ from typing import Any
 
 from depkit.training.recipe import Recipe
 
-# Settings that may change when a run is resumed: when it ends, and how its model is stored.
+# Settings that may change when a run is resumed: they determine when the run ends and how its
+# model is stored.
 _CHANGEABLE = {f"training.{name}" for name in ("epochs", "patience", "save_every", "storage")}
 _CHANGEABLE |= {"inputs.lexicon", "inputs.vectors.file"}  # the contents of the files are compared
-_MAX_NAMED = 3  # the most settings that an error names
+_MAX_NAMED = 3  # maximum number of settings that an error names
 
 
 class ResumeError(ValueError):
@@ -31,38 +32,40 @@ class Origin:
     # differ: "other training sentences", ...
     data: dict[str, str]
 
-    def describe_difference(self, now: "Origin") -> str:
-        """What this run was started with that is different now, in words; "" if nothing is."""
+    def describe_difference(self, current: "Origin") -> str:
+        """Describe what the run was started with that is different now; "" if nothing is."""
         names = [
             name
-            for name in self.settings | now.settings
-            if name not in _CHANGEABLE and self.settings.get(name) != now.settings.get(name)
+            for name in self.settings | current.settings
+            if name not in _CHANGEABLE and self.settings.get(name) != current.settings.get(name)
         ]
         differences = [
             f"{name}{' ' if name.startswith('--') else '='}{self.settings.get(name, '(unset)')}"
-            f" (now {now.settings.get(name, 'unset')})"
+            f" (now {current.settings.get(name, 'unset')})"
             for name in names[:_MAX_NAMED]
         ]
         if len(names) > _MAX_NAMED:
             differences.append(f"{len(names) - _MAX_NAMED} more settings that differ")
         differences += [
-            name for name in self.data | now.data if self.data.get(name) != now.data.get(name)
+            name
+            for name in self.data | current.data
+            if self.data.get(name) != current.data.get(name)
         ]
         return ", ".join(differences)
 
 
-def check_origin(directory: Path, begun: Origin, now: Origin) -> None:
+def check_origin(directory: Path, original: Origin, current: Origin) -> None:
     """Check that a run is resumed with the origin that it was started with.
 
     Args:
         directory: The run's directory, for the message.
-        begun: The origin that the run was started with.
-        now: The origin that it is resumed with.
+        original: The origin that the run was started with.
+        current: The origin that it is resumed with.
 
     Raises:
-        ResumeError: If they differ.
+        ResumeError: If the two origins differ.
     """
-    if difference := begun.describe_difference(now):
+    if difference := original.describe_difference(current):
         raise ResumeError(
             f"{directory}: the run there was started with {difference}; resume it with the same"
             " recipe and settings, or train into another directory"
@@ -82,20 +85,20 @@ def make_origin(seed: int, tables: Mapping[str, Any], data: Mapping[str, str]) -
 
 
 def retain_batch_size(origin: Origin, recipe: Recipe) -> Recipe:
-    """The recipe with the batch size of the run that is resumed.
+    """Return the recipe with the batch size of the run that is resumed.
 
     If `training.updates` is set, the batch size was computed from the number of epochs. It must
     stay the same if the run is resumed with more epochs.
     """
-    training, begun = recipe.training, origin.settings
-    if not training.updates or begun.get("training.epochs") == str(training.epochs):
+    training, original = recipe.training, origin.settings
+    if not training.updates or original.get("training.epochs") == str(training.epochs):
         return recipe
-    size = int(begun.get("training.batch_tokens", training.batch_tokens))
+    size = int(original.get("training.batch_tokens", training.batch_tokens))
     return replace(recipe, training=replace(training, batch_tokens=size))
 
 
 def weight_settings(recipe: Recipe) -> dict[str, Any]:
-    """Those settings of a recipe that the weights depend on, as nested tables."""
+    """Return the settings of a recipe that the weights depend on, as nested tables."""
     tables = recipe.tables()
     for name in ("about", "tokenizer", "calibration"):
         tables.pop(name, None)
@@ -103,7 +106,7 @@ def weight_settings(recipe: Recipe) -> dict[str, Any]:
 
 
 def _flatten(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """The settings of nested tables by their full names, such as "training.rate"."""
+    """Yield the settings of nested tables with their full names, such as "training.rate"."""
     for name, value in tables.items():
         if isinstance(value, Mapping):
             yield from _flatten(value, f"{prefix}{name}.")

@@ -44,9 +44,9 @@ class Progress:
         """Show a progress bar within the block; `show` updates it."""
         return self.bars.bar(self.name)
 
-    def show(self, done: float, text: str) -> None:
-        """Update the bar; done: the share of the training that is finished, 0 to 1."""
-        self.bars.update(self.name, done, 1.0, text)
+    def show(self, fraction: float, text: str) -> None:
+        """Update the bar; fraction: how much of the training is finished, 0 to 1."""
+        self.bars.update(self.name, fraction, 1.0, text)
 
     def truncate_log(self, epochs: int) -> None:
         """Remove from the log all epochs after the first `epochs`; they will be run again."""
@@ -55,15 +55,15 @@ class Progress:
             retained = [line for line in lines if _epoch(line) <= epochs]
             self.path.write_text("".join(line + "\n" for line in retained), "utf-8")
 
-    def epoch(self, record: dict[str, Any], scores: dict[str, float]) -> None:
+    def write_epoch(self, record: dict[str, Any], scores: dict[str, float]) -> None:
         """Write an epoch to the log and as a line; scores: the dev scores by name."""
         with self.path.open("a", encoding="utf-8") as log:
             log.write(json.dumps(record | scores) + "\n")
         best = "  best" if record["best"] else ""
-        listed = " ".join(f"{name} {score:.2f}" for name, score in scores.items())
+        score_list = " ".join(f"{name} {score:.2f}" for name, score in scores.items())
         self.say(
             f"{self.label}epoch {record['epoch']:>3}  loss {record['loss']:.3f}"
-            f"  dev {listed}"
+            f"  dev {score_list}"
             f"  {record['words_per_second']:,.0f} words/s"
             f"  {format_duration(record['left'])} left{best}"
         )

@@ -21,9 +21,9 @@ MIN_BATCH_TOKENS = 150  # batches are not made smaller to reach `training.update
 class Training:
     """The optimiser (Adam), its schedule, and when training stops; section [training]."""
 
-    epochs: int = 60  # the most epochs
+    epochs: int = 60  # maximum number of epochs
     patience: int = 20  # training stops after this many epochs without a better dev score
-    batch_tokens: int = 1000  # the most tokens of a batch, padding included
+    batch_tokens: int = 1000  # maximum number of tokens in a batch, padding included
     updates: int = 0  # batches of a small treebank are reduced to get this many updates; 0: never
     accumulate: int = 1  # batches whose mean gradient makes one update
     rate: float = 2e-3  # the highest learning rate
@@ -33,7 +33,7 @@ class Training:
     beta2: float = 0.9  # of Adam
     epsilon: float = 1e-12  # of Adam
     weight_decay: float = 0.0  # of Adam: an L2 penalty
-    clip: float = 5.0  # the largest norm of the gradient
+    clip: float = 5.0  # maximum norm of the gradient
     warmup: int = 0  # updates over which the rate rises linearly, before the schedule begins
     # "exponential" multiplies the rate by `decay` every `decay_updates` updates, "linear" lowers it
     # to 0 at the end of `epochs` (or of --max-time), "constant" keeps it.
@@ -51,14 +51,14 @@ class Training:
 
 @dataclass(frozen=True)
 class TokenizerTraining:
-    """The tokenizer that is trained beside the parser; section [tokenizer]."""
+    """The tokenizer that is trained along with the parser; section [tokenizer]."""
 
-    enabled: bool = True  # train one if the treebank has its text
+    enabled: bool = True  # train a tokenizer if the treebank contains its text
     embedding: int = 32  # size of a character's embedding
     size: int = 80  # of the network's layers
     dropout: float = 0.2
     epochs: int = 12  # more for a small treebank
-    batch_characters: int = 3000  # the most characters of a batch, padding included
+    batch_characters: int = 3000  # maximum number in a batch, padding included
     rate: float = 4e-3  # the highest learning rate
 
 
@@ -68,7 +68,7 @@ class Distillation:
 
     weight: float = 0.5  # of the teacher's distributions over treebank words; gold has 1 - weight
     # Words of additional text in an epoch, as a multiple of the treebank's words. Each epoch
-    # continues the text where the epoch before ended.
+    # begins where the previous epoch ended in the text.
     text: float = 1.0
 
 
@@ -86,13 +86,13 @@ class Recipe:
     distillation: Distillation = field(default_factory=Distillation)
 
     def tables(self) -> dict[str, Any]:
-        """The settings as nested tables, for TOML."""
+        """Return the settings as nested tables, for TOML."""
         tables = dataclasses.asdict(self)
         return tables.pop("parser") | tables
 
 
 def recipe_names() -> list[str]:
-    """The names of the recipes that come with depkit."""
+    """Return the names of the recipes that come with depkit."""
     folder = resources.files("depkit.recipes")
     return sorted(
         file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml")
@@ -100,10 +100,10 @@ def recipe_names() -> list[str]:
 
 
 def recipe_settings() -> list[str]:
-    """The names of all settings that --set takes, whatever the family and the encoder."""
-    own = (name for name in setting_names(Recipe) if not name.startswith("parser."))
+    """Return the names of all settings that --set takes, for any family and encoder."""
+    shared = (name for name in setting_names(Recipe) if not name.startswith("parser."))
     parsers = (setting_names(family.config) for family in FAMILIES.values())
-    names = dict.fromkeys(chain(own, *parsers))
+    names = dict.fromkeys(chain(shared, *parsers))
     return [name for name in names if not name.startswith("calibration.")]
 
 
@@ -113,14 +113,14 @@ def make_recipe(
     settings: list[str] | None = None,
     shared: bool = False,
 ) -> Recipe:
-    """Make a recipe from a shipped one, a TOML file over it, and settings over both.
+    """Make a recipe from a shipped recipe, overridden by a TOML file and then by settings.
 
     Args:
         name: The name of a shipped recipe.
-        file: A TOML file; a model's config.toml can be used, too.
+        file: A TOML file; a model's config.toml can also be used.
         settings: Texts of the form KEY=VALUE.
-        shared: The file and the settings are for several recipes, so settings that this recipe's
-            encoder does not have are ignored.
+        shared: Whether the file and the settings are for several recipes. Settings that this
+            recipe's encoder does not have are then ignored.
 
     Raises:
         ConfigError: For an unknown name, key or value.
@@ -128,43 +128,45 @@ def make_recipe(
     if name not in recipe_names():
         raise ConfigError(describe_unknown("recipe", name, recipe_names(), recipe_names()))
     tables = _read_shipped(name)
-    given: dict[str, Any] = {}
+    overrides: dict[str, Any] = {}
     if file:
         try:
-            overlay(given, tomllib.loads(Path(file).read_text("utf-8")))
+            overlay(overrides, tomllib.loads(Path(file).read_text("utf-8")))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ConfigError(f"{file}: {error}") from None
         for key in ("format_version", "calibration"):  # only a model's config.toml has these
-            given.pop(key, None)
+            overrides.pop(key, None)
     for setting in settings or []:
-        overlay(given, parse_setting(setting))
-    if "calibration" in given:
+        overlay(overrides, parse_setting(setting))
+    if "calibration" in overrides:
         raise ConfigError(
             "calibration is measured when training is finished and cannot be set; leave it out"
         )
-    overlay(tables, given)
+    overlay(tables, overrides)
     recipe = from_tables(tables)
-    check_encoder(recipe.parser.encoder, {} if shared else given.get("encoder", {}))
+    check_encoder(recipe.parser.encoder, {} if shared else overrides.get("encoder", {}))
     check_recipe(recipe)
     return recipe
 
 
 def from_tables(tables: dict[str, Any]) -> Recipe:
-    """Make a recipe from nested tables. Raises ConfigError that names a key if it is unknown."""
-    own = {name: hint for name, hint in get_type_hints(Recipe).items() if name != "parser"}
-    known = parser_fields() | own.keys()
+    """Make a recipe from nested tables. Raises ConfigError for an unknown key."""
+    sections = {name: hint for name, hint in get_type_hints(Recipe).items() if name != "parser"}
+    known = parser_fields() | sections.keys()
     for key in tables:
         if key not in known:
             raise ConfigError(
                 describe_unknown("setting", key, [*known, *recipe_settings()], sorted(known))
             )
-    parser = make_parser_config({key: value for key, value in tables.items() if key not in own})
-    rest = {key: value for key, value in tables.items() if key in own}
-    return replace(from_dict(Recipe, {"parser": {}} | rest), parser=parser)
+    parser = make_parser_config(
+        {key: value for key, value in tables.items() if key not in sections}
+    )
+    recipe_tables = {key: value for key, value in tables.items() if key in sections}
+    return replace(from_dict(Recipe, {"parser": {}} | recipe_tables), parser=parser)
 
 
 def _read_shipped(name: str) -> dict[str, Any]:
-    """The tables of a shipped recipe, over the tables of the recipe that it names as its base."""
+    """Read the tables of a shipped recipe, which override those of its base recipe, if any."""
     text = resources.files("depkit.recipes").joinpath(f"{name}.toml").read_text("utf-8")
     tables = tomllib.loads(text)
     if "base" not in tables:
@@ -175,9 +177,9 @@ def _read_shipped(name: str) -> dict[str, Any]:
 
 
 def check_recipe(recipe: Recipe) -> None:
-    """Raises ConfigError for settings that cannot be combined.
+    """Raise ConfigError for settings that cannot be combined.
 
-    Settings that are found from the data, such as widths of vectors, may still be unknown.
+    Settings that are derived from the data, such as widths of vectors, may still be unknown.
     """
     inputs, context = recipe.parser.inputs, recipe.parser.inputs.context
     family = get_family(recipe.parser)
@@ -194,13 +196,13 @@ def check_recipe(recipe: Recipe) -> None:
         )
     if context.tune and context.source != "transformer":
         raise ConfigError(
-            "inputs.context.tune is for transformers; set inputs.context.source=transformer too, or"
-            " leave it out"
+            "inputs.context.tune requires inputs.context.source=transformer; set both, or omit"
+            " inputs.context.tune"
         )
     if context.source != "none" and context.layers == "single" and not context.top:
         raise ConfigError(
             "inputs.context.top is 0, but inputs.context.layers=single needs the number of a layer:"
-            " 1 for the last, 2 for the one before, and so on"
+            " 1 for the last layer, 2 for the second last, and so on"
         )
     family.check(recipe.parser)
     if not math.isfinite(recipe.distillation.text):
@@ -221,10 +223,10 @@ def check_recipe(recipe: Recipe) -> None:
 
 
 def adopt_parts(recipe: Recipe, config: ParserConfig) -> Recipe:
-    """The recipe with the parts of another parser, to start from that parser's weights.
+    """Return the recipe with the parts of another parser, to start from that parser's weights.
 
-    Sections that the network does not depend on (such as the decoder) stay those of the recipe if
-    both parsers belong to the same family.
+    Sections that the network does not depend on (such as the decoder) are not changed if both
+    parsers belong to the same family.
     """
     if type(recipe.parser) is not type(config):
         recipe = replace(
@@ -234,7 +236,7 @@ def adopt_parts(recipe: Recipe, config: ParserConfig) -> Recipe:
 
 
 def trained_parts(config: ParserConfig) -> dict[str, Any]:
-    """The sections of a parser's configuration that its network depends on."""
+    """Return the sections of a parser's configuration that its network depends on."""
     return {
         section.name: getattr(config, section.name)
         for section in dataclasses.fields(config)

@@ -77,35 +77,36 @@ def train(
     verbose: bool = False,
     keep_state: bool = False,
 ) -> Path:
-    """Train a parser on treebanks, as `depkit train` does; returns the model directory.
+    """Train a parser on treebanks, as `depkit train` does, and return the model directory.
 
     Args:
         train: A file of training sentences, or several.
         output: The model directory to make.
         dev: The file that selects the best epoch. Give either this or `dev_split`.
-        dev_split: The share of the training sentences that is used as dev instead, evenly spread.
+        dev_split: The share of the training sentences that is used as dev sentences instead.
         recipe: The name of a shipped recipe.
-        config: A TOML file over the recipe.
-        settings: KEY=VALUE settings over both, for example "encoder.layers=4".
+        config: A TOML file that overrides settings of the recipe.
+        settings: KEY=VALUE settings that override both, for example "encoder.layers=4".
         features: ELMo vectors (HDF5), one file for each of `train`.
         dev_features: The ELMo vectors of `dev`.
         init: A model to start from: its parts, weights, words and tokenizer.
         seed: The seed of everything random.
-        seeds: Train this number of models, from `seed` on, and copy the best one to `output`.
-        epochs: The most epochs, instead of the recipe's.
+        seeds: Train this number of models, with consecutive seeds from `seed`, and copy the best
+            one to `output`.
+        epochs: The maximum number of epochs, instead of the recipe's.
         patience: Stop after this number of epochs without a better dev score.
-        max_time: The longest time of training: "90s", "10m", "2h".
+        max_time: The maximum time of training: "90s", "10m", "2h".
         resume: Resume the run in `output`.
         device: "auto", "cpu", "cuda", "cuda:1", "mps".
         threads: The number of CPU threads; None for torch's default.
         encoding: The text encoding of the treebanks.
         quiet: Write nothing to stderr.
         verbose: Print the whole configuration.
-        keep_state: Keep the optimiser's state when training is finished, which is several times as
-            large as the model. With it, `resume` can add more epochs.
+        keep_state: Keep the optimiser's state when training is finished, so that `resume` can add
+            more epochs. It is several times as large as the model.
 
     Raises:
-        ConfigError: For a setting that is not known or does not fit.
+        ConfigError: For an unknown or invalid setting.
         ValueError: For an output that exists already.
         ModelError: For an `init` that is not a model.
         DataError, FormatError: For treebanks that cannot be trained on.
@@ -121,8 +122,8 @@ def train(
         initial = load_initial_model(init)
         if trained_parts(full_recipe.parser) != trained_parts(make_recipe(recipe).parser):
             raise ConfigError(
-                "with --init the parser has the same parts as that model, so of the settings only"
-                " training.* and decoder.* can be changed; leave the others out"
+                "--init gives the parser the parts of the initial model, so only settings of"
+                " training.* and decoder.* can be changed; omit the other settings"
             )
         full_recipe = adopt_parts(full_recipe, initial.config)
     used_device = set_up_device(device, threads)
@@ -137,16 +138,16 @@ def train(
         directory, prepared, used_device, seed, limit, progress.say, initial, init
     )
     states: list[State] = []
-    for number in range(seed, seed + seeds):
-        seed_directory = directory / f"seed-{number}" if seeds > 1 else directory
+    for model_seed in range(seed, seed + seeds):
+        seed_directory = directory / f"seed-{model_seed}" if seeds > 1 else directory
         seed_directory.mkdir(exist_ok=True)
         if seeds > 1:
             copy_tokenizer(directory, seed_directory)
-        bar_name = f"seed {number}" if seeds > 1 else "training"
+        bar_name = f"seed {model_seed}" if seeds > 1 else "training"
         seed_progress = Progress(seed_directory, quiet, name=bar_name)
         state = train_model(
-            prepared, seed_directory, used_device, number, resume, limit, seed_progress, initial,
-            keep_state=keep_state,
+            prepared, seed_directory, used_device, model_seed, resume, limit, seed_progress,
+            initial, keep_state=keep_state,
         )  # fmt: skip
         states.append(state)
     if seeds > 1:
@@ -163,7 +164,7 @@ def set_up_device(device: str, threads: int | None) -> torch.device:
 
 
 def describe_settings(recipe: Recipe, device: torch.device) -> str:
-    """The whole configuration as TOML, with the device in a comment."""
+    """Return the whole configuration as TOML, with the device in a comment."""
     return f"# on {device}\n{to_toml(recipe.tables())}"
 
 
@@ -229,7 +230,7 @@ class Data:
 
     train: list[Sentence]
     dev: list[Sentence]  # for selecting the best epoch
-    features: list[FeatureFile]  # the ELMo vectors of both, if there are any
+    features: list[FeatureFile]  # ELMo vectors of all sentences, if there are any
 
 
 def read_data(
@@ -241,7 +242,7 @@ def read_data(
     features: Sequence[str] = (),
     dev_features: str = "",
 ) -> Data:
-    """Read treebanks in the way of a parser's family. All other arguments are those of `train`.
+    """Read the treebanks of a training as the parser's family does.
 
     Args:
         config: The configuration of the parser.
@@ -266,8 +267,8 @@ def read_data(
         )
     if (features or dev_features) and not (features and bool(dev) == bool(dev_features)):
         raise ConfigError(
-            "ELMo vectors are needed for all sentences and for no other file; give --features for"
-            " each training file and, if there is a --dev file, --dev-features"
+            "ELMo vectors are needed either for all files or for none; give --features for each"
+            " training file and, if there is a --dev file, --dev-features"
         )
     files = [read_sentences(config, path, encoding) for path in train]
     sentences = list(chain.from_iterable(files))
@@ -358,7 +359,7 @@ def provide_tokenizer(
         prepared: The training; its recipe may disable the tokenizer.
         device: The device to train on.
         seed: The seed of everything random.
-        max_time: The most seconds of the whole training.
+        max_time: The maximum number of seconds of the whole training.
         say: Receives progress.
         owner: A parser whose tokenizer is copied, if it has one.
         model: The name of the model that `owner` was loaded from.
@@ -406,7 +407,7 @@ def train_model(
         device: The device to train on.
         seed: The seed of everything random.
         resume: Resume the run in the directory, if there is one.
-        max_time: The most seconds of training.
+        max_time: The maximum number of seconds of training.
         progress: Receives messages and progress.
         initial: A parser to start from.
         vocabulary: A vocabulary to use instead of the treebank's.
@@ -427,12 +428,12 @@ def train_model(
     if (directory / CARD).exists():  # loop.train removes the card before it trains
         progress.say(f"{progress.label}the training is finished already; {result}")
         return state
-    calibrated = calibrate(directory, device, prepared) if state.best_epoch else ""
+    calibration_note = calibrate(directory, device, prepared) if state.best_epoch else ""
     write_card(
-        directory, prepared.recipe, state, len(prepared.train), len(prepared.dev), calibrated,
-        teacher,
+        directory, prepared.recipe, state, len(prepared.train), len(prepared.dev),
+        calibration_note, teacher,
     )  # fmt: skip
-    for line in filter(None, (result, calibrated)):
+    for line in filter(None, (result, calibration_note)):
         progress.say(progress.label + line)
     return state
 
@@ -470,7 +471,7 @@ def calibrate(directory: Path, device: torch.device, prepared: Prepared) -> str:
 
 
 def _copy_best(directory: Path, states: Sequence[State], select: str) -> str:
-    """Copy the best seed's model into the directory above; return all seeds' result in words."""
+    """Copy the best seed's model into the parent directory; return a summary of all seeds."""
     best = max(states, key=lambda state: state.best)
     seed_directory = directory / f"seed-{best.seed}"
     if (seed_directory / TRANSFORMER).exists():

@@ -8,15 +8,15 @@ from depkit.parsers.network import ParserNetwork
 from depkit.training.recipe import Training
 
 
-def rate_factor(training: Training, update: int, done: float, updates: int) -> float:
-    """The factor that all learning rates are multiplied by at an update.
+def rate_factor(training: Training, update: int, fraction: float, updates: int) -> float:
+    """Return the factor that all learning rates are multiplied by at an update.
 
     Exponential decay is smooth, `decay` per `decay_updates`, as in Dozat and Manning (2017).
 
     Args:
         training: The settings of the schedule.
         update: The number of the update, from 0.
-        done: The share of the run that is finished, by updates or by time.
+        fraction: The fraction of the run that is finished, by updates or by time.
         updates: The number of updates of the whole run.
     """
     if update < training.warmup:
@@ -25,15 +25,15 @@ def rate_factor(training: Training, update: int, done: float, updates: int) -> f
         return training.decay ** ((update - training.warmup) / training.decay_updates)
     if training.schedule == "linear":
         # The factor falls from 1 at the end of the warm-up to 0 at the end of the run.
-        return min(1.0, max(0.0, 1 - done) / max(1e-9, 1 - training.warmup / updates))
+        return min(1.0, max(0.0, 1 - fraction) / max(1e-9, 1 - training.warmup / updates))
     return 1.0
 
 
 def parameter_groups(network: ParserNetwork, training: Training) -> list[dict]:
     """Group the trained parameters by their highest learning rate, as torch.optim takes them.
 
-    The last layer of a transformer has the rate `context_rate`; from each layer down to the one
-    below, to the embeddings, the rate is multiplied by `layer_decay` (Howard and Ruder 2018). All
+    The last layer of a transformer has the rate `context_rate`. From each layer to the layer below,
+    down to the embeddings, the rate is multiplied by `layer_decay` (Howard and Ruder 2018). All
     other parameters have the rate `rate`.
     """
     context = network.inputs.context
@@ -54,9 +54,9 @@ def parameter_groups(network: ParserNetwork, training: Training) -> list[dict]:
 
 
 def _layer_number(name: str) -> int:
-    """The layer of a transformer that a weight of this name belongs to.
+    """Return the number of the transformer layer that a weight of this name belongs to.
 
-    Layers count from 1; 0 stands for the embeddings, -1 for what comes after the last layer.
+    Layers count from 1; 0 stands for the embeddings, -1 for weights after the last layer.
     """
     number = re.search(r"\.(\d+)\.", name)
     if number:

@@ -1,6 +1,6 @@
 """The sources of a training besides the treebank.
 
-They are pretrained word vectors, a transformer, ELMo vectors and a lexicon of lemmas.
+These are pretrained word vectors, a transformer, ELMo vectors and a lexicon of lemmas.
 """
 
 import os
@@ -64,7 +64,7 @@ class Sources:
         """Select sentences of `self.train` as training and dev sentences.
 
         Args:
-            sizes: The sizes of all its sentences, see `batches.layout`.
+            sizes: The sizes of all sentences of `self.train`, see `batches.layout`.
             train: The indices of the new training sentences.
             dev: The indices of the new dev sentences.
         """
@@ -93,7 +93,7 @@ def load_sources(
     Args:
         recipe: The recipe.
         train: The training sentences.
-        dev: The dev sentences, perhaps none.
+        dev: The dev sentences, if any.
         device: Where a frozen transformer runs.
         files: For inputs.context.source=elmo, the files of all sentences of train and dev.
         initial: A parser to start from; its vectors and its transformer are used.
@@ -142,11 +142,13 @@ def load_sources(
         )  # fmt: skip
     if files and context.source != "elmo":
         raise ConfigError(
-            "--features is for ELMo vectors; set inputs.context.source=elmo, or leave it out"
+            "--features requires inputs.context.source=elmo; set it, or omit --features"
         )
     if context.source == "elmo":
         if not files:
-            raise ConfigError("inputs.context.source is elmo; name the files with --features")
+            raise ConfigError(
+                "inputs.context.source=elmo requires ELMo vectors; name the files with --features"
+            )
         context, elmo_key = _describe_files(context, files)
         key += elmo_key
     if context.source != "none" and context.top > context.available:
@@ -161,10 +163,10 @@ def load_sources(
         return recipe, Sources(vectors, transformer, lexicon=lexicon, key=key)
     precision = resolve_precision(recipe.training.precision, device)
 
-    def contextual_vectors(part: Sequence[Sentence]) -> np.ndarray:
+    def contextual_vectors(sentences: Sequence[Sentence]) -> np.ndarray:
         if transformer is None:
-            return _elmo_vectors(context, files, part, say)
-        return _transformer_vectors(context, transformer, part, device, precision, say)
+            return _elmo_vectors(context, files, sentences, say)
+        return _transformer_vectors(context, transformer, sentences, device, precision, say)
 
     train_vectors = contextual_vectors(train)
     dev_vectors = contextual_vectors(dev) if dev else None
@@ -172,20 +174,20 @@ def load_sources(
 
 
 def collect_words(sentences: Sequence[Sentence]) -> set[str]:
-    """All forms, and all forms in lower case."""
+    """Return all forms, and all forms in lower case."""
     forms = {form for sentence in sentences for form in sentence.form}
     return forms | set(map(str.lower, forms))
 
 
-def _rows(sizes: np.ndarray, numbers: Sequence[int]) -> np.ndarray:
-    """The rows of the sentences of a Dataset with these indices; first the row of padding."""
+def _rows(sizes: np.ndarray, indices: Sequence[int]) -> np.ndarray:
+    """Return the rows of these sentences in a Dataset, after row 0, which is padding."""
     starts = 1 + np.cumsum(sizes) - sizes
-    spans = [np.arange(starts[i], starts[i] + sizes[i]) for i in numbers]
+    spans = [np.arange(starts[i], starts[i] + sizes[i]) for i in indices]
     return np.concatenate(([0], *spans)).astype(np.int64)
 
 
 def make_vector_table(vectors: Vectors, scale: bool) -> np.ndarray:
-    """Make the table of pretrained vectors, a row for each symbol of `Vocabulary.vectors`.
+    """Make the table of pretrained vectors, one row per symbol of `Vocabulary.vectors`.
 
     Padding and w0 have zeros, the unknown word has the mean of all vectors. scale: divide by the
     standard deviation of all numbers, as in the code of Li et al. (2019).
@@ -203,7 +205,7 @@ def _digest_of_vectors(vectors: Vectors) -> str:
 
 
 def _describe_files(context: Context, files: Sequence[FeatureFile]) -> tuple[Context, str]:
-    """Complete the settings by the layers and width of the files; return a key of the files, too.
+    """Complete the settings by the layers and width of the files; also return a key of the files.
 
     The key does not depend on their paths. Raises ConfigError if layers or width differ.
     """
@@ -212,8 +214,8 @@ def _describe_files(context: Context, files: Sequence[FeatureFile]) -> tuple[Con
         if (shape.layers, shape.width) != (shapes[0].layers, shapes[0].width):
             raise ConfigError(
                 f"{file.features} has {shape.layers} layers of {shape.width} numbers, but"
-                f" {files[0].features} has {shapes[0].layers} layers of {shapes[0].width}; all"
-                " files must have the same"
+                f" {files[0].features} has {shapes[0].layers} layers of {shapes[0].width};"
+                " all files must have the same number of layers and the same width"
             )
     key = "".join(f"{os.path.getsize(file.features)} {shape}\n" for file, shape in
                   zip(files, shapes, strict=True))  # fmt: skip
@@ -221,11 +223,11 @@ def _describe_files(context: Context, files: Sequence[FeatureFile]) -> tuple[Con
 
 
 def _elmo_vectors(
-    context: Context, files: Sequence[FeatureFile], part: Sequence[Sentence], say: Say
+    context: Context, files: Sequence[FeatureFile], sentences: Sequence[Sentence], say: Say
 ) -> np.ndarray:
-    """The ELMo vectors of those sentences of the files that are in `part`."""
-    number = {id(sentence): i for i, sentence in enumerate(part)}
-    files = [file for file in files if any(id(sentence) in number for sentence in file.sentences)]
+    """Return the ELMo vectors of sentences, from the files that contain any of them."""
+    indices = {id(sentence): i for i, sentence in enumerate(sentences)}
+    files = [file for file in files if any(id(sentence) in indices for sentence in file.sentences)]
     stats = [(os.stat(file.features), os.path.realpath(file.features)) for file in files]
     key = "".join(f"{path} {stat.st_size} {stat.st_mtime_ns}\n" for stat, path in stats)
 
@@ -233,42 +235,42 @@ def _elmo_vectors(
         for file in files:
             vectors = read_features(file.features, file.sentences, context.layers, context.top)
             for sentence, layers in zip(file.sentences, vectors, strict=True):
-                if id(sentence) in number:
-                    yield number[id(sentence)], layers
+                if id(sentence) in indices:
+                    yield indices[id(sentence)], layers
 
-    key = f"elmo {key} {context.layers} {context.top} {digest_forms(part)}"
-    return load_or_compute(key, layout(part)[0], _shape(context), produce, say)
+    key = f"elmo {key} {context.layers} {context.top} {digest_forms(sentences)}"
+    return load_or_compute(key, layout(sentences)[0], _shape(context), produce, say)
 
 
 def _transformer_vectors(
     context: Context,
     transformer: Transformer,
-    part: Sequence[Sentence],
+    sentences: Sequence[Sentence],
     device: torch.device,
     precision: torch.dtype,
     say: Say,
 ) -> np.ndarray:
-    """The vectors that a frozen transformer computes for sentences."""
-    sizes, starts = layout(part)
+    """Return the vectors that a frozen transformer computes for sentences."""
+    sizes, starts = layout(sentences)
 
     def produce() -> Iterator[tuple[int, np.ndarray]]:
-        make_pieces = make_piece_batcher(part, transformer, context, device)
-        for numbers in length_batches(sizes, BATCH_TOKENS):
-            length = rounded_length(int(sizes[numbers].max()))
-            pieces = make_pieces(starts[numbers], sizes[numbers], length)
+        make_pieces = make_piece_batcher(sentences, transformer, context, device)
+        for indices in length_batches(sizes, BATCH_TOKENS):
+            length = rounded_length(int(sizes[indices].max()))
+            pieces = make_pieces(starts[indices], sizes[indices], length)
             with autocast(device, precision), torch.inference_mode():
-                layers = context_layers(transformer, context, pieces, (len(numbers), length))
-            for number, vectors in zip(numbers.tolist(), layers.float().cpu().numpy(), strict=True):
-                yield number, vectors[: sizes[number]]
+                layers = context_layers(transformer, context, pieces, (len(indices), length))
+            for index, vectors in zip(indices.tolist(), layers.float().cpu().numpy(), strict=True):
+                yield index, vectors[: sizes[index]]
 
     key = (
         f"{transformer.digest} {context.layers} {context.top} {context.pooling} {context.overlap}"
-        f" {precision} {digest_forms(part)}"
+        f" {precision} {digest_forms(sentences)}"
     )
     return load_or_compute(key, sizes, _shape(context), produce, say)
 
 
 def _shape(context: Context) -> tuple[int, int]:
-    """The layers and the width of a word's contextual vectors."""
+    """Return the number of layers and the width of a word's contextual vectors."""
     layers = (context.top or context.available) if context.layers == "mix" else 1
     return layers, context.width

@@ -37,8 +37,8 @@ from depkit.training.data import digests
 from depkit.training.origin import Origin, ResumeError, check_origin, make_origin
 from depkit.training.recipe import Recipe, TokenizerTraining
 
-LEAST_UPDATES = 300  # for a small treebank the number of epochs is raised
-Segmented = list[list[list[Token]]]  # texts, sentences, tokens
+LEAST_UPDATES = 300  # a small treebank is trained on for more epochs to reach this
+SegmentedTexts = list[list[list[Token]]]  # texts, sentences, tokens
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Passage:
 
 
 def has_text(sentences: Sequence[Sentence]) -> bool:
-    """Whether a treebank says where its text has white space between tokens."""
+    """Whether a treebank records the white space between its tokens."""
     return any(
         line.startswith(("# text =", "# text=")) or "SpaceAfter=No" in line
         for sentence in sentences
@@ -60,7 +60,7 @@ def has_text(sentences: Sequence[Sentence]) -> bool:
 
 
 def make_passages(sentences: Sequence[Sentence]) -> list[Passage]:
-    """The paragraphs of a treebank. All white space in them becomes one space."""
+    """Return the paragraphs of a treebank, with one space for any white space."""
     result: list[Passage] = []
     texts: list[str] = []
     ends: list[int] = []
@@ -90,7 +90,7 @@ def make_passages(sentences: Sequence[Sentence]) -> list[Passage]:
 
 
 def _multiword_labels(text: str, words: Sequence[str]) -> list[int]:
-    """The labels of the characters of a token that consists of these words."""
+    """Return the `multiword` labels of the characters of a token that consists of these words."""
     labels = [SINGLE] * len(text)
     if len(words) > 1 and "".join(words) != text:
         labels[-1] = LOOKUP
@@ -124,15 +124,15 @@ def provide_tokenizer(
         dev: The sentences that select the best epoch.
         device: The device to train on.
         seed: The seed of everything random.
-        max_time: The most seconds of the whole training. The tokenizer takes about a fifth of them
-            at most.
+        max_time: The maximum number of seconds of the whole training. The tokenizer takes about a
+            fifth of them at most.
         report: Receives a line for some epochs.
 
     Returns:
         The seconds that the tokenizer took when it was trained, but at most half of `max_time`.
 
     Raises:
-        ResumeError: If the directory has a tokenizer trained on other data, or otherwise.
+        ResumeError: If the directory has a tokenizer with other training data, settings or seed.
     """
     settings = recipe.tokenizer
     if not settings.enabled or not has_text(train):
@@ -173,8 +173,8 @@ def train_tokenizer(
         dev: The sentences that select the best epoch.
         device: The device to train on.
         seed: The seed of everything random.
-        max_time: The most seconds. The learning rate falls to 0 with the epochs or with the time,
-            whichever ends sooner.
+        max_time: The maximum number of seconds. The learning rate falls to 0 with the epochs or
+            with the time, whichever ends sooner.
         report: Receives a line for some epochs.
 
     Returns:
@@ -197,11 +197,11 @@ def train_tokenizer(
         random = np.random.default_rng([seed, epoch])
         network.train()
         total = torch.zeros((), device=device)
-        for rows in length_batches(sizes, settings.batch_characters, random):
-            done = max(update / (epochs * per_epoch), (time.monotonic() - started) / max_time)
+        for indices in length_batches(sizes, settings.batch_characters, random):
+            fraction = max(update / (epochs * per_epoch), (time.monotonic() - started) / max_time)
             for group in optimizer.param_groups:
-                group["lr"] = settings.rate * max(0.0, 1 - done)
-            batch = [slices[row] for row in rows.tolist()]
+                group["lr"] = settings.rate * max(0.0, 1 - fraction)
+            batch = [slices[i] for i in indices.tolist()]
             loss = _loss(network, batch, categories, random, device)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0)
@@ -218,10 +218,10 @@ def train_tokenizer(
             best_weights = {name: value.clone() for name, value in network.state_dict().items()}
         is_last = epoch + 1 == epochs or time.monotonic() - started > max_time
         if is_last or (epoch + 1) % max(1, epochs // 10) == 0:
-            listed = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
+            score_list = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
             report(
                 f"tokenizer epoch {epoch + 1}  loss {float(total) / per_epoch:.4f}"
-                f"  dev F1: {listed}"
+                f"  dev F1: {score_list}"
             )
         if is_last:
             break
@@ -230,11 +230,11 @@ def train_tokenizer(
 
 
 def _category_indices(characters: Table) -> np.ndarray:
-    """For each symbol the index of its category if it is a character, else its own index."""
+    """Return for each symbol the index of its category, or of the symbol if not a character."""
     indices = np.arange(len(characters))
-    for symbol, number in characters.indices.items():
+    for symbol, index in characters.indices.items():
         if len(symbol) == 1:
-            indices[number] = characters.indices[category(symbol)]
+            indices[index] = characters.indices[category(symbol)]
     return indices
 
 
@@ -257,7 +257,7 @@ def _make_tokenizer(
     train: Sequence[Sentence],
     device: torch.device,
 ) -> Tokenizer:
-    """A tokenizer with an untrained network."""
+    """Make a tokenizer with an untrained network."""
     texts = [paragraph.text for paragraph in paragraphs]
     looked_up = (
         (token.text, tuple(words))
@@ -281,7 +281,7 @@ def _loss(
     random: np.random.Generator,
     device: torch.device,
 ) -> Tensor:
-    """The sum of the cross-entropies of both labels.
+    """Return the sum of the cross-entropies of both labels.
 
     2% of the characters are replaced by their categories, which stand for unknown characters.
     """
@@ -304,7 +304,7 @@ def _loss(
 
 
 def segmentation_scores(tokenizer: Tokenizer, sentences: Sequence[Sentence]) -> dict[str, float]:
-    """The F1 scores of "tokens" and "sentences", in percent.
+    """Compute the F1 scores of "tokens" and "sentences", in percent.
 
     A token is correct if it has the gold position and is split into the gold words.
     """
@@ -324,11 +324,11 @@ def segmentation_scores(tokenizer: Tokenizer, sentences: Sequence[Sentence]) -> 
     }
 
 
-def _token_set(texts: Segmented) -> set[tuple]:
-    """All tokens, with the index of their text."""
+def _token_set(texts: SegmentedTexts) -> set[tuple]:
+    """Return all tokens, with the index of their text."""
     return {(i, token) for i, text in enumerate(texts) for tokens in text for token in tokens}
 
 
-def _sentence_spans(texts: Segmented) -> set[tuple]:
-    """(text, start, end) of all sentences."""
+def _sentence_spans(texts: SegmentedTexts) -> set[tuple]:
+    """Return (index of the text, start, end) of all sentences."""
     return {(i, tokens[0][0], tokens[-1][1]) for i, text in enumerate(texts) for tokens in text}

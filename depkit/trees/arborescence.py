@@ -24,7 +24,7 @@ NONE = -1
 def find_maximum_arborescence(score: np.ndarray, single_root: bool, head: np.ndarray) -> bool:
     """Write the heads of the best tree, which need not be projective.
 
-    Works in float64 and needs 12 (n + 1)^2 bytes.
+    The function computes in float64 and needs 12 (n + 1)^2 bytes.
 
     Args:
         score: [n + 1, n + 1] (dependent, head); column 0 is the artificial root. Row 0 and the
@@ -80,7 +80,7 @@ def find_maximum_arborescence(score: np.ndarray, single_root: bool, head: np.nda
 
 @compiled
 def arc_rows(score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of the single words: [word, source] arc scores, and the word each arc enters."""
+    """Return the rows of single words: [word, source] arc scores, and the word each arc enters."""
     size = len(score)
     best_score = score.astype(np.float64)
     best_word = np.empty((size, size), np.int32)
@@ -92,7 +92,7 @@ def arc_rows(score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @compiled
 def best_source(row: np.ndarray, single_root: bool) -> int:
-    """The source of the best arc into a component, or NONE if all arcs are forbidden.
+    """Return the source of the best arc into a component, or NONE if all arcs are forbidden.
 
     With a single root, the weight of an arc is the pair (number of root arcs, score), and a lower
     number is better whatever the score. Edmonds' algorithm is exact for such pairs because they
@@ -145,26 +145,26 @@ def contract(
     row_of[number] = merged
     for i in range(cycle.size):
         parent[cycle[i]] = number
-    within = parent[component] == number
-    component[within] = number
-    best[within] = -np.inf
+    in_cycle = parent[component] == number
+    component[in_cycle] = number
+    best[in_cycle] = -np.inf
 
 
 @compiled
 def merge_row(
-    best: np.ndarray, best_word: np.ndarray, row: np.ndarray, row_word: np.ndarray, less: float
+    best: np.ndarray, best_word: np.ndarray, row: np.ndarray, row_word: np.ndarray, offset: float
 ) -> None:
-    """Replace the best arcs, in place, by those of another row where these are better.
+    """Replace the best arcs, in place, by arcs of another row where these are better.
 
     Args:
         best: [source] scores of the best arcs so far.
         best_word: [source] the words that these arcs enter.
         row: [source] scores of the arcs of another row.
         row_word: [source] the words that the arcs of the other row enter.
-        less: The number to subtract from the scores of the other row.
+        offset: The number to subtract from the scores of the other row.
     """
     for node in range(best.size):
-        value = row[node] - less
+        value = row[node] - offset
         if value > best[node]:
             best[node] = value
             best_word[node] = row_word[node]
@@ -172,10 +172,10 @@ def merge_row(
 
 @merge_row.interpret_as
 def merge_row_vectorized(
-    best: np.ndarray, best_word: np.ndarray, row: np.ndarray, row_word: np.ndarray, less: float
+    best: np.ndarray, best_word: np.ndarray, row: np.ndarray, row_word: np.ndarray, offset: float
 ) -> None:
     """Do the same as `merge_row` by array operations, which are fast without numba."""
-    value = row - less
+    value = row - offset
     better = value > best
     best[better] = value[better]
     best_word[better] = row_word[better]

@@ -1,4 +1,4 @@
-"""The best head of every word on its own; these heads often form a tree already."""
+"""The best head of every word, chosen independently; these heads often form a tree already."""
 
 import numpy as np
 

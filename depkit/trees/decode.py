@@ -51,8 +51,10 @@ def decode(
         )
     score = as_score_array(scores)
     length = as_length_array(lengths, score)
-    few = algorithm != "eisner" and int(((length + 1) ** 2).sum()) < MIN_ARCS_TO_COMPILE
-    interpret = few and not compile and "numba" not in sys.modules
+    has_few_arcs = int(((length + 1) ** 2).sum()) < MIN_ARCS_TO_COMPILE
+    interpret = (
+        algorithm != "eisner" and has_few_arcs and not compile and "numba" not in sys.modules
+    )
     heads = np.zeros(score.shape[:2], np.int32)
     outcome = np.zeros(len(score), np.int8)  # [batch]
     with interpreted() if interpret else nullcontext():

@@ -34,7 +34,7 @@ class ForgivingCache(FunctionCache):
     """numba's cache of one function, where a failure is a miss and clears the damaged index."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled function for a signature; None if it is not cached or not readable."""
+        """Return the compiled function of a signature; None if it cannot be read from the cache."""
         # A damaged pickle may raise any exception.
         with suppress(Exception):
             return super().load_overload(sig, target_context)
@@ -62,5 +62,5 @@ class ForgivingCache(FunctionCache):
 
 @cache
 def source_digest() -> str:
-    """A digest of the source files of all kernels."""
+    """Return a digest of the source files of all kernels."""
     return digest_files(sorted(Path(__file__).parent.glob("*.py")))

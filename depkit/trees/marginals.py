@@ -10,9 +10,10 @@ Consider a random walk from word to head that takes each arc with a probability 
 weight, exp(score). The first visits of such walks form a tree drawn from the distribution (Wilson
 1996). Hence P(head of i is j) is, over j, proportional to
 
-    weight(i, j) * escape(j, i),  escape(j, i): the chance to reach the root from j without i,
+    weight(i, j) * escape(j, i)
 
-where escape(j, i) is, up to a factor, the inverse's element (i, i) minus its element (j, i).
+where escape(j, i) is the probability that a walk from j reaches the root without visiting i. It is,
+up to a factor, element (i, i) minus element (j, i) of the inverse matrix.
 Eliminating a word from the walk (Grassmann, Taksar and Heyman 1985) changes no escape probability
 between the other words, and it only adds and multiplies positive numbers. To compute the escapes
 within one half of the words, the recursion eliminates the other half.
@@ -138,7 +139,7 @@ def check_trees_exist(arcs: list[np.ndarray], single_root: bool) -> None:
     """Raise the ValueError of `decode` for the first sentence with invalid scores or no tree."""
     outcome = np.full(len(arcs), DECODED, np.int8)
     for index, weights in enumerate(arcs):
-        if not (weights < np.inf).all():  # unlike a test for values >= inf, it fails for NaN too
+        if not (weights < np.inf).all():  # also for NaN, unlike a test for >= inf
             outcome[index] = INVALID_SCORES
         elif not is_in_safe_range(weights) and not core_words(weights, single_root).any():
             outcome[index] = NO_TREE
@@ -146,11 +147,11 @@ def check_trees_exist(arcs: list[np.ndarray], single_root: bool) -> None:
 
 
 def core_words(arcs: np.ndarray, single_root: bool) -> np.ndarray:
-    """The words from which, without the root, all words can descend: [n] bool.
+    """Return a mask of the core, [n] bool: the words that walks from all words can reach.
 
-    Without a single root, the core is all words. In both cases it is empty if there is no tree.
-    All words outside the core descend from it, and no word of the core descends from a word
-    outside.
+    These walks do not pass the root. Without a single root, the core is all words. In both cases
+    the core is empty if there is no tree. All words outside the core descend from it, and no word
+    of the core descends from a word outside.
     """
     n = len(arcs)
     arc = np.eye(n + 1, dtype=np.bool_)  # [dependent, head], the root last
@@ -162,7 +163,7 @@ def core_words(arcs: np.ndarray, single_root: bool) -> np.ndarray:
 
 
 def reachability(arc: np.ndarray) -> np.ndarray:
-    """The transitive closure of arcs: [node, node] bool, given with a true diagonal."""
+    """Compute the transitive closure of arcs, [node, node] bool with a true diagonal."""
     while True:
         closure = arc.astype(np.float32) @ arc.astype(np.float32) > 0
         if np.array_equal(closure, arc):
@@ -184,7 +185,7 @@ def split_at_core(arcs: np.ndarray, core: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def log_arc_terms(arcs: np.ndarray, single_root: bool) -> np.ndarray:
-    """The logarithms of `arc_terms` for one sentence with any range and any forbidden arcs.
+    """Compute log `arc_terms` of one sentence, for any range of scores and any forbidden arcs.
 
     With a single root, a walk never leaves the core for the other words, so a walk that reaches
     the core has escaped all of them. Compared with this, the arcs from the root to words outside
@@ -221,7 +222,7 @@ def arc_terms(weight: np.ndarray, escape: np.ndarray, arithmetic: Arithmetic) ->
 
 
 def escapes(weight: np.ndarray, single_root: bool, arithmetic: Arithmetic) -> np.ndarray:
-    """Compute the chances to reach the root from one word without visiting another. O(n^3).
+    """Compute the probabilities that a walk from one word reaches the root without another. O(n^3).
 
     Args:
         weight: [batch, n, n + 1] (dependent, head), with the root in the last column; the
@@ -244,12 +245,12 @@ def escapes(weight: np.ndarray, single_root: bool, arithmetic: Arithmetic) -> np
         count = len(eliminated)
         eliminate(reduced, count, single_root, arithmetic)
         exits = reduced[:, :count, count:]  # [batch, eliminated, remaining or root]
-        within = escapes(reduced[:, count:, count:], single_root, arithmetic)
+        remaining_escape = escapes(reduced[:, count:, count:], single_root, arithmetic)
         from_eliminated = np.repeat(exits[:, :, -1:], len(remaining), axis=2)
         for k in range(len(remaining)):
-            step = multiply(exits[:, :, k, None], within[:, k, None])
+            step = multiply(exits[:, :, k, None], remaining_escape[:, k, None])
             add(from_eliminated, step, out=from_eliminated)  # [batch, eliminated, remaining]
-        escape[:, remaining[:, None], remaining] = within
+        escape[:, remaining[:, None], remaining] = remaining_escape
         escape[:, eliminated[:, None], remaining] = from_eliminated
     return escape
 

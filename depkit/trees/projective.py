@@ -20,7 +20,7 @@ from depkit.trees.shape import arc_span
 def find_maximum_projective_tree(score: np.ndarray, single_root: bool, head: np.ndarray) -> bool:
     """Write the heads of the best projective tree.
 
-    Works in float64 and needs 24 (n + 1)^2 bytes.
+    The function computes in float64 and needs 24 (n + 1)^2 bytes.
 
     Args:
         score: [n + 1, n + 1] (dependent, head); column 0 is the artificial root. Row 0 and the
@@ -53,7 +53,7 @@ def find_maximum_projective_tree(score: np.ndarray, single_root: bool, head: np.
 
 @compiled
 def best_root_child(score: np.ndarray, complete: np.ndarray) -> int:
-    """The only child of the root in the best projective tree, 0 if there is no tree. O(n)."""
+    """Find the root's only child in the best projective tree; 0 if there is no tree. O(n)."""
     n = len(score) - 1
     best, best_score = 0, -np.inf
     for child in range(1, n + 1):
@@ -78,10 +78,10 @@ def fill_chart(score: np.ndarray, words_only: bool) -> tuple[np.ndarray, np.ndar
     for right in range(first, size):
         complete[right, right] = by_end[right, right] = 0.0
         for left in range(right - 1, first - 1, -1):
-            within = max_sum(complete[left, left:right], complete[right, left + 1 : right + 1])
-            arc[left, right] = within + score[right, left]
+            split_score = max_sum(complete[left, left:right], complete[right, left + 1 : right + 1])
+            arc[left, right] = split_score + score[right, left]
             if left > 0:
-                arc[right, left] = within + score[left, right]
+                arc[right, left] = split_score + score[left, right]
             rightward = max_sum(
                 arc[left, left + 1 : right + 1], by_end[right, left + 1 : right + 1]
             )
@@ -93,7 +93,7 @@ def fill_chart(score: np.ndarray, words_only: bool) -> tuple[np.ndarray, np.ndar
 
 @compiled
 def max_sum(x: np.ndarray, y: np.ndarray) -> float:
-    """The maximum of x + y."""
+    """Return the maximum of x + y."""
     best = -np.inf
     for i in range(x.size):
         best = max(best, x[i] + y[i])
@@ -139,7 +139,7 @@ def write_heads(
 
 @compiled
 def argmax_sum(x: np.ndarray, y: np.ndarray) -> int:
-    """The first index of the maximum of x + y."""
+    """Return the first index of the maximum of x + y."""
     best = 0
     for i in range(1, x.size):
         if x[i] + y[i] > x[best] + y[best]:

@@ -15,7 +15,7 @@ ON_CYCLE = -1
 
 @compiled
 def arc_span(word: int, head: int) -> tuple[int, int]:
-    """The two ends of an arc, the left one first."""
+    """Return the two ends of an arc, the left one first."""
     return min(word, head), max(word, head)
 
 
@@ -30,7 +30,7 @@ def has_heads_in_range(head: np.ndarray) -> bool:
 
 @compiled
 def count_roots(head: np.ndarray) -> int:
-    """The number of words whose head is 0. O(n)."""
+    """Count the words whose head is 0. O(n)."""
     if not has_heads_in_range(head):
         raise ValueError("a head is out of range")
     count = 0
@@ -42,7 +42,7 @@ def count_roots(head: np.ndarray) -> int:
 
 @compiled
 def depths(head: np.ndarray) -> np.ndarray:
-    """The number of arcs from the artificial root to each word. O(n).
+    """Count the arcs from the artificial root to each word. O(n).
 
     Returns [n] int32: 1 for a child of the root, -1 for a word on a cycle or below one.
     """
@@ -81,8 +81,7 @@ def has_cycle(head: np.ndarray) -> bool:
 def is_tree(head: np.ndarray, single_root: bool = False) -> bool:
     """Whether every word descends from the artificial root; False if a head is out of range.
 
-    single_root: whether to require exactly one child of the root too, unless the sentence is
-    empty. O(n).
+    single_root: whether the root must have exactly one child, unless the sentence is empty. O(n).
     """
     if head.size == 0:
         return True
@@ -95,7 +94,7 @@ def is_tree(head: np.ndarray, single_root: bool = False) -> bool:
 def has_crossing_arcs(head: np.ndarray) -> bool:
     """Whether two arcs of a tree cross, which makes the tree non-projective. O(n^2).
 
-    Arcs from the root count, as in the CoNLL-X statistics.
+    Arcs from the root are included, as in the CoNLL-X statistics.
     """
     if not has_heads_in_range(head):
         raise ValueError("a head is out of range")
@@ -110,17 +109,17 @@ def has_crossing_arcs(head: np.ndarray) -> bool:
 
 @compiled
 def nonprojective_arcs(head: np.ndarray) -> np.ndarray:
-    """Which words are the dependents of non-projective arcs: [n] bool. O(n^2).
+    """Return a mask of the words that are dependents of non-projective arcs, [n] bool. O(n^2).
 
-    The arc from h to d is non-projective if some word strictly between the two is no descendant
+    The arc from h to d is non-projective if a word strictly between the two is not a descendant
     of h (Nivre and Nilsson 2005, "Pseudo-projective dependency parsing"). The artificial root 0
-    dominates every word, those on cycles included, so its arcs are always projective. A tree has
+    dominates every word, even on a cycle, so its arcs are always projective. A tree has
     a non-projective arc exactly if two of its arcs cross.
     """
     if not has_heads_in_range(head):
         raise ValueError("a head is out of range")
     nonprojective = np.zeros(head.size, np.bool_)
-    last_descendant = np.zeros(head.size + 1, np.int32)  # of each node, the last one visited
+    last_descendant = np.zeros(head.size + 1, np.int32)  # [node] the last descendant visited
     for word in range(1, head.size + 1):
         last_descendant[0] = word
         ancestor = head[word - 1]

@@ -99,8 +99,8 @@ def test_symbols_are_matched_by_name():
     assert (rows == before).all()
     assert result[0, column_slices(1)[0]].tolist() == [2, 0, 1, 2]
     assert result[0, column_slices(1)[1]].tolist() == [50, 0, 20, 0]
-    others = np.r_[0 : column_slices(1)[0].start, column_slices(2)[0].start : rows.shape[1]]
-    assert (result[0, others] == rows[0, others]).all()
+    unchanged = np.r_[0 : column_slices(1)[0].start, column_slices(2)[0].start : rows.shape[1]]
+    assert (result[0, unchanged] == rows[0, unchanged]).all()
 
 
 def test_the_student_vocabulary_covers_treebank_and_text(make_data, teacher, tiny):

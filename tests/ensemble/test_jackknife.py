@@ -52,7 +52,7 @@ def trainings(monkeypatch):
 
 
 def test_a_tagger_has_never_seen_its_fold(tiny, tmp_path, trainings):
-    """Each sentence has another XPOS, so that predicted XPOS show what a tagger was trained on."""
+    """Each sentence has a different XPOS, so predicted XPOS show what a tagger was trained on."""
     marked = [
         sentence.with_columns({"xpos": [f"T{i}"] * len(sentence)})
         for i, sentence in enumerate(tiny)
@@ -181,6 +181,6 @@ def test_frozen_vectors_are_computed_once_for_all_folds(tiny, tmp_path, monkeypa
     assert len(list((tmp_path / "cache").rglob("*.npy"))) == 1
     # the taggers compute the same vectors when they tag by themselves
     tagger = load(tmp_path / "work" / "fold-01", "cpu", "float32")
-    own = np.flatnonzero(assign_folds(len(tiny), 3, seed=1) == 0)
-    alone = tagger.tag([tiny[i] for i in own])
-    assert [sentence.upos for sentence in alone] == [tagged[i].upos for i in own]
+    fold_indices = np.flatnonzero(assign_folds(len(tiny), 3, seed=1) == 0)
+    alone = tagger.tag([tiny[i] for i in fold_indices])
+    assert [sentence.upos for sentence in alone] == [tagged[i].upos for i in fold_indices]

@@ -38,7 +38,7 @@ from depkit.parsers.model_directory import (
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.ensemble import log_mean
 from depkit.training import loop
-from depkit.training.checkpoint import FINISHED, LAST, ResumeError, State
+from depkit.training.checkpoint import CHECKPOINT, FINISHED, ResumeError, State
 from depkit.training.loop import TrainingError
 from tests.conftest import TINY
 from tests.parsers.inputs.test_transformer import save_bert
@@ -145,7 +145,7 @@ def test_a_killed_member_is_completed_by_the_same_command(whole, tmp_path, monke
         with pytest.raises(KeyboardInterrupt):
             train_ensemble(broken, ["cpu"], 1)
     assert calls == [0, 1] and not (tmp_path / "broken" / ENSEMBLE).exists()
-    assert (tmp_path / "broken" / whole.names[1] / LAST).exists()
+    assert (tmp_path / "broken" / whole.names[1] / CHECKPOINT).exists()
     with pytest.raises(ModelError):
         load(tmp_path / "broken", "cpu")
     train_ensemble(broken, ["cpu"], 1)
@@ -173,7 +173,7 @@ def test_members_are_reused(tmp_path, monkeypatch):
     train_ensemble(make_plan(tmp_path / "b", ["bilstm"]), ["cpu"], 1)
     reuse = [str(tmp_path / "a"), str(tmp_path / "b")]
     epochs = []
-    monkeypatch.setattr(module.Progress, "epoch", lambda self, record: epochs.append(record))
+    monkeypatch.setattr(module.Progress, "write_epoch", lambda self, record: epochs.append(record))
     train_ensemble(make_plan(tmp_path / "both", reuse=reuse), ["cpu"], 1)
     assert epochs == []  # nothing was trained
     for name, source in zip(make_plan(tmp_path).names, "aba", strict=True):

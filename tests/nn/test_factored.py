@@ -104,7 +104,7 @@ def test_the_halves_are_initialised_separately():
 @pytest.mark.parametrize(
     ("attend", "message"),
     [
-        (["content", "none"], "'none' is none of both, content, position"),
+        (["content", "none"], "'none' is not one of both, content, position"),
         (["both"] * 3, "3 entries for 2 layers"),
         ("content", r"\['content'\], not 'content'"),
     ],

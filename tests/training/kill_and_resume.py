@@ -27,13 +27,13 @@ def start(arguments: list[str], directory: Path, *more: str) -> subprocess.Popen
 
 
 def epochs(directory: Path) -> int:
-    """How many epochs the log has."""
+    """Count the epochs in the log."""
     log = directory / "log.jsonl"
     return len(log.read_text().splitlines()) if log.exists() else 0
 
 
 def main(arguments: list[str]) -> int:
-    """Returns 0 if the weights are the same."""
+    """Return 0 if the weights are the same, else 1."""
     train, dev, *options = arguments
     arguments = [train, "--dev", dev, *options]
     moments = random.Random(1)

@@ -27,7 +27,7 @@ from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.batches import length_batches
 from depkit.parsers.model_directory import WEIGHTS, read_config
 from depkit.training import loop
-from depkit.training.checkpoint import FINISHED, LAST, ResumeError, save_state
+from depkit.training.checkpoint import CHECKPOINT, FINISHED, ResumeError, save_state
 from depkit.training.data import resolve_auto
 from depkit.training.loop import Feed, TrainingError, count_updates, train
 from depkit.training.progress import Progress
@@ -89,13 +89,13 @@ def test_a_small_treebank_is_learnt_by_heart(kind, precision, tiny, tmp_path):
         char_kind="concat"),
     ],
 )  # fmt: skip
-def test_any_inputs_train(inputs, tiny, tmp_path):
+def test_parsers_with_any_inputs_can_be_trained(inputs, tiny, tmp_path):
     assert run(small(inputs=inputs, epochs=1), tiny, tmp_path).update > 0
-    # so does a parser that predicts no tags
+    # also without predicted tags
     assert run(small(inputs=inputs, epochs=1, predict=()), tiny, tmp_path / "no_tags").best >= 0
 
 
-def test_a_tagger_trains_and_leaves_the_trees_alone(tiny, tmp_path):
+def test_a_tagger_does_not_change_trees(tiny, tmp_path):
     scorer = config.TagScorer(dropout=0.0, predict=["upos", "lemma"], tag_hidden=64)
     parser = config.TaggerConfig(DROPLESS, ENCODERS["bilstm"], scorer)
     recipe = resolve_auto(replace(small(epochs=30), parser=parser), tiny)
@@ -127,7 +127,7 @@ def same(first, second):
 def same_runs(first, second):
     """Whether two runs with `keep_state` ended with the same model and checkpoint."""
     runs = (first, second)
-    return all(same(*(load_file(run / file) for run in runs)) for file in (WEIGHTS, LAST))
+    return all(same(*(load_file(run / file) for run in runs)) for file in (WEIGHTS, CHECKPOINT))
 
 
 class Killed(Exception):
@@ -190,38 +190,38 @@ def contents(directory):
 
 
 @pytest.mark.parametrize("keep_state", [False, True])
-def test_a_finished_run_is_left_alone(keep_state, tiny, tmp_path):
+def test_a_finished_run_is_not_changed(keep_state, tiny, tmp_path):
     first = run(small(epochs=2), tiny, tmp_path, keep_state=keep_state)
     before = contents(tmp_path)
-    assert (LAST in before, FINISHED in before) == (keep_state, not keep_state)
+    assert (CHECKPOINT in before, FINISHED in before) == (keep_state, not keep_state)
     for epochs in (2, 1):
         assert run(small(epochs=epochs), tiny, tmp_path, resume=True, keep_state=False) == first
     assert contents(tmp_path) == before
 
 
 @pytest.mark.parametrize(
-    ("had", "more"),
+    ("first_settings", "settings"),
     [
         ({"epochs": 1}, {"epochs": 2}),
         ({"rate": 0.0, "patience": 1}, {"rate": 0.0, "patience": 2}),
         ({"epochs": 1000, "max_time": 0.1}, {"epochs": 1000, "max_time": 0.3}),
     ],
 )
-def test_a_finished_run_is_resumed_only_with_its_state(had, more, tiny, tmp_path):
-    def go(directory, keep_state, settings, resume=False):
+def test_a_finished_run_is_resumed_only_with_its_state(first_settings, settings, tiny, tmp_path):
+    def start(directory, keep_state, settings, resume=False):
         options = dict(settings)
         limit = options.pop("max_time", 60.0)
         return run(
             small(**options), tiny, directory, max_time=limit, keep_state=keep_state, resume=resume
         )
 
-    done = go(tmp_path / "kept", True, had).epoch
-    assert go(tmp_path / "kept", False, more, True).epoch > done
-    assert FINISHED in contents(tmp_path / "kept") and LAST not in contents(tmp_path / "kept")
-    go(tmp_path / "gone", False, had)
+    epochs = start(tmp_path / "kept", True, first_settings).epoch
+    assert start(tmp_path / "kept", False, settings, True).epoch > epochs
+    assert FINISHED in contents(tmp_path / "kept") and CHECKPOINT not in contents(tmp_path / "kept")
+    start(tmp_path / "gone", False, first_settings)
     before = contents(tmp_path / "gone")
     with pytest.raises(ResumeError, match=r"--keep-state; .* depkit train --init /\S+$"):
-        go(tmp_path / "gone", True, more, True)
+        start(tmp_path / "gone", True, settings, True)
     assert contents(tmp_path / "gone") == before
 
 
@@ -237,7 +237,7 @@ def test_a_run_resumed_with_more_epochs_keeps_its_batches(tiny, tmp_path):
     assert size(2, True) == size(3, True) == first
 
 
-def test_resuming_with_other_data_or_settings_or_no_sound_checkpoint_is_refused(tiny, tmp_path):
+def test_a_run_with_other_data_or_settings_or_a_damaged_checkpoint_is_not_resumed(tiny, tmp_path):
     run(small(epochs=1), tiny, tmp_path)
     for recipe, sentences, seed, message in (
         (small(epochs=1, rate=1.0), tiny, 1, r"with training\.rate=0\.003 \(now 1\.0\); resume"),
@@ -246,9 +246,9 @@ def test_resuming_with_other_data_or_settings_or_no_sound_checkpoint_is_refused(
     ):
         with pytest.raises(ResumeError, match=message):
             run(recipe, sentences, tmp_path, resume=True, seed=seed)
-    for file in (LAST, FINISHED):
+    for file in (CHECKPOINT, FINISHED):
         for content in (b"nonsense", b"{}"):
-            (tmp_path / LAST).unlink(missing_ok=True)
+            (tmp_path / CHECKPOINT).unlink(missing_ok=True)
             (tmp_path / file).write_bytes(content)
             with pytest.raises(ResumeError, match=f"{file}: damaged"):
                 run(small(epochs=1), tiny, tmp_path, resume=True)
@@ -267,7 +267,7 @@ def test_resuming_with_other_data_or_settings_or_no_sound_checkpoint_is_refused(
         run(small(epochs=1), tiny, tmp_path, resume=True)
 
 
-def test_the_time_limit_holds_and_leaves_a_model(tiny, tmp_path):
+def test_a_run_with_a_time_limit_ends_with_a_model(tiny, tmp_path):
     state = run(small(epochs=1000), tiny, tmp_path, max_time=0.5)
     assert state.epoch < 1000
     assert depkit.load(tmp_path, device="cpu")
@@ -283,7 +283,7 @@ def test_a_loss_that_is_not_finite_ends_the_run(tiny, tmp_path):
         run(small(rate=1e30, epochs=5), tiny, tmp_path)
 
 
-def test_the_log_has_a_line_an_epoch(tiny, tmp_path):
+def test_the_log_has_one_line_per_epoch(tiny, tmp_path):
     progress = Progress(tmp_path, quiet=True)
     run(small(epochs=2, schedule="constant"), tiny, tmp_path, progress=progress)
     with (tmp_path / "log.jsonl").open("a") as log:
@@ -307,13 +307,13 @@ def test_fine_tuning_starts_from_the_initial_model(tiny, tmp_path):
 
 def test_fine_tuning_learns_new_relations_words_and_characters(tiny, tmp_path):
     parser = first_model(tiny, tmp_path, epochs=1)
-    other = [
+    new_treebank = [
         new_sentence(
             [form.upper() + "ß" for form in sentence.form], {"upos": ["X"] * len(sentence)}
         ).with_tree(sentence.head, [f"x:{deprel}" for deprel in sentence.deprel])
         for sentence in tiny
     ]
-    state = run(small(epochs=40, patience=40), other, tmp_path / "second", parser)
+    state = run(small(epochs=40, patience=40), new_treebank, tmp_path / "second", parser)
     assert state.best > 80
     tuned = depkit.load(tmp_path / "second", device="cpu")
     assert tuned.config.decoder.root_label == "x:root"
@@ -331,17 +331,17 @@ def test_the_initial_model_is_part_of_a_runs_origin(tiny, tmp_path):
 def test_recurrent_dropout_changes_a_run_and_is_the_same_when_resumed(tiny, tmp_path):
     encoder = replace(ENCODERS["bilstm"], recurrent_dropout=0.3)
 
-    def go(name, encoder, epochs, resume=False):
+    def start(name, encoder, epochs, resume=False):
         recipe = small(encoder=encoder, epochs=epochs, schedule="constant")
         run(recipe, tiny, tmp_path / name, resume=resume)
 
-    go("without", ENCODERS["bilstm"], 2)
-    go("whole", encoder, 2)
-    go("cut", encoder, 1)
+    start("without", ENCODERS["bilstm"], 2)
+    start("whole", encoder, 2)
+    start("cut", encoder, 1)
     with pytest.raises(ResumeError, match=r"encoder\.recurrent_dropout=0\.3 \(now 0\.0\)"):
-        go("cut", ENCODERS["bilstm"], 2, resume=True)
-    go("cut", encoder, 2, resume=True)
-    states = {name: load_file(tmp_path / name / LAST) for name in ("without", "whole", "cut")}
+        start("cut", ENCODERS["bilstm"], 2, resume=True)
+    start("cut", encoder, 2, resume=True)
+    states = {name: load_file(tmp_path / name / CHECKPOINT) for name in ("without", "whole", "cut")}
     assert same(states["whole"], states["cut"])
     assert not same(states["whole"], states["without"])
     loaded = depkit.load(tmp_path / "whole", device="cpu")  # in int8, where there are kernels
@@ -420,7 +420,7 @@ def test_int8_parses_but_is_not_trained_on(tiny, tmp_path):
         run(small(epochs=1), tiny, tmp_path / "second", parser)
 
 
-def test_weights_kept_in_bfloat16_are_not_trained_on(tiny, tmp_path):
+def test_weights_in_bfloat16_are_not_trained_on(tiny, tmp_path):
     parser = first_model(tiny, tmp_path, "bfloat16", epochs=1)
     with pytest.raises(ValueError, match="precision='float32'"):
         run(small(epochs=1), tiny, tmp_path / "second", parser)

@@ -76,7 +76,7 @@ def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
         (("bilstm", None, ["inputs.word=0", "inputs.char=0"]), "nothing to read"),
         (("bilstm", None, ["inputs.context.source=transformer"]), "go together"),
         (("bilstm", None, ["inputs.context.model=x"]), "go together"),
-        (("bilstm", None, ["inputs.context.tune=true"]), "context.tune is for"),
+        (("bilstm", None, ["inputs.context.tune=true"]), "context.tune requires"),
         (("li2019-elmo", None, ["inputs.context.layers=single"]), "top is 0"),
         (("bilstm", None, ["encoder.recurrent_dropout=1"]), "from 0 to less than 1"),
         (("selfatt", None, ["encoder.recurrent_dropout=0.3"]), "with encoder.kind=bilstm"),

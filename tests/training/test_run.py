@@ -72,14 +72,15 @@ def test_durations():
             parse_duration(wrong)
 
 
-@pytest.mark.parametrize("own", [{}, {"LRU_CACHE_CAPACITY": "7"}])
-def test_kernels_of_the_cpu_take_bounded_memory(own):
+@pytest.mark.parametrize("user_limits", [{}, {"LRU_CACHE_CAPACITY": "7"}])
+def test_kernels_of_the_cpu_take_bounded_memory(user_limits):
     code = "import depkit.parsers.model_directory, os; print(*map(os.environ.get, {names}))"
     limits = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "256", "LRU_CACHE_CAPACITY": "64"}
     command = [sys.executable, "-c", code.format(names=list(limits))]
-    others = {name: value for name, value in os.environ.items() if name not in limits}
-    done = subprocess.run(command, env=others | own, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == list((limits | own).values())
+    environment = {name: value for name, value in os.environ.items() if name not in limits}
+    environment |= user_limits
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert process.stdout.split() == list((limits | user_limits).values())
 
 
 @pytest.mark.parametrize(("recipe", "command"), [("small", "parse"), ("tagger", "tag")])

@@ -16,7 +16,7 @@ from depkit.parsers.families import get_family
 from depkit.parsers.inputs.batches import layout, split_context
 from depkit.parsers.model_directory import WEIGHTS, ModelError
 from depkit.parsers.settings import ConfigError
-from depkit.training.checkpoint import LAST
+from depkit.training.checkpoint import CHECKPOINT
 from depkit.training.recipe import adopt_parts
 from depkit.training.schedule import parameter_groups
 from depkit.training.sources import FeatureFile, collect_words, load_sources
@@ -133,7 +133,7 @@ def test_a_transformer_may_have_moved(tiny, tmp_path, monkeypatch):
     assert [sentence.head for sentence in parser.parse(tiny)] == first
 
 
-def test_another_transformer_of_the_same_name_is_refused(tiny, tmp_path):
+def test_another_transformer_of_the_same_name_is_rejected(tiny, tmp_path):
     folder = save_bert(tmp_path / "bert")
     run(recipe_with(Inputs(context=bert_context(folder)), epochs=1), tiny, tmp_path / "model")
     edit_weights(folder, lambda weights: {name: 2 * value for name, value in weights.items()})
@@ -155,7 +155,7 @@ def test_a_trained_transformer_is_part_of_the_model(bert_folder, tiny, tmp_path)
     moved = (tmp_path / "model").rename(tmp_path / "moved")  # the old path is not needed
     again = depkit.load(moved, device="cpu", precision="float32")
     assert [sentence.head for sentence in again.parse(tiny)] == first
-    # training that starts from it has its weights
+    # training that starts from this model has its weights
     initial = depkit.load(moved, device="cpu", precision="float32")
     training = replace(recipe.training, epochs=1, rate=0.0, context_rate=0.0)
     run(replace(recipe, training=training), tiny, tmp_path / "on", initial=initial)
@@ -207,7 +207,7 @@ def test_the_layers_of_a_transformer_have_falling_rates(bert_folder, tiny):
 
 
 @pytest.mark.parametrize("layers", ["single", "average", "mix"])
-def test_elmo_features_go_into_training_and_parsing(layers, tiny, tmp_path, capsys):
+def test_elmo_features_are_used_in_training_and_parsing(layers, tiny, tmp_path, capsys):
     features = features_file(tmp_path / "train.hdf5", tiny)
     write(tiny, tmp_path / "tiny.conllu")
     settings = (
@@ -224,16 +224,16 @@ def test_elmo_features_go_into_training_and_parsing(layers, tiny, tmp_path, caps
     assert depkit_command([*parse, "--features", features, "-o", str(tmp_path / "out.conllu")]) == 0
     assert depkit.evaluate(files[0], tmp_path / "out.conllu").LAS > 95
     # the same features in another order are not those of the sentences
-    other = features_file(tmp_path / "other.hdf5", tiny[::-1])
+    reordered = features_file(tmp_path / "other.hdf5", tiny[::-1])
     more = features_file(tmp_path / "more.hdf5", [*tiny, tiny[0]])
     wide = features_file(tmp_path / "wide.hdf5", tiny, width=7)
-    for given, message in (
-        (["--features", other], "the sentence has"),
+    for options, message in (
+        (["--features", reordered], "the sentence has"),
         (["--features", more, "-o", str(tmp_path / "no.conllu")], "but its corpus has"),
         (["--features", wide], "3 layers of 7 numbers, but this model reads 3 layers of 5"),
         ([], "--features"),
     ):
-        assert depkit_command([*parse, *given]) == 1
+        assert depkit_command([*parse, *options]) == 1
         assert message in capsys.readouterr().err
     assert not (tmp_path / "no.conllu").exists()
     assert depkit_command(["parse", files[0], "--features", features]) == 1
@@ -249,10 +249,10 @@ def test_elmo_features_of_several_files_and_a_split(tiny, tmp_path):
     recipe = recipe_with(Inputs(context=Context(source="elmo", layers="mix", top=0)))
     part = tiny[::2]
     _, whole = load_sources(recipe, tiny, tiny, CPU, files, say=str)
-    _, some = load_sources(recipe, part, tiny[1::2], CPU, files, say=str)
+    _, split = load_sources(recipe, part, tiny[1::2], CPU, files, say=str)
     rows = list(split_context(whole.train, layout(tiny)[0]))
-    np.testing.assert_array_equal(np.concatenate(rows[::2]), some.train[1:])
-    np.testing.assert_array_equal(np.concatenate(rows[1::2]), some.dev[1:])
+    np.testing.assert_array_equal(np.concatenate(rows[::2]), split.train[1:])
+    np.testing.assert_array_equal(np.concatenate(rows[1::2]), split.dev[1:])
     assert not rows[0][0].any()  # w0 has no vector of its own
     narrow = FeatureFile(features_file(tmp_path / "c.hdf5", tiny, layers=2), tiny)
     with pytest.raises(ConfigError, match=r"c\.hdf5 has 2 layers of 5"):
@@ -273,7 +273,7 @@ def test_pretrained_vectors_are_selected_scaled_and_saved(keep, tiny, tmp_path):
     settings = VectorSettings(file=str(tmp_path / "v.txt"), keep=keep)
     recipe = recipe_with(Inputs(word=4, vectors=settings), epochs=1)
     run(recipe, tiny, tmp_path / "model")
-    (tmp_path / "v.txt").unlink()  # the model has what it needs
+    (tmp_path / "v.txt").unlink()  # the model contains the vectors
     parser = depkit.load(tmp_path / "model", device="cpu")
     table = parser.network.inputs.pretrained.weight
     words = parser.vocabulary.vectors
@@ -303,14 +303,14 @@ def test_settings_that_do_not_fit_are_errors(
         load_sources(recipe_with(Inputs(**inputs)), tiny, tiny, CPU, say=str)
 
 
-def test_checkpoints_leave_out_weights_that_are_not_trained(tiny, tmp_path):
+def test_checkpoints_omit_weights_that_are_not_trained(tiny, tmp_path):
     vectors_file(tmp_path / "v.txt", sorted(collect_words(tiny))[::2])
     for tune in (False, True):
         settings = VectorSettings(file=str(tmp_path / "v.txt"), tune=tune)
         recipe = recipe_with(Inputs(word=4, vectors=settings), epochs=1, schedule="constant")
         directory = tmp_path / str(tune)
         run(recipe, tiny, directory)
-        saved = "network.inputs.pretrained.weight" in load_file(directory / LAST)
+        saved = "network.inputs.pretrained.weight" in load_file(directory / CHECKPOINT)
         assert saved == tune
         longer = replace(recipe, training=replace(recipe.training, epochs=2))
         run(longer, tiny, directory, resume=True)
@@ -320,7 +320,7 @@ def test_checkpoints_leave_out_weights_that_are_not_trained(tiny, tmp_path):
 
 def test_features_are_for_elmo(tiny, tmp_path):
     file = FeatureFile(features_file(tmp_path / "a.hdf5", tiny), tiny)
-    with pytest.raises(ConfigError, match="leave it out"):
+    with pytest.raises(ConfigError, match="omit --features"):
         load_sources(recipe_with(Inputs(word=4)), tiny, tiny, CPU, [file], say=str)
 
 

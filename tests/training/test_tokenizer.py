@@ -86,9 +86,9 @@ def test_a_tokenizer_is_not_trained_again(tiny, tmp_path, monkeypatch):
     assert (tmp_path / TOKENIZER).read_bytes() == written
     with pytest.raises(ResumeError, match=r"started with --seed 1 \(now 2\)"):
         provide(seed=2)
-    other = make_recipe("bilstm", None, ["tokenizer.size=5", "tokenizer.epochs=2"])
+    larger = make_recipe("bilstm", None, ["tokenizer.size=5", "tokenizer.epochs=2"])
     with pytest.raises(ResumeError, match=r"started with tokenizer\.size=4 \(now 5\)"):
-        provide(other)
+        provide(larger)
     assert (tmp_path / TOKENIZER).read_bytes() == written
 
 

@@ -19,7 +19,7 @@ def double(x: int) -> int:
 
 
 def run(folder: Path, program: str, cache: Path) -> str:
-    """What a program prints that may import modules from the folder, with this cache directory."""
+    """Run a program that may import modules from the folder; return what it prints."""
     root = Path(__file__).parents[2]
     environment = os.environ | {
         "PYTHONPATH": f"{folder}{os.pathsep}{root}",
@@ -73,12 +73,12 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 """
 
 
-@pytest.mark.parametrize("before", [LOST, FULL], ids=["lost", "full disk"])
-def test_cache_directory_that_fails_the_first_call(folder: Path, before: str) -> None:
-    if before == FULL and sys.platform == "win32":
+@pytest.mark.parametrize("failure", [LOST, FULL], ids=["lost", "full disk"])
+def test_cache_directory_that_fails_the_first_call(folder: Path, failure: str) -> None:
+    if failure == FULL and sys.platform == "win32":
         pytest.skip("resource limits are Unix's")
     cache = folder / "cache"
-    assert run(folder, before.format(cache=cache) + CALL, cache) == "8 0"
+    assert run(folder, failure.format(cache=cache) + CALL, cache) == "8 0"
 
 
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])

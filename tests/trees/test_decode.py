@@ -120,8 +120,8 @@ def test_number_of_roots_takes_precedence_over_scores(algorithm: str) -> None:
     score[0, 1, 2] = score[0, 2, 1] = 0.25
     score[0, 3, 2] = 0.25
     heads = decode(score, [3], algorithm, single_root=True)[0]
-    within = [score[0, d, heads[d]] for d in (1, 2, 3) if heads[d] != 0]
-    assert within == [0.25, 0.25]
+    chosen_scores = [score[0, d, heads[d]] for d in (1, 2, 3) if heads[d] != 0]
+    assert chosen_scores == [0.25, 0.25]
 
 
 @pytest.mark.parametrize("algorithm", ["argmax", "mst", "eisner"])
