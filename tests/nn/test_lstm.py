@@ -59,7 +59,8 @@ def test_layer_equals_a_loop_that_drops_the_recurrent_state(training):
         forward_mask, backward_mask = torch.ones(2, 6)
     expected = torch.zeros(3, 5, 12)
     for lstm, mask, half in (
-        (layer.forward_lstm, forward_mask, slice(0, 6)), (layer.backward_lstm, backward_mask, slice(6, 12)),
+        (layer.forward_lstm, forward_mask, slice(0, 6)),
+        (layer.backward_lstm, backward_mask, slice(6, 12)),
     ):  # fmt: skip
         for row, length in enumerate(LENGTHS.tolist()):
             state, cell = torch.zeros(6), torch.zeros(6)
