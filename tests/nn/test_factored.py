@@ -17,20 +17,12 @@ def make(**options) -> Factored:
 
 POSITIONS, HALVES = ("learned", "sinusoidal"), ("content", "position", "both")
 OPTIONS = [
-    *(
-        {"positions": kind, "norm_first": norm_first}
-        for kind in POSITIONS
-        for norm_first in (False, True)
-    ),
+    *({"positions": kind, "norm_first": first} for kind in POSITIONS for first in (False, True)),
     *({"longest": longest} for longest in (1, 3, 5)),  # later positions share the last row
     *({"attend": [half]} for half in HALVES),
     {"attend": ["content", "position"]},
     # A window of 5 covers the longest sentence.
-    *(
-        {"window": size, "relaxed": relaxed}
-        for size in (1, 2, 3, 5, 9)
-        for relaxed in (False, True)
-    ),
+    *({"window": size, "relaxed": free} for size in (1, 2, 3, 5, 9) for free in (False, True)),
 ]
 
 

@@ -61,7 +61,7 @@ def test_layer_equals_a_loop_that_drops_the_recurrent_state(training):
     for lstm, mask, half in (
         (layer.forward_lstm, forward_mask, slice(0, 6)),
         (layer.backward_lstm, backward_mask, slice(6, 12)),
-    ):  # fmt: skip
+    ):
         for row, length in enumerate(LENGTHS.tolist()):
             state, cell = torch.zeros(6), torch.zeros(6)
             steps = range(length) if half.start == 0 else reversed(range(length))

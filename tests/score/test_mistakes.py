@@ -42,28 +42,28 @@ def data(punct: str = "keep") -> Data:
     return read_data(GOLD_TREES, [FIRST, SECOND], {"form"}, punct)
 
 
-def short_rows(what: str, top: int | None = None, punct: str = "keep") -> list[str]:
+def short_rows(confusion: str, top: int | None = None, punct: str = "keep") -> list[str]:
     """Return the rows as short texts: gold, predicted, count, share."""
-    rows = confusion_rows(data(punct), what, top)
-    assert {row["confusion"] for row in rows} == {what}
+    rows = confusion_rows(data(punct), confusion, top)
+    assert {row["confusion"] for row in rows} == {confusion}
     assert {row["system"] for row in rows} == {""}
     return [f"{row['gold']} {row['predicted']} {row['count']} {row['share']:.4g}" for row in rows]
 
 
-def test_confusions_of_relations() -> None:
+def test_confusions_of_relations_are_counted() -> None:
     # The gold file has three obj, three root, two det, one nmod and one punct.
     first = ["obj nmod 2 66.67", "obj dep 1 33.33", "punct root 1 100", "root obj 1 33.33"]
     assert short_rows("deprel") == [*first, "det root 1 50"]
     assert short_rows("deprel", 2) == [*first[:2], "det root 1 50"]
 
 
-def test_confusions_of_tags() -> None:
+def test_confusions_of_tags_are_counted() -> None:
     # The gold file has five N, two D, two V and one P.
     assert short_rows("upos") == ["N V 2 40", "D N 1 50"]
     assert short_rows("xpos") == ["d n 1 50", "n v 1 20", "n x 1 20"]
 
 
-def test_confusions_of_heads_by_their_gold_tags() -> None:
+def test_confusions_of_heads_are_counted_by_their_gold_tags() -> None:
     # The gold heads: b (V) of a, c and the dot; c (N) of d; e (V) of f; h (N) of g and i; the root
     # of three words. The wrong heads of the first system: a (D) of c, b (V) of d, the root of the
     # dot, none of f, i (N) of h, i (N) of i. The second system has only the last two errors.
@@ -74,13 +74,11 @@ def test_confusions_of_heads_by_their_gold_tags() -> None:
     ]  # fmt: skip
 
 
-def test_punctuation_is_left_out() -> None:
+def test_punctuation_is_excluded_from_confusions() -> None:
     assert "punct root 1 100" not in short_rows("deprel", punct="unicode")
     heads = short_rows("head", punct="unicode")
-    assert heads[3:5] == [
-        "V D 1 33.33",
-        "V none 1 33.33",
-    ]  # shares of three words, because the dot is left out
+    # The shares are of three words, because the dot is excluded.
+    assert heads[3:5] == ["V D 1 33.33", "V none 1 33.33"]
 
 
 def test_a_wrong_head_with_the_correct_tag_is_a_confusion() -> None:
@@ -92,10 +90,10 @@ def test_a_wrong_head_with_the_correct_tag_is_a_confusion() -> None:
     }  # fmt: skip
 
 
-def test_subtypes() -> None:
+def test_subtypes_are_confused_only_if_they_are_kept() -> None:
     gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
-    whole, dropped = (read_data(gold, [predicted], subtypes=x) for x in ("keep", "drop"))
-    assert [(row["gold"], row["predicted"]) for row in confusion_rows(whole, "deprel")] == [
+    kept, dropped = (read_data(gold, [predicted], subtypes=x) for x in ("keep", "drop"))
+    assert [(row["gold"], row["predicted"]) for row in confusion_rows(kept, "deprel")] == [
         ("nsubj:pass", "nsubj"), ("punct", "dep"),
     ]  # fmt: skip
     assert [(row["gold"], row["predicted"]) for row in confusion_rows(dropped, "deprel")] == [
@@ -103,40 +101,40 @@ def test_subtypes() -> None:
     ]
 
 
-def test_a_confusion_that_does_not_exist() -> None:
+def test_an_unknown_confusion_is_an_error() -> None:
     assert list(CONFUSIONS) == ["deprel", "upos", "xpos", "head"]
     with pytest.raises(ValueError, match="no confusion of 'lemma'; there is one of deprel, upos"):
         confusion_rows(data(), "lemma")
 
 
-def worst_of(metric: str, top: int, punct: str = "keep") -> list[tuple[int, int, int, str]]:
+def worst_sentences(metric: str, top: int, punct: str = "keep") -> list[tuple[int, int, int, str]]:
     rows = worst_sentence_rows(data(punct), metric, top)
     assert {(row["system"], row["metric"], row["place"]) for row in rows} == {("", metric, "")}
     return [(row["errors"], row["scored"], row["sentence"], row["text"]) for row in rows]
 
 
-def test_worst_sentences() -> None:
+def test_worst_sentences_have_the_most_errors() -> None:
     long, short, last = (5, 1, "a b c d ."), (2, 2, "e f"), (3, 3, "g h i")
     # The first system has three wrong heads in the first sentence, one in the second and two in the
     # third; the second system has two in the third.
-    assert worst_of("UAS", 3) == [(3, *long), (2, *last), (1, *short), (2, *last)]
-    assert worst_of("UAS", 1) == [(3, *long), (2, *last)]
+    assert worst_sentences("UAS", 3) == [(3, *long), (2, *last), (1, *short), (2, *last)]
+    assert worst_sentences("UAS", 1) == [(3, *long), (2, *last)]
     # The first system has two, one and two wrong relations, and the shorter sentence comes first;
     # the second system has one.
-    assert worst_of("LA", 9) == [(2, *last), (2, *long), (1, *short), (1, *last)]
+    assert worst_sentences("LA", 9) == [(2, *last), (2, *long), (1, *short), (1, *last)]
     # The first system has head and relation correct for a, b, e and g, the second for all words
     # except the three of the third sentence.
-    assert worst_of("LAS", 9) == [(3, *long), (2, *last), (1, *short), (3, *last)]
-    assert worst_of("XPOS", 9) == [(2, *last), (1, *long)]
+    assert worst_sentences("LAS", 9) == [(3, *long), (2, *last), (1, *short), (3, *last)]
+    assert worst_sentences("XPOS", 9) == [(2, *last), (1, *long)]
 
 
-def test_worst_sentences_without_punctuation() -> None:
+def test_worst_sentences_do_not_count_excluded_punctuation() -> None:
     long, short, last = (4, 1, "a b c d ."), (2, 2, "e f"), (3, 3, "g h i")
-    assert worst_of("UAS", 2, "unicode") == [(2, *last), (2, *long), (2, *last)]
-    assert worst_of("LA", 9, "unicode") == [(2, *last), (1, *short), (1, *long), (1, *last)]
+    assert worst_sentences("UAS", 2, "unicode") == [(2, *last), (2, *long), (2, *last)]
+    assert worst_sentences("LA", 9, "unicode") == [(2, *last), (1, *short), (1, *long), (1, *last)]
 
 
-def test_the_location_of_the_worst_sentences(tmp_path: Path) -> None:
+def test_worst_sentences_have_their_location(tmp_path: Path) -> None:
     gold, system = tmp_path / "gold.conllu", tmp_path / "system.conllu"
     gold.write_text(conllu(GOLD))
     system.write_text(conllu(PREDICTED))
