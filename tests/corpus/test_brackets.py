@@ -128,7 +128,7 @@ def test_mistakes_are_reported_with_their_line(text: str, line: int, message: st
     assert (caught.value.file, caught.value.line, caught.value.sent_id) == ("-", line, "")
 
 
-@pytest.mark.parametrize("wrong", ["(S (NP (NN a))", "(S (NN a)))", "(NP the dog)", "text", "()"])
+@pytest.mark.parametrize("broken", ["(S (NP (NN a))", "(S (NN a)))", "(NP the dog)", "text", "()"])
 @pytest.mark.parametrize("outer", ["{}", "( {})", "(TOP {})"])
 def test_a_lenient_reader_loses_no_other_tree(broken: str, outer: str) -> None:
     rain, sun = outer.format(RAIN), outer.format(SUN)
@@ -231,10 +231,10 @@ def test_random_text_raises_only_format_errors(text: str) -> None:
 
 @given(st.lists(trees, min_size=1, max_size=5), st.integers(0, 4), st.data())
 def test_a_missing_bracket_affects_only_its_tree(
-    originals: list[Tree], index_of_damage: int, data: st.DataObject
+    originals: list[Tree], number: int, data: st.DataObject
 ) -> None:
     lines = [f"( {tree})" for tree in originals]
-    damaged = index_of_damage % len(lines)
+    damaged = number % len(lines)
     brackets = [index for index, sign in enumerate(lines[damaged]) if sign in "()" and index]
     index = data.draw(st.sampled_from(brackets))
     lines[damaged] = lines[damaged][:index] + lines[damaged][index + 1 :]

@@ -265,8 +265,8 @@ def test_presets_are_valid_and_have_the_bins_of_the_papers() -> None:
 def test_the_training_file_gives_known_words_and_frequencies(tmp_path: Path) -> None:
     train = tmp_path / "train.conllu"
     train.write_text(f"{GOLD}{sentence('c c', '2 0')}")
-    gold, other = sentence("c d A", "2 0 2"), sentence("c d A", "2 0 1")
-    data = read_data([gold], [[other]], {"form"}, train=train)
+    gold, predicted = sentence("c d A", "2 0 2"), sentence("c d A", "2 0 1")
+    data = read_data([gold], [[predicted]], {"form"}, train=train)
     known = analyze_view(data, View(("oov",), (), "UAS"))
     assert bin_counts(known) == parse_counts("known 2222, unknown 1100")
     frequencies = analyze_view(data, View(("frequency",), ("0,1,2-",), "UAS"))

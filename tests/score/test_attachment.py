@@ -87,11 +87,11 @@ def test_cycles_are_counted_by_sentence() -> None:
 
 
 def test_the_order_of_features_does_not_matter() -> None:
-    gold, other, wrong = (
+    gold, reordered, wrong = (
         [one_word_sentence("a", feats=feats)]
         for feats in ("Case=Nom|Number=Sing", "Number=Sing|Case=Nom", "Case=Nom")
     )
-    assert evaluate(gold, other).scores["FEATS"] == 100.0
+    assert evaluate(gold, reordered).scores["FEATS"] == 100.0
     assert evaluate(gold, wrong).scores["FEATS"] == 0.0
 
 
@@ -215,8 +215,8 @@ def make_pair(sentence: list[tuple[str, str, int, str, int, str]]) -> tuple[Sent
     form, xpos, head, deprel, other_head, other_deprel = map(list, zip(*sentence, strict=True))
     size = len(form) + 1
     gold = {"xpos": xpos, "head": [str(h % size) for h in head], "deprel": deprel}
-    other = {"head": [str(h % size) for h in other_head], "deprel": other_deprel}
-    return new_sentence(form, gold), new_sentence(form, other)
+    predicted = {"head": [str(h % size) for h in other_head], "deprel": other_deprel}
+    return new_sentence(form, gold), new_sentence(form, predicted)
 
 
 treebanks = st.lists(st.lists(words, min_size=1, max_size=6).map(make_pair), min_size=1, max_size=6)

@@ -108,9 +108,9 @@ def test_an_evaluation_has_scores_and_a_signature() -> None:
 def test_subtypes_are_dropped_or_kept() -> None:
     without_subtypes = GOLD.replace("obl:arg", "obl")
     assert get_counts(evaluate(GOLD, without_subtypes)) == get_counts(evaluate(GOLD, GOLD))
-    kept = get_counts(evaluate(GOLD, without_subtypes, "keep"))
-    assert [kept[name][0] for name in ("UAS", "LAS", "CLAS", "MLAS", "BLEX")] == [9, 8, 4, 4, 4]
-    assert kept["CLAS"][1:] == (5, 5)
+    full = get_counts(evaluate(GOLD, without_subtypes, "keep"))
+    assert [full[name][0] for name in ("UAS", "LAS", "CLAS", "MLAS", "BLEX")] == [9, 8, 4, 4, 4]
+    assert full["CLAS"][1:] == (5, 5)
     with pytest.raises(ValueError, match="'keep' or 'drop'"):
         evaluate(GOLD, GOLD, "some")
 

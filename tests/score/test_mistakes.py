@@ -83,8 +83,8 @@ def test_punctuation_is_excluded_from_confusions() -> None:
 
 def test_a_wrong_head_with_the_correct_tag_is_a_confusion() -> None:
     gold = [sentence("a b c", "0 1 1", "r s t", "N N N", "_ _ _")]
-    other = [sentence("a b c", "0 1 2", "r s t", "N N N", "_ _ _")]
-    (row,) = confusion_rows(read_data(gold, [other]), "head")
+    predicted = [sentence("a b c", "0 1 2", "r s t", "N N N", "_ _ _")]
+    (row,) = confusion_rows(read_data(gold, [predicted]), "head")
     assert row == {
         "system": "", "confusion": "head", "gold": "N", "predicted": "N", "count": 1, "share": 50.0,
     }  # fmt: skip
@@ -92,8 +92,8 @@ def test_a_wrong_head_with_the_correct_tag_is_a_confusion() -> None:
 
 def test_subtypes_are_confused_only_if_they_are_kept() -> None:
     gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
-    kept, dropped = (read_data(gold, [predicted], subtypes=x) for x in ("keep", "drop"))
-    assert [(row["gold"], row["predicted"]) for row in confusion_rows(kept, "deprel")] == [
+    full, dropped = (read_data(gold, [predicted], subtypes=x) for x in ("keep", "drop"))
+    assert [(row["gold"], row["predicted"]) for row in confusion_rows(full, "deprel")] == [
         ("nsubj:pass", "nsubj"), ("punct", "dep"),
     ]  # fmt: skip
     assert [(row["gold"], row["predicted"]) for row in confusion_rows(dropped, "deprel")] == [

@@ -56,8 +56,8 @@ def test_a_value_has_the_same_code_in_every_file() -> None:
 
 def test_subtypes_are_dropped_on_request() -> None:
     files = two_sentences("2 0 0", "x:a x:b y"), two_sentences("2 0 0", "x x y:c")
-    kept, dropped = compare(*files), compare(*files, subtypes="drop")
-    assert sorted(kept.values["deprel"]) == ["x", "x:a", "x:b", "y", "y:c"]
+    full, dropped = compare(*files), compare(*files, subtypes="drop")
+    assert sorted(full.values["deprel"]) == ["x", "x:a", "x:b", "y", "y:c"]
     assert dropped.values["deprel"] == ["x", "y"]
     assert dropped.gold.codes["deprel"].tolist() == dropped.systems[0].codes["deprel"].tolist()
     with pytest.raises(ValueError, match="subtypes must be 'keep' or 'drop', not 'cut'"):
@@ -83,13 +83,13 @@ def test_blank_columns_are_recognised() -> None:
 
 
 def test_comparisons_have_locations_and_reject_missing_heads(tmp_path: Path) -> None:
-    gold, other = tmp_path / "gold.conllu", tmp_path / "other.conllu"
+    gold, system = tmp_path / "gold.conllu", tmp_path / "other.conllu"
     gold.write_text(conllu(GOLD))
-    other.write_text(conllu(PREDICTED))
-    words = read_comparison(make_source(gold), [make_source(other)], COLUMNS, locations=True)
+    system.write_text(conllu(PREDICTED))
+    words = read_comparison(make_source(gold), [make_source(system)], COLUMNS, locations=True)
     assert words.locations == [(str(gold), 2, "s1"), (str(gold), 12, "s2")]
     assert words.gold.name == str(gold)
-    assert [system.name for system in words.systems] == [str(other)]
+    assert [result.name for result in words.systems] == [str(system)]
     assert "form" not in words.systems[0].codes  # forms are the same in every file
     with pytest.raises(FormatError, match="word 1 of sentence 2, 'a', has no head in the gold"):
         compare(two_sentences("2 0 _"), two_sentences("2 0 0"))
