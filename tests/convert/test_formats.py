@@ -183,9 +183,9 @@ def treebanks(draw):
 @given(treebanks(), st.sampled_from(list(FORMATS)), st.booleans())
 def test_columns_of_both_formats_are_retained(treebank, target, predicted):
     text, source = treebank
-    there, _ = convert_text(text, source.name, target, predicted=predicted)
+    converted, _ = convert_text(text, source.name, target, predicted=predicted)
     before = read_lines(lines(text), source)
-    after = read_lines(lines(there), FORMATS[target])
+    after = read_lines(lines(converted), FORMATS[target])
     if predicted and target == "conll09" != source.name:
         after = map(with_predicted, after)
     for old, new in zip(before, after, strict=True):
@@ -193,7 +193,7 @@ def test_columns_of_both_formats_are_retained(treebank, target, predicted):
         assert (old.lemma, old.xpos, old.feats) == (new.lemma, new.xpos, new.feats)
         if "upos" in source.columns and target != "conll09":
             assert old.upos == new.upos
-    again, report = convert_text(there, target, source.name, target)
+    again, report = convert_text(converted, target, source.name, target)
     if not (predicted and target == "conll09"):  # then the gold columns are empty
         assert convert_text(again, target, source.name, target) == (again, report)
 
@@ -203,7 +203,7 @@ def test_columns_of_both_formats_are_retained(treebank, target, predicted):
 def test_every_cell_is_retained_or_counted(treebank, target):
     """Cells with `_` and the numbers of the rows do not count."""
     text, source = treebank
-    there, report = convert_text(text, source.name, target)
+    converted, report = convert_text(text, source.name, target)
 
     def count_filled(text):
         rows = [line.split("\t") for line in text.split("\n") if line[:1].isdigit()]
@@ -212,25 +212,25 @@ def test_every_cell_is_retained_or_counted(treebank, target):
 
     lines = report.dropped["comment"] + report.dropped["multiword range"]
     lines += report.dropped["empty node"]
-    assert report.dropped.total() - lines == count_filled(text) - count_filled(there)
+    assert report.dropped.total() - lines == count_filled(text) - count_filled(converted)
     assert lines == (text.count("# c\n") * 3 if target != "conllu" else 0)
 
 
 def convert_and_back(path, format, target, encoding="utf-8", **options):
     """Convert a file to a format and on to `target`; return it and what either step dropped."""
-    there, back = ConversionReport(), ConversionReport()
+    report, report_back = ConversionReport(), ConversionReport()
     sentences = read(path, encoding=encoding, **options)
-    converted = (convert(sentence, format, False, there) for sentence in sentences)
+    converted = (convert(sentence, format, False, report) for sentence in sentences)
     copy = io.StringIO()
-    write((convert(sentence, FORMATS[target], False, back) for sentence in converted), copy)
-    return copy.getvalue(), there.dropped, back.dropped
+    write((convert(sentence, FORMATS[target], False, report_back) for sentence in converted), copy)
+    return copy.getvalue(), report.dropped, report_back.dropped
 
 
 def test_basque_is_unchanged_by_way_of_conllu(shared):
     path = shared / "data/conllx-basque-2007/eus.test.conllx"
-    text, there, back = convert_and_back(path, CONLLU, "conllx", "latin-1")
+    text, dropped, dropped_back = convert_and_back(path, CONLLU, "conllx", "latin-1")
     assert text == path.read_text(encoding="latin-1")
-    assert not there and not back
+    assert not dropped and not dropped_back
 
 
 def test_stanford_dependencies_are_unchanged_by_way_of_conllu(shared):
@@ -242,11 +242,11 @@ def test_stanford_dependencies_are_unchanged_by_way_of_conllu(shared):
 
 def test_turkish_loses_only_columns_that_conllx_does_not_have(shared):
     path = shared / "data/conll09-turkish-propbank/trpb_v1.0.dev.conll09"
-    text, there, back = convert_and_back(path, CONLL09, "conll09")
-    assert text == path.read_text() and not there and not back
-    text, there, back = convert_and_back(path, CONLLX, "conll09")
-    assert not back and there["predicate"] > 0 and there["argument"] > 0
-    assert there["PHEAD"] == 6293
+    text, dropped, dropped_back = convert_and_back(path, CONLL09, "conll09")
+    assert text == path.read_text() and not dropped and not dropped_back
+    text, dropped, dropped_back = convert_and_back(path, CONLLX, "conll09")
+    assert not dropped_back and dropped["predicate"] > 0 and dropped["argument"] > 0
+    assert dropped["PHEAD"] == 6293
     retained = {CONLL09.index(name) for name in ("id", "form", *AUTOMATIC)}
     for old, new in zip(path.read_text().splitlines(), text.splitlines(), strict=True):
         cells = new.split("\t")

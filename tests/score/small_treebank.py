@@ -1,4 +1,4 @@
-"""Two sentences, gold and predicted, that every punctuation policy scores differently."""
+"""Two sentences, gold and predicted, that distinguish the punctuation policies."""
 
 from collections.abc import Iterable
 

@@ -63,8 +63,8 @@ def calibrate_by_definition(
 ) -> tuple[float, float, float, int]:
     """Return ECE and MCE in points, Brier score and the number of scored words."""
     words_by_bin: list[list[tuple[Fraction, bool]]] = [[] for _ in range(bins)]
-    for tree, parses in zip(gold, system, strict=True):
-        for gold_word, word in zip(tree, parses, strict=True):
+    for tree, parse in zip(gold, system, strict=True):
+        for gold_word, word in zip(tree, parse, strict=True):
             if punct and gold_word.deprel == "punct":
                 continue
             confidence = Fraction(str(word.arc))
