@@ -13,13 +13,13 @@ SHARED = HERE.parent.parent / "shared"
 
 @pytest.fixture(scope="session")
 def tiny():
-    """The sentences of tests/data/tiny.conllu."""
+    """Return the sentences of tests/data/tiny.conllu."""
     return list(read(TINY))
 
 
 @pytest.fixture(scope="session")
 def shared():
-    """The folder of real treebanks beside the checkout; without it, tests that need it skip."""
+    """Return the folder of real treebanks beside the checkout; skip the test if there is none."""
     if not SHARED.is_dir():
         pytest.skip("there is no ../shared: real treebanks are not part of the repository")
     return SHARED

@@ -1,4 +1,4 @@
-"""The Python API of `import depkit`, which imports nothing large before it is used."""
+"""The Python API of `import depkit`, which imports large packages only when they are needed."""
 
 import doctest
 import json
@@ -15,13 +15,13 @@ from tests.conftest import TINY
 from tests.parsers.test_base import make
 
 
-def test_the_examples_in_the_docstring(tmp_path, monkeypatch):
+def test_the_examples_in_the_docstring_are_correct(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     failed, attempted = doctest.testmod(depkit)
     assert attempted > 15 and not failed
 
 
-def test_read_parse_write_evaluate(tiny, tmp_path):
+def test_a_file_is_read_parsed_written_and_evaluated(tiny, tmp_path):
     parser = make(tiny)
     count = depkit.write(parser.parse(depkit.read(TINY)), tmp_path / "out.conllu")
     assert count == 24
@@ -37,7 +37,7 @@ def test_errors_are_public(tmp_path):
     assert error.value.line == 1
 
 
-def test_every_name_exists():
+def test_every_public_name_exists():
     for name in depkit.__all__:
         assert getattr(depkit, name)
     assert set(dir(depkit)) == set(depkit.__all__)
@@ -48,20 +48,20 @@ def test_every_name_exists():
 def test_parsers_accept_sentences_token_lists_and_words(tiny):
     parser = make(tiny)
     words = tiny[0].form
-    bare = parser([words])[0]
-    assert bare.form == words and bare.head == parser(bare, tags="predict")[0].head
+    parsed = parser([words])[0]
+    assert parsed.form == words and parsed.head == parser(parsed, tags="predict")[0].head
     for sentences in (tiny[0], [tiny[0]], [tiny[0].to_token_list()], iter(tiny[:1])):
         assert list(map(str, parser(sentences))) == list(map(str, parser.parse(tiny[:1])))
     with pytest.raises(ValueError, match=r"no tokenizer.*lists of words"):
         parser("Some text.")
-    for wrong in (words, [3], [tiny[0][0]]):
+    for invalid in (words, [3], [tiny[0][0]]):
         with pytest.raises(TypeError, match=r"a sentence is a .*, a list of words"):
-            parser(wrong)
+            parser(invalid)
     with pytest.raises(ValueError, match="one word at least"):
         parser([[]])
 
 
-def test_repr_of_a_parser(tiny):
+def test_repr_of_a_parser_lists_inputs_predictions_and_device(tiny):
     lines = repr(make(tiny)).splitlines()
     assert lines[0] == "<GraphParser: bilstm over words, characters"
     assert lines[1] == "  predicts head, deprel, upos, feats; does not parse running text"
@@ -90,9 +90,9 @@ def test_analyze_agrees_with_the_command_line(tiny, tmp_path):
     assert rows == [row for row in json.loads(out) if row.pop("signature")]
     rows = depkit.analyze(tiny, tiny, chains)
     assert {row["system"] for row in rows} == {"system 1", "system 2"}
-    for wrong in ({"by": "nonsense"}, {"metric": "nonsense"}, {"by": "oov"}, {"bins": "x"}):
+    for invalid in ({"by": "nonsense"}, {"metric": "nonsense"}, {"by": "oov"}, {"bins": "x"}):
         with pytest.raises(ValueError, match=r"nonsense|training file|bins"):
-            depkit.analyze(tiny, tiny, **wrong)
+            depkit.analyze(tiny, tiny, **invalid)
 
 
 def test_show_agrees_with_the_command_line(tiny, tmp_path, capsys):

@@ -29,7 +29,7 @@ from tests.parsers.inputs.test_transformer import save_bert
 
 BATCH, LENGTH, INPUT_SIZE, SIZE, LABELS = 3, 5, 20, 40, 7
 TOKENS = BATCH * LENGTH
-GATES = 2 * TOKENS * 4 * SIZE * (INPUT_SIZE + SIZE)  # each gate reads the input and the last state
+GATES = 2 * TOKENS * 4 * SIZE * (INPUT_SIZE + SIZE)  # gates read the input and the previous state
 LINEAR = 2 * TOKENS * SIZE * LABELS
 
 
@@ -50,11 +50,12 @@ def test_flops_agree_with_a_count_by_hand(layers, precision):
 
     with torch.inference_mode():
         assert count_flops(forward) == GATES + LINEAR
-    # the backward pass has two products for each: gradients of inputs and of weights
+    # The backward pass has two products for each product of the forward pass: the gradients of
+    # the inputs and of the weights.
     assert count_flops(lambda: forward().float().sum().backward()) == 3 * (GATES + LINEAR)
 
 
-def test_figures_follow_from_the_runs():
+def test_figures_are_computed_from_the_runs():
     runs = [Run(2.0, 3.0, peak=5_000_000), Run(1.0, 2.0), Run(4.0, 1.0, peak=7_000_000)]
     limit = [Run(0.5), Run(1.0), Run(1.0)]
     base = [Run(1.0), Run(1.0), Run(8.0)]
@@ -127,7 +128,7 @@ def test_every_entry_is_listed(capsys):
         (["--data", "nowhere.conllu"], "nowhere.conllu does not exist"),
     ],
 )
-def test_bad_usage_is_one_line(arguments, message, capsys):
+def test_usage_errors_are_one_line(arguments, message, capsys):
     with pytest.raises(SystemExit) as error:
         main(["--data", str(TINY), *arguments])
     assert error.value.code == 2
@@ -206,12 +207,12 @@ def options(tmp_path):
         ("dev_score", ("float32",), "LAS"),
     ],
 )
-def test_a_row_of_a_gpu_has_a_figure_or_a_reason(
+def test_every_gpu_measure_gives_a_figure_or_a_reason(
     function, arguments, figure, options, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("torch.compile", partial(torch.compile, backend="eager"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    torch.set_num_threads(1)  # several threads would wait for those of other processes
+    torch.set_num_threads(1)  # several threads would wait for other processes
     assert function in {row.function for row in gpu.all_measures()}
     row = gpu.Measure("group", "what", 1, function, arguments)
     ready, figures = gpu.measure([row], gpu.parse_arguments(options), time.monotonic() + 0.5)
@@ -222,9 +223,9 @@ def test_a_row_of_a_gpu_has_a_figure_or_a_reason(
 
 def test_the_gpu_benchmark_ends_in_time(options, tmp_path):
     rows = gpu.all_measures()
-    began = time.monotonic()
+    start = time.monotonic()
     gpu.main([*options, "--minutes", "0.15"])
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - start < 15
     lines = (tmp_path / "gpu.md").read_text().splitlines()
     table = [[cell.strip() for cell in line.split("|")] for line in lines if line.startswith("|")]
     assert [cells[1:3] for cells in table[2:]] == [[row.group, row.what] for row in rows]

@@ -19,8 +19,8 @@ WITH_TORCH = {*LAYERS[: LAYERS.index("parsers") + 1], "nn"}
 ALLOWED_CYCLES = {("depkit.corpus.sentence", "depkit.corpus.token_list")}
 
 
-def sources() -> dict[str, str]:
-    """Return the text of each module of depkit, by its name."""
+def read_modules() -> dict[str, str]:
+    """Return the source of each module of depkit, by module name."""
     texts = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
@@ -29,9 +29,9 @@ def sources() -> dict[str, str]:
 
 
 def imported_names(source: str) -> set[str]:
-    """Return what a module imports, also within functions; `from a import b` imports a.b.
+    """Return the names that a module and its functions import; `from a import b` imports a.b.
 
-    Imports for type checking only are omitted.
+    Imports that are only for type checking are omitted.
     """
     names: set[str] = set()
     stack: list[ast.AST] = [ast.parse(source)]
@@ -49,22 +49,22 @@ def imported_names(source: str) -> set[str]:
     return names
 
 
-def layer_of(name: str) -> str:
-    """Return the layer of a module or name; those outside all folders are in the top layer."""
+def get_layer(name: str) -> str:
+    """Return the layer of a module or name; modules outside all folders are in the top layer."""
     folder = name.split(".")[1:2]
     return folder[0] if folder and folder[0] in LAYERS else "depkit"
 
 
 def find_violations(module: str, source: str) -> Iterator[str]:
     """Yield the imports of a module that its layer forbids."""
-    layer = layer_of(module)
+    layer = get_layer(module)
     for name in sorted(imported_names(source)):
         package = name.split(".")[0]
         if (
             not package  # a relative import
             or (package == "torch" and layer not in WITH_TORCH)
             or (package == "numba" and layer != "trees")
-            or (package == "depkit" and LAYERS.index(layer_of(name)) < LAYERS.index(layer))
+            or (package == "depkit" and LAYERS.index(get_layer(name)) < LAYERS.index(layer))
         ):
             yield f"{module} imports {name}"
 
@@ -85,12 +85,12 @@ def find_cycle(sources: dict[str, str]) -> list[str]:
 
 
 def test_imports_point_to_lower_layers() -> None:
-    modules = sources().items()
+    modules = read_modules().items()
     assert [text for module in modules for text in find_violations(*module)] == []
 
 
 def test_there_is_no_import_cycle() -> None:
-    assert find_cycle(sources()) == []
+    assert find_cycle(read_modules()) == []
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,9 @@ def test_there_is_no_import_cycle() -> None:
         ("depkit.score.a", "from .b import c", True),
     ],
 )
-def test_find_violations(module: str, source: str, expected: bool) -> None:
+def test_find_violations_yields_imports_of_higher_layers(
+    module: str, source: str, expected: bool
+) -> None:
     assert bool(list(find_violations(module, source))) == expected
 
 
@@ -129,7 +131,7 @@ def test_find_violations(module: str, source: str, expected: bool) -> None:
         ("if TYPE_CHECKING:\n    import depkit.nn.a", False),
     ],
 )
-def test_find_cycle(back_import: str, expected: bool) -> None:
+def test_find_cycle_returns_import_cycles(back_import: str, expected: bool) -> None:
     modules = {
         "depkit.nn.a": "from depkit.nn.b import y",
         "depkit.nn.b": "import depkit.nn.c",

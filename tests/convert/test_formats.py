@@ -13,8 +13,8 @@ from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLL09, CONLLU, CONLLX, FO
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
 from tests.corpus.rows import PREDICATES, RICH, lines
-from tests.corpus.test_fuzz import fixed as fuzzed
-from tests.corpus.test_fuzz import mutated
+from tests.corpus.test_fuzz import mutated_files
+from tests.corpus.test_fuzz import reproducible as fuzzed
 
 MILL = (
     "1\tVamos\tir\tVERB\t_\tMood=Imp|Number=Plur\t0\troot\t_\t_\n"
@@ -134,14 +134,14 @@ def test_an_invalid_phead_is_a_problem():
     assert with_predicted(broken) is broken
 
 
-def test_broken_sentences_are_refused():
+def test_broken_sentences_are_rejected():
     (broken,) = read(["1\ta\n"], "conllx", strict=False)
     for format in FORMATS.values():
         with pytest.raises(FormatError, match="2 columns instead of 10"):
             convert(broken, format)
 
 
-def test_line_ends_are_kept_and_blank_lines_are_not():
+def test_line_ends_are_kept_and_additional_blank_lines_removed():
     text = "\ufeff\n\n" + RICH.replace("\n", "\r\n") + "\r\n"
     assert convert_text(text, "conllu", "conllx")[0] == MILL.replace("\n", "\r\n")
     last = PROJECTIVE.rstrip("\n")
@@ -161,7 +161,7 @@ CELLS = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=("
 
 @st.composite
 def treebanks(draw):
-    """A random treebank in a random format with all columns filled, and spans in CoNLL-U."""
+    """Draw a treebank in a random format with all columns filled, and spans in CoNLL-U."""
     format = draw(st.sampled_from(list(FORMATS.values())))
     text = []
     for size in draw(st.lists(st.integers(1, 5), min_size=1, max_size=3)):
@@ -181,11 +181,11 @@ def treebanks(draw):
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(treebanks(), st.sampled_from(list(FORMATS)), st.booleans())
-def test_columns_of_both_formats_survive(treebank, target, predicted):
+def test_columns_of_both_formats_are_retained(treebank, target, predicted):
     text, source = treebank
-    forth, _ = convert_text(text, source.name, target, predicted=predicted)
+    converted, _ = convert_text(text, source.name, target, predicted=predicted)
     before = read_lines(lines(text), source)
-    after = read_lines(lines(forth), FORMATS[target])
+    after = read_lines(lines(converted), FORMATS[target])
     if predicted and target == "conll09" != source.name:
         after = map(with_predicted, after)
     for old, new in zip(before, after, strict=True):
@@ -193,7 +193,7 @@ def test_columns_of_both_formats_survive(treebank, target, predicted):
         assert (old.lemma, old.xpos, old.feats) == (new.lemma, new.xpos, new.feats)
         if "upos" in source.columns and target != "conll09":
             assert old.upos == new.upos
-    again, report = convert_text(forth, target, source.name, target)
+    again, report = convert_text(converted, target, source.name, target)
     if not (predicted and target == "conll09"):  # then the gold columns are empty
         assert convert_text(again, target, source.name, target) == (again, report)
 
@@ -203,7 +203,7 @@ def test_columns_of_both_formats_survive(treebank, target, predicted):
 def test_every_cell_is_retained_or_counted(treebank, target):
     """Cells with `_` and the numbers of the rows do not count."""
     text, source = treebank
-    forth, report = convert_text(text, source.name, target)
+    converted, report = convert_text(text, source.name, target)
 
     def count_filled(text):
         rows = [line.split("\t") for line in text.split("\n") if line[:1].isdigit()]
@@ -212,41 +212,41 @@ def test_every_cell_is_retained_or_counted(treebank, target):
 
     lines = report.dropped["comment"] + report.dropped["multiword range"]
     lines += report.dropped["empty node"]
-    assert report.dropped.total() - lines == count_filled(text) - count_filled(forth)
+    assert report.dropped.total() - lines == count_filled(text) - count_filled(converted)
     assert lines == (text.count("# c\n") * 3 if target != "conllu" else 0)
 
 
 def convert_and_back(path, format, target, encoding="utf-8", **options):
     """Convert a file to a format and on to `target`; return it and what either step dropped."""
-    forth, back = ConversionReport(), ConversionReport()
+    report, report_back = ConversionReport(), ConversionReport()
     sentences = read(path, encoding=encoding, **options)
-    converted = (convert(sentence, format, False, forth) for sentence in sentences)
+    converted = (convert(sentence, format, False, report) for sentence in sentences)
     copy = io.StringIO()
-    write((convert(sentence, FORMATS[target], False, back) for sentence in converted), copy)
-    return copy.getvalue(), forth.dropped, back.dropped
+    write((convert(sentence, FORMATS[target], False, report_back) for sentence in converted), copy)
+    return copy.getvalue(), report.dropped, report_back.dropped
 
 
-def test_basque_by_way_of_conllu(shared):
+def test_basque_is_unchanged_by_way_of_conllu(shared):
     path = shared / "data/conllx-basque-2007/eus.test.conllx"
-    text, forth, back = convert_and_back(path, CONLLU, "conllx", "latin-1")
+    text, dropped, dropped_back = convert_and_back(path, CONLLU, "conllx", "latin-1")
     assert text == path.read_text(encoding="latin-1")
-    assert not forth and not back
+    assert not dropped and not dropped_back
 
 
-def test_stanford_dependencies_by_way_of_conllu(shared):
+def test_stanford_dependencies_are_unchanged_by_way_of_conllu(shared):
     path = shared / "data/wsj-sample-sd/wsj_0001-0159.conllx"
     if not path.exists():
         pytest.skip("no WSJ sample in Stanford dependencies here")
     assert convert_and_back(path, CONLLU, "conllx") == (path.read_text(), {}, {})
 
 
-def test_turkish_is_unchanged_but_for_what_conllx_cannot_hold(shared):
+def test_turkish_loses_only_columns_that_conllx_does_not_have(shared):
     path = shared / "data/conll09-turkish-propbank/trpb_v1.0.dev.conll09"
-    text, forth, back = convert_and_back(path, CONLL09, "conll09")
-    assert text == path.read_text() and not forth and not back
-    text, forth, back = convert_and_back(path, CONLLX, "conll09")
-    assert not back and forth["predicate"] > 0 and forth["argument"] > 0
-    assert forth["PHEAD"] == 6293
+    text, dropped, dropped_back = convert_and_back(path, CONLL09, "conll09")
+    assert text == path.read_text() and not dropped and not dropped_back
+    text, dropped, dropped_back = convert_and_back(path, CONLLX, "conll09")
+    assert not dropped_back and dropped["predicate"] > 0 and dropped["argument"] > 0
+    assert dropped["PHEAD"] == 6293
     retained = {CONLL09.index(name) for name in ("id", "form", *AUTOMATIC)}
     for old, new in zip(path.read_text().splitlines(), text.splitlines(), strict=True):
         cells = new.split("\t")
@@ -256,9 +256,9 @@ def test_turkish_is_unchanged_but_for_what_conllx_cannot_hold(shared):
 
 
 @settings(fuzzed, max_examples=150)
-@given(mutated(), st.sampled_from(list(FORMATS)), st.booleans())
-def test_valid_sentences_are_converted_to_valid_ones(data, target, predicted):
-    """The valid sentences of mutated files are converted, the others are refused."""
+@given(mutated_files(), st.sampled_from(list(FORMATS)), st.booleans())
+def test_valid_sentences_stay_valid_after_conversion(data, target, predicted):
+    """The valid sentences of mutated files are converted; the others are rejected."""
     format = FORMATS[target]
     for sentence in read_stream(io.BytesIO(data), strict=False):
         if sentence.problem:

@@ -64,7 +64,7 @@ def test_tags_are_copied_unless_they_are_empty():
     )
 
 
-def test_predicted_trees_go_into_the_automatic_columns():
+def test_predicted_trees_are_written_to_the_automatic_columns():
     (original,) = read_text(PREDICATES)
     parsed = convert(original, CONLLU).with_columns({"xpos": ["X", "_", "Y", "_"]})
     (result,) = merge([original], [parsed], predicted=True)
@@ -89,32 +89,32 @@ GOOD = row(1, "a", 0) + row(2, "b", 1) + "\n"
         ("", GOOD, "ORIGINAL: there are no sentences"),
     ],
 )
-def test_other_words_are_refused(originals, others, message):
-    """tests/corpus/test_pairing.py tests this in full."""
+def test_different_words_are_rejected(originals, others, message):
+    """All kinds of differences are tested in tests/corpus/test_pairing.py."""
     with pytest.raises(FormatError) as caught:
         list(merge(read_text(originals, file="gold"), read_text(others, file="in")))
     assert str(caught.value).startswith(message)
 
 
-def test_broken_sentences_are_yielded():
+def test_broken_sentences_are_yielded_unchanged():
     broken = "1\ta\n\n"
-    both = read_text(GOOD + broken + GOOD, False), read_text(broken + GOOD * 2, False)
-    result = list(merge(*both))
+    sources = read_text(GOOD + broken + GOOD, False), read_text(broken + GOOD * 2, False)
+    result = list(merge(*sources))
     assert [bool(sentence.problem) for sentence in result] == [True, True, False]
-    assert (result[0], result[1]) == (both[1][0], both[0][1])
+    assert (result[0], result[1]) == (sources[1][0], sources[0][1])
 
 
-def test_tags_of_another_file():
+def test_retag_replaces_tags_with_those_of_another_file():
     """CPOSTAG changes with POSTAG if they were equal; UPOS never changes."""
     same = row(1, "a", 0).replace("_\tX\t_", "_\tNN\tNN")
-    other = row(2, "b", 1).replace("_\tX\t_", "_\tNN\tY")
+    different_tags = row(2, "b", 1).replace("_\tX\t_", "_\tNN\tY")
     tagged = new_sentence(["a"], {"xpos": ["T"]}), new_sentence(["a", "b"], {"xpos": ["T", "U"]})
-    text = same + "\n" + same + other + "\n"
+    text = same + "\n" + same + different_tags + "\n"
     assert "".join(map(str, retag(read_text(text), tagged))) == (
         same.replace("NN", "T")
         + "\n"
         + same.replace("NN\t_", "T\t_")
-        + other.replace("Y", "U")
+        + different_tags.replace("Y", "U")
         + "\n"
     )
     (result,) = retag(read_text(PREDICATES), [new_sentence(["Cats", "see", "dogs", "bark"])])
@@ -127,7 +127,7 @@ def test_tags_of_another_file():
 
 @st.composite
 def trees(draw):
-    """A random CoNLL-U sentence with ranges and empty nodes, and heads and relations for it."""
+    """Draw a CoNLL-U sentence with ranges and empty nodes, and heads and relations for it."""
     size = draw(st.integers(1, 6))
     lines = ["# c\n"]
     empty = "\t".join("_" * 9) + "\n"
@@ -158,7 +158,7 @@ def test_merging_changes_only_heads_and_relations(case):
     [path for path in FILES if path.suffix == ".conllu" and "data" in path.parts],
     ids=lambda path: path.name,
 )
-def test_a_treebank_comes_back_byte_for_byte(path):
+def test_a_treebank_merged_into_itself_is_unchanged(path):
     """The treebank is converted to CoNLL-X, read again and merged into itself."""
 
     def parsed():
@@ -171,6 +171,6 @@ def test_a_treebank_comes_back_byte_for_byte(path):
         assert stream.read() == ""
 
 
-def test_there_are_treebanks(shared):
+def test_the_shared_folder_has_treebanks(shared):
     """Without treebanks the test above would be skipped silently."""
     assert any(path.suffix == ".conllu" for path in FILES)

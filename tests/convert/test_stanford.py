@@ -1,4 +1,4 @@
-"""Basic Stanford dependencies: the relations of the manual on invented sentences, and any tree."""
+"""Basic Stanford dependencies: relations of the manual in invented sentences, and any tree."""
 
 import io
 import re
@@ -31,7 +31,7 @@ RELATIONS = set(
     " poss possessive preconj predet prep prt punct quantmod rcmod root tmod xcomp".split()
 )
 
-# The construction, then head and relation of each word, and the tree on the next lines.
+# Each example has a name, head and relation of each word, and the tree on the next lines.
 TABLE = """\
 passive = 2:det 4:nsubjpass 4:auxpass 0:root 4:prep 5:pobj 4:punct
   (S (NP-SBJ (DT The) (NN bridge)) (VP (VBD was) (VP (VBN painted) (PP (IN by) (NP (NNS
@@ -115,7 +115,7 @@ def test_relations_of_the_manual(name: str) -> None:
         assert " ".join(f"{h}:{r}" for h, r in zip(heads, relations, strict=True)) == expected
 
 
-def test_sentences() -> None:
+def test_sentences_are_conllx_with_unescaped_words() -> None:
     (sentence,) = convert([parse_tree(r"(NP (CD 1\/2) (NN cup) (-LRB- -LRB-))")])
     assert sentence.format.name == "conllx"
     assert sentence.form == ["1/2", "cup", "-LRB-"]
@@ -123,7 +123,7 @@ def test_sentences() -> None:
     assert str(sentence).startswith("1\t1/2\t_\tCD\tCD\t_\t2\tnum\t")
 
 
-def test_function_tags_can_be_left_out() -> None:
+def test_heads_do_not_depend_on_function_tags() -> None:
     tree = parse_tree("(S-TPC-1 (NP-SBJ=2 (-LRB- -LRB-)) (VP (VB go)))")
     assert str(remove_function_tags(tree)) == "(S (NP (-LRB- -LRB-)) (VP (VB go)))"
     for _, text in EXAMPLES.values():
@@ -158,25 +158,25 @@ def assert_one_tree(heads: list[int], relations: list[str]) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(trees)
-def test_any_tree_gives_one_tree(tree: Tree) -> None:
+def test_any_constituency_tree_gives_one_dependency_tree(tree: Tree) -> None:
     forms, _, heads, relations = convert_tree(tree)
     assert len(forms) == len(heads) == len(relations)
     assert_one_tree(heads, relations)
     assert_one_tree(*convert_tree(remove_function_tags(tree))[2:])
 
 
-flat = st.sampled_from("NN NNS JJ CD $ CC , '' POS DT IN JJR JJS NP".split())
+flat_labels = st.sampled_from("NN NNS JJ CD $ CC , '' POS DT IN JJR JJS NP".split())
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(flat, min_size=1, max_size=7), st.sampled_from(["NP", "QP", "NAC", "NX"]))
-def test_flat_phrases_give_one_tree(tags: list[str], label: str) -> None:
+@given(st.lists(flat_labels, min_size=1, max_size=7), st.sampled_from(["NP", "QP", "NAC", "NX"]))
+def test_flat_constituents_give_one_dependency_tree(tags: list[str], label: str) -> None:
     children = [Tree(tag, [Tree("NN", (), "x")] if tag == "NP" else (), "x" * (tag != "NP"))
             for tag in tags]  # fmt: skip
     assert_one_tree(*convert_tree(Tree(label, children))[2:])
 
 
-def test_deep_and_wide_trees() -> None:
+def test_deep_and_wide_trees_are_converted() -> None:
     deep = parse_tree("(NP " * 5000 + "(NN a)" + ")" * 5000)
     assert convert_tree(deep)[2:] == ([0], ["root"])
     chain = "(S (NN a) " * 300 + "(VP (VB go))" + ")" * 300
@@ -184,7 +184,7 @@ def test_deep_and_wide_trees() -> None:
     assert_one_tree(*convert_tree(parse_tree("(NP" + " (NN a) (, ,)" * 300 + ")"))[2:])
 
 
-def test_coordinations() -> None:
+def test_coordinations_are_recognised() -> None:
     pair = find_coordination("DT NN CC NN NNS".split())
     assert pair is not None and pair.are_modifiers and (pair.first, pair.last) == (1, 4)
     pair = find_coordination("NNS , NNS CC NNS ''".split())
@@ -198,18 +198,18 @@ def test_coordinations() -> None:
     )
 
 
-def test_weights_are_small_and_know_only_closed_classes() -> None:
+def test_weights_are_small_and_contain_only_words_of_closed_classes() -> None:
     assert WEIGHTS.stat().st_size < 1_500_000
-    known = {closed_class(word) for group in (SELF_NAMED, NUMBERS, TIMES, VERBS)
+    allowed = {closed_class(word) for group in (SELF_NAMED, NUMBERS, TIMES, VERBS)
              for words in group.values() for word in words.split()}  # fmt: skip
-    known |= {"ruled", "modifiers", "nouns", "True", "False", "c", "cC"}  # these are not words
+    allowed |= {"ruled", "modifiers", "nouns", "True", "False", "c", "cC"}  # these are not words
     with np.load(WEIGHTS, allow_pickle=False) as file:
         assert all(file[name].dtype != object for name in file.files)
         for name in ("heads", "relations"):
             text = file[f"{name}.features"].tobytes().decode()
-            pieces = set(re.split(r"[\t\n ]|/(?=[A-Z])|(?:NP|SBAR|S)?\+(?=[a-z])", text))
-            seen = {piece for piece in pieces if piece.upper() != piece}
-            assert seen <= known
+            parts = set(re.split(r"[\t\n ]|/(?=[A-Z])|(?:NP|SBAR|S)?\+(?=[a-z])", text))
+            lower_parts = {part for part in parts if part.upper() != part}
+            assert lower_parts <= allowed
 
 
 @pytest.fixture(scope="module")
@@ -224,8 +224,8 @@ def test_training_is_repeatable(tiny: tuple[list[Tree], str], tmp_path: Path) ->
     for name in ("a.npz", "b.npz"):
         save(train(trees, gold), str(tmp_path / name), {})
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-    relations = load(tmp_path / "a.npz", "relations")
-    assert "nsubjpass" in relations.labels and "root" not in relations.labels
+    again = load(tmp_path / "a.npz", "relations")
+    assert "nsubjpass" in again.labels and "root" not in again.labels
 
 
 def test_words_and_trees_must_agree(tiny: tuple[list[Tree], str], tmp_path: Path) -> None:
@@ -260,9 +260,9 @@ def read_sample() -> tuple[list[Tree], list]:  # type: ignore[type-arg]
 
 
 @pytest.mark.skipif(not DEPENDENCIES.exists(), reason="no ../shared/data beside the repository")
-@pytest.mark.parametrize(("without_tags", "min_las"), [(False, 99.5), (True, 99.4)])
-def test_the_first_files_of_the_sample(without_tags: bool, min_las: float) -> None:
+@pytest.mark.parametrize(("remove_tags", "min_score"), [(False, 99.5), (True, 99.4)])
+def test_the_sample_is_converted_accurately(remove_tags: bool, min_score: float) -> None:
     """The weights were trained on these files, so this only checks that nothing broke."""
     trees, gold = read_sample()
-    result = evaluate(gold, convert(map(remove_function_tags, trees) if without_tags else trees))
-    assert result.scores["LAS"] > min_las
+    result = evaluate(gold, convert(map(remove_function_tags, trees) if remove_tags else trees))
+    assert result.scores["LAS"] > min_score

@@ -30,7 +30,7 @@ EXAMPLES = dict(re.findall(r"(.*)\n  (.*)\n", TABLE))
 
 
 @pytest.mark.parametrize("tree", EXAMPLES)
-def test_constructions(tree: str) -> None:
+def test_constructions_have_the_expected_tags_and_relations(tree: str) -> None:
     (sentence,) = convert(read_trees([f"({tree})"]))
     words = zip(sentence.upos, sentence.head, sentence.deprel, strict=True)
     assert " ".join(f"{upos}/{head}:{deprel}" for upos, head, deprel in words) == EXAMPLES[tree]
@@ -55,7 +55,7 @@ def test_sentences_have_the_text_of_their_words(leaves: str) -> None:
 
 
 @pytest.mark.parametrize("labels", ["CC", "NP CC", "X Y Z", "CD CD CD", "IN IN S", ", CC ,"])
-def test_whatever_the_labels_there_is_one_tree_of_known_labels(labels: str) -> None:
+def test_any_labels_give_one_tree_with_relations_of_ud(labels: str) -> None:
     tree = f"((S {' '.join(f'({label} w)' for label in labels.split())}))\n"
     (sentence,) = convert(read_trees(io.StringIO(tree)))
     assert sentence.head.count(0) == 1
@@ -63,7 +63,7 @@ def test_whatever_the_labels_there_is_one_tree_of_known_labels(labels: str) -> N
     assert set(sentence.upos) <= set(UPOS)
 
 
-def test_the_sample() -> None:
+def test_the_sample_is_converted_accurately() -> None:
     """The weights were trained on these files, so the scores only show that nothing broke."""
     if not WSJ.is_dir():
         pytest.skip("no ../shared here: real treebanks are not part of the repository")

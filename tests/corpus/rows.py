@@ -8,22 +8,22 @@ from depkit.corpus.sentence import Sentence
 
 
 def lines(text: str) -> io.StringIO:
-    r"""A stream of lines that end only at \n, as in files."""
+    r"""Return a stream of lines that end only at \n, as in files."""
     return io.StringIO(text, newline="\n")
 
 
 def parse(text: str, format: str | None = "conllu", **options: Any) -> list[Sentence]:
-    """The sentences of a text."""
+    """Return the sentences of a text."""
     return list(read(lines(text), format, **options))
 
 
 def row(id: object, form: str = "word", head: object = "_", deprel: str = "_", *, end="\n") -> str:
-    """A row of CoNLL-U or CoNLL-X."""
+    """Return a row of CoNLL-U or CoNLL-X."""
     return "\t".join([str(id), form, "_", "X", "_", "_", str(head), deprel, "_", "_"]) + end
 
 
 def row09(id: object, form: str, head: object, deprel: str, *predicates: str) -> str:
-    """A row of CoNLL-09; predicates: FILLPRED, PRED and the columns APRED."""
+    """Return a row of CoNLL-09; predicates: FILLPRED, PRED and the columns APRED."""
     tail = predicates or ("_", "_")
     return "\t".join([str(id), form, *"______", str(head), "_", deprel, "_", *tail]) + "\n"
 

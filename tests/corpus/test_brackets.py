@@ -34,7 +34,7 @@ def read(text: str, strict: bool = True) -> list[str]:
     return [str(tree) for tree in read_trees(io.StringIO(text), strict=strict)]
 
 
-def tolerant(text: str) -> tuple[list[str], list[int]]:
+def read_leniently(text: str) -> tuple[list[str], list[int]]:
     errors: list[FormatError] = []
     lines = io.StringIO(text, newline="\n")
     trees = [str(tree) for tree in read_trees(lines, strict=False, report=errors.append)]
@@ -56,15 +56,15 @@ def tolerant(text: str) -> tuple[list[str], list[int]]:
         (RAIN + "\n" + SUN).replace("(", "\n("),
     ],
 )
-def test_styles(text: str) -> None:
+def test_every_style_of_brackets_is_read(text: str) -> None:
     assert read(text) == [RAIN, SUN]
 
 
-def test_labels_and_lines() -> None:
+def test_nodes_have_labels_functions_and_lines() -> None:
     tree = next(read_trees(io.StringIO("\n( (S-TPC-1\n   (NP=2 (-LRB- -LRB-) (PRP$ my))))")))
     assert (tree.name, tree.label, tree.functions, tree.line) == ("S-TPC-1", "S", ("TPC",), 2)
-    phrase = tree.children[0]
-    assert (phrase.label, phrase.functions, phrase.line) == ("NP", (), 3)
+    constituent = tree.children[0]
+    assert (constituent.label, constituent.functions, constituent.line) == ("NP", (), 3)
     assert [leaf.label for leaf in tree.leaves()] == ["-LRB-", "PRP$"]
 
 
@@ -82,7 +82,7 @@ def test_labels_and_lines() -> None:
         ("NP-", "NP-", ()),
     ],
 )
-def test_split_label(name: str, label: str, functions: tuple[str, ...]) -> None:
+def test_split_label_splits_functions(name: str, label: str, functions: tuple[str, ...]) -> None:
     assert split_label(name) == (label, functions)
 
 
@@ -91,13 +91,13 @@ def test_empty_elements_and_constituents_that_contain_nothing_else_are_dropped()
     assert read(text) == ["(S (VP (VB go)))"]
 
 
-def test_escapes() -> None:
+def test_escapes_are_decoded_and_written_again() -> None:
     (tree,) = read_trees([r"(NP (CD 1\/2) (SYM \*) (-LRB- -LRB-) (NN a\b))"])
     assert [leaf.word for leaf in tree.leaves()] == ["1/2", "*", "-LRB-", r"a\b"]
     assert str(tree) == r"(NP (CD 1\/2) (SYM \*) (-LRB- -LRB-) (NN a\b))"
 
 
-def test_a_tree_of_one_word() -> None:
+def test_trees_of_one_word_are_read() -> None:
     assert read("(TOP (UH yes))(UH no)") == ["(UH yes)", "(UH no)"]
 
 
@@ -122,30 +122,30 @@ def test_a_tree_of_one_word() -> None:
         ("( (S (NN a))\n( (S (NN b)))", 1, "not finished"),
     ],
 )
-def test_mistakes(text: str, line: int, message: str) -> None:
+def test_mistakes_are_reported_with_their_line(text: str, line: int, message: str) -> None:
     with pytest.raises(FormatError, match=message) as caught:
         read(text)
     assert (caught.value.file, caught.value.line, caught.value.sent_id) == ("-", line, "")
 
 
-@pytest.mark.parametrize("wrong", ["(S (NP (NN a))", "(S (NN a)))", "(NP the dog)", "text", "()"])
+@pytest.mark.parametrize("broken", ["(S (NP (NN a))", "(S (NN a)))", "(NP the dog)", "text", "()"])
 @pytest.mark.parametrize("outer", ["{}", "( {})", "(TOP {})"])
-def test_a_tolerant_reader_loses_no_other_tree(wrong: str, outer: str) -> None:
+def test_a_lenient_reader_loses_no_other_tree(broken: str, outer: str) -> None:
     rain, sun = outer.format(RAIN), outer.format(SUN)
     for index in range(4):
         lines = [rain, sun, rain]
-        lines.insert(index, outer.format(wrong) if wrong != "text" else wrong)
-        trees, errors = tolerant("\n".join(lines) + "\n")
+        lines.insert(index, outer.format(broken) if broken != "text" else broken)
+        trees, errors = read_leniently("\n".join(lines) + "\n")
         assert [tree for tree in trees if tree in (RAIN, SUN)] == [RAIN, SUN, RAIN]
         assert set(errors) == {index + 1}
 
 
-def test_a_tolerant_reader_in_an_indented_file() -> None:
+def test_a_lenient_reader_loses_no_other_indented_tree() -> None:
     broken = INDENTED.replace("falls) )", "falls) ")
-    assert tolerant(broken + INDENTED) == ([SUN, RAIN, SUN], [2])
+    assert read_leniently(broken + INDENTED) == ([SUN, RAIN, SUN], [2])
 
 
-def test_bytes_that_cannot_be_decoded(tmp_path: Path) -> None:
+def test_bytes_that_cannot_be_decoded_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.mrg"
     path.write_bytes((RAIN + "\n(S\n (NN caf\xe9))\n" + SUN).encode("latin-1"))
     with pytest.raises(FormatError, match=r"byte 0xE9 .*--encoding latin-1") as caught:
@@ -160,7 +160,7 @@ def test_bytes_that_cannot_be_decoded(tmp_path: Path) -> None:
         list(read_trees(path, "nonsense"))
 
 
-def test_packed_files_and_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archives_and_stdin_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.gz").write_bytes(gzip.compress(INDENTED.encode()))
     (tmp_path / "a.xz").write_bytes(lzma.compress(INDENTED.encode()))
     for name in ("a.gz", "a.xz"):
@@ -169,12 +169,12 @@ def test_packed_files_and_standard_input(tmp_path: Path, monkeypatch: pytest.Mon
     assert [str(tree) for tree in read_trees("-")] == [RAIN, SUN]
 
 
-def test_a_stream_is_read_as_it_comes() -> None:
+def test_a_tree_is_yielded_before_the_next_is_read() -> None:
     trees = read_trees(iter([RAIN + "\n", "(S (NN x)\n"]))
     assert str(next(trees)) == RAIN
 
 
-def test_trees_as_sentences(tmp_path: Path) -> None:
+def test_trees_are_read_as_sentences(tmp_path: Path) -> None:
     (tmp_path / "a.mrg").write_text(INDENTED.replace("falls", "f\xe4llt"), "latin-1")
     rain, sun = read_bracketed(tmp_path / "a.mrg", "latin-1")
     assert (rain.form, rain.xpos) == (["rain", "f\xe4llt", "."], ["NN", "VBZ", "."])
@@ -186,7 +186,7 @@ def test_trees_as_sentences(tmp_path: Path) -> None:
         list(read_bracketed([RAIN, ")"]))
 
 
-def test_deep_trees() -> None:
+def test_deep_trees_are_read_written_and_pickled() -> None:
     depth = 10_000
     text = "(NP " * depth + "(NN a)" + ")" * depth
     (tree,) = read_trees([text])
@@ -203,43 +203,43 @@ leaves = st.builds(lambda tag, word: Tree(tag, (), word), st.sampled_from(["NN",
                    words.filter(lambda word: "\\" not in word))  # fmt: skip
 trees = st.recursive(
     st.builds(lambda leaf: Tree("FRAG", [leaf]), leaves),
-    lambda kids: st.builds(Tree, names, st.lists(kids | leaves, min_size=1, max_size=4)),
+    lambda children: st.builds(Tree, names, st.lists(children | leaves, min_size=1, max_size=4)),
     max_leaves=20,
 )
 
 
 @given(st.lists(trees, max_size=4), st.sampled_from(["\n", " ", "\n\n"]))
-def test_written_trees_are_read_again(originals: list[Tree], between: str) -> None:
+def test_written_trees_are_read_again(originals: list[Tree], separator: str) -> None:
     assert list(map(str, pickle.loads(pickle.dumps(originals)))) == list(map(str, originals))
-    assert read(between.join(map(str, originals))) == list(map(str, originals))
+    assert read(separator.join(map(str, originals))) == list(map(str, originals))
 
 
 @settings(max_examples=300)
 @given(st.text(st.sampled_from("()S \nx-*\\\t\r\ufeff\udcff"), max_size=60))
-def test_nothing_but_format_errors(text: str) -> None:
+def test_random_text_raises_only_format_errors(text: str) -> None:
     lines = list(io.StringIO(text, newline="\n"))
     errors: list[FormatError] = []
-    tolerated = list(map(str, read_trees(lines, strict=False, report=errors.append)))
+    lenient = list(map(str, read_trees(lines, strict=False, report=errors.append)))
     assert all(1 <= error.line <= len(lines) for error in errors)
     try:
         strict = list(map(str, read_trees(lines)))
     except FormatError as error:
         assert 1 <= error.line <= len(lines)
     else:
-        assert errors or tolerated == strict
+        assert errors or lenient == strict
 
 
 @given(st.lists(trees, min_size=1, max_size=5), st.integers(0, 4), st.data())
 def test_a_missing_bracket_affects_only_its_tree(
-    originals: list[Tree], which: int, data: st.DataObject
+    originals: list[Tree], number: int, data: st.DataObject
 ) -> None:
     lines = [f"( {tree})" for tree in originals]
-    damaged = which % len(lines)
+    damaged = number % len(lines)
     brackets = [index for index, sign in enumerate(lines[damaged]) if sign in "()" and index]
     index = data.draw(st.sampled_from(brackets))
     lines[damaged] = lines[damaged][:index] + lines[damaged][index + 1 :]
-    tolerated, errors = tolerant("\n".join(lines))
+    lenient, errors = read_leniently("\n".join(lines))
     others = [str(tree) for i, tree in enumerate(originals) if i != damaged]
-    assert tolerated[:damaged] == others[:damaged]
-    assert tolerated[len(tolerated) - len(others) + damaged :] == others[damaged:]
+    assert lenient[:damaged] == others[:damaged]
+    assert lenient[len(lenient) - len(others) + damaged :] == others[damaged:]
     assert set(errors) == {damaged + 1}

@@ -17,7 +17,7 @@ def test_digests_depend_on_parts_order_and_boundaries() -> None:
     assert digest("a", numbers.data) == digest(b"a", numbers.tobytes())
 
 
-def test_files(tmp_path: Path) -> None:
+def test_digest_of_files_depends_on_contents_and_order(tmp_path: Path) -> None:
     first, second, same = (tmp_path / name for name in "abc")
     first.write_bytes(b"x")
     second.write_bytes(b"yz")
@@ -28,7 +28,7 @@ def test_files(tmp_path: Path) -> None:
         digest_files([tmp_path / "d"])
 
 
-def test_digest_of_forms() -> None:
+def test_digest_of_forms_depends_on_forms_and_boundaries_only() -> None:
     texts = ["", "a b", "a / b", "ab", "b a", "a b / a", "1 a", "1 / a", "\udcff"]
     corpora = [[forms.split() for forms in text.split("/") if forms] for text in texts]
     corpora.append([["a b"]])

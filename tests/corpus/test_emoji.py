@@ -9,7 +9,7 @@ SEQUENCES = ["👍🏽", "👨‍👩‍👧", "👩🏽‍💻", "❤️‍🔥
 
 
 @pytest.mark.parametrize("sequence", SEQUENCES)
-def test_a_sequence_is_one_token(sequence):
+def test_an_emoji_sequence_is_one_token(sequence):
     text = f"a {sequence}, {sequence}🙂{sequence}"
     assert [text[start:end] for start, end in emoji_spans(text)] == [sequence] * 3
     (((tokens,)),) = split_by_rule([text])

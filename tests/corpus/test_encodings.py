@@ -14,12 +14,12 @@ WIDE = ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"]
 
 
 @pytest.mark.parametrize("encoding", WIDE)
-def test_wide_characters_are_recognised_and_named(encoding, tmp_path):
-    def text(path, encoding="utf-8"):
+def test_wide_encodings_are_recognised_and_named(encoding, tmp_path):
+    def read_text(path, encoding="utf-8"):
         return decode_chunks([path.read_bytes()], encoding, str(path))
 
     name = encoding[:6].upper()
-    for content, reader in ((TREE, text), (TREE, read_trees), (RICH, read)):
+    for content, reader in ((TREE, read_text), (TREE, read_trees), (RICH, read)):
         path = tmp_path / "file"
         path.write_bytes(content.encode(encoding))
         message = f"file: the text is in {name}, not in utf-8; add --encoding {encoding}$"

@@ -20,7 +20,7 @@ from depkit.corpus.feature_cache import cache_directory, load_or_compute
 
 SIZES = np.array([3, 2, 4])  # words and w0
 SHAPE = (2, 5)  # layers, width
-Produced = Iterator[tuple[int, np.ndarray]]
+Blocks = Iterator[tuple[int, np.ndarray]]
 
 
 @pytest.fixture(autouse=True)
@@ -29,17 +29,17 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / "features"
 
 
-def block(number: int, rows: int) -> np.ndarray:
-    values = 100 * (number + 1) + np.arange(rows * 10, dtype=np.float32)
+def block(sentence: int, rows: int) -> np.ndarray:
+    values = 100 * (sentence + 1) + np.arange(rows * 10, dtype=np.float32)
     return values.reshape(rows, *SHAPE)
 
 
-def produce(order: tuple[int, ...] = (2, 0, 1), words_only: tuple[int, ...] = (0,)) -> Produced:
-    for number in order:
-        yield number, block(number, int(SIZES[number]) - (number in words_only))
+def produce(order: tuple[int, ...] = (2, 0, 1), words_only: tuple[int, ...] = (0,)) -> Blocks:
+    for sentence in order:
+        yield sentence, block(sentence, int(SIZES[sentence]) - (sentence in words_only))
 
 
-def refuse() -> Produced:
+def refuse() -> Blocks:
     raise AssertionError("the vectors are already in the cache")
 
 
@@ -55,14 +55,14 @@ def check_works(directory: Path) -> None:
 
 
 def check_fails(
-    directory: Path, produced: Callable[[], Produced], kind: type[BaseException], message: str
+    directory: Path, produce_blocks: Callable[[], Blocks], kind: type[BaseException], message: str
 ) -> None:
     with pytest.raises(kind, match=message):
-        load_or_compute("key", SIZES, SHAPE, produced)
+        load_or_compute("key", SIZES, SHAPE, produce_blocks)
     check_works(directory)
 
 
-def test_layout_and_a_name_that_does_not_change(directory: Path) -> None:
+def test_vectors_are_stored_in_float16_under_a_constant_name(directory: Path) -> None:
     features = load_or_compute("key", SIZES, SHAPE, produce)
     assert isinstance(features, np.memmap)
     assert features.dtype == np.float16
@@ -113,25 +113,25 @@ def test_a_damaged_file_is_computed_again(
 ) -> None:
     load_or_compute("key", SIZES, SHAPE, produce)
     (path,) = directory.iterdir()
-    whole = path.read_bytes()
-    path.write_bytes(damage(whole))
+    original = path.read_bytes()
+    path.write_bytes(damage(original))
     np.testing.assert_array_equal(load_or_compute("key", SIZES, SHAPE, produce), expected())
-    assert path.read_bytes() == whole
+    assert path.read_bytes() == original
 
 
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt("^C"), SystemExit(143), OSError("a lost file")]
 )
 def test_an_interrupted_call_leaves_nothing(directory: Path, error: BaseException) -> None:
-    def produced() -> Produced:
+    def produce_blocks() -> Blocks:
         yield 2, block(2, 4)
         raise error
 
-    check_fails(directory, produced, type(error), f"^{re.escape(str(error))}$")
+    check_fails(directory, produce_blocks, type(error), f"^{re.escape(str(error))}$")
 
 
 @pytest.mark.parametrize(
-    ("number", "features", "message"),
+    ("sentence", "features", "message"),
     [
         (1, block(1, 2), "sentence 1, which does not exist or came before"),
         (3, block(2, 4), "sentence 3, which does not exist"),
@@ -145,19 +145,19 @@ def test_an_interrupted_call_leaves_nothing(directory: Path, error: BaseExceptio
         (0, block(0, 3) * np.nan, "sentence 0 reach nan"),
     ],
 )
-def test_vectors_of_wrong_sentences_shapes_or_values(
-    directory: Path, number: int, features: np.ndarray, message: str
+def test_wrong_sentences_shapes_or_values_are_an_error(
+    directory: Path, sentence: int, features: np.ndarray, message: str
 ) -> None:
-    blocks = [(1, block(1, 2)), (number, features), (2, block(2, 4))]
+    blocks = [(1, block(1, 2)), (sentence, features), (2, block(2, 4))]
     check_fails(directory, lambda: iter(blocks), ValueError, message)
 
 
-def test_missing_vectors(directory: Path) -> None:
+def test_missing_vectors_are_an_error(directory: Path) -> None:
     message = "the vectors of 2 sentences are missing, the first is sentence 0"
     check_fails(directory, lambda: produce(order=(2,)), ValueError, message)
 
 
-def test_the_largest_half_precision_number_passes() -> None:
+def test_the_largest_float16_number_is_accepted() -> None:
     blocks = [np.full((size, *SHAPE), -65504.0) for size in SIZES]
     assert (load_or_compute("key", SIZES, SHAPE, lambda: enumerate(blocks))[1:] == -65504).all()
 
@@ -182,20 +182,20 @@ def raise_disk_full(*arguments: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("where", "call"), [(os, "posix_fallocate"), (np.memmap, "flush"), (os, "replace")]
+    ("owner", "call"), [(os, "posix_fallocate"), (np.memmap, "flush"), (os, "replace")]
 )
-def test_a_disk_that_fills_up(
-    directory: Path, monkeypatch: pytest.MonkeyPatch, where: Any, call: str
+def test_a_full_disk_is_reported(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, owner: Any, call: str
 ) -> None:
     with monkeypatch.context() as context:
-        context.setattr(where, call, raise_disk_full)
+        context.setattr(owner, call, raise_disk_full)
         with pytest.raises(OSError, match=r"the cache needs 0.0 MB in this .* is free") as caught:
             load_or_compute("key", SIZES, SHAPE, refuse if call == "posix_fallocate" else produce)
     assert caught.value.filename == str(directory)
     check_works(directory)
 
 
-def test_a_file_size_limit(directory: Path) -> None:
+def test_a_file_size_limit_is_reported(directory: Path) -> None:
     """The operating system refuses to write the file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
@@ -207,65 +207,67 @@ def test_a_file_size_limit(directory: Path) -> None:
     assert not list(directory.iterdir())
 
 
-def check_refused(directory: Path, reason: str) -> None:
+def check_no_access(directory: Path, reason: str) -> None:
     message = rf"the cache cannot be written here \({reason}\); set DEPKIT_CACHE"
     with pytest.raises(OSError, match=message) as caught:
         load_or_compute("key", SIZES, SHAPE, refuse)
     assert caught.value.filename == str(directory)
 
 
-def test_a_directory_that_cannot_be_made(directory: Path) -> None:
+def test_a_directory_that_cannot_be_made_is_reported(directory: Path) -> None:
     directory.parent.write_text("a file in the way")
-    check_refused(directory, ".*")
+    check_no_access(directory, ".*")
 
 
-def test_a_refused_file(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(path: Path, mode: str) -> Any:
+def test_files_without_access_are_reported(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def raise_permission_error(path: Path, mode: str) -> Any:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
-    monkeypatch.setattr(feature_cache, "open", refused, raising=False)
-    check_refused(directory, "Permission denied")
+    monkeypatch.setattr(feature_cache, "open", raise_permission_error, raising=False)
+    check_no_access(directory, "Permission denied")
 
 
-def test_two_at_once(directory: Path) -> None:
+def test_two_calls_at_once_give_the_same_vectors(directory: Path) -> None:
     """Both calls produce vectors, and neither removes the other's file as abandoned."""
     barrier = threading.Barrier(2, timeout=10)
 
-    def together() -> Produced:
+    def produce_in_parallel() -> Blocks:
         barrier.wait()
         yield from produce()
         barrier.wait()
 
-    def late() -> Produced:
+    def remove_and_produce() -> Blocks:
         feature_cache._remove_abandoned(directory)
-        yield from together()
+        yield from produce_in_parallel()
 
     with ThreadPoolExecutor(2) as pool:
         calls = [
             pool.submit(load_or_compute, "key", SIZES, SHAPE, function)
-            for function in (together, late)
+            for function in (produce_in_parallel, remove_and_produce)
         ]
     for call in calls:
         np.testing.assert_array_equal(call.result(), expected())
     assert len(list(directory.iterdir())) == 1
 
 
-def test_a_file_removed_before_it_was_locked(
+def test_a_file_removed_before_it_was_locked_is_written_again(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     removed: list[Path] = []
 
-    def slow(file: Any, operation: int) -> None:
+    def remove_file(file: Any, operation: int) -> None:
         if not removed:  # another process is faster
             removed.extend(directory.glob(".*.part"))
             removed[0].unlink()
 
-    monkeypatch.setattr(fcntl, "flock", slow)
+    monkeypatch.setattr(fcntl, "flock", remove_file)
     np.testing.assert_array_equal(load_or_compute("key", SIZES, SHAPE, produce), expected())
     assert removed
 
 
-def test_without_locks_and_reserving(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locks_and_reserving_are_optional(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unsupported(*arguments: Any) -> None:
         raise OSError(errno.ENOSYS, "Function not implemented")
 
@@ -290,20 +292,20 @@ load_or_compute("key", np.array([3, 2, 4]), (2, 5), produce)
 """
 
 
-def test_killed_half_way(directory: Path) -> None:
+def test_the_file_of_a_killed_process_is_removed(directory: Path) -> None:
     command = [sys.executable, "-c", KILLED]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout and process.stdout.readline() == b"half-way\n"
-        (half,) = directory.iterdir()
+        (unfinished,) = directory.iterdir()
         feature_cache._remove_abandoned(directory)
-        assert half.exists()  # it is being written
+        assert unfinished.exists()  # it is being written
         process.kill()
-    assert half.exists()
+    assert unfinished.exists()
     np.testing.assert_array_equal(load_or_compute("key", SIZES, SHAPE, produce), expected())
     assert [path.suffix for path in directory.iterdir()] == [".npy"]
 
 
-def test_cache_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_directory_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ann")
     monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
     monkeypatch.setenv("DEPKIT_CACHE", "~/large")
@@ -315,10 +317,10 @@ def test_cache_directory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache_directory() == Path("/home/ann/.cache/depkit")
 
-    def nowhere() -> Path:
+    def raise_no_home() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.delenv("DEPKIT_CACHE")
-    monkeypatch.setattr(Path, "home", nowhere)
+    monkeypatch.setattr(Path, "home", raise_no_home)
     with pytest.raises(OSError, match="set DEPKIT_CACHE"):
         cache_directory()

@@ -20,7 +20,7 @@ def sentences(*sizes: int) -> Iterator[Sentence]:
 
 
 def arrays(*sizes: int, layers: int = 3, width: int = 5) -> list[Any]:
-    """[layers, words, width] for each sentence; every value of a sentence is different."""
+    """Return [layers, words, width] for each sentence; all values of a sentence differ."""
     return [
         100.0 * np.arange(1, layers + 1)[:, None, None]
         + 10 * np.arange(size)[:, None]
@@ -29,12 +29,12 @@ def arrays(*sizes: int, layers: int = 3, width: int = 5) -> list[Any]:
     ]
 
 
-def store(path: Path, datasets: list[Any], **further: Any) -> Path:
+def store(path: Path, datasets: list[Any], **extra_datasets: Any) -> Path:
     h5py = pytest.importorskip("h5py", reason="features need the extra depkit[elmo]")
     with h5py.File(path, "w") as file:
-        for number, dataset in enumerate(datasets):
-            file[str(number)] = dataset
-        for name, dataset in further.items():
+        for index, dataset in enumerate(datasets):
+            file[str(index)] = dataset
+        for name, dataset in extra_datasets.items():
             file[name] = dataset
     return path
 
@@ -44,8 +44,8 @@ def path(tmp_path: Path) -> Path:
     return store(tmp_path / "elmo.hdf5", arrays())
 
 
-def complaint(path: Path, corpus: Iterator[Sentence] | None = None, count: int = 0) -> str:
-    """The one-line error after exactly `count` correct sentences, without directories."""
+def get_error(path: Path, corpus: Iterator[Sentence] | None = None, count: int = 0) -> str:
+    """Return the error after exactly `count` correct sentences, on one line without folders."""
     yielded = 0
     with pytest.raises(FormatError) as caught:
         for _ in read_features(path, corpus or sentences(), "mix", 0):
@@ -65,7 +65,7 @@ def test_single_layer_is_counted_from_the_top(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("top", "layer"), [(0, 200), (1, 300), (2, 250), (3, 200)])
-def test_average_of_the_top_layers(path: Path, top: int, layer: int) -> None:
+def test_average_is_over_the_top_layers(path: Path, top: int, layer: int) -> None:
     first = next(read_features(path, sentences(), "average", top))
     assert first.shape == (4, 1, 5)
     assert first[3, 0].tolist() == [layer + 30 + i for i in range(5)]
@@ -82,7 +82,7 @@ def test_mix_keeps_the_top_layers_in_order(path: Path, top: int, selected: list[
 
 
 @pytest.mark.parametrize("layers", ["single", "average", "mix"])
-def test_no_layer_axis_is_one_layer(tmp_path: Path, layers: Any) -> None:
+def test_vectors_without_a_layer_axis_have_one_layer(tmp_path: Path, layers: Any) -> None:
     flat = [array[0].astype(np.float16) for array in arrays()]
     path = store(tmp_path / "elmo.hdf5", flat)
     assert describe_features(path) == Shape(layers=1, width=5, sentences=3)
@@ -99,7 +99,7 @@ def test_order_is_by_number_not_by_name(tmp_path: Path) -> None:
     assert [len(array) for array in features] == [*sizes]
 
 
-def test_index_of_allennlp_is_ignored(tmp_path: Path) -> None:
+def test_the_index_of_allennlp_is_ignored(tmp_path: Path) -> None:
     path = store(tmp_path / "elmo.hdf5", arrays(), sentence_to_index='{"word": "1"}')
     assert describe_features(path) == Shape(3, 5, 3)
     assert len(list(read_features(path, sentences(), "mix", 0))) == 3
@@ -122,19 +122,19 @@ def test_sentences_are_read_one_by_one(path: Path) -> None:
 def test_only_the_selected_layers_are_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     h5py = pytest.importorskip("h5py")
     read_shapes = []
-    plain = h5py.Dataset.__getitem__
+    original = h5py.Dataset.__getitem__
 
-    def watched(self: Any, key: Any, *rest: Any, **options: Any) -> Any:
-        values = plain(self, key, *rest, **options)
+    def record_shape(self: Any, key: Any, *rest: Any, **options: Any) -> Any:
+        values = original(self, key, *rest, **options)
         read_shapes.append(values.shape)
         return values
 
-    monkeypatch.setattr(h5py.Dataset, "__getitem__", watched)
+    monkeypatch.setattr(h5py.Dataset, "__getitem__", record_shape)
     list(read_features(path, sentences(), "average", 2))
     assert read_shapes == [(2, 4, 5), (2, 1, 5), (2, 3, 5)]
 
 
-def test_describing_reads_no_numbers(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_describe_features_reads_no_values(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     h5py = pytest.importorskip("h5py")
     monkeypatch.delattr(h5py.Dataset, "__getitem__")
     assert describe_features(path) == Shape(layers=3, width=5, sentences=3)
@@ -147,17 +147,17 @@ def test_a_different_number_of_words_is_reported_at_the_sentence(
     corpus = tmp_path / "a.conllu"
     corpus.write_text("".join(rows) + "\n# sent_id = s2\n" + "".join(rows[:2]) + "\n")
     message = "a.conllu:7: s2: the sentence has 2 words, but elmo.hdf5:1 has 1"
-    assert complaint(path, read(corpus), count=1).replace(f"{tmp_path}/", "") == message
+    assert get_error(path, read(corpus), count=1).replace(f"{tmp_path}/", "") == message
 
 
-def test_too_few_features(path: Path) -> None:
+def test_missing_vectors_are_an_error(path: Path) -> None:
     message = 'there is no dataset "3" in elmo.hdf5, which has 3 sentences'
-    assert complaint(path, sentences(*SIZES, 2), count=3) == message
+    assert get_error(path, sentences(*SIZES, 2), count=3) == message
 
 
-def test_features_left_over(path: Path) -> None:
+def test_superfluous_vectors_are_an_error(path: Path) -> None:
     message = "elmo.hdf5: the file has 3 sentences, but its corpus has 2"
-    assert complaint(path, sentences(4, 1), count=2) == message
+    assert get_error(path, sentences(4, 1), count=2) == message
 
 
 @pytest.mark.parametrize(
@@ -177,16 +177,16 @@ def test_features_left_over(path: Path) -> None:
         ("text", "elmo.hdf5:2 is [] of type object"),
     ],
 )
-def test_a_sentence_unlike_the_first(tmp_path: Path, third: Any, message: str) -> None:
+def test_a_sentence_of_another_shape_is_an_error(tmp_path: Path, third: Any, message: str) -> None:
     path = store(tmp_path / "elmo.hdf5", [*arrays(4, 1), third])
-    assert complaint(path, count=2).startswith(message)
+    assert get_error(path, count=2).startswith(message)
 
 
 SCHEME = "the file must have a dataset of floats"
 
 
 @pytest.mark.parametrize(
-    ("first", "further", "message"),
+    ("first", "extra_datasets", "message"),
     [
         ([np.zeros(3)], {}, f"elmo.hdf5: dataset 0 is [3] of type float64; {SCHEME}"),
         (arrays(4), {"1/inner": np.zeros(2)}, f"elmo.hdf5:1 is not a dataset; {SCHEME}"),
@@ -198,53 +198,53 @@ SCHEME = "the file must have a dataset of floats"
         ([], {"other": np.zeros(3)}, f'elmo.hdf5: there is no dataset "0"; {SCHEME}'),
     ],
 )
-def test_hdf5_files_with_other_contents(
-    tmp_path: Path, first: list[Any], further: dict[str, Any], message: str
+def test_hdf5_files_with_other_contents_are_an_error(
+    tmp_path: Path, first: list[Any], extra_datasets: dict[str, Any], message: str
 ) -> None:
-    path = store(tmp_path / "elmo.hdf5", first, **further)
+    path = store(tmp_path / "elmo.hdf5", first, **extra_datasets)
     count = 0 if message.startswith("elmo.hdf5: ") else len(first)
-    assert complaint(path, count=count).startswith(message)
+    assert get_error(path, count=count).startswith(message)
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("value", [np.nan, np.inf, -1e300])
-def test_numbers_that_are_not_finite(tmp_path: Path, value: float) -> None:
+def test_numbers_that_are_not_finite_are_an_error(tmp_path: Path, value: float) -> None:
     broken = arrays()
     broken[2][1, 2, 4] = value
     path = store(tmp_path / "elmo.hdf5", broken)
     message = "word 3 has a NaN or an infinite number in elmo.hdf5:2"
-    assert complaint(path, count=2) == message
+    assert get_error(path, count=2) == message
 
 
-def test_not_an_hdf5_file(path: Path) -> None:
+def test_files_that_are_not_hdf5_are_an_error(path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(b"word 0.1 0.2\n" * 100)
     message = "elmo.hdf5: the file is not an HDF5 file, or it is incomplete: "
-    assert complaint(path) == f"{message}file signature not found"
+    assert get_error(path) == f"{message}file signature not found"
     path.write_bytes(content[: len(content) // 2])
-    assert complaint(path).startswith(f"{message}truncated file")
+    assert get_error(path).startswith(f"{message}truncated file")
     with pytest.raises(FormatError, match="truncated"):
         describe_features(path)
 
 
-def test_a_damaged_sentence(tmp_path: Path) -> None:
+def test_a_damaged_sentence_is_an_error(tmp_path: Path) -> None:
     h5py = pytest.importorskip("h5py")
     path = tmp_path / "elmo.hdf5"
     with h5py.File(path, "w") as file:
-        for number, array in enumerate(arrays()):
-            file.create_dataset(str(number), data=array, compression="gzip")
+        for index, array in enumerate(arrays()):
+            file.create_dataset(str(index), data=array, compression="gzip")
         offset = file["1"].id.get_chunk_info(0).byte_offset
     content = bytearray(path.read_bytes())
     content[offset : offset + 8] = b"\xff" * 8
     path.write_bytes(content)
-    assert complaint(path, count=1).startswith("elmo.hdf5:1 cannot be read: ")
+    assert get_error(path, count=1).startswith("elmo.hdf5:1 cannot be read: ")
 
 
-def test_missing_file(tmp_path: Path) -> None:
+def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
     pytest.importorskip("h5py")
-    for use in (describe_features, lambda path: next(read_features(path, [], "mix", 0))):
+    for call in (describe_features, lambda path: next(read_features(path, [], "mix", 0))):
         with pytest.raises(FileNotFoundError) as caught:
-            use(tmp_path / "none.hdf5")
+            call(tmp_path / "none.hdf5")
         assert caught.value.filename == str(tmp_path / "none.hdf5")
 
 
@@ -258,12 +258,12 @@ def test_missing_file(tmp_path: Path) -> None:
         ("sum", 1, "layers is 'sum', but must be single, average or mix"),
     ],
 )
-def test_layers_that_do_not_exist(path: Path, layers: Any, top: int, message: str) -> None:
+def test_invalid_layers_are_an_error(path: Path, layers: Any, top: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         next(read_features(path, sentences(), layers, top))
 
 
-def test_without_h5py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_h5py_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(ValueError, match=r"needs h5py: pip install 'depkit\[elmo\]'"):
         describe_features(tmp_path / "elmo.hdf5")

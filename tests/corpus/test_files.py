@@ -20,13 +20,13 @@ LATIN = RICH.replace("molino", "cañón")
 
 
 @pytest.mark.parametrize("name", ["a.conllu", "a.conllu.gz", "a.conllu.xz", "A.CONLLU.GZ", "a.txt"])
-def test_files_come_back_as_they_were(tmp_path, name):
+def test_written_files_are_read_unchanged(tmp_path, name):
     path = tmp_path / name
     assert write(read(RICH.splitlines(True)), path) == 2
     assert "".join(map(str, read(path))) == RICH
     assert "".join(map(str, read(str(path), "conllu"))) == RICH
-    opened = {"gz": gzip.open, "xz": lzma.open}.get(name.lower().split(".")[-1], open)
-    with opened(path, "rb") as file:
+    open_raw = {"gz": gzip.open, "xz": lzma.open}.get(name.lower().split(".")[-1], open)
+    with open_raw(path, "rb") as file:
         assert file.read() == RICH.encode()
     assert os.listdir(tmp_path) == [name]
 
@@ -42,7 +42,7 @@ def test_watched_reads_add_up_to_the_size_of_the_file(name, tmp_path):
     assert sum(sizes) == path.stat().st_size
 
 
-def test_packed_files_do_not_depend_on_name_and_time(tmp_path):
+def test_compressed_files_do_not_depend_on_name_and_time(tmp_path):
     for name in ("a.conllu.gz", "b.conllu.gz"):
         write(read(RICH.splitlines(True)), tmp_path / name)
     assert (tmp_path / "a.conllu.gz").read_bytes() == (tmp_path / "b.conllu.gz").read_bytes()
@@ -50,24 +50,24 @@ def test_packed_files_do_not_depend_on_name_and_time(tmp_path):
 
 
 DAMAGES = {
-    "cut": lambda packed: packed[: len(packed) // 2],
-    "garbled": lambda packed: packed[:20] + bytes(x ^ 0x5A for x in packed[20:-12]) + packed[-12:],
-    "none of the kind": lambda packed: RICH.encode(),
-    "tail": lambda packed: packed[:-6] + b"\xff" * 6,
+    "truncated": lambda data: data[: len(data) // 2],
+    "garbled": lambda data: data[:20] + bytes(x ^ 0x5A for x in data[20:-12]) + data[-12:],
+    "not compressed": lambda data: RICH.encode(),
+    "tail": lambda data: data[:-6] + b"\xff" * 6,
 }
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_damaged_archives_are_format_errors(tmp_path, pack, damage):
-    path = tmp_path / ("a.conllu.gz" if pack is gzip.compress else "a.conllu.xz")
-    path.write_bytes(damage(pack(RICH.encode() * 50)))
+def test_damaged_archives_are_format_errors(tmp_path, compress, damage):
+    path = tmp_path / ("a.conllu.gz" if compress is gzip.compress else "a.conllu.xz")
+    path.write_bytes(damage(compress(RICH.encode() * 50)))
     with pytest.raises(FormatError, match="the archive is damaged: ") as caught:
         list(read(path))
     assert caught.value.file == str(path)
 
 
-def test_encodings_in_and_out(tmp_path):
+def test_files_are_read_and_written_in_an_encoding(tmp_path):
     path, copy = tmp_path / "a.conllu", tmp_path / "b.conllu"
     path.write_bytes(LATIN.encode("latin-1"))
     assert write(read(path, encoding="latin-1"), copy, encoding="latin-1") == 2
@@ -79,11 +79,11 @@ def test_encodings_in_and_out(tmp_path):
         " name the file's encoding, for example --encoding latin-1"
     )
     assert write(read(path, strict=False), copy) == 2
-    assert copy.read_bytes() == path.read_bytes()  # undecodable bytes survive a tolerant reader
+    assert copy.read_bytes() == path.read_bytes()  # undecodable bytes survive a lenient reader
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig"])
-def test_wide_encodings(tmp_path, encoding):
+def test_wide_encodings_are_read_and_written(tmp_path, encoding):
     path, copy = tmp_path / "a.conllu", tmp_path / "b.conllu"
     path.write_bytes(RICH.encode(encoding))
     assert "".join(map(str, read(path, encoding=encoding))) == RICH
@@ -114,13 +114,13 @@ def test_undecodable_files_are_format_errors(tmp_path, data, encoding, message):
 def test_unknown_encodings_are_value_errors(tmp_path, encoding):
     path = tmp_path / "a.conllu"
     path.write_text(RICH)
-    for use in (
+    for call in (
         lambda: list(read(path, encoding=encoding)),
         lambda: open_lines(path, encoding).__enter__(),
         lambda: write(read(RICH.splitlines(True)), path, encoding=encoding),
     ):
         with pytest.raises(ValueError, match=f"the text encoding {encoding!r} is unknown"):
-            use()
+            call()
     assert os.listdir(tmp_path) == ["a.conllu"] and path.read_text() == RICH
 
 
@@ -132,7 +132,7 @@ def test_a_form_that_the_encoding_lacks_leaves_the_old_file(tmp_path):
     assert os.listdir(tmp_path) == ["a.conllu"] and path.read_text() == "old"
 
 
-def test_lines_end_at_newlines_alone(tmp_path):
+def test_lines_end_only_at_newlines(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes("a\rb\x0cc\u2028d\x85\ne\r\nf".encode())
     with open_lines(path) as lines:
@@ -170,7 +170,7 @@ def test_a_file_can_be_rewritten_in_place(tmp_path):
     assert [sentence.lemma == sentence.form for sentence in read(path)] == [True, True]
 
 
-def test_a_symbolic_link_stays_one(tmp_path):
+def test_a_symbolic_link_stays_a_link(tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "a.conllu").write_text("old")
     (tmp_path / "link.conllu").symlink_to(tmp_path / "there" / "a.conllu")
@@ -188,7 +188,7 @@ def test_atomic_renames_a_complete_file(tmp_path):
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_missing_directories_are_made_and_stay_if_all_goes_well(tmp_path, monkeypatch):
+def test_missing_directories_are_made_and_removed_after_an_error(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for target in (tmp_path / "one" / "two" / "a", Path("three/four/a"), Path("three/b")):
         with pytest.raises(ZeroDivisionError), atomic(target):
@@ -201,18 +201,18 @@ def test_missing_directories_are_made_and_stay_if_all_goes_well(tmp_path, monkey
     assert sorted(os.listdir("three")) == ["b", "four"]
 
 
-def test_errors_name_the_file_that_was_asked_for(tmp_path, monkeypatch):
+def test_errors_name_the_requested_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
-    for target, named in (("file/no/a.conllu", "file"), ("file/a.conllu.gz", "file")):
+    for target, filename in (("file/no/a.conllu", "file"), ("file/a.conllu.gz", "file")):
         with pytest.raises(NotADirectoryError) as caught:
             write([], target)
-        assert caught.value.filename == named
+        assert caught.value.filename == filename
     with pytest.raises(FileNotFoundError):
         list(read(tmp_path / "a.conllu"))
-    for use in (lambda: write([], tmp_path), lambda: list(read(tmp_path))):
+    for call in (lambda: write([], tmp_path), lambda: list(read(tmp_path))):
         with pytest.raises(IsADirectoryError):
-            use()
+            call()
 
 
 def test_devices_are_written_to_and_stay_devices():
@@ -233,14 +233,14 @@ def test_a_named_pipe_is_written_to(tmp_path):
     assert "".join(map(str, sentences)) == RICH
 
 
-def test_standard_streams_in_any_locale():
+def test_standard_streams_are_utf8_in_any_locale():
     code = "from depkit.corpus.files import *; write(read('-'), '-'); print('more')"
     command, environment = [sys.executable, "-c", code], {"LC_ALL": "C"}
     process = subprocess.run(command, input=RICH.encode(), capture_output=True, env=environment)
     assert (process.stdout, process.stderr) == (RICH.encode() + b"more\n", b"")
 
 
-def test_a_reader_that_leaves_is_a_broken_pipe():
+def test_a_pipe_that_is_closed_early_is_broken():
     code = "from depkit.corpus.files import *; from itertools import cycle;"
     code += "write(cycle(list(read('-'))), '-')"
     command = ["bash", "-c", f'"{sys.executable}" -c "{code}" | head -c 100']
@@ -249,7 +249,7 @@ def test_a_reader_that_leaves_is_a_broken_pipe():
     assert b"BrokenPipeError" in process.stderr
 
 
-def test_several_writes_share_a_stream():
+def test_several_writes_to_a_stream_are_appended():
     stream = io.StringIO(newline="")
     assert write(read(RICH.splitlines(True)), stream) == 2
     assert write([], stream) == 0

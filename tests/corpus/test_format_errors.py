@@ -1,4 +1,4 @@
-"""Broken sentences: the errors of a strict reader, and what a tolerant reader returns."""
+"""Broken sentences: the errors of a strict reader, and what a lenient reader returns."""
 
 import copy
 import pickle
@@ -14,16 +14,16 @@ from tests.corpus.rows import PREDICATES, RICH, lines, row, row09
 GOOD = "# sent_id = good\n" + row(1, "a", 0) + "\n"  # three lines, before each broken sentence
 
 
-def refused(text, format=CONLLU, before=GOOD):
-    """The error of a strict reader; a tolerant reader must have the same as a `problem`."""
-    text = before + text
-    tolerated = list(read_lines(lines(text), format, "f", strict=False))
-    assert "".join(map(str, tolerated)) == text
-    problems = [sentence.problem for sentence in tolerated if sentence.problem]
+def read_error(text, format=CONLLU, prefix=GOOD):
+    """Return the error of a strict reader; check that a lenient reader stores it as a `problem`."""
+    text = prefix + text
+    lenient = list(read_lines(lines(text), format, "f", strict=False))
+    assert "".join(map(str, lenient)) == text
+    problems = [sentence.problem for sentence in lenient if sentence.problem]
     with pytest.raises(FormatError) as caught:
         list(read_lines(lines(text), format, "f"))
     assert str(problems[0]) == str(caught.value)
-    for sentence in tolerated:
+    for sentence in lenient:
         assert len(sentence) == len(sentence.rows) == len(sentence.head) == len(sentence.deprel)
         assert all(-1 <= head <= len(sentence) for head in sentence.head)
         assert len(sentence.column("form")) == len(sentence.form)
@@ -91,17 +91,17 @@ BROKEN = {
     "carriage returns alone": (row(1, end="\r") + row(2, end="\r") + "\r", 1, "19 columns"),
     "binary garbage": ("\x7fELF\x02\x01\x01\x00\x00\x00\n\x00\x01\n\n", 1, "1 column instead"),
     "a word before garbage": (row(1) + "\x00\n", 2, "1 column instead"),
-    "a mark in the middle": ("\ufeff" + row(1) + "\n", 1, "id is '.ufeff1'"),
-    "a mark before a comment": ("\ufeff# c\n" + row(1) + "\n", 1, "1 column"),
+    "a byte order mark in the middle": ("\ufeff" + row(1) + "\n", 1, "id is '.ufeff1'"),
+    "a byte order mark before a comment": ("\ufeff# c\n" + row(1) + "\n", 1, "1 column"),
     "a long line": ("x" * 1_000_000 + "\n\n", 1, "1 column"),
     "a long id": (row("y" * 1_000_000) + "\n", 1, "id is 'yyy"),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_broken_sentences_are_named_by_line(name):
+def test_broken_sentences_are_reported_with_their_line(name):
     text, line, message = BROKEN[name]
-    error = refused(text)
+    error = read_error(text)
     assert (error.file, error.line, error.sent_id) == ("f", 3 + line, "")
     with pytest.raises(FormatError, match=message):
         raise error
@@ -109,39 +109,39 @@ def test_broken_sentences_are_named_by_line(name):
 
 
 def test_the_message_names_file_line_and_sentence():
-    error = refused("# sent_id = mill 7\n# text = a\n" + heads(0, 5))
+    error = read_error("# sent_id = mill 7\n# text = a\n" + heads(0, 5))
     assert str(error).startswith("f:7: mill 7: HEAD is '5', not a word's number")
     assert str(FormatError("f", 0, "", "gone")) == "f: gone"
     assert str(FormatError("f", 3, "", "gone")) == "f:3: gone"
 
 
-def test_an_error_travels_between_processes():
+def test_errors_can_be_pickled_and_copied():
     error = FormatError("f", 3, "s", "gone")
-    for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
-        assert (str(twin), twin.line, twin.sent_id) == (str(error), 3, "s")
+    for duplicate in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert (str(duplicate), duplicate.line, duplicate.sent_id) == (str(error), 3, "s")
 
 
 def test_lines_are_counted_with_a_byte_order_mark_and_carriage_returns():
     text = ("\ufeff" + GOOD + "# c\n" + heads(0, 9)).replace("\n", "\r\n")
-    assert refused(text, before="").line == 6
-    assert refused("\ufeff" + heads(0, 9), before="").line == 2
-    assert refused("\n\n\n" + heads(0, 9), before="").line == 5
+    assert read_error(text, prefix="").line == 6
+    assert read_error("\ufeff" + heads(0, 9), prefix="").line == 2
+    assert read_error("\n\n\n" + heads(0, 9), prefix="").line == 5
 
 
-def test_ranges_and_empty_nodes_are_of_conllu_alone():
+def test_only_conllu_has_ranges_and_empty_nodes():
     for format in (CONLLX, FORMATS["conllx"]):
-        assert "the id is '1-2', but word 1 is expected" in str(refused(ids("1-2 1 2"), format))
-        assert "the id is '1.1', but word 2 is expected" in str(refused(ids("1 1.1"), format))
+        assert "the id is '1-2', but word 1 is expected" in str(read_error(ids("1-2 1 2"), format))
+        assert "the id is '1.1', but word 2 is expected" in str(read_error(ids("1 1.1"), format))
 
 
-def test_rows_of_conll09_are_equally_wide():
+def test_rows_of_conll09_must_be_equally_wide():
     message = "every row has 14 columns and one more for each predicate"
     for text, line in (
         (PREDICATES.replace("\tA0\t_\n", "\tA0\t_\t_\n"), 2),
         (PREDICATES.replace("bark.01\t_\t_\n", "bark.01\t_\n"), 4),
         (row09(1, "a", 0, "b", "_"), 1),
     ):
-        error = refused(PREDICATES + text, CONLL09, before="")
+        error = read_error(PREDICATES + text, CONLL09, prefix="")
         assert error.line == 5 + line and message in str(error)
 
 
@@ -154,13 +154,13 @@ def test_rows_of_conll09_are_equally_wide():
     ],
 )
 def test_errors_about_undecodable_bytes_suggest_an_encoding(text, line, where):
-    error = refused("# sent_id = s\n" + text)
+    error = read_error("# sent_id = s\n" + text)
     assert error.line == 4 + line and where in str(error)
     assert str(error).endswith("name the file's encoding, for example --encoding latin-1")
 
 
-def test_half_a_surrogate_pair_is_no_byte():
-    error = refused(row(1, "\ud83e") + "\n")
+def test_a_lone_surrogate_is_not_reported_as_a_byte():
+    error = read_error(row(1, "\ud83e") + "\n")
     assert "U+D83E in column 2, character 3 of the line, is half a surrogate pair" in str(error)
 
 
@@ -176,16 +176,16 @@ def test_half_a_surrogate_pair_is_no_byte():
         row(1, "a\x85b").splitlines(keepends=True) + ["\n"],
     ],
 )
-def test_a_source_that_does_not_give_whole_lines_is_refused(source):
+def test_a_source_of_incomplete_lines_is_rejected(source):
     with pytest.raises(FormatError, match="not one line ending in"):
         list(read(source, "conllu"))
     assert "".join(map(str, read(source, "conllu", strict=False))) == "".join(source)
 
 
-def test_a_tolerant_reader_keeps_what_it_can_read():
+def test_a_lenient_reader_returns_all_readable_cells():
     text = "# sent_id = s\n" + row(1, "a", 0, "root") + "2\tb\n" + "# c\n" + row(3, "c", 9, "x")
-    before, broken, after = read((GOOD + text + "\n" + GOOD).splitlines(True), strict=False)
-    assert before.problem is None and after.problem is None
+    first, broken, last = read((GOOD + text + "\n" + GOOD).splitlines(True), strict=False)
+    assert first.problem is None and last.problem is None
     assert (broken.form, broken.head) == (["a", "b", "c"], [0, -1, -1])
     assert broken.deprel == ["root", "_", "x"] and broken.upos == ["X", "_", "X"]
     assert broken.column("misc") == ["_", "_", "_"] and broken.location(2)[1] == 8
@@ -196,7 +196,7 @@ def test_a_tolerant_reader_keeps_what_it_can_read():
     assert len(spanned) == 3
 
 
-def test_a_tolerant_reader_sniffs_until_it_knows():
+def test_a_lenient_reader_sniffs_until_it_recognises_the_format():
     garbage, table = read(["what?\n", "\n", *PREDICATES.splitlines(True)], strict=False)
     assert "neither CoNLL-U, CoNLL-X nor CoNLL-09" in str(garbage.problem)
     assert table.format == CONLL09 and table.problem is None

@@ -16,7 +16,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("format", NAMES)
-def test_by_name(format):
+def test_formats_are_recognised_by_filename(format):
     for name in NAMES[format]:
         result = format_from_filename(name)
         assert (result.name if result else None) == format, name
@@ -49,7 +49,7 @@ def tagged(upos, xpos="_", feats="_"):
         ("\n", None),
     ],
 )
-def test_by_content(text, format):
+def test_formats_are_recognised_by_content(text, format):
     result = sniff_format(text.splitlines(True))
     assert (result.name if result else None) == format
     if format and not text.startswith("\ufeff"):
@@ -70,7 +70,7 @@ def test_errors_about_unknown_names_list_the_known_names():
         CONLLU.index("phead")
 
 
-def test_formats_are_what_they_are_called():
+def test_formats_are_listed_by_name_and_have_consistent_columns():
     assert [format.name for format in FORMATS.values()] == list(FORMATS)
     for format in FORMATS.values():
         assert len(set(format.columns)) == len(format.columns)

@@ -1,6 +1,6 @@
 """Valid files with random changes, and random files; hypothesis makes the same cases every time.
 
-Tolerant readers lose nothing and raise nothing; strict readers raise only FormatError.
+Lenient readers lose nothing and raise nothing; strict readers raise only FormatError.
 """
 
 import gzip
@@ -20,13 +20,13 @@ from tests.corpus.rows import PREDICATES, RICH, lines, row
 
 CONLLX = row(1, "ab", 2, "x") + row(2, "café", 0, "y") + "\n" + row(1, "c d", 0, "z") + "\n"
 GOOD = [text.encode() for text in (RICH, CONLLX, PREDICATES, "\ufeff" + RICH + PREDICATES)]
-ODD = [
+STRINGS = [
     "\0", "\r", "\n", "\r\n", "\n\n", "\t", " ", "\x0b", "\x0c", "\x1a", "\x1b[31m", "\x85",
     "\u2028", "\ufeff", "\ufffe", "\U0010ffff", "#", "# ", "_", "-", "1-", "1.", "1.1", "1-2",
     "0", "-1", "01", "9" * 30, "9" * 5000, "1e9", "٣", "²", "a" * 70000,
 ]  # fmt: skip
-BYTES = [*(text.encode() for text in ODD), b"\xff", b"\xe9", b"\xed\xa0\x80", b"\xc3", b"\x80"]
-fixed = settings(
+BYTES = [*(text.encode() for text in STRINGS), b"\xff", b"\xe9", b"\xed\xa0\x80", b"\xc3", b"\x80"]
+reproducible = settings(
     max_examples=300,
     deadline=None,
     derandomize=True,
@@ -35,23 +35,23 @@ fixed = settings(
 )
 
 
-def flipped(draw, data):
+def flip_byte(draw, data):
     index = draw(st.integers(0, max(len(data) - 1, 0)))
     return data[:index] + bytes([draw(st.integers(0, 255))]) + data[index + 1 :]
 
 
-def inserted(draw, data):
+def insert_bytes(draw, data):
     index = draw(st.integers(0, len(data)))
     return data[:index] + draw(st.sampled_from(BYTES)) + data[index:]
 
 
-def cut(draw, data):
+def cut_bytes(draw, data):
     start, size = draw(st.integers(0, len(data))), draw(st.integers(0, 60))
     return data[:start] + data[start + size :]
 
 
-def line_moved(draw, data):
-    """A line is moved or copied to another position."""
+def move_line(draw, data):
+    """Move or copy a line to another position."""
     lines = data.splitlines(keepends=True) or [b""]
     line = draw(st.sampled_from(lines))
     if draw(st.booleans()):
@@ -60,30 +60,30 @@ def line_moved(draw, data):
     return b"".join(lines)
 
 
-def column_changed(draw, data):
-    """A cell is removed, doubled or replaced, or its column is removed from all rows."""
+def change_column(draw, data):
+    """Remove, double or replace a cell, or remove its column from all rows."""
     lines = [line.split(b"\t") for line in data.split(b"\n")]
     row = draw(st.sampled_from(lines))
     index = draw(st.integers(0, len(row) - 1))
-    how = draw(st.sampled_from(["out", "twice", "other", "all out"]))
-    if how == "all out":
+    change = draw(st.sampled_from(["remove", "double", "replace", "remove column"]))
+    if change == "remove column":
         lines = [cells[:index] + cells[index + 1 :] for cells in lines]
     else:
-        other = {"out": [], "twice": [row[index]] * 2, "other": [draw(st.sampled_from(BYTES))]}
-        row[index : index + 1] = other[how]
+        new = {"remove": [], "double": [row[index]] * 2, "replace": [draw(st.sampled_from(BYTES))]}
+        row[index : index + 1] = new[change]
     return b"\n".join(b"\t".join(cells) for cells in lines)
 
 
-def line_ends_changed(draw, data):
+def change_line_ends(draw, data):
     return data.replace(b"\n", draw(st.sampled_from([b"\r\n", b"\r", b"\n\n", b"\n\r", b""])))
 
 
-MUTATIONS = [flipped, inserted, cut, line_moved, column_changed, line_ends_changed]
+MUTATIONS = [flip_byte, insert_bytes, cut_bytes, move_line, change_column, change_line_ends]
 
 
 @st.composite
-def mutated(draw, good=GOOD):
-    """A valid file after one to four mutations."""
+def mutated_files(draw, good=GOOD):
+    """Draw a valid file and apply one to four mutations."""
     data = draw(st.sampled_from(good))
     for mutation in draw(st.lists(st.sampled_from(MUTATIONS), min_size=1, max_size=4)):
         data = mutation(draw, data)
@@ -107,7 +107,7 @@ def rows(draw):
 
 @st.composite
 def tables(draw):
-    """A sentence that is valid except for random changes."""
+    """Draw a sentence that is valid except for random changes."""
     size, width = draw(st.integers(1, 4)), draw(st.sampled_from([10, 14]))
     column = {10: 6, 14: 8}[width]
     table = []
@@ -130,16 +130,16 @@ LINES = st.one_of(
     st.just("\n"),
 )
 TEXTS = st.lists(LINES, max_size=12).map("".join)
-KNOWN = st.sampled_from([None, *FORMATS.values()])
+OPTIONAL_FORMATS = st.sampled_from([None, *FORMATS.values()])
 
 
 def check(data, format, encoding="utf-8"):
-    """Read bytes with strict and tolerant readers; return the sentences of the tolerant reader."""
-    tolerated = list(read_stream(io.BytesIO(data), format, encoding, "f", strict=False))
-    for sentence in tolerated:
+    """Read bytes with strict and lenient readers; return the sentences of the lenient reader."""
+    lenient = list(read_stream(io.BytesIO(data), format, encoding, "f", strict=False))
+    for sentence in lenient:
         assert len(sentence) == len(sentence.head) == len(sentence.column("deprel"))
         assert repr(sentence) and sentence.location()[0] == "f"
-    problems = [str(sentence.problem) for sentence in tolerated if sentence.problem]
+    problems = [str(sentence.problem) for sentence in lenient if sentence.problem]
     good = []
     try:
         good.extend(read_stream(io.BytesIO(data), format, encoding, "f"))
@@ -150,45 +150,45 @@ def check(data, format, encoding="utf-8"):
         assert "\n" not in str(error)
     else:
         assert not problems
-    assert list(map(str, good)) == list(map(str, tolerated))[: len(good)]
-    return tolerated
+    assert list(map(str, good)) == list(map(str, lenient))[: len(good)]
+    return lenient
 
 
-def assert_whole(data, sentences):
-    """No byte is lost, unless the data consist of blank lines."""
+def assert_lossless(data, sentences):
+    """Assert that no byte is lost, unless the data consist of blank lines."""
     text = data.decode(errors="surrogateescape")
     assert "".join(map(str, sentences)) == text or not (sentences or text.strip("\ufeff").strip())
 
 
-@fixed
-@given(mutated(), KNOWN)
-def test_mutated_files(data, format):
-    assert_whole(data, check(data, format))
+@reproducible
+@given(mutated_files(), OPTIONAL_FORMATS)
+def test_mutated_files_lose_no_byte(data, format):
+    assert_lossless(data, check(data, format))
 
 
-@fixed
-@given(st.text(max_size=200) | st.text("12#\t\n\r_.-=é\ufeff\x0c ", max_size=100), KNOWN)
-def test_random_text(text, format):
+@reproducible
+@given(st.text(max_size=200) | st.text("12#\t\n\r_.-=é\ufeff\x0c ", max_size=100), OPTIONAL_FORMATS)
+def test_random_text_loses_no_byte(text, format):
     data = text.encode(errors="surrogatepass")
-    assert_whole(data, check(data, format))
+    assert_lossless(data, check(data, format))
 
 
-@fixed
-@given(TEXTS, KNOWN)
+@reproducible
+@given(TEXTS, OPTIONAL_FORMATS)
 @example("\ufeff\n# c\n", None)
 @example("\ufeff\ufeff1\ta\n", None)
 @example("\n\ufeff", None)
 @example("1\ta\n\n\ufeff", None)
 @example("\r", None)
 @example("# \udcff\n\t", None)
-def test_rows_that_are_nearly_correct(text, format):
+def test_rows_that_are_nearly_correct_lose_no_byte(text, format):
     data = text.encode(errors="surrogateescape")
-    assert_whole(data, check(data, format))
+    assert_lossless(data, check(data, format))
 
 
-@settings(fixed, max_examples=120)
-@given(st.lists(tables(), min_size=1, max_size=3).map("\n".join), KNOWN)
-def test_what_strict_reading_accepts_can_be_changed_and_read_again(text, format):
+@settings(reproducible, max_examples=120)
+@given(st.lists(tables(), min_size=1, max_size=3).map("\n".join), OPTIONAL_FORMATS)
+def test_valid_sentences_can_be_changed_and_read_again(text, format):
     for sentence in read_lines(lines(text), format, strict=False):
         if sentence.problem:
             continue
@@ -203,16 +203,19 @@ def test_what_strict_reading_accepts_can_be_changed_and_read_again(text, format)
         assert (back.form, back.head, back.feats) == (sentence.form, sentence.head, sentence.feats)
 
 
-@fixed
-@given(st.binary(max_size=100), KNOWN)
-def test_random_bytes(data, format):
-    assert_whole(data, check(data, format))
+@reproducible
+@given(st.binary(max_size=100), OPTIONAL_FORMATS)
+def test_random_bytes_lose_no_byte(data, format):
+    assert_lossless(data, check(data, format))
 
 
-@fixed
-@given(mutated(), st.sampled_from(["utf-16", "utf-8-sig", "latin-1", "cp1252", "euc_jp", "utf-7"]))
-def test_other_encodings(data, encoding):
-    """A byte that cannot be decoded and ends the stream is a FormatError, too."""
+@reproducible
+@given(
+    mutated_files(),
+    st.sampled_from(["utf-16", "utf-8-sig", "latin-1", "cp1252", "euc_jp", "utf-7"]),
+)
+def test_other_encodings_raise_only_format_errors(data, encoding):
+    """A byte that cannot be decoded is a FormatError even at the end of the stream."""
     for strict in (True, False):
         try:
             list(read_stream(io.BytesIO(data), None, encoding, "f", strict))
@@ -220,27 +223,27 @@ def test_other_encodings(data, encoding):
             assert str(error).startswith("f:")
 
 
-@pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("xz", lzma.compress)])
-def test_damaged_archives(tmp_path, suffix, pack):
-    packed = pack(GOOD[0] * 20)
+@pytest.mark.parametrize(("suffix", "compress"), [("gz", gzip.compress), ("xz", lzma.compress)])
+def test_damaged_archives_raise_only_format_errors(tmp_path, suffix, compress):
+    compressed = compress(GOOD[0] * 20)
     path = tmp_path / f"f.conllu.{suffix}"
 
-    @settings(fixed, max_examples=150)
+    @settings(reproducible, max_examples=150)
     @given(st.data())
-    def damaged(data):
-        mutation = data.draw(st.sampled_from([flipped, inserted, cut]))
-        path.write_bytes(mutation(data.draw, packed))
+    def check_damaged(data):
+        mutation = data.draw(st.sampled_from([flip_byte, insert_bytes, cut_bytes]))
+        path.write_bytes(mutation(data.draw, compressed))
         for strict in (True, False):
             try:
                 list(read(path, strict=strict))
             except FormatError as error:
                 assert str(error).startswith(f"{path}: the archive is damaged") or error.line
 
-    damaged()
+    check_damaged()
 
 
 def test_long_lines_and_many_columns_are_read_fast():
-    """A row of 50,000 columns, as many rows without a number."""
+    """The files have a row of 50,000 columns, or 50,000 rows without an id."""
     for data in (b"1" + b"\t" * 50_000, b"x\n" * 50_000, b"#" * 50_000, b"\r" * 50_000):
         assert len(check(data, None)) <= 1
 

@@ -11,7 +11,7 @@ def records(sentences):
     return [json.loads(line) for line in to_json_lines(sentences)]
 
 
-def test_all_columns_of_a_word():
+def test_words_have_all_columns():
     first, second = records(parse(RICH))
     assert first["words"][0] == {
         "id": 1, "form": "Vamos", "lemma": "ir", "upos": "VERB", "xpos": None,
@@ -25,7 +25,7 @@ def test_all_columns_of_a_word():
     assert (second["text"], second["start"], "multiword" in second) == ("pan y 20 000", 19, False)
 
 
-def test_offsets_in_raw_text():
+def test_offsets_are_those_in_the_raw_text():
     text = " One  two.\n\nThree\tüber\n\n\n🙂 five "
     sentences = records(read_text([text[:3], text[3:]], split_at_spaces, lines=True))
     for sentence in sentences:
@@ -35,7 +35,7 @@ def test_offsets_in_raw_text():
     assert len(sentences) == 3 and sentences[0]["words"][0]["head"] is None
 
 
-def test_words_that_make_up_a_token_have_offsets_of_their_own():
+def test_words_of_a_multiword_token_have_their_own_offsets():
     rows = row("1-2", "don't") + row(1, "do", 0, "root") + row(2, "n't", 1, "advmod")
     (record,) = records(parse(rows))
     assert [(word["start"], word["end"]) for word in record["words"]] == [(0, 2), (2, 5)]
@@ -47,7 +47,7 @@ def test_a_new_document_begins_at_zero():
     assert [(record["newdoc"], record["start"]) for record in results] == [("one", 0), ("two", 0)]
 
 
-def test_formats_without_misc():
+def test_formats_without_misc_have_spaces_between_words():
     (record,) = records(parse(PREDICATES, None))
     assert (record["sent_id"], record["text"]) == (None, "Cats see dogs bark")
 

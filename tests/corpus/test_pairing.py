@@ -17,7 +17,7 @@ def text(*sentences: str, ids: bool = True) -> str:
     return "".join(blocks)
 
 
-def complaint(tmp_path: Path, gold: str, predicted: str, advice: str = f"; {ADVICE}") -> str:
+def get_error(tmp_path: Path, gold: str, predicted: str, advice: str = f"; {ADVICE}") -> str:
     (tmp_path / "gold.conllu").write_text(gold, encoding="utf-8")
     (tmp_path / "pred.conllu").write_text(predicted, encoding="utf-8")
     with pytest.raises(FormatError) as caught:
@@ -32,7 +32,7 @@ def complaint(tmp_path: Path, gold: str, predicted: str, advice: str = f"; {ADVI
     return message.removesuffix(advice)
 
 
-def test_same_words_pass(tmp_path: Path) -> None:
+def test_sentences_with_the_same_words_are_paired(tmp_path: Path) -> None:
     (tmp_path / "a.conllu").write_text(text("one two", "three"))
     gold, *systems = (make_source(tmp_path / "a.conllu") for _ in range(3))
     results = list(pair_sentences(gold, systems))
@@ -85,13 +85,13 @@ DIFFERENCES = {  # gold and predicted sentences, and the message
 
 
 @pytest.mark.parametrize(("gold", "predicted", "message"), DIFFERENCES.values(), ids=DIFFERENCES)
-def test_differences(tmp_path: Path, gold: str, predicted: str, message: str) -> None:
-    assert complaint(tmp_path, gold, predicted) == message
+def test_differences_are_reported(tmp_path: Path, gold: str, predicted: str, message: str) -> None:
+    assert get_error(tmp_path, gold, predicted) == message
 
 
-def test_empty_files(tmp_path: Path) -> None:
-    assert complaint(tmp_path, text("we go"), "", "") == "pred.conllu: there are no sentences"
-    assert complaint(tmp_path, "", text("we go"), "") == "gold.conllu: there are no sentences"
+def test_empty_files_are_an_error(tmp_path: Path) -> None:
+    assert get_error(tmp_path, text("we go"), "", "") == "pred.conllu: there are no sentences"
+    assert get_error(tmp_path, "", text("we go"), "") == "gold.conllu: there are no sentences"
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_empty_files(tmp_path: Path) -> None:
     ],
 )
 def test_the_error_names_the_second_system(tmp_path: Path, words: str, message: str) -> None:
-    for name, words_of_file in {"gold": "a", "one": "a", "two": words}.items():
-        (tmp_path / f"{name}.conllu").write_text(text(*words_of_file.split()))
+    for name, words_in_file in {"gold": "a", "one": "a", "two": words}.items():
+        (tmp_path / f"{name}.conllu").write_text(text(*words_in_file.split()))
     gold, *systems = (make_source(tmp_path / f"{name}.conllu") for name in ("gold", "one", "two"))
     with pytest.raises(FormatError, match=message):
         list(pair_sentences(gold, systems))
@@ -118,14 +118,14 @@ def test_sentences_in_memory_are_numbered() -> None:
         list(pair_sentences(make_source(gold), [make_source(predicted)]))
 
 
-def test_files_are_read_in_step() -> None:
-    """Only the current pair is in memory: the endless files are read in parallel."""
-    gold, predicted = (read(lines) for lines in (endless(), endless()))
+def test_files_are_read_in_parallel() -> None:
+    """Only the current pair is in memory, so endless files can be paired."""
+    gold, predicted = (read(lines) for lines in (endless_lines(), endless_lines()))
     results = pair_sentences(make_source(gold), [make_source(predicted)])
     assert [next(results)[0].form for _ in range(3)] == [["a"]] * 3
 
 
-def endless():  # type: ignore[no-untyped-def]
+def endless_lines():  # type: ignore[no-untyped-def]
     while True:
         yield "1\ta" + "\t_" * 8 + "\n"
         yield "\n"

@@ -32,11 +32,11 @@ ROWS = (
 
 
 @pytest.mark.parametrize("cell", MISC)
-def test_a_cell(cell):
+def test_probabilities_are_added_to_a_cell(cell):
     assert add_probabilities([cell], [0.12345678], [1.0]) == [MISC[cell]]
 
 
-def changed(*probabilities):
+def add_to_rows(*probabilities):
     (sentence,) = parse(ROWS)
     misc = add_probabilities(sentence.column("misc"), *probabilities)
     return sentence.with_columns({"misc": misc})
@@ -45,11 +45,11 @@ def changed(*probabilities):
 def test_rows_that_are_not_words_stay_unchanged():
     expected = ROWS.replace("\troot\t_\t_", "\troot\t_\tArcProb=0.5000|LabelProb=1.0000")
     expected = expected.replace("A=b", "A=b|ArcProb=0.2500|LabelProb=0.0000")
-    assert str(changed([0.5, 0.25], [1, 0])) == expected
+    assert str(add_to_rows([0.5, 0.25], [1, 0])) == expected
 
 
-def test_json():
-    sentence = changed([0.5, 0.97314], [1, 0.1])
+def test_probabilities_are_written_as_json():
+    sentence = add_to_rows([0.5, 0.97314], [1, 0.1])
     (line,) = to_json_lines([sentence], prob=True)
     words = json.loads(line)["words"]
     assert [(word["arc_prob"], word["label_prob"]) for word in words] == [(0.5, 1), (0.9731, 0.1)]
@@ -61,7 +61,7 @@ def test_there_must_be_a_probability_for_each_word():
         add_probabilities(["_", "_"], [0.5], [0.5, 0.5])
 
 
-def test_probabilities_stand_anywhere_in_misc() -> None:
+def test_probabilities_may_be_anywhere_in_misc() -> None:
     misc = ["ArcProb=0.9731|LabelProb=0.8812", "Gloss=a=b|LabelProb=1|SpaceAfter=No|ArcProb=0"]
     assert read_probabilities(new_sentence(["a", "b"], {"misc": misc})).tolist() == [
         [0.9731, 0.8812], [0.0, 1.0],
@@ -69,7 +69,7 @@ def test_probabilities_stand_anywhere_in_misc() -> None:
 
 
 @pytest.mark.parametrize(
-    ("misc", "complaint"),
+    ("misc", "message"),
     [
         ("_", "there is no ArcProb in MISC"),
         ("ArcProb=0.5", "there is no LabelProb in MISC"),
@@ -81,16 +81,16 @@ def test_probabilities_stand_anywhere_in_misc() -> None:
     ],
 )
 def test_invalid_probabilities_are_reported_with_their_line(
-    misc: str, complaint: str, tmp_path: Path
+    misc: str, message: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "a.conllu"
     rows = [f"{i}\tw\t_\t_\t_\t_\t0\tx\t_\t" for i in (1, 2)]
     file.write_text(f"# sent_id = s1\n{rows[0]}ArcProb=1|LabelProb=1\n{rows[1]}{misc}\n\n")
     (sentence,) = read(file)
-    with pytest.raises(FormatError) as raised:
+    with pytest.raises(FormatError) as error:
         read_probabilities(sentence)
-    assert str(raised.value).startswith(f"{file}:3: s1: {complaint}")
-    assert str(raised.value).endswith("; parse with depkit parse --prob")
+    assert str(error.value).startswith(f"{file}:3: s1: {message}")
+    assert str(error.value).endswith("; parse with depkit parse --prob")
 
 
 def test_other_formats_have_no_column_for_probabilities() -> None:

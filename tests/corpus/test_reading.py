@@ -10,28 +10,28 @@ from depkit.corpus.formats import CONLL09, CONLLU, CONLLX, FORMATS
 from depkit.corpus.reader import read_lines
 from tests.corpus.rows import PREDICATES, RICH, lines, row, row09
 
-HELD = ("form", "lemma", "upos", "xpos", "feats", "deprel")  # as attributes
+ATTRIBUTES = ("form", "lemma", "upos", "xpos", "feats", "deprel")
 
 
 def sentences(text, format=CONLLU, **options):
     return list(read_lines(lines(text), format, "made.conllu", **options))
 
 
-def test_columns_are_those_of_the_words_alone():
+def test_columns_contain_only_words():
     first, second = sentences(RICH)
     rows = [line.split("\t") for line in RICH.partition("\n\n")[0].split("\n")]
     words = [cells for cells in rows if cells[0].isdigit()]
     for name, values in zip(CONLLU.columns, zip(*words, strict=True), strict=True):
         assert first.column(name) == list(values)
-        if name in HELD:
+        if name in ATTRIBUTES:
             assert getattr(first, name) == list(values)
     assert first.head == [0, 1, 5, 5, 1, 1]
     assert len(first) == 6 and first.problem is None
-    assert second.form == ["pan y", "20 000"]  # empty nodes, before word 1 too, are no words
+    assert second.form == ["pan y", "20 000"]  # empty nodes, even before word 1, are not words
     assert second.head == [0, 1]
 
 
-def test_comments_by_key_and_locations_by_line():
+def test_comments_have_keys_and_locations_have_lines():
     first, second = sentences(RICH)
     assert (first.sent_id, first.text) == ("mill-1", "Vámonos al molino.")
     assert first.comment("note") == "first"
@@ -44,7 +44,7 @@ def test_comments_by_key_and_locations_by_line():
 
 
 ONE, TWO = row(1, "a", 0, "root"), row(2, "b", 1, "dep")
-SHAPES = {
+TEXTS = {
     "one word": ONE + "\n",
     "two sentences": ONE + "\n" + ONE + TWO + "\n",
     "rich": RICH,
@@ -66,9 +66,9 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_what_is_read_is_written_byte_for_byte(name):
-    text = SHAPES[name]
+@pytest.mark.parametrize("name", TEXTS)
+def test_sentences_are_written_byte_for_byte_as_read(name):
+    text = TEXTS[name]
     read_sentences = sentences(text)
     assert "".join(map(str, read_sentences)) == text
     copy = io.StringIO(newline="")
@@ -78,25 +78,25 @@ def test_what_is_read_is_written_byte_for_byte(name):
 
 
 def test_line_separators_of_other_standards_stay_inside_their_form():
-    (sentence,) = sentences(SHAPES["separators of other standards"])
+    (sentence,) = sentences(TEXTS["separators of other standards"])
     assert sentence.form == ["a\x0bb\x0cc\x1cd\x85e\u2028f\u2029g"]
 
 
 @pytest.mark.parametrize("tail", ["", "\n", "\r\n"])
-def test_a_missing_end_is_added_so_that_more_may_follow(tail):
+def test_missing_line_ends_are_added_before_another_sentence(tail):
     newline = tail or "\n"
     text = row(1, "a", 0, end=newline) + row(2, "b", 1, end=tail)
     (sentence,) = sentences(text)
     assert str(sentence) == text
     copy = io.StringIO(newline="")
     write([sentence, sentence], copy)
-    whole = row(1, "a", 0, end=newline) + row(2, "b", 1, end=newline) + newline
-    assert copy.getvalue() == whole * 2
+    complete = row(1, "a", 0, end=newline) + row(2, "b", 1, end=newline) + newline
+    assert copy.getvalue() == complete * 2
     assert sentence.form == ["a", "b"]
 
 
 def test_a_byte_order_mark_stays_at_the_beginning_only():
-    (first,), (second,) = sentences("\ufeff" + ONE + "\n"), sentences("\ufeff" + TWO[:0] + ONE)
+    (first,), (second,) = sentences("\ufeff" + ONE + "\n"), sentences("\ufeff" + ONE)
     copy = io.StringIO(newline="")
     write([first, second], copy)
     assert copy.getvalue() == "\ufeff" + (ONE + "\n") * 2
@@ -110,7 +110,7 @@ def test_a_file_without_a_word_has_no_sentences(text, strict):
 
 
 @pytest.mark.parametrize("heads", [[2, 1], [1, 2], [0, 0], ["_", "_"], [0, "_"]])
-def test_cycles_and_several_roots_are_no_errors(heads):
+def test_cycles_and_several_roots_are_not_errors(heads):
     (sentence,) = sentences("".join(row(i + 1, "a", head) for i, head in enumerate(heads)))
     assert sentence.head == [-1 if head == "_" else head for head in heads]
 
@@ -119,14 +119,14 @@ def test_cycles_and_several_roots_are_no_errors(heads):
     "ids",
     ["1-1 1", "1-2 1 2 3-4 3 4", "1 2-3 2 2.1 3", "0.1 0.2 1-2 1 1.1 2 2.1", "1-3 1 2 3", "1 1.1"],
 )
-def test_valid_positions_of_ranges_and_empty_nodes(ids):
+def test_ranges_and_empty_nodes_at_valid_positions_are_read(ids):
     text = "".join(row(id, id) for id in ids.split())
     (sentence,) = sentences(text + "\n")
     assert sentence.form == [id for id in ids.split() if id.isdigit()]
     assert sentence.column("id") == sentence.form
 
 
-def test_predicates_of_conll09():
+def test_predicates_of_conll09_are_read():
     (sentence,) = sentences(PREDICATES, CONLL09)
     assert (sentence.head, sentence.deprel) == ([2, 0, 2, 3], ["SBJ", "ROOT", "OBJ", "OPRD"])
     assert sentence.column("pred") == ["_", "see.01", "_", "bark.01"]
@@ -145,13 +145,13 @@ def test_conllx_names_its_tags_as_conllu_does():
         sentence.column("deps")
 
 
-def test_a_sentence_of_ten_thousand_words():
+def test_a_sentence_of_ten_thousand_words_is_read():
     text = "".join(row(i, "w", i - 1) for i in range(1, 10_001)) + "\n"
     (sentence,) = sentences(text)
     assert len(sentence) == 10_000 and sentence.head == list(range(10_000))
-    spanned = "1-2\t" + text.partition("\t")[2].partition("\n")[0] + "\n" + text
-    (sentence,) = sentences(spanned)
-    assert len(sentence) == 10_000 and str(sentence) == spanned
+    with_range = "1-2\t" + text.partition("\t")[2].partition("\n")[0] + "\n" + text
+    (sentence,) = sentences(with_range)
+    assert len(sentence) == 10_000 and str(sentence) == with_range
 
 
 def test_reading_is_lazy_and_one_sentence_ahead_at_most():
@@ -166,7 +166,7 @@ def test_reading_is_lazy_and_one_sentence_ahead_at_most():
     stream = read(source(), "conllu")
     assert consumed == 0
     next(stream)
-    assert consumed == 3  # The line after the blank line shows that there are no more blank lines.
+    assert consumed == 3  # the line after the blank line ends the sentence
 
 
 def test_any_iterable_of_lines_is_a_source():
@@ -175,7 +175,7 @@ def test_any_iterable_of_lines_is_a_source():
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_format_reads_its_own_rows_under_any_seed(format):
+def test_random_rows_of_every_format_are_read(format):
     width = len(FORMATS[format].columns)
     generator = random.Random(format)
     for _ in range(50):
@@ -189,5 +189,5 @@ def test_every_format_reads_its_own_rows_under_any_seed(format):
         for name in FORMATS[format].columns:
             expected = [cells[FORMATS[format].index(name)] for cells in table]
             assert sentence.column(name) == expected
-            if name in HELD:
+            if name in ATTRIBUTES:
                 assert getattr(sentence, name) == expected

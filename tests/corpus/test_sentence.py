@@ -24,18 +24,18 @@ def reread(sentence):
     return again
 
 
-def test_a_new_tree_changes_its_columns_and_nothing_else():
+def test_a_new_tree_changes_only_its_columns():
     first, second = parse(RICH)
     changed = first.with_tree([2, 0, 2, 2, 2, 2], ["a", "root", "b", "c", "d", "e:f"])
     assert changed.head == [2, 0, 2, 2, 2, 2] and changed.deprel[-1] == "e:f"
     rows = [line.split("\t") for line in RICH.partition("\n\n")[0].split("\n")]
     words = [cells for cells in rows if cells[0].isdigit()]
     for cells, head, deprel in zip(words, changed.head, changed.deprel, strict=True):
-        cells[6:9] = str(head), deprel, "_"  # DEPS go
+        cells[6:9] = str(head), deprel, "_"  # DEPS are cleared
     assert str(changed) == "\n".join(map("\t".join, rows)) + "\n\n"
     assert reread(changed).column("deps") == ["_"] * 6
     assert (changed.line, changed.file, changed.sent_id) == (1, first.file, "mill-1")
-    assert str(first) + str(second) == RICH and first.head == [0, 1, 5, 5, 1, 1]  # as they were
+    assert str(first) + str(second) == RICH and first.head == [0, 1, 5, 5, 1, 1]  # unchanged
     again = second.with_tree([2, 0], ["x", "y"])
     assert "0.1\tquiero\tquerer\tVERB\t_\t_\t_\t_\t0:root\tCopyOf=3\n" in str(again)
     assert "1.1\t_\t_\t_\t_\t_\t_\t_\t1:dep\t_\n" in str(again)
@@ -89,7 +89,7 @@ def test_heads_may_be_missing_or_arrays():
     assert reread(long).head[0] == 1500
 
 
-def test_the_given_lists_are_not_kept():
+def test_lists_of_the_caller_are_copied():
     (sentence,) = parse(row(1, "a", 0) + "\n")
     tags = ["N"]
     changed = sentence.with_columns({"upos": tags})
@@ -100,7 +100,7 @@ def test_the_given_lists_are_not_kept():
     assert new.form == ["V"]
 
 
-WRONG = [
+INVALID_COLUMNS = [
     ({"upos": ["N"]}, "1 values of upos for 2 words"),
     ({"upos": ["N"] * 3}, "3 values of upos for 2 words"),
     ({"deprel": ["a\tb", "c"]}, "a tab or a line end in a value of deprel"),
@@ -116,9 +116,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("columns", "message"), WRONG)
+@pytest.mark.parametrize(("columns", "message"), INVALID_COLUMNS)
 @pytest.mark.parametrize("text", [row(1, "a") + row(2, "b") + "\n", RICH[RICH.index("0.1") :]])
-def test_what_would_break_the_file_is_refused(columns, message, text):
+def test_columns_that_would_break_the_file_are_rejected(columns, message, text):
     (sentence,) = parse(text)
     with pytest.raises(ValueError, match=message):
         sentence.with_columns(columns)
@@ -128,7 +128,7 @@ def test_what_would_break_the_file_is_refused(columns, message, text):
     assert str(sentence) == text
 
 
-def test_what_would_break_a_tree_is_refused():
+def test_invalid_trees_are_rejected():
     (sentence,) = parse(row(1, "a") + row(2, "b") + "\n")
     for heads, deprels in (
         ([0], ["x", "y"]),
@@ -145,7 +145,7 @@ def test_what_would_break_a_tree_is_refused():
         sentence.with_columns({"phead": ["_", "_"]})
 
 
-def test_a_broken_sentence_is_rewritten_only_if_its_rows_are_whole():
+def test_a_broken_sentence_is_rewritten_only_if_its_rows_are_complete():
     (sentence,) = parse(row(1, "a", 7) + row(2, "b", "x") + "\n", strict=False)
     fixed = sentence.with_tree([2, 0], ["x", "y"])
     assert fixed.head == [2, 0] and fixed.problem is sentence.problem
@@ -163,7 +163,7 @@ def test_a_broken_sentence_is_rewritten_only_if_its_rows_are_whole():
         assert str(sentence) == text
 
 
-def test_new_sentences():
+def test_new_sentences_are_made_from_words_and_columns():
     new = new_sentence(["pan y", "vino"], {"head": ["0", "1"], "upos": ["NOUN", "NOUN"]})
     assert str(new) == (
         "1\tpan y\t_\tNOUN\t_\t_\t0\t_\t_\t_\n2\tvino\t_\tNOUN\t_\t_\t1\t_\t_\t_\n\n"
@@ -177,33 +177,33 @@ def test_new_sentences():
 
 
 @pytest.mark.parametrize("format", FORMATS.values(), ids=FORMATS)
-def test_a_tree_fits_every_format(format):
+def test_every_format_stores_a_tree(format):
     new = new_sentence(["a", "b", "c"], format=format)
     assert reread(new.with_tree([2, 0, 2], ["x", "y", "z"])).head == [2, 0, 2]
 
 
-EVERY_FORMAT = [(RICH, "conllu"), (row(1, "a", 0) + "\n", "conllx"), (PREDICATES, "conll09")]
+TEXTS = [(RICH, "conllu"), (row(1, "a", 0) + "\n", "conllx"), (PREDICATES, "conll09")]
 
 
-@pytest.mark.parametrize(("text", "format"), EVERY_FORMAT)
-def test_sentences_travel_between_processes(text, format):
+@pytest.mark.parametrize(("text", "format"), TEXTS)
+def test_sentences_can_be_pickled(text, format):
     sentences = parse(text, format)
-    twins = pickle.loads(pickle.dumps(sentences))
-    assert "".join(map(str, twins)) == text
-    for twin, sentence in zip(twins, sentences, strict=True):
-        assert twin.format is sentence.format
-        assert str(reread(twin)) == str(reread(sentence))
-        assert str(twin.with_tree(twin.head, twin.deprel)) == str(
+    duplicates = pickle.loads(pickle.dumps(sentences))
+    assert "".join(map(str, duplicates)) == text
+    for duplicate, sentence in zip(duplicates, sentences, strict=True):
+        assert duplicate.format is sentence.format
+        assert str(reread(duplicate)) == str(reread(sentence))
+        assert str(duplicate.with_tree(duplicate.head, duplicate.deprel)) == str(
             sentence.with_tree(sentence.head, sentence.deprel)
         )
 
 
-def test_a_broken_sentence_takes_its_problem_along():
+def test_the_problem_of_a_broken_sentence_is_pickled():
     (sentence,) = parse("1\ta\n\n", strict=False)
     assert str(pickle.loads(pickle.dumps(sentence)).problem) == str(sentence.problem)
 
 
-def test_token_lists():
+def test_sentences_are_converted_to_and_from_token_lists():
     tokens = parse(RICH)[1].to_token_list()
     assert tokens[1]["form"] == "pan y"
     assert str(Sentence.from_token_list(tokens)) == str(parse(RICH)[1])
@@ -216,12 +216,12 @@ def test_constituents_are_kept():
     tree = Tree("NP", [Tree("DT", (), "the"), Tree("NN", (), "sun")])
     sentence = new_sentence(["the", "sun"], constituents=tree)
     assert new_sentence(["a"]).constituents is parse(RICH)[0].constituents is None
-    for other in (
+    for changed in (
         sentence.with_tree([2, 0], ["det", "root"]),
         sentence.with_columns({"xpos": ["DT", "NN"]}),
         convert(convert(sentence, CONLL09), CONLLX),
         with_predicted(convert(sentence, CONLL09)),
         with_predicted(convert(sentence, CONLL09), rewrite=False),
     ):
-        assert other.constituents is tree
+        assert changed.constituents is tree
     assert str(pickle.loads(pickle.dumps(sentence)).constituents) == str(tree)

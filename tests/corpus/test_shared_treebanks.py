@@ -31,8 +31,8 @@ def encoding(path):
     return "latin-1" if path.name.startswith("eus.") else "utf-8"
 
 
-def table():
-    """file -> (sentences, words, multiword tokens), from the table in ../shared/data/README.md."""
+def read_counts():
+    """Read a dict, file -> (sentences, words, multiword tokens), from ../shared/data/README.md."""
     path = SHARED / "data" / "README.md"
     rows = re.findall(
         r"^\| [\w.-]+ \| (\S+\.conll\w+) \| (\d+) \| (\d+) \| (\d+) \|",
@@ -54,20 +54,20 @@ def test_a_treebank_is_copied_and_counted(path):
     spans = [str(sentence) for sentence in sentences if sentence.format.has_ranges]
     ranges = re.findall(r"^\d+-\d+\t", "".join(spans), re.MULTILINE)
     counts = len(sentences), sum(map(len, sentences)), len(ranges)
-    assert counts == table().get(path.name, counts)
+    assert counts == read_counts().get(path.name, counts)
 
 
-def test_the_table_was_found():
-    assert len(table()) == 15
+def test_the_table_of_the_readme_has_15_files():
+    assert len(read_counts()) == 15
 
 
-def test_the_row_with_a_column_too_many_is_named():
+def test_the_row_with_a_column_too_many_is_reported():
     (path,) = (path for path in FILES if path.name == RAGGED)
-    rows = enumerate(path.read_text().splitlines(), start=1)
-    block, expected = set(), 0  # the widths of this sentence so far, the first row that differs
-    for number, row in rows:
-        block = block | {row.count("\t")} if row else set()
-        if len(block) > 1:
+    numbered_rows = enumerate(path.read_text().splitlines(), start=1)
+    widths, expected = set(), 0  # the widths in this sentence, the first row that differs
+    for number, row in numbered_rows:
+        widths = widths | {row.count("\t")} if row else set()
+        if len(widths) > 1:
             expected = number
             break
     with pytest.raises(FormatError) as caught:
@@ -78,7 +78,7 @@ def test_the_row_with_a_column_too_many_is_named():
     assert [problem.line for problem in problems] == [expected]
 
 
-def test_basque_is_not_utf8():
+def test_basque_in_latin1_is_reported():
     (path,) = (path for path in FILES if path.name == "eus.test.conllx")
     with pytest.raises(FormatError, match=r"byte 0x.. in column 2.* --encoding latin-1"):
         list(read(path))
@@ -90,14 +90,14 @@ def test_content_and_name_give_the_same_format(path):
         assert sniff_format(list(takewhile(str.strip, lines))) == format_from_filename(path.name)
 
 
-def _same(line, i):
+def get_cell(line, i):
     return line[i]
 
 
 COMPARED = 4000  # sentences of each file; only EWT's training part has more
-# Only compared columns are parsed, because parsing all of them takes three times as long.
+# Only the compared columns are parsed, because parsing all columns takes three times as long.
 FIELDS = conllu.parser.DEFAULT_FIELDS[:8]
-PARSERS = dict.fromkeys(FIELDS, _same) | {
+PARSERS = dict.fromkeys(FIELDS, get_cell) | {
     name: DEFAULT_FIELD_PARSERS[name] for name in ("id", "head")
 }
 
@@ -119,7 +119,7 @@ def test_the_conllu_package_reads_the_same(path):
 
 
 @pytest.mark.parametrize("name", ["ta_ttb-ud-dev.conllu", "cop_scriptorium-ud-dev.conllu"])
-def test_token_lists_are_the_package_s_own_and_come_back(name):
+def test_token_lists_equal_those_of_the_conllu_package(name):
     (path,) = (path for path in FILES if path.name == name)
     with open(path, encoding="utf-8", newline="\n") as stream:
         for sentence, theirs in zip_longest(read(path), conllu.parse_incr(stream)):

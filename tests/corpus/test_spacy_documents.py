@@ -26,7 +26,7 @@ TEXT = """\
 """
 
 
-def test_without_spacy(monkeypatch):
+def test_a_missing_spacy_is_an_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     monkeypatch.delitem(sys.modules, "spacy.tokens", raising=False)
     with pytest.raises(ModuleNotFoundError, match=r"needs spaCy: pip install 'depkit\[spacy\]'"):
@@ -68,7 +68,7 @@ def test_trees_are_the_same_and_displacy_draws_them(spacy, heads):
     assert spacy.displacy.render(document, style="dep", jupyter=False).count("<g class") == 3
 
 
-def test_real_treebanks(spacy, shared):
+def test_documents_have_the_texts_and_heads_of_a_real_treebank(spacy, shared):
     from depkit.corpus.files import read
 
     sentences = list(read(shared / "data/ud-english-ewt/en_ewt-ud-dev.conllu"))[:500]

@@ -22,7 +22,7 @@ ROWS = """\
 """
 
 
-def test_ranges_empty_nodes_and_white_space():
+def test_surface_tokens_are_ranges_and_words_with_white_space():
     (sentence,) = read_lines(ROWS.splitlines(keepends=True))
     assert surface_tokens(sentence) == [
         SurfaceToken("Don't", 0, 1, "\t", "  "),
@@ -38,7 +38,7 @@ def test_formats_without_misc_have_single_spaces():
 
 
 @given(st.text())
-def test_escapes_come_back(text):
+def test_unescape_inverts_escape(text):
     assert unescape(escape(text)) == text
     assert not set(" |\u2028\u2029") & set(escape(text))
     assert not any(unicodedata.category(character) == "Cc" for character in escape(text))
@@ -57,5 +57,5 @@ def test_other_escapes_stay_unchanged():
         (" ", "  ", "a\n b", "SpacesBefore=\\s|SpacesAfter=\\s\\s|SpacesInToken=a\\n\\sb"),
     ],
 )
-def test_spaces_in_misc(before, after, text, expected):
+def test_spaces_are_encoded_in_misc(before, after, text, expected):
     assert encode_spaces(before, after, text, " ".join(text.split())) == expected

@@ -12,8 +12,8 @@ from depkit.corpus.surface import surface_tokens
 from depkit.corpus.text import decode_chunks, make_sentence, read_text, split_at_spaces
 
 
-def at_full_stops(texts):
-    """Tokens between spaces; a token that ends in a full stop ends its sentence."""
+def split_at_full_stops(texts):
+    """Split texts at spaces; a token that ends in a full stop ends its sentence."""
     segmented = []
     for text, ((tokens,),) in zip(texts, map(split_at_spaces, zip(texts)), strict=True):
         sentences = [[]]
@@ -25,7 +25,7 @@ def at_full_stops(texts):
     return segmented
 
 
-def text_of(sentences):
+def restore_text(sentences):
     return "".join(
         token.before + token.text + token.after
         for sentence in sentences
@@ -37,23 +37,23 @@ TEXTS = st.text(st.sampled_from("ab..   \n\n\t|\\é\u3000\r\x00\x0c\x85\u2028"),
 
 
 @given(TEXTS, st.lists(st.integers(0, 150)), st.booleans())
-def test_nothing_is_lost_and_chunks_make_no_difference(text, cuts, lines):
-    longest, module.LONGEST_PARAGRAPH = module.LONGEST_PARAGRAPH, 20
+def test_no_text_is_lost_however_it_is_cut_into_chunks(text, cuts, lines):
+    original, module.LONGEST_PARAGRAPH = module.LONGEST_PARAGRAPH, 20
     try:
-        segment = split_at_spaces if lines else at_full_stops
+        segment = split_at_spaces if lines else split_at_full_stops
         cuts = sorted(min(cut, len(text)) for cut in cuts)
         chunks = [text[a:b] for a, b in itertools.pairwise([0, *cuts, len(text)])]
         whole = list(read_text([text], segment, lines))
         chunked = list(read_text(chunks, segment, lines))
     finally:
-        module.LONGEST_PARAGRAPH = longest
+        module.LONGEST_PARAGRAPH = original
     assert list(map(str, chunked)) == list(map(str, whole))
-    assert text_of(whole) == (text if text.strip("\x00\n\t\r \x0c\x85\u2028\u3000") else "")
+    assert restore_text(whole) == (text if text.strip("\x00\n\t\r \x0c\x85\u2028\u3000") else "")
     assert not any(set("\x00\x0c\x85\u2028") & set(str(sentence)) for sentence in whole)
 
 
-def test_documents_paragraphs_and_sentences():
-    sentences = list(read_text(["One. Two\nhere.\n\nThree\n"], at_full_stops, name="in.txt"))
+def test_documents_paragraphs_and_sentences_have_comments():
+    sentences = list(read_text(["One. Two\nhere.\n\nThree\n"], split_at_full_stops, name="in.txt"))
     assert [[line for line in sentence.lines if line[0] == "#"] for sentence in sentences] == [
         ["# newdoc id = in.txt\n", "# newpar\n", "# sent_id = 1\n", "# text = One.\n"],
         ["# sent_id = 2\n", "# text = Two here.\n"],
@@ -64,7 +64,7 @@ def test_documents_paragraphs_and_sentences():
     ]  # fmt: skip
 
 
-def test_lines_are_sentences_and_ids_continue():
+def test_lines_become_sentences_and_ids_continue():
     counter = module.SentenceCounter(5)
     sentences = list(read_text(["a b\n\n", "c.\n"], split_at_spaces, True, counter=counter))
     results = [(sentence.sent_id, sentence.form) for sentence in sentences]
@@ -72,17 +72,17 @@ def test_lines_are_sentences_and_ids_continue():
     assert counter.last == 7
 
 
-def test_a_sentence_comes_before_the_last_chunk_is_read():
+def test_sentences_are_yielded_before_the_last_chunk_is_read():
     def chunks():
         yield "One.\n\nTwo."
         raise AssertionError("another chunk was read although a paragraph was complete")
 
-    assert next(read_text(chunks(), at_full_stops)).form == ["One."]
+    assert next(read_text(chunks(), split_at_full_stops)).form == ["One."]
 
 
 def test_a_long_paragraph_is_cut_at_its_last_sentence_end(monkeypatch):
     monkeypatch.setattr(module, "LONGEST_PARAGRAPH", 12)
-    sentences = list(read_text(["aaa. bbb. ccc ddd. eee"], at_full_stops))
+    sentences = list(read_text(["aaa. bbb. ccc ddd. eee"], split_at_full_stops))
     texts = [" ".join(sentence.form) for sentence in sentences]
     assert texts == ["aaa.", "bbb.", "ccc ddd.", "eee"]
     assert sum("# newpar\n" in sentence.lines for sentence in sentences) == 1
@@ -96,40 +96,40 @@ def test_multiword_tokens_are_ranges():
     assert surface_tokens(sentence)[0].before == " "
 
 
-def test_white_space_inside_a_token():
+def test_white_space_inside_a_token_is_normalised():
     sentence = make_sentence("con\n tôi", [(0, 8, None)])
     assert sentence.form == ["con tôi"]
-    assert text_of([sentence]) == "con\n tôi"
+    assert restore_text([sentence]) == "con\n tôi"
 
 
 def test_control_characters_are_white_space():
     text = "\x00\x00One\x00two.\x07\n\x00\n Three\x7f\x1b"
-    sentences = list(read_text([text], at_full_stops))
+    sentences = list(read_text([text], split_at_full_stops))
     assert [sentence.form for sentence in sentences] == [["One", "two."], ["Three"]]
     assert [sentence.text for sentence in sentences] == ["One two.", "Three"]
     assert sentences[0].column("misc") == [
         "SpacesBefore=\\x00\\x00|SpacesAfter=\\x00", "SpacesAfter=\\x07\\n\\x00\\n\\s"
     ]  # fmt: skip
-    assert text_of(sentences) == text
-    assert list(read_text(["\x00\n\x01"], at_full_stops)) == []
+    assert restore_text(sentences) == text
+    assert list(read_text(["\x00\n\x01"], split_at_full_stops)) == []
     assert make_sentence("con\x00tôi", [(0, 7, None)]).form == ["con tôi"]
 
 
-def test_tokens_by_rule():
+def test_split_by_rule_separates_punctuation():
     text = "Don't, e.g., (x-y)?"
     (((tokens,)),) = module.split_by_rule([text])
     assert [text[start:end] for start, end, _ in tokens] == "Don't , e.g . , ( x-y ) ?".split()
 
 
 @given(st.text(st.characters(codec="utf-8")), st.integers(1, 5))
-def test_decoding_in_pieces(text, size):
+def test_bytes_in_chunks_are_decoded(text, size):
     data = text.encode()
     chunks = [data[i : i + size] for i in range(0, len(data), size)]
     assert "".join(decode_chunks(chunks, "utf-8")) == text.removeprefix("\ufeff")
 
 
 @pytest.mark.parametrize("size", [1, 4, 100])
-def test_a_byte_that_cannot_be_decoded_is_named(size):
+def test_a_byte_that_cannot_be_decoded_is_reported(size):
     data = "é\nA caf".encode() + "é".encode("latin-1") + b" here"
     chunks = [data[i : i + size] for i in range(0, len(data), size)]
     with pytest.raises(FormatError) as error:
@@ -139,17 +139,17 @@ def test_a_byte_that_cannot_be_decoded_is_named(size):
     assert "".join(decode_chunks([data], "latin-1")).endswith("café here")
 
 
-def test_an_unfinished_character_at_the_end():
+def test_an_incomplete_character_at_the_end_is_reported():
     with pytest.raises(FormatError, match="byte 0xC3 at offset 3 "):
         list(decode_chunks([b"abc", b"\xc3"], "utf-8"))
 
 
-def test_an_unknown_encoding():
+def test_an_unknown_encoding_is_an_error():
     with pytest.raises(ValueError, match="the text encoding 'latin-17' is unknown"):
         list(decode_chunks([b"a"], "latin-17"))
 
 
-def test_a_cut_in_white_space_leaves_it_outside(monkeypatch):
+def test_cut_paragraphs_neither_begin_nor_end_in_white_space(monkeypatch):
     monkeypatch.setattr(module, "LONGEST_PARAGRAPH", 10)
 
     def segment(texts):
@@ -157,4 +157,4 @@ def test_a_cut_in_white_space_leaves_it_outside(monkeypatch):
         return split_at_spaces(texts)
 
     for text in ("a " * 40, "aaaaaaaaaa bbb " * 3, "aaaaaaaaa  bbbb.\n"):
-        assert text_of(read_text([text], segment)) == text
+        assert restore_text(read_text([text], segment)) == text

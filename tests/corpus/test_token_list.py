@@ -1,4 +1,4 @@
-"""Sentences as token lists of the `conllu` package, compared with what it reads itself."""
+"""Sentences as token lists of the `conllu` package, compared with those that the package reads."""
 
 import conllu
 import pytest
@@ -8,11 +8,11 @@ from depkit.corpus.token_list import from_token_list, to_token_list
 from tests.corpus.rows import PREDICATES, RICH, parse, row
 
 
-def there_and_back(sentence, format="conllu"):
+def round_trip(sentence, format="conllu"):
     return str(from_token_list(to_token_list(sentence), format))
 
 
-def test_a_token_list_is_what_the_package_reads():
+def test_token_lists_equal_those_of_the_conllu_package():
     for sentence in parse(RICH):
         theirs = conllu.parse(str(sentence))[0]
         ours = to_token_list(sentence)
@@ -23,10 +23,10 @@ def test_a_token_list_is_what_the_package_reads():
     assert ours.to_tree().token["form"] == "pan y"
 
 
-def test_there_and_back():
+def test_sentences_survive_a_round_trip():
     first, second = parse(RICH)
-    assert there_and_back(second) == str(second)
-    assert there_and_back(first) == str(first).replace("# note = first\n", "")
+    assert round_trip(second) == str(second)
+    assert round_trip(first) == str(first).replace("# note = first\n", "")
     assert from_token_list(to_token_list(first)).location() == ("TokenList", 6, "mill-1")
 
 
@@ -45,14 +45,14 @@ CELLS = {  # by column
 @pytest.mark.parametrize(
     ("column", "value"), [(column, value) for column in CELLS for value in CELLS[column]]
 )
-def test_cells_come_back_whatever_they_hold(column, value):
+def test_any_cell_survives_a_round_trip(column, value):
     cells = row(1, "w", 0, "root").rstrip("\n").split("\t")
     cells[column] = value
     text = "\t".join(cells) + "\n\n"
-    assert there_and_back(*parse(text)) == text
+    assert round_trip(*parse(text)) == text
 
 
-WHOLE = ["# a = b = c\n", "# newpar\n# newdoc id = 3\n", "# a remark\n", "# key =\n", "# = value\n"]
+SAME = ["# a = b = c\n", "# newpar\n# newdoc id = 3\n", "# a remark\n", "# key =\n", "# = value\n"]
 CHANGED = {
     "#a=b\n": "# a = b\n",
     "# a  =  b  \n": "# a = b\n",
@@ -60,27 +60,27 @@ CHANGED = {
 }
 
 
-@pytest.mark.parametrize("comments", [*WHOLE, "#\n", *CHANGED])
-def test_comments_come_back_but_for_repeated_ones_and_white_space(comments):
+@pytest.mark.parametrize("comments", [*SAME, "#\n", *CHANGED])
+def test_comments_survive_except_repeated_keys_and_white_space(comments):
     expected = CHANGED.get(comments, comments)
-    assert there_and_back(*parse(comments + row(1) + "\n")) == expected + row(1) + "\n"
+    assert round_trip(*parse(comments + row(1) + "\n")) == expected + row(1) + "\n"
 
 
-def test_line_ends_and_marks_are_lost():
+def test_carriage_returns_and_byte_order_marks_are_lost():
     text = "\ufeff" + row(1).replace("\n", "\r\n") + "\r\n\r\n"
-    assert there_and_back(*parse(text)) == row(1) + "\n"
+    assert round_trip(*parse(text)) == row(1) + "\n"
 
 
-def test_conll09_with_its_predicates():
+def test_predicates_of_conll09_survive_a_round_trip():
     (sentence,) = parse(PREDICATES, "conll09")
     tokens = to_token_list(sentence)
     assert tokens[2]["apred1"] == "A1" and tokens[2]["head"] == 2
     assert str(from_token_list(tokens, "conll09")) == PREDICATES
     wide = PREDICATES.replace("\t_\n", "\t_" * 10 + "\tA9\n").replace("\tA0\n", "\tA0" * 11 + "\n")
-    assert there_and_back(*parse(wide, "conll09"), "conll09") == wide
+    assert round_trip(*parse(wide, "conll09"), "conll09") == wide
 
 
-def test_tokens_of_other_makers():
+def test_token_lists_made_by_hand_are_converted():
     tokens = conllu.TokenList(
         [
             {"id": 1, "form": "a", "upostag": "N", "feats": {}, "deps": [], "misc": ""},
@@ -104,7 +104,7 @@ def test_tokens_of_other_makers():
         {"form": "a\n2\tb"},
     ],
 )
-def test_tokens_that_make_no_sentence_are_refused(change):
+def test_tokens_that_make_no_valid_sentence_are_rejected(change):
     with pytest.raises(FormatError, match="TokenList:1: "):
         from_token_list(conllu.TokenList([{"id": 1, "form": "a"} | change]))
 
@@ -117,14 +117,14 @@ def test_tokens_that_make_no_sentence_are_refused(change):
         ([{"id": 1, "form": "a"}], {"a": "b\n1\tc"}, "TokenList:1: this is not one line"),
     ],
 )
-def test_nothing_is_no_sentence(tokens, metadata, message):
+def test_empty_token_lists_are_rejected(tokens, metadata, message):
     with pytest.raises(FormatError if metadata else ValueError, match=message):
         from_token_list(conllu.TokenList(tokens, conllu.Metadata(metadata)))
     with pytest.raises(ValueError, match="no format 'xml'"):
         from_token_list(conllu.TokenList([{"id": 1, "form": "a"}]), "xml")
 
 
-def test_a_broken_sentence_is_not_passed_on():
+def test_a_broken_sentence_is_rejected():
     (sentence,) = parse("broken\n", strict=False)
     with pytest.raises(FormatError, match="1 column instead of 10"):
         to_token_list(sentence)

@@ -23,7 +23,7 @@ def test_words_are_the_rows_of_the_columns():
             sentence[len(sentence)]
 
 
-def test_words_know_their_heads_and_children():
+def test_words_have_heads_and_children():
     sentence = new_sentence(list("abcd")).with_tree([2, 0, -1, 2], ["x", "root", "_", "y"])
     assert repr(sentence) == "<Sentence new: a b c d>"
     a, b, c, d = sentence
@@ -36,11 +36,11 @@ def test_words_know_their_heads_and_children():
     )
 
 
-def test_any_sentence_in_conllu():
+def test_sentences_of_any_format_are_converted_to_conllu():
     first, second = parse(RICH)
     assert first.to_conllu() + second.to_conllu() == RICH
-    (other,) = parse(BOM + RICH.partition("\n\n")[0])  # no blank line at the end
-    assert other.to_conllu() == str(first)
+    (unfinished,) = parse(BOM + RICH.partition("\n\n")[0])  # no blank line at the end
+    assert unfinished.to_conllu() == str(first)
     for format in (CONLLX, CONLL09):
         (again,) = parse(convert(first, format).to_conllu(), "conllu")
         assert again.head == first.head and again.lemma == first.lemma

@@ -13,7 +13,7 @@ class Terminal(io.StringIO):
         return True
 
     def lines(self) -> list[str]:
-        """Everything that was ever written to a line, without colours."""
+        """Return everything that was ever written to a line, without colours."""
         return re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", self.getvalue()))
 
 

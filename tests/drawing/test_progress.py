@@ -117,7 +117,7 @@ def test_the_bars_of_another_process_look_the_same(monkeypatch):
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_a_bar_for_the_share_of_bytes_that_has_been_read(compressed, tmp_path):
+def test_the_reading_bar_shows_the_share_of_bytes_read(compressed, tmp_path):
     path = tmp_path / ("a.conllu.gz" if compressed else "a.conllu")
     path.write_bytes(gzip.compress(TINY.read_bytes()) if compressed else TINY.read_bytes())
     stream, sentences = Terminal(), []
@@ -127,7 +127,7 @@ def test_a_bar_for_the_share_of_bytes_that_has_been_read(compressed, tmp_path):
     assert "100%" in stream.getvalue() and "0 read" in stream.getvalue()
 
 
-def test_sizes_of_files(tmp_path, monkeypatch):
+def test_total_file_size_includes_stdin_and_may_be_unknown(tmp_path, monkeypatch):
     (tmp_path / "a").write_bytes(b"12345")
     with open(tmp_path / "a") as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)

@@ -7,11 +7,11 @@ import torch
 
 from depkit.nn.attention_mask import attention_mask
 
-LONGEST = 7
+MAX_LENGTH = 7
 
 
 def may_attend(query: int, key: int, length: int, window: int, relaxed: bool) -> bool:
-    """The definition for a pair of positions in a sentence of `length`, with window > 0."""
+    """Return whether query may attend to key, by the definition; the window must not be 0."""
     if query == key:
         return True
     if key >= length:
@@ -24,14 +24,14 @@ def may_attend(query: int, key: int, length: int, window: int, relaxed: bool) ->
 
 
 @pytest.mark.parametrize("relaxed", [False, True])
-@pytest.mark.parametrize("window", range(1, LONGEST + 2))
+@pytest.mark.parametrize("window", range(1, MAX_LENGTH + 2))
 def test_windows_agree_with_the_definition(window, relaxed):
-    lengths = torch.arange(1, LONGEST + 1)
-    mask = attention_mask(lengths, LONGEST, window, relaxed)
-    assert mask.shape == (LONGEST, 1, LONGEST, LONGEST)
+    lengths = torch.arange(1, MAX_LENGTH + 1)
+    mask = attention_mask(lengths, MAX_LENGTH, window, relaxed)
+    assert mask.shape == (MAX_LENGTH, 1, MAX_LENGTH, MAX_LENGTH)
     assert mask.dtype == torch.bool
     for row, length in enumerate(lengths.tolist()):
-        for query, key in itertools.product(range(LONGEST), repeat=2):
+        for query, key in itertools.product(range(MAX_LENGTH), repeat=2):
             expected = may_attend(query, key, length, window, relaxed)
             assert mask[row, 0, query, key].item() == expected, (length, query, key)
 

@@ -8,31 +8,31 @@ from depkit.nn.charlstm import CharLSTM
 
 
 def make_words(lengths: list[int], longest: int) -> torch.Tensor:
-    """Words of the characters 1, 2, 3 ..., padded with 0: [words, longest]."""
+    """Return words of the characters 1, 2, 3 ..., padded with 0: [words, longest]."""
     position = torch.arange(1, longest + 1).expand(len(lengths), -1)
     return position.masked_fill(position > torch.tensor(lengths)[:, None], 0)
 
 
 def expected_vector(layer: CharConcat, length: int) -> torch.Tensor:
-    """The first eight characters, then the last eight in reverse order, padded with 0."""
+    """Return the first eight characters, then the last eight in reverse order, padded with 0."""
     word = [*range(1, length + 1)]
     first, last = (word + [0] * 7)[:8], (word[::-1] + [0] * 7)[:8]
     return torch.cat([layer.embedding.weight[character] for character in first + last])
 
 
-@pytest.mark.parametrize("order", [[1, 7, 8, 9, 16, 20], [9, 20, 1, 16, 8, 7]])
+@pytest.mark.parametrize("lengths", [[1, 7, 8, 9, 16, 20], [9, 20, 1, 16, 8, 7]])
 @pytest.mark.parametrize("longest", [20, 32])
-def test_words_in_any_order(order, longest):
+def test_vectors_of_words_in_any_order_are_exact(lengths, longest):
     torch.manual_seed(0)
     layer = CharConcat(21, 3, 0.0)
-    vectors = layer(make_words(order, longest), torch.tensor(order), [(len(order), longest)])
-    assert vectors.shape == (len(order), layer.output_size) == (len(order), 48)
-    for row, length in enumerate(order):
+    vectors = layer(make_words(lengths, longest), torch.tensor(lengths), [(len(lengths), longest)])
+    assert vectors.shape == (len(lengths), layer.output_size) == (len(lengths), 48)
+    for row, length in enumerate(lengths):
         assert torch.equal(vectors[row], expected_vector(layer, length))
 
 
 @pytest.mark.parametrize("longest", range(1, 8))
-def test_words_shorter_than_eight_characters(longest):
+def test_words_shorter_than_eight_characters_are_padded(longest):
     torch.manual_seed(0)
     layer = CharConcat(21, 3, 0.0)
     vectors = layer(make_words([1, longest], longest), torch.tensor([1, longest]))

@@ -1,4 +1,4 @@
-"""Properties of all encoders: padding has no effect, nor has anything outside a window."""
+"""Properties of all encoders: padding and positions outside a window have no effect."""
 
 import pytest
 import torch
@@ -32,7 +32,7 @@ def test_padding_changes_nothing(make_encoder):
 @pytest.mark.parametrize("set_later", [False, True])
 @pytest.mark.parametrize("relaxed", [False, True])
 @pytest.mark.parametrize("kind", [SelfAttention, Factored])
-def test_a_layer_sees_its_window_and_nothing_else(kind, relaxed, set_later):
+def test_a_layer_reads_exactly_its_window(kind, relaxed, set_later):
     length, window = 10, {"window": 2, "relaxed": relaxed}
     encoder = make(kind, 1, **({} if set_later else window))
     for name, value in window.items():

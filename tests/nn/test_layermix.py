@@ -19,7 +19,7 @@ def test_the_mix_is_the_weighted_sum_of_the_layers():
     torch.testing.assert_close(mix(x), torch.tensor([26.0, -4.0]))
 
 
-def test_weights_scale_and_layers_learn():
+def test_weights_scale_and_layers_have_gradients():
     mix = LayerMix(3)
     x = torch.randn(2, 3, 4, requires_grad=True)
     mix(x).square().sum().backward()
@@ -27,5 +27,5 @@ def test_weights_scale_and_layers_learn():
         assert tensor.grad is not None and tensor.grad.abs().sum() > 0
 
 
-def test_precision_does_not_change():
+def test_the_output_has_the_precision_of_the_input():
     assert LayerMix(2)(torch.randn(3, 2, 4, dtype=torch.bfloat16)).dtype == torch.bfloat16

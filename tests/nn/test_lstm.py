@@ -29,7 +29,7 @@ def test_characters_in_groups_equal_words_one_by_one():
 
 
 def record_recurrent_weights(encoder, monkeypatch):
-    """Arguments of `run_lstm` in one pass over a batch, for each layer and direction."""
+    """Return the arguments of `run_lstm` in one pass, for each layer and direction."""
     calls = []
 
     def record(lstm, x, recurrent=None):
@@ -42,25 +42,26 @@ def record_recurrent_weights(encoder, monkeypatch):
     return calls
 
 
-@pytest.mark.parametrize("dropped", [False, True])
-def test_layer_equals_a_loop_over_steps_that_drops_the_state(dropped):
+@pytest.mark.parametrize("training", [False, True])
+def test_layer_equals_a_loop_that_drops_the_recurrent_state(training):
     torch.manual_seed(0)
-    layer = BiLSTMLayer(4, 6, 0.5).train(dropped)
+    layer = BiLSTMLayer(4, 6, 0.5).train(training)
     for weights in layer.parameters():
         nn.init.normal_(weights)  # biases start as zeros
     x = torch.randn(3, 5, 4, requires_grad=True)
     torch.manual_seed(1)
     result = layer(x, reversal_indices(LENGTHS, 5))
 
-    torch.manual_seed(1)  # the same masks, first that of the forward LSTM
-    ahead, back = (torch.empty(6).bernoulli_(0.5) / 0.5 for _ in range(2))
-    assert 0 < ahead.count_nonzero() < 6 and 0 < back.count_nonzero() < 6
-    if not dropped:
-        ahead, back = torch.ones(2, 6)
+    torch.manual_seed(1)  # draw the same masks again, that of the forward LSTM first
+    forward_mask, backward_mask = (torch.empty(6).bernoulli_(0.5) / 0.5 for _ in range(2))
+    assert 0 < forward_mask.count_nonzero() < 6 and 0 < backward_mask.count_nonzero() < 6
+    if not training:
+        forward_mask, backward_mask = torch.ones(2, 6)
     expected = torch.zeros(3, 5, 12)
     for lstm, mask, half in (
-        (layer.forward_lstm, ahead, slice(0, 6)), (layer.backward_lstm, back, slice(6, 12)),
-    ):  # fmt: skip
+        (layer.forward_lstm, forward_mask, slice(0, 6)),
+        (layer.backward_lstm, backward_mask, slice(6, 12)),
+    ):
         for row, length in enumerate(LENGTHS.tolist()):
             state, cell = torch.zeros(6), torch.zeros(6)
             steps = range(length) if half.start == 0 else reversed(range(length))
@@ -69,9 +70,9 @@ def test_layer_equals_a_loop_over_steps_that_drops_the_state(dropped):
                     lstm.weight_ih_l0 @ x[row, step] + lstm.bias_ih_l0
                     + lstm.weight_hh_l0 @ (mask * state) + lstm.bias_hh_l0
                 )  # fmt: skip
-                into, forget, new, out = gates.chunk(4)
-                cell = forget.sigmoid() * cell + into.sigmoid() * new.tanh()
-                state = out.sigmoid() * cell.tanh()
+                input_gate, forget_gate, candidate, output_gate = gates.chunk(4)
+                cell = forget_gate.sigmoid() * cell + input_gate.sigmoid() * candidate.tanh()
+                state = output_gate.sigmoid() * cell.tanh()
                 expected[row, step, half] = state
     real = torch.arange(5) < LENGTHS[:, None]
     torch.testing.assert_close(result[real], expected[real])
@@ -82,8 +83,8 @@ def test_layer_equals_a_loop_over_steps_that_drops_the_state(dropped):
     expected_gradients = torch.autograd.grad((expected[real] * weight).sum(), inputs)
     torch.testing.assert_close(gradients, expected_gradients)
     recurrent = gradients[2]  # of the forward LSTM's weight_hh; 0 for dropped states
-    assert recurrent[:, ahead == 0].count_nonzero() == 0
-    assert recurrent[:, ahead != 0].count_nonzero() > 0
+    assert recurrent[:, forward_mask == 0].count_nonzero() == 0
+    assert recurrent[:, forward_mask != 0].count_nonzero() > 0
 
 
 def test_recurrent_dropout_differs_by_layer_direction_and_batch(monkeypatch):

@@ -8,14 +8,15 @@ from torch import Tensor, nn
 from depkit.nn.factored import Factored, FactoredLinear
 from depkit.nn.selfattention import ResidualLayer, SelfAttention, sinusoids
 
-# The sizes of each half; a whole head has size 10, which is no multiple of 8.
+# The sizes of each half; a whole head has size 10, which is not a multiple of 8.
 INPUT_SIZE, HEADS, SIZE, FEEDFORWARD = 6, 3, 5, 10
 LENGTHS = torch.tensor([6, 2, 1, 4])
+# The indices of the halves whose queries and keys are compared.
 COMPARED = {"both": (0, 1), "content": (0,), "position": (1,)}
 
 
 def make(kind: type, layers: int = 2, **options):
-    """An encoder in evaluation mode with four different dropout rates."""
+    """Return an encoder in evaluation mode with four different dropout rates."""
     torch.manual_seed(0)
     dropouts = (0.1, 0.2, 0.4, 0.3)
     encoder = kind(INPUT_SIZE, layers, HEADS, SIZE, FEEDFORWARD, *dropouts, **options)
@@ -28,7 +29,7 @@ def sentences() -> Tensor:
 
 
 def linear_layers(linear: nn.Linear | FactoredLinear) -> list[nn.Linear]:
-    """A linear layer, or the two linear layers of the halves."""
+    """Return a linear layer, or the linear layers of both halves, as a list."""
     return [linear.content, linear.position] if isinstance(linear, FactoredLinear) else [linear]
 
 

@@ -1,4 +1,4 @@
-"""Two sentences, gold and predicted, on which the punctuation policies disagree."""
+"""Two sentences, gold and predicted, that distinguish the punctuation policies."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ GOLD: list[list[Word]] = [
     [("Go", "VERB", "VB", 0, "root"), ("_", "X", "PU", 1, "dep"), ("!", "PUNCT", ".", 1, "punct")],
 ]
 # The errors: the subtype of "cats", the head of ",", the relation of "!". The predicted tags are
-# wrong on purpose, because policies must read the gold tags.
+# intentionally wrong, because policies must read the gold tags.
 WRONG = {"cats": (5, "nsubj"), ",": (1, "punct"), "!": (1, "dep")}
 PREDICTED: list[list[Word]] = [
     [

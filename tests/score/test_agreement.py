@@ -7,17 +7,15 @@ from depkit.score.agreement import agreement_rows
 from depkit.score.analysis import Data, View, analyze_view, read_data
 
 GOLD = [[Word(2, "a"), Word(0, "b"), Word(2, "c"), Word(3, "d")]]
-# The first system has head and relation of a correct, and the head of b; the second has head and
-# relation of a and b correct, and the head of d.
-FIRST = [[Word(2, "a"), Word(0, "x"), Word(1, "c"), Word(1, "d")]]
-SECOND = [[Word(2, "a"), Word(0, "b"), Word(1, "x"), Word(3, "x")]]
+FIRST = [[Word(2, "a"), Word(0, "x"), Word(1, "c"), Word(1, "d")]]  # correct: a; heads: a, b
+SECOND = [[Word(2, "a"), Word(0, "b"), Word(1, "x"), Word(3, "x")]]  # correct: a, b; heads: a, b, d
 
 
 def read(gold: Parse, *systems: Parse, **options: str) -> Data:
     return read_data(sentences(gold), [sentences(system) for system in systems], **options)  # type: ignore[arg-type]
 
 
-def test_two_systems_by_hand() -> None:
+def test_agreement_of_two_systems_equals_counts_by_hand() -> None:
     first, second = agreement_rows(read(GOLD, FIRST, SECOND))
     assert first == {
         "by": None, "metric": "LAS", "bin": "all", "system": "", "other": "", "words": 4,
@@ -27,7 +25,7 @@ def test_two_systems_by_hand() -> None:
     assert (second["correct"], second["score"], second["complementarity"]) == (2, 50.0, 0.0)
 
 
-def test_bins_are_those_of_the_gold_words() -> None:
+def test_words_are_binned_by_their_gold_heads() -> None:
     # The distances of the gold heads are 1, root, 1, 1; the predicted ones differ.
     data = read(GOLD, FIRST, SECOND)
     groups = analyze_view(data, View(("distance",), ("1,2",), "UAS")).gold
@@ -38,7 +36,7 @@ def test_bins_are_those_of_the_gold_words() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_random_parses(seed: int) -> None:
+def test_agreement_of_random_parses_equals_the_definitions(seed: int) -> None:
     gold, systems = random_parses(seed, 2 + seed % 3)
     metric, subtypes = ("UAS", "LAS")[seed % 2], ("keep", "drop")[seed % 5 == 0]
     punct = seed % 3 == 0 and any(word.deprel != "punct" for tree in gold for word in tree)
@@ -65,11 +63,11 @@ def test_random_parses(seed: int) -> None:
                 "correct": sum(answers[i] == answers[0] for answers in words),
                 "agreed": sum(answers[i] == answers[j] for answers in words),
                 "common_errors": sum(answers[j] != answers[0] for answers in wrong),
-                "score": share([answers[i] == answers[0] for answers in words]),
-                "agreement": share([answers[i] == answers[j] for answers in words]),
-                "complementarity": share([answers[j] == answers[0] for answers in wrong]),
-                "oracle": share([answers[0] in answers[1:] for answers in words]),
-                "all_right": share([len(set(answers)) == 1 for answers in words]),
+                "score": percentage([answers[i] == answers[0] for answers in words]),
+                "agreement": percentage([answers[i] == answers[j] for answers in words]),
+                "complementarity": percentage([answers[j] == answers[0] for answers in wrong]),
+                "oracle": percentage([answers[0] in answers[1:] for answers in words]),
+                "all_right": percentage([len(set(answers)) == 1 for answers in words]),
             }
     labels = sorted(set(answers_by_bin) - {"all"}, key=int)
     pairs = list(permutations(range(1, len(systems) + 1), 2))
@@ -80,11 +78,11 @@ def test_random_parses(seed: int) -> None:
         assert {key: row[key] for key in values} == pytest.approx(values)
 
 
-def share(outcomes: list[bool]) -> float | None:
+def percentage(outcomes: list[bool]) -> float | None:
     return 100 * sum(outcomes) / len(outcomes) if outcomes else None
 
 
-def test_what_cannot_be_compared() -> None:
+def test_other_metrics_and_single_systems_are_an_error() -> None:
     with pytest.raises(ValueError, match="agreement is measured for UAS or LAS, not for UPOS"):
         agreement_rows(read(GOLD, FIRST, SECOND), "UPOS")
     with pytest.raises(ValueError, match="two systems or more"):

@@ -10,7 +10,7 @@ import pytest
 from depkit.score.alignment import Spans, align, equal_spans, longest_common_subsequence
 
 
-def spans(text: str) -> Spans:
+def parse_spans(text: str) -> Spans:
     """Parse tokens that are separated by spaces; `abc=a,bc` is a multiword token."""
     offsets, multiword, forms = [], [], []
     start = 0
@@ -21,10 +21,10 @@ def spans(text: str) -> Spans:
             multiword.append(bool(equals))
             forms.append(sum(ord(character) << 8 * i for i, character in enumerate(word)))
         start += len(surface)
-    return as_spans(offsets, multiword, forms)
+    return make_spans(offsets, multiword, forms)
 
 
-def as_spans(offsets: list[tuple[int, int]], multiword: list[bool], forms: list[int]) -> Spans:
+def make_spans(offsets: list[tuple[int, int]], multiword: list[bool], forms: list[int]) -> Spans:
     span = np.array(offsets, np.int64).reshape(-1, 2)  # [word, 2], even if there are no words
     return Spans(span, np.array(multiword, bool), np.array(forms, np.int64))
 
@@ -40,22 +40,22 @@ def as_spans(offsets: list[tuple[int, int]], multiword: list[bool], forms: list[
         ("ab c d", "abc=ab,c d", [0, 1, 2]),
         ("abc=ab,c d", "abc d", [-1, 2]),
         ("du=de,le d", "du=de,x,le d", [0, -1, 1, 2]),
-        # a multiword token that begins inside a region extends it, a plain word does not
+        # A multiword token that begins inside a region extends it; a plain word does not.
         ("ab=a,c cd", "a bc=b,c d", [0, -1, 1, -1]),
         ("ab=a,b c d", "a bc d", [0, -1, 3]),
-        # of two subsequences of equal length, the one that skips a gold word is chosen
+        # Of two subsequences of equal length, the one that skips a gold word is selected.
         ("ab=a,b", "ab=b,a", [1, -1]),
-        # a plain word that begins before a multiword token does not belong to its region ...
+        # A plain word that begins before a multiword token does not belong to its region.
         ("abcd ef=a,x", "a b c d ef", [-1, -1, -1, -1, -1]),
-        # ... but only one such word is left out, and within the region spans do not matter
+        # But only one such word is excluded, and spans inside a region do not matter.
         ("abcd ef=b,x", "a b c d ef", [-1, 1, -1, -1, -1]),
         ("ab=b,c cd", "ab=a,b cd", [-1, 0, 2]),
         ("ab", "", []),
         ("", "ab=a,b", [-1, -1]),
     ],
 )
-def test_by_hand(gold: str, system: str, expected: list[int]) -> None:
-    assert align(spans(gold), spans(system)).tolist() == expected
+def test_alignments_equal_those_by_hand(gold: str, system: str, expected: list[int]) -> None:
+    assert align(parse_spans(gold), parse_spans(system)).tolist() == expected
 
 
 def random_spans(rng: random.Random, length: int, multiword_rate: float, forms: int) -> Spans:
@@ -67,21 +67,21 @@ def random_spans(rng: random.Random, length: int, multiword_rate: float, forms: 
         words = rng.randint(1, 4) if is_multiword else 1
         offsets += [(start, end)] * words
         multiword += [is_multiword] * words
-    return as_spans(offsets, multiword, [rng.randrange(forms) for _ in offsets])
+    return make_spans(offsets, multiword, [rng.randrange(forms) for _ in offsets])
 
 
-def walk(gold: Spans, system: Spans) -> list[int]:
-    """Align word by word, as the definition says."""
+def align_slowly(gold: Spans, system: Spans) -> list[int]:
+    """Align word by word, by the definition."""
     aligned = [-1] * len(system.span)
     i = j = 0
     while i < len(gold.span) and j < len(system.span):
-        (start, end), (other_start, other_end) = gold.span[i], system.span[j]
+        (start, end), (system_start, system_end) = gold.span[i], system.span[j]
         if gold.multiword[i] or system.multiword[j]:
             if gold.multiword[i]:
-                j += not system.multiword[j] and other_start < start
+                j += not system.multiword[j] and system_start < start
             else:
-                end = other_end
-                i += start < other_start
+                end = system_end
+                i += start < system_start
             first, second = i, j
             while not (is_beyond(gold, i, end) and is_beyond(system, j, end)):
                 is_gold = j == len(system.span) or (
@@ -90,12 +90,12 @@ def walk(gold: Spans, system: Spans) -> list[int]:
                 words, k = (gold, i) if is_gold else (system, j)
                 end = max(end, words.span[k, 1]) if words.multiword[k] else end
                 i, j = (i + 1, j) if is_gold else (i, j + 1)
-            for a, b in table_walk(gold.form[first:i].tolist(), system.form[second:j].tolist()):
+            for a, b in lcs_by_table(gold.form[first:i].tolist(), system.form[second:j].tolist()):
                 aligned[second + b] = first + a
-        elif (start, end) == (other_start, other_end):
+        elif (start, end) == (system_start, system_end):
             aligned[j] = i
             i, j = i + 1, j + 1
-        elif start <= other_start:
+        elif start <= system_start:
             i += 1
         else:
             j += 1
@@ -108,7 +108,7 @@ def is_beyond(words: Spans, k: int, end: int) -> bool:
     return bool(words.span[k, 0] >= end if words.multiword[k] else words.span[k, 1] > end)
 
 
-def table_walk(gold: list[int], system: list[int]) -> list[tuple[int, int]]:
+def lcs_by_table(gold: list[int], system: list[int]) -> list[tuple[int, int]]:
     """Return the longest common subsequence, by the plain dynamic programming table."""
     n, m = len(gold), len(system)
     length = [[0] * (m + 1) for _ in range(n + 1)]
@@ -129,14 +129,14 @@ def table_walk(gold: list[int], system: list[int]) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.3, 0.8])
-def test_the_fast_alignment_equals_the_plain_one(rate: float) -> None:
+def test_alignments_equal_those_of_the_slow_implementation(rate: float) -> None:
     rng = random.Random(int(rate * 10))
     aligned = 0
     for _ in range(1500):
         length, forms = rng.randint(1, 14), rng.randint(1, 6)
         gold, system = (random_spans(rng, length, rate, forms) for _ in "gs")
         result = align(gold, system).tolist()
-        assert result == walk(gold, system)
+        assert result == align_slowly(gold, system)
         aligned_words = [word for word in result if word >= 0]
         assert aligned_words == sorted(set(aligned_words))
         aligned += len(aligned_words)
@@ -148,10 +148,10 @@ def test_the_longest_common_subsequence_equals_that_of_the_table() -> None:
     for _ in range(3000):
         forms = rng.randint(1, 5)
         gold, system = ([rng.randrange(forms) for _ in range(rng.randrange(12))] for _ in "gs")
-        assert list(longest_common_subsequence(gold, system)) == table_walk(gold, system)
+        assert list(longest_common_subsequence(gold, system)) == lcs_by_table(gold, system)
 
 
-def test_a_region_of_ten_thousand_words() -> None:
+def test_a_region_of_ten_thousand_words_is_aligned_fast() -> None:
     rng = random.Random(2)
     gold, system = ([rng.randrange(50) for _ in range(10_000)] for _ in "gs")
     start = time.perf_counter()
@@ -160,8 +160,8 @@ def test_a_region_of_ten_thousand_words() -> None:
     assert len(pairs) > 2000 and all(gold[i] == system[j] for i, j in pairs)
 
 
-def test_words_that_cover_nothing_are_aligned_once() -> None:
-    """For forms of nothing but spaces no result is defined, but no word is aligned twice."""
+def test_words_without_characters_are_aligned_at_most_once() -> None:
+    """The result is undefined for forms of nothing but spaces, but no word is aligned twice."""
     rng = random.Random(3)
     for _ in range(1000):
         lists = []
@@ -178,7 +178,7 @@ def test_words_that_cover_nothing_are_aligned_once() -> None:
         assert aligned_words == sorted(set(aligned_words))
 
 
-def test_equal_spans() -> None:
+def test_equal_spans_are_paired() -> None:
     gold = np.array([(0, 2), (2, 3), (3, 3), (3, 3), (3, 5)])
     system = np.array([(0, 1), (1, 2), (2, 3), (3, 3), (3, 5)])
     assert [indices.tolist() for indices in equal_spans(gold, system)] == [[1, 2, 4], [2, 3, 4]]

@@ -86,22 +86,22 @@ PREDICTED = sentence("a b c d e", "2 0 1 3 4", "x root y y z")
         ("bin", "root 1111, 1 2111, 2 1100, 3 1100, 4 0100"),  # a, b
     ],
 )
-def test_a_correct_word_in_two_bins_of_depth(metric: str, expected: str) -> None:
+def test_a_correct_word_may_be_in_two_bins_of_depth(metric: str, expected: str) -> None:
     analysis = analyze_pair(GOLD, PREDICTED, View(("depth",), (), metric))
     assert bin_counts(analysis) == parse_counts(expected)
 
 
-def test_a_correct_word_in_two_bins_of_siblings() -> None:
+def test_a_correct_word_may_be_in_two_bins_of_siblings() -> None:
     # In the gold tree a and c are siblings, in the predicted tree there are none. c is wrong.
     analysis = analyze_pair(GOLD, PREDICTED, View(("siblings",), (), "UAS"))
     assert bin_counts(analysis) == parse_counts("0 3534, 1 2010")
-    no_siblings, one_sibling = rows(analysis, Options())
-    assert (no_siblings["precision"], no_siblings["recall"]) == (80.0, 100.0)
-    assert no_siblings["f1"] == pytest.approx(2 * 80 * 100 / 180)
+    no_sibling, one_sibling = rows(analysis, Options())
+    assert (no_sibling["precision"], no_sibling["recall"]) == (80.0, 100.0)
+    assert no_sibling["f1"] == pytest.approx(2 * 80 * 100 / 180)
     assert (one_sibling["precision"], one_sibling["recall"], one_sibling["f1"]) == (None, 50.0, 0.0)
 
 
-def test_precision_recall_and_f1() -> None:
+def test_precision_recall_and_f1_equal_those_by_hand() -> None:
     nan = math.nan
     for counts, scores in [
         ([4, 8, 2, 2], [25.0, 50.0, 100 / 3]),
@@ -148,7 +148,7 @@ def tagged_counts(view: View, punct: str = "keep") -> Counts:
         ("bin", (3, 1, 1)),  # gold and predicted words are grouped by their gold tags
     ],
 )
-def test_metrics(metric: str, correct: tuple[int, int, int]) -> None:
+def test_metrics_count_correct_words_by_bin(metric: str, correct: tuple[int, int, int]) -> None:
     n, v, p = correct
     expected = {"N": [3, 3, n, n], "V": [1, 1, v, v], "P": [1, 1, p, p]}
     assert tagged_counts(View(("upos",), (), metric)) == expected
@@ -173,7 +173,7 @@ def test_punctuation_is_in_the_tree_but_not_in_the_counts() -> None:
     assert tagged_counts(direction) == parse_counts("root 1111, right 1111, left 3211, none 0100")
 
 
-def test_several_groupings() -> None:
+def test_several_groupings_are_crossed() -> None:
     assert tagged_counts(View(("direction", "upos"), (), "UAS")) == parse_counts(
         "root × V 1111, right × N 1111, left × N 2211, left × P 1000, none × P 0100"
     )
@@ -185,7 +185,7 @@ def test_several_groupings() -> None:
     )
 
 
-def test_bins_go_to_the_groupings_of_numbers_in_turn() -> None:
+def test_bins_apply_to_the_numeric_groupings_in_order() -> None:
     # The gold distances are 1 for a, c and d, and 3 for the dot; predicted: 1 for a and c, 2 for d.
     assert tagged_counts(View(("upos", "distance"), ("..1,2..",), "UAS")) == parse_counts(
         "N × ..1 3222, N × 2.. 0100, P × 2.. 1000, P × none 0100, V × root 1111"
@@ -243,12 +243,12 @@ def test_features_are_crossed_in_any_order(by: str) -> None:
         (View(("oov", "upos", "frequency")), "'frequency/oov' needs a training file"),
     ],
 )
-def test_views_that_are_rejected(view: View, message: str) -> None:
+def test_invalid_views_are_rejected(view: View, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         analyze_pair(GOLD, PREDICTED, view)
 
 
-def test_presets() -> None:
+def test_presets_are_valid_and_have_the_bins_of_the_papers() -> None:
     for views in PRESETS.values():
         for view in views:
             view.check()
@@ -262,11 +262,11 @@ def test_presets() -> None:
     assert ones == ["1 2 3 4 5 6 7 8 9 10-".split()] * 2
 
 
-def test_training_file(tmp_path: Path) -> None:
+def test_the_training_file_gives_known_words_and_frequencies(tmp_path: Path) -> None:
     train = tmp_path / "train.conllu"
     train.write_text(f"{GOLD}{sentence('c c', '2 0')}")
-    gold, other = sentence("c d A", "2 0 2"), sentence("c d A", "2 0 1")
-    data = read_data([gold], [[other]], {"form"}, train=train)
+    gold, predicted = sentence("c d A", "2 0 2"), sentence("c d A", "2 0 1")
+    data = read_data([gold], [[predicted]], {"form"}, train=train)
     known = analyze_view(data, View(("oov",), (), "UAS"))
     assert bin_counts(known) == parse_counts("known 2222, unknown 1100")
     frequencies = analyze_view(data, View(("frequency",), ("0,1,2-",), "UAS"))
@@ -293,7 +293,7 @@ def test_rows_are_ordered_by_bin_and_within_a_bin_by_system(tmp_path: Path) -> N
     assert (table[7]["precision"], table[7]["recall"], table[7]["f1"]) == (100.0, 100.0, 100.0)
 
 
-def test_all_bins_together() -> None:
+def test_total_rows_sum_all_bins() -> None:
     (row,) = total_rows(analyze_depths(PREDICTED))
     assert row == {
         "system": "", "bin": "all", "gold": 5, "predicted": 5, "correct_gold": 4,
@@ -312,7 +312,7 @@ def column(table: list[dict[str, object]], name: str, systems: int) -> list[list
     return [values[i : i + systems] for i in range(0, len(values), systems)]
 
 
-def test_relative_error_reduction() -> None:
+def test_relative_error_reduction_equals_that_by_hand() -> None:
     # The F1 of UAS in the depths root, 1, 2, 3, 4 is 100, 66.7, 0, 100, 0 for PREDICTED. For GOLD
     # it is 100 everywhere, but undefined in 4. In WORSE a is the root, b and e depend on a, c and d
     # on b, so that only c is correct; its depth is 1 in the gold tree and 2 in WORSE. In bin 1 its
@@ -322,7 +322,7 @@ def test_relative_error_reduction() -> None:
         [100.0, 100.0, 0.0], [pytest.approx(200 / 3), 100.0, 0.0], [0.0, 100.0, 0.0],
         [100.0, 100.0, 0.0], [0.0, None, None],
     ]  # fmt: skip
-    # In the bins root and 3 the baseline has no error; in the bin 4 the others have no F1.
+    # In the bins root and 3 the baseline has no error; in bin 4 the other systems have no F1.
     reduced = [[None, pytest.approx(100.0), pytest.approx(-200.0)], [None, 100.0, 0.0]]
     none = [[None] * 3]
     assert column(table, "error_reduction", 3) == none + reduced + none + none
@@ -333,12 +333,12 @@ def test_relative_error_reduction() -> None:
 
 
 def single_words(correct: str) -> list[Sentence]:
-    """Return sentences of one word (eight A, four B, two C); correct: tags with a correct head."""
+    """Return one-word sentences (eight A, four B, two C); the tags in `correct` have head 0."""
     heads = {tag: "0" if tag in correct else "1" for tag in "ABC"}
     return [sentence("w", heads[tag], "r", tag) for tag in "AAAAAAAABBBBCC"]
 
 
-def test_differences_and_p_by_hand() -> None:
+def test_differences_and_p_equal_those_by_hand() -> None:
     """If all words of a bin differ, a trial is as extreme only if it swaps all of them or none."""
     data = read_data(single_words("ABC"), [single_words(x) for x in ("C", "ABC", "C")])
     view = View(("upos",), (), "UAS")
@@ -354,7 +354,7 @@ def test_differences_and_p_by_hand() -> None:
     assert rows(analyze_view(data, view), Options(test="ar")) == table
 
 
-def test_p_is_of_f1() -> None:
+def test_p_is_that_of_f1() -> None:
     """In the bin r the baseline has a recall of 50%; the precision of both systems is 100%."""
     gold, half = (sentence("a b", "0 1", deprels) for deprels in ("r r", "r s"))
     data = read_data([gold] * 8, [[half] * 8, [gold] * 8])
@@ -363,13 +363,13 @@ def test_p_is_of_f1() -> None:
     assert (first["precision"], first["recall"], second["f1"]) == (100.0, 50.0, 100.0)
     assert second["difference"] == pytest.approx(100 / 3)
     assert second["p"] == pytest.approx(2 / 2**8, abs=0.003)
-    assert second["p_adjusted"] == second["p"]  # the only test, for s is not in the gold
+    assert second["p_adjusted"] == second["p"]  # s is not tested, because it is not a gold relation
     assert [(row["bin"], row["predicted"], row["p"]) for row in others] == [
         ("s", 8, None), ("s", 0, None),
     ]  # fmt: skip
 
 
-def test_paired_bootstrap_by_hand() -> None:
+def test_paired_bootstrap_equals_that_by_hand() -> None:
     data = read_data(single_words("ABC")[:8], [single_words(x)[:8] for x in ("C", "A", "C")])
     options = Options(test="bootstrap", trials=99)
     table = rows(analyze_view(data, View(("upos",), (), "UAS")), options)
@@ -378,7 +378,7 @@ def test_paired_bootstrap_by_hand() -> None:
     assert [row["p_adjusted"] for row in table] == [None, 2 / 100, 1.0]
 
 
-def test_no_test_where_a_difference_is_not_defined() -> None:
+def test_undefined_differences_are_not_tested() -> None:
     table = rows(analyze_depths(PREDICTED, GOLD), Options(test="ar", trials=99))[1::2]
     assert [row["bin"] for row in table] == ["root", "1", "2", "3", "4"]
     differences = [0.0, pytest.approx(100 / 3), 100.0, 0.0, None]
@@ -388,7 +388,7 @@ def test_no_test_where_a_difference_is_not_defined() -> None:
         assert [row[name] for row in table] == [1.0, 1.0, 1.0, 1.0, None]
 
 
-def test_confidence_by_hand() -> None:
+def test_confidence_intervals_equal_those_by_hand() -> None:
     # A quarter of the samples have the correct sentence twice, a quarter the wrong one twice.
     gold = [sentence("a", "0", "r", "N"), sentence("b c", "0 1", "r s", "N V")]
     data = read_data(gold, [[sentence("a", "1", "r", "N"), gold[1]]])
@@ -404,7 +404,7 @@ def test_confidence_by_hand() -> None:
     np.testing.assert_array_equal(high, low)
 
 
-def test_the_split_of_bins_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_splitting_the_bins_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     trees = [PREDICTED, GOLD, WORSE]
     data = read_data([GOLD] * 6, [[*trees, *trees], [GOLD, *trees, GOLD, GOLD]])
     analysis = analyze_view(data, View(("depth", "deprel"), (), "UAS"))
@@ -426,7 +426,7 @@ words = st.tuples(
 Pair = tuple[Sentence, Sentence]
 
 
-def _pair(rows: list[tuple[str, str, str, str, int, str, int, str]]) -> Pair:
+def make_pair(rows: list[tuple[str, str, str, str, int, str, int, str]]) -> Pair:
     """Return a gold and a predicted sentence, whose trees may have cycles and several roots.
 
     The first word has a feature, because an empty column cannot be analyzed.
@@ -434,7 +434,7 @@ def _pair(rows: list[tuple[str, str, str, str, int, str, int, str]]) -> Pair:
     form, feats, upos, other_upos, head, deprel, other_head, other_deprel = map(
         list, zip(*rows, strict=True)
     )
-    form[0] = "a"  # so that there is something besides punctuation
+    form[0] = "a"  # at least one word is not punctuation
     feats[0] = "A=1"
     size = len(form) + 1
     first, second = ([str(h % size) for h in heads] for heads in (head, other_head))
@@ -444,14 +444,14 @@ def _pair(rows: list[tuple[str, str, str, str, int, str, int, str]]) -> Pair:
     return new_sentence(form, gold), new_sentence(form, gold | predicted)
 
 
-treebanks = st.lists(st.lists(words, min_size=1, max_size=7).map(_pair), min_size=1, max_size=4)
+treebanks = st.lists(st.lists(words, min_size=1, max_size=7).map(make_pair), min_size=1, max_size=4)
 policies = st.sampled_from(["keep", "unicode"])
 groupings = st.sampled_from(list(GROUPINGS))
 quick = settings(max_examples=40, deadline=None)
 
 
-def compare_pairs(pairs: Sequence[Pair], punct: str = "keep") -> Data:
-    """Compare the gold trees with the predictions and with themselves; there is a training file."""
+def read_pairs(pairs: Sequence[Pair], punct: str = "keep") -> Data:
+    """Compare the gold trees with the predictions and with themselves, given training counts."""
     gold, predicted = map(list, zip(*pairs, strict=True))
     data = read_data(gold, [predicted, gold], {"form"}, punct)
     return replace(data, words=replace(data.words, train=Counter(a=3)))
@@ -464,7 +464,7 @@ def views(metrics: Sequence[str] = METRICS) -> list[View]:
 @quick
 @given(treebanks, policies)
 def test_gold_against_gold_is_100_in_every_bin(pairs: list[Pair], punct: str) -> None:
-    data = compare_pairs(pairs, punct)
+    data = read_pairs(pairs, punct)
     for view in views():
         totals = analyze_view(data, view).totals[1]
         nonempty = totals[totals.any(axis=-1)]
@@ -474,19 +474,19 @@ def test_gold_against_gold_is_100_in_every_bin(pairs: list[Pair], punct: str) ->
 
 @quick
 @given(treebanks, policies)
-def test_bins_sum_to_the_whole(pairs: list[Pair], punct: str) -> None:
-    data = compare_pairs(pairs, punct)
-    evaluation = evaluate([gold for gold, _ in pairs], [other for _, other in pairs], punct)
+def test_bins_sum_to_the_scores_of_evaluate(pairs: list[Pair], punct: str) -> None:
+    data = read_pairs(pairs, punct)
+    whole = evaluate([gold for gold, _ in pairs], [other for _, other in pairs], punct)
     names = {"UAS": "heads", "LA": "labels", "LAS": "both"}
     for view in views([*names, "bin"]):
         if view.by == ("feats",):
             continue
         totals = analyze_view(data, view).totals[0]
         gold, predicted, correct_gold, correct_predicted = totals.sum(axis=0).tolist()
-        assert gold == predicted == evaluation.scored
+        assert gold == predicted == whole.scored
         assert correct_gold == correct_predicted
         if view.metric != "bin":
-            assert correct_gold == evaluation.totals[names[view.metric]]
+            assert correct_gold == whole.totals[names[view.metric]]
         else:
             np.testing.assert_array_equal(totals[:, 2], totals[:, 3])  # words in the same bin
 
@@ -494,8 +494,8 @@ def test_bins_sum_to_the_whole(pairs: list[Pair], punct: str) -> None:
 @quick
 @given(treebanks)
 def test_swapping_gold_and_predicted_swaps_precision_and_recall(pairs: list[Pair]) -> None:
-    data = compare_pairs(pairs)
-    swapped = compare_pairs([(other, gold) for gold, other in pairs])
+    data = read_pairs(pairs)
+    swapped = read_pairs([(other, gold) for gold, other in pairs])
     for view in views(["UAS", "LA", "LAS", "bin"]):
         if GROUPINGS[view.by[0]].groups_arcs:
             expected = {bin: [p, g, cp, cg] for bin, (g, p, cg, cp) in
@@ -506,14 +506,14 @@ def test_swapping_gold_and_predicted_swaps_precision_and_recall(pairs: list[Pair
 @quick
 @given(treebanks, policies, st.randoms(use_true_random=False))
 def test_order_of_sentences_changes_nothing(pairs, punct, random) -> None:  # type: ignore[no-untyped-def]
-    data = compare_pairs(pairs, punct)
-    shuffled = compare_pairs(random.sample(pairs, len(pairs)), punct)
+    data = read_pairs(pairs, punct)
+    shuffled = read_pairs(random.sample(pairs, len(pairs)), punct)
     for view in views(["LAS"]):
         first, second = analyze_view(data, view), analyze_view(shuffled, view)
         # The order of the bins is also the same.
         assert list(bin_counts(first).items()) == list(bin_counts(second).items())
-    for what in CONFUSIONS:
-        assert confusion_rows(data, what) == confusion_rows(shuffled, what)
+    for confusion in CONFUSIONS:
+        assert confusion_rows(data, confusion) == confusion_rows(shuffled, confusion)
 
     def sentences(data: Data) -> list[tuple[int, int, str]]:
         table = worst_sentence_rows(data, "LAS", len(pairs))
@@ -525,8 +525,8 @@ def test_order_of_sentences_changes_nothing(pairs, punct, random) -> None:  # ty
 @quick
 @given(treebanks, policies)
 def test_counts_of_sentences_sum_to_the_totals(pairs: list[Pair], punct: str) -> None:
-    data = compare_pairs(pairs, punct)
-    single_pairs = [compare_pairs([pair]) for pair in pairs] if punct == "keep" else []
+    data = read_pairs(pairs, punct)
+    data_by_sentence = [read_pairs([pair]) for pair in pairs] if punct == "keep" else []
     for view in views(["UAS"]):
         analysis = analyze_view(data, view)
         parts = analysis.count_by_sentence(0, analysis.bins).reshape(
@@ -536,7 +536,7 @@ def test_counts_of_sentences_sum_to_the_totals(pairs: list[Pair], punct: str) ->
         np.testing.assert_array_equal(parts.sum(axis=0), analysis.totals[0, analysis.bins])
         reversed_parts = analysis.count_by_sentence(0, analysis.bins[::-1]).reshape(parts.shape)
         np.testing.assert_array_equal(reversed_parts, parts[:, ::-1])
-        for part, single in zip(parts, single_pairs, strict=False):
+        for part, single in zip(parts, data_by_sentence, strict=False):
             counts_by_bin = zip(
                 (analysis.labels[b] for b in analysis.bins), part.tolist(), strict=True
             )
@@ -547,15 +547,15 @@ def test_counts_of_sentences_sum_to_the_totals(pairs: list[Pair], punct: str) ->
 
 @quick
 @given(treebanks, groupings, groupings, policies)
-def test_crossed_bins_sum_to_those_of_each(
+def test_crossed_bins_sum_to_those_of_each_grouping(
     pairs: list[Pair], first: str, second: str, punct: str
 ) -> None:
     if first == second:
         return
-    data = compare_pairs(pairs, punct)
+    data = read_pairs(pairs, punct)
     crossed = bin_counts(analyze_view(data, View((first, second))))
     for position, (name, other) in enumerate(((first, second), (second, first))):
-        if other == "feats":  # a word may be in several bins
+        if other == "feats":  # a word may be in several bins of features
             continue
         summed: Counts = {}
         for bin, counts in crossed.items():

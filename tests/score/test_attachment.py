@@ -17,7 +17,7 @@ from depkit.score.evaluation import Evaluation, f1_scores
 from tests.corpus.rows import parse
 
 
-def test_counts_by_hand() -> None:
+def test_counts_equal_those_by_hand() -> None:
     counts = evaluate(parse(conllu(GOLD)), parse(conllu(PREDICTED))).counts
     assert counts.dtype == np.int64
     assert dict(zip(COUNTS, counts.T.tolist(), strict=True)) == {
@@ -31,7 +31,7 @@ def test_counts_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("punct", "subtypes", "expected"),
-    [  # scored words; correct heads, labels, both; sentences with all heads correct, all both
+    [  # scored words; correct heads, labels, both; sentences with all heads and with both correct
         ("keep", "keep", (11, 10, 9, 8, 1, 0)),
         ("keep", "drop", (11, 10, 10, 9, 1, 0)),
         ("ptb", "keep", (8, 8, 7, 7, 2, 1)),
@@ -44,7 +44,7 @@ def test_counts_by_hand() -> None:
         ("tags:DT,$", "keep", (9, 8, 7, 6, 1, 0)),
     ],
 )
-def test_policies_by_hand(punct: str, subtypes: str, expected: tuple[int, ...]) -> None:
+def test_policies_score_as_by_hand(punct: str, subtypes: str, expected: tuple[int, ...]) -> None:
     scored, *correct, unlabelled, labelled = expected
     gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
     result = evaluate(gold, predicted, punct, subtypes)
@@ -86,30 +86,30 @@ def test_cycles_are_counted_by_sentence() -> None:
     assert (result.totals["cyclic"], result.totals["many_roots"]) == (1, 0)
 
 
-def test_the_order_of_features_means_nothing() -> None:
-    gold, other, wrong = (
+def test_the_order_of_features_does_not_matter() -> None:
+    gold, reordered, wrong = (
         [one_word_sentence("a", feats=feats)]
         for feats in ("Case=Nom|Number=Sing", "Number=Sing|Case=Nom", "Case=Nom")
     )
-    assert evaluate(gold, other).scores["FEATS"] == 100.0
+    assert evaluate(gold, reordered).scores["FEATS"] == 100.0
     assert evaluate(gold, wrong).scores["FEATS"] == 0.0
 
 
-def test_nothing_scored_in_a_sentence_is_a_complete_match() -> None:
+def test_a_sentence_without_scored_words_is_a_complete_match() -> None:
     gold = [one_word_sentence("!"), *parse(conllu(GOLD))]
     wrong = [one_word_sentence("!", "punct"), *gold[1:]]
     result = evaluate(gold, wrong, "unicode")
     assert (result.UEM, result.LEM, result.scored) == (100.0, 100.0, 5)
 
 
-def test_signature() -> None:
+def test_the_signature_contains_the_settings_and_counts() -> None:
     gold = parse(conllu(GOLD))
     version = getattr(depkit, "__version__", "unknown")
     assert evaluate(gold, gold, "ptb", "drop").signature == (
         f"depkit:{version}|punct:ptb|subtypes:drop|sentences:2|words:11|scored:8"
     )
-    signature = evaluate(gold, gold, "tags:PU,|,DT,%,PU").signature
-    assert "|punct:tags:%25,DT,PU,%7C|" in signature
+    listed = evaluate(gold, gold, "tags:PU,|,DT,%,PU").signature
+    assert "|punct:tags:%25,DT,PU,%7C|" in listed
 
 
 def test_predicted_word_without_a_head_is_wrong_and_counted() -> None:
@@ -119,7 +119,7 @@ def test_predicted_word_without_a_head_is_wrong_and_counted() -> None:
     assert result.totals["headless"] == 1
 
 
-def test_gold_word_without_a_head(tmp_path: Path) -> None:
+def test_a_gold_word_without_a_head_is_an_error(tmp_path: Path) -> None:
     gold = tmp_path / "gold.conllu"
     gold.write_text(conllu([GOLD[1], [(*GOLD[1][0][:3], -1, "_"), *GOLD[1][1:]]]))
     predicted = parse(conllu([GOLD[1], GOLD[1]]))
@@ -129,24 +129,24 @@ def test_gold_word_without_a_head(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("punct", ["ptb", "ptb7", "ctb", "tags:X", "upos", "deprel"])
-def test_a_policy_whose_column_is_empty(punct: str) -> None:
+def test_a_policy_whose_column_is_empty_is_an_error(punct: str) -> None:
     bare = [[(form, "_", "_", head, "_") for form, _, _, head, _ in GOLD[1]]]
     gold = parse(conllu(bare))
     column = {"upos": "UPOS", "deprel": "DEPREL"}.get(punct, "XPOS")
     with pytest.raises(FormatError, match=f"reads {column}, which is _ throughout"):
         evaluate(gold, gold, punct)
     assert evaluate(gold, gold, "unicode").scored == 1
-    partly = parse(conllu([*bare, GOLD[1]]))
-    assert evaluate(partly, partly, punct).words == 6
+    partly_tagged = parse(conllu([*bare, GOLD[1]]))
+    assert evaluate(partly_tagged, partly_tagged, punct).words == 6
 
 
-def test_upos_of_conll09_is_missing() -> None:
+def test_the_policy_upos_is_an_error_in_conll09() -> None:
     gold = parse(conll09(GOLD), "conll09")
     with pytest.raises(FormatError, match="UPOS"):
         evaluate(gold, gold, "upos")
 
 
-def test_nothing_to_score() -> None:
+def test_no_words_to_score_are_an_error() -> None:
     with pytest.raises(FormatError, match="gold: there are no sentences"):
         evaluate([], [])
     punctuation = [one_word_sentence("!")]
@@ -154,7 +154,7 @@ def test_nothing_to_score() -> None:
         evaluate(punctuation, punctuation, "unicode")
 
 
-def test_unknown_choices() -> None:
+def test_unknown_policies_and_subtypes_are_an_error() -> None:
     gold = parse(conllu(GOLD))
     with pytest.raises(ValueError, match="no punctuation policy 'all'"):
         evaluate(gold, gold, "all")
@@ -162,7 +162,7 @@ def test_unknown_choices() -> None:
         evaluate(gold, gold, subtypes="cut")
 
 
-def test_all_formats_line_ends_and_compressions(tmp_path: Path) -> None:
+def test_all_formats_line_ends_and_compressions_have_the_same_scores(tmp_path: Path) -> None:
     for name, text in {
         "plain.conllu": conllu(PREDICTED),
         "crlf.conllu": conllu(PREDICTED, ends="\r\n"),
@@ -185,13 +185,13 @@ def test_all_formats_line_ends_and_compressions(tmp_path: Path) -> None:
 
 def test_several_systems_have_the_same_scores_as_alone() -> None:
     gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
-    both = evaluate_systems(gold, [predicted, gold], "ptb")
-    assert both[0].scores == evaluate(gold, predicted, "ptb").scores
-    assert both[1].scores == dict.fromkeys(both[1].scores, 100.0)
-    assert {"UAS", "LEM", "RA", "UPOS"} <= both[1].scores.keys()
+    results = evaluate_systems(gold, [predicted, gold], "ptb")
+    assert results[0].scores == evaluate(gold, predicted, "ptb").scores
+    assert results[1].scores == dict.fromkeys(results[1].scores, 100.0)
+    assert {"UAS", "LEM", "RA", "UPOS"} <= results[1].scores.keys()
 
 
-def test_percentages_of_many_resampled_sums() -> None:
+def test_f1_scores_are_computed_for_many_resamples_at_once() -> None:
     gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
     counts = evaluate(gold, predicted).counts
     resampled = counts[np.array([[0, 0], [0, 1], [1, 1]])].sum(axis=1)  # [resample, count]
@@ -211,19 +211,19 @@ words = st.tuples(
 )
 
 
-def _pair(sentence: list[tuple[str, str, int, str, int, str]]) -> tuple[Sentence, Sentence]:
+def make_pair(sentence: list[tuple[str, str, int, str, int, str]]) -> tuple[Sentence, Sentence]:
     form, xpos, head, deprel, other_head, other_deprel = map(list, zip(*sentence, strict=True))
     size = len(form) + 1
     gold = {"xpos": xpos, "head": [str(h % size) for h in head], "deprel": deprel}
-    other = {"head": [str(h % size) for h in other_head], "deprel": other_deprel}
-    return new_sentence(form, gold), new_sentence(form, other)
+    predicted = {"head": [str(h % size) for h in other_head], "deprel": other_deprel}
+    return new_sentence(form, gold), new_sentence(form, predicted)
 
 
-treebanks = st.lists(st.lists(words, min_size=1, max_size=6).map(_pair), min_size=1, max_size=6)
+treebanks = st.lists(st.lists(words, min_size=1, max_size=6).map(make_pair), min_size=1, max_size=6)
 policies = st.sampled_from(["keep", "ptb", "unicode", "deprel", "tags:NN,PU"])
 
 
-def _scores(pairs: list[tuple[Sentence, Sentence]], punct: str) -> dict[str, float] | None:
+def compute_scores(pairs: list[tuple[Sentence, Sentence]], punct: str) -> dict[str, float] | None:
     try:
         return evaluate([gold for gold, _ in pairs], [pred for _, pred in pairs], punct).scores
     except FormatError as error:
@@ -234,7 +234,7 @@ def _scores(pairs: list[tuple[Sentence, Sentence]], punct: str) -> dict[str, flo
 @settings(max_examples=60, deadline=None)
 @given(treebanks, policies)
 def test_gold_against_gold_is_100(pairs: list[tuple[Sentence, Sentence]], punct: str) -> None:
-    scores = _scores([(gold, gold) for gold, _ in pairs], punct)
+    scores = compute_scores([(gold, gold) for gold, _ in pairs], punct)
     assert scores is None or scores == dict.fromkeys(scores, 100.0)
 
 
@@ -242,13 +242,13 @@ def test_gold_against_gold_is_100(pairs: list[tuple[Sentence, Sentence]], punct:
 @given(treebanks, policies, st.randoms(use_true_random=False))
 def test_order_of_sentences_changes_nothing(pairs, punct, random) -> None:  # type: ignore[no-untyped-def]
     shuffled = random.sample(pairs, len(pairs))
-    assert _scores(shuffled, punct) == _scores(pairs, punct)
+    assert compute_scores(shuffled, punct) == compute_scores(pairs, punct)
 
 
 @settings(max_examples=60, deadline=None)
 @given(treebanks)
 def test_scores_are_ordered(pairs: list[tuple[Sentence, Sentence]]) -> None:
-    scores = _scores(pairs, "keep")
+    scores = compute_scores(pairs, "keep")
     assert scores is not None
     assert scores["LAS"] <= min(scores["UAS"], scores["LA"])
     assert scores["LEM"] <= scores["UEM"]
@@ -259,8 +259,8 @@ def test_imports_stay_light() -> None:
         "import sys, depkit.score.attachment, depkit.score.table, depkit.cli.evaluate\n"
         "print(*{'torch', 'numba', 'rich', 'transformers'} & set(sys.modules))"
     )
-    result = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,
         cwd=Path(__file__).parents[2],
     )  # fmt: skip
-    assert result.stdout.strip() == ""
+    assert process.stdout.strip() == ""

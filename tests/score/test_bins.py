@@ -6,35 +6,35 @@ from hypothesis import strategies as st
 from depkit.score.bins import NONE, ROOT, bin_each_value, parse_bins
 
 
-def bin_names(text: str, *values: int) -> list[str]:
+def get_bins(text: str, *values: int) -> list[str]:
     bins = parse_bins(text)
     return [bins.labels[code] for code in bins.assign(np.array(values))]
 
 
-def test_numbers_ranges_and_open_ends() -> None:
-    assert bin_names("1,2,3-6,7-", 1, 2, 3, 6, 7, 700) == ["1", "2", "3-6", "3-6", "7-", "7-"]
-    assert bin_names("0..2, 5..", 0, 2, 5, 6) == ["0..2", "0..2", "5..", "5.."]
-    assert bin_names("3..3,4-4", 3, 4) == ["3..3", "4-4"]
+def test_numbers_ranges_and_open_ends_are_bins() -> None:
+    assert get_bins("1,2,3-6,7-", 1, 2, 3, 6, 7, 700) == ["1", "2", "3-6", "3-6", "7-", "7-"]
+    assert get_bins("0..2, 5..", 0, 2, 5, 6) == ["0..2", "0..2", "5..", "5.."]
+    assert get_bins("3..3,4-4", 3, 4) == ["3..3", "4-4"]
 
 
-def test_negative_numbers() -> None:
-    assert bin_names("..-7,-6..-3,-2,-1,1", -100, -7, -6, -3, -2, -1, 1) == [
+def test_negative_numbers_are_in_bins() -> None:
+    assert get_bins("..-7,-6..-3,-2,-1,1", -100, -7, -6, -3, -2, -1, 1) == [
         "..-7", "..-7", "-6..-3", "-6..-3", "-2", "-1", "1",
     ]  # fmt: skip
-    assert bin_names("-5--3,-2-2,3-", -5, -4, -3, -2, 0, 2, 3) == [
+    assert get_bins("-5--3,-2-2,3-", -5, -4, -3, -2, 0, 2, 3) == [
         "-5--3", "-5--3", "-5--3", "-2-2", "-2-2", "-2-2", "3-",
     ]  # fmt: skip
 
 
-def test_numbers_in_no_bin_are_other_and_words_without_a_number_none() -> None:
+def test_numbers_outside_all_bins_are_other_and_missing_numbers_none() -> None:
     assert parse_bins("1,5-6").labels == ["root", "1", "5-6", "other", "none"]
-    assert bin_names("1,5-6", 0, 1, 4, 5, 7, -1) == ["other", "1", "other", "5-6", "other", "other"]
-    assert bin_names("..-7,0,7..", ROOT, NONE) == ["root", "none"]
+    assert get_bins("1,5-6", 0, 1, 4, 5, 7, -1) == ["other", "1", "other", "5-6", "other", "other"]
+    assert get_bins("..-7,0,7..", ROOT, NONE) == ["root", "none"]
 
 
-def test_bins_stay_in_the_order_they_are_written_in() -> None:
+def test_bins_have_the_order_of_the_text() -> None:
     assert parse_bins("7-,1,3-6").labels == ["root", "7-", "1", "3-6", "other", "none"]
-    assert bin_names("7-,1,3-6", 9, 1, 4) == ["7-", "1", "3-6"]
+    assert get_bins("7-,1,3-6", 9, 1, 4) == ["7-", "1", "3-6"]
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_bins_stay_in_the_order_they_are_written_in() -> None:
         ("..-7,-8", "bin '-8' overlaps"),
     ],
 )
-def test_invalid_bins(text: str, message: str) -> None:
+def test_invalid_bins_are_an_error(text: str, message: str) -> None:
     with pytest.raises(ValueError) as caught:
         parse_bins(text)
     assert message in str(caught.value)
 
 
-def test_a_bin_for_every_number_that_occurs() -> None:
+def test_bin_each_value_makes_a_bin_for_every_number() -> None:
     bins = bin_each_value(np.array([3, ROOT, -2, 3]), np.array([NONE, 10, 3]))
     assert bins.labels == ["root", "-2", "3", "10", "other", "none"]
     assert bins.assign(np.array([10, -2, 3, 4, ROOT, NONE])).tolist() == [3, 1, 2, 4, 0, 5]
@@ -76,6 +76,6 @@ def test_a_bin_for_every_number_that_occurs() -> None:
 def test_both_ends_of_a_range_are_in_it(low: int, width: int, number: int) -> None:
     high = low + width
     name = f"{low}..{high}"
-    assert bin_names(name, number) == [name if low <= number <= high else "other"]
-    assert bin_names(f"{low}..", number) == [f"{low}.." if number >= low else "other"]
-    assert bin_names(f"..{high}", number) == [f"..{high}" if number <= high else "other"]
+    assert get_bins(name, number) == [name if low <= number <= high else "other"]
+    assert get_bins(f"{low}..", number) == [f"{low}.." if number >= low else "other"]
+    assert get_bins(f"..{high}", number) == [f"..{high}" if number <= high else "other"]

@@ -23,11 +23,11 @@ SYSTEM = [
 
 
 def read(gold: list[list[Word]], *systems: list[list[Word]], **options: str) -> Data:
-    parsed = [sentences(system) for system in systems]
-    return read_data(sentences(gold), parsed, probabilities=True, **options)  # type: ignore[arg-type]
+    parses = [sentences(system) for system in systems]
+    return read_data(sentences(gold), parses, probabilities=True, **options)  # type: ignore[arg-type]
 
 
-def test_a_calibration_by_hand() -> None:
+def test_calibration_equals_that_by_hand() -> None:
     # The confidences are 0.9 (correct), 0.25 and 0.2 (wrong) and 0.7 (correct); 0.2 and 0.7 are
     # the upper ends of their bins.
     rows = calibration_rows(measure_calibration(read(GOLD, SYSTEM)))
@@ -43,7 +43,7 @@ def test_a_calibration_by_hand() -> None:
     assert rows[-1]["brier"] == pytest.approx((0.04 + 0.0625 + 0.09 + 0.01) / 4)
 
 
-def test_calibration_of_heads() -> None:
+def test_calibration_of_heads_equals_that_by_hand() -> None:
     # The confidences are 1, 0.5 and 0.8 (correct) and 0.4 (wrong), in two bins.
     rows = calibration_rows(measure_calibration(read(GOLD, SYSTEM), "UAS", 2))
     assert [(row["bin"], row["words"], row["correct"]) for row in rows] == [
@@ -53,7 +53,7 @@ def test_calibration_of_heads() -> None:
     assert (rows[-1]["ece"], rows[-1]["mce"]) == pytest.approx((7.5, 10))
 
 
-def naive(
+def calibrate_by_definition(
     gold: list[list[Word]],
     system: list[list[Word]],
     metric: str,
@@ -61,10 +61,10 @@ def naive(
     punct: bool,
     subtypes: str,
 ) -> tuple[float, float, float, int]:
-    """Return ECE and MCE in points, Brier score and scored words, computed from the definitions."""
+    """Return ECE and MCE in points, Brier score and the number of scored words."""
     words_by_bin: list[list[tuple[Fraction, bool]]] = [[] for _ in range(bins)]
-    for tree, parsed in zip(gold, system, strict=True):
-        for gold_word, word in zip(tree, parsed, strict=True):
+    for tree, parse in zip(gold, system, strict=True):
+        for gold_word, word in zip(tree, parse, strict=True):
             if punct and gold_word.deprel == "punct":
                 continue
             confidence = Fraction(str(word.arc))
@@ -95,7 +95,7 @@ def naive(
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_parses(seed: int) -> None:
+def test_calibration_of_random_parses_equals_the_definitions(seed: int) -> None:
     gold, systems = random_parses(seed, 2)
     metric, bins = ("UAS", "LAS")[seed % 2], (10, 15, 1, 7)[seed // 2 % 4]
     punct, subtypes = seed % 3 == 0, ("keep", "drop")[seed % 5 == 0]
@@ -104,19 +104,21 @@ def test_random_parses(seed: int) -> None:
     rows = calibration_rows(measure_calibration(data, metric, bins))
     for row, system, evaluation in zip(rows[-2:], systems, data.evaluations, strict=True):
         scores = (row["ece"], row["mce"], row["brier"], row["words"])
-        assert scores == pytest.approx(naive(gold, system, metric, bins, punct, subtypes))
+        assert scores == pytest.approx(
+            calibrate_by_definition(gold, system, metric, bins, punct, subtypes)
+        )
         assert row["accuracy"] == pytest.approx(evaluation.scores[metric])
 
 
-def test_whole_sentences_are_drawn_for_the_intervals() -> None:
+def test_intervals_resample_whole_sentences() -> None:
     # All words are in the bin 50-100. Both heads of the first sentence are correct, and the head of
     # the second is wrong.
     gold = [[Word(0, "a"), Word(1, "a")], [Word(0, "a")]]
     system = [[Word(0, "a"), Word(1, "a")], [Word(-1, "a")]]
     calibration = measure_calibration(read(gold, system), "UAS", 2)
-    band = accuracy_intervals(calibration, 0)
-    assert np.isnan(band[:, 0]).all()
-    assert band[:, 1:].tolist() == [[0, 0], [100, 100]]
+    intervals = accuracy_intervals(calibration, 0)
+    assert np.isnan(intervals[:, 0]).all()
+    assert intervals[:, 1:].tolist() == [[0, 0], [100, 100]]
     row = calibration_rows(calibration, confidence=True)[0]
     assert (row["accuracy_low"], row["accuracy"], row["accuracy_high"]) == pytest.approx(
         (0, 200 / 3, 100)
@@ -128,16 +130,16 @@ def test_a_bin_without_words_has_no_error() -> None:
     assert calibration_errors(totals).tolist() == [25, 25]
 
 
-def test_what_cannot_be_calibrated() -> None:
+def test_other_metrics_and_missing_probabilities_are_an_error() -> None:
     data = read(GOLD, SYSTEM)
     with pytest.raises(ValueError, match="calibration is measured for UAS or LAS, not for LA"):
         measure_calibration(data, "LA")
-    with pytest.raises(ValueError, match="at least one bin, not 0"):
+    with pytest.raises(ValueError, match="one bin at least, not 0"):
         measure_calibration(data, bins=0)
     with pytest.raises(ValueError, match="read with probabilities"):
         measure_calibration(read_data(sentences(GOLD), [sentences(SYSTEM)]))
 
 
-def test_names_of_bins() -> None:
+def test_bins_are_labelled_by_their_percentages() -> None:
     labels = Reliability(read(GOLD, SYSTEM), "LAS", 15, []).labels
     assert (labels[0], labels[1], labels[-1]) == ("0-6.667", "6.667-13.33", "93.33-100")

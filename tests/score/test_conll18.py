@@ -54,7 +54,7 @@ SYSTEM = """\
 """
 
 
-def evaluate_text(gold: str, system: str, subtypes: str = "drop") -> Evaluation:
+def evaluate(gold: str, system: str, subtypes: str = "drop") -> Evaluation:
     return evaluate_aligned(parse(gold), [parse(system)], subtypes)[0]
 
 
@@ -67,8 +67,8 @@ def get_counts(evaluation: Evaluation) -> dict[str, tuple[int, int, int]]:
     }
 
 
-def test_by_hand() -> None:
-    assert get_counts(evaluate_text(GOLD, SYSTEM)) == {
+def test_counts_equal_those_by_hand() -> None:
+    assert get_counts(evaluate(GOLD, SYSTEM)) == {
         "Tokens": (6, 8, 7),  # all except "bord" and the full stop
         "Sentences": (1, 3, 2),
         "Words": (5, 9, 7),  # Il va Vite ! Fin
@@ -86,7 +86,7 @@ def test_by_hand() -> None:
 
 
 def test_predicted_items_count_for_the_sentence_in_which_they_begin() -> None:
-    evaluation = evaluate_text(GOLD, SYSTEM)
+    evaluation = evaluate(GOLD, SYSTEM)
     counts = {name: evaluation.counts[:, column].tolist() for column, name in enumerate(COUNTS)}
     assert counts["sentences"] == [1, 1, 1] and counts["sentences_predicted"] == [1, 0, 1]
     assert counts["words"] == counts["scored"] == [6, 2, 1]
@@ -95,7 +95,7 @@ def test_predicted_items_count_for_the_sentence_in_which_they_begin() -> None:
     assert counts["heads"] == [2, 1, 1] and counts["content_predicted"] == [3, 1, 1]
 
 
-def test_properties_of_an_evaluation() -> None:
+def test_an_evaluation_has_scores_and_a_signature() -> None:
     perfect, system = evaluate_aligned(parse(GOLD), [parse(GOLD), parse(SYSTEM)])
     assert perfect.aligned and not perfect.correct and set(perfect.scores) == set(METRICS)
     assert set(perfect.scores.values()) == {100.0}
@@ -105,15 +105,14 @@ def test_properties_of_an_evaluation() -> None:
     assert (perfect.sentences, perfect.words, perfect.scored) == (3, 9, 9)
 
 
-def test_subtypes() -> None:
+def test_subtypes_are_dropped_or_kept() -> None:
     without_subtypes = GOLD.replace("obl:arg", "obl")
-    dropped = get_counts(evaluate_text(GOLD, without_subtypes))
-    assert dropped == get_counts(evaluate_text(GOLD, GOLD))
-    whole = get_counts(evaluate_text(GOLD, without_subtypes, "keep"))
-    assert [whole[name][0] for name in ("UAS", "LAS", "CLAS", "MLAS", "BLEX")] == [9, 8, 4, 4, 4]
-    assert whole["CLAS"][1:] == (5, 5)
+    assert get_counts(evaluate(GOLD, without_subtypes)) == get_counts(evaluate(GOLD, GOLD))
+    full = get_counts(evaluate(GOLD, without_subtypes, "keep"))
+    assert [full[name][0] for name in ("UAS", "LAS", "CLAS", "MLAS", "BLEX")] == [9, 8, 4, 4, 4]
+    assert full["CLAS"][1:] == (5, 5)
     with pytest.raises(ValueError, match="'keep' or 'drop'"):
-        evaluate_text(GOLD, GOLD, "some")
+        evaluate(GOLD, GOLD, "some")
 
 
 def test_broken_trees_are_scored() -> None:
@@ -122,44 +121,41 @@ def test_broken_trees_are_scored() -> None:
     lines[2] = lines[2].replace("\t2\tcase", "\t4\tcase")
     lines[3] = lines[3].replace("\t2\tobl", "\t3\tobl")
     lines[4] = lines[4].replace("\t2\tconj", "\t0\troot")
-    totals = evaluate_text(GOLD, "".join(lines)).totals
+    totals = evaluate(GOLD, "".join(lines)).totals
     assert [totals[name] for name in ("headless", "cyclic", "many_roots")] == [1, 1, 1]
     assert (totals["heads"], totals["both"], totals["clas"], totals["mlas"]) == (4, 4, 3, 3)
 
 
 def test_no_head_is_not_the_root() -> None:
     gold = "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
-    assert evaluate_text(gold, gold.replace("\t0\t", "\t_\t")).totals["heads"] == 0
+    assert evaluate(gold, gold.replace("\t0\t", "\t_\t")).totals["heads"] == 0
 
 
-def test_other_formats_and_paths(tmp_path: Path) -> None:
+def test_other_formats_and_paths_are_evaluated(tmp_path: Path) -> None:
     (tmp_path / "a.conllx").write_text(row(1, "ab", 0, "root") + row(2, "c", 1, "dep"))
     (tmp_path / "b.conll09").write_text(row09(1, "abc", 0, "root") + "\n")
     paths = [tmp_path / "a.conllx", tmp_path / "b.conll09"]
     same, other = evaluate_aligned(paths[0], paths)
     assert same.scores["LAS"] == 100.0 and same.system == str(paths[0])
-    counts = get_counts(other)
-    assert counts["Words"] == (0, 2, 1) and counts["Sentences"] == (1, 1, 1)
+    assert get_counts(other)["Words"] == (0, 2, 1) and get_counts(other)["Sentences"] == (1, 1, 1)
 
 
 @pytest.mark.parametrize("form", [" ", "\u00a0"])
-def test_tokens_of_nothing_but_spaces(form: str) -> None:
+def test_tokens_of_nothing_but_spaces_are_evaluated(form: str) -> None:
     """The script rejects them, but spaCy makes them."""
-    tree = {"head": ["0", "1", "1"], "deprel": ["root", "dep", "dep"]}
-    with_space = [new_sentence(["a", form, "b"], tree)] * 2
-    without_space = [
-        new_sentence(["a", "b"], {name: values[:2] for name, values in tree.items()})
-    ] * 2
-    pairs = [(with_space, without_space), (without_space, with_space), (with_space, with_space)]
+    columns = {"head": ["0", "1", "1"], "deprel": ["root", "dep", "dep"]}
+    with_space = [new_sentence(["a", form, "b"], columns)] * 2
+    without = [new_sentence(["a", "b"], {name: values[:2] for name, values in columns.items()})] * 2
+    pairs = [(with_space, without), (without, with_space), (with_space, with_space)]
     results = [get_counts(evaluate_aligned(gold, [system])[0]) for gold, system in pairs]
     assert [result["Tokens"] for result in results] == [(4, 6, 4), (4, 4, 6), (6, 6, 6)]
     assert [result["UAS"] for result in results] == [(4, 6, 4), (4, 4, 6), (6, 6, 6)]
     words = [[word, "_", "_", "_", "_", "dep", key, 1] for key, word in enumerate("ab", start=1)]
     multiword = parse(dump([[(form, True, words)]]))
     assert evaluate_aligned(multiword, [multiword])[0].scores["LAS"] == 100.0
-    nothing = [new_sentence([form], {"head": ["0"], "deprel": ["root"]})]
-    assert evaluate_aligned(nothing, [nothing])[0].scores["Words"] == 100.0
-    assert evaluate_aligned(nothing, [[]])[0].scores["Words"] == 0.0
+    spaces_only = [new_sentence([form], {"head": ["0"], "deprel": ["root"]})]
+    assert evaluate_aligned(spaces_only, [spaces_only])[0].scores["Words"] == 100.0
+    assert evaluate_aligned(spaces_only, [[]])[0].scores["Words"] == 0.0
 
 
 def test_the_ignored_spaces_are_those_of_unicode() -> None:
@@ -176,11 +172,11 @@ def test_the_ignored_spaces_are_those_of_unicode() -> None:
         ("Case=Nom|Case=Nom", "Case=Nom|Case=Nom"),
     ],
 )
-def test_universal_features(feats: str, expected: str) -> None:
+def test_universal_features_are_sorted_and_filtered(feats: str, expected: str) -> None:
     assert universal_features(feats) == expected
 
 
-def test_other_characters(tmp_path: Path) -> None:
+def test_different_characters_are_an_error(tmp_path: Path) -> None:
     gold, system = tmp_path / "gold.conllu", tmp_path / "system.conllu"
     gold.write_text(GOLD)
     system.write_text(SYSTEM.replace("bord.", "b\u00f4rd."))
@@ -203,7 +199,7 @@ def test_other_characters(tmp_path: Path) -> None:
         ("", 0, "has nothing, but gold sentence 1 has '[Il] va"),
     ],
 )
-def test_more_or_less_characters(tmp_path: Path, system: str, line: int, message: str) -> None:
+def test_other_lengths_are_an_error(tmp_path: Path, system: str, line: int, message: str) -> None:
     path = tmp_path / "system.conllu"
     path.write_text(system)
     forms = [["Il", "va", "au", "bord", "."], ["Vite", "!"], ["Fin"]]
@@ -214,15 +210,15 @@ def test_more_or_less_characters(tmp_path: Path, system: str, line: int, message
     assert message in caught.value.message
 
 
-def test_gold_without_trees_or_sentences() -> None:
+def test_a_gold_file_without_trees_or_sentences_is_an_error() -> None:
     with pytest.raises(FormatError, match="has no head in the gold"):
-        evaluate_text(GOLD.replace("\t2\tobl", "\t_\tobl"), SYSTEM)
+        evaluate(GOLD.replace("\t2\tobl", "\t_\tobl"), SYSTEM)
     with pytest.raises(FormatError, match="no sentences"):
         evaluate_aligned([], [parse(SYSTEM)])
 
 
-# Comparison with the official script on random versions of a treebank with the same characters. A
-# sentence is a list of tokens (form, is multiword, words), and a word is a list [form, lemma, upos,
+# The official script is run on random versions of a treebank with the same characters. A sentence
+# is a list of tokens (form, is multiword, words), and a word is a list [form, lemma, upos,
 # xpos, feats, deprel, key, key of the head].
 Word = list[Any]
 Token = tuple[str, bool, list[Word]]
@@ -284,19 +280,19 @@ def perturb(treebank: list[list[Token]], rng: random.Random, rate: float) -> lis
     for sentence in treebank:
         begin += sum(len(remove_spaces(form)) for form, _, _ in sentence)
         ends.add(begin)
-    current_sentence: list[Token] = []
+    current: list[Token] = []
     character = index = 0
     while index < len(tokens):
         size = rng.randint(1, 4) if rng.random() < rate else 0
         group = deepcopy(tokens[index : index + max(size, 1)])
         index += len(group)
         for token in retokenise(group, rng) if size else group:
-            current_sentence.append(token)
+            current.append(token)
             character += len(remove_spaces(token[0]))
             if rng.random() > rate / 2 if character in ends else rng.random() < rate / 20:
-                result.append(current_sentence)
-                current_sentence = []
-    result += [current_sentence] if current_sentence else []
+                result.append(current)
+                current = []
+    result += [current] if current else []
     for sentence in result:
         reannotate([word for _, _, words in sentence for word in words], rng, rate / 4)
     return result
@@ -307,7 +303,7 @@ def remove_spaces(form: str) -> str:
 
 
 def retokenise(group: list[Token], rng: random.Random) -> Iterator[Token]:
-    """Join tokens to a multiword token, perhaps with other words, or split their characters."""
+    """Join tokens into a multiword token, perhaps with other words, or split them elsewhere."""
     form = "".join(form for form, _, _ in group)
     words = [word for _, _, token_words in group for word in token_words]
     if rng.random() < 0.5:
@@ -345,7 +341,7 @@ def reannotate(words: list[Word], rng: random.Random, rate: float) -> None:
             word[7] = rng.choice(words)[6]
 
 
-def official_counts(udeval: Any, folder: Path, *texts: str) -> dict[str, tuple[int, int, int]]:
+def run_script(udeval: Any, folder: Path, *texts: str) -> dict[str, tuple[int, int, int]]:
     loaded = []
     for text in texts:
         path = folder / "file.conllu"
@@ -359,7 +355,7 @@ def official_counts(udeval: Any, folder: Path, *texts: str) -> dict[str, tuple[i
     }
 
 
-def test_all_counts_equal_those_of_the_script(tmp_path: Path) -> None:
+def test_counts_of_random_treebanks_equal_the_script(tmp_path: Path) -> None:
     udeval = pytest.importorskip("udtools.udeval")
     sentences = load(TINY.read_text(encoding="utf-8") + GOLD)
     rng = random.Random(18)
@@ -369,9 +365,7 @@ def test_all_counts_equal_those_of_the_script(tmp_path: Path) -> None:
         treebank = sentences[start : start + rng.choice([1, 2, 30])]
         gold = dump(perturb(treebank, rng, rng.choice([0.0, rate])))
         system = dump(perturb(treebank, rng, rate))
-        assert get_counts(evaluate_text(gold, system)) == official_counts(
-            udeval, tmp_path, gold, system
-        )
+        assert get_counts(evaluate(gold, system)) == run_script(udeval, tmp_path, gold, system)
 
 
 RELATIONS = (
@@ -393,15 +387,15 @@ def test_relations_are_classified_as_by_the_script(relation: str, tmp_path: Path
     root = row(1, "a", 0, "root")
     gold, system = (root + row(2, "b", 1, deprel) + "\n" for deprel in (relation, "unknown"))
     for pair in ((gold, gold), (gold, system), (system, gold)):
-        assert get_counts(evaluate_text(*pair)) == official_counts(udeval, tmp_path, *pair)
+        assert get_counts(evaluate(*pair)) == run_script(udeval, tmp_path, *pair)
 
 
-def test_features_are_the_official_ones(tmp_path: Path) -> None:
+def test_universal_features_are_those_of_the_script(tmp_path: Path) -> None:
     udeval = pytest.importorskip("udtools.udeval")
     for feature in FEATURES:
         row = "1\ta\t_\t_\t_\t{}\t0\troot\t_\t_\n\n"
         pair = row.format(f"{feature}=Yes"), row.format("_")
-        assert get_counts(evaluate_text(*pair)) == official_counts(udeval, tmp_path, *pair)
+        assert get_counts(evaluate(*pair)) == run_script(udeval, tmp_path, *pair)
 
 
 DEVELOPMENT = [
@@ -413,20 +407,20 @@ DEVELOPMENT = [
 
 
 @pytest.mark.parametrize("name", DEVELOPMENT)
-def test_real_treebanks(name: str, shared: Path, tmp_path: Path) -> None:
+def test_counts_of_real_treebanks_equal_the_script(name: str, shared: Path, tmp_path: Path) -> None:
     udeval = pytest.importorskip("udtools.udeval")
     rng = random.Random(name)
     text = (shared / "data" / f"{name}.conllu").read_text(encoding="utf-8")
     treebank = load(text)[:700]
     text = "\n\n".join(text.split("\n\n")[: len(treebank)]) + "\n\n"
     system = dump(perturb(treebank, rng, 0.2))
-    result = get_counts(evaluate_text(text, system))
-    assert result == official_counts(udeval, tmp_path, text, system)
+    result = get_counts(evaluate(text, system))
+    assert result == run_script(udeval, tmp_path, text, system)
     assert result["Tokens"][0] < result["Tokens"][1] and result["MLAS"][0] > 100
 
 
 @pytest.mark.parametrize("pair", ["ewt-goldtok", "ewt-raw"])
-def test_oracles(pair: str, shared: Path) -> None:
+def test_counts_equal_those_of_the_oracles(pair: str, shared: Path) -> None:
     oracle = json.loads((shared / "oracles" / "expected.json").read_text())[pair]
     gold, system = (shared / "oracles" / oracle[side] for side in ("gold", "pred"))
     evaluation = evaluate_aligned(gold, [system])[0]

@@ -42,28 +42,28 @@ def data(punct: str = "keep") -> Data:
     return read_data(GOLD_TREES, [FIRST, SECOND], {"form"}, punct)
 
 
-def short_rows(kind: str, top: int | None = None, punct: str = "keep") -> list[str]:
+def short_rows(confusion: str, top: int | None = None, punct: str = "keep") -> list[str]:
     """Return the rows as short texts: gold, predicted, count, share."""
-    rows = confusion_rows(data(punct), kind, top)
-    assert {row["confusion"] for row in rows} == {kind}
+    rows = confusion_rows(data(punct), confusion, top)
+    assert {row["confusion"] for row in rows} == {confusion}
     assert {row["system"] for row in rows} == {""}
     return [f"{row['gold']} {row['predicted']} {row['count']} {row['share']:.4g}" for row in rows]
 
 
-def test_confusions_of_relations() -> None:
+def test_confusions_of_relations_are_counted() -> None:
     # The gold file has three obj, three root, two det, one nmod and one punct.
     first = ["obj nmod 2 66.67", "obj dep 1 33.33", "punct root 1 100", "root obj 1 33.33"]
     assert short_rows("deprel") == [*first, "det root 1 50"]
     assert short_rows("deprel", 2) == [*first[:2], "det root 1 50"]
 
 
-def test_confusions_of_tags() -> None:
+def test_confusions_of_tags_are_counted() -> None:
     # The gold file has five N, two D, two V and one P.
     assert short_rows("upos") == ["N V 2 40", "D N 1 50"]
     assert short_rows("xpos") == ["d n 1 50", "n v 1 20", "n x 1 20"]
 
 
-def test_confusions_of_heads_by_their_gold_tags() -> None:
+def test_confusions_of_heads_are_counted_by_their_gold_tags() -> None:
     # The gold heads: b (V) of a, c and the dot; c (N) of d; e (V) of f; h (N) of g and i; the root
     # of three words. The wrong heads of the first system: a (D) of c, b (V) of d, the root of the
     # dot, none of f, i (N) of h, i (N) of i. The second system has only the last two errors.
@@ -74,28 +74,26 @@ def test_confusions_of_heads_by_their_gold_tags() -> None:
     ]  # fmt: skip
 
 
-def test_punctuation_is_left_out() -> None:
+def test_punctuation_is_excluded_from_confusions() -> None:
     assert "punct root 1 100" not in short_rows("deprel", punct="unicode")
     heads = short_rows("head", punct="unicode")
-    assert heads[3:5] == [
-        "V D 1 33.33",
-        "V none 1 33.33",
-    ]  # shares of three words, because the dot is left out
+    # The shares are of three words, because the dot is excluded.
+    assert heads[3:5] == ["V D 1 33.33", "V none 1 33.33"]
 
 
 def test_a_wrong_head_with_the_correct_tag_is_a_confusion() -> None:
     gold = [sentence("a b c", "0 1 1", "r s t", "N N N", "_ _ _")]
-    other = [sentence("a b c", "0 1 2", "r s t", "N N N", "_ _ _")]
-    (row,) = confusion_rows(read_data(gold, [other]), "head")
+    predicted = [sentence("a b c", "0 1 2", "r s t", "N N N", "_ _ _")]
+    (row,) = confusion_rows(read_data(gold, [predicted]), "head")
     assert row == {
         "system": "", "confusion": "head", "gold": "N", "predicted": "N", "count": 1, "share": 50.0,
     }  # fmt: skip
 
 
-def test_subtypes() -> None:
+def test_subtypes_are_confused_only_if_they_are_kept() -> None:
     gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
-    whole, dropped = (read_data(gold, [predicted], subtypes=x) for x in ("keep", "drop"))
-    assert [(row["gold"], row["predicted"]) for row in confusion_rows(whole, "deprel")] == [
+    full, dropped = (read_data(gold, [predicted], subtypes=x) for x in ("keep", "drop"))
+    assert [(row["gold"], row["predicted"]) for row in confusion_rows(full, "deprel")] == [
         ("nsubj:pass", "nsubj"), ("punct", "dep"),
     ]  # fmt: skip
     assert [(row["gold"], row["predicted"]) for row in confusion_rows(dropped, "deprel")] == [
@@ -103,9 +101,9 @@ def test_subtypes() -> None:
     ]
 
 
-def test_a_confusion_that_does_not_exist() -> None:
+def test_an_unknown_confusion_is_an_error() -> None:
     assert list(CONFUSIONS) == ["deprel", "upos", "xpos", "head"]
-    with pytest.raises(ValueError, match="no confusion of 'lemma'; choose from deprel, upos"):
+    with pytest.raises(ValueError, match="no confusion of 'lemma'; there is one of deprel, upos"):
         confusion_rows(data(), "lemma")
 
 
@@ -115,7 +113,7 @@ def worst_sentences(metric: str, top: int, punct: str = "keep") -> list[tuple[in
     return [(row["errors"], row["scored"], row["sentence"], row["text"]) for row in rows]
 
 
-def test_worst_sentences() -> None:
+def test_worst_sentences_have_the_most_errors() -> None:
     long, short, last = (5, 1, "a b c d ."), (2, 2, "e f"), (3, 3, "g h i")
     # The first system has three wrong heads in the first sentence, one in the second and two in the
     # third; the second system has two in the third.
@@ -130,13 +128,13 @@ def test_worst_sentences() -> None:
     assert worst_sentences("XPOS", 9) == [(2, *last), (1, *long)]
 
 
-def test_worst_sentences_without_punctuation() -> None:
+def test_worst_sentences_do_not_count_excluded_punctuation() -> None:
     long, short, last = (4, 1, "a b c d ."), (2, 2, "e f"), (3, 3, "g h i")
     assert worst_sentences("UAS", 2, "unicode") == [(2, *last), (2, *long), (2, *last)]
     assert worst_sentences("LA", 9, "unicode") == [(2, *last), (1, *short), (1, *long), (1, *last)]
 
 
-def test_the_location_of_the_worst_sentences(tmp_path: Path) -> None:
+def test_worst_sentences_have_their_location(tmp_path: Path) -> None:
     gold, system = tmp_path / "gold.conllu", tmp_path / "system.conllu"
     gold.write_text(conllu(GOLD))
     system.write_text(conllu(PREDICTED))

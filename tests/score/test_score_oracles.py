@@ -21,7 +21,7 @@ REPORTS = {
     ("wsj-sd", "keep"): (40, 42, 42, 4, 5),
     ("ewt-goldtok", "unicode"): (17, 49, 49, 4, 5),
 }
-# The titles of the tables of precision and recall: the views of the preset to compare with.
+# For each table of precision and recall, the view of the preset that must equal it.
 TABLES = {
     "Precision and recall of DEPREL": ("deprel", "LA"),
     "Precision and recall of DEPREL + ATTACHMENT": ("deprel", "LAS"),
@@ -29,7 +29,7 @@ TABLES = {
     "Precision and recall of binned HEAD distance": ("distance", "bin"),
 }
 ACCURACY = "The overall accuracy and its distribution over CPOSTAGs"
-# The names of bins in the reports: our names.
+# For each name of a bin in the reports, the name in depkit.
 OUR_NAMES = {"to_root": "root", "7-...": "7-"}
 
 pairs = pytest.mark.parametrize(("pair", "punct"), REPORTS)
@@ -42,8 +42,8 @@ def expected() -> dict:  # type: ignore[type-arg]
 
 
 @cache
-def report(pair: str, punct: str) -> dict[str, list[list[str]]]:
-    """Return the rows of every table, by the line above it; cells without spaces."""
+def read_report(pair: str, punct: str) -> dict[str, list[list[str]]]:
+    """Return the rows of every table, by its title; cells are stripped."""
     lines = (ORACLES / expected()[pair]["reports"][punct]).read_text().splitlines()
     tables: dict[str, list[list[str]]] = {}
     title = ""
@@ -57,30 +57,32 @@ def report(pair: str, punct: str) -> dict[str, list[list[str]]]:
 
 
 @cache
-def views(pair: str, punct: str) -> dict[tuple[str, str], Analysis]:
-    """Return our counts of every view of the preset, by grouping and metric."""
+def analyze_preset(pair: str, punct: str) -> dict[tuple[str, str], Analysis]:
+    """Return the analysis of every view of the preset, by grouping and metric."""
     names = expected()[pair]
     data = read_data(ORACLES / names["gold"], [ORACLES / names["pred"]], punct=punct)
     return {(view.by[0], view.metric): analyze_view(data, view) for view in PRESETS["conllx"]}
 
 
-def counts(analysis: Analysis) -> dict[str, list[int]]:
-    """Return the bins that are not empty: gold, predicted, correct_gold, correct_predicted."""
+def bin_counts(analysis: Analysis) -> dict[str, list[int]]:
+    """Return gold, predicted, correct_gold and correct_predicted of every bin that is not empty."""
     return {analysis.labels[b]: analysis.totals[0, b].tolist() for b in analysis.bins}
 
 
 @pairs
-def test_as_many_rows_as_the_report_has(pair: str, punct: str) -> None:
-    total, *tags = report(pair, punct)[ACCURACY]
+def test_the_report_has_the_expected_number_of_rows(pair: str, punct: str) -> None:
+    total, *tags = read_report(pair, punct)[ACCURACY]
     assert total[0] == "total"
-    row_counts = (len(tags), *(len(report(pair, punct)[title]) for title in TABLES))
+    row_counts = (len(tags), *(len(read_report(pair, punct)[title]) for title in TABLES))
     assert row_counts == REPORTS[pair, punct]
 
 
 @pairs
-def test_accuracy_over_tags(pair: str, punct: str) -> None:
-    (name, *total), *rows = report(pair, punct)[ACCURACY]
-    bins_by_metric = [counts(views(pair, punct)["upos", metric]) for metric in ("UAS", "LA", "LAS")]
+def test_accuracy_by_tag_equals_the_report(pair: str, punct: str) -> None:
+    (name, *total), *rows = read_report(pair, punct)[ACCURACY]
+    bins_by_metric = [
+        bin_counts(analyze_preset(pair, punct)["upos", metric]) for metric in ("UAS", "LA", "LAS")
+    ]
     for bins in bins_by_metric:
         assert len(bins) == len(rows)
         assert sum(gold for gold, *_ in bins.values()) == int(total[0])
@@ -94,10 +96,10 @@ def test_accuracy_over_tags(pair: str, punct: str) -> None:
 
 @pairs
 @pytest.mark.parametrize("title", TABLES)
-def test_precision_and_recall(pair: str, punct: str, title: str) -> None:
-    analysis = views(pair, punct)[TABLES[title]]
-    rows = report(pair, punct)[title]
-    bins = counts(analysis)
+def test_precision_and_recall_equal_the_report(pair: str, punct: str, title: str) -> None:
+    analysis = analyze_preset(pair, punct)[TABLES[title]]
+    rows = read_report(pair, punct)[title]
+    bins = bin_counts(analysis)
     empty = [name for name, gold, correct, predicted, *_ in rows if gold == predicted == "0"]
     assert empty == (["self"] if "direction" in title else [])
     assert set(bins) == {OUR_NAMES.get(row[0], row[0]) for row in rows} - set(empty)
@@ -105,33 +107,32 @@ def test_precision_and_recall(pair: str, punct: str, title: str) -> None:
         index = analysis.labels.index(OUR_NAMES.get(name, name))
         bin = analysis.totals[0, index]
         assert bin.tolist() == [int(gold), int(predicted), int(correct), int(correct)], name
-        ours = [f"{score:.2f}".replace("nan", "NaN") for score in precision_recall_f1(bin)]
+        ours = [f"{x:.2f}".replace("nan", "NaN") for x in precision_recall_f1(bin)]
         assert ours[:2] == [precision, recall], name
 
 
 @pairs
 def test_bins_are_in_the_order_of_the_report(pair: str, punct: str) -> None:
     """This holds for distances and tags; the script orders relations alphabetically."""
-    distances = report(pair, punct)["Precision and recall of binned HEAD distance"]
+    distances = read_report(pair, punct)["Precision and recall of binned HEAD distance"]
     names = [OUR_NAMES.get(row[0], row[0]) for row in distances]
-    assert list(counts(views(pair, punct)["distance", "bin"])) == names
-    sizes = [int(row[1]) for row in report(pair, punct)[ACCURACY][1:]]
-    assert [gold for gold, *_ in counts(views(pair, punct)["upos", "LAS"]).values()] == sizes
+    assert list(bin_counts(analyze_preset(pair, punct)["distance", "bin"])) == names
+    sizes = [int(row[1]) for row in read_report(pair, punct)[ACCURACY][1:]]
+    assert [
+        gold for gold, *_ in bin_counts(analyze_preset(pair, punct)["upos", "LAS"]).values()
+    ] == sizes
 
 
 def test_reports_contain_undefined_scores() -> None:
-    """Otherwise the comparison of NaN above would test nothing."""
-    cells = [cell for key in REPORTS for title in TABLES for row in report(*key)[title]
+    """Without undefined scores the comparison of NaN above would test nothing."""
+    cells = [cell for key in REPORTS for title in TABLES for row in read_report(*key)[title]
              for cell in row if cell == "NaN"]  # fmt: skip
     # The direction "self", and three relations that are never predicted.
     assert len(cells) == 3 * 2 + 2 * 3
 
 
-# Counts
-
-
 @cache
-def score(pair: str, punct: str, subtypes: str = "keep") -> Evaluation:
+def evaluate_pair(pair: str, punct: str, subtypes: str = "keep") -> Evaluation:
     names = expected()[pair]
     return evaluate(ORACLES / names["gold"], ORACLES / names["pred"], punct, subtypes)
 
@@ -149,7 +150,7 @@ CASES = [
 def test_counts_equal_those_of_the_script(
     pair: str, punct: str, metric: str, correct: int, total: int
 ) -> None:
-    totals = score(pair, punct).totals
+    totals = evaluate_pair(pair, punct).totals
     assert (totals[METRICS[metric].correct], totals[METRICS[metric].gold]) == (correct, total)
 
 
@@ -157,7 +158,7 @@ def test_counts_equal_those_of_the_script(
 def test_dropping_subtypes_equals_the_ud_evaluation(metric: str) -> None:
     """The CoNLL 2018 script cuts relations at the colon and keeps punctuation."""
     figures = expected()["ewt-goldtok"]["ud-evaluation"][metric]
-    result = score("ewt-goldtok", "keep", "drop")
+    result = evaluate_pair("ewt-goldtok", "keep", "drop")
     names = METRICS[metric]
     result_counts = [result.totals[name] for name in names]
     assert result_counts == [figures[name] for name in ("correct", "gold", "system")]
@@ -167,5 +168,5 @@ def test_dropping_subtypes_equals_the_ud_evaluation(metric: str) -> None:
     )
 
 
-def test_the_number_of_cases() -> None:
+def test_there_are_20_cases() -> None:
     assert len(CASES) == 20

@@ -8,13 +8,13 @@ HEADER = ["system", "UAS"]
 ROWS = [["a_b|c&.conllu", "9.50"], ["d", "100.00"]]
 
 
-def test_text_is_aligned() -> None:
+def test_text_tables_are_aligned() -> None:
     assert text_table(HEADER, ROWS, "note") == (
         "system            UAS\na_b|c&.conllu    9.50\nd              100.00\nnote"
     )
 
 
-def test_markdown_escapes_bars() -> None:
+def test_markdown_tables_escape_bars() -> None:
     assert markdown_table(HEADER, ROWS, "no|te").splitlines() == [
         "| system | UAS |",
         "| :-- | --: |",
@@ -25,7 +25,7 @@ def test_markdown_escapes_bars() -> None:
     ]
 
 
-def test_latex_escapes_specials() -> None:
+def test_latex_tables_escape_special_characters() -> None:
     lines = latex_table(HEADER, ROWS, "note").splitlines()
     assert lines[0] == "% note"
     assert lines[1] == r"\begin{tabular}{lr}"
@@ -33,13 +33,13 @@ def test_latex_escapes_specials() -> None:
     assert r"x\textasciitilde{}\textbackslash{} & 1 \\" in latex_table(HEADER, [["x~\\", "1"]], "")
 
 
-def test_html_is_well_formed() -> None:
+def test_html_tables_are_well_formed() -> None:
     page = ElementTree.fromstring(f"<div>{html_table(HEADER, ROWS, 'a<b')}</div>")
     assert [[cell.text for cell in row] for row in page.iter("tr")] == [HEADER, *ROWS]
     assert [cell.get("style", "")[12:] for cell in page.iter("td")] == ["left", "right"] * 2
     assert page.findtext("p/small") == "a<b"
 
 
-def test_csv_reads_back() -> None:
+def test_csv_tables_are_quoted() -> None:
     table = csv_table(HEADER, [['a,"b', "1"]])
     assert list(csv.reader(io.StringIO(table))) == [HEADER, ['a,"b', "1"]]

@@ -36,7 +36,7 @@ LENGTHS = np.array([3, 1, 7, 2, 9, 4, 5, 8])
 
 
 def accuracy(totals: np.ndarray) -> np.ndarray:
-    """[..., 3] -> [..., 2]: the percentages of two kinds of correct words."""
+    """Map [..., 3] to [..., 2]: the percentages of two kinds of correct words."""
     return 100 * totals[..., :2] / totals[..., 2:]
 
 
@@ -86,15 +86,15 @@ def all_resamples(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     ("test", "differences", "sentences"), [("ar", all_swaps, 8), ("bootstrap", all_resamples, 4)]
 )
-def test_p_is_exact(
+def test_p_equals_the_exact_probability(
     test: str, differences: Callable[..., np.ndarray], sentences: int, seed: int
 ) -> None:
     lengths = LENGTHS[:sentences]
     first, second = random_counts(lengths, seed, 0.8), random_counts(lengths, seed + 50, 0.6)
     observed = np.abs(accuracy(second.sum(axis=0)) - accuracy(first.sum(axis=0)))
     exact = (np.abs(differences(first, second)) >= observed - 1e-9).mean(axis=0)
-    p_of_values = p_values(first, second, accuracy, test, 20_000, seed)
-    for p, expected in zip(p_of_values, exact, strict=True):
+    result = p_values(first, second, accuracy, test, 20_000, seed)
+    for p, expected in zip(result, exact, strict=True):
         assert p == pytest.approx(expected, abs=monte_carlo_error(expected, 20_000))
 
 
@@ -127,22 +127,22 @@ def test_sums_equal_those_of_python_integers() -> None:
     assert bootstrap_totals(counts, 4, seed=3).tolist() == expected
 
 
-def test_results_that_must_not_change() -> None:
+def test_results_are_the_same_on_every_machine() -> None:
     """The p values of a paper can be reproduced with any version of numpy, on any machine."""
     first = np.array([[i % 3, i % 4, 5] for i in range(20)])
     second = np.array([[i % 5, i * i % 5, 5] for i in range(20)])
     assert bootstrap_totals(first, 3, seed=1)[:, 0].tolist() == [18, 15, 21]
-    times = [1000 * p_values(first, second, accuracy, test, 999, 1) for test in RESAMPLING]
-    assert np.rint(times).tolist() == [[11, 321], [6, 303]]
+    thousandths = [1000 * p_values(first, second, accuracy, test, 999, 1) for test in RESAMPLING]
+    assert np.rint(thousandths).tolist() == [[11, 321], [6, 303]]
 
 
 @pytest.mark.parametrize("test", RESAMPLING)
 def test_results_depend_on_the_seed_only(test: str) -> None:
     first, second = random_counts(LENGTHS, 1, 0.8), random_counts(LENGTHS, 2, 0.7)
-    first_p, repeated_p, other_p = (
+    first_p, first_again, other_p = (
         p_values(first, second, accuracy, test, 500, seed) for seed in (1, 1, 2)
     )
-    assert first_p.tolist() == repeated_p.tolist() != other_p.tolist()
+    assert first_p.tolist() == first_again.tolist() != other_p.tolist()
 
 
 @pytest.mark.parametrize("weights", [1, 150, 700])
@@ -152,13 +152,13 @@ def test_the_number_of_weights_in_memory_makes_no_difference(
     lengths = np.arange(70) % 9 + 1  # more than the 64 bits of a random number
     first, second = random_counts(lengths, 1, 0.8), random_counts(lengths, 2, 0.75)
 
-    def results() -> list[object]:
+    def figures() -> list[object]:
         p = [p_values(first, second, accuracy, test, 99).tolist() for test in RESAMPLING]
         return [bootstrap_totals(first, 13).tolist(), *p]
 
-    expected = results()
+    expected = figures()
     monkeypatch.setattr(significance, "MAX_WEIGHTS", weights)
-    assert results() == expected
+    assert figures() == expected
 
 
 @pytest.mark.parametrize("test", RESAMPLING)
@@ -177,7 +177,7 @@ def test_memory_is_bounded(test: str) -> None:
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_a_system_against_itself(test: str) -> None:
+def test_a_system_does_not_differ_from_itself(test: str) -> None:
     system = random_system(0.7, 1)
     (differences,) = compare_systems([system, system], test, 300)
     assert differences
@@ -185,7 +185,7 @@ def test_a_system_against_itself(test: str) -> None:
 
 
 @pytest.mark.parametrize("test", RESAMPLING)
-def test_equal_scores_from_different_sentences(test: str) -> None:
+def test_equal_scores_from_different_sentences_are_not_significant(test: str) -> None:
     """A difference of zero is never significant, whatever the rounding of the scores."""
     first = np.array([[1, 0, 3], [0, 2, 3], [2, 1, 3]])
     assert p_values(first, first[[1, 2, 0]], accuracy, test, 300).tolist() == [1, 1]
@@ -202,7 +202,7 @@ def test_the_order_of_systems_does_not_matter(test: str) -> None:
 
 
 @pytest.mark.parametrize("test", RESAMPLING)
-def test_rounding_breaks_no_tie(test: str) -> None:
+def test_rounding_errors_break_no_ties(test: str) -> None:
     """The systems differ in one of two sentences: all swaps and half of the resamples are ties."""
     first, second = np.array([[1, 1, 3], [2, 2, 3]]), np.array([[2, 0, 3], [2, 2, 3]])
 
@@ -216,12 +216,12 @@ def test_rounding_breaks_no_tie(test: str) -> None:
 
 
 @pytest.mark.parametrize("test", RESAMPLING)
-def test_what_is_not_a_number_is_not_significant(test: str) -> None:
-    def nan_statistic(totals: np.ndarray) -> np.ndarray:
+def test_undefined_scores_are_not_significant(test: str) -> None:
+    def compute_nan(totals: np.ndarray) -> np.ndarray:
         return np.full_like(totals, np.nan, dtype=np.float64)
 
     counts = random_counts(LENGTHS, 1, 0.5)
-    assert p_values(counts, counts[::-1], nan_statistic, test, 10).tolist() == [1, 1, 1]
+    assert p_values(counts, counts[::-1], compute_nan, test, 10).tolist() == [1, 1, 1]
 
 
 @given(st.integers(0, 99), st.sampled_from(RESAMPLING), st.integers(1, 50), st.integers(1, 200))
@@ -252,7 +252,7 @@ def test_p_is_uniform_where_nothing_differs(test: str) -> None:
 def correct_words(
     only_first: int, only_second: int, both: int = 3
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which words each system has correct, given how many only one or both have correct."""
+    """Return the correct words of two systems as masks, given the numbers of correct words."""
     kinds = np.repeat([0, 1, 2], [only_first, only_second, both])
     return kinds != 1, kinds != 0
 
@@ -261,7 +261,7 @@ def correct_words(
 @example(0, 0)
 @example(5, 5)
 @settings(deadline=None)
-def test_mcnemar_against_binomial_coefficients(only_first: int, only_second: int) -> None:
+def test_mcnemar_equals_the_sum_of_binomial_coefficients(only_first: int, only_second: int) -> None:
     n = only_first + only_second
     tail = sum(math.comb(n, i) for i in range(min(only_first, only_second) + 1))
     p = mcnemar(*correct_words(only_first, only_second))
@@ -270,8 +270,8 @@ def test_mcnemar_against_binomial_coefficients(only_first: int, only_second: int
 
 
 @pytest.mark.parametrize("only_second", [500_000, 501_000, 502_000])
-def test_mcnemar_of_a_million_words(only_second: int) -> None:
-    """Compare with the normal approximation with continuity correction."""
+def test_mcnemar_of_a_million_words_equals_the_normal_approximation(only_second: int) -> None:
+    # The approximation has a continuity correction.
     only_first = 1_000_000 - only_second
     z = max(0, only_second - only_first - 1) / 1000
     expected = math.erfc(z / math.sqrt(2))
@@ -291,7 +291,7 @@ probabilities = st.floats(0, 1) | st.sampled_from([0.0, 0.2, 0.5])  # with ties
 
 @given(st.lists(probabilities, max_size=8))
 @example([])
-def test_holm_by_its_definition(p: list[float]) -> None:
+def test_holm_equals_the_definition(p: list[float]) -> None:
     """The smallest p is multiplied by n, the next by n - 1, and so on; values never decrease."""
     ordered = sorted(p)
     steps = [min(1, (len(p) - i) * x) for i, x in enumerate(ordered)]
@@ -302,7 +302,7 @@ def test_holm_by_its_definition(p: list[float]) -> None:
 
 
 @pytest.mark.parametrize(("level", "expected"), [(95, [0, 100]), (40, [50, 50])])
-def test_interval_by_hand(level: float, expected: list[float]) -> None:
+def test_interval_equals_that_by_hand(level: float, expected: list[float]) -> None:
     """One of two sentences is correct: samples have 0, 50, 100 with shares of 1/4, 1/2, 1/4."""
     counts = np.array([[0, 4], [4, 4]])
     interval = bootstrap_interval(
@@ -311,7 +311,7 @@ def test_interval_by_hand(level: float, expected: list[float]) -> None:
     assert interval[:, 0].tolist() == expected
 
 
-def test_interval_against_the_standard_error() -> None:
+def test_interval_equals_that_of_the_standard_error() -> None:
     counts = random_counts(np.full(400, 10), 1, 0.8)
     low, high = bootstrap_interval(counts, accuracy, 4000)
     error = 10 * counts[:, :2].std(axis=0) / 20  # of the mean over 400 sentences, in points
@@ -339,7 +339,7 @@ def test_intervals_depend_on_the_seed() -> None:
 
 
 @pytest.mark.parametrize("level", [0, 100, -5])
-def test_levels_that_do_not_exist(level: float) -> None:
+def test_invalid_levels_are_an_error(level: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 100"):
         intervals(random_system(0.7, 1), level=level)
 
@@ -367,7 +367,7 @@ def test_systems_are_compared_one_by_one(test: str) -> None:
             assert difference.difference == system.scores[name] - first.scores[name]
 
 
-def test_p_values_of_metrics_are_those_of_counts() -> None:
+def test_p_of_a_metric_equals_p_of_its_counts() -> None:
     first, second = random_system(0.7, 1), random_system(0.75, 2)
 
     def uas(totals: np.ndarray) -> np.ndarray:
@@ -378,7 +378,7 @@ def test_p_values_of_metrics_are_those_of_counts() -> None:
     assert differences["UAS"].p == p
 
 
-def test_mcnemar_of_metrics() -> None:
+def test_mcnemar_compares_the_correct_words_of_each_metric() -> None:
     first, second = random_system(0.7, 1), random_system(0.8, 2)
     (differences,) = compare_systems([first, second], "mcnemar")
     assert list(differences) == ["UAS", "LAS", "UEM", "UPOS"]
@@ -388,7 +388,7 @@ def test_mcnemar_of_metrics() -> None:
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_only_metrics_that_both_have(test: str) -> None:
+def test_only_metrics_that_both_systems_have_are_compared(test: str) -> None:
     """Holm's method adjusts for the systems that have the metric."""
     first, second = random_system(0.7, 1), random_system(0.75, 2, undefined=["UPOS"])
     without_tags, with_tags = compare_systems([first, second, random_system(0.72, 3)], test, 100)
@@ -398,29 +398,29 @@ def test_only_metrics_that_both_have(test: str) -> None:
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_nothing_to_compare(test: str) -> None:
+def test_single_systems_and_different_sentences_are_an_error(test: str) -> None:
     with pytest.raises(ValueError, match="two systems or more"):
         compare_systems([random_system(0.7, 1)], test)
     with pytest.raises(ValueError, match="the same sentences"):
         compare_systems([random_system(0.7, 1), random_system(0.7, 1, sentences=41)], test)
 
 
-def test_what_cannot_be_tested() -> None:
+def test_invalid_tests_and_counts_are_an_error() -> None:
     system = random_system(0.7, 1)
     aligned = Evaluation("aligned", system.counts, COLUMNS, METRICS)
     with pytest.raises(ValueError, match="aligned texts"):
         compare_systems([aligned, aligned], "mcnemar")
     with pytest.raises(ValueError, match="'ar' or 'bootstrap', not 't'"):
         compare_systems([system, system], "t")
-    with pytest.raises(ValueError, match="one trial"):
+    with pytest.raises(ValueError, match="a trial"):
         compare_systems([system, system], "ar", 0)
-    with pytest.raises(ValueError, match="one sentence"):
+    with pytest.raises(ValueError, match="a sentence"):
         bootstrap_totals(np.zeros((0, 2), np.int64), 10)
     with pytest.raises(ValueError, match="the same sentences"):
         p_values(system.counts, system.counts[:1], accuracy)  # would broadcast
 
 
-def test_describe_test() -> None:
+def test_describe_test_names_test_and_settings() -> None:
     assert describe_test("ar", 10_000, 1, 2) == (
         "Difference from the first system; p: paired approximate randomisation over sentences"
         " (10,000 trials, two-sided, seed 1), adjusted by Holm's method for 2 comparisons a metric."

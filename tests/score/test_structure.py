@@ -1,4 +1,4 @@
-"""Depths, cycles and dependents of many trees at once, compared with following head by head."""
+"""Depths, cycles and dependents of many trees at once, compared with following each head."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -12,7 +12,7 @@ from depkit.score import structure
 Heads = Sequence[int]  # the head of each word of a sentence, 0 for the root, -1 for none
 
 
-def flat(sentences: Sequence[Heads]) -> tuple[np.ndarray, np.ndarray]:
+def concatenate(sentences: Sequence[Heads]) -> tuple[np.ndarray, np.ndarray]:
     """Return the concatenated heads, and where each sentence starts."""
     sizes = [len(heads) for heads in sentences]
     return np.concatenate(sentences).astype(np.int32), np.cumsum([0, *sizes])
@@ -31,7 +31,7 @@ def follow_heads(heads: Heads, word: int) -> tuple[int, int | None]:
 
 
 def check(sentences: Sequence[Heads]) -> None:
-    head, starts = flat(sentences)
+    head, starts = concatenate(sentences)
     size = len(head)
     ends = [follow_heads(heads, word) for heads in sentences for word in range(1, len(heads) + 1)]
     assert structure.depths(head, starts).tolist() == [
@@ -53,13 +53,13 @@ def test_all_head_vectors_of_up_to_four_words_at_once() -> None:
     check(vectors)
 
 
-def test_chains_of_every_length() -> None:
+def test_chains_and_cycles_of_every_length() -> None:
     """Chains have the deepest words and the longest cycles."""
     lengths = range(1, 70)
     check([range(n) for n in lengths])
     check([[n, *range(1, n)] for n in lengths])
     check([[-1, *range(1, n)] for n in lengths])
-    # The longest sentence determines the number of rounds, so these are tested alone.
+    # The longest sentence determines the number of rounds, so these lengths are tested alone.
     for n in (1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 64):
         check([range(n)])
 
@@ -71,5 +71,5 @@ sentences = st.integers(1, 40).flatmap(
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(sentences, min_size=1, max_size=5))
-def test_random_heads(sentences: list[list[int]]) -> None:
+def test_structure_of_random_heads_equals_the_definitions(sentences: list[list[int]]) -> None:
     check(sentences)

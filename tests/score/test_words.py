@@ -22,13 +22,13 @@ def two_sentences(heads: str, deprels: str = "", feats: str = "") -> list[Senten
     ]
 
 
-def compare_files(*files: list[Sentence], subtypes: str = "keep") -> Comparison:
+def compare(*files: list[Sentence], subtypes: str = "keep") -> Comparison:
     gold, *systems = (make_source(file) for file in files)
     return read_comparison(gold, systems, COLUMNS, subtypes)
 
 
 def test_words_of_all_sentences_are_concatenated() -> None:
-    words = compare_files(two_sentences("2 0 0"), two_sentences("_ 1 1"))
+    words = compare(two_sentences("2 0 0"), two_sentences("_ 1 1"))
     assert (words.size, words.starts.tolist(), words.lengths.tolist()) == (3, [0, 2, 3], [2, 1])
     assert words.sentence_index.tolist() == [0, 0, 1]
     assert words.number.tolist() == [1, 2, 1]
@@ -38,8 +38,8 @@ def test_words_of_all_sentences_are_concatenated() -> None:
     assert forms.tolist() == ["A", "B", "A"]
 
 
-def test_sums_over_sentences() -> None:
-    words = compare_files(two_sentences("2 0 0"))
+def test_values_are_summed_by_sentence() -> None:
+    words = compare(two_sentences("2 0 0"))
     assert words.sum_by_sentence(np.array([True, True, False])).tolist() == [2, 0]
     assert words.sum_by_sentence(np.array([[1, 10], [2, 20], [3, 30]])).tolist() == [
         [3, 30],
@@ -48,24 +48,24 @@ def test_sums_over_sentences() -> None:
 
 
 def test_a_value_has_the_same_code_in_every_file() -> None:
-    words = compare_files(two_sentences("2 0 0", "x y x"), two_sentences("2 0 0", "y y z"))
+    words = compare(two_sentences("2 0 0", "x y x"), two_sentences("2 0 0", "y y z"))
     assert words.values["deprel"] == ["x", "y", "z"]
     assert words.gold.codes["deprel"].tolist() == [0, 1, 0]
     assert words.systems[0].codes["deprel"].tolist() == [1, 1, 2]
 
 
-def test_subtypes_are_dropped_when_asked() -> None:
+def test_subtypes_are_dropped_on_request() -> None:
     files = two_sentences("2 0 0", "x:a x:b y"), two_sentences("2 0 0", "x x y:c")
-    whole, dropped = compare_files(*files), compare_files(*files, subtypes="drop")
-    assert sorted(whole.values["deprel"]) == ["x", "x:a", "x:b", "y", "y:c"]
+    full, dropped = compare(*files), compare(*files, subtypes="drop")
+    assert sorted(full.values["deprel"]) == ["x", "x:a", "x:b", "y", "y:c"]
     assert dropped.values["deprel"] == ["x", "y"]
     assert dropped.gold.codes["deprel"].tolist() == dropped.systems[0].codes["deprel"].tolist()
     with pytest.raises(ValueError, match="subtypes must be 'keep' or 'drop', not 'cut'"):
-        compare_files(*files, subtypes="cut")
+        compare(*files, subtypes="cut")
 
 
-def test_features_in_any_order_are_the_same() -> None:
-    words = compare_files(
+def test_the_order_of_features_does_not_matter() -> None:
+    words = compare(
         two_sentences("2 0 0", feats="B=1|A=1 A=1|B=1 A=1"),
         two_sentences("2 0 0", feats="A=1 _ B=1"),
     )
@@ -76,22 +76,22 @@ def test_features_in_any_order_are_the_same() -> None:
     assert codes.values_by_code == ["b", "a"]
 
 
-def test_blank_columns() -> None:
-    words = compare_files(two_sentences("2 0 0", "_ _ _", "_ _ A=1"))
+def test_blank_columns_are_recognised() -> None:
+    words = compare(two_sentences("2 0 0", "_ _ _", "_ _ A=1"))
     assert words.is_blank(words.gold, "deprel")
     assert not words.is_blank(words.gold, "feats")
 
 
-def test_locations_and_files_that_cannot_be_compared(tmp_path: Path) -> None:
-    gold, other = tmp_path / "gold.conllu", tmp_path / "other.conllu"
+def test_comparisons_have_locations_and_reject_missing_heads(tmp_path: Path) -> None:
+    gold, system = tmp_path / "gold.conllu", tmp_path / "other.conllu"
     gold.write_text(conllu(GOLD))
-    other.write_text(conllu(PREDICTED))
-    words = read_comparison(make_source(gold), [make_source(other)], COLUMNS, locations=True)
+    system.write_text(conllu(PREDICTED))
+    words = read_comparison(make_source(gold), [make_source(system)], COLUMNS, locations=True)
     assert words.locations == [(str(gold), 2, "s1"), (str(gold), 12, "s2")]
     assert words.gold.name == str(gold)
-    assert [system.name for system in words.systems] == [str(other)]
+    assert [result.name for result in words.systems] == [str(system)]
     assert "form" not in words.systems[0].codes  # forms are the same in every file
     with pytest.raises(FormatError, match="word 1 of sentence 2, 'a', has no head in the gold"):
-        compare_files(two_sentences("2 0 _"), two_sentences("2 0 0"))
+        compare(two_sentences("2 0 _"), two_sentences("2 0 0"))
     with pytest.raises(FormatError, match="no sentences to score against"):
-        compare_files([], [])
+        compare([], [])

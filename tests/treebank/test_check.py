@@ -19,7 +19,7 @@ from depkit.treebank.check_tree import find_cycles
 from depkit.treebank.findings import CODES, ERRORS, NOTES, Finding, severity
 from tests.conftest import TINY
 from tests.corpus.rows import row
-from tests.corpus.test_fuzz import fixed, mutated
+from tests.corpus.test_fuzz import mutated_files, reproducible
 
 GOOD = """\
 # sent_id = s1
@@ -49,13 +49,13 @@ BARE = re.sub(r"\d:.*(?=\t)", "_", GOOD)  # without DEPS
 
 
 def chain(size: int) -> str:
-    """The rows of a sentence in which the head of each word is the word before it."""
+    """Return the rows of a sentence in which the head of each word is the preceding word."""
     rows = [row(i, "w", i - 1, "dep" if i > 1 else "root") for i in range(1, size + 1)]
     return "".join(rows)
 
 
 def check(text: str, ud: bool = False, training: TrainingSet | None = None) -> list[Finding]:
-    """The findings in a text, split into lines as in a file."""
+    """Return the findings in a text that is split into lines as a file."""
     return list(Checker(ud, training).check(re.findall("[^\n]*\n|[^\n]+", text)))
 
 
@@ -68,8 +68,8 @@ def replace_once(text: str, old: str, new: str) -> str:
     return text.replace(old, new)
 
 
-EMPTY = "1.1\tx\t_\t_\t_\t_\t_\t_\t2:dep\t_\n"
-# code, line, the text in GOOD that is replaced, its replacement, and a harmless replacement
+EMPTY_NODE = "1.1\tx\t_\t_\t_\t_\t_\t_\t2:dep\t_\n"
+# Code and line of the finding, text in GOOD, its replacement, and a harmless replacement.
 DAMAGED = [
     ("control-character", 5, "\tcat\tcat\t", "\tcat\tca\0t\t", "\tcat\tca\u200bt\t"),
     ("control-character", 5, "\tcat\tcat\t", "\tcat\tca\u2028t\t", "\tcat\tca\u00adt\t"),
@@ -97,8 +97,8 @@ DAMAGED = [
     ("range", 6, "3\t's", "3-4\tx\t_\t_\t_\t_\t_\t_\t_\t_\n3\t's", "3\t's"),
     ("range-of-one", 4, "2-3\t", "2-2\t", "2-3\t"),
     ("empty-node", 8, "4.1\t", "4.2\t", "4.1\t"),
-    ("empty-node-place", 5, "_\n2\tcat", f"_\n{EMPTY}2\tcat", "_\n2\tcat"),
-    ("empty-node-place", 6, "_\n2\tcat", f"_\n{EMPTY}{EMPTY.replace('.1', '.2')}2\tcat",
+    ("empty-node-place", 5, "_\n2\tcat", f"_\n{EMPTY_NODE}2\tcat", "_\n2\tcat"),
+    ("empty-node-place", 6, "_\n2\tcat", f"_\n{EMPTY_NODE}{EMPTY_NODE.replace('.1', '.2')}2\tcat",
      "_\n2\tcat"),
     ("empty-node", 8, "4.1\t", "3.1\t", "4.1\t"),
     ("no-form", 5, "2\tcat\t", "2\t\t", "2\tcat\t"),
@@ -180,14 +180,14 @@ DAMAGED = [
 
 
 def test_a_good_sentence_has_no_findings() -> None:
-    assert find_codes(GOOD, ud=True) == [("deprel", 8)]  # x is no relation of UD
+    assert find_codes(GOOD, ud=True) == [("deprel", 8)]  # x is not a relation of UD
     assert find_codes(GOOD) == find_codes(CONLLX) == find_codes(CONLL09) == []
     tiny = find_codes(TINY.read_text(), ud=True)
     assert tiny == [("non-projective", 186), ("non-projective", 198)]
 
 
 @pytest.mark.parametrize(("code", "line", "old", "new", "harmless"), DAMAGED)
-def test_each_kind_of_finding(code: str, line: int, old: str, new: str, harmless: str) -> None:
+def test_each_finding_is_reported(code: str, line: int, old: str, new: str, harmless: str) -> None:
     findings = check(replace_once(GOOD, old, new))
     assert (code, line) in [(finding.code, finding.line) for finding in findings]
     (finding,) = (finding for finding in findings if (finding.code, finding.line) == (code, line))
@@ -195,7 +195,7 @@ def test_each_kind_of_finding(code: str, line: int, old: str, new: str, harmless
     assert code not in dict(find_codes(replace_once(GOOD, old, harmless)))
 
 
-TAGS = [
+UD_DAMAGED = [
     ("upos", 5, "\tNOUN\t", "\tN\t", "\tPROPN\t"),
     ("upos", 8, "\tVERB\t", "\tV\t", "\t_\t"),
     ("deprel", 5, "4\tnsubj\t4", "4\tsubj\t4", "4\tcsubj:pass\t4"),
@@ -206,8 +206,8 @@ TAGS = [
 ]
 
 
-@pytest.mark.parametrize(("code", "line", "old", "new", "harmless"), TAGS)
-def test_requirements_of_ud_releases(
+@pytest.mark.parametrize(("code", "line", "old", "new", "harmless"), UD_DAMAGED)
+def test_requirements_of_ud_releases_are_checked(
     code: str, line: int, old: str, new: str, harmless: str
 ) -> None:
     good = replace_once(GOOD, "4:x", "4:dep")
@@ -218,7 +218,7 @@ def test_requirements_of_ud_releases(
     assert find_codes(bad) == []
 
 
-OTHERS = [  # code, line, a text with that problem, and a text without it
+OTHER_TEXTS = [  # code, line, a text with that problem, and a text without it
     ("empty-file", 0, "\n \n", GOOD),
     ("no-tree", 1, re.sub(r"\t\d\t(\w+)\t_\t_\n", "\t_\t_\t_\t_\n", CONLLX), CONLLX),
     ("no-root", 1, CONLLX.replace("0\ttop", "1\ttop"), CONLLX),
@@ -234,14 +234,14 @@ OTHERS = [  # code, line, a text with that problem, and a text without it
 ]
 
 
-@pytest.mark.parametrize(("code", "line", "bad", "good"), OTHERS)
-def test_other_formats_and_several_sentences(code: str, line: int, bad: str, good: str) -> None:
+@pytest.mark.parametrize(("code", "line", "bad", "good"), OTHER_TEXTS)
+def test_findings_in_other_texts_are_reported(code: str, line: int, bad: str, good: str) -> None:
     assert (code, line) in find_codes(bad)
     assert code not in dict(find_codes(good))
 
 
 def test_every_code_is_tested() -> None:
-    tested = {row[0] for row in [*DAMAGED, *TAGS, *OTHERS]}
+    tested = {row[0] for row in [*DAMAGED, *UD_DAMAGED, *OTHER_TEXTS]}
     elsewhere = set("unreadable format not-conllu train-overlap unseen-tag unseen-relation".split())
     assert tested | elsewhere == set(CODES)
     assert not tested & elsewhere
@@ -264,12 +264,12 @@ EXACT = {  # a text, and its findings
     ),
     CONLLX.rstrip("\n") + "\n" + CONLLX: "id 4",  # a blank line is missing
     re.sub("2\tcat.*\n", "", CONLLX): "id 2",  # a row is lost
-    replace_once(GOOD, "The cat's asleep.", "Thecat'sasleep ."): (  # every space that is wrong
+    replace_once(GOOD, "The cat's asleep.", "Thecat'sasleep ."): (  # each wrong space
         "text-mismatch 3, text-mismatch 4, text-mismatch 7"
     ),
     MARKED: "byte-order-mark 1, extra-blank-line 1, feats 4, extra-blank-line 12, sent-id 13",
     GOOD + BARE.replace("s1", "t1") + BARE.replace("s1", "t2") + GOOD.replace("s1", "t3"): (
-        "deps-sometimes 13"  # one finding a file
+        "deps-sometimes 13"  # one finding per file
     ),
 }
 
@@ -279,7 +279,7 @@ def test_all_findings_in_a_text(text: str) -> None:
     assert ", ".join(f"{code} {line}" for code, line in find_codes(text)) == EXACT[text]
 
 
-def test_severities() -> None:
+def test_severities_depend_on_ud() -> None:
     assert severity("cycle") == severity("cycle", ud=True) == "error"
     assert (severity("no-text"), severity("no-text", ud=True)) == ("warning", "error")
     assert severity("non-projective", ud=True) == "note"
@@ -287,11 +287,11 @@ def test_severities() -> None:
     assert not ERRORS.keys() & NOTES.keys()
 
 
-def test_the_inventories() -> None:
+def test_ud_has_17_tags_and_37_relations() -> None:
     assert (len(UPOS), len(RELATIONS)) == (17, 37)
 
 
-def test_a_finding_as_a_line() -> None:
+def test_a_finding_is_printed_as_one_line() -> None:
     (finding,) = check(replace_once(GOOD, "4\tcop\t4", "8\tcop\t4"))
     assert str(finding) == (
         "-:6: error: s1: HEAD is 8, but the words are numbered from 1 to 5 [head-range]"
@@ -300,13 +300,13 @@ def test_a_finding_as_a_line() -> None:
     assert str(finding) == "-: error: the file has no sentence [empty-file]"
 
 
-def test_cycles() -> None:
+def test_find_cycles_returns_the_words_of_each_cycle() -> None:
     assert find_cycles([0, 1, 2]) == find_cycles([]) == find_cycles([-1, 1]) == []
     assert find_cycles([2, 3, 1, 4, 1, 0]) == [[1, 2, 3], [4]]
     assert find_cycles([3, 3, 2]) == [[3, 2]]
 
 
-def test_sent_ids_differ_over_files(tmp_path: Path) -> None:
+def test_equal_sent_ids_in_two_files_are_reported(tmp_path: Path) -> None:
     checker = Checker()
     for name in ("a.conllu", "b.conllu"):
         (tmp_path / name).write_text(GOOD)
@@ -317,7 +317,7 @@ def test_sent_ids_differ_over_files(tmp_path: Path) -> None:
     assert (checker.sentences, checker.words) == (2, 10)
 
 
-def test_training(tmp_path: Path) -> None:
+def test_overlap_with_the_training_file_is_reported(tmp_path: Path) -> None:
     train = tmp_path / "train.conllu"
     train.write_text(GOOD + GOOD.replace("asleep", "dead"))
     assert find_codes(GOOD, training=TrainingSet(train)) == [("train-overlap", 3)]
@@ -329,19 +329,19 @@ def test_training(tmp_path: Path) -> None:
     assert find_codes(other.replace("ADJ\t_", "ADJ\tJJ"), training=TrainingSet(train)) == []
 
 
-def test_files_that_cannot_be_read_at_all(tmp_path: Path) -> None:
-    cut = tmp_path / "cut.conllu.gz"
-    cut.write_bytes(gzip.compress(GOOD.encode())[:-10])
-    assert [finding.code for finding in Checker().check(cut)] == ["unreadable"]
-    odd = tmp_path / "odd.conllu"
-    odd.write_bytes(GOOD.encode("utf-16")[:-1])
-    assert [finding.code for finding in Checker().check(odd, "utf-16")][-1] == "unreadable"
+def test_unreadable_files_are_reported(tmp_path: Path) -> None:
+    truncated_archive = tmp_path / "cut.conllu.gz"
+    truncated_archive.write_bytes(gzip.compress(GOOD.encode())[:-10])
+    assert [finding.code for finding in Checker().check(truncated_archive)] == ["unreadable"]
+    truncated = tmp_path / "odd.conllu"
+    truncated.write_bytes(GOOD.encode("utf-16")[:-1])
+    assert [finding.code for finding in Checker().check(truncated, "utf-16")][-1] == "unreadable"
     (missing,) = Checker().check(tmp_path / "none")
-    what = "the file cannot be opened: No such file or directory [unreadable]"
-    assert str(missing) == f"{tmp_path / 'none'}: error: {what}"
+    message = "the file cannot be opened: No such file or directory [unreadable]"
+    assert str(missing) == f"{tmp_path / 'none'}: error: {message}"
 
 
-def test_binary_data_long_lines_and_long_sentences(tmp_path: Path) -> None:
+def test_binary_data_long_lines_and_long_sentences_are_reported(tmp_path: Path) -> None:
     binary = tmp_path / "binary"
     binary.write_bytes(bytes(range(256)) * 40)
     codes = {finding.code for finding in Checker().check(binary)}
@@ -369,7 +369,7 @@ def test_missing_tags_are_reported_only_if_other_words_have_tags() -> None:
     assert {code for code, _ in find_codes(bare, ud=True)} == {"upos", "deprel"}
 
 
-def test_a_paragraph_after_a_sentence_without_a_space_after() -> None:
+def test_space_after_is_reported_before_a_paragraph() -> None:
     joined = replace_once(GOOD, "4:punct\t_", "4:punct\tSpaceAfter=No")
     second, bare = GOOD.replace("s1", "s2"), BARE.replace("s1", "s2")
     for comment in ("# newpar", "# newdoc id = d", "# newdoc\n# newpar"):
@@ -384,12 +384,12 @@ def test_a_paragraph_after_a_sentence_without_a_space_after() -> None:
 
 
 @pytest.mark.parametrize("text", [CONLLX, CONLL09])
-def test_other_formats_are_no_release_of_ud(text: str) -> None:
+def test_other_formats_are_not_valid_ud(text: str) -> None:
     (finding,) = check(text * 3, ud=True)
     assert (finding.code, finding.severity) == ("not-conllu", "error")
 
 
-def test_messages() -> None:
+def test_messages_depend_on_the_format_and_text() -> None:
     def message(text: str, code: str) -> str:
         return next(finding.message for finding in check(text) if finding.code == code)
 
@@ -410,7 +410,7 @@ def test_unprintable_characters_are_escaped() -> None:
     assert str(finding) == "a\\nb\\x1b\\udce4ä:1: error: x\\x07 [id]"
 
 
-def test_training_without_a_sound_sentence(tmp_path: Path) -> None:
+def test_a_training_file_without_valid_sentences_is_an_error(tmp_path: Path) -> None:
     train = tmp_path / "train.conllu"
     for text in ("", "\n", "garbage\n", "# newdoc\n\n", GOOD.replace("\tcat\tcat", "\tcat")):
         train.write_text(text)
@@ -423,14 +423,14 @@ def test_training_without_a_sound_sentence(tmp_path: Path) -> None:
     assert "X" not in training.labels["upos"]
 
 
-# Damaged files raise no exception; there is an error wherever the reader refuses a file.
+# Damaged files raise no exception; they have an error finding if the reader rejects them.
 
 SAMPLES = [(GOOD + GOOD.replace("s1", "s2")).encode(), CONLLX.encode() * 2, CONLL09.encode() * 2]
 
 
-@settings(fixed, max_examples=400)
-@given(mutated(SAMPLES), st.booleans())
-def test_random_damage(data: bytes, ud: bool) -> None:
+@settings(reproducible, max_examples=400)
+@given(mutated_files(SAMPLES), st.booleans())
+def test_files_with_random_damage_raise_no_exception(data: bytes, ud: bool) -> None:
     text = data.decode("utf-8", "surrogateescape")
     lines = re.findall("[^\n]*\n|[^\n]+", text)
     findings = list(Checker(ud).check(lines))
@@ -465,7 +465,7 @@ def test_releases_of_ud_are_clean(shared: Path, name: str) -> None:
     assert counts(shared / "data" / name, ud=True).keys() <= {"non-projective", "long-word"}
 
 
-def test_turkish(shared: Path) -> None:
+def test_turkish_has_the_findings_of_its_readme(shared: Path) -> None:
     folder = shared / "data" / "conll09-turkish-propbank"
     train = folder / "trpb_v1.0.train.conll09"
     assert counts(train) == {
@@ -480,7 +480,7 @@ def test_turkish(shared: Path) -> None:
     }  # fmt: skip
 
 
-def test_basque(shared: Path) -> None:
+def test_basque_has_the_findings_of_its_readme(shared: Path) -> None:
     path = shared / "data" / "conllx-basque-2007" / "eus.test.conllx"
     expected = {"several-roots": 200, "non-projective": 159}
     assert counts(path, "latin-1") == expected
@@ -490,9 +490,9 @@ def test_basque(shared: Path) -> None:
     )
 
 
-def test_chinese_of_version_1(shared: Path) -> None:
+def test_chinese_of_ud_1_has_findings_of_ud_2(shared: Path) -> None:
     path = shared / "data" / "ud-chinese-gsd-1.4" / "zh-ud-dev.conllu"
     plain = {"no-sent-id": 500, "no-text": 500, "non-projective": 2}
     assert counts(path) == plain
     old = counts(path, ud=True)
-    assert old == plain | {"upos": 164, "deprel": 949}  # as UD validation counts
+    assert old == plain | {"upos": 164, "deprel": 949}  # the counts of the UD validator

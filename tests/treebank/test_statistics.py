@@ -34,12 +34,12 @@ def count_text(text: str = TEXT) -> Statistics:
     return compute_statistics(read(text.splitlines(keepends=True), strict=False))
 
 
-def test_counts() -> None:
+def test_counts_equal_those_by_hand() -> None:
     result = count_text()
     assert (result.sentences, result.words, result.tokens, result.ranges) == (4, 10, 9, 1)
     assert (result.empty_nodes, result.broken, result.unannotated) == (1, 0, 1)
     assert (result.cyclic, result.several_roots, result.no_root) == (1, 1, 1)
-    # the root's arc to b crosses the arc from a to a
+    # The root's arc to b crosses the arc between the two words a.
     assert (result.nonprojective_sentences, result.nonprojective_arcs, result.arcs) == (1, 1, 9)
     assert result.length == {3: 1, 4: 1, 2: 1, 1: 1}
     assert result.distance == {1: 4, 2: 2}
@@ -59,7 +59,7 @@ def test_broken_sentences_are_counted() -> None:
     assert (only_comments.sentences, only_comments.broken) == (4, 1)
 
 
-def test_sums() -> None:
+def test_statistics_of_two_treebanks_are_added() -> None:
     tiny = compute_statistics(TINY)
     both = tiny + count_text()
     assert both.file == "total"

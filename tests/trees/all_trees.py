@@ -1,6 +1,6 @@
-"""All head vectors of a few words, and plain definitions of what makes one a tree.
+"""All head vectors of a few words, and plain definitions of trees.
 
-They are written for clarity and share no code with depkit, which the tests compare with them.
+The functions are written for clarity and share no code with depkit; tests compare depkit with them.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,18 +18,18 @@ def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return rng.normal(size=shape)
 
 
-def forbid(share: float, draw: Draw = normal) -> Draw:
-    """Draw scores and set a share of them to -inf."""
+def forbid_some(share: float, draw: Draw = normal) -> Draw:
+    """Return a function that draws scores and sets a share of them to -inf."""
     return lambda rng, shape: np.where(rng.random(shape) < share, -np.inf, draw(rng, shape))
 
 
 def head_vectors(n: int) -> Iterator[Heads]:
-    """All (n + 1)^n ways to give each of n words a head."""
+    """Return all (n + 1)^n head vectors of n words."""
     return product(range(n + 1), repeat=n)
 
 
 def ancestors(heads: Heads, word: int) -> set[int]:
-    """The words that a word descends from, and the root 0 if it does."""
+    """Return the ancestors of a word, including the root 0 unless the heads form a cycle."""
     result: set[int] = set()
     while word != 0 and heads[word - 1] not in result:
         word = heads[word - 1]
@@ -37,36 +37,36 @@ def ancestors(heads: Heads, word: int) -> set[int]:
     return result
 
 
-def is_plain_tree(heads: Heads, single_root: bool) -> bool:
-    """Whether all words descend from the root; if single_root, only one of them directly."""
+def is_tree_by_definition(heads: Heads, single_root: bool) -> bool:
+    """Return whether all words descend from the root; if single_root, only one directly."""
     rooted = all(0 in ancestors(heads, word) for word in range(1, len(heads) + 1))
     return rooted and (not single_root or heads.count(0) == 1)
 
 
 def arcs_cross(heads: Heads) -> bool:
-    """Whether an arc has one end strictly within another arc and one strictly outside."""
+    """Return whether an arc has one end strictly inside another arc and one strictly outside."""
     arcs = [{word, head} for word, head in enumerate(heads, 1)]
     return any(
-        min(outer) < end < max(outer) and not min(outer) <= start <= max(outer)
+        min(outer) < inside < max(outer) and not min(outer) <= outside <= max(outer)
         for outer in arcs
         for arc in arcs
         if len(arc) == 2
-        for end, start in [sorted(arc), sorted(arc)[::-1]]
+        for inside, outside in [sorted(arc), sorted(arc)[::-1]]
     )
 
 
 @cache
 def trees(n: int, single_root: bool, projective: bool) -> np.ndarray:
-    """All trees over n words: [tree, n]."""
+    """Return all trees over n words: [tree, n]."""
     selected = [
         heads
         for heads in head_vectors(n)
-        if is_plain_tree(heads, single_root) and not (projective and arcs_cross(heads))
+        if is_tree_by_definition(heads, single_root) and not (projective and arcs_cross(heads))
     ]
     return np.array(selected).reshape(len(selected), n)
 
 
 def tree_scores(score: np.ndarray, heads: np.ndarray) -> np.ndarray:
-    """The sum of the arc scores of each tree; score: [n + 1, n + 1], heads: [tree, n]."""
+    """Return the sum of the arc scores of each tree; score: [n + 1, n + 1], heads: [tree, n]."""
     words = np.arange(1, len(score))
     return score[words, heads].astype(np.float64).sum(axis=1)

@@ -1,4 +1,4 @@
-"""A kernel runs whatever happens to numba's cache; every case runs in a new process."""
+"""Kernels run whatever happens to numba's cache; each test runs them in new processes."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ def double(x: int) -> int:
 
 
 def run(folder: Path, program: str, cache: Path) -> str:
-    """Run a program that may import modules from the folder; return what it prints."""
+    """Run a program with a cache directory and return its output; it may import from the folder."""
     root = Path(__file__).parents[2]
     environment = os.environ | {
         "PYTHONPATH": f"{folder}{os.pathsep}{root}",
@@ -35,7 +35,7 @@ def run(folder: Path, program: str, cache: Path) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a kernel in it."""
+    """Return a folder that contains a kernel."""
     (tmp_path / "kernel.py").write_text(KERNEL)
     return tmp_path
 
@@ -52,33 +52,33 @@ def test_kernel_is_compiled_nogil_and_cached(folder: Path) -> None:
     assert run(folder, CALL, cache) == "8 1"
 
 
-def test_no_cache_directory_at_all(folder: Path) -> None:
+def test_kernel_runs_without_a_cache_directory(folder: Path) -> None:
     (folder / "file").touch()
     for _ in range(2):
         # The root user ignores permissions, but nobody can write below a regular file.
         assert run(folder, CALL, folder / "file" / "cache") == "8 0"
 
 
-LOST = """
+REMOVE_CACHE = """
 import pathlib, shutil
 from kernel import double
 cache = double.dispatcher and pathlib.Path("{cache}")
 shutil.rmtree(cache)
 cache.touch()
 """
-# Python ignores the limit's signal, so that each write fails as on a full disk.
-FULL = """
+# Python ignores the signal of the limit, so every write fails as on a full disk.
+FILL_DISK = """
 import kernel, resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 """
 
 
-@pytest.mark.parametrize("failure", [LOST, FULL], ids=["lost", "full disk"])
-def test_cache_directory_that_fails_the_first_call(folder: Path, failure: str) -> None:
-    if failure == FULL and sys.platform == "win32":
-        pytest.skip("resource limits are Unix's")
+@pytest.mark.parametrize("preparation", [REMOVE_CACHE, FILL_DISK], ids=["lost", "full disk"])
+def test_kernel_runs_if_its_cache_cannot_be_written(folder: Path, preparation: str) -> None:
+    if preparation == FILL_DISK and sys.platform == "win32":
+        pytest.skip("resource limits need Unix")
     cache = folder / "cache"
-    assert run(folder, failure.format(cache=cache) + CALL, cache) == "8 0"
+    assert run(folder, preparation.format(cache=cache) + CALL, cache) == "8 0"
 
 
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])

@@ -12,7 +12,7 @@ import pytest
 from depkit.trees.compiled import interpreted
 from depkit.trees.decode import MIN_ARCS_TO_COMPILE, decode
 from depkit.trees.shape import is_tree, nonprojective_arcs
-from tests.trees.all_trees import Draw, forbid, normal, tree_scores, trees
+from tests.trees.all_trees import Draw, forbid_some, normal, tree_scores, trees
 
 Run = Callable[[], AbstractContextManager[None]]
 
@@ -27,10 +27,10 @@ DRAWS: dict[str, Draw] = {
     "tied": integers,
     "all equal": lambda rng, shape: np.zeros(shape),
     "root preferred": lambda rng, shape: rng.normal(size=shape) + 9 * (np.arange(shape[-1]) == 0),
-    "some forbidden": forbid(0.25),
-    "most forbidden": forbid(0.55, integers),
+    "some forbidden": forbid_some(0.25),
+    "most forbidden": forbid_some(0.55, integers),
 }
-VALID = np.zeros((2, 3, 3), np.float32)
+VALID_SCORES = np.zeros((2, 3, 3), np.float32)
 
 
 def tree_score(score: np.ndarray, heads: np.ndarray) -> float:
@@ -41,7 +41,9 @@ def tree_score(score: np.ndarray, heads: np.ndarray) -> float:
 @pytest.mark.parametrize("algorithm", ["mst", "eisner"])
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 @pytest.mark.parametrize("run", [nullcontext, interpreted], ids=["compiled", "interpreted"])
-def test_brute_force(run: Run, draw: Draw, algorithm: str, single_root: bool) -> None:
+def test_trees_are_the_best_of_all_trees(
+    run: Run, draw: Draw, algorithm: str, single_root: bool
+) -> None:
     rng = np.random.default_rng(7)
     for n in range(1, 6):
         for score in draw(rng, (150, n + 1, n + 1)).astype(np.float32):
@@ -61,7 +63,7 @@ def test_brute_force(run: Run, draw: Draw, algorithm: str, single_root: bool) ->
 
 
 def networkx_score(score: np.ndarray, single_root: bool) -> float:
-    """The score of the best tree by networkx; for a single root, every root arc has a high cost."""
+    """Return the score of the best tree by networkx; root arcs are costly for a single root."""
     cost = 1e4 * single_root
     score = score - cost * (np.arange(len(score)) == 0)
     np.fill_diagonal(score, -np.inf)
@@ -120,21 +122,21 @@ def test_number_of_roots_takes_precedence_over_scores(algorithm: str) -> None:
     score[0, 1, 2] = score[0, 2, 1] = 0.25
     score[0, 3, 2] = 0.25
     heads = decode(score, [3], algorithm, single_root=True)[0]
-    chosen_scores = [score[0, d, heads[d]] for d in (1, 2, 3) if heads[d] != 0]
-    assert chosen_scores == [0.25, 0.25]
+    inner_scores = [score[0, d, heads[d]] for d in (1, 2, 3) if heads[d] != 0]
+    assert inner_scores == [0.25, 0.25]
 
 
 @pytest.mark.parametrize("algorithm", ["argmax", "mst", "eisner"])
 def test_best_heads_that_form_a_tree_are_the_result(algorithm: str) -> None:
     # The best heads form a projective tree; in a tie the lowest head is best.
-    gold = np.array([0, 2, 0, 2, 5, 3])
+    best = np.array([0, 2, 0, 2, 5, 3])
     score = np.zeros((1, 6, 6), np.float32)
-    score[0, np.arange(1, 6), gold[1:]] = 1
+    score[0, np.arange(1, 6), best[1:]] = 1
     score[0, 5, 4] = 1
-    assert decode(score, [5], algorithm).tolist() == [gold.tolist()]
+    assert decode(score, [5], algorithm).tolist() == [best.tolist()]
 
 
-def test_argmax() -> None:
+def test_argmax_gives_the_best_head_of_each_word() -> None:
     rng = np.random.default_rng(1)
     score = rng.integers(0, 4, size=(50, 9, 9)).astype(np.float32)
     masked = score.copy()
@@ -148,7 +150,7 @@ def test_argmax() -> None:
 
 
 def ragged_batch() -> tuple[np.ndarray, np.ndarray]:
-    """Scores and lengths of sentences of 0 to 25 words, with NaN as padding."""
+    """Return scores and lengths of sentences of 0 to 25 words, with NaN as padding."""
     rng = np.random.default_rng(5)
     length = rng.integers(0, 26, size=200)
     score = rng.normal(size=(200, 26, 26)).astype(np.float32)
@@ -172,7 +174,7 @@ def test_batch_equals_its_sentences_one_by_one(algorithm: str, single_root: bool
         assert row.tolist() == alone[0].tolist() + [0] * (25 - n)
 
 
-def test_any_memory_layout_and_number_type() -> None:
+def test_any_memory_layout_and_number_type_gives_the_same_heads() -> None:
     score = np.random.default_rng(2).integers(-99, 99, size=(20, 12, 12))
     heads = decode(score, [11] * 20)
     for converted in (
@@ -189,14 +191,14 @@ def test_any_memory_layout_and_number_type() -> None:
     assert np.array_equal(decode(read_only, [11] * 20), heads)
 
 
-def test_float64_is_not_narrowed() -> None:
+def test_float64_scores_are_compared_in_full_precision() -> None:
     score = np.zeros((1, 3, 3))
     score[0, 2, 1] = score[0, 1, 0] = 1
     score[0, 2, 0] = 1 + 1e-12
     assert decode(score, [2], single_root=False).tolist() == [[0, 0, 0]]
 
 
-def test_empty_sentences_and_batches() -> None:
+def test_empty_sentences_and_batches_are_decoded() -> None:
     for algorithm in ("argmax", "mst", "eisner"):
         assert decode(np.zeros((0, 5, 5)), [], algorithm).shape == (0, 5)
         assert decode(np.zeros((2, 1, 1)), [0, 0], algorithm).tolist() == [[0], [0]]
@@ -204,7 +206,7 @@ def test_empty_sentences_and_batches() -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["mst", "argmax"])
-def test_long_sentence(algorithm: str) -> None:
+def test_a_sentence_of_2000_words_is_decoded(algorithm: str) -> None:
     n = 2000
     score = np.random.default_rng(0).standard_normal((1, n + 1, n + 1), dtype=np.float32)
     heads = decode(score, [n], algorithm)
@@ -213,7 +215,7 @@ def test_long_sentence(algorithm: str) -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("algorithm", ["argmax", "mst", "eisner"])
-def test_invalid_scores(bad: float, algorithm: str) -> None:
+def test_invalid_scores_are_an_error(bad: float, algorithm: str) -> None:
     score = np.zeros((5, 4, 4), np.float32)
     score[2, 3, 1] = score[4, 1, 2] = bad
     with pytest.raises(ValueError, match=r"^sentence 2: .*NaN or \+inf"):
@@ -221,7 +223,7 @@ def test_invalid_scores(bad: float, algorithm: str) -> None:
     decode(score, [3, 3, 2, 3, 1], algorithm)  # now the invalid scores are padding
 
 
-def test_no_tree() -> None:
+def test_scores_that_allow_no_tree_are_an_error() -> None:
     score = np.zeros((3, 3, 3), np.float32)
     score[1, 1, 2] = score[1, 2, 1] = -np.inf
     assert decode(score, [2] * 3, single_root=False)[1].tolist() == [0, 0, 0]
@@ -237,18 +239,23 @@ def test_no_tree() -> None:
 @pytest.mark.parametrize(
     ("scores", "lengths", "algorithm", "message"),
     [
-        (VALID, [2, 2], "cle", "no decoding algorithm 'cle'; choose one of argmax, mst, eisner"),
-        (VALID[0], [2, 2], "mst", "scores have shape"),
-        (VALID[:, :, :2], [2, 2], "mst", "scores have shape"),
-        (VALID[:, :0, :0], [2, 2], "mst", "scores have shape"),
-        (VALID.astype(np.complex64), [2, 2], "mst", "must be real numbers"),
-        (VALID, [2], "mst", "lengths have shape"),
-        (VALID, [2.0, 2.0], "mst", "must be integers"),
-        (VALID, [2, 3], "mst", "sentence 1: length 3 is not within 0..2"),
-        (VALID, [2, -1], "mst", "sentence 1: length -1 is not within 0..2"),
+        (
+            VALID_SCORES,
+            [2, 2],
+            "cle",
+            "no decoding algorithm 'cle'; choose one of argmax, mst, eisner",
+        ),
+        (VALID_SCORES[0], [2, 2], "mst", "scores have shape"),
+        (VALID_SCORES[:, :, :2], [2, 2], "mst", "scores have shape"),
+        (VALID_SCORES[:, :0, :0], [2, 2], "mst", "scores have shape"),
+        (VALID_SCORES.astype(np.complex64), [2, 2], "mst", "must be real numbers"),
+        (VALID_SCORES, [2], "mst", "lengths have shape"),
+        (VALID_SCORES, [2.0, 2.0], "mst", "must be integers"),
+        (VALID_SCORES, [2, 3], "mst", "sentence 1: length 3 is not within 0..2"),
+        (VALID_SCORES, [2, -1], "mst", "sentence 1: length -1 is not within 0..2"),
     ],
 )
-def test_wrong_arguments(
+def test_wrong_arguments_are_an_error(
     scores: np.ndarray, lengths: list[int], algorithm: str, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):

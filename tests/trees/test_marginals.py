@@ -1,4 +1,4 @@
-"""Arc probabilities against all trees, rational arithmetic, and the textbook's determinants."""
+"""Arc probabilities against all trees, rational arithmetic, and the textbook's formulas."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -8,7 +8,7 @@ import pytest
 
 from depkit.trees import marginals as module
 from depkit.trees.marginals import batch_marginals
-from tests.trees.all_trees import Draw, forbid, normal, tree_scores, trees
+from tests.trees.all_trees import Draw, forbid_some, normal, tree_scores, trees
 
 DRAWS: dict[str, Draw] = {
     "normal": normal,
@@ -18,18 +18,18 @@ DRAWS: dict[str, Draw] = {
     "all equal": lambda rng, shape: np.zeros(shape),
     "root preferred": lambda rng, shape: rng.normal(size=shape) + 90 * (np.arange(shape[-1]) == 0),
     "root avoided": lambda rng, shape: rng.normal(size=shape) - 900 * (np.arange(shape[-1]) == 0),
-    "some forbidden": forbid(0.25),
-    "most forbidden": forbid(0.6),
-    "forbidden and sharp": forbid(0.4, lambda rng, shape: 500 * rng.normal(size=shape)),
+    "some forbidden": forbid_some(0.25),
+    "most forbidden": forbid_some(0.6),
+    "forbidden and sharp": forbid_some(0.4, lambda rng, shape: 500 * rng.normal(size=shape)),
 }
-SMALLEST = 1e-290  # any value up to this is as good as a smaller probability
+SMALLEST = 1e-290  # absolute differences up to this value are ignored
 
 # The tolerances are relative to each probability, so an algorithm that subtracts fails the tests.
-# Scores of magnitude s are themselves only precise to 1e-16 s.
+# Scores of magnitude s are only precise to 1e-16 s.
 
 
 def marginals(score: np.ndarray, single_root: bool = True) -> np.ndarray:
-    """The arc probabilities of one sentence, [n + 1, n + 1] as its scores."""
+    """Return the arc probabilities of one sentence, [n + 1, n + 1] as its scores."""
     return batch_marginals(score[None], [len(score) - 1], single_root)[0]
 
 
@@ -38,7 +38,7 @@ def log_sum(values: np.ndarray) -> float:
 
 
 def enumerate_marginals(score: np.ndarray, single_root: bool) -> np.ndarray:
-    """The arc probabilities as sums over all trees."""
+    """Return the arc probabilities as sums over all trees."""
     candidates = trees(len(score) - 1, single_root, False)
     totals = tree_scores(score, candidates)
     expected = np.zeros(score.shape)
@@ -49,7 +49,7 @@ def enumerate_marginals(score: np.ndarray, single_root: bool) -> np.ndarray:
 
 
 def assert_distributions(probability: np.ndarray) -> None:
-    """The heads of every word have probabilities between 0 and 1 with the sum 1."""
+    """Assert that the heads of every word have probabilities between 0 and 1 with the sum 1."""
     assert probability.dtype == np.float64
     assert probability.min() >= 0
     assert probability.max() <= 1
@@ -60,7 +60,7 @@ def assert_distributions(probability: np.ndarray) -> None:
 
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
-def test_brute_force(draw: Draw, single_root: bool) -> None:
+def test_marginals_equal_sums_over_all_trees(draw: Draw, single_root: bool) -> None:
     rng = np.random.default_rng(11)
     for n in range(1, 6):
         for score in draw(rng, (20, n + 1, n + 1)).astype(np.float64):
@@ -79,10 +79,10 @@ def test_brute_force(draw: Draw, single_root: bool) -> None:
 def textbook(
     weight: np.ndarray, invert: Callable[[np.ndarray], np.ndarray], single_root: bool
 ) -> np.ndarray:
-    """The formulas of Koo et al. (2007), section 3, for weights of any number type.
+    """Return the marginals of Koo et al. (2007), section 3, for weights of any number type.
 
-    A word's row of the Laplacian holds its heads; for a single root, the root's weights replace
-    the first column.
+    The row of a word in the Laplacian contains the weights of its heads. For a single root, the
+    weights of the root replace the first column.
     """
     root, heads = weight[1:, 0], weight[1:, 1:].copy()
     np.fill_diagonal(heads, 0)
@@ -113,7 +113,7 @@ def rational_inverse(matrix: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("range_", [3, 100, 400, 2000])
-def test_rational_arithmetic(range_: int, single_root: bool) -> None:
+def test_marginals_equal_those_in_rational_arithmetic(range_: int, single_root: bool) -> None:
     exponent = np.random.default_rng(range_).integers(-range_, 1, size=(10, 10))
     weight = np.full(exponent.shape, Fraction(2)) ** exponent.astype(object)
     expected = textbook(weight, rational_inverse, single_root)
@@ -134,8 +134,8 @@ def test_any_length_agrees_with_the_textbook(scale: int, n: int, single_root: bo
 
 @pytest.mark.parametrize("backwards", [-np.inf, -50_000.0])
 @pytest.mark.parametrize("single_root", [True, False])
-def test_words_independent_of_each_other(single_root: bool, backwards: float) -> None:
-    """If every head precedes its dependent there are no cycles, and words choose independently."""
+def test_words_are_independent_if_there_are_no_cycles(single_root: bool, backwards: float) -> None:
+    """If every head precedes its dependent, no cycle is possible, and heads are independent."""
     n = 200
     rng = np.random.default_rng(8)
     score = np.tril(40 * rng.normal(size=(n + 1, n + 1)), -1)
@@ -156,7 +156,7 @@ def test_words_independent_of_each_other(single_root: bool, backwards: float) ->
 
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("scale", [1, 20, 400])
-def test_a_row_may_be_shifted(scale: float, single_root: bool) -> None:
+def test_a_constant_added_to_a_row_changes_nothing(scale: float, single_root: bool) -> None:
     n = 30
     rng = np.random.default_rng(2)
     score = np.round(scale * rng.normal(size=(n + 1, n + 1)), 1)
@@ -176,7 +176,9 @@ def test_a_large_constant_on_the_root_costs_no_precision() -> None:
     assert marginals(score, single_root=False)[1:, 0].tolist() == [1] * 7
 
 
-def test_both_arithmetics_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_linear_and_logarithmic_arithmetic_agree_up_to_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Linear arithmetic is exact up to SAFE_RANGE; few and unlikely root arcs are the hardest."""
     n = 40
     rng = np.random.default_rng(9)
@@ -219,7 +221,7 @@ def test_batch_equals_its_sentences_one_by_one(
         assert not probability[:, n + 1 :].any()
 
 
-def test_small_sentences_and_batches() -> None:
+def test_empty_sentences_and_batches_have_marginals() -> None:
     assert batch_marginals(np.zeros((0, 5, 5)), []).shape == (0, 5, 5)
     for single_root in (True, False):
         assert marginals(np.zeros((1, 1)), single_root).tolist() == [[0]]
@@ -228,9 +230,9 @@ def test_small_sentences_and_batches() -> None:
 
 def test_scores_are_not_changed() -> None:
     score = np.random.default_rng(1).normal(size=(3, 6, 6)) * 200
-    before = score.copy()
+    original = score.copy()
     batch_marginals(score, [5, 5, 3])
-    assert np.array_equal(score, before)
+    assert np.array_equal(score, original)
     integers = score.round().astype(int)
     np.testing.assert_array_equal(
         batch_marginals(integers.tolist(), (5, 5, 3)), batch_marginals(score.round(), [5, 5, 3])
@@ -238,7 +240,7 @@ def test_scores_are_not_changed() -> None:
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_invalid_scores(bad: float) -> None:
+def test_invalid_scores_are_an_error(bad: float) -> None:
     score = np.zeros((5, 4, 4))
     score[2, 3, 1] = score[4, 1, 2] = bad
     with pytest.raises(ValueError, match=r"^sentence 2: .*NaN or \+inf"):
@@ -246,7 +248,7 @@ def test_invalid_scores(bad: float) -> None:
     assert batch_marginals(score, [3, 3, 2, 3, 1]).sum() == 12  # now the invalid scores are padding
 
 
-def test_no_tree() -> None:
+def test_scores_that_allow_no_tree_are_an_error() -> None:
     score = np.zeros((3, 3, 3))
     score[1, 1, 2] = score[1, 2, 1] = -np.inf
     assert batch_marginals(score, [2] * 3, False)[1, 1:, 0].tolist() == [1, 1]
@@ -257,7 +259,7 @@ def test_no_tree() -> None:
         batch_marginals(score, [2] * 3, False)
 
 
-def test_wrong_arguments() -> None:
+def test_wrong_arguments_are_an_error() -> None:
     with pytest.raises(ValueError, match="scores have shape"):
         batch_marginals(np.zeros((1, 3, 4)), [2])
     with pytest.raises(ValueError, match="length 3 is not within"):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from depkit.trees import shape
-from tests.trees.all_trees import ancestors, arcs_cross, head_vectors, is_plain_tree, trees
+from tests.trees.all_trees import ancestors, arcs_cross, head_vectors, is_tree_by_definition, trees
 
 VECTORS = [heads for n in range(6) for heads in head_vectors(n)]
 
 
-def array(heads: tuple[int, ...]) -> np.ndarray:
+def as_array(heads: tuple[int, ...]) -> np.ndarray:
     return np.array(heads, np.int32)
 
 
@@ -19,29 +19,31 @@ def test_number_of_trees_is_cayleys_formula() -> None:
         assert len(trees(n, True, False)) == n ** (n - 1)
 
 
-def test_trees_and_roots() -> None:
+def test_trees_and_roots_equal_the_definitions() -> None:
     for heads in VECTORS:
-        assert shape.is_tree(array(heads)) == is_plain_tree(heads, False)
-        assert shape.is_tree(array(heads), True) == (heads == () or is_plain_tree(heads, True))
-        assert shape.count_roots(array(heads)) == heads.count(0)
+        assert shape.is_tree(as_array(heads)) == is_tree_by_definition(heads, False)
+        assert shape.is_tree(as_array(heads), True) == (
+            heads == () or is_tree_by_definition(heads, True)
+        )
+        assert shape.count_roots(as_array(heads)) == heads.count(0)
 
 
-def test_cycles_and_depths() -> None:
+def test_cycles_and_depths_equal_the_definitions() -> None:
     for heads in VECTORS:
         all_ancestors = [ancestors(heads, word) for word in range(1, len(heads) + 1)]
-        depth = shape.depths(array(heads))
+        depth = shape.depths(as_array(heads))
         assert depth.dtype == np.int32
         assert depth.tolist() == [
             len(word_ancestors) if 0 in word_ancestors else -1 for word_ancestors in all_ancestors
         ]
-        assert shape.has_cycle(array(heads)) == any(
+        assert shape.has_cycle(as_array(heads)) == any(
             word in word_ancestors for word, word_ancestors in enumerate(all_ancestors, 1)
         )
 
 
-def test_crossing_and_nonprojective_arcs() -> None:
+def test_crossing_and_nonprojective_arcs_equal_the_definitions() -> None:
     for heads in VECTORS:
-        assert shape.has_crossing_arcs(array(heads)) == arcs_cross(heads)
+        assert shape.has_crossing_arcs(as_array(heads)) == arcs_cross(heads)
         expected = [
             head != 0
             and any(
@@ -50,20 +52,20 @@ def test_crossing_and_nonprojective_arcs() -> None:
             )
             for dependent, head in enumerate(heads, 1)
         ]
-        result = shape.nonprojective_arcs(array(heads))
+        result = shape.nonprojective_arcs(as_array(heads))
         assert result.dtype == np.bool_
         assert result.tolist() == expected
 
 
 @pytest.mark.parametrize("heads", [(-1,), (2,), (0, 1, 4), (0, -2, 1), (2**31 - 1, 0)])
-def test_head_out_of_range(heads: tuple[int, ...]) -> None:
-    assert not shape.is_tree(array(heads))
+def test_heads_out_of_range_are_an_error(heads: tuple[int, ...]) -> None:
+    assert not shape.is_tree(as_array(heads))
     for name in ("count_roots", "has_cycle", "depths", "has_crossing_arcs", "nonprojective_arcs"):
         with pytest.raises(ValueError, match="out of range"):
-            getattr(shape, name)(array(heads))
+            getattr(shape, name)(as_array(heads))
 
 
-def test_long_chain() -> None:
+def test_a_chain_of_100000_words_has_depths_and_cycles() -> None:
     n = 100_000
     chain = np.arange(2, n + 2, dtype=np.int32)
     chain[-1] = 0

@@ -9,13 +9,13 @@ RELATIONS = ("_", "det", "nsubj:pass", "x", "主語")
 
 
 def sentence(rows: str) -> Sentence:
-    """A sentence from rows of form, UPOS, head and relation: "Dogs NOUN 2 nsubj | ..."."""
+    """Make a sentence from rows of form, UPOS, head and relation: "Dogs NOUN 2 nsubj | ..."."""
     form, upos, head, deprel = zip(*map(str.split, rows.split("|")), strict=True)
     return new_sentence(form, {"upos": upos, "head": head, "deprel": deprel})
 
 
 def make_drawn(rows: str) -> DrawnSentence:
-    """The content of a drawing of such a sentence, as the first of a file."""
+    """Make the content of a drawing of a sentence, as the first sentence of a file."""
     return DrawnSentence(1, sentence(rows))
 
 
@@ -28,15 +28,15 @@ STORY = (
 
 @st.composite
 def annotations(draw: st.DrawFn, size: int) -> tuple[list[int], list[str]]:
-    """Heads and relations of `size` words: no head, the root, the word itself, any cycles."""
+    """Draw heads and relations of `size` words, with missing heads, several roots and cycles."""
     heads = draw(st.lists(st.integers(-1, size), min_size=size, max_size=size))
     return heads, draw(st.lists(st.sampled_from(RELATIONS), min_size=size, max_size=size))
 
 
 @st.composite
-def numbered_sentences(draw: st.DrawFn, longest: int = 25) -> Sentence:
-    """Sentences of the words w1w, w2w, ... with any heads."""
-    size = draw(st.integers(1, longest))
+def numbered_sentences(draw: st.DrawFn, max_length: int = 25) -> Sentence:
+    """Draw a sentence of the words w1w, w2w, ... with any heads."""
+    size = draw(st.integers(1, max_length))
     heads, relations = draw(annotations(size))
     form = [f"w{number}w" for number in range(1, size + 1)]
     head_column = ["_" if head < 0 else str(head) for head in heads]
@@ -45,14 +45,14 @@ def numbered_sentences(draw: st.DrawFn, longest: int = 25) -> Sentence:
 
 @st.composite
 def tree_pairs(draw: st.DrawFn) -> DrawnSentence:
-    """Two trees over the same numbered words."""
+    """Draw two trees over the same numbered words."""
     gold = draw(numbered_sentences())
     return DrawnSentence(1, gold, gold.with_tree(*draw(annotations(len(gold)))))
 
 
 @st.composite
 def unusual_texts(draw: st.DrawFn) -> DrawnSentence:
-    """Sentences of any characters that a file can contain: controls, accents, emoji, Chinese."""
+    """Draw a sentence of any characters that a file can contain, such as controls and emoji."""
     characters = st.characters(exclude_categories=["Cs"], exclude_characters="\t\r\n")
     unusual = ["\x1b[31m", "שלום", "同樣", "e\u0301", "👨‍👩‍👧", "\u202e", "\u0301"]
     texts = st.text(characters, min_size=1) | st.sampled_from(unusual)

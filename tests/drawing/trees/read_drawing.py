@@ -10,7 +10,7 @@ FORM = re.compile("w([0-9]+)w")
 
 
 def read_drawing(lines: Sequence[str]) -> tuple[dict[int, tuple[int, str]], ...]:
-    """Head and label of the words with an arc above them, and of those with an arc below.
+    """Return head and label of each word by the arcs above the words, and by the arcs below.
 
     The words must be w1w, w2w, ... without tags. The head is 0 for a vertical line.
     """
@@ -29,7 +29,7 @@ def read_drawing(lines: Sequence[str]) -> tuple[dict[int, tuple[int, str]], ...]
 
 
 def _arcs(rows: Sequence[str], centres: dict[int, int]) -> dict[int, tuple[int, str]]:
-    """The arcs in rows of characters, the first of which is next to the words."""
+    """Return the arcs in rows of characters; the first row is next to the words."""
     cells = [_cells(row) for row in rows]
     size = max(map(len, cells), default=0)
     grid = [row + [" "] * (size - len(row)) for row in cells]
@@ -48,12 +48,12 @@ def _arcs(rows: Sequence[str], centres: dict[int, int]) -> dict[int, tuple[int, 
 
 
 def _cells(row: str) -> list[str]:
-    """One character for each cell; the second cell of a wide character is empty."""
+    """Return the character of each cell; the second cell of a wide character is empty."""
     return [cell for character in row for cell in [character, ""][: cell_width(character)]]
 
 
 def _follow(grid: Sequence[Sequence[str]], column: int) -> tuple[int | str | None, str]:
-    """The end of the line from an arrow, and the label of the line.
+    """Follow the line from an arrow; return the end and the label of the line.
 
     The end is a column, the text of a number at the edge of a block, or None for a vertical line.
     Other lines may cross the line, and a label may hide a part of it.
@@ -76,7 +76,7 @@ def _follow(grid: Sequence[Sequence[str]], column: int) -> tuple[int | str | Non
 
 
 def _text_at(row: Sequence[str], column: int) -> str:
-    """The text without spaces around a column."""
+    """Return the text without spaces around a column."""
     start = end = column
     while start > 0 and row[start - 1] != " ":
         start -= 1

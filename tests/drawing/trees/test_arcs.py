@@ -26,7 +26,7 @@ def draw_plain(drawn: DrawnSentence, width: int = 100) -> list[str]:
 
 
 def expected_lines(text: str) -> list[str]:
-    """The lines of an indented drawing in this file, whose first line is empty."""
+    """Return the lines of an indented drawing in this file; its first line is empty."""
     return [line.removeprefix("    ").rstrip() for line in text.splitlines()[1:-1]]
 
 
@@ -95,12 +95,12 @@ DRAWINGS = {  # a sentence and its drawing
 
 
 @pytest.mark.parametrize("text", DRAWINGS.values(), ids=DRAWINGS)
-def test_drawings(text: str) -> None:
+def test_arcs_are_drawn_as_expected(text: str) -> None:
     rows, *lines = expected_lines(text)
     assert draw_plain(make_drawn(rows)) == lines
 
 
-def test_wrapped() -> None:
+def test_a_wide_drawing_is_wrapped_into_blocks() -> None:
     assert draw_plain(make_drawn(STORY), 40) == expected_lines(
         """
                          root
@@ -128,7 +128,7 @@ def test_xpos_replaces_missing_upos() -> None:
     assert draw_plain(DrawnSentence(1, tagged)) == ["root", "  ▼", "Dogs", " NNS"]
 
 
-def test_differences() -> None:
+def test_wrong_arcs_are_drawn_below_the_words() -> None:
     gold = sentence(STORY)
     predicted = gold.with_tree(
         [3, 3, 4, 0, 6, 3, -1], [*gold.deprel[:2], "nsubj", *gold.deprel[3:]]
@@ -149,7 +149,7 @@ def test_differences() -> None:
     )
 
 
-def test_colours() -> None:
+def test_missed_arcs_are_green_and_wrong_arcs_red() -> None:
     gold = sentence(DOGS)
     different = DrawnSentence(1, gold, gold.with_tree([2, 0, 1], gold.deprel))
     coloured = list(draw(different, 100, True))
@@ -168,7 +168,7 @@ def test_a_shared_stem_has_the_colour_of_the_missed_arc() -> None:
 
 
 def readable_arcs(arcs: Iterable[Arc]) -> dict[int, tuple[int, str]]:
-    """The result of reading a drawing of arcs; a word's arc to itself looks like the root's arc."""
+    """Return what a drawing of arcs must be read as; a self-loop looks like a root arc."""
     return {arc.dependent: (0 if arc.is_vertical else arc.head, arc.label) for arc in arcs}
 
 
@@ -189,8 +189,8 @@ def test_any_difference_can_be_read_back(drawn: DrawnSentence, width: int) -> No
 
 @given(numbered_sentences(), st.integers(40, 60))
 def test_long_labels_are_clipped(sentence: Sentence, width: int) -> None:
-    long = sentence.with_tree(sentence.head, ["y" * 80] * len(sentence))
-    drawn = DrawnSentence(1, long)
+    relabelled = sentence.with_tree(sentence.head, ["y" * 80] * len(sentence))
+    drawn = DrawnSentence(1, relabelled)
     lines = draw_plain(drawn, width)
     assert max(map(cell_width, lines)) <= width
     read, _ = read_drawing(lines)
@@ -203,8 +203,8 @@ def test_long_labels_are_clipped(sentence: Sentence, width: int) -> None:
 def test_any_text_fits_and_is_safe_to_print(drawn: DrawnSentence, width: int) -> None:
     lines = draw_plain(drawn, width)
     widest = max(map(cell_width, (*drawn.forms, *drawn.tags)))
-    # Numbers of words in other blocks may be beside every word; if the word is too wide, they are
-    # outside the given width.
+    # The numbers of words in other blocks may be beside every word; if a word is too wide, these
+    # numbers are outside the given width.
     marks = 16 + 3 * len(str(len(drawn.forms)))
     limit = width if widest < width - marks else max(width, widest) + marks
     assert max(map(cell_width, lines)) <= limit
@@ -213,8 +213,7 @@ def test_any_text_fits_and_is_safe_to_print(drawn: DrawnSentence, width: int) ->
     assert all(form.rstrip() in text for form in drawn.forms)
 
 
-def test_wide_trees() -> None:
-    """A chain and a star of 2 000 words are drawn in blocks."""
+def test_chains_and_stars_of_2000_words_can_be_read_back() -> None:
     size = 2_000
     form = [f"w{number}w" for number in range(1, size + 1)]
     for heads in (range(size), [0] + [1] * (size - 1)):

@@ -8,7 +8,7 @@ from depkit.drawing.trees.cells import cell_width, clip, make_visible
 @pytest.mark.parametrize(
     ("text", "width"), [("", 0), ("abc", 3), ("同樣", 4), ("e\u0301", 1), ("한", 2), ("שלום", 4)]
 )
-def test_widths(text: str, width: int) -> None:
+def test_cell_width_counts_terminal_columns(text: str, width: int) -> None:
     assert cell_width(text) == width
 
 
@@ -27,17 +27,17 @@ def test_widths(text: str, width: int) -> None:
         ("", ""),
     ],
 )
-def test_make_visible(text: str, result: str) -> None:
+def test_make_visible_replaces_invisible_characters(text: str, result: str) -> None:
     assert make_visible(text) == result
 
 
 @given(st.text())
-def test_visible_text_does_not_change(text: str) -> None:
+def test_make_visible_does_not_change_visible_text(text: str) -> None:
     assert make_visible(make_visible(text)) == make_visible(text)
     assert bool(text) == bool(cell_width(make_visible(text)))
 
 
-def test_clip() -> None:
+def test_clip_shortens_to_the_width() -> None:
     assert clip("nsubj:pass", 10) == "nsubj:pass"
     assert clip("nsubj:pass", 9) == "nsubj:pa…"
     assert clip("同樣同樣", 6) == "同樣…"

@@ -18,7 +18,7 @@ from tests.drawing.trees.drawn_trees import (
 )
 
 
-def test_heads_first() -> None:
+def test_heads_come_before_their_dependents() -> None:
     assert list(draw(make_drawn(STORY), 100, False)) == [
         "4  comes       VERB   root",
         "3  ├─ AP       PROPN  obl",
@@ -44,7 +44,7 @@ def test_words_without_a_root_come_last() -> None:
     ]
 
 
-def test_differences() -> None:
+def test_errors_are_marked_behind_the_gold_relation() -> None:
     gold = sentence(STORY)
     relations = [*gold.deprel[:5], "obj", "punct"]
     predicted = gold.with_tree([3, 6, 4, 4, 0, 4, -1], relations)
@@ -59,7 +59,7 @@ def test_differences() -> None:
     ]
 
 
-def test_colours() -> None:
+def test_missed_relations_are_green_and_errors_red() -> None:
     gold = sentence(DOGS)
     lines = list(draw(DrawnSentence(1, gold, gold.with_tree([2, 0, 1], gold.deprel)), 100, True))
     assert lines == [
@@ -69,7 +69,7 @@ def test_colours() -> None:
     ]
 
 
-def test_in_deep_trees_the_lines_are_clipped_on_the_left() -> None:
+def test_lines_of_deep_trees_are_clipped_on_the_left() -> None:
     size = 10_000
     chain = new_sentence(["w"] * size, {"head": [str(number) for number in range(size)]})
     lines = list(draw(DrawnSentence(1, chain), 40, False))
@@ -82,21 +82,21 @@ def test_in_deep_trees_the_lines_are_clipped_on_the_left() -> None:
 
 
 def read_tree(lines: list[str]) -> dict[int, tuple[int, str]]:
-    """Head (-1 for none) and relation of each word, by its indentation."""
+    """Return head (-1 for none) and relation of each word, by its indentation."""
     tree: dict[int, tuple[int, str]] = {}
     path: list[int] = []
-    rooted = True
+    has_root = True
     for line in lines:
         if line == UNROOTED_HEADING:
-            rooted = False
+            has_root = False
             continue
         match = re.fullmatch(r" *([0-9]+)  ([│├└─ ]*)w\1w +(\S+)(?: ← ([0-9]+) w\4w)?", line)
         assert match
         word, depth = int(match[1]), len(match[2]) // 3
         path[depth:] = [word]
-        top = 0 if rooted else int(match[4]) if match[4] else -1
+        top_head = 0 if has_root else int(match[4]) if match[4] else -1
         assert word not in tree
-        tree[word] = path[-2] if depth else top, match[3]
+        tree[word] = path[-2] if depth else top_head, match[3]
     return tree
 
 

@@ -27,7 +27,7 @@ def texts(element: ElementTree.Element) -> list[str]:
     return [text.text or "" for text in element.iter(f"{SVG}text")]
 
 
-def test_words_tags_and_labels_of_all_sentences() -> None:
+def test_words_tags_and_labels_of_all_sentences_are_drawn() -> None:
     root = parse_svg(make_drawn(DOGS), DrawnSentence(2, sentence(STORY)))
     assert [title.text for title in root.iter(f"{SVG}title")] == [
         "Dogs bark .",
@@ -59,7 +59,7 @@ def test_a_wrong_arc_is_dashed_and_below_the_words() -> None:
     assert "✗punct" in texts(different)
 
 
-def test_nothing_to_draw() -> None:
+def test_no_sentences_make_an_empty_image() -> None:
     assert texts(parse_svg()) == []
 
 
@@ -70,7 +70,7 @@ def test_any_text_is_well_formed_and_complete(drawn: DrawnSentence) -> None:
 
 
 @given(tree_pairs())
-def test_every_arc_is_drawn_inside_the_picture(drawn: DrawnSentence) -> None:
+def test_every_arc_is_drawn_inside_the_image(drawn: DrawnSentence) -> None:
     root = parse_svg(drawn)
     width, height = int(root.get("width", "")), int(root.get("height", ""))
     paths = [p for g in root.iter(f"{SVG}g") if g.get("stroke") for p in g]
