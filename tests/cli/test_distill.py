@@ -146,7 +146,7 @@ def test_invalid_options(more, message, tmp_path, capfd):
 def test_missing_and_empty_files(tmp_path, capfd):
     student = tmp_path / "student"
     fails(capfd, 1, "none.txt: No such file or directory\n", student, tmp_path / "none.txt")
-    fails(capfd, 1, "bundled models: en-ewt", student, teacher="no-such-model")
+    fails(capfd, 1, "the bundled models are en-ewt", student, teacher="no-such-model")
     (tmp_path / "empty.txt").write_text("\n")
     fails(capfd, 1, "empty.txt: the file contains no sentences\n", student, tmp_path / "empty.txt")
     assert not student.exists()

@@ -42,7 +42,7 @@ def test_findings_and_bars_are_on_separate_lines(monkeypatch):
                 show(number, 3, "")
                 yield f"finding {number}\n"
 
-    check._write(lines(), terminal, bars)
+    check._write_lines(lines(), terminal, bars)
     findings = [line for line in terminal.lines() if "finding" in line]
     assert findings == ["finding 0", "finding 1", "finding 2"]
     assert any(line.startswith("checking") and "67%" in line for line in terminal.lines())

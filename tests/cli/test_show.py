@@ -134,7 +134,7 @@ def test_differences(gold: str, pred: str) -> None:
         "3",
     ]
     assert headings(run(gold, "--diff", pred, "--sentence", "3")[0]) == ["3"]
-    assert run(gold, "--diff", pred, "-v")[1] == "1 of 3 sentences drawn\n"
+    assert run(gold, "--diff", pred, "-v")[1] == "1 of 3 sentences were drawn\n"
     assert "✗ obj" in run(gold, "--diff", pred, "--style", "tree")[0]
 
 
