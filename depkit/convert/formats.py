@@ -65,7 +65,7 @@ class ConversionReport:
             notes.append(f"{format} cannot hold {', '.join(items)}; {were} left out")
         if self.words_with_spaces:
             words = f"{self.words_with_spaces} word{'s' * (self.words_with_spaces > 1)}"
-            result = f"those in the columns of {words} were written unchanged"
+            result = f"the spaces in {words} were written unchanged"
             notes.append(f"{format} allows no spaces inside a column; {result}")
         return notes
 

@@ -28,7 +28,7 @@ def check_encoding(opening: bytes, encoding: str, file: str) -> None:
         encoding: The name of the given encoding. Unknown names pass this check.
         file: The name of the file, for the error.
     """
-    detected = wide_encoding(opening)
+    detected = detect_wide_encoding(opening)
     try:
         codecs.lookup(encoding)
     except LookupError:
@@ -39,7 +39,7 @@ def check_encoding(opening: bytes, encoding: str, file: str) -> None:
         raise FormatError(file, 0, "", message)
 
 
-def wide_encoding(opening: bytes) -> str:
+def detect_wide_encoding(opening: bytes) -> str:
     """Detect UTF-16 or UTF-32 from the first bytes of a text; "" for any other encoding.
 
     Without a byte order mark, the encoding is detected by the zero bytes of Latin letters; text in

@@ -134,7 +134,7 @@ def describe_undecodable(line: str, index: int) -> str:
     if 0xDC80 <= number <= 0xDCFF:  # made from a byte by Python's error handler surrogateescape
         advice = "name the file's encoding, for example --encoding latin-1"
         return f"byte 0x{number - 0xDC00:02X} {position} cannot be decoded; {advice}"
-    return f"U+{number:04X} {position} is half a surrogate pair, not a character"
+    return f"U+{number:04X} {position} is a lone surrogate, not a character"
 
 
 def describe_position(line: str, index: int) -> str:

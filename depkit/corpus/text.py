@@ -22,7 +22,7 @@ Token = tuple[int, int, tuple[str, ...] | None]
 # A function from texts to the sentences of each text, at least one, as lists of tokens.
 Segmenter = Callable[[list[str]], list[list[list[Token]]]]
 
-LONGEST_PARAGRAPH = 1 << 16  # characters; a longer one is cut at the end of a sentence
+MAX_PARAGRAPH_LENGTH = 1 << 16  # characters; a longer one is cut at the end of a sentence
 # White space as Python defines it, and control characters such as NUL.
 _SPACES = [0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
 _BLANKS = CONTROLS + "".join(map(chr, _SPACES))
@@ -102,13 +102,13 @@ def read_text(
     comments += ["# newpar\n"] * (not by_line)
     space_before = rest = ""
     parts = (
-        chunk[start : start + LONGEST_PARAGRAPH]
+        chunk[start : start + MAX_PARAGRAPH_LENGTH]
         for chunk in chunks
-        for start in range(0, len(chunk), LONGEST_PARAGRAPH)
+        for start in range(0, len(chunk), MAX_PARAGRAPH_LENGTH)
     )
     for chunk in chain(parts, [""]):
         rest += chunk
-        if chunk and "\n" not in chunk and (by_line or len(rest) <= LONGEST_PARAGRAPH):
+        if chunk and "\n" not in chunk and (by_line or len(rest) <= MAX_PARAGRAPH_LENGTH):
             continue  # No paragraph ends in this chunk.
         while True:
             text = rest.lstrip(_BLANKS)
@@ -146,7 +146,7 @@ def _split_paragraphs(
     gaps: list[str | None] = []
     start, stop = 0, len(text.rstrip(_BLANKS))
     for match in (_LINES if by_line else _PARAGRAPHS).finditer(text):
-        too_long = not by_line and match.start() - start > LONGEST_PARAGRAPH
+        too_long = not by_line and match.start() - start > MAX_PARAGRAPH_LENGTH
         # White space at the end may continue in the next chunk.
         if too_long or (match.end() == len(text) and not is_last):
             stop = match.start()
@@ -154,8 +154,8 @@ def _split_paragraphs(
         texts.append(text[start : match.start()])
         gaps.append(match[0])
         start = match.end()
-    if not by_line and stop - start > LONGEST_PARAGRAPH:
-        texts.append(text[start : start + LONGEST_PARAGRAPH].rstrip(_BLANKS))
+    if not by_line and stop - start > MAX_PARAGRAPH_LENGTH:
+        texts.append(text[start : start + MAX_PARAGRAPH_LENGTH].rstrip(_BLANKS))
         gaps.append(None)
         start += len(texts[-1])
     elif is_last and start < stop:

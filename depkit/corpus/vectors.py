@@ -25,7 +25,7 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, open_bytes
 
 _CHUNK = 1 << 18  # bytes read at a time
-_LONGEST_ROW = 1 << 24  # bytes; a file with longer rows does not contain word vectors
+_MAX_ROW_LENGTH = 1 << 24  # bytes; a file with longer rows does not contain word vectors
 _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 _HEADER = re.compile(rb"([0-9]{1,12})[ \t]+([0-9]{1,9})[ \t]*\r?(?:\n|\Z)")
 _FIELD = re.compile(rb"[^ \t]+")
@@ -78,7 +78,7 @@ def read_vectors(
         announced, file_width = (int(header[1]), int(header[2])) if header else (0, 0)
         body = opening[header.end() :] if header else opening
         chunks = chain([body], iter(lambda: binary.read(_CHUNK), b""))
-        if header and not 0 < file_width <= _LONGEST_ROW // 4:
+        if header and not 0 < file_width <= _MAX_ROW_LENGTH // 4:
             message = f"the header announces {file_width} numbers per word; correct the header"
             raise FormatError(file, 1, "", message)
         has_binary_rows = header and not _begins_with_text_row(body, file_width) and is_binary(body)
@@ -205,7 +205,7 @@ def _read_text_blocks(file: str, chunks: Iterable[bytes], line: int, width: int)
         if rows:
             width = width or _find_width(file, line_numbers[0], rows[0])
             yield _parse_block(file, line_numbers, rows, width, expected)
-        if len(rest) > _LONGEST_ROW:
+        if len(rest) > _MAX_ROW_LENGTH:
             message = "the line is too long for word vectors; is this the right file?"
             raise FormatError(file, line, "", message)
 

@@ -50,7 +50,7 @@ def parse_bins(text: str) -> Bins:
         match = _RANGE.fullmatch(name)
         if not match or not (match[1] or (match[3] and match[2] == "..")):
             raise ValueError(
-                f"'{name}' in bins '{text}' is no bin; write bins like 4, 5-6, 7- and ..-7"
+                f"'{name}' in bins '{text}' is not a bin; write bins like 4, 5-6, 7- and ..-7"
             )
         low = int(match[1]) if match[1] else -(2**31)
         high = int(match[3]) if match[3] else 2**31 if match[2] else low

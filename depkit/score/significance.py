@@ -220,7 +220,7 @@ def choices(confidence: bool, test: str | None, seed: int) -> tuple[tuple[str, s
 
 
 def describe_test(
-    test: str, trials: int, seed: int, comparisons: int, family: str = "a metric"
+    test: str, trials: int, seed: int, comparisons: int, family: str = "per metric"
 ) -> str:
     """Describe a test in the words of a paper, as a note below a table.
 

@@ -28,7 +28,7 @@ from depkit.parsers.inputs.batches import (
     rounded_length,
 )
 from depkit.parsers.inputs.layer import context_layers, part_sizes
-from depkit.parsers.inputs.lemma_dictionary import read_readings
+from depkit.parsers.inputs.lemma_dictionary import extract_readings
 from depkit.parsers.inputs.transformer import Transformer, load_transformer
 from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import Recipe
@@ -123,7 +123,7 @@ def load_sources(
     lexicon: list[Sentence] = []
     if inputs.lexicon:
         lexicon = list(read(inputs.lexicon))
-        if not any(True for sentence in lexicon for _ in read_readings(sentence)):
+        if not any(True for sentence in lexicon for _ in extract_readings(sentence)):
             raise ConfigError(
                 f"inputs.lexicon={inputs.lexicon}: no word there has a lemma; name a CoNLL-U file"
                 " with lemmas"

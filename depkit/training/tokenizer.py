@@ -37,7 +37,7 @@ from depkit.training.data import digests
 from depkit.training.origin import Origin, ResumeError, check_origin, make_origin
 from depkit.training.recipe import Recipe, TokenizerTraining
 
-LEAST_UPDATES = 300  # a small treebank is trained on for more epochs to reach this
+MIN_UPDATES = 300  # a small treebank is trained on for more epochs to reach this
 SegmentedTexts = list[list[list[Token]]]  # texts, sentences, tokens
 
 
@@ -188,7 +188,7 @@ def train_tokenizer(
     slices = _make_slices(paragraphs, tokenizer.characters)
     sizes = np.array([part.shape[1] for part in slices])
     per_epoch = len(length_batches(sizes, settings.batch_characters, np.random.default_rng(0)))
-    epochs = max(settings.epochs, -(-LEAST_UPDATES // per_epoch))
+    epochs = max(settings.epochs, -(-MIN_UPDATES // per_epoch))
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.rate)
     best, best_scores, best_weights = -1.0, {}, {}
     started = time.monotonic()

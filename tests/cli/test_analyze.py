@@ -297,7 +297,7 @@ BINS, PAIR = "needs a table of bins", "needs two or more PRED files and a table 
         (["--by", "distnce"], "there is no grouping 'distnce'; did you mean distance?"),
         (["--by", "upos", "--by", "upos"], "named twice"),
         (["--by", "upos", "--bins", "1,2"], "more bins than groupings of numbers"),
-        (["--bins", "1,x"], "'x' in bins '1,x' is no bin"),
+        (["--bins", "1,x"], "'x' in bins '1,x' is not a bin"),
         (["--bins", "1-3,3"], "overlaps"),
         (["--metric", "F1"], "no metric 'F1'"),
         (["--preset", "mine"], "no preset 'mine'; choose from li2019"),
@@ -317,7 +317,7 @@ BINS, PAIR = "needs a table of bins", "needs two or more PRED files and a table 
         (["--measure", "f1"], "needs --plot"),
         (["--train", "x"], "needs --by frequency"),
         (["--plot", "a.gif"], "not .gif"),
-        (["--bins", ""], "is no bin"),
+        (["--bins", ""], "is not a bin"),
         (
             ["--calibration", "--by", "distance"],
             "--calibration: it covers all words; leave out --by",

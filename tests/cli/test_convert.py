@@ -24,7 +24,7 @@ run = Command("convert")
 NOTES = (
     "depkit: note: conllx cannot hold 6 comments, 2 multiword ranges, 3 empty nodes, 8 DEPS,"
     " 1 MISC; they were left out\n"
-    "depkit: note: conllx allows no spaces inside a column; those in the columns of 2 words were"
+    "depkit: note: conllx allows no spaces inside a column; the spaces in 2 words were"
     " written unchanged\n"
 )
 

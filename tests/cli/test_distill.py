@@ -100,7 +100,7 @@ def test_distilling_on_treebanks_without_text(tmp_path, capfd):
 
 
 def test_a_student_of_a_teacher_without_tokenizer(tmp_path, text, monkeypatch, capfd):
-    monkeypatch.setattr(tokenizer, "LEAST_UPDATES", 1)
+    monkeypatch.setattr(tokenizer, "MIN_UPDATES", 1)
     teacher = str(tmp_path / "teacher")
     off = ["--set", "tokenizer.enabled=false", *SMALL, *ON_CPU]
     train = ["train", str(TINY), "--dev", str(TINY), "-o", teacher, "--epochs", "1", "-q"]

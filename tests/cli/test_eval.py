@@ -136,7 +136,8 @@ def test_confidence_and_tests() -> None:
     assert lines[3].split() == equal.split()
     assert lines[-2] == (
         "Difference from the first system; p: paired approximate randomisation over sentences"
-        " (10,000 trials, two-sided, seed 1), adjusted by Holm's method for 2 comparisons a metric."
+        " (10,000 trials, two-sided, seed 1), adjusted by Holm's method"
+        " for 2 comparisons per metric."
     )
     assert "|bootstrap:1000|test:ar-10000|seed:1|sentences:1|" in lines[-1]
     arguments = ["--test", "mcnemar", "--confidence", "--json"]

@@ -3,7 +3,7 @@
 import pytest
 
 from depkit.corpus.brackets import read_trees
-from depkit.corpus.encodings import wide_encoding
+from depkit.corpus.encodings import detect_wide_encoding
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
 from depkit.corpus.text import decode_chunks
@@ -36,4 +36,4 @@ def test_wide_encodings_are_recognised_and_named(encoding, tmp_path):
     ],
 )  # fmt: skip
 def test_other_bytes_are_not_recognised(data):
-    assert wide_encoding(data) == ""
+    assert detect_wide_encoding(data) == ""

@@ -161,7 +161,7 @@ def test_errors_about_undecodable_bytes_suggest_an_encoding(text, line, where):
 
 def test_a_lone_surrogate_is_not_reported_as_a_byte():
     error = read_error(row(1, "\ud83e") + "\n")
-    assert "U+D83E in column 2, character 3 of the line, is half a surrogate pair" in str(error)
+    assert "U+D83E in column 2, character 3 of the line, is a lone surrogate" in str(error)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def test_words_have_all_columns():
 
 def test_offsets_are_those_in_the_raw_text():
     text = " One  two.\n\nThree\tüber\n\n\n🙂 five "
-    sentences = records(read_text([text[:3], text[3:]], split_at_spaces, lines=True))
+    sentences = records(read_text([text[:3], text[3:]], split_at_spaces, by_line=True))
     for sentence in sentences:
         assert sentence["text"] == text[sentence["start"] : sentence["end"]]
         for word in sentence["words"]:

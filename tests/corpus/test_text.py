@@ -38,7 +38,7 @@ TEXTS = st.text(st.sampled_from("ab..   \n\n\t|\\é\u3000\r\x00\x0c\x85\u2028"),
 
 @given(TEXTS, st.lists(st.integers(0, 150)), st.booleans())
 def test_no_text_is_lost_however_it_is_cut_into_chunks(text, cuts, lines):
-    original, module.LONGEST_PARAGRAPH = module.LONGEST_PARAGRAPH, 20
+    original, module.MAX_PARAGRAPH_LENGTH = module.MAX_PARAGRAPH_LENGTH, 20
     try:
         segment = split_at_spaces if lines else split_at_full_stops
         cuts = sorted(min(cut, len(text)) for cut in cuts)
@@ -46,7 +46,7 @@ def test_no_text_is_lost_however_it_is_cut_into_chunks(text, cuts, lines):
         whole = list(read_text([text], segment, lines))
         chunked = list(read_text(chunks, segment, lines))
     finally:
-        module.LONGEST_PARAGRAPH = original
+        module.MAX_PARAGRAPH_LENGTH = original
     assert list(map(str, chunked)) == list(map(str, whole))
     assert restore_text(whole) == (text if text.strip("\x00\n\t\r \x0c\x85\u2028\u3000") else "")
     assert not any(set("\x00\x0c\x85\u2028") & set(str(sentence)) for sentence in whole)
@@ -81,7 +81,7 @@ def test_sentences_are_yielded_before_the_last_chunk_is_read():
 
 
 def test_a_long_paragraph_is_cut_at_its_last_sentence_end(monkeypatch):
-    monkeypatch.setattr(module, "LONGEST_PARAGRAPH", 12)
+    monkeypatch.setattr(module, "MAX_PARAGRAPH_LENGTH", 12)
     sentences = list(read_text(["aaa. bbb. ccc ddd. eee"], split_at_full_stops))
     texts = [" ".join(sentence.form) for sentence in sentences]
     assert texts == ["aaa.", "bbb.", "ccc ddd.", "eee"]
@@ -89,7 +89,7 @@ def test_a_long_paragraph_is_cut_at_its_last_sentence_end(monkeypatch):
 
 
 def test_multiword_tokens_are_ranges():
-    sentence = make_sentence("don't\n", [(0, 5, ("do", "n't"))], before=" ")
+    sentence = make_sentence("don't\n", [(0, 5, ("do", "n't"))], space_before=" ")
     assert sentence.form == ["do", "n't"] and sentence.text == "don't"
     assert [sentence.lines[row] for row in sentence.rows] == sentence.lines[2:4]
     assert sentence.lines[1].startswith("1-2\tdon't\t")
@@ -150,7 +150,7 @@ def test_an_unknown_encoding_is_an_error():
 
 
 def test_cut_paragraphs_neither_begin_nor_end_in_white_space(monkeypatch):
-    monkeypatch.setattr(module, "LONGEST_PARAGRAPH", 10)
+    monkeypatch.setattr(module, "MAX_PARAGRAPH_LENGTH", 10)
 
     def segment(texts):
         assert all(text == text.strip() for text in texts)

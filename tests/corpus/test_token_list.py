@@ -112,7 +112,7 @@ def test_tokens_that_make_no_valid_sentence_are_rejected(change):
 @pytest.mark.parametrize(
     ("tokens", "metadata", "message"),
     [
-        ([], {}, "no sentence"),
+        ([], {}, "not a sentence"),
         ([], {"a": "b"}, "comments without a word"),
         ([{"id": 1, "form": "a"}], {"a": "b\n1\tc"}, "TokenList:1: this is not one line"),
     ],

@@ -245,7 +245,7 @@ def test_errors_in_later_chunks_are_reported_with_their_line(tmp_path, monkeypat
 
 def test_too_long_lines_are_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(vectors, "_CHUNK", 1 << 10)
-    monkeypatch.setattr(vectors, "_LONGEST_ROW", 1 << 12)
+    monkeypatch.setattr(vectors, "_MAX_ROW_LENGTH", 1 << 12)
     expected = "1: the line is too long for word vectors; is this the right file?"
     assert get_error(save(tmp_path, b"x" * 9000)) == expected
 

@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
         return re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", self.getvalue()))
 
 
-class Broken(Terminal):
+class ClosedTerminal(Terminal):
     """A terminal that has been closed."""
 
     def write(self, text: str) -> int:

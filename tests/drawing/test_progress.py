@@ -19,7 +19,7 @@ from depkit.drawing.progress import (
     total_file_size,
 )
 from tests.conftest import TINY
-from tests.drawing.terminal import Broken, Terminal, draw_at_once
+from tests.drawing.terminal import ClosedTerminal, Terminal, draw_at_once
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +95,7 @@ def test_short_work_draws_nothing_and_does_not_import_rich():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("stream", [Broken(), None])
+@pytest.mark.parametrize("stream", [ClosedTerminal(), None])
 def test_a_closed_stderr_is_no_error(stream, monkeypatch):
     monkeypatch.setattr(sys, "stderr", stream)
     use_bars(ProgressBars())

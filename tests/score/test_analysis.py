@@ -238,7 +238,7 @@ def test_features_are_crossed_in_any_order(by: str) -> None:
         (View(("upos",), ("1,2",)), r"more bins than groupings of numbers \(none\)"),
         (View(("depth", "upos"), ("1", "2")), r"more bins than groupings of numbers \(depth\)"),
         (View(("depth",), ("1-3,3-",)), "bin '3-' overlaps"),
-        (View(("depth", "length"), (None, "x")), "'x' in bins 'x' is no bin"),
+        (View(("depth", "length"), (None, "x")), "'x' in bins 'x' is not a bin"),
         (View(("oov",)), "'oov' needs a training file"),
         (View(("oov", "upos", "frequency")), "'frequency/oov' needs a training file"),
     ],

@@ -40,9 +40,9 @@ def test_bins_have_the_order_of_the_text() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "'' in bins '' is no bin"),
-        ("1,,2", "'' in bins '1,,2' is no bin"),
-        ("1,two", "'two' in bins '1,two' is no bin"),
+        ("", "'' in bins '' is not a bin"),
+        ("1,,2", "'' in bins '1,,2' is not a bin"),
+        ("1,two", "'two' in bins '1,two' is not a bin"),
         ("1.5", "'1.5' in"),
         ("-", "'-' in"),
         ("..", "'..' in"),

@@ -134,7 +134,7 @@ def test_other_metrics_and_missing_probabilities_are_an_error() -> None:
     data = read(GOLD, SYSTEM)
     with pytest.raises(ValueError, match="calibration is measured for UAS or LAS, not for LA"):
         measure_calibration(data, "LA")
-    with pytest.raises(ValueError, match="one bin at least, not 0"):
+    with pytest.raises(ValueError, match="at least one bin, not 0"):
         measure_calibration(data, bins=0)
     with pytest.raises(ValueError, match="read with probabilities"):
         measure_calibration(read_data(sentences(GOLD), [sentences(SYSTEM)]))

@@ -412,7 +412,7 @@ def test_invalid_tests_and_counts_are_an_error() -> None:
         compare_systems([aligned, aligned], "mcnemar")
     with pytest.raises(ValueError, match="'ar' or 'bootstrap', not 't'"):
         compare_systems([system, system], "t")
-    with pytest.raises(ValueError, match="a trial"):
+    with pytest.raises(ValueError, match="at least one trial"):
         compare_systems([system, system], "ar", 0)
     with pytest.raises(ValueError, match="a sentence"):
         bootstrap_totals(np.zeros((0, 2), np.int64), 10)
@@ -423,7 +423,8 @@ def test_invalid_tests_and_counts_are_an_error() -> None:
 def test_describe_test_names_test_and_settings() -> None:
     assert describe_test("ar", 10_000, 1, 2) == (
         "Difference from the first system; p: paired approximate randomisation over sentences"
-        " (10,000 trials, two-sided, seed 1), adjusted by Holm's method for 2 comparisons a metric."
+        " (10,000 trials, two-sided, seed 1), adjusted by Holm's method"
+        " for 2 comparisons per metric."
     )
     assert describe_test("bootstrap", 500, 2, 1) == (
         "Difference from the first system; p: paired bootstrap over sentences"

@@ -32,7 +32,7 @@ from depkit.training.data import resolve_auto
 from depkit.training.loop import Feed, TrainingError, count_updates, train
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, Training, adopt_parts
-from tests.drawing.terminal import Broken, Terminal, draw_at_once
+from tests.drawing.terminal import ClosedTerminal, Terminal, draw_at_once
 
 CPU = torch.device("cpu")
 DROPOUTS = dict.fromkeys(["attention_dropout", "feedforward_dropout", "residual_dropout"], 0.0)
@@ -363,7 +363,7 @@ def test_a_batch_that_does_not_fit_in_memory_is_an_error(tiny, tmp_path, monkeyp
 
 
 def test_a_closed_stderr_does_not_stop_a_run(tiny, tmp_path):
-    assert run(small(), tiny, tmp_path, progress=Progress(tmp_path, stream=Broken())).epoch == 3
+    assert run(small(), tiny, tmp_path, progress=Progress(tmp_path, stream=ClosedTerminal())).epoch == 3
 
 
 def test_a_terminal_shows_a_bar_and_the_same_lines(tiny, tmp_path, monkeypatch):

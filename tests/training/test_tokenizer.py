@@ -69,7 +69,7 @@ def test_scores_by_hand(tiny):
 
 
 def test_a_tokenizer_is_not_trained_again(tiny, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "LEAST_UPDATES", 1)
+    monkeypatch.setattr(module, "MIN_UPDATES", 1)
     reports = []
     quick = make_recipe("bilstm", None, ["tokenizer.size=4", "tokenizer.epochs=2"])
 

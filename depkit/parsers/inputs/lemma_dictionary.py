@@ -141,7 +141,7 @@ class LemmaDictionary:
         return LemmaDictionary.from_counts(counts)
 
 
-def read_readings(sentence: Sentence) -> Iterator[Reading]:
+def extract_readings(sentence: Sentence) -> Iterator[Reading]:
     """Yield the readings of the words of a sentence that have a lemma."""
     columns = (sentence.form, sentence.lemma, sentence.upos, sentence.xpos, sentence.feats)
     for form, lemma, *tags in zip(*columns, strict=True):

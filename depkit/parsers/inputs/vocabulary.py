@@ -11,7 +11,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import Inputs
 from depkit.parsers.inputs.lemma_dictionary import (
     LemmaDictionary,
-    read_readings,
+    extract_readings,
     sort_by_frequency,
 )
 from depkit.parsers.inputs.lemmas import apply_script, edit_script
@@ -66,7 +66,7 @@ class Vocabulary:
         """Add the sentences' lemma dictionary, if lemmas are predicted, and return the result."""
         if "lemma" not in self.columns:
             return self
-        counts = Counter(chain.from_iterable(map(read_readings, sentences)))
+        counts = Counter(chain.from_iterable(map(extract_readings, sentences)))
         return replace(self, lemmas=LemmaDictionary.from_counts(counts))
 
     def to_json(self) -> dict[str, object]:

@@ -154,9 +154,9 @@ def test_json_from_any_format(parse, tiny, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--marginals"], "--marginals: is for --prob"),
-        (["--prob", "--format", "conllx"], "--prob: conllx has no MISC"),
-        (["--prob", "--format", "conll09"], "--prob: conll09 has no MISC"),
+        (["--marginals"], "--marginals: it needs --prob as well"),
+        (["--prob", "--format", "conllx"], "--prob: conllx has no column MISC"),
+        (["--prob", "--format", "conll09"], "--prob: conll09 has no column MISC"),
     ],
 )
 def test_wrong_use(parse, arguments, message):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary, read_readings
+from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary, extract_readings
 from depkit.parsers.inputs.lemmas import apply_script, edit_script
 from depkit.parsers.inputs.lemmatizer import Lemmatizer
 
@@ -144,7 +144,7 @@ def test_readings_of_a_sentence():
                "upos": ["NOUN", "VERB", "ADV"], "xpos": ["NNS", "VBD", "RB"],
                "feats": ["_"] * 3, "deprel": ["_"] * 3}  # fmt: skip
     sentence = Sentence(CONLLU, [], [0, 1, 2], columns, [-1] * 3)
-    readings = list(read_readings(sentence))
+    readings = list(extract_readings(sentence))
     assert [(form, tags) for form, tags, _ in readings] == [
         ("Dogs", ("NOUN", "NNS", "_")), ("ran", ("VERB", "VBD", "_")),
     ]  # fmt: skip
