@@ -179,7 +179,8 @@ def test_an_interrupted_run_is_resumed(tmp_path, capfd):
     arguments = ["tag", str(TINY), *FOLDS]
     assert run([*arguments, "-o", str(whole), "-q"]) == 0
     work = tmp_path / "work"
-    with kill_training_at(5, KeyboardInterrupt):  # in the second fold, as a fold has two to four updates
+    # A fold has two to four updates, so that the fifth update is in the second fold.
+    with kill_training_at(5, KeyboardInterrupt):
         assert run([*arguments, "--work", str(work), "-o", str(cut)]) == 130
     assert "--resume continues" in capfd.readouterr().err and not cut.exists()
     models = sorted(work.iterdir())

@@ -188,7 +188,7 @@ def test_bad_usage_is_one_line_and_status_2(arguments, message, capfd, monkeypat
 def test_bad_data_is_one_line_and_status_1(model, tmp_path, capfd):
     word = b"1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n"
     for content, message in (
-        (b"\x00\x7fELF\x00\n\n", ":1: 1 column"),
+        (b"\x00\x7fELF\x00\n\n", ":1: the line has 1 column"),
         (b"1\ta\t_\tX\t_\t_\t0\troot\t_\n\n", ":1: "),
         (word + b"3\tb\n\n", ":2: "),
         (word.replace(b"a", b"\xe9") + b"\n", "--encoding"),

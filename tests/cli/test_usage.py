@@ -41,7 +41,7 @@ from tests.conftest import TINY
         ("train x -o y --epochs 0", "--epochs 0: give a whole number, 1 or more; see"),
         ("train x -o y --seed -1", "--seed -1: give a whole number, from 0 to 2147483648; see"),
         ("train x -o y --dev-split half", "--dev-split half: give a number; see"),
-        ("eval a b --punct x", r"--punct: no .*'x'; there are .*tags:A,B,\.\.\.; see depkit"),
+        ("eval a b --punct x", r"--punct: there is no .*'x'; .*tags:A,B,\.\.\.; see depkit"),
         ("eval a b --encoding morse", "--encoding: there is no encoding 'morse'; "),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Lemmas of whole parsers: the bundled model's, and that models learn a dictionary."""
+"""Lemmas that whole parsers predict, and the lemma dictionaries that parsers learn."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -77,14 +77,14 @@ def test_a_model_has_the_lemmas_of_its_treebank_and_lexicon(tiny, tmp_path):
     expected = EMPTY.with_lemmas([*tiny, words])
     assert parser.vocabulary.lemmas == expected.lemmas
     assert parser.lemmatizer.look_up("geese", ("NOUN", "_", "_")) == "goose"
-    # A run can be resumed with the same lexicon only.
+    # A run can be resumed only with the same lexicon.
     write([words.with_tree([0], ["dep"])], lexicon)
     recipe, sources = load_sources(recipe, tiny, tiny, CPU)
     with pytest.raises(ResumeError, match="lexicon"):
         train(recipe, tiny, tmp_path / "model", sources=sources, resume=True)
 
 
-def test_lemmas_go_with_the_tags_beside_them(tiny, tmp_path):
+def test_the_lemma_of_a_word_depends_on_its_tags(tiny, tmp_path):
     parser = train_tagger(small_recipe(epochs=1, predict=("lemma",)), tiny, tmp_path)
     verb = new_sentence(["walks"], {"upos": ["VERB"]})
     scripts = [edit_script("walks", lemma) for lemma in ("walk", "walks")]
@@ -95,18 +95,18 @@ def test_lemmas_go_with_the_tags_beside_them(tiny, tmp_path):
     assert [sentence.lemma for sentence in parser.tag([verb, noun])] == [["walk"], ["walks"]]
 
 
-def test_members_know_the_lemmas_of_their_own_sentences_and_ensembles_all(tiny, tmp_path):
+def test_an_ensemble_merges_the_lemma_dictionaries_of_its_members(tiny, tmp_path):
     halves = [tiny[::2], tiny[1::2]]
     members = [
         train_tagger(small_recipe(epochs=1, predict=("lemma",)), half, tmp_path / str(number))
         for number, half in enumerate(halves)
     ]
-    both = combine(members).vocabulary.lemmas
-    assert both == EMPTY.with_lemmas(tiny).lemmas
-    assert combine(members).lemmatizer.dictionary == both
+    merged = combine(members).vocabulary.lemmas
+    assert merged == EMPTY.with_lemmas(tiny).lemmas
+    assert combine(members).lemmatizer.dictionary == merged
 
 
-def test_a_lexicon_without_lemmas_is_refused(tiny, tmp_path):
+def test_a_lexicon_without_lemmas_is_rejected(tiny, tmp_path):
     lexicon = tmp_path / "lexicon.conllu"
     write([sentence.with_columns({"lemma": ["_"] * len(sentence)}) for sentence in tiny], lexicon)
     recipe = small_recipe(inputs=replace(NO_DROPOUT, lexicon=str(lexicon)))
