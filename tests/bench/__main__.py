@@ -1,9 +1,9 @@
 """Measure the speed of depkit: single stages, whole processes, and comparisons with other parsers.
 
 Run `python -m tests.bench [ENTRY...] [--json FILE]`; --list prints the entries. Everything is
-measured several times, alternating with what it is compared to, and figures are medians. On a busy
-machine, words per second are worthless. With several threads, which wait for one another, so are
-shares and processor time; with --threads 1, these hardly change.
+measured several times, alternating with what it is compared to, and figures are medians. Words
+per second are worthless on a busy machine. So are shares and processor time with several threads,
+which wait for one another; with --threads 1, they hardly change.
 """
 
 import argparse
@@ -76,11 +76,11 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     add("--same-model", metavar="DIR", default="", help="depkit's model of SuPar's architecture")
     for name, package in PEERS.items():
         add(f"--{name}", metavar="PYTHON", default="", help=f"Python with {package}")
-        add(f"--{name}-model", metavar="MODEL", default="", help="its model")
+        add(f"--{name}-model", metavar="MODEL", default="", help=f"model of {package}")
     arguments = parser.parse_args(argv)
     for entry in arguments.entries:
         if entry not in ENTRIES:
-            parser.error(f"no entry {entry!r}; --list names them")
+            parser.error(f"there is no entry {entry!r}; --list prints the entries")
         required = REQUIRED_OPTIONS.get(entry, ())
         if missing := [name for name in required if not getattr(arguments, name)]:
             parser.error(f"{entry} needs --{missing[0].replace('_', '-')}")

@@ -33,8 +33,8 @@ def supar_parse(bench: Bench) -> Iterator[Row]:
     peer = peer_programs(
         bench, bench.supar, "supar_run.py", bench.file, bench.sentence, bench.threads
     )
-    own = parse_programs(bench, bench.file, bench.sentence, bench.same_model)
-    yield from compare_parsers(bench, "supar-parse", {"depkit": own, "SuPar": peer})
+    depkit = parse_programs(bench, bench.file, bench.sentence, bench.same_model)
+    yield from compare_parsers(bench, "supar-parse", {"depkit": depkit, "SuPar": peer})
 
 
 def supar_train(bench: Bench) -> Iterator[Row]:
@@ -78,8 +78,8 @@ def spacy(bench: Bench) -> Iterator[Row]:
 def udpipe(bench: Bench) -> Iterator[Row]:
     """ufal.udpipe parses raw text, always in one thread."""
     peer = peer_programs(bench, bench.udpipe, "udpipe_run.py", bench.text, bench.sentence_text)
-    own = parse_programs(bench, bench.text, bench.sentence_text)
-    yield from compare_parsers(bench, "udpipe", {"depkit": own, "UDPipe, 1 thread": peer})
+    depkit = parse_programs(bench, bench.text, bench.sentence_text)
+    yield from compare_parsers(bench, "udpipe", {"depkit": depkit, "UDPipe, 1 thread": peer})
 
 
 def peer_programs(

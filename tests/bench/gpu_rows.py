@@ -55,9 +55,8 @@ class Setup:
 
     options: argparse.Namespace
     folder: Path = field(default_factory=lambda: Path(mkdtemp()))
-    learners: dict[str, "Learner"] = field(
-        default_factory=dict
-    )  # by recipe; at most one, to save memory
+    # By recipe; at most one, to save memory.
+    learners: dict[str, "Learner"] = field(default_factory=dict)
     epochs: list[int] = field(default_factory=list)
 
     @cached_property
@@ -99,15 +98,14 @@ class Setup:
     def prepared(self, recipe: str, *settings: str) -> Prepared:
         """Prepare a recipe for training, without smaller batches for a small treebank."""
         prefix = f"{recipe}:"
-        own = [
-            option.removeprefix(prefix) for option in self.options.set if option.startswith(prefix)
-        ]
+        options = [option for option in self.options.set if option.startswith(prefix)]
+        recipe_settings = [option.removeprefix(prefix) for option in options]
         if recipe == "finetune":
             if not self.options.transformer:
-                raise BenchError("no transformer is given; name its directory with --transformer")
-            own.append(f"inputs.context.model={self.options.transformer}")
-        changed = make_recipe(recipe, None, ["training.updates=0", *own, *settings])
-        return prepare(changed, self.data, self.device)
+                raise BenchError("a transformer is needed; name its directory with --transformer")
+            recipe_settings.append(f"inputs.context.model={self.options.transformer}")
+        all_settings = ["training.updates=0", *recipe_settings, *settings]
+        return prepare(make_recipe(recipe, None, all_settings), self.data, self.device)
 
     def learner(self, recipe: str, precision: str = "auto") -> "Learner":
         """Return the learner of a recipe; precision is "tf32" or a value of training.precision."""
@@ -270,7 +268,7 @@ def tensors(part: object) -> list[Tensor]:
 
 
 def dev_score(setup: Setup, precision: str, end: float) -> Figures:
-    """LAS of bilstm after as many epochs as float32, which is measured first, has time for."""
+    """Return the LAS of bilstm after as many epochs as float32, which runs first, has time for."""
     if not setup.epochs:
         learner, remaining = setup.learner("bilstm", "float32"), end - time.monotonic()
         rate = setup.rate(learner.update, learner.batches(), end - 0.8 * remaining)["words/s"]
@@ -292,7 +290,7 @@ def dev_score(setup: Setup, precision: str, end: float) -> Figures:
 
 
 def parse_untrained(setup: Setup, recipe: str, tokens: int, end: float) -> Figures:
-    """Memory for the longest sentences, with argmax: an untrained parser predicts no trees."""
+    """Measure memory for the longest sentences, with argmax: untrained parsers predict no trees."""
     parser = setup.learner(recipe).parser
     longest = sorted(setup.data.train, key=len)[-tokens // 25 :]
     reset_peak()
@@ -310,7 +308,7 @@ def rates(sentences: Sequence[Any], seconds: float, note: str) -> Figures:
 
 
 def parse(setup: Setup, tokens: int, end: float) -> Figures:
-    """`depkit parse` without start-up."""
+    """Measure `depkit parse` without start-up."""
     middle = (time.monotonic() + end) / 2
     bench = setup.bench
     job = Job(
@@ -326,7 +324,7 @@ def parse(setup: Setup, tokens: int, end: float) -> Figures:
 
 
 def parse_without_network(setup: Setup, end: float) -> Figures:
-    """As `parse` without the GPU's work: the scores make every word depend on the previous one."""
+    """Measure `parse` without the GPU's work; the head of every word is the previous word."""
 
     def scores(network: BiaffineNetwork, batch: Batch) -> Scores:
         def zeros(values: int) -> Tensor:
@@ -353,17 +351,17 @@ def parse_as_a_process(setup: Setup, end: float) -> Figures:
     return rates(bench.sentences, whole, f"{whole:.1f} s, of one sentence {one:.1f} s")
 
 
-def supar(setup: Setup, what: str, end: float) -> Figures:
-    """An epoch of SuPar's biaffine parser, or of depkit's parser of the same architecture."""
+def supar(setup: Setup, task: str, end: float) -> Figures:
+    """Measure SuPar's biaffine parser, or depkit's parser of the same architecture."""
     if not setup.options.supar:
         raise BenchError("SuPar is not installed; name a Python that has it with --supar")
     bench = replace(setup.bench, limit=0.9 * (end - time.monotonic()))
-    if what == "SuPar parses":
+    if task == "SuPar parses":
         rest = "supar_run.py", bench.file, bench.sentence, bench.threads
         return rates(
             bench.sentences, peer_programs(bench, bench.supar, *rest)[0]().seconds, "a process"
         )
-    measure = supar_measure(bench) if what == "SuPar trains" else train_measure(bench, *SAME)
+    measure = supar_measure(bench) if task == "SuPar trains" else train_measure(bench, *SAME)
     return rates(bench.sentences, measure().reported_seconds, "an epoch, batches of 5000")
 
 

@@ -67,7 +67,7 @@ class Run(NamedTuple):
     peak: int = 0  # peak memory in bytes
     first: float = 0.0  # seconds until a process's first byte of output
     output: str = ""  # of a process
-    reported_seconds: float = 0.0  # that a process says its work took
+    reported_seconds: float = 0.0  # of the work, as the process reports them
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def run_alternately(runs: int, measures: Mapping[str, Measure]) -> dict[str, lis
 
 @dataclass(frozen=True)
 class Program:
-    """A command that is run in a process of its own."""
+    """A command that is run in a separate process."""
 
     command: Sequence[str | Path]
     source: Path | None = None  # standard input
@@ -234,6 +234,6 @@ def processor_name() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
-        return platform.processor_name()
+        return platform.processor()
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return f"{len(names)} x {names[0]}" if names else platform.describe_machine()
+    return f"{len(names)} x {names[0]}" if names else platform.machine()

@@ -53,10 +53,10 @@ def train_models(
 ) -> Iterator[tuple[Converter, Part]]:
     """Yield for each fold a converter trained on the other folds, and the fold."""
     files = sorted({number for number, _, _ in part})
-    fold_of = {number: index * 7919 % len(files) % folds for index, number in enumerate(files)}
+    fold_by_file = {number: index * 7919 % len(files) % folds for index, number in enumerate(files)}
     for fold in range(folds):
-        rest = [(tree, gold) for number, tree, gold in part if fold_of[number] != fold]
-        rows = [row for row in part if fold_of[row[0]] == fold]
+        rest = [(tree, gold) for number, tree, gold in part if fold_by_file[number] != fold]
+        rows = [row for row in part if fold_by_file[row[0]] == fold]
         yield train(*zip(*rest, strict=True), reattach), rows
 
 
@@ -111,9 +111,9 @@ def main() -> None:
     for model, rows in runs:
         for _, tree, gold in rows:
             golds.append(gold)
-            begun = time.process_time()
+            began = time.process_time()
             tagged.append(convert_tree(model, tree, gold))
-            seconds += time.process_time() - begun
+            seconds += time.process_time() - began
             bare.append(convert_tree(model, remove_function_tags(tree), gold))
     show_scores("as annotated", golds, tagged)
     show_scores("without function tags", golds, bare)

@@ -18,8 +18,8 @@ class Command:
         self.name = name
 
     def invoke(self, arguments: tuple[object, ...], stdin: str | bytes | None) -> Any:
-        words = [self.name, *map(str, arguments)]
-        return CliRunner().invoke(main.app, words, input=stdin, standalone_mode=False)
+        command_line = [self.name, *map(str, arguments)]
+        return CliRunner().invoke(main.app, command_line, input=stdin, standalone_mode=False)
 
     def __call__(
         self, *arguments: object, code: int = 0, stdin: str | bytes | None = None
@@ -39,14 +39,14 @@ class Command:
         return result.stdout, result.stderr
 
     def failure(self, *arguments: object, stdin: str | None = None) -> Exception:
-        """Run the command, which fails before it prints anything; returns the exception."""
+        """Run a command that fails before it prints anything; return its exception."""
         result = self.invoke(arguments, stdin)
         assert result.stdout == ""
         assert isinstance(result.exception, Exception), result.output
         return result.exception
 
 
-def fails(capfd: Any, arguments: list[str], status: int, *messages: str) -> None:
+def assert_fails(capfd: Any, arguments: list[str], status: int, *messages: str) -> None:
     """Check that a command line fails with a status and one line with these messages on stderr."""
     assert main.run(arguments) == status
     out, err = capfd.readouterr()
@@ -55,12 +55,12 @@ def fails(capfd: Any, arguments: list[str], status: int, *messages: str) -> None
     assert all(message in err for message in messages), err
 
 
-def sets(*settings: str) -> list[str]:
-    """Settings as options of the command line: --set KEY=VALUE for each."""
-    return [word for setting in settings for word in ("--set", setting)]
+def set_options(*settings: str) -> list[str]:
+    """Return the arguments --set KEY=VALUE for each setting."""
+    return [argument for setting in settings for argument in ("--set", setting)]
 
 
-SMALL = sets(
+SMALL = set_options(
     "inputs.word=24", "inputs.char=24", "encoder.layers=1", "encoder.size=24",
     "training.batch_tokens=60",
 )  # fmt: skip

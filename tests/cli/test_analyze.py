@@ -82,20 +82,20 @@ def test_json_and_csv_have_a_row_per_bin_and_system() -> None:
         assert (line["system"], line["bin"]) == (row["system"], row["bin"])
 
 
-def test_crossed_groupings() -> None:
+def test_crossed_groupings_have_a_bin_per_combination() -> None:
     out = run(GOLD, GOOD, "--by", "upos", "--by", "direction", "--json")[0]
     correct = {row["bin"]: row["correct_gold"] for row in json.loads(out)}
     assert correct == {"ADJ × right": 1, "NOUN × left": 0, "PRON × right": 1, "VERB × root": 1}
 
 
-def test_presets() -> None:
+def test_a_preset_gives_several_tables() -> None:
     out = run(GOLD, GOOD, "--preset", "mcdonald-nivre", "--metric", "UAS")[0]
     titles = [line for line in out.splitlines() if " by " in line]
     assert titles == [f"UAS by {name}: good" for name in ("length", "distance", "depth")]
     assert len(json.loads(run(GOLD, GOOD, "--preset", "conllx", "--json")[0])) == 28
 
 
-def test_confusion_and_worst_sentences() -> None:
+def test_confusions_and_worst_sentences_are_listed() -> None:
     out = run(GOLD, GOOD, "--confusion", "deprel", "--worst", "3")[0]
     assert cells(out) == [
         "confusions of deprel: good",
@@ -122,7 +122,7 @@ def test_the_signature_has_all_options() -> None:
     assert "|train:" in run(GOLD, GOOD, "--by", "oov", "--train", POOR)[0].splitlines()[-1]
 
 
-def test_warnings_are_those_of_eval() -> None:
+def test_analyze_warns_like_eval() -> None:
     cyclic = write_tree("cyclic", WORDS, [("2", "x"), ("1", "x"), ("0", "x"), ("0", "x")])
     assert run(GOLD, cyclic, "--punct", "upos")[1] == (
         f"depkit: warning: {cyclic}: 1 of 1 trees has a cycle\n"
@@ -134,14 +134,14 @@ def test_warnings_are_those_of_eval() -> None:
     assert "UAS 4 / 4, LAS 3 / 4" in run(GOLD, GOOD, "-v")[1]
 
 
-def test_a_file_that_is_given_twice() -> None:
+def test_a_file_named_twice_gets_a_number() -> None:
     rows = cells(run(GOLD, GOOD, GOOD)[0])
     assert rows[2].startswith("root good.conllu 1 ")
     assert rows[3].startswith("root good.conllu (2) 1 ")
     assert json.loads(run(GOLD, GOOD, GOOD, "--json")[0])[1]["system"] == f"{GOOD} (2)"
 
 
-def test_empty_columns_and_files() -> None:
+def test_empty_columns_and_files_are_errors() -> None:
     Path("empty.conllu").write_text("")
     for arguments, complaint in (
         (["--by", "xpos"], "XPOS is _ throughout"),
@@ -153,7 +153,7 @@ def test_empty_columns_and_files() -> None:
             run(GOLD, GOOD, *arguments)
 
 
-def test_empty_tables() -> None:
+def test_empty_tables_have_only_a_header_or_none() -> None:
     assert run(GOLD, GOLD, "--worst", "3", "--format", "csv")[0] == (
         "errors,scored,sentence,place,sent_id,text\n"
     )
@@ -167,7 +167,7 @@ def test_latex_output_is_a_table_with_comments() -> None:
     assert all(line.startswith("%") for line in outside if line)
 
 
-def test_plot_and_table() -> None:
+def test_plot_draws_the_table_that_is_printed() -> None:
     pytest.importorskip("matplotlib")
     out = run(*FILES, "--plot", "a.svg", "--measure", "precision")[0]
     assert out.startswith("LAS by distance")
@@ -175,16 +175,16 @@ def test_plot_and_table() -> None:
 
 
 @pytest.fixture
-def confident() -> tuple[str, str]:
-    """The files of the two systems, with probabilities."""
+def probability_files() -> tuple[str, str]:
+    """Files of the two systems with probabilities of arcs and labels."""
     return (
         write_tree("in/sure.conllu", WORDS, TREES[GOOD], "ArcProb=0.9|LabelProb=0.5"),
         write_tree("in/surer.conllu", WORDS, TREES[POOR], "LabelProb=1.0000|ArcProb=0.9500"),
     )
 
 
-def test_calibration(confident: tuple[str, str]) -> None:
-    out = run(GOLD, confident[0], "--calibration")[0]
+def test_calibration_compares_confidence_and_accuracy(probability_files: tuple[str, str]) -> None:
+    out = run(GOLD, probability_files[0], "--calibration")[0]
     assert cells(out)[:4] == [
         "calibration of LAS: sure",
         "bin words confidence accuracy gap ECE MCE Brier",
@@ -193,19 +193,21 @@ def test_calibration(confident: tuple[str, str]) -> None:
     ]
     assert "|subtypes:keep|bins:10|sentences:1|" in out.splitlines()[4]
     arguments = ["--calibration", "--metric", "uas", "--bins", "2", "--confidence"]
-    out = run(GOLD, *confident, *arguments)[0]
+    out = run(GOLD, *probability_files, *arguments)[0]
     assert cells(out)[:4] == [
         "calibration of UAS",
         "bin system words confidence accuracy 95% from to gap ECE MCE Brier",
         "50-100 sure 4 90.00 100.00 100.00 100.00 +10.00 - - 0.0100",
         "50-100 surer 4 95.00 50.00 50.00 50.00 -45.00 - - 0.4525",
     ]
-    rows = json.loads(run(GOLD, *confident, *arguments, "--json")[0])
-    assert [row["system"] for row in rows] == [*confident, *confident]
+    rows = json.loads(run(GOLD, *probability_files, *arguments, "--json")[0])
+    assert [row["system"] for row in rows] == [*probability_files, *probability_files]
     assert [row["bin"] for row in rows] == ["50-100"] * 2 + ["all"] * 2
     assert [row["ece"] for row in rows] == [None, None, pytest.approx(10), pytest.approx(45)]
     assert "|bootstrap:1000|seed:1|bins:2|" in rows[0]["signature"]
-    table = csv.DictReader(io.StringIO(run(GOLD, *confident, *arguments, "--format", "csv")[0]))
+    table = csv.DictReader(
+        io.StringIO(run(GOLD, *probability_files, *arguments, "--format", "csv")[0])
+    )
     assert [row["mce"] for row in table][:2] == ["", ""]
 
 
@@ -215,15 +217,15 @@ def test_calibration_needs_probabilities() -> None:
     )
 
 
-def test_a_reliability_diagram(confident: tuple[str, str]) -> None:
+def test_plot_of_calibration_is_a_reliability_diagram(probability_files: tuple[str, str]) -> None:
     pytest.importorskip("matplotlib")
-    out = run(GOLD, *confident, "--calibration", "--plot", "a.svg")[0]
+    out = run(GOLD, *probability_files, "--calibration", "--plot", "a.svg")[0]
     assert out.startswith("calibration of LAS\n")
     assert " by " not in out
     assert all(text in Path("a.svg").read_text() for text in ("confidence, %", "LAS, %", ">surer<"))
 
 
-def test_agreement() -> None:
+def test_agreement_reports_an_oracle_and_pairs() -> None:
     out = run(*FILES, "--agreement")[0]
     # The good system has one wrong relation. The poor system has two wrong heads, one at this word.
     assert cells(out)[:7] == [
@@ -241,7 +243,7 @@ def test_agreement() -> None:
     assert {row["oracle"] for row in rows} == {100.0}
 
 
-def test_agreement_in_bins_of_gold_words() -> None:
+def test_agreement_is_reported_per_bin() -> None:
     arguments = ["--agreement", "--by", "distance", "--bins", "1,2-", "--metric", "UAS"]
     out = run(*FILES, *arguments)[0]
     assert cells(out)[1:6] == [
@@ -263,8 +265,8 @@ def test_agreement_in_bins_of_gold_words() -> None:
     ]
 
 
-def test_several_tables_of_words(confident: tuple[str, str]) -> None:
-    out = run(GOLD, *confident, "--agreement", "--calibration", "--worst", "1")[0]
+def test_several_tables_are_printed_one_after_another(probability_files: tuple[str, str]) -> None:
+    out = run(GOLD, *probability_files, "--agreement", "--calibration", "--worst", "1")[0]
     titles = [
         "sentences with the most errors in LAS", "calibration of LAS",
         "LAS; oracle: at least one system is right",
@@ -273,14 +275,14 @@ def test_several_tables_of_words(confident: tuple[str, str]) -> None:
     assert "|bins:10|" in out.splitlines()[-1]
 
 
-def test_frequency_and_unknown_words() -> None:
+def test_unknown_words_are_counted_against_the_training_file() -> None:
     Path("train").write_text(Path(GOLD).read_text().replace("dogs", "cats"))
     rows = json.loads(run(GOLD, GOOD, "--by", "oov", "--train", "train", "--json")[0])
     counts = {row["bin"]: (row["gold"], row["correct_gold"]) for row in rows}
     assert counts == {"known": (3, 3), "unknown": (1, 0)}
 
 
-def test_punctuation_subtypes_and_markup() -> None:
+def test_punctuation_and_formats_are_those_of_eval() -> None:
     error = run.failure(GOLD, GOOD, "--punct", "tags:X", "--subtypes", "drop")
     assert "XPOS, which is _ throughout" in str(error)
     assert "| bin | gold |" in run(GOLD, GOOD, "--format", "markdown")[0]
@@ -342,6 +344,6 @@ BINS, PAIR = "needs a table of bins", "needs two or more PRED files and a table 
         ([POOR, "--agreement", "--by", "colour"], "there is no grouping 'colour'"),
     ],
 )
-def test_bad_usage(arguments: list[str], complaint: str) -> None:
+def test_bad_usage_is_rejected(arguments: list[str], complaint: str) -> None:
     out, err = run(GOLD, GOOD, *arguments, code=2)
     assert out == "" and complaint in err

@@ -31,12 +31,12 @@ def bad(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_good_file(good: Path) -> None:
+def test_a_good_file_has_no_findings(good: Path) -> None:
     assert run(good) == ("1 sentence, 2 words: 0 errors, 0 warnings, 0 notes\n", "")
     assert run(good, "-q") == ("", "")
 
 
-def test_findings_and_counts(bad: Path) -> None:
+def test_findings_are_printed_and_counted(bad: Path) -> None:
     out, err = run(bad, code=1)
     lines = out.splitlines()
     assert lines[:2] == [
@@ -61,20 +61,22 @@ def test_max_and_all_limit_the_printed_findings(bad: Path) -> None:
 
 
 def test_quiet_prints_errors_only(bad: Path, tmp_path: Path) -> None:
-    old = tmp_path / "old.conllu"
-    old.write_text(GOOD.partition("\n")[2] + "\n")
-    assert run(old, "-q") == ("", "")
-    assert run(old)[0].startswith(f"{old}:2: warning: the sentence has no comment # sent_id")
-    out = run(old, "-q", "--ud", code=1)[0]
+    unnumbered = tmp_path / "unnumbered.conllu"
+    unnumbered.write_text(GOOD.partition("\n")[2] + "\n")
+    assert run(unnumbered, "-q") == ("", "")
+    assert run(unnumbered)[0].startswith(
+        f"{unnumbered}:2: warning: the sentence has no comment # sent_id"
+    )
+    out = run(unnumbered, "-q", "--ud", code=1)[0]
     message = "the sentence has no comment # sent_id = ...; add it, for example with a number"
-    assert out == f"{old}:2: error: {message} [no-sent-id]\n"
+    assert out == f"{unnumbered}:2: error: {message} [no-sent-id]\n"
 
 
 def test_verbose_explains_the_codes(bad: Path) -> None:
     assert "30  words whose heads form a cycle\n" in run(bad, "-v", code=1)[0]
 
 
-def test_json(good: Path, bad: Path) -> None:
+def test_json_has_all_findings_and_counts(good: Path, bad: Path) -> None:
     record = json.loads(run(good, bad, "--json", code=1)[0])
     assert len(record["findings"]) == 60  # not limited
     keys = {"severity", "code", "file", "line", "sent_id", "message"}
@@ -85,7 +87,7 @@ def test_json(good: Path, bad: Path) -> None:
     assert json.loads(run(good, "--json")[0])["findings"] == []
 
 
-def test_standard_input_and_archives(good: Path, tmp_path: Path) -> None:
+def test_standard_input_and_compressed_files_are_checked(good: Path, tmp_path: Path) -> None:
     assert run("-", stdin=CYCLIC + "\n", code=1)[0].startswith("-:3: error: s1: ")
     packed = tmp_path / "x.conllu.gz"
     packed.write_bytes(gzip.compress(CYCLIC.encode()))
@@ -93,14 +95,14 @@ def test_standard_input_and_archives(good: Path, tmp_path: Path) -> None:
     assert "only one file" in run("-", "--train", "-", code=2)[1]
 
 
-def test_train(good: Path, bad: Path) -> None:
+def test_the_file_is_compared_with_the_training_file(good: Path, bad: Path) -> None:
     out = run(good, "--train", bad)[0]
-    what = f"the training file has a sentence with the same words, {bad}:3"
-    assert f"good.conllu:3: warning: s1: {what}" in out
+    message = f"the training file has a sentence with the same words, {bad}:3"
+    assert f"good.conllu:3: warning: s1: {message}" in out
     assert "DEPREL 'root' does not occur in" in out
 
 
-def test_encoding(tmp_path: Path) -> None:
+def test_the_encoding_can_be_set(tmp_path: Path) -> None:
     path = tmp_path / "latin.conllu"
     path.write_bytes(GOOD.replace("a", "ä").encode("latin-1") + b"\n")
     assert "--encoding latin-1 [encoding]" in run(path, code=1)[0]
@@ -108,19 +110,19 @@ def test_encoding(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_a_finding(good: Path, tmp_path: Path) -> None:
-    none = tmp_path / "none.conllu"
-    out = run(none, tmp_path, good, code=1)[0]
+    missing = tmp_path / "missing.conllu"
+    out = run(missing, tmp_path, good, code=1)[0]
     assert out.splitlines()[:2] == [
-        f"{none}: error: the file cannot be opened: No such file or directory [unreadable]",
+        f"{missing}: error: the file cannot be opened: No such file or directory [unreadable]",
         f"{tmp_path}: error: the file cannot be opened: Is a directory [unreadable]",
     ]
     assert out.endswith("\n1 sentence, 2 words: 2 errors, 0 warnings, 0 notes\n")
-    record = json.loads(run(good, none, good, "--json", code=1)[0])
+    record = json.loads(run(good, missing, good, "--json", code=1)[0])
     assert [finding["code"] for finding in record["findings"]] == ["unreadable", "sent-id-again"]
     assert record["sentences"] == 2
 
 
-def test_training_files(good: Path, tmp_path: Path) -> None:
+def test_broken_training_sentences_are_a_warning(good: Path, tmp_path: Path) -> None:
     train = tmp_path / "train.conllu"
     train.write_text(GOOD + "\ngarbage\n")
     warning = f"depkit: warning: {train}: 1 of 2 sentences is broken; see depkit check {train}\n"
@@ -131,7 +133,7 @@ def test_training_files(good: Path, tmp_path: Path) -> None:
         run(good, "--train", train)
 
 
-def test_odd_names_and_bytes(tmp_path: Path) -> None:
+def test_control_characters_in_file_names_are_escaped(tmp_path: Path) -> None:
     path = tmp_path / "a\nb\x1b.conllu"
     path.write_text(THIRTY)
     out = run(path, code=1)[0]
@@ -139,6 +141,6 @@ def test_odd_names_and_bytes(tmp_path: Path) -> None:
     assert "a\n" not in out and "\x1b" not in out
     path.write_bytes(GOOD.replace("s1", "s\xe4").encode("latin-1") + b"\n")
     assert json.loads(run(path, "--json", code=1)[0])["findings"][0]["file"] == str(path)
-    other = tmp_path / "x\udce4.conllu"
-    (finding,) = json.loads(run(other, "--json", code=1)[0])["findings"]
-    assert finding["file"] == str(other)
+    path = tmp_path / "x\udce4.conllu"
+    (finding,) = json.loads(run(path, "--json", code=1)[0])["findings"]
+    assert finding["file"] == str(path)

@@ -1,4 +1,4 @@
-"""depkit convert: formats, merging, encodings, Penn trees, and what is reported."""
+"""depkit convert: formats, merging, encodings, Penn trees, notes and errors."""
 
 import gzip
 import io
@@ -35,7 +35,7 @@ def rich(tmp_path: Path) -> Path:
     return tmp_path / "rich.conllu"
 
 
-def test_converting_to_conllx_and_back(rich: Path, tmp_path: Path) -> None:
+def test_merging_restores_what_conllx_lacks(rich: Path, tmp_path: Path) -> None:
     there, back = tmp_path / "there.conllx", tmp_path / "back.conllu"
     assert run(rich, "-o", there) == ("", NOTES)
     assert there.read_text() == MILL
@@ -54,30 +54,28 @@ def test_the_format_is_known_from_name_content_or_option(rich: Path, tmp_path: P
     assert run("-", "--to", "conllx", stdin=RICH) == (MILL, NOTES)
     assert run("-", "--to", "conllu", stdin=RICH) == (RICH, "")
     plain.write_text(MILL)
-    assert run(plain, "--to", "conllx") == (
-        MILL,
-        NOTES.splitlines(True)[1],
-    )  # its content is taken for CoNLL-U
+    # The content of this file is taken for CoNLL-U.
+    assert run(plain, "--to", "conllx") == (MILL, NOTES.splitlines(True)[1])
     assert run(plain, "--to", "conllx", "--from", "conllx") == (MILL, "")
 
 
-def test_compressed_files(rich: Path, tmp_path: Path) -> None:
-    packed, twice = tmp_path / "a.conllx.gz", tmp_path / "b.conllu.xz"
+def test_compressed_files_are_read_and_written(rich: Path, tmp_path: Path) -> None:
+    packed, merged = tmp_path / "a.conllx.gz", tmp_path / "b.conllu.xz"
     run(rich, "-o", packed)
     assert gzip.decompress(packed.read_bytes()).decode() == MILL
-    run(packed, "--merge", rich, "-o", twice)
-    assert lzma.decompress(twice.read_bytes()).decode() == RICH
+    run(packed, "--merge", rich, "-o", merged)
+    assert lzma.decompress(merged.read_bytes()).decode() == RICH
 
 
-def test_several_files_in_several_formats(rich: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.conll09"
-    other.write_text(P_COLUMNS)
-    out, err = run(rich, other, "-", "--to", "conllx", "-v", stdin=PROJECTIVE)
+def test_files_in_several_formats_are_joined(rich: Path, tmp_path: Path) -> None:
+    path = tmp_path / "in.conll09"
+    path.write_text(P_COLUMNS)
+    out, err = run(rich, path, "-", "--to", "conllx", "-v", stdin=PROJECTIVE)
     assert out.startswith(MILL + "1\ta\tb\t_\tC\t")
     assert "4 sentences" in err and "1 predicate" in err and "8 DEPS" in err
 
 
-def test_predicted_columns(tmp_path: Path) -> None:
+def test_predicted_columns_replace_gold_columns(tmp_path: Path) -> None:
     path = tmp_path / "in.conll09"
     path.write_text(P_COLUMNS)
     assert run(path, "--predicted", "--to", "conllu", "-q")[0] == (
@@ -117,17 +115,15 @@ def test_broken_sentences_are_reported_and_omitted(tmp_path: Path) -> None:
     path, out = tmp_path / "in.conllx", tmp_path / "out.conllu"
     good = "1\ta\tb\tC\tD\t_\t0\tg\t_\t_\n\n"
     path.write_text(good + "1\ta\n\n" + good + "x\n")
-    told = (
+    errors = (
         f"depkit: error: {path}:3: the line has 2 columns instead of 10 of conllx;"
-        " columns are separated by single tabs; the sentence"
-        " is left out\n"
+        " columns are separated by single tabs; the sentence is left out\n"
         f"depkit: error: {path}:7: the line has 1 column instead of 10 of conllx;"
-        " are the columns separated"
-        " by tabs?; the sentence is left out\n"
+        " are the columns separated by tabs?; the sentence is left out\n"
     )
-    assert run(path, "-o", out, code=1) == ("", told)
+    assert run(path, "-o", out, code=1) == ("", errors)
     assert out.read_text() == good * 2
-    assert run(path, "--to", "conllx", "-q", code=1) == (good * 2, told)
+    assert run(path, "--to", "conllx", "-q", code=1) == (good * 2, errors)
     out.unlink()
     error = run.failure(path, "-o", out, "--strict")
     assert isinstance(error, FormatError) and error.line == 3
@@ -171,26 +167,26 @@ def test_the_encoding_does_not_apply_to_the_original(rich: Path, tmp_path: Path)
 def test_a_note_counts_deps_of_changed_trees(rich: Path) -> None:
     parse = run(rich, "--to", "conllx", "-q")[0]
     assert run("-", "--merge", rich, stdin=parse)[1] == ""
-    other = parse.replace("\troot\t", "\tdep\t", 1)
+    changed = parse.replace("\troot\t", "\tdep\t", 1)
     assert (
         "DEPS values became _, where the tree of the sentence has changed"
-        in run("-", "--merge", rich, stdin=other)[1]
+        in run("-", "--merge", rich, stdin=changed)[1]
     )
 
 
-def test_merging_other_words(rich: Path, tmp_path: Path) -> None:
+def test_merging_different_words_is_an_error(rich: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.conllu"
     error = run.failure("-", "--merge", rich, "-o", out, stdin=MILL.replace("pan y", "pan"))
-    told = f"-:8: mill-2: sentence 2, word 1 differs: '[pan] 20 000', but {rich}:17 has"
-    assert str(error).startswith(told)
+    message = f"-:8: mill-2: sentence 2, word 1 differs: '[pan] 20 000', but {rich}:17 has"
+    assert str(error).startswith(message)
     assert not out.exists()
     broken = MILL.replace("\t_\t_\n", "\n", 1)
-    out_, err = run("-", "--merge", rich, "--from", "conllx", stdin=broken, code=1)
-    assert out_ == RICH[RICH.index("# sent_id = mill-2") :]
+    merged_output, err = run("-", "--merge", rich, "--from", "conllx", stdin=broken, code=1)
+    assert merged_output == RICH[RICH.index("# sent_id = mill-2") :]
     assert err.startswith("depkit: error: -:1: the line has 8 columns instead of 10 of conllx")
 
 
-def test_tags_of_another_file(rich: Path) -> None:
+def test_tags_are_taken_from_another_file(rich: Path) -> None:
     tagged = MILL.replace("\tVERB\t_", "\tVERB\tT")
     out, _ = run(rich, "--tags", "-", "--to", "conllx", stdin=tagged)
     assert out == tagged
@@ -204,7 +200,7 @@ CHAIN = "1\tKim\t_\tNNP\tNNP\t_\t2\tdep\t_\t_\n2\tsings\t_\tVBZ\tVBZ\t_\t0\troot
 
 @pytest.fixture
 def chains(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the conversion by one that attaches every word to the next one."""
+    """Replace the conversion by one that attaches every word to the next word."""
 
     def convert(trees):  # type: ignore[no-untyped-def]
         for tree in trees:
@@ -251,14 +247,14 @@ def test_broken_trees_are_reported_and_omitted(tmp_path: Path) -> None:
     assert isinstance(error, FormatError) and error.line == 2
 
 
-def test_missing_files(rich: Path) -> None:
+def test_missing_files_are_errors(rich: Path) -> None:
     run("--to", "conllx", code=2)
     assert isinstance(run.failure("/no/such.conllu", "--to", "conllx"), FileNotFoundError)
     assert isinstance(run.failure(rich, "--merge", "/no/such.conllu"), FileNotFoundError)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "what"),
+    ("arguments", "message"),
     [
         ([], "or give -o a file name with one of these endings"),
         (["-o", "out.txt"], "or give -o a file name with one of these endings"),
@@ -272,9 +268,9 @@ def test_missing_files(rich: Path) -> None:
         (["-", "--to", "conllx", "--tags", "-"], "only one file can be standard input"),
     ],
 )
-def test_bad_usage(rich: Path, arguments: list[str], what: str) -> None:
+def test_bad_usage_is_rejected(rich: Path, arguments: list[str], message: str) -> None:
     out, err = run(rich, *arguments, code=2)
-    assert out == "" and what in err
+    assert out == "" and message in err
 
 
 def test_an_input_file_is_not_overwritten(rich: Path, tmp_path: Path) -> None:
@@ -286,7 +282,7 @@ def test_an_input_file_is_not_overwritten(rich: Path, tmp_path: Path) -> None:
 
 
 def test_memory_is_constant(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first sentence is written when most of the input has not been read."""
+    """The first sentence is written before most of the input is read."""
     num_unread: list[int] = []
 
     class Stream(io.RawIOBase):

@@ -12,7 +12,7 @@ from depkit.corpus.files import write
 from depkit.ensemble import silver
 from depkit.training import tokenizer
 from depkit.training.checkpoint import FINISHED
-from tests.cli.commands import ON_CPU, SMALL, sets
+from tests.cli.commands import ON_CPU, SMALL, set_options
 from tests.conftest import TINY
 
 TEXT = (
@@ -33,7 +33,7 @@ def distill(directory, *more, teacher="en-ewt", train=TINY, dev=TINY, epochs=2):
     return run([*arguments, "--epochs", str(epochs), *SMALL, *ON_CPU, *map(str, more)])
 
 
-def fails(capfd, status, message, *arguments, **keywords):
+def assert_fails(capfd, status, message, *arguments, **keywords):
     """Check that the command fails with a status and a last line on stderr with the message."""
     assert distill(*arguments, **keywords) == status
     out, err = capfd.readouterr()
@@ -42,7 +42,7 @@ def fails(capfd, status, message, *arguments, **keywords):
     assert last.startswith("depkit: error: ") and message in f"{last}\n"
 
 
-def test_a_student_of_the_bundled_model(text, tmp_path, capfd):
+def test_a_student_of_the_bundled_model_parses_text(text, tmp_path, capfd):
     student = tmp_path / "student"
     assert distill(student, text) == 0
     out, err = capfd.readouterr()
@@ -65,9 +65,9 @@ def test_an_interrupted_run_is_resumed(text, tmp_path, monkeypatch, capfd):
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     assert distill(whole, text, "-q") == 0
 
-    interrupted = Mock(side_effect=KeyboardInterrupt)
+    interrupt = Mock(side_effect=KeyboardInterrupt)
     with monkeypatch.context() as patch:
-        patch.setattr(silver, "write_rows", interrupted)
+        patch.setattr(silver, "write_rows", interrupt)
         assert distill(cut, text) == 130
     assert "--resume continues" in capfd.readouterr().err
     assert not list(cut.glob("text/*.safetensors"))
@@ -80,12 +80,12 @@ def test_an_interrupted_run_is_resumed(text, tmp_path, monkeypatch, capfd):
     assert "the training is finished already; best epoch: " in err
     assert err.endswith(f"\nparse with it: depkit parse --model {cut} FILE\n")
     assert (cut / FINISHED).stat().st_mtime_ns == before
-    fails(capfd, 1, "is not empty; --resume", cut, text)
+    assert_fails(capfd, 1, "is not empty; --resume", cut, text)
     (tmp_path / "news.txt").write_text("Something else. And more.\n")
-    fails(capfd, 1, "another teacher, text or settings", cut, text, "--resume")
+    assert_fails(capfd, 1, "another teacher, text or settings", cut, text, "--resume")
 
 
-def test_distilling_on_treebanks_without_text(tmp_path, capfd):
+def test_without_text_a_student_learns_from_treebanks(tmp_path, capfd):
     sentences = list(depkit.read(TINY))
     halves = [tmp_path / "a.conllu", tmp_path / "b.conllu"]
     write(sentences[:12], halves[0])
@@ -99,15 +99,15 @@ def test_distilling_on_treebanks_without_text(tmp_path, capfd):
     assert capfd.readouterr().err == ""
 
 
-def test_a_student_of_a_teacher_without_tokenizer(tmp_path, text, monkeypatch, capfd):
-    monkeypatch.setattr(tokenizer, "MIN_UPDATES", 1)
+def test_a_teacher_without_a_tokenizer_needs_tokenized_text(tmp_path, text, monkeypatch, capfd):
+    monkeypatch.setattr(tokenizer, "LEAST_UPDATES", 1)
     teacher = str(tmp_path / "teacher")
     off = ["--set", "tokenizer.enabled=false", *SMALL, *ON_CPU]
     train = ["train", str(TINY), "--dev", str(TINY), "-o", teacher, "--epochs", "1", "-q"]
     assert run([*train, *off]) == 0
-    fails(capfd, 1, "the model has no tokenizer", tmp_path / "raw", text, "-q", teacher=teacher)
-    assert not (tmp_path / "raw").exists()
     student = tmp_path / "student"
+    assert_fails(capfd, 1, "the model has no tokenizer", student, text, "-q", teacher=teacher)
+    assert not student.exists()
     more = [text, "--input", "tokens", "-q", "--set", "tokenizer.epochs=1"]
     assert distill(student, *more, teacher=teacher, epochs=1) == 0
     assert depkit.load(student, device="cpu").tokenizer is not None
@@ -122,10 +122,10 @@ def test_impossible_teachers_and_students_are_rejected(tmp_path, text, capfd):
     ):
         teacher = str(tmp_path / message)
         arguments = ["train", str(TINY), "--dev", str(TINY), "-o", teacher, "--epochs", "1", "-q"]
-        off = sets(setting, "tokenizer.enabled=false")
+        off = set_options(setting, "tokenizer.enabled=false")
         assert run([*arguments, *SMALL, *off, *ON_CPU]) == 0
-        fails(capfd, 1, message, tmp_path / "student", text, teacher=teacher)
-    fails(capfd, 2, "inputs.tag", tmp_path / "student", text, "--set", "inputs.tag=8")
+        assert_fails(capfd, 1, message, tmp_path / "student", text, teacher=teacher)
+    assert_fails(capfd, 2, "inputs.tag", tmp_path / "student", text, "--set", "inputs.tag=8")
     assert not (tmp_path / "student").exists()
 
 
@@ -139,16 +139,16 @@ def test_impossible_teachers_and_students_are_rejected(tmp_path, text, capfd):
         (["--recipe", "huge"], "no recipe 'huge'"),
     ],
 )
-def test_invalid_options(more, message, tmp_path, capfd):
-    fails(capfd, 2, message, tmp_path / "student", *more)
+def test_invalid_options_are_rejected(more, message, tmp_path, capfd):
+    assert_fails(capfd, 2, message, tmp_path / "student", *more)
 
 
-def test_missing_and_empty_files(tmp_path, capfd):
-    student = tmp_path / "student"
-    fails(capfd, 1, "none.txt: No such file or directory\n", student, tmp_path / "none.txt")
-    fails(capfd, 1, "the bundled models are en-ewt", student, teacher="no-such-model")
-    (tmp_path / "empty.txt").write_text("\n")
-    fails(capfd, 1, "empty.txt: the file contains no sentences\n", student, tmp_path / "empty.txt")
+def test_missing_and_empty_files_are_errors(tmp_path, capfd):
+    student, empty = tmp_path / "student", tmp_path / "empty.txt"
+    assert_fails(capfd, 1, "none.txt: No such file or directory\n", student, tmp_path / "none.txt")
+    assert_fails(capfd, 1, "the bundled models are en-ewt", student, teacher="no-such-model")
+    empty.write_text("\n")
+    assert_fails(capfd, 1, "empty.txt: the file contains no sentences\n", student, empty)
     assert not student.exists()
-    (tmp_path / "empty.txt").write_text("Alone\n")
-    fails(capfd, 1, "no sentence of 2 to 150 words", student, tmp_path / "empty.txt")
+    empty.write_text("Alone\n")
+    assert_fails(capfd, 1, "no sentence of 2 to 150 words", student, empty)

@@ -7,10 +7,10 @@ import pytest
 import depkit
 from depkit.cli.main import run
 from depkit.parsers.graph.ensemble import GraphEnsemble
-from tests.cli.commands import ON_CPU, sets
+from tests.cli.commands import ON_CPU, set_options
 from tests.conftest import TINY
 
-SMALL = ON_CPU + sets(
+SMALL = ON_CPU + set_options(
     "inputs.word=8", "encoder.layers=1", "encoder.size=8", "training.updates=0",
     "tokenizer.enabled=false",
 )  # fmt: skip
@@ -19,12 +19,12 @@ COMMAND = ["ensemble", str(TINY), "--dev", str(TINY), "--folds", "2", "--epochs"
 
 @pytest.fixture(scope="module")
 def ensemble(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("made") / "en"
+    directory = tmp_path_factory.mktemp("ensemble") / "en"
     assert run([*COMMAND, "--recipes", "bilstm", "-o", str(directory), "-q"]) == 0
     return directory
 
 
-def test_an_ensemble_parses_and_is_described(ensemble, tmp_path, capsys):
+def test_an_ensemble_parses_and_info_describes_it(ensemble, tmp_path, capsys):
     out = tmp_path / "out.conllu"
     parse = ["parse", str(TINY), "--model", str(ensemble), "--device", "cpu", "-q"]
     assert run([*parse, "-o", str(out)]) == 0
@@ -40,7 +40,7 @@ def test_an_ensemble_parses_and_is_described(ensemble, tmp_path, capsys):
     assert depkit.load(ensemble, "cpu").mean == "arithmetic"
 
 
-def test_the_mean_can_be_set_in_parsing(ensemble, monkeypatch):
+def test_parse_can_set_the_mean(ensemble, monkeypatch):
     means = []
 
     def parse(self, *arguments, **options):
@@ -66,21 +66,21 @@ def test_a_finished_ensemble_is_not_trained_again(ensemble, capfd):
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["-o", "{made}/fold-1-bilstm"], 1, "is the model of a single parser"),
-        (["-o", "{here}"], 1, "contains files, but no ensemble"),
-        (["-o", "{here}/file"], 1, "is a file"),
-        (["-o", "{here}/new", "--recipes", "nosuch"], 2, "no recipe 'nosuch'"),
-        (["-o", "{here}/new", "--recipes", ","], 2, "name at least one recipe"),
-        (["-o", "{here}/new", "--recipes", "a/x.toml,b/x.toml"], 2, "the same name"),
-        (["-o", "{here}/new", "--recipes", "{here}/none.toml"], 1, "No such file"),
-        (["-o", "{here}/new", "--folds", "1"], 2, "--folds"),
-        (["-o", "{here}/new", "--folds", "25"], 1, "24 sentences are too few for 25 folds"),
-        (["-o", "{here}/new", "--dev-split", "0.1"], 2, "either --dev FILE or --dev-split"),
-        (["-o", "{here}/new", "--device", "cpu,tpu"], 2, "no device 'tpu'"),
-        (["-o", "{here}/new", "--reuse", "{here}"], 1, "there is no ensemble"),
-        (["-o", "{here}/new", "--max-time", "soon"], 2, "is not a time"),
+        (["-o", "{ensemble}/fold-1-bilstm"], 1, "is the model of a single parser"),
+        (["-o", "{tmp}"], 1, "contains files, but no ensemble"),
+        (["-o", "{tmp}/file"], 1, "is a file"),
+        (["-o", "{tmp}/new", "--recipes", "nosuch"], 2, "no recipe 'nosuch'"),
+        (["-o", "{tmp}/new", "--recipes", ","], 2, "names no recipe"),
+        (["-o", "{tmp}/new", "--recipes", "a/x.toml,b/x.toml"], 2, "the same name"),
+        (["-o", "{tmp}/new", "--recipes", "{tmp}/none.toml"], 1, "No such file"),
+        (["-o", "{tmp}/new", "--folds", "1"], 2, "--folds"),
+        (["-o", "{tmp}/new", "--folds", "25"], 1, "24 sentences are too few for 25 folds"),
+        (["-o", "{tmp}/new", "--dev-split", "0.1"], 2, "either --dev FILE or --dev-split"),
+        (["-o", "{tmp}/new", "--device", "cpu,tpu"], 2, "no device 'tpu'"),
+        (["-o", "{tmp}/new", "--reuse", "{tmp}"], 1, "there is no ensemble"),
+        (["-o", "{tmp}/new", "--max-time", "soon"], 2, "is not a time"),
         (
-            ["-o", "{made}", "--recipes", "bilstm", "--set", "encoder.size=9"],
+            ["-o", "{ensemble}", "--recipes", "bilstm", "--set", "encoder.size=9"],
             1,
             "size=8 (now 9)",
         ),
@@ -88,7 +88,7 @@ def test_a_finished_ensemble_is_not_trained_again(ensemble, capfd):
 )
 def test_errors_are_one_line(arguments, status, message, ensemble, tmp_path, capfd):
     (tmp_path / "file").write_text("x")
-    options = [option.format(made=ensemble, here=tmp_path) for option in arguments]
+    options = [option.format(ensemble=ensemble, tmp=tmp_path) for option in arguments]
     assert run([*COMMAND, *options]) == status
     errors = [line for line in capfd.readouterr().err.splitlines() if "error" in line]
     assert len(errors) == 1 and message in errors[0]

@@ -30,7 +30,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         write_tree(name, WORDS, tree)
 
 
-def test_text() -> None:
+def test_text_is_a_table_and_a_signature() -> None:
     out, err = run(GOLD, WORSE)
     header, row, signature = out.splitlines()
     assert header.split() == "system UAS LAS LA UEM LEM RA CLAS scored".split()
@@ -59,7 +59,7 @@ def test_csv_is_not_rounded_and_has_the_signature() -> None:
     assert "|punct:keep|" in rows[0]["signature"]
 
 
-def test_latex_and_markdown() -> None:
+def test_latex_and_markdown_tables_have_the_scores() -> None:
     assert " & 66.67 & 33.33 & " in run(GOLD, WORSE, "--format", "latex")[0]
     assert " | 66.67 | 33.33 | " in run(GOLD, WORSE, "--format", "markdown")[0]
 
@@ -72,7 +72,7 @@ def test_a_single_metric_with_and_without_punctuation_and_subtypes() -> None:
     assert run(GOLD, PARTS, "-q", "-b", "LA", "--subtypes", "drop")[0] == "66.67\n"
 
 
-def test_standard_input() -> None:
+def test_either_file_can_be_standard_input() -> None:
     from_pipe = run(GOLD, "-", "-b", "UAS", stdin=Path(WORSE).read_text())[0]
     assert from_pipe == run(GOLD, WORSE, "-b", "UAS")[0]
     assert run("-", WORSE, "-b", "UAS", stdin=Path(GOLD).read_text())[0] == from_pipe
@@ -108,12 +108,12 @@ def test_tag_columns_are_printed_if_tags_differ() -> None:
     assert run(GOLD, "tagged", "-b", "upos")[0] == "66.67\n"
 
 
-def test_a_metric_without_its_column() -> None:
+def test_a_metric_without_its_column_is_an_error() -> None:
     with pytest.raises(ValueError, match="Lemmas is not defined"):
         run(GOLD, WORSE, "-b", "Lemmas")
 
 
-def test_relations() -> None:
+def test_relations_prints_scores_per_relation() -> None:
     lines = run(GOLD, WORSE, "--relations")[0].splitlines()
     assert [" ".join(line.split()) for line in lines[:5]] == [
         "relation gold predicted correct precision recall F1",
@@ -128,7 +128,7 @@ def test_relations() -> None:
     assert record["relations"]["obj"] == zeros | {"predicted": 1, "recall": None}
 
 
-def test_confidence_and_tests() -> None:
+def test_confidence_and_test_add_columns() -> None:
     out, _ = run(GOLD, GOLD, WORSE, GOLD, "--test", "ar", "--confidence")
     lines = out.splitlines()
     assert lines[0].split("  ")[0] == "metric"
@@ -150,7 +150,7 @@ def test_confidence_and_tests() -> None:
     assert float(row["confidence_LAS_low"]) == 100 / 3
 
 
-def test_alignment() -> None:
+def test_align_scores_files_with_different_words() -> None:
     """One word is split into two."""
     words = [(form, "_", "_") for form in ("Do", "gs", "bark", ".")]
     arcs = [("2", "det"), ("3", "nsubj"), ("0", "root"), ("3", "punct")]
@@ -187,7 +187,7 @@ def test_a_mismatch_is_a_format_error_and_a_missing_file_an_os_error() -> None:
         "--encoding morse", "- -",
     ],
 )  # fmt: skip
-def test_bad_usage(words: str) -> None:
+def test_bad_usage_is_rejected(words: str) -> None:
     out, err = run(GOLD, WORSE, *shlex.split(words), code=2)
     assert out == "" and "Invalid value" in err
 

@@ -17,7 +17,7 @@ from depkit.parsers import model_directory
 from depkit.parsers.model_directory import CARD, CONFIG, TOKENIZER, VOCABULARY, WEIGHTS, ModelError
 from depkit.training.recipe import recipe_names
 from tests.cli.commands import Command
-from tests.parsers.test_base import make, save
+from tests.parsers.test_base import make, save_parser
 
 info = Command("info")
 
@@ -72,13 +72,13 @@ def test_a_tuned_transformer_is_part_of_the_model(model):
 @pytest.fixture
 def model(tiny, tmp_path):
     """The directory of a parser as after training, with a card and a checkpoint."""
-    directory = save(make(tiny), tmp_path / "tiny.model")
+    directory = save_parser(make(tiny), tmp_path / "tiny.model")
     (directory / CARD).write_text("# A small parser\n\nIts card.\n", "utf-8")
     (directory / "last.safetensors").write_bytes(b"x" * 10_000_000)
     return directory
 
 
-def test_the_system(monkeypatch):
+def test_without_a_model_the_machine_is_described(monkeypatch):
     monkeypatch.setattr(model_directory, "bundled_models", lambda: ["aa", "bb"])
     facts = rows(run())
     assert facts["depkit"] == depkit.__version__
@@ -88,7 +88,7 @@ def test_the_system(monkeypatch):
     assert facts["models"] == "aa, bb"
 
 
-def test_the_system_as_json():
+def test_json_describes_the_machine():
     facts = load_facts()
     assert facts["packages"]["torch"] == metadata.version("torch")
     cpu = facts["devices"][0]
@@ -109,13 +109,13 @@ def test_gpus_are_listed_with_their_memory(monkeypatch):
     assert names == ["cpu", "cuda:0", "cuda:1", "mps"]
 
 
-def test_a_missing_package(monkeypatch):
+def test_a_missing_package_is_not_installed(monkeypatch):
     monkeypatch.setattr("depkit.cli.info._PACKAGES", ("no-such-package",))
     assert rows(run())["no-such-package"] == "not installed"
     assert load_facts()["packages"] == {"no-such-package": None}
 
 
-def test_a_model(model, tiny):
+def test_a_model_is_described(model, tiny):
     out = run(model)
     assert out.startswith("# A small parser\n\nIts card.\n\ndirectory")
     facts = rows(out)
@@ -144,11 +144,11 @@ def test_all_files_of_the_directory_are_listed_with_their_sizes(model):
     assert rows(run(model))["files"].startswith("seed-1 19.1 MiB, last.safetensors 9.5 MiB, ")
 
 
-def test_the_recipe_as_toml(model):
+def test_verbose_prints_the_recipe_as_toml(model):
     assert run(model, "-v").endswith("\n\n" + (model / CONFIG).read_text("utf-8"))
 
 
-def test_a_model_as_json(model):
+def test_json_describes_a_model(model):
     facts = load_facts(model)
     assert facts["card"] == "# A small parser\n\nIts card.\n"
     assert facts["recipe"]["format_version"] == 1
@@ -158,20 +158,20 @@ def test_a_model_as_json(model):
     assert set(facts["reads"]) == {"words", "characters"}
 
 
-def test_a_model_with_a_tokenizer(model):
+def test_a_model_with_a_tokenizer_reads_raw_text(model):
     (model / TOKENIZER).write_bytes((model / WEIGHTS).read_bytes())
     facts = load_facts(model)
     assert facts["tokenizer"] == {"parameters": facts["parameters"]}
     assert rows(run(model))["raw text"].startswith("yes, ")
 
 
-def test_a_model_without_a_card(model):
+def test_a_model_without_a_card_is_described(model):
     (model / CARD).unlink()
     assert run(model).startswith("directory")
     assert load_facts(model)["card"] is None
 
 
-def test_a_bundled_model_by_name(model, monkeypatch):
+def test_a_bundled_model_is_named_without_a_path(model, monkeypatch):
     monkeypatch.setattr(model_directory, "BUNDLED", model.parent)
     assert run("tiny.model").startswith("# A small parser")
 
@@ -204,7 +204,7 @@ def test_truncated_weights_are_damaged(model):
         run(model)
 
 
-def test_no_such_model():
+def test_an_unknown_model_is_an_error():
     with pytest.raises(ModelError, match="nowhere"):
         run("nowhere")
 

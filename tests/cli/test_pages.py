@@ -39,7 +39,7 @@ TEACH = Command(
     ),
     options=(
         Parameter(("-n", "--number"), Value("N"), "How [many]: a:b, 'c'.", limits="1 or more"),
-        Parameter(("--into",), Value("DIR", "directory"), "Wohin", default="."),
+        Parameter(("--into",), Value("DIR", "directory"), "The target", default="."),
     ),
 )
 
@@ -64,8 +64,10 @@ def test_the_committed_files_are_current(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "depkit.cli.pages", str(tmp_path / "new")]
     subprocess.run(command, check=True, env=environment, cwd=tmp_path)
     new, committed = (pages_in(folder) for folder in (tmp_path / "new", TOP))
-    differ = sorted(n for n in new.keys() | committed.keys() if new.get(n) != committed.get(n))
-    assert not differ, f"{', '.join(differ)} not current; run {REGENERATE} (or delete, if unknown)"
+    changed = sorted(n for n in new.keys() | committed.keys() if new.get(n) != committed.get(n))
+    assert not changed, (
+        f"{', '.join(changed)} not current; run {REGENERATE}, or delete what it does not write"
+    )
 
 
 def test_help_writes_nothing(tmp_path: Path) -> None:
@@ -75,7 +77,7 @@ def test_help_writes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_option_that_is_missing_in_OFFERS_is_refused(monkeypatch) -> None:
+def test_an_option_that_is_missing_in_OFFERS_is_rejected(monkeypatch) -> None:
     def new(secret: Annotated[str, typer.Option(metavar="SECRET")] = "") -> None:
         """New."""
 
@@ -122,7 +124,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def bash_completions(folder: Path, *words: str) -> list[str]:
-    """What bash offers for the last word; PATH is empty, so that no program can be started."""
+    """Complete the last word with bash; PATH is empty, so that bash can start no program."""
     code = (
         "set -u; source ../scripts/depkit.bash; "
         'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _depkit; '
@@ -177,14 +179,14 @@ def test_bash_offers_every_command_and_option(folder: Path) -> None:
     assert set(bash_completions(folder, "")) == {command.name for command in [*subcommands, TEACH]}
     for command in subcommands:
         names = {name for option in command.options for name in option.names}
-        offered = bash_completions(folder, command.name, "--")
-        assert set(offered) == {name for name in names if name.startswith("--")}
+        completions = bash_completions(folder, command.name, "--")
+        assert set(completions) == {name for name in names if name.startswith("--")}
 
 
 def press_tab(arguments: list[str], line: str, folder: Path, **variables: str) -> str:
-    """The line that a shell in a terminal has made of `line`, a Tab and then Ctrl-X.
+    """Type `line`, Tab and Ctrl-X into a shell in a terminal; return the shell's line.
 
-    The shell's own setup binds Ctrl-X: it writes its line to the file `line`.
+    The setup of the shell binds Ctrl-X to a command that writes the line to the file `line`.
     """
     skip_without(arguments[0])
     child, terminal = pty.fork()
@@ -219,7 +221,7 @@ def press_tab(arguments: list[str], line: str, folder: Path, **variables: str) -
         ("depkit parse ~/trees/de", "depkit parse ~/trees/dev.conllu "),
     ],
 )
-def test_bash_at_a_terminal(folder: Path, line: str, expected: str) -> None:
+def test_bash_completes_at_a_terminal(folder: Path, line: str, expected: str) -> None:
     setup = folder.parent / "bashrc"
     setup.write_text(
         "source ../scripts/depkit.bash\n"
@@ -250,7 +252,7 @@ def test_bash_at_a_terminal(folder: Path, line: str, expected: str) -> None:
         ("depkit teach --numb", "depkit teach --number="),
     ],
 )
-def test_zsh_at_a_terminal(folder: Path, line: str, expected: str) -> None:
+def test_zsh_completes_at_a_terminal(folder: Path, line: str, expected: str) -> None:
     (folder.parent / ".zshrc").write_text(
         "fpath=(${PWD:h}/scripts $fpath); autoload -Uz compinit; compinit -u -D\n"
         'write_line() { printf %s "$BUFFER" > ../line }\n'
@@ -288,7 +290,7 @@ def test_fish_completes(folder: Path, line: str, expected: list[str]) -> None:
         env={**os.environ, "HOME": str(folder.parent)},
     )  # fmt: skip
     assert process.stderr == ""
-    assert sorted(offered.split("\t")[0] for offered in process.stdout.splitlines()) == expected
+    assert sorted(line.split("\t")[0] for line in process.stdout.splitlines()) == expected
 
 
 # man
@@ -301,7 +303,7 @@ def man_pages() -> dict[str, str]:
     return {"depkit.1": page(depkit, subcommands)} | pages
 
 
-def test_roff_takes_no_text_for_a_request() -> None:
+def test_text_is_escaped_for_roff() -> None:
     macros = {".SH", ".PP", ".TP", ".TH", ".RS", ".RE", ".nf", ".fi", ".nh", ".ad", ".ss", '.\\"'}
     for name, text in man_pages().items():
         lines = text.splitlines()
@@ -311,7 +313,7 @@ def test_roff_takes_no_text_for_a_request() -> None:
 
 
 def render(path: Path, program: str) -> str:
-    """A page as text; a warning is a failure."""
+    """Render a page as text; a warning is a failure."""
     skip_without(program)
     command = {
         "man": ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", str(path)],
@@ -340,7 +342,7 @@ def test_pages_render_without_a_warning(tmp_path: Path, program: str) -> None:
         assert f"       {name.removesuffix('.1')} - " in text
 
 
-def test_contents_of_pages(tmp_path: Path) -> None:
+def test_pages_contain_synopsis_options_and_environment(tmp_path: Path) -> None:
     skip_without("groff")
     expected = {
         "parse": (
@@ -358,7 +360,7 @@ def test_contents_of_pages(tmp_path: Path) -> None:
             "depkit teach [OPTION]... MODEL [FILE]...",
             ".one 'or' more\\all. OPTIONS",
             "-n, --number N How [many]: a:b, 'c'. N must be 1 or more.",
-            "--into DIR Wohin. Default: ..",
+            "--into DIR The target. Default: ..",
             "EXAMPLES depkit teach a b ENVIRONMENT NO_COLOR If",
         ),
     }

@@ -11,7 +11,7 @@ import pytest
 import depkit
 from depkit.cli.main import run
 from depkit.corpus.surface import surface_tokens
-from tests.cli.commands import ON_CPU, fails
+from tests.cli.commands import ON_CPU, assert_fails
 from tests.conftest import TINY
 
 DEPKIT = [sys.executable, "-m", "depkit"]
@@ -44,7 +44,7 @@ def text_of(output):
     return "".join(token.before + token.text + token.after for token in tokens)
 
 
-def test_parsing_english_text(parse):
+def test_english_text_is_split_tagged_and_parsed(parse):
     status, out, err = parse(FLIES)
     assert (status, err) == (0, "")
     time, fruit = trees(out)
@@ -65,7 +65,7 @@ def test_json_has_character_offsets(parse):
             assert word["deprel"] and word["head"] is not None
 
 
-ODD = {
+UNUSUAL_TEXTS = {
     "emoji": "I 💙 it 👩‍👩‍👧‍👦!! 🇫🇷🇩🇪\n",
     "right to left": "مرحبا بالعالم. שלום עולם!\n",
     "control characters": "a\x00b \x1b[31mred\x07 \x85 \u2028 x\n",
@@ -81,10 +81,10 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("text", UNUSUAL_TEXTS.values(), ids=UNUSUAL_TEXTS)
 def test_unusual_text_is_preserved(parse, text):
     status, out, err = parse(text)
-    note = "depkit: note: 100% of the text's letters" * (text == ODD["right to left"])
+    note = "depkit: note: 100% of the text's letters" * (text == UNUSUAL_TEXTS["right to left"])
     assert status == 0 and err[: len(note) or None] == note
     assert text_of(out) == text
 
@@ -105,7 +105,7 @@ def test_the_error_for_latin_1_names_the_byte(parse):
     assert status == 0 and "café" in out  # CoNLL-U is UTF-8
 
 
-def test_lines_and_tokens(parse):
+def test_lines_and_tokens_are_not_split_further(parse):
     _, out, _ = parse("Time flies. Fruit flies.\nA banana\n", "--input", "lines")
     assert [s.text for s in trees(out)] == ["Time flies. Fruit flies.", "A banana"]
     _, out, _ = parse("can't do-it .\n", "--input", "tokens")
@@ -120,7 +120,7 @@ def test_a_treebank_is_distinguished_from_text(parse):
     assert (status, out) == (1, "") and err.startswith("depkit: error: -:3: ")
 
 
-def test_names_of_parsed_files(tmp_path):
+def test_output_files_are_named_after_the_input_files(tmp_path):
     for name in ("a.txt", "b.text", "c.conllu"):
         (tmp_path / name).write_bytes(TINY.read_bytes() if name == "c.conllu" else FLIES.encode())
     (tmp_path / "d.txt.gz").write_bytes(gzip.compress(FLIES.encode()))
@@ -169,32 +169,32 @@ def test_a_model_without_a_tokenizer_cannot_parse_text(tmp_path, capfd):
     assert run(["parse", str(text), "--model", str(model), "--input", "lines", *ON_CPU]) == 0
 
 
-def test_from_python():
+def test_text_can_be_parsed_from_python():
     parser = depkit.load(device="cpu")
     first, second = parser.parse(parser.tokenize(FLIES))
     assert (first.text, len(second)) == ("Time flies like an arrow.", 6)
 
 
 @pytest.fixture
-def mixed(tmp_path):
+def text_and_treebank(tmp_path):
     """The paths of a text and a treebank."""
     (tmp_path / "a.txt").write_text(FLIES)
     (tmp_path / "b.conllx").write_text("1\ta\t_\tX\tX\t_\t0\troot\t_\t_\n\n")
     return [str(tmp_path / "a.txt"), str(tmp_path / "b.conllx")]
 
 
-def test_mixed_formats_and_overwritten_inputs_are_rejected(mixed, tmp_path, capfd):
+def test_mixed_formats_and_overwritten_inputs_are_rejected(text_and_treebank, tmp_path, capfd):
     out = str(tmp_path / "out")
     for arguments, status, message in (
-        ([*mixed[::-1], "-o", out], 1, "the files before it are in conllx"),
-        ([mixed[1], "--output-dir", str(tmp_path)], 2, "one of the files to read"),
+        ([*text_and_treebank[::-1], "-o", out], 1, "the files before it are in conllx"),
+        ([text_and_treebank[1], "--output-dir", str(tmp_path)], 2, "one of the files to read"),
         (["-", "-"], 2, "standard input"),
-        ([mixed[0], "--encoding", "hex"], 2, "--encoding"),
+        ([text_and_treebank[0], "--encoding", "hex"], 2, "--encoding"),
     ):
-        fails(capfd, ["parse", *arguments, *ON_CPU], status, message)
+        assert_fails(capfd, ["parse", *arguments, *ON_CPU], status, message)
 
 
-def test_another_format(parse):
+def test_text_can_be_written_as_conllx(parse):
     status, out, err = parse("Don't go.\n", "--format", "conllx")
     assert status == 0
     rows = [line.split("\t")[:2] for line in out.splitlines()]
@@ -203,11 +203,11 @@ def test_another_format(parse):
     assert "1 multiword range" in err
 
 
-def test_one_format_for_all(mixed, tmp_path, capfd):
+def test_one_format_applies_to_all_files(text_and_treebank, tmp_path, capfd):
     out = tmp_path / "out"
     options = ["--output-dir", str(out), "--format", "conll09", *ON_CPU]
-    assert run(["parse", *mixed, *options]) == 0
+    assert run(["parse", *text_and_treebank, *options]) == 0
     assert sorted(path.name for path in out.iterdir()) == ["a.conll09", "b.conll09"]
     capfd.readouterr()
-    assert run(["parse", *mixed, "--format", "conllu", "-q", *ON_CPU]) == 0
+    assert run(["parse", *text_and_treebank, "--format", "conllu", "-q", *ON_CPU]) == 0
     assert capfd.readouterr().out.count("\troot\t") == 3

@@ -28,8 +28,8 @@ GOLD: list[Tree] = [
 # FIRST has a wrong head at distance 1; SECOND a wrong relation, and a wrong head at distance 2.
 FIRST: list[Tree] = [[(2, "nsubj"), (0, "root"), (4, "obj"), (2, "punct")], GOLD[1]]
 SECOND: list[Tree] = [[(2, "obj"), (0, "root"), (1, "obj"), (2, "punct")], GOLD[1]]
-DISTANCE, DEPREL = View(("distance",)), View(("deprel",))
-EACH = View(("distance",), ("each",))
+BY_DISTANCE, BY_DEPREL = View(("distance",)), View(("deprel",))
+EACH_DISTANCE = View(("distance",), ("each",))
 
 
 def write(folder: Path, name: str, trees: list[Tree]) -> str:
@@ -44,7 +44,7 @@ def write(folder: Path, name: str, trees: list[Tree]) -> str:
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[str]:
-    """The files of gold trees and of two systems."""
+    """Files with the gold trees and the trees of two systems."""
     (tmp_path / "in").mkdir()
     trees = {"gold.conllu": GOLD, "first.conllu": FIRST, "second.conllu": SECOND}
     return [write(tmp_path / "in", *item) for item in trees.items()]
@@ -69,17 +69,19 @@ def draw_texts(path: Path, files: list[str], *views: View) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(
-    ("measure", "by", "values"),
+    ("measure", "side", "values"),
     [
         (None, "gold", [[100, 200 / 3, 100], [100, 100 / 3, 100]]),
         ("precision", "predicted", [[100, 200 / 3, 100], [100.0, 50, 50]]),
     ],
 )
-def test_curves(measure: str | None, by: str, values: list[list[float]], files: list[str]) -> None:
-    """Recall is drawn over gold bins, precision over predicted ones."""
-    panel = make_panel(analyze_files(files, DISTANCE), measure)
+def test_curves_show_recall_or_precision_by_distance(
+    measure: str | None, side: str, values: list[list[float]], files: list[str]
+) -> None:
+    """Recall is drawn over bins of gold words, precision over bins of predicted words."""
+    panel = make_panel(analyze_files(files, BY_DISTANCE), measure)
     assert (panel.curves, panel.value_label) == (True, f"LAS {measure or 'recall'}, %")
-    assert panel.bin_label == f"{by} distance (|head - dependent|)"
+    assert panel.bin_label == f"{side} distance (|head - dependent|)"
     assert (panel.bins, panel.sizes.tolist()) == (["root", "1", "2"], [2, 3, 1])
     assert panel.names == ["first", "second"]
     np.testing.assert_allclose(panel.values, values)
@@ -96,7 +98,7 @@ def test_groupings_of_gold_words_have_one_accuracy(files: list[str]) -> None:
 
 
 def test_bands_are_the_intervals_of_the_table(files: list[str]) -> None:
-    analysis = analyze_files(files, DISTANCE)
+    analysis = analyze_files(files, BY_DISTANCE)
     panel = make_panel(analysis, "f1", seed=3)
     table = rows(analysis, Options(confidence=True, seed=3))
     for bound, column in ((panel.low, "f1_low"), (panel.high, "f1_high")):
@@ -104,21 +106,21 @@ def test_bands_are_the_intervals_of_the_table(files: list[str]) -> None:
         np.testing.assert_allclose(bound, expected)
 
 
-def test_a_bin_in_which_a_system_predicts_nothing(files: list[str], tmp_path: Path) -> None:
-    """Precision is undefined there, recall without gold words. Words without head have no bin."""
-    near: list[Tree] = [
+def test_undefined_scores_are_not_drawn(files: list[str], tmp_path: Path) -> None:
+    """Bins without predicted words have no precision; bins without gold words have no recall."""
+    trees: list[Tree] = [
         [(2, "nsubj"), (0, "root"), (2, "obj"), (3, "punct")],
         [(-1, "_"), (1, "_")],
     ]
-    lines = write(tmp_path, "near", near)
-    Path(lines).write_text(Path(lines).read_text().replace("\t-1\t", "\t_\t"))
-    analysis = analyze_files([files[0], files[1], lines], EACH)
+    path = write(tmp_path, "near", trees)
+    Path(path).write_text(Path(path).read_text().replace("\t-1\t", "\t_\t"))
+    analysis = analyze_files([files[0], files[1], path], EACH_DISTANCE)
     panel = make_panel(analysis, "precision")
     assert panel.bins == ["root", "1", "2"]
     for values in (panel.values, panel.low, panel.high):
         assert np.isnan(values).tolist() == [[False] * 3, [False, False, True]]
-    far: list[Tree] = [[(4, "nsubj"), (0, "root"), (2, "obj"), (2, "punct")], GOLD[1]]
-    analysis = analyze_files([files[0], write(tmp_path, "far", far)], EACH)
+    distant: list[Tree] = [[(4, "nsubj"), (0, "root"), (2, "obj"), (2, "punct")], GOLD[1]]
+    analysis = analyze_files([files[0], write(tmp_path, "far", distant)], EACH_DISTANCE)
     assert make_panel(analysis).bins == ["root", "1", "2"]
     assert make_panel(analysis, "precision").bins == ["root", "1", "2", "3"]
 
@@ -129,7 +131,7 @@ def test_bars_by_difference_with_paired_intervals(files: list[str]) -> None:
     In a single sentence, obj has no difference, because both systems have 0 or both have 100. The
     paired interval is therefore from -10 to 0. Every nsubj differs.
     """
-    panel = make_panel(analyze_files(files, DEPREL))
+    panel = make_panel(analyze_files(files, BY_DEPREL))
     assert (panel.curves, panel.value_label) == (
         False,
         "difference in LAS F1, points: second − first",
@@ -142,22 +144,22 @@ def test_bars_by_difference_with_paired_intervals(files: list[str]) -> None:
 
 
 def test_bars_of_one_system_are_its_f1(files: list[str]) -> None:
-    panel = make_panel(analyze_files([files[0], files[2]], DEPREL))
+    panel = make_panel(analyze_files([files[0], files[2]], BY_DEPREL))
     assert (panel.value_label, panel.drawn_systems) == ("LAS F1 of second, %", range(1))
     assert panel.bins == ["root", "punct", "obj", "nsubj"]
     np.testing.assert_allclose(panel.values, [[100, 100, 40, 0]])
     assert (panel.low[0, 2], panel.high[0, 2]) == (0, 100)
 
 
-def test_bars_of_three_systems_in_the_order_of_the_second(files: list[str]) -> None:
-    panel = make_panel(analyze_files([files[0], files[2], files[1], files[0]], DEPREL))
+def test_bars_are_in_the_order_of_the_second_of_three_systems(files: list[str]) -> None:
+    panel = make_panel(analyze_files([files[0], files[2], files[1], files[0]], BY_DEPREL))
     assert panel.value_label == "difference in LAS F1, points: system − second"
     assert (panel.drawn_systems, panel.bins) == (range(1, 3), ["nsubj", "obj", "root", "punct"])
     np.testing.assert_allclose(panel.values, [[100, 10, 0, 0], [100, 60, 0, 0]])
 
 
-def test_no_bar_where_a_system_has_no_precision(files: list[str]) -> None:
-    panel = make_panel(analyze_files(files, DEPREL), "precision")
+def test_there_is_no_bar_where_precision_is_undefined(files: list[str]) -> None:
+    panel = make_panel(analyze_files(files, BY_DEPREL), "precision")
     assert panel.bins == ["root", "punct", "obj", "nsubj"]
     np.testing.assert_allclose(panel.values, [[0, 0, 100 / 3 - 50, np.nan]])
     assert np.isnan(panel.low).tolist() == np.isnan(panel.high).tolist() == [[False] * 3 + [True]]
@@ -172,7 +174,7 @@ def test_crossed_groupings_are_bars(files: list[str]) -> None:
 def test_only_the_largest_bins_are_drawn(tmp_path: Path) -> None:
     tree = [(0, "root"), *[(1, f"r{i}") for i in range(30) for _ in range(1 + (i != 7))]]
     path = write(tmp_path, "gold.conllu", [tree])
-    panel = make_panel(analyze_files([path, path], DEPREL))
+    panel = make_panel(analyze_files([path, path], BY_DEPREL))
     assert panel.bin_label == "deprel (gold words): the 25 largest, 6 left out"
     assert len(panel.bins) == len(panel.sizes) == panel.values.shape[1] == 25
     assert "r7" not in panel.bins
@@ -209,8 +211,8 @@ def test_very_long_names_stay_distinct() -> None:
     assert max(map(len, names)) < 60
 
 
-def test_all_words_of_the_curves_are_texts(files: list[str], tmp_path: Path) -> None:
-    draw_texts(tmp_path / "a.svg", files, DISTANCE)
+def test_labels_of_curves_are_texts_in_the_image(files: list[str], tmp_path: Path) -> None:
+    draw_texts(tmp_path / "a.svg", files, BY_DISTANCE)
     written = [text for text, _ in texts((tmp_path / "a.svg").read_text())]
     settings = "95% intervals: bootstrap over sentences; punct: keep, subtypes: keep,"
     axes = ["root", "LAS recall, %", "gold distance (|head - dependent|)", "gold words"]
@@ -218,25 +220,25 @@ def test_all_words_of_the_curves_are_texts(files: list[str], tmp_path: Path) -> 
         assert written.count(text) == 1, text
 
 
-def test_no_percentage_above_a_hundred(tmp_path: Path) -> None:
+def test_axes_have_no_percentage_above_100(tmp_path: Path) -> None:
     path = write(tmp_path, "gold", GOLD[:1])
-    written = draw_texts(tmp_path / "a.svg", [path, path], DISTANCE)
+    written = draw_texts(tmp_path / "a.svg", [path, path], BY_DISTANCE)
     assert [text for text in written if re.fullmatch(r"1\d\d\.\d", text)] == ["100.0"]
 
 
-def test_a_tag_is_no_formula(tmp_path: Path) -> None:
+def test_dollar_signs_in_labels_are_not_formulas(tmp_path: Path) -> None:
     path = write(tmp_path, "gold", [[(0, "root"), (1, "$x$")]])
-    assert "$x$ (1)" in draw_texts(tmp_path / "a.svg", [path, path], DEPREL)
+    assert "$x$ (1)" in draw_texts(tmp_path / "a.svg", [path, path], BY_DEPREL)
 
 
-def test_one_system_has_a_legend_beside_curves_only(files: list[str], tmp_path: Path) -> None:
-    bars = draw_texts(tmp_path / "a.svg", files[:2], DEPREL)
+def test_one_system_has_a_legend_for_curves_only(files: list[str], tmp_path: Path) -> None:
+    bars = draw_texts(tmp_path / "a.svg", files[:2], BY_DEPREL)
     assert "LAS F1 of first, %" in bars and "first" not in bars
-    assert "first" in draw_texts(tmp_path / "a.svg", files[:2], DISTANCE)
+    assert "first" in draw_texts(tmp_path / "a.svg", files[:2], BY_DISTANCE)
 
 
 def test_bars_are_drawn_from_the_top(files: list[str], tmp_path: Path) -> None:
-    heights_by_text = draw_texts(tmp_path / "a.svg", files, DEPREL)
+    heights_by_text = draw_texts(tmp_path / "a.svg", files, BY_DEPREL)
     order = ["deprel (gold words)", "root (2)", "punct (1)", "obj (2)", "nsubj (1)"]
     heights = [
         heights_by_text[name] for name in [*order, "difference in LAS F1, points: second − first"]
@@ -245,7 +247,7 @@ def test_bars_are_drawn_from_the_top(files: list[str], tmp_path: Path) -> None:
     assert "first" not in heights_by_text  # there is no legend, because the axis has the names
 
 
-def test_every_view_is_drawn_and_one_legend(files: list[str], tmp_path: Path) -> None:
+def test_all_views_share_one_legend(files: list[str], tmp_path: Path) -> None:
     draw_texts(tmp_path / "a.svg", files, *PRESETS["conllx"], View(("xpos", "upos")))
     written = [text for text, _ in texts((tmp_path / "a.svg").read_text())]
     assert written.count("first") == written.count("second") == 1
@@ -254,9 +256,9 @@ def test_every_view_is_drawn_and_one_legend(files: list[str], tmp_path: Path) ->
     assert {"xpos × upos (gold words)", "$ × X (6)", "same bin recall, %"} <= set(written)
 
 
-def test_many_bins_have_room(tmp_path: Path) -> None:
+def test_every_third_of_many_bins_is_labelled(tmp_path: Path) -> None:
     path = write(tmp_path, "gold", [[(0, "root"), *[(1, "dep")] * 45]])
-    written = draw_texts(tmp_path / "a.svg", [path, path], EACH)
+    written = draw_texts(tmp_path / "a.svg", [path, path], EACH_DISTANCE)
     assert "words, log" in written
     labels = [int(text) for text in written if text.isdigit() and written[text] == written["root"]]
     assert labels == list(range(3, 46, 3))
@@ -278,7 +280,7 @@ def calibrate_systems(folder: Path, *probabilities: tuple[str, str]) -> Reliabil
     return measure_calibration(read_data(gold, parsed, probabilities=True), bins=4)
 
 
-def test_accuracy_over_confidence(tmp_path: Path) -> None:
+def test_a_diagram_shows_accuracy_over_confidence(tmp_path: Path) -> None:
     calibration = calibrate_systems(tmp_path, ("0.3", "0.9"), ("0.6", "0.7"))
     diagram = make_diagram(calibration)
     assert diagram.bins == ["0-25", "25-50", "50-75", "75-100"]
@@ -293,7 +295,7 @@ def test_accuracy_over_confidence(tmp_path: Path) -> None:
     np.testing.assert_allclose(diagram.high, [[nan, 0, nan, 100], [nan, nan, 100, nan]])
 
 
-def test_an_image_of_a_diagram_has_always_the_same_bytes(tmp_path: Path) -> None:
+def test_a_diagram_is_drawn_to_the_same_bytes_each_time(tmp_path: Path) -> None:
     calibration = calibrate_systems(tmp_path, ("0.3", "0.9"), ("0.6", "0.7"))
     images = []
     for name in ("a.svg", "b.svg"):
@@ -304,53 +306,53 @@ def test_an_image_of_a_diagram_has_always_the_same_bytes(tmp_path: Path) -> None
     assert expected <= {text for text, _ in texts(images[0])}
 
 
-def test_the_size_of_a_png(files: list[str], tmp_path: Path) -> None:
-    draw_texts(tmp_path / "a.PNG", files, DISTANCE)
+def test_a_png_has_the_expected_size(files: list[str], tmp_path: Path) -> None:
+    draw_texts(tmp_path / "a.PNG", files, BY_DISTANCE)
     data = (tmp_path / "a.PNG").read_bytes()
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
     assert struct.unpack(">II", data[16:24]) == (1500, 1160)
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
-def test_the_same_bytes_whatever_the_users_style(
+def test_images_do_not_depend_on_style_and_date(
     suffix: str, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     first, second = tmp_path / f"1{suffix}", tmp_path / f"2{suffix}"
-    draw_texts(first, files, DISTANCE, DEPREL)
+    draw_texts(first, files, BY_DISTANCE, BY_DEPREL)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")  # another day
     with matplotlib.rc_context({"font.size": 31, "axes.facecolor": "red"}):
-        draw_texts(second, files, DISTANCE, DEPREL)
+        draw_texts(second, files, BY_DISTANCE, BY_DEPREL)
         assert matplotlib.rcParams["font.size"] == 31
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_another_seed_other_bands(tmp_path: Path) -> None:
+def test_another_seed_gives_other_bands(tmp_path: Path) -> None:
     gold = [GOLD[0]] * 5 + [GOLD[1]] * 6
     wrong = [FIRST[0]] * 2 + [SECOND[0]] * 3 + [GOLD[1]] * 6
     paths = [write(tmp_path, "gold", gold), write(tmp_path, "wrong", wrong)]
     first, second = (
-        make_panel(analyze_files(paths, DISTANCE), seed=seed) for seed in (DEFAULT_SEED, 2)
+        make_panel(analyze_files(paths, BY_DISTANCE), seed=seed) for seed in (DEFAULT_SEED, 2)
     )
     np.testing.assert_array_equal(first.values, second.values)
     assert not np.array_equal(first.low, second.low)
 
 
 @pytest.mark.parametrize("name", ["a.jpg", "svg", "-", "a.svg.gz"])
-def test_other_suffixes(name: str, files: list[str], tmp_path: Path) -> None:
+def test_other_suffixes_are_rejected(name: str, files: list[str], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^--plot draws \.svg, \.png, \.pdf, not (\.|no suffix)"):
-        plot([analyze_files(files, DISTANCE)], str(tmp_path / name))
+        plot([analyze_files(files, BY_DISTANCE)], str(tmp_path / name))
     assert os.listdir(tmp_path) == ["in"]
 
 
-def test_another_measure(files: list[str], tmp_path: Path) -> None:
+def test_an_unknown_measure_is_rejected(files: list[str], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     with pytest.raises(ValueError, match="no measure 'f2' to plot; there are precision, recall"):
-        plot([analyze_files(files, DISTANCE)], str(tmp_path / "a.svg"), "f2")
+        plot([analyze_files(files, BY_DISTANCE)], str(tmp_path / "a.svg"), "f2")
     assert os.listdir(tmp_path) == ["in"]
 
 
-def test_no_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_matplotlib_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     message = r"^drawing needs matplotlib: pip install 'depkit\[plot\]'$"
     with pytest.raises(ValueError, match=message):
@@ -358,10 +360,10 @@ def test_no_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])
-@pytest.mark.parametrize("when", ["os.replace", "matplotlib.figure.Figure.savefig"])
+@pytest.mark.parametrize("function", ["os.replace", "matplotlib.figure.Figure.savefig"])
 def test_a_failure_does_not_change_existing_files(
     error: BaseException,
-    when: str,
+    function: str,
     files: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -369,9 +371,9 @@ def test_a_failure_does_not_change_existing_files(
     pytest.importorskip("matplotlib.figure")
     (tmp_path / "old.svg").write_text("old")
 
-    monkeypatch.setattr(when, Mock(side_effect=error))
+    monkeypatch.setattr(function, Mock(side_effect=error))
     for name in ("old.svg", "new.svg"):
         with pytest.raises(type(error)):
-            plot([analyze_files(files, DISTANCE)], str(tmp_path / name))
+            plot([analyze_files(files, BY_DISTANCE)], str(tmp_path / name))
     assert sorted(os.listdir(tmp_path)) == ["in", "old.svg"]
     assert (tmp_path / "old.svg").read_text() == "old"

@@ -1,4 +1,4 @@
-"""Commands show progress bars only where these do not mix with input or output."""
+"""Commands show progress bars only where the bars do not mix with input or output."""
 
 import io
 import sys
@@ -12,7 +12,7 @@ from tests.drawing.terminal import Terminal, draw_at_once
 
 
 @pytest.mark.parametrize(
-    ("terminals", "quiet", "files", "output", "live"),
+    ("terminals", "quiet", "files", "output", "expected"),
     [
         ("in out err", False, ["a"], "b", True),
         ("in out err", True, ["a"], "b", False),
@@ -23,11 +23,13 @@ from tests.drawing.terminal import Terminal, draw_at_once
         ("in out", False, ["a"], "b", False),
     ],
 )
-def test_when_bars_are_shown(terminals, quiet, files, output, live, monkeypatch):
+def test_bars_do_not_mix_with_input_or_output(
+    terminals, quiet, files, output, expected, monkeypatch
+):
     for name in ("in", "out", "err"):
         stream = Terminal() if name in terminals.split() else io.StringIO()
         monkeypatch.setattr(sys, f"std{name}", stream)
-    assert progress_bars(quiet, files, output).is_interactive == live
+    assert progress_bars(quiet, files, output).is_interactive == expected
 
 
 def test_findings_and_bars_are_on_separate_lines(monkeypatch):

@@ -34,7 +34,7 @@ FIRST = (
 )
 SECOND = FIRST.replace("a-1", "a-2").replace("Dogs", "Seals")
 THIRD = "1\tYes\t_\tINTJ\t_\t_\t0\troot\t_\t_\n\n"
-DRAWN = """\
+FIRST_DRAWING = """\
 # sentence 1 (sent_id a-1)
 # Dogs bark.
           root
@@ -66,8 +66,8 @@ def headings(output: str) -> list[str]:
 def test_sentences_are_drawn_under_headings(gold: str) -> None:
     out, err = run(gold)
     first, second, third = out.split("\n\n")
-    assert first + "\n" == DRAWN
-    seals = DRAWN.replace("Dogs  ", "Seals ").replace("Dogs", "Seals")
+    assert first + "\n" == FIRST_DRAWING
+    seals = FIRST_DRAWING.replace("Dogs  ", "Seals ").replace("Dogs", "Seals")
     assert second + "\n" == seals.replace(
         "# sentence 1 (sent_id a-1)", "# sentence 2 (sent_id a-2)"
     )
@@ -75,7 +75,7 @@ def test_sentences_are_drawn_under_headings(gold: str) -> None:
     assert err == ""
 
 
-def test_standard_input_and_packed_files(gold: str, tmp_path: Path) -> None:
+def test_standard_input_and_compressed_files_are_drawn(gold: str, tmp_path: Path) -> None:
     packed = tmp_path / "gold.conllu.gz"
     packed.write_bytes(gzip.compress(Path(gold).read_bytes()))
     out = run(gold)[0]
@@ -85,7 +85,7 @@ def test_standard_input_and_packed_files(gold: str, tmp_path: Path) -> None:
     assert run(stdin="") == ("", "")
 
 
-def test_tree_style(gold: str) -> None:
+def test_the_tree_style_is_an_indented_tree(gold: str) -> None:
     out = run(gold, "--style", "tree", "--sentence", "1")[0]
     assert out == (
         "# sentence 1 (sent_id a-1)\n# Dogs bark.\n"
@@ -109,13 +109,13 @@ def test_nothing_is_read_after_the_last_selected_sentence(gold: str) -> None:
         run(gold)
 
 
-def test_a_missing_sentence(gold: str) -> None:
+def test_a_missing_sentence_is_bad_usage(gold: str) -> None:
     out, err = run(gold, "--sentence", "4", "--sentence", "a-1", "--sentence", "b", code=2)
     assert headings(out) == ["1 (sent_id a-1)"]
     assert "no sentence 4, b among the 3 sentences of" in " ".join(err.replace("│", " ").split())
 
 
-def test_width(gold: str) -> None:
+def test_lines_are_at_most_as_wide_as_width(gold: str) -> None:
     assert max(map(len, run(gold)[0].splitlines())) == len("# sentence 1 (sent_id a-1)")
     with open(gold, "a") as file:
         file.writelines(row(i, f"word{i}", max(i - 1, 0), "dep") for i in range(1, 40))
@@ -123,7 +123,7 @@ def test_width(gold: str) -> None:
     assert 40 < max(map(len, run(gold, "--width", "60")[0].splitlines())) <= 60
 
 
-def test_differences(gold: str, pred: str) -> None:
+def test_diff_draws_the_sentences_that_differ(gold: str, pred: str) -> None:
     out, err = run(gold, "--diff", pred)
     assert headings(out) == ["2 (sent_id a-2)"]
     assert out.endswith("NOUN         VERB      PUNCT\n  ▲            │\n  ╰─✗nsubj→obj─╯\n")
@@ -151,7 +151,7 @@ def test_different_words_are_a_format_error(gold: str, pred: str) -> None:
         run(gold, "--diff", pred)
 
 
-def test_colour(gold: str, pred: str) -> None:
+def test_color_adds_only_escape_sequences(gold: str, pred: str) -> None:
     plain = run(gold, "--diff", pred)[0]
     assert "\x1b" not in plain
     assert run(gold, "--diff", pred, "--color", "never")[0] == plain
@@ -169,7 +169,7 @@ def test_colour(gold: str, pred: str) -> None:
         ("never", True, "", False),
     ],
 )
-def test_when_to_colour(
+def test_colours_are_used_at_a_terminal_or_on_request(
     color: Color, terminal: bool, no_color: str, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdout", Terminal() if terminal else io.StringIO())
@@ -177,7 +177,7 @@ def test_when_to_colour(
     assert needs_colour(color) == expected
 
 
-def test_the_width_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_width_is_that_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "77")
     assert default_width() == 100
     monkeypatch.setattr(sys, "stdout", Terminal())
@@ -186,7 +186,7 @@ def test_the_width_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_width() == 40
 
 
-def test_svg(gold: str, pred: str, tmp_path: Path) -> None:
+def test_svg_has_a_drawing_per_sentence(gold: str, pred: str, tmp_path: Path) -> None:
     target = tmp_path / "trees.svg"
     assert run(gold, "--svg", str(target)) == ("", "")
     text = target.read_text()
@@ -211,7 +211,7 @@ def test_an_error_leaves_no_partial_svg(gold: str, tmp_path: Path) -> None:
         "--svg - --width 80", "--encoding morse",
     ],
 )  # fmt: skip
-def test_bad_usage(gold: str, words: str) -> None:
+def test_bad_usage_is_rejected(gold: str, words: str) -> None:
     out, err = run(gold, *shlex.split(words), code=2)
     assert out == "" and "Invalid value" in err
 
@@ -222,7 +222,7 @@ def test_sentences_are_drawn_as_they_are_read(gold: str, monkeypatch: pytest.Mon
     def read_and_count(file: str, encoding: str) -> Iterator[Sentence]:
         for sentence in read(file, encoding=encoding):
             yield sentence
-            output = cast(io.BytesIO, sys.stdout.buffer)  # the test runner's
+            output = cast(io.BytesIO, sys.stdout.buffer)  # replaced by the test runner
             drawn.append(output.getvalue().count(b"root"))
 
     monkeypatch.setattr("depkit.corpus.pairing.read", read_and_count)
@@ -238,12 +238,12 @@ def test_sentences_are_drawn_as_they_are_read(gold: str, monkeypatch: pytest.Mon
         "conll09-turkish-propbank/trpb_v1.0.dev.conll09",
     ],
 )
-def test_real_treebanks(shared: Path, name: str) -> None:
+def test_drawings_of_real_treebanks_can_be_read_back(shared: Path, name: str) -> None:
     """The first trees, with crossing arcs, can be read back from their drawings."""
     for number, sentence in enumerate(islice(read(shared / "data" / name), 100), start=1):
         words = [f"w{word}w" for word in range(1, len(sentence) + 1)]
         plain = new_sentence(words).with_tree(sentence.head, sentence.deprel)
-        shown = DrawnSentence(number, plain)
-        above, below = read_drawing(list(arcs.draw(shown, 100, False)))
-        assert above == {arc.dependent: (arc.head, arc.label) for arc in shown.arcs()}
+        drawn_sentence = DrawnSentence(number, plain)
+        above, below = read_drawing(list(arcs.draw(drawn_sentence, 100, False)))
+        assert above == {arc.dependent: (arc.head, arc.label) for arc in drawn_sentence.arcs()}
         assert below == {}

@@ -15,12 +15,12 @@ run = Command("stats")
 
 def table(text: str, title: str) -> dict[str, list[str]]:
     """Return the rows of the table with this title, by their labels."""
-    (part,) = (part for part in text.split("\n\n") if part.startswith(title))
-    rows = [line.split() for line in part.splitlines()[1:]]
+    (paragraph,) = (paragraph for paragraph in text.split("\n\n") if paragraph.startswith(title))
+    rows = [line.split() for line in paragraph.splitlines()[1:]]
     return {row[0]: row[1:] for row in rows}
 
 
-def test_text() -> None:
+def test_tables_have_counts_and_percentages() -> None:
     out, err = run(TINY)
     words = sum(line[0].isdigit() and "-" not in line[:4] for line in TINY.open() if line.strip())
     assert err == ""
@@ -48,7 +48,7 @@ def test_several_files_have_a_total(tmp_path: Path) -> None:
     assert [record["total"] for record in records] == [False, False, True]
 
 
-def test_json() -> None:
+def test_json_has_all_counts() -> None:
     record = json.loads(run(TINY, "--json")[0])
     assert record["file"] == str(TINY)
     assert record["sentences"] == 24
@@ -73,14 +73,14 @@ def test_broken_sentences_are_counted_on_stderr() -> None:
     assert run("-", "-q", stdin=text) == (out, "")
 
 
-def test_labels_with_control_characters(tmp_path: Path) -> None:
-    odd = tmp_path / "odd.conllu"
-    odd.write_bytes(b"1\ta\ta\tX\x1b[1m\t\xe4\t_\t0\troot\t_\t_\n\n")
-    out = run(odd)[0]
+def test_control_characters_in_labels_are_escaped(tmp_path: Path) -> None:
+    path = tmp_path / "escapes.conllu"
+    path.write_bytes(b"1\ta\ta\tX\x1b[1m\t\xe4\t_\t0\troot\t_\t_\n\n")
+    out = run(path)[0]
     assert "\x1b" not in out
     assert table(out, "UPOS")["X\\x1b[1m"] == ["1", "100.00"]
     assert table(out, "XPOS")["\\udce4"] == ["1", "100.00"]
-    assert json.loads(run(odd, "--json")[0])["xpos"] == {"\udce4": 1}
+    assert json.loads(run(path, "--json")[0])["xpos"] == {"\udce4": 1}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_file_that_is_not_a_treebank_fails_as_in_eval(content: bytes, tmp_path
     assert str(run.failure(TINY, file)) == str(error)
 
 
-def test_no_sentence_at_all(tmp_path: Path) -> None:
+def test_a_file_without_sentences_is_an_error(tmp_path: Path) -> None:
     empty = tmp_path / "empty.conllu"
     empty.write_text("\n")
     with pytest.raises(FormatError, match=r"no sentence in the file"):

@@ -40,11 +40,11 @@ def use_terminal(monkeypatch, width=100):
         (["metric", "score"], [["UAS", "9.50"], ["LAS", "8.50"]], ["score"], set()),
     ],
 )  # fmt: skip
-def test_the_best_systems(columns, rows, scores, best):
+def test_the_best_of_several_systems_have_the_highest_score(columns, rows, scores, best):
     assert best_systems(columns, rows, scores) == best
 
 
-def test_the_best_can_be_the_lowest():
+def test_the_best_cell_can_be_the_lowest():
     assert best_cells([["1.5", "0.5"]], [[(0, 0), (0, 1)]], min) == {(0, 1)}
 
 

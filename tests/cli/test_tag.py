@@ -14,17 +14,17 @@ import depkit
 from depkit.cli.main import run
 from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import jackknife
-from tests.cli.commands import ON_CPU, SMALL, fails, sets
+from tests.cli.commands import ON_CPU, SMALL, assert_fails, set_options
 from tests.conftest import TINY
-from tests.training.test_loop import killed_at
+from tests.training.test_loop import kill_training_at
 
-QUICK = [*SMALL, *sets("training.updates=0")]
+QUICK = [*SMALL, *set_options("training.updates=0")]
 FOLDS = ["--folds", "3", "--epochs", "1", *QUICK, *ON_CPU]
 TAGS = (2, 3, 4, 5)  # LEMMA, UPOS, XPOS, FEATS
 
 # A sentence with parts that tagging must not change: comments, a range, an empty node, MISC, CRLF.
-ODD = (
-    "# sent_id = odd-{i}\r\n# text = Don't  go.\r\n"
+RICH = (
+    "# sent_id = rich-{i}\r\n# text = Don't  go.\r\n"
     "1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\tSpacesAfter=\\s\\s\r\n"
     "1\tDo\tdo\tAUX\tVB\tVerbForm=Fin\t3\taux\t3:aux|0:x\tA=1\r\n"
     "2\tn't\tnot\tPART\tRB\t_\t3\tadvmod\t_\t_\r\n"
@@ -46,22 +46,22 @@ def model(tmp_path_factory):
 
 
 @pytest.fixture
-def odd(tmp_path):
-    """A file of 9 sentences ODD."""
-    path = tmp_path / "odd.conllu"
-    path.write_text("".join(ODD.format(i=i) for i in range(9)), "utf-8", newline="")
+def rich(tmp_path):
+    """A file with the sentence RICH nine times."""
+    path = tmp_path / "rich.conllu"
+    path.write_text("".join(RICH.format(i=i) for i in range(9)), "utf-8", newline="")
     return path
 
 
 @pytest.fixture
-def temporary(tmp_path, monkeypatch):
+def temporary_directory(tmp_path, monkeypatch):
     """The directory of temporary files."""
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     return tmp_path / "temporary"
 
 
-def untagged(path):
+def remove_tags(path):
     """Return the rows of a file without the columns that a tagger may change."""
     rows = [line.split("\t") for line in path.read_bytes().decode().split("\n")]
     return [
@@ -75,18 +75,18 @@ def clear_columns(sentences, *columns):
     return [s.with_columns(dict.fromkeys(columns, ["_"] * len(s))) for s in sentences]
 
 
-def test_a_tagger_changes_only_tags(model, odd, tmp_path, capfd):
+def test_a_tagger_changes_only_tags(model, rich, tmp_path, capfd):
     out = tmp_path / "out.conllu"
     columns = ("upos", "xpos", "feats", "lemma")
     depkit.write(clear_columns(depkit.read(TINY), *columns), tmp_path / "wiped.conllu")
     tag = ["tag", "--model", str(model), "-o", str(out), "-v", *ON_CPU]
     assert run([*tag, str(tmp_path / "wiped.conllu")]) == 0
     assert "24 sentences, 182 words" in capfd.readouterr().err
-    assert untagged(out) == untagged(TINY)
+    assert remove_tags(out) == remove_tags(TINY)
     gold, tagged = list(depkit.read(TINY)), list(depkit.read(out))
     assert min(jackknife.accuracies(gold, tagged, columns).values()) > 60
-    assert run([*tag, str(odd)]) == 0
-    assert untagged(out) == untagged(odd) and out.read_bytes() != odd.read_bytes()
+    assert run([*tag, str(rich)]) == 0
+    assert remove_tags(out) == remove_tags(rich) and out.read_bytes() != rich.read_bytes()
 
 
 def test_existing_tags_are_kept_with_tags_missing(model, tmp_path):
@@ -110,18 +110,18 @@ def test_a_parser_tags_text_without_trees(monkeypatch, capfd):
     assert {word["head"] for word in words} == {word["deprel"] for word in words} == {None}
 
 
-def test_several_files_are_written_to_a_directory(model, odd, tmp_path):
+def test_several_files_are_written_to_a_directory(model, rich, tmp_path):
     out = tmp_path / "out"
     arguments = ["--model", str(model), "--output-dir", str(out), *ON_CPU]
-    assert run(["tag", str(odd), str(TINY), *arguments]) == 0
-    assert sorted(path.name for path in out.iterdir()) == ["odd.conllu", "tiny.conllu"]
+    assert run(["tag", str(rich), str(TINY), *arguments]) == 0
+    assert sorted(path.name for path in out.iterdir()) == ["rich.conllu", "tiny.conllu"]
 
 
 def test_a_tagger_does_not_parse(model, capfd):
     parse = ["parse", str(TINY), "--model", str(model), *ON_CPU]
-    fails(capfd, parse, 1, "this model is a tagger")
+    assert_fails(capfd, parse, 1, "this model is a tagger")
     for option, name in (("--decode=mst", "algorithm"), ("--prob", "probabilities")):
-        fails(capfd, [*parse, option], 2, f"models of the family tagger have no {name}")
+        assert_fails(capfd, [*parse, option], 2, f"models of the family tagger have no {name}")
     assert run(["info", str(model), "--json"]) == 0
     facts = json.loads(capfd.readouterr().out)
     assert (facts["family"], facts["decoder"]) == ("tagger", None)
@@ -132,28 +132,28 @@ def test_a_model_without_tags_does_not_tag(tmp_path, capfd):
     arguments = ["train", str(TINY), "--dev", str(TINY), "-o", model, "--epochs", "1", "-q"]
     off = ["--set", "scorer.predict=[]", "--set", "tokenizer.enabled=false"]
     assert run([*arguments, *off, *QUICK, *ON_CPU]) == 0
-    fails(capfd, ["tag", str(TINY), "--model", model, *ON_CPU], 1, "predicts no tags")
+    assert_fails(capfd, ["tag", str(TINY), "--model", model, *ON_CPU], 1, "predicts no tags")
 
 
-def test_jack_knifing_changes_only_tags(odd, tmp_path, temporary, capfd):
+def test_jack_knifing_changes_only_tags(rich, tmp_path, temporary_directory, capfd):
     out = tmp_path / "out.conllu"
-    assert run(["tag", str(odd), "-o", str(out), *FOLDS]) == 0
-    assert untagged(out) == untagged(odd)
+    assert run(["tag", str(rich), "-o", str(out), *FOLDS]) == 0
+    assert remove_tags(out) == remove_tags(rich)
     err = capfd.readouterr().err
     assert [line for line in err.splitlines() if line.startswith("fold ")] == [
         f"fold {number} of 3: a tagger trained on 6 sentences tags the other 3"
         for number in (1, 2, 3)
     ]
-    assert not list(temporary.iterdir())
-    told = dict(re.findall(r"(UPOS|XPOS|FEATS|LEMMA) ([\d.]+)", err.splitlines()[-1]))
-    assert list(told) == ["UPOS", "XPOS", "FEATS", "LEMMA"] and "% of 36 words" in err
-    gold, tagged = list(depkit.read(odd)), list(depkit.read(out))
-    right = jackknife.accuracies(gold, tagged, ["upos"])["upos"]
-    assert told["UPOS"] == f"{right:.2f}" and right < 100
+    assert not list(temporary_directory.iterdir())
+    printed = dict(re.findall(r"(UPOS|XPOS|FEATS|LEMMA) ([\d.]+)", err.splitlines()[-1]))
+    assert list(printed) == ["UPOS", "XPOS", "FEATS", "LEMMA"] and "% of 36 words" in err
+    gold, tagged = list(depkit.read(rich)), list(depkit.read(out))
+    accuracy = jackknife.accuracies(gold, tagged, ["upos"])["upos"]
+    assert printed["UPOS"] == f"{accuracy:.2f}" and accuracy < 100
 
 
-def test_jack_knifing_without_some_columns(tmp_path, capfd):
-    """Only existing columns are predicted and reported; stdout contains only sentences."""
+def test_jack_knifing_predicts_only_columns_with_values(tmp_path, capfd):
+    """Columns without values are not reported; stdout contains only sentences."""
     file = tmp_path / "in.conllx"
     reduced = clear_columns(islice(depkit.read(TINY), 6), "lemma", "feats", "xpos")
     depkit.write(reduced, file)
@@ -179,32 +179,33 @@ def test_an_interrupted_run_is_resumed(tmp_path, capfd):
     arguments = ["tag", str(TINY), *FOLDS]
     assert run([*arguments, "-o", str(whole), "-q"]) == 0
     work = tmp_path / "work"
-    with killed_at(5, KeyboardInterrupt):  # in the second fold, as a fold has two to four updates
+    # A fold has two to four updates, so that the fifth update is in the second fold.
+    with kill_training_at(5, KeyboardInterrupt):
         assert run([*arguments, "--work", str(work), "-o", str(cut)]) == 130
     assert "--resume continues" in capfd.readouterr().err and not cut.exists()
     models = sorted(work.iterdir())
     assert 1 < len(models) < 3
     first = (models[0] / "model.safetensors").stat().st_mtime_ns
     again = [*arguments, "--work", str(work), "-o", str(cut)]
-    fails(capfd, again, 1, "--resume")
+    assert_fails(capfd, again, 1, "--resume")
     assert run([*again, "--resume"]) == 0
     assert cut.read_bytes() == whole.read_bytes()
     assert (models[0] / "model.safetensors").stat().st_mtime_ns == first
     assert depkit.load(work / "fold-03", device="cpu").config.family == "tagger"
     capfd.readouterr()
-    fails(capfd, [*again, "--resume", "--seed", "2", "-q"], 1, "--seed 1 (now 2)")
+    assert_fails(capfd, [*again, "--resume", "--seed", "2", "-q"], 1, "--seed 1 (now 2)")
 
 
-def test_an_interrupt_leaves_no_temporary_files(tmp_path, temporary, monkeypatch):
-    begun = []
+def test_an_interrupt_leaves_no_temporary_files(tmp_path, temporary_directory, monkeypatch):
+    folds = []
 
-    def interrupted(self, *args, **kwargs):
-        begun.extend(temporary.rglob("fold-01"))
+    def interrupt(self, *args, **kwargs):
+        folds.extend(temporary_directory.rglob("fold-01"))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(torch.optim.Adam, "step", interrupted)
+    monkeypatch.setattr(torch.optim.Adam, "step", interrupt)
     assert run(["tag", str(TINY), *FOLDS, "-q", "-o", str(tmp_path / "out")]) == 130
-    assert begun and not list(temporary.iterdir()) and not (tmp_path / "out").exists()
+    assert folds and not list(temporary_directory.iterdir()) and not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
@@ -230,14 +231,14 @@ def test_an_interrupt_leaves_no_temporary_files(tmp_path, temporary, monkeypatch
     ],
 )
 def test_bad_usage_is_one_line_and_status_2(arguments, message, capfd):
-    fails(capfd, ["tag", str(TINY), *arguments], 2, message)
+    assert_fails(capfd, ["tag", str(TINY), *arguments], 2, message)
 
 
-def test_variables_of_other_options_are_ignored(odd, tmp_path, monkeypatch):
+def test_variables_of_other_options_are_ignored(rich, tmp_path, monkeypatch):
     monkeypatch.setenv("DEPKIT_MODEL", "nowhere")
     monkeypatch.setenv("DEPKIT_SEED", "3")
-    assert run(["tag", str(odd), "-q", "-o", str(tmp_path / "out"), *FOLDS]) == 0
-    assert run(["tag", str(odd), "-q", "-o", str(tmp_path / "out"), *ON_CPU]) == 1  # no such model
+    assert run(["tag", str(rich), "-q", "-o", str(tmp_path / "out"), *FOLDS]) == 0
+    assert run(["tag", str(rich), "-q", "-o", str(tmp_path / "out"), *ON_CPU]) == 1  # no such model
 
 
 def test_bad_data_and_paths_are_one_line_and_status_1(tmp_path, capfd):
@@ -250,7 +251,7 @@ def test_bad_data_and_paths_are_one_line_and_status_1(tmp_path, capfd):
     }
     for message, content in contents.items():
         (tmp_path / "in.conllu").write_text(content)
-        fails(capfd, ["tag", str(tmp_path / "in.conllu"), *FOLDS], 1, message, "in.conllu")
+        assert_fails(capfd, ["tag", str(tmp_path / "in.conllu"), *FOLDS], 1, message, "in.conllu")
     common = ["tag", str(TINY), *FOLDS]
     for arguments, message in (
         (["-o", str(tmp_path)], "is a directory"),
@@ -259,12 +260,12 @@ def test_bad_data_and_paths_are_one_line_and_status_1(tmp_path, capfd):
         (["--work", str(tmp_path)], "is not empty; --resume"),
         (["--config", "nowhere.toml"], "nowhere.toml"),
     ):
-        fails(capfd, [*common, *arguments], 1, message)
+        assert_fails(capfd, [*common, *arguments], 1, message)
     error = "depkit: error: nowhere.conllu: No such file or directory\n"
-    fails(capfd, ["tag", "nowhere.conllu", *FOLDS], 1, error)
+    assert_fails(capfd, ["tag", "nowhere.conllu", *FOLDS], 1, error)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 def test_a_full_disk_is_named(model, capfd):
     tag = ["tag", str(TINY), "--model", str(model), "-o", "/dev/full", *ON_CPU]
-    fails(capfd, tag, 1, "depkit: error: /dev/full: No space left on device\n")
+    assert_fails(capfd, tag, 1, "depkit: error: /dev/full: No space left on device\n")

@@ -13,7 +13,7 @@ from rich.markup import render
 from depkit.cli import help as command_help
 from depkit.cli.main import COMMANDS, run, subcommand
 from depkit.version import __version__
-from tests.cli.commands import fails
+from tests.cli.commands import assert_fails
 from tests.conftest import TINY
 
 
@@ -45,7 +45,7 @@ from tests.conftest import TINY
         ("eval a b --encoding morse", "--encoding: there is no encoding 'morse'; "),
     ],
 )  # fmt: skip
-def test_usage_errors(arguments: str, message: str, capfd) -> None:
+def test_usage_errors_say_where_help_is(arguments: str, message: str, capfd) -> None:
     assert run(arguments.split(" ")) == 2
     out, err = capfd.readouterr()
     assert out == "" and re.fullmatch(f"depkit: error: .*{message}.*\n", f"{err}")
@@ -53,8 +53,8 @@ def test_usage_errors(arguments: str, message: str, capfd) -> None:
 
 def test_errors_name_the_environment_variable(capfd, monkeypatch) -> None:
     monkeypatch.setenv("DEPKIT_THREADS", "many")
-    fails(capfd, ["parse", "x"], 2, "DEPKIT_THREADS=many in the environment: give a")
-    fails(capfd, ["parse", "x", "--threads", "0"], 2, "--threads 0: give")
+    assert_fails(capfd, ["parse", "x"], 2, "DEPKIT_THREADS=many in the environment: give a")
+    assert_fails(capfd, ["parse", "x", "--threads", "0"], 2, "--threads 0: give")
 
 
 def test_a_variable_sets_its_option_in_every_command() -> None:
@@ -89,14 +89,14 @@ def test_help_and_version(capfd) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_a_subcommand(name: str, capfd) -> None:
+def test_help_of_a_subcommand_has_sections_and_is_not_truncated(name: str, capfd) -> None:
     run(["--help"])
     assert f" {COMMANDS[name]}\n" in capfd.readouterr().out  # not truncated
     command = subcommand(name)
     options = [param for param in command.params if param.param_type_name == "option"]
     panels = {option.rich_help_panel for option in options}
     if len(command.params) >= command_help._MAX_WITHOUT_SECTIONS:  # without --help
-        assert None not in panels, "say in which panel of the help an option stands"
+        assert None not in panels, "name the panel of the help that lists the option"
     for text in [command.help, *(param.help for param in command.params)]:
         assert render(text).plain == text  # nothing is read as Rich's markup
 
@@ -115,7 +115,7 @@ def run_at_terminal(columns: int, *arguments: str, typed: str = "", **variables:
     os.close(terminal)
     os.write(reader, typed.encode())
     output = b""
-    with suppress(OSError):  # the other end is closed
+    with suppress(OSError):  # the process has closed its end
         while chunk := os.read(reader, 1 << 16):
             output += chunk
     assert process.wait() == 0
@@ -165,7 +165,7 @@ def test_reading_from_the_keyboard_prints_a_note(arguments: str, tmp_path) -> No
     [("--help >&-", 0), ("--version 2>&-", 0), ("nonsense 2>&-", 2), ("nonsense 2>/dev/full", 2),
      ("stats nowhere 2>&-", 1), ("--help > /dev/full", 1), ("stats - <&-", 1)],
 )  # fmt: skip
-def test_closed_streams(line: str, status: int) -> None:
+def test_closed_streams_do_not_change_the_status(line: str, status: int) -> None:
     command = f"{sys.executable} -m depkit {line}"
     result = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert result.returncode == status

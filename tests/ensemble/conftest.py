@@ -1,16 +1,16 @@
-"""A teacher trained on the small treebank without dropout until it predicts it well."""
+"""A teacher trained without dropout until it parses the small treebank well."""
 
 import pytest
 
 import depkit
-from tests.training.test_loop import run, small
+from tests.training.test_loop import run, small_recipe
 
 
 @pytest.fixture(scope="session")
 def teacher_directory(tiny, tmp_path_factory):
-    """The teacher's model directory, without a tokenizer."""
+    """The model directory of the teacher, which has no tokenizer."""
     directory = tmp_path_factory.mktemp("teacher")
-    run(small(epochs=40, patience=40), tiny, directory)
+    run(small_recipe(epochs=40, patience=40), tiny, directory)
     return directory
 
 

@@ -23,7 +23,7 @@ from depkit.training.loop import count_updates, train
 from depkit.training.origin import ResumeError
 from depkit.training.progress import Progress
 from depkit.training.recipe import Distillation, make_recipe, trained_parts
-from tests.training.test_loop import CPU, Killed, killed_at, same_runs, small
+from tests.training.test_loop import CPU, Killed, kill_training_at, same_runs, small_recipe
 
 
 @pytest.fixture(autouse=True)
@@ -36,11 +36,11 @@ def small_shards(monkeypatch):
 def make_data(teacher, tiny, tmp_path):
     """A function that makes distillation data.
 
-    The treebank is the first sentences, and the text is the remaining ones.
+    The treebank consists of the first sentences, the text of the remaining ones.
     """
 
     def make(treebank=8, with_text=True, weight=0.5, text=1.0, **training):
-        recipe = replace(small(**training), distillation=Distillation(weight, text))
+        recipe = replace(small_recipe(**training), distillation=Distillation(weight, text))
         recipe = resolve_auto(recipe, tiny[:treebank])
         progress = Progress(tmp_path, quiet=True)
         compute_rows = make_row_function(teacher)
@@ -99,8 +99,8 @@ def test_symbols_are_matched_by_name():
     assert (rows == before).all()
     assert result[0, column_slices(1)[0]].tolist() == [2, 0, 1, 2]
     assert result[0, column_slices(1)[1]].tolist() == [50, 0, 20, 0]
-    unchanged = np.r_[0 : column_slices(1)[0].start, column_slices(2)[0].start : rows.shape[1]]
-    assert (result[0, unchanged] == rows[0, unchanged]).all()
+    other_columns = np.r_[0 : column_slices(1)[0].start, column_slices(2)[0].start : rows.shape[1]]
+    assert (result[0, other_columns] == rows[0, other_columns]).all()
 
 
 def test_the_student_vocabulary_covers_treebank_and_text(make_data, teacher, tiny):
@@ -154,11 +154,11 @@ def test_an_epoch_uses_the_treebank_and_a_part_of_the_text(make_data, teacher, t
 def test_the_schedule_ends_with_the_last_update(make_data, tmp_path):
     data = make_data(text=0.7, epochs=3, accumulate=2)
     feed = distillation.make_feed(data, "key", CPU)
-    state = run(data, tmp_path / "student")
+    state = train_student(data, tmp_path / "student")
     assert state.update == count_updates(feed, data.recipe)
 
 
-def run(data, directory, dev=None, key="key", **arguments):
+def train_student(data, directory, dev=None, key="key", **arguments):
     directory.mkdir(exist_ok=True)
     return train(
         data.recipe, data.treebank, dev or data.treebank, directory, CPU,
@@ -168,30 +168,30 @@ def run(data, directory, dev=None, key="key", **arguments):
 
 
 @pytest.mark.parametrize("moment", [1, 4, 6, 8])
-def test_a_resumed_student_ends_as_one_never_interrupted(moment, make_data, tmp_path):
+def test_a_resumed_run_gives_the_student_of_an_uninterrupted_run(moment, make_data, tmp_path):
     data = make_data(inputs=Inputs(word=12, char=12), text=0.6, save_every=0.0, epochs=3)
-    run(data, tmp_path / "whole")
-    with killed_at(moment), pytest.raises(Killed):
-        run(data, tmp_path / "cut")
-    run(data, tmp_path / "cut", resume=True)
+    train_student(data, tmp_path / "whole")
+    with kill_training_at(moment), pytest.raises(Killed):
+        train_student(data, tmp_path / "cut")
+    train_student(data, tmp_path / "cut", resume=True)
     assert same_runs(tmp_path / "whole", tmp_path / "cut")
 
 
 def test_a_run_cannot_be_resumed_with_another_teacher(make_data, tmp_path):
     data = make_data(epochs=1)
-    run(data, tmp_path / "student")
+    train_student(data, tmp_path / "student")
     other_data = replace(data, recipe=replace(data.recipe, distillation=Distillation(0.7)))
     for resumed, key in ((other_data, "key"), (data, "other")):
         with pytest.raises(ResumeError):
-            run(resumed, tmp_path / "student", key=key, resume=True)
+            train_student(resumed, tmp_path / "student", key=key, resume=True)
 
 
-def test_a_student_learns_to_parse_text_as_its_teacher(make_data, teacher, tiny, tmp_path):
+def test_a_student_trained_on_text_parses_like_its_teacher(make_data, teacher, tiny, tmp_path):
     unseen = list(teacher.parse([new_sentence(sentence.form) for sentence in tiny[8:]]))
     scores = {}
     for name, text, epochs in (("treebank", 0.0, 15), ("text", 5.0, 50)):
         data = make_data(text=text, epochs=epochs, patience=epochs)
-        run(data, tmp_path / name, dev=unseen)
+        train_student(data, tmp_path / name, dev=unseen)
         student = depkit.load(tmp_path / name, device="cpu", precision="float32")
         blank = [new_sentence(sentence.form) for sentence in unseen]
         scores[name] = depkit.evaluate(unseen, student.parse(blank)).LAS
@@ -203,12 +203,12 @@ def test_treebank_rows_are_computed_only_once(make_data, teacher, tiny, tmp_path
     data = make_data(with_text=False)
     assert (data.treebank_rows == make_row_function(teacher, 50)(tiny[:8], True)).mean() > 0.9
 
-    never = Mock(side_effect=AssertionError)
-    stored = distillation.provide_treebank_rows(never, tiny[:8], tmp_path, "key", progress)
+    fail = Mock(side_effect=AssertionError)
+    stored = distillation.provide_treebank_rows(fail, tiny[:8], tmp_path, "key", progress)
     assert (stored == data.treebank_rows).all()
     for count, key in ((8, "other"), (7, "key")):
         with pytest.raises(ValueError, match="another teacher"):
-            distillation.provide_treebank_rows(never, tiny[:count], tmp_path, key, progress)
+            distillation.provide_treebank_rows(fail, tiny[:count], tmp_path, key, progress)
     assert (
         data.treebank_rows[:, column_slices(0)[1]].astype(int).sum(-1).max()
         <= MAX_INTEGER + MAX_VALUES

@@ -31,14 +31,14 @@ SMALL = Recipe(CONFIG, training=Training(epochs=1, batch_tokens=60, precision="f
 
 @pytest.mark.parametrize(("count", "folds"), [(4, 2), (10, 10), (23, 5), (24, 3), (1000, 7)])
 def test_folds_cover_all_and_are_nearly_equal(count, folds):
-    fold_of = assign_folds(count, folds, seed=1)
-    sizes = [int((fold_of == number).sum()) for number in range(folds)]
-    assert sum(sizes) == count == len(fold_of)
+    fold_numbers = assign_folds(count, folds, seed=1)
+    sizes = [int((fold_numbers == number).sum()) for number in range(folds)]
+    assert sum(sizes) == count == len(fold_numbers)
     assert max(sizes) - min(sizes) <= 1
 
 
 def test_folds_depend_only_on_the_seed():
-    # by sha256sum, the digests of "1 0" to "1 5" are in the order 1, 3, 5, 0, 4, 2
+    # The digests that sha256sum computes of "1 0" to "1 5" have the order 1, 3, 5, 0, 4, 2.
     assert assign_folds(6, 2, seed=1).tolist() == [1, 0, 1, 1, 0, 0]
     assert assign_folds(100, 2, seed=1).tolist() != assign_folds(100, 2, seed=2).tolist()
 
@@ -58,16 +58,16 @@ def test_a_tagger_has_never_seen_its_fold(tiny, tmp_path, trainings):
         for i, sentence in enumerate(tiny)
     ]
     tagged = jackknife(marked, resolve_auto(SMALL, marked), 3, tmp_path, CPU)
-    fold_of = assign_folds(24, 3, seed=1)
+    fold_numbers = assign_folds(24, 3, seed=1)
     assert [sentence.form for sentence in tagged] == [sentence.form for sentence in tiny]
     assert len(trainings()) == 3
     for number, (train, dev) in enumerate(trainings()):
         assert len(dev) == 1 and len(train) == 15
         ids = {sentence.sent_id for sentence in [*train, *dev]}
-        inside = {s.sent_id for s, fold in zip(tiny, fold_of, strict=True) if fold == number}
+        inside = {s.sent_id for s, fold in zip(tiny, fold_numbers, strict=True) if fold == number}
         assert len(ids) == 16 and ids | inside == {sentence.sent_id for sentence in tiny}
         possible = {sentence.xpos[0] for sentence in train}
-        for sentence, fold in zip(tagged, fold_of, strict=True):
+        for sentence, fold in zip(tagged, fold_numbers, strict=True):
             if fold == number:
                 assert set(sentence.xpos) <= possible
 
@@ -78,7 +78,7 @@ def test_with_many_sentences_a_twentieth_is_dev(tiny, tmp_path, trainings):
     assert [(len(train), len(dev)) for train, dev in trainings()] == [(57, 3), (57, 3)]
 
 
-def test_the_smallest_file(tiny, tmp_path, trainings):
+def test_four_sentences_are_enough_for_two_folds(tiny, tmp_path, trainings):
     assert len(jackknife(tiny[:4], resolve_auto(SMALL, tiny[:4]), 2, tmp_path, CPU)) == 4
     assert [(len(train), len(dev)) for train, dev in trainings()] == [(1, 1), (1, 1)]
 
@@ -95,7 +95,7 @@ def test_a_finished_run_is_not_trained_again(tiny, tmp_path):
     assert model.stat().st_mtime_ns != before
 
 
-def test_jackknife_repeats_and_depends_on_the_seed(tiny, tmp_path):
+def test_the_seed_determines_the_tags(tiny, tmp_path):
     recipe = resolve_auto(SMALL, tiny)
     runs = [
         list(map(str, jackknife(tiny, recipe, 2, tmp_path / name, CPU, seed)))
@@ -105,13 +105,13 @@ def test_jackknife_repeats_and_depends_on_the_seed(tiny, tmp_path):
 
 
 def test_gold_values_of_a_column_that_one_fold_lacks_are_not_copied(tiny, tmp_path):
-    fold_of = assign_folds(24, 2, seed=1).tolist()
+    fold_numbers = assign_folds(24, 2, seed=1).tolist()
     half = [
         sentence if fold else sentence.with_columns({"feats": ["_"] * len(sentence)})
-        for sentence, fold in zip(tiny, fold_of, strict=True)
+        for sentence, fold in zip(tiny, fold_numbers, strict=True)
     ]
     tagged = jackknife(half, resolve_auto(SMALL, half), 2, tmp_path, CPU)
-    for sentence, fold in zip(tagged, fold_of, strict=True):
+    for sentence, fold in zip(tagged, fold_numbers, strict=True):
         assert not fold or set(sentence.feats) == {"_"}  # the tagger has seen no other value
 
 
@@ -151,18 +151,18 @@ def test_sentences_are_tagged_with_their_contextual_vectors(tiny, tmp_path, monk
     with h5py.File(tmp_path / "elmo.hdf5", "w") as file:
         for i, sentence in enumerate(tiny):
             file[str(i)] = np.full((1, len(sentence), 4), i, dtype=np.float32)
-    tag, read = TaggerParser.tag, {}
+    tag, means = TaggerParser.tag, {}
 
     def record_and_tag(self, sentences, context):
         vectors = list(context)
-        read.update((s.sent_id, v[1:].mean()) for s, v in zip(sentences, vectors, strict=True))
+        means.update((s.sent_id, v[1:].mean()) for s, v in zip(sentences, vectors, strict=True))
         return tag(self, sentences, context=vectors)
 
     monkeypatch.setattr(TaggerParser, "tag", record_and_tag)
     elmo = Inputs(word=0, context=Context(source="elmo", top=1, size=4))
     recipe = resolve_auto(replace(SMALL, parser=replace(CONFIG, inputs=elmo)), tiny)
     jackknife(tiny, recipe, 2, tmp_path / "m", CPU, features=str(tmp_path / "elmo.hdf5"))
-    assert read == {sentence.sent_id: i for i, sentence in enumerate(tiny)}
+    assert means == {sentence.sent_id: i for i, sentence in enumerate(tiny)}
 
 
 def test_vectors_need_a_recipe_that_reads_them(tiny, tmp_path):
@@ -179,8 +179,8 @@ def test_frozen_vectors_are_computed_once_for_all_folds(tiny, tmp_path, monkeypa
     tagged = jackknife(tiny, recipe, 3, tmp_path / "work", CPU)
     assert [sentence.form for sentence in tagged] == [sentence.form for sentence in tiny]
     assert len(list((tmp_path / "cache").rglob("*.npy"))) == 1
-    # the taggers compute the same vectors when they tag by themselves
+    # A tagger that tags by itself computes the same vectors.
     tagger = load(tmp_path / "work" / "fold-01", "cpu", "float32")
-    fold_indices = np.flatnonzero(assign_folds(len(tiny), 3, seed=1) == 0)
-    alone = tagger.tag([tiny[i] for i in fold_indices])
-    assert [sentence.upos for sentence in alone] == [tagged[i].upos for i in fold_indices]
+    indices = np.flatnonzero(assign_folds(len(tiny), 3, seed=1) == 0)
+    tagged_again = tagger.tag([tiny[i] for i in indices])
+    assert [sentence.upos for sentence in tagged_again] == [tagged[i].upos for i in indices]

@@ -42,8 +42,8 @@ from depkit.training.checkpoint import CHECKPOINT, FINISHED, ResumeError, State
 from depkit.training.loop import TrainingError
 from tests.conftest import TINY
 from tests.parsers.inputs.test_transformer import save_bert
-from tests.training.test_loop import killed_at
-from tests.training.test_sources import features_file
+from tests.training.test_loop import kill_training_at
+from tests.training.test_sources import write_features
 
 CPU = torch.device("cpu")
 SMALL = (
@@ -63,7 +63,7 @@ def make_plan(directory, recipes=("selfatt", "bilstm"), folds=3, settings=SMALL,
     )  # fmt: skip
 
 
-def train_alone(plan: Plan, number: int) -> State:
+def train_one_member(plan: Plan, number: int) -> State:
     return train_member(plan, prepare_recipes(plan, CPU)[plan.recipe(number)], number, CPU)
 
 
@@ -72,7 +72,7 @@ def weights(directory: Path) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory) -> Plan:
+def trained_plan(tmp_path_factory) -> Plan:
     """A trained ensemble."""
     plan = make_plan(tmp_path_factory.mktemp("whole"))
     train_ensemble(plan, ["cpu"], 1)
@@ -80,12 +80,10 @@ def whole(tmp_path_factory) -> Plan:
 
 
 def test_members_are_trained_on_all_folds_except_one(tiny, tmp_path, monkeypatch):
-    recorded = Mock(wraps=loop.train)
-    monkeypatch.setattr(loop, "train", recorded)
+    train = Mock(wraps=loop.train)
+    monkeypatch.setattr(loop, "train", train)
     train_ensemble(make_plan(tmp_path), ["cpu"], 1)
-    train_ids = [
-        [sentence.sent_id for sentence in call.args[1]] for call in recorded.call_args_list
-    ]
+    train_ids = [[sentence.sent_id for sentence in call.args[1]] for call in train.call_args_list]
     all_ids = [sentence.sent_id for sentence in tiny]
     folds = [[sent_id for sent_id in all_ids if sent_id not in ids] for ids in train_ids]
     assert sorted(chain.from_iterable(folds)) == sorted(all_ids)  # disjoint and complete
@@ -102,7 +100,7 @@ def test_the_ensemble_and_its_members_can_be_loaded(tiny, tmp_path):
     together = depkit.load(tmp_path, "cpu")
     expected = list(map(str, combine(members, "geometric").parse(tiny)))
     assert list(map(str, together.parse(tiny))) == expected
-    assert scores == pytest.approx(attachment(tiny, together.parse(tiny)))
+    assert scores == pytest.approx(score_attachment(tiny, together.parse(tiny)))
     card = (tmp_path / "README.md").read_text("utf-8")
     assert "fold-2-bilstm" in card and f"LAS {scores['LAS']:.2f}" in card
     vocabularies = [read_vocabulary(tmp_path / name).to_json() for name in plan.names]
@@ -110,17 +108,17 @@ def test_the_ensemble_and_its_members_can_be_loaded(tiny, tmp_path):
     assert vocabularies[0] == vocabularies[1] == vocabularies[2]
 
 
-def attachment(gold, trees) -> dict[str, float]:
+def score_attachment(gold, trees) -> dict[str, float]:
     scores = depkit.evaluate(gold, trees)
     return {"UAS": scores.UAS, "LAS": scores.LAS}
 
 
-def test_words_outside_a_members_folds_have_the_vector_of_unknown_words(tiny, tmp_path):
+def test_words_that_a_member_has_not_seen_have_the_vector_of_unknown_words(tiny, tmp_path):
     plan = make_plan(tmp_path, ["bilstm"])
-    train_alone(plan, 0)
+    train_one_member(plan, 0)
     parser = load(tmp_path / plan.names[0], "cpu", precision="float32")
-    fold_of = module.assign_folds(len(tiny), 3, 1)
-    seen = {form.lower() for i, s in enumerate(tiny) if fold_of[i] for form in s.form}
+    fold_numbers = module.assign_folds(len(tiny), 3, 1)
+    seen = {form.lower() for i, s in enumerate(tiny) if fold_numbers[i] for form in s.form}
     table = parser.network.inputs.word.weight
     words = parser.vocabulary.words
     unseen = [word for word in words.symbols[3:] if word not in seen]
@@ -130,14 +128,14 @@ def test_words_outside_a_members_folds_have_the_vector_of_unknown_words(tiny, tm
         assert same == (word in unseen), word
 
 
-def test_a_killed_member_is_completed_by_the_same_command(whole, tmp_path, monkeypatch):
+def test_a_killed_run_is_completed_by_the_same_command(trained_plan, tmp_path, monkeypatch):
     broken = make_plan(tmp_path / "broken")
     train, calls = training.train_member, []
 
     def train_until_killed(plan, prepared_recipe, member, *rest):
         calls.append(member)
         # the training of the second member is interrupted
-        with killed_at(5 if member == 1 else -1, KeyboardInterrupt):
+        with kill_training_at(5 if member == 1 else -1, KeyboardInterrupt):
             return train(plan, prepared_recipe, member, *rest)
 
     with monkeypatch.context() as patch:
@@ -145,27 +143,27 @@ def test_a_killed_member_is_completed_by_the_same_command(whole, tmp_path, monke
         with pytest.raises(KeyboardInterrupt):
             train_ensemble(broken, ["cpu"], 1)
     assert calls == [0, 1] and not (tmp_path / "broken" / ENSEMBLE).exists()
-    assert (tmp_path / "broken" / whole.names[1] / CHECKPOINT).exists()
+    assert (tmp_path / "broken" / trained_plan.names[1] / LAST).exists()
     with pytest.raises(ModelError):
         load(tmp_path / "broken", "cpu")
     train_ensemble(broken, ["cpu"], 1)
-    for name in whole.names:
-        assert weights(tmp_path / "broken" / name) == weights(whole.directory / name)
+    for name in trained_plan.names:
+        assert weights(tmp_path / "broken" / name) == weights(trained_plan.directory / name)
 
 
 def test_a_finished_member_is_not_changed(tmp_path, monkeypatch):
     plan = make_plan(tmp_path)
-    first = train_alone(plan, 0)
+    first = train_one_member(plan, 0)
     card = tmp_path / plan.names[0] / CARD
     content, written = card.read_text("utf-8"), card.stat().st_mtime_ns
     assert "\n- Calibration on " in content
 
-    never = Mock(side_effect=AssertionError("its network is made"))
-    monkeypatch.setattr(Biaffine, "network", never)
-    assert train_alone(plan, 0) == first
+    fail = Mock(side_effect=AssertionError("the network is made"))
+    monkeypatch.setattr(Biaffine, "network", fail)
+    assert train_one_member(plan, 0) == first
     assert (card.read_text("utf-8"), card.stat().st_mtime_ns) == (content, written)
-    with pytest.raises(AssertionError, match="its network is made"):
-        train_alone(plan, 1)
+    with pytest.raises(AssertionError, match="the network is made"):
+        train_one_member(plan, 1)
 
 
 def test_members_are_reused(tmp_path, monkeypatch):
@@ -186,10 +184,10 @@ def test_members_are_reused(tmp_path, monkeypatch):
     assert not (tmp_path / "c" / "fold-1-selfatt").exists()
 
 
-def test_training_in_parallel_gives_the_same_weights(whole, tmp_path):
+def test_training_in_parallel_gives_the_same_weights(trained_plan, tmp_path):
     train_ensemble(make_plan(tmp_path), ["cpu", "cpu"], 1)
-    for name in whole.names:
-        assert weights(whole.directory / name) == weights(tmp_path / name)
+    for name in trained_plan.names:
+        assert weights(trained_plan.directory / name) == weights(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +211,7 @@ def test_messages_of_other_processes_are_shown(messages, status, error):
 
 def test_the_error_of_another_process_is_raised(tmp_path):
     plan = make_plan(tmp_path)
-    train_alone(plan, 1)
+    train_one_member(plan, 1)
     damaged = tmp_path / plan.names[1] / FINISHED
     damaged.write_bytes(b"nonsense")
     with pytest.raises(ValueError, match=r"on cpu: .*damaged"):
@@ -240,9 +238,9 @@ def test_impossible_ensembles_are_rejected(tiny, tmp_path):
         with pytest.raises(ConfigError, match=message):
             prepare_recipes(make_plan(tmp_path, **fields), CPU)
     write(tiny[:2], tmp_path / "two.conllu")
-    few = Plan([str(tmp_path / "two.conllu")], str(TINY), None, tmp_path, ["bilstm"], 3)
+    plan = Plan([str(tmp_path / "two.conllu")], str(TINY), None, tmp_path, ["bilstm"], 3)
     with pytest.raises(DataError, match="too few for 3 folds"):
-        prepare_recipes(few, CPU)
+        prepare_recipes(plan, CPU)
 
 
 @pytest.mark.parametrize(
@@ -277,7 +275,7 @@ def test_the_ensemble_and_its_members_share_the_tokenizer(tiny, tmp_path):
 
 
 def test_ensembles_read_elmo_vectors(tiny, tmp_path):
-    features = features_file(tmp_path / "elmo.hdf5", tiny, seed=1, width=4)
+    features = write_features(tmp_path / "elmo.hdf5", tiny, seed=1, width=4)
     settings = [*SMALL, "inputs.context.source=elmo", "inputs.context.top=2"]
     files = {"features": [features], "dev_features": features}
     plan = make_plan(tmp_path / "m", settings=settings, **files)
@@ -285,7 +283,7 @@ def test_ensembles_read_elmo_vectors(tiny, tmp_path):
     parser = load(tmp_path / "m", "cpu")
     pairs = list(parser.attach_features(read(TINY), features))
     trees = parser.parse([pair[0] for pair in pairs], context=[pair[1] for pair in pairs])
-    assert scores == pytest.approx(attachment(tiny, trees))
+    assert scores == pytest.approx(score_attachment(tiny, trees))
 
 
 def test_members_share_the_vectors_of_a_frozen_transformer(tiny, tmp_path, monkeypatch):
@@ -301,12 +299,12 @@ def test_members_share_the_vectors_of_a_frozen_transformer(tiny, tmp_path, monke
     together = load(tmp_path / "m", "cpu", precision="float32")
     first, second = (member.network.transformer for member in together.members)
     assert first is second
-    counted = Mock(wraps=inputs.context_layers)
-    monkeypatch.setattr(inputs, "context_layers", counted)
+    context_layers = Mock(wraps=inputs.context_layers)
+    monkeypatch.setattr(inputs, "context_layers", context_layers)
     prepared = together.make_preparer()(tiny, [])
     for batch in (indices, indices[:5], indices):
         scores = together.score(prepared.batch(batch))
-    assert counted.call_count == 3
+    assert context_layers.call_count == 3
     torch.testing.assert_close(scores.arc, log_mean(expected, "arithmetic"))
 
 
@@ -326,14 +324,14 @@ def test_recipes_that_cannot_be_combined_are_not_trained(text, message, tmp_path
     assert not (tmp_path / "m").exists()
 
 
-def test_an_ensemble_and_its_members_are_calibrated_separately(whole):
-    calibration = read_ensemble(whole.directory).calibration
+def test_an_ensemble_and_its_members_are_calibrated_separately(trained_plan):
+    calibration = read_ensemble(trained_plan.directory).calibration
     assert calibration != Calibration()
-    parser = load(whole.directory, "cpu")
+    parser = load(trained_plan.directory, "cpu")
     assert parser.config.calibration == calibration
     assert combine([parser], "geometric").config.calibration == Calibration()
     assert combine([parser], "arithmetic") is combine([parser]) is parser
-    members = [load(whole.directory / name, "cpu").config.calibration for name in whole.names]
-    assert Calibration() not in members
-    card = (whole.directory / "README.md").read_text("utf-8")
+    for name in trained_plan.names:
+        assert load(trained_plan.directory / name, "cpu").config.calibration != Calibration()
+    card = (trained_plan.directory / "README.md").read_text("utf-8")
     assert "- Calibration on 182 words of dev: " in card

@@ -119,7 +119,7 @@ def test_damaged_files_are_written_again(name, content, arguments):
     assert read_files(directory) == whole
 
 
-def test_a_text_without_sentences_to_learn_from(teacher, tmp_path):
+def test_a_text_without_sentences_to_learn_from_is_an_error(teacher, tmp_path):
     empty = tmp_path / "empty.txt"
     for content in ("", "\n\n", "Alone\n"):
         empty.write_text(content)
@@ -129,7 +129,7 @@ def test_a_text_without_sentences_to_learn_from(teacher, tmp_path):
             )
 
 
-def test_trees_of_treebanks_are_replaced_by_the_teachers(teacher, tiny, tmp_path):
+def test_trees_of_treebanks_are_replaced_by_trees_of_the_teacher(teacher, tiny, tmp_path):
     wrong = [s.with_tree([0] * len(s), ["x"] * len(s)) for s in tiny]
     write(wrong, tmp_path / "text.conllu")
     (tmp_path / "text.conllx").write_text(row(1, "a", 0) + row(2, "ß", 1) + "\n", "latin-1")
@@ -157,7 +157,7 @@ def test_the_error_of_a_full_disk_names_the_file(teacher, text, tmp_path, monkey
     assert list(tmp_path.glob("out/*.safetensors")) == []
 
 
-def test_text_that_cannot_be_read(teacher, tmp_path):
+def test_text_that_cannot_be_read_is_an_error(teacher, tmp_path):
     file = tmp_path / "text.txt"
     arguments = (teacher, make_row_function(teacher), [str(file)], tmp_path / "out", "key")
     with pytest.raises(OSError):

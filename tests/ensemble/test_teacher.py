@@ -40,7 +40,7 @@ def brute_force(parser, sentence, heads):
 
 @pytest.mark.parametrize("gold", [True, False])
 @pytest.mark.parametrize("is_ensemble", [True, False])
-def test_rows_hold_the_most_probable_values(gold, is_ensemble, tiny):
+def test_rows_contain_the_most_probable_values(gold, is_ensemble, tiny):
     parser = make_random_parser(tiny, 1)
     if is_ensemble:
         parser = combine([parser, make_random_parser(tiny, 2, encoder="selfatt")])
@@ -83,7 +83,7 @@ def test_trees_from_rows_are_those_that_the_teacher_parses(tiny):
     assert list(map(str, silver)) == list(map(str, parser.predict(tiny)))
 
 
-def test_words_without_a_valid_gold_head_get_the_teachers(teacher):
+def test_words_without_a_valid_gold_head_get_the_head_of_the_teacher(teacher):
     forms = ["The", "cat", "sleeps", "."]
     broken = new_sentence(forms, {"head": ["1", "_", "0", "3"], "deprel": ["x"] * 4})
     heads = next(teacher.parse([new_sentence(forms)])).head

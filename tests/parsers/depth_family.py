@@ -1,4 +1,4 @@
-"""A toy family: it reads bracketed trees and predicts how deep in them each word is.
+"""A toy family: it reads bracketed trees and predicts the depth of each word in its tree.
 
 In training each example is one word; parsing reads whole sentences, without an encoder. The family
 has its own settings, reading, examples, network, parser and scores.
@@ -47,7 +47,7 @@ class DepthNetwork(ParserNetwork):
 
 @dataclass(frozen=True)
 class SingleWords:
-    """Every word of some sentences on its own; positions: [words], in the dataset."""
+    """Examples of one word each; positions: [words], rows of the words in the dataset."""
 
     dataset: Dataset
     positions: np.ndarray
@@ -123,7 +123,7 @@ class DepthFamily(Family):
 
 
 def depths(tree: Tree, depth: int = 0) -> list[int]:
-    """How many constituents each word is in."""
+    """Return the number of constituents that contain each word."""
     if not tree.children:
         return [depth]
     return [leaf for child in tree.children for leaf in depths(child, depth + 1)]

@@ -23,8 +23,8 @@ CPU = torch.device("cpu")
 SIZES = {"layers": 1, "size": 8, "heads": 2, "head_size": 4, "feedforward": 8}
 
 
-def build(config, treebank):
-    """A parser of any family with initial weights."""
+def build_parser(config, treebank):
+    """Return a parser of any family with initial weights."""
     torch.manual_seed(0)
     family = get_family(config)
     vocabulary = family.vocabulary(treebank, config)
@@ -38,13 +38,13 @@ def make(treebank, inputs=None, root="single", root_label="root", encoder="bilst
         Scorer(arc=7, label=5, predict=["upos", "feats"]),
         Decoder(root=root, root_label=root_label),
     )
-    parser = build(config, treebank)
+    parser = build_parser(config, treebank)
     for weight in (parser.network.arc.weight, parser.network.label.weight):
         torch.nn.init.normal_(weight)
     return parser
 
 
-def save(parser, directory):
+def save_parser(parser, directory):
     """Write a parser as a model directory, and return its path."""
     directory.mkdir(exist_ok=True)
     write_description(directory, asdict(parser.config), parser.vocabulary)
@@ -62,8 +62,8 @@ def tree(words, heads, upos, deprels):
     return new_sentence(words.split(), columns)
 
 
-def one_batch(parser, sentences):
-    """The sentences as one batch of a parser or of an ensemble."""
+def make_one_batch(parser, sentences):
+    """Return the sentences as one batch for a parser or an ensemble."""
     return parser.make_preparer()(sentences, []).batch(np.arange(len(sentences)))
 
 
@@ -75,7 +75,7 @@ def has_tree(sentence):
     return is_tree(np.array(sentence.head, dtype=np.int32), single_root=True)
 
 
-def test_sentences_come_in_order_with_all_else_unchanged(tiny, parser):
+def test_sentences_stay_in_order_and_only_predicted_columns_change(tiny, parser):
     parsed = list(parser.parse(iter(tiny), batch_tokens=40))
     assert [sentence.form for sentence in parsed] == [sentence.form for sentence in tiny]
     for before, after in zip(tiny, parsed, strict=True):
@@ -90,19 +90,19 @@ def test_sentences_come_in_order_with_all_else_unchanged(tiny, parser):
                 assert old == new
 
 
-def test_chunks_and_batches_change_nothing_but_bound_memory(tiny, parser, monkeypatch):
+def test_chunks_and_batches_bound_memory_and_do_not_change_results(tiny, parser, monkeypatch):
     expected = texts(parser.parse(tiny))
     monkeypatch.setattr(chunks, "FIRST_CHUNK", 10)
     monkeypatch.setattr(chunks, "CHUNK", 30)
     assert texts(parser.parse(tiny, batch_tokens=16)) == expected
-    read = count()
-    endless = (tiny[0] for _ in read)
+    counter = count()
+    endless = (tiny[0] for _ in counter)
     assert len(list(islice(parser.parse(endless), 40))) == 40
-    assert next(read) < 60
+    assert next(counter) < 60
 
 
 @pytest.mark.parametrize("method", ["parse", "tag"])
-def test_token_lists_are_sentences_too(method, tiny, parser):
+def test_token_lists_are_parsed_like_sentences(method, tiny, parser):
     apply = getattr(parser, method)
     blank = [new_sentence(sentence.form) for sentence in tiny]
     for sentences in (tiny, blank):
@@ -114,7 +114,7 @@ def test_token_lists_are_sentences_too(method, tiny, parser):
 
 
 @pytest.mark.parametrize("root_label", ["root", ""])
-def test_the_root_label_is_at_the_root_and_nowhere_else_if_there_is_one(tiny, root_label):
+def test_the_root_label_is_predicted_only_at_the_root(tiny, root_label):
     parsed = list(make(tiny, root_label=root_label).parse(tiny))
     at_root = [head == 0 for sentence in parsed for head in sentence.head]
     labelled = [deprel == "root" for sentence in parsed for deprel in sentence.deprel]
@@ -143,7 +143,7 @@ def test_tags_are_kept_filled_in_or_predicted(tiny, parser):
     assert next(parser.parse([tagged], tags="predict")).upos == filled.upos
 
 
-def test_a_model_that_reads_tags_refuses_words_without(tiny):
+def test_a_model_that_reads_tags_rejects_sentences_without_tags(tiny):
     parser = make(tiny, Inputs(word=6, tag=4, tag_column="xpos"))
     assert len(list(parser.parse(tiny))) == len(tiny)
     with pytest.raises(FormatError, match="no XPOS"):
@@ -153,7 +153,7 @@ def test_a_model_that_reads_tags_refuses_words_without(tiny):
 
 
 @pytest.mark.parametrize("format", [CONLLX, CONLL09])
-def test_other_formats(parser, format):
+def test_sentences_of_other_formats_are_parsed(parser, format):
     sentence = new_sentence(["The", "cat", "sleeps"], format=format)
     (parsed,) = parser.parse([sentence])
     assert parsed.format is format
@@ -172,7 +172,7 @@ def test_unusual_words_and_a_long_sentence_parse(tiny, encoder, words):
     assert parsed.form == words and has_tree(parsed)
 
 
-def test_argmax_and_eisner_can_be_asked_for(tiny, parser):
+def test_the_algorithm_can_be_set_and_unknown_options_are_rejected(tiny, parser):
     for algorithm in ("mst", "eisner", "argmax"):
         assert len(list(parser.parse(tiny, algorithm=algorithm))) == len(tiny)
     for wrong in ({"algorithm": "best"}, {"root": "several"}, {"tags": "some"}):
@@ -181,6 +181,6 @@ def test_argmax_and_eisner_can_be_asked_for(tiny, parser):
 
 
 @pytest.mark.parametrize("name", ["cuda:99", "toaster"])
-def test_an_unknown_device_is_refused(name):
+def test_an_unknown_device_is_rejected(name):
     with pytest.raises(ValueError, match="no device"):
         find_device(name)

@@ -26,17 +26,17 @@ class Prepared:
         self.sentences, self.context = list(sentences), [vectors.tolist() for vectors in context]
 
     def batch(self, indices):
-        """Tuples of a sentence and the numbers in its context, if it has one."""
+        """Return tuples of a sentence and the numbers in its context, if it has a context."""
         return [(self.sentences[i], *(self.context[i] if self.context else ())) for i in indices]
 
 
-def forms(batch, sentences):
-    """Tuples of the first form of a sentence and the numbers in its context."""
+def first_forms(batch, sentences):
+    """Return tuples of the first form of a sentence and the numbers in its context."""
     assert [sentence for sentence, *_ in batch] == sentences
     return [(sentence.form[0], *context) for sentence, *context in batch]
 
 
-def run(sentences=SENTENCES, context=None, compute=forms, workers=1):
+def run(sentences=SENTENCES, context=None, compute=first_forms, workers=1):
     return map_batches(sentences, context, Prepared, compute, 40, workers)
 
 
@@ -47,28 +47,28 @@ def test_results_come_in_order(workers):
     assert list(run(context=context, workers=workers)) == [(f"w{i}", i) for i in range(300)]
 
 
-def test_no_sentences_no_results():
+def test_no_sentences_give_no_results():
     assert list(run([])) == list(run([], workers=2)) == []
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_the_first_chunk_waits_for_no_other_and_at_most_two_are_read_ahead(workers):
+def test_at_most_two_chunks_are_read_ahead(workers):
     read = used = 0
 
-    def slow():
+    def read_sentences():
         nonlocal read
         for sentence in SENTENCES:
             read += len(sentence)
             yield sentence
 
-    for sentence, _ in zip(SENTENCES, run(slow(), workers=workers), strict=True):
+    for sentence, _ in zip(SENTENCES, run(read_sentences(), workers=workers), strict=True):
         assert used or read < 20 + 11
         used += len(sentence)
         assert read - used < 3 * (100 + 11)
 
 
 def chunk_ends():
-    """The number of sentences up to the end of each chunk."""
+    """Return the number of sentences up to the end of each chunk."""
     ends, words, limit = [0], 0, 20
     for number, sentence in enumerate(SENTENCES, 1):
         words += len(sentence)
@@ -79,11 +79,11 @@ def chunk_ends():
 
 
 def test_results_are_not_delayed_by_reading(monkeypatch):
-    made = []
+    created_chunks = []
     initialise = chunks._Chunk.__init__
 
     def record(self, *arguments):
-        made.append(self)
+        created_chunks.append(self)
         initialise(self, *arguments)
 
     monkeypatch.setattr(chunks._Chunk, "__init__", record)
@@ -95,47 +95,47 @@ def test_results_are_not_delayed_by_reading(monkeypatch):
     def compute_behind_gate(batch, sentences):
         if SENTENCES.index(sentences[0]) >= before:
             assert gate.wait(10)
-        return forms(batch, sentences)
+        return first_forms(batch, sentences)
 
-    def slow():
+    def read_sentences():
         for number, sentence in enumerate(SENTENCES):
             if number == middle:
                 assert used == before
                 gate.set()
-                wait(made[-1].batches)
-            if number == middle + 1:  # one sentence later the results have been used
+                wait(created_chunks[-1].batches)
+            if number == middle + 1:  # the results were used before the next sentence is read
                 assert used == end
             yield sentence
 
-    for _ in run(slow(), compute=compute_behind_gate, workers=2):
+    for _ in run(read_sentences(), compute=compute_behind_gate, workers=2):
         used += 1
     assert used == len(SENTENCES)
 
 
-@pytest.mark.parametrize("where", ["in a batch", "in reading"])
+@pytest.mark.parametrize("location", ["in a batch", "in reading"])
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_error_comes_after_the_chunks_before_or_all_sentences_before(workers, where):
+def test_an_error_is_raised_after_the_results_before_it(workers, location):
     def broken(batch, sentences):
-        if where == "in a batch" and SENTENCES[100] in sentences:
-            raise KeyError(where)
-        return forms(batch, sentences)
+        if location == "in a batch" and SENTENCES[100] in sentences:
+            raise KeyError(location)
+        return first_forms(batch, sentences)
 
     def read():
         yield from SENTENCES[:100]
-        if where == "in reading":
-            raise KeyError(where)
+        if location == "in reading":
+            raise KeyError(location)
         yield from SENTENCES[100:]
 
     results = []
-    with pytest.raises(KeyError, match=where):
+    with pytest.raises(KeyError, match=location):
         for result in run(read(), compute=broken, workers=workers):
             results.append(result)
-    last = max(end for end in chunk_ends() if end <= 100) if where == "in a batch" else 100
+    last = max(end for end in chunk_ends() if end <= 100) if location == "in a batch" else 100
     assert results == EXPECTED[:last] != []
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_torch_has_its_threads_while_results_are_used(workers):
+def test_torch_keeps_its_threads_while_results_are_used(workers):
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
@@ -159,46 +159,46 @@ OUT_OF_MEMORY = [
 
 
 @pytest.mark.parametrize("error", [*OUT_OF_MEMORY, RuntimeError("shapes do not match")], ids=str)
-def test_a_batch_that_does_not_fit_is_split_and_other_errors_pass(tiny, error):
-    room, sizes = 2, []
+def test_a_batch_that_does_not_fit_is_split_and_other_errors_are_raised(tiny, error):
+    capacity, sizes = 2, []
 
-    def small_memory(batch, sentences):
-        if len(sentences) > room:
+    def compute_in_small_memory(batch, sentences):
+        if len(sentences) > capacity:
             raise error
         sizes.append(len(sentences))
-        return forms(batch, sentences)
+        return first_forms(batch, sentences)
 
     if error not in OUT_OF_MEMORY:
         with pytest.raises(RuntimeError, match="shapes"):
-            list(run(compute=small_memory))
+            list(run(compute=compute_in_small_memory))
         return
-    assert list(run(compute=small_memory)) == EXPECTED
+    assert list(run(compute=compute_in_small_memory)) == EXPECTED
     assert max(sizes) == 2
-    room = 0
+    capacity = 0
     with pytest.raises(
         MemoryError, match=r"tiny-.* a sentence of \d+ words does not fit in memory"
     ):
-        list(run(tiny, compute=small_memory))
+        list(run(tiny, compute=compute_in_small_memory))
 
 
 @pytest.mark.parametrize("workers", [2, 5])
 def test_a_sentence_that_fits_alone_is_computed_alone(workers):
-    computing, most = 0, 0
+    computing, maximum = 0, 0
     lock = threading.Lock()
 
-    def room_for_one(batch, sentences):
-        nonlocal computing, most
+    def compute_one_at_a_time(batch, sentences):
+        nonlocal computing, maximum
         with lock:
             computing += 1
-            most = max(most, computing)
+            maximum = max(maximum, computing)
             alone = computing == 1
         try:
             if not alone or len(sentences) > 1:
                 raise MemoryError
-            return forms(batch, sentences)
+            return first_forms(batch, sentences)
         finally:
             with lock:
                 computing -= 1
 
-    results = list(run(SENTENCES[:60], compute=room_for_one, workers=workers))
+    results = list(run(SENTENCES[:60], compute=compute_one_at_a_time, workers=workers))
     assert results == EXPECTED[:60]

@@ -1,4 +1,4 @@
-"""A family that is not in the package can be trained, loaded and used like those that are."""
+"""A family outside the package can be trained, loaded and used like those of the package."""
 
 import json
 
@@ -38,7 +38,7 @@ def train(trees, output, *more):
     return run(["train", trees, *options])
 
 
-def test_a_toy_family_trains_resumes_loads_parses_and_scores(trees, tmp_path, capfd):
+def test_a_toy_family_can_be_trained_resumed_and_used_to_parse(trees, tmp_path, capfd):
     assert train(trees, tmp_path / "whole", "--epochs=40") == 0
     assert train(trees, tmp_path / "cut", "--epochs=3", "--keep-state") == 0
     assert train(trees, tmp_path / "cut", "--epochs=40", "--resume") == 0
@@ -47,7 +47,7 @@ def test_a_toy_family_trains_resumes_loads_parses_and_scores(trees, tmp_path, ca
     )
     assert all(uninterrupted[name].equal(resumed[name]) for name in uninterrupted)
     log = [json.loads(line) for line in (tmp_path / "cut/log.jsonl").read_text().splitlines()]
-    # "the" is at depth 2 and at 4; the other nine words are learned by heart
+    # "the" is at depth 2 and at depth 4; the other nine words have one depth each.
     assert [record["epoch"] for record in log] == list(range(1, 41)) and log[-1]["depth"] == 90
     assert "dev depth" in capfd.readouterr().err
 
@@ -71,7 +71,7 @@ def test_a_toy_family_trains_resumes_loads_parses_and_scores(trees, tmp_path, ca
     assert run(["info", str(tmp_path / "cut")]) == 0
 
 
-def test_its_settings_are_checked(trees, tmp_path, capfd):
+def test_settings_of_a_toy_family_are_checked(trees, tmp_path, capfd):
     assert train(trees, tmp_path / "model", "--set=encoder.kind=bilstm") == 2
     assert train(trees, tmp_path / "model", "--set=training.select=LAS") == 2
     assert train(trees, tmp_path / "model", "--set=family=height") == 2

@@ -1,4 +1,4 @@
-"""Lemmas of whole parsers: the bundled model's, and that models learn a dictionary."""
+"""Lemmas that whole parsers predict, and the lemma dictionaries that parsers learn."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.lemmas import ABSENT, best_scripts
 from depkit.training.origin import ResumeError
 from depkit.training.sources import load_sources
-from tests.training.test_loop import CPU, DROPLESS, small
+from tests.training.test_loop import CPU, NO_DROPOUT, small_recipe
 from tests.training.test_loop import run as train
 
 EMPTY = Vocabulary(Table([]), Table([]), Table([]), {"lemma": Table([])})
@@ -70,22 +70,22 @@ def test_a_model_has_the_lemmas_of_its_treebank_and_lexicon(tiny, tmp_path):
     lexicon = tmp_path / "lexicon.conllu"
     words = new_sentence(["geese"], {"upos": ["NOUN"], "xpos": ["NNS"], "lemma": ["goose"]})
     write([words.with_tree([0], ["root"])], lexicon)
-    recipe = small(
-        epochs=1, predict=("upos", "lemma"), inputs=replace(DROPLESS, lexicon=str(lexicon))
+    recipe = small_recipe(
+        epochs=1, predict=("upos", "lemma"), inputs=replace(NO_DROPOUT, lexicon=str(lexicon))
     )
     parser = train_tagger(recipe, tiny, tmp_path / "model")
     expected = EMPTY.with_lemmas([*tiny, words])
     assert parser.vocabulary.lemmas == expected.lemmas
     assert parser.lemmatizer.look_up("geese", ("NOUN", "_", "_")) == "goose"
-    # A run can be resumed with the same lexicon only.
+    # A run can be resumed only with the same lexicon.
     write([words.with_tree([0], ["dep"])], lexicon)
     recipe, sources = load_sources(recipe, tiny, tiny, CPU)
     with pytest.raises(ResumeError, match="lexicon"):
         train(recipe, tiny, tmp_path / "model", sources=sources, resume=True)
 
 
-def test_lemmas_go_with_the_tags_beside_them(tiny, tmp_path):
-    parser = train_tagger(small(epochs=1, predict=("lemma",)), tiny, tmp_path)
+def test_the_lemma_of_a_word_depends_on_its_tags(tiny, tmp_path):
+    parser = train_tagger(small_recipe(epochs=1, predict=("lemma",)), tiny, tmp_path)
     verb = new_sentence(["walks"], {"upos": ["VERB"]})
     scripts = [edit_script("walks", lemma) for lemma in ("walk", "walks")]
     tags = [("VERB", "_", "_"), ("NOUN", "_", "_")]
@@ -95,20 +95,20 @@ def test_lemmas_go_with_the_tags_beside_them(tiny, tmp_path):
     assert [sentence.lemma for sentence in parser.tag([verb, noun])] == [["walk"], ["walks"]]
 
 
-def test_members_know_the_lemmas_of_their_own_sentences_and_ensembles_all(tiny, tmp_path):
+def test_an_ensemble_merges_the_lemma_dictionaries_of_its_members(tiny, tmp_path):
     halves = [tiny[::2], tiny[1::2]]
     members = [
-        train_tagger(small(epochs=1, predict=("lemma",)), half, tmp_path / str(number))
+        train_tagger(small_recipe(epochs=1, predict=("lemma",)), half, tmp_path / str(number))
         for number, half in enumerate(halves)
     ]
-    both = combine(members).vocabulary.lemmas
-    assert both == EMPTY.with_lemmas(tiny).lemmas
-    assert combine(members).lemmatizer.dictionary == both
+    merged = combine(members).vocabulary.lemmas
+    assert merged == EMPTY.with_lemmas(tiny).lemmas
+    assert combine(members).lemmatizer.dictionary == merged
 
 
-def test_a_lexicon_without_lemmas_is_refused(tiny, tmp_path):
+def test_a_lexicon_without_lemmas_is_rejected(tiny, tmp_path):
     lexicon = tmp_path / "lexicon.conllu"
     write([sentence.with_columns({"lemma": ["_"] * len(sentence)}) for sentence in tiny], lexicon)
-    recipe = small(inputs=replace(DROPLESS, lexicon=str(lexicon)))
+    recipe = small_recipe(inputs=replace(NO_DROPOUT, lexicon=str(lexicon)))
     with pytest.raises(ConfigError, match=r"lexicon.conllu: no word there has a lemma"):
         load_sources(recipe, tiny, tiny, CPU)

@@ -37,12 +37,12 @@ from depkit.parsers.model_directory import (
 from depkit.parsers.settings import ConfigError, to_toml
 from depkit.parsers.text.multiword import MultiwordTable
 from depkit.parsers.text.tokenizer import SPACE, Tokenizer, TokenizerNetwork
-from tests.parsers.test_base import build, make, save, texts
+from tests.parsers.test_base import build_parser, make, save_parser, texts
 
 
 @pytest.fixture
 def directory(tiny, tmp_path):
-    return save(make(tiny), tmp_path / "model")
+    return save_parser(make(tiny), tmp_path / "model")
 
 
 def test_a_loaded_parser_parses_the_same(directory, tiny):
@@ -53,7 +53,7 @@ def test_a_loaded_parser_parses_the_same(directory, tiny):
 
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
-def test_the_tokenizer_computes_as_its_parser_does(directory, precision):
+def test_the_tokenizer_has_the_precision_of_its_parser(directory, precision):
     table = Table([*SPECIAL, SPACE])
     network = TokenizerNetwork(len(table), 2, 2)
     tokenizer = Tokenizer(table, MultiwordTable(), False, network, torch.device("cpu"))
@@ -62,7 +62,7 @@ def test_the_tokenizer_computes_as_its_parser_does(directory, precision):
     assert loaded.tokenizer.precision == loaded.precision == precision
 
 
-def test_nothing_is_pickled(directory):
+def test_a_model_directory_contains_toml_json_and_safetensors(directory):
     assert sorted(path.name for path in directory.iterdir()) == sorted(
         [CONFIG, VOCABULARY, WEIGHTS]
     )
@@ -80,11 +80,11 @@ def test_a_missing_or_damaged_file_is_named(directory, name):
         load(directory, "cpu")
 
 
-def put_other_weights(path):
+def write_other_weights(path):
     save_file(load_file(path) | {"arc.weight": torch.zeros(2, 2)}, path)
 
 
-def put_newer_version(path):
+def write_newer_version(path):
     text = path.read_text("utf-8")
     path.write_text(text.replace(f"version = {FORMAT_VERSION}", "version = 999"), "utf-8")
 
@@ -95,17 +95,17 @@ def put_newer_version(path):
         (VOCABULARY, lambda path: path.write_text('{"words": []}'), "not a vocabulary"),
         (VOCABULARY, lambda path: path.write_text("[]"), "not a vocabulary"),
         (VOCABULARY, lambda path: path.write_text("3"), "not a vocabulary"),
-        (WEIGHTS, put_other_weights, "does not have the weights of this model"),
-        (CONFIG, put_newer_version, "format_version is 999"),
+        (WEIGHTS, write_other_weights, "does not have the weights of this model"),
+        (CONFIG, write_newer_version, "format_version is 999"),
     ],
 )
-def test_a_file_of_another_kind_or_version_is_refused(directory, name, change, message):
+def test_a_file_of_another_kind_or_version_is_rejected(directory, name, change, message):
     change(directory / name)
     with pytest.raises(ModelError, match=message):
         load(directory, "cpu")
 
 
-def test_configuration_survives_toml():
+def test_a_configuration_written_as_toml_is_read_unchanged():
     decoder = Decoder(root_label='a "quoted" \\ label\twith a tab')
     config = BiaffineConfig(Inputs(word=7, part_dropout=0.0), decoder=decoder)
     assert make_parser_config(tomllib.loads(to_toml(config))) == config
@@ -135,13 +135,13 @@ def test_configuration_survives_toml():
         ({"family": "tagger", "scorer": {"tree": True}}, "scorer.tree is True, but family is"),
     ],
 )
-def test_mistaken_settings_are_named(tables, message):
+def test_errors_name_the_invalid_setting(tables, message):
     with pytest.raises(ConfigError, match=message) as error:
         make_parser_config(tables)
     assert "\n" not in str(error.value)
 
 
-# As [encoder] was written before there were families, whatever its kind
+# The section [encoder] as it was written for every kind before there were families
 OLD_ENCODER = {
     "kind": "bilstm", "layers": 1, "size": 8, "dropout": 0.33, "recurrent_dropout": 0.25,
     "heads": 2, "head_size": 4, "feedforward": 8, "attention_dropout": 0.1,
@@ -159,15 +159,15 @@ ENCODERS = [
 
 @pytest.mark.parametrize("encoder", ENCODERS, ids=lambda encoder: encoder.kind)
 @pytest.mark.parametrize("tree", [True, None, False])
-def test_models_without_a_family_in_their_config(tiny, tmp_path, encoder, tree):
+def test_old_models_without_a_family_in_their_config_are_loaded(tiny, tmp_path, encoder, tree):
     scorer = TagScorer(0.33, ["upos"], 9)
     config = TaggerConfig(Inputs(word=6), encoder, scorer)
     decoder, calibration = Decoder(root="single"), Calibration(arc=2.0)
     if tree is not False:
         scorer = Scorer(*astuple(scorer), arc=7, label=5)
         config = BiaffineConfig(Inputs(word=6), encoder, scorer, decoder, calibration)
-    parser = build(config, tiny)
-    save(parser, tmp_path)
+    parser = build_parser(config, tiny)
+    save_parser(parser, tmp_path)
     old_scorer = {"tree": tree, "arc": 7, "label": 5} | asdict(scorer)
     if tree is None:
         del old_scorer["tree"]

@@ -11,7 +11,7 @@ from depkit.corpus.files import write
 from depkit.parsers.config import BiaffineConfig, Factored, apply_test_time_settings
 from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import make_recipe
-from tests.parsers.test_base import make, save
+from tests.parsers.test_base import make, save_parser
 
 
 def heads(directory, sentences, *settings):
@@ -19,8 +19,8 @@ def heads(directory, sentences, *settings):
     return [sentence.head for sentence in parser.parse(sentences)]
 
 
-def test_settings_change_what_is_attended_to(tiny, tmp_path):
-    factored = save(make(tiny, encoder="factored"), tmp_path)
+def test_attention_settings_change_the_heads(tiny, tmp_path):
+    factored = save_parser(make(tiny, encoder="factored"), tmp_path)
     plain = heads(factored, tiny)
     assert heads(factored, tiny, "encoder.window=100") == plain
     assert heads(factored, tiny, "encoder.attend=['both']") == plain
@@ -31,7 +31,7 @@ def test_settings_change_what_is_attended_to(tiny, tmp_path):
     assert len({str(result) for result in results}) == len(results)
 
 
-def test_nothing_else_can_be_set():
+def test_other_settings_are_rejected():
     config = BiaffineConfig(encoder=Factored(layers=2))
     assert apply_test_time_settings(config, ["encoder.window=3"]).encoder == replace(
         config.encoder, window=3
@@ -44,24 +44,24 @@ def test_nothing_else_can_be_set():
 
 
 @pytest.mark.parametrize(
-    "configured",
+    "configure",
     [
         lambda setting: apply_test_time_settings(BiaffineConfig(), [setting]),
         lambda setting: make_recipe("bilstm", None, [setting]).parser,
     ],
     ids=["parsing", "training"],
 )
-def test_settings_of_another_encoder_are_refused_but_for_its_defaults(configured):
+def test_settings_of_another_encoder_are_rejected_unless_they_are_defaults(configure):
     for setting in ("encoder.attend=[]", "encoder.window=0", "encoder.relaxed=false"):
-        assert configured(setting).encoder.kind == "bilstm"
+        assert configure(setting).encoder.kind == "bilstm"
     for setting, kinds in (("attend=['both']", "factored"), ("window=1", "selfatt or factored")):
         key = setting.partition("=")[0]
         with pytest.raises(ConfigError) as error:
-            configured(f"encoder.{setting}")
+            configure(f"encoder.{setting}")
         assert str(error.value) == f"encoder.{key} can only be set with encoder.kind={kinds}"
 
 
-def test_the_command_line_says_what_cannot_be_set(tiny, tmp_path, capsys):
+def test_the_command_line_rejects_settings_of_another_encoder(tiny, tmp_path, capsys):
     write(tiny, tmp_path / "tiny.conllu")
     file = str(tmp_path / "tiny.conllu")
     assert run(["parse", file, "--set", "encoder.window=3"]) == 2

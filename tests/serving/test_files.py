@@ -11,12 +11,12 @@ from depkit.parsers.settings import ConfigError
 from depkit.serving.files import Job, annotate_files, output_name
 from tests.conftest import TINY
 from tests.drawing.terminal import Terminal, draw_at_once
-from tests.parsers.test_base import make, save
+from tests.parsers.test_base import make, save_parser
 
 
 @pytest.fixture(scope="module")
 def model(tiny, tmp_path_factory):
-    return save(make(tiny), tmp_path_factory.mktemp("model"))
+    return save_parser(make(tiny), tmp_path_factory.mktemp("model"))
 
 
 def make_job(model, *files, **options):
@@ -50,7 +50,7 @@ def test_progress_is_shown_and_changes_nothing(action, name, model, tmp_path, mo
     assert counts == sorted(counts) and counts[-1] == (100, 48)
 
 
-def test_notes_on_calibration_and_lost_columns(model, tmp_path):
+def test_notes_are_given_on_calibration_and_lost_columns(model, tmp_path):
     notes = []
     options = {"output": str(tmp_path / "out.json"), "format": "json"}
     annotate_files(
@@ -64,7 +64,7 @@ def test_notes_on_calibration_and_lost_columns(model, tmp_path):
     assert len(notes) == 1 and notes[0].startswith("conllx cannot hold")
 
 
-TAGGED = "<p>Dogs &amp; cats</p>"
+HTML = "<p>Dogs &amp; cats</p>"
 
 
 @pytest.mark.parametrize(
@@ -73,12 +73,10 @@ TAGGED = "<p>Dogs &amp; cats</p>"
         ("The cat sleeps.\n", []),
         ("1 2 3\n", []),
         ("Собака спит. Кот cat.\n", ["81% of the text's letters are unknown to the model"]),
-        (f"{TAGGED}\n" * 300, ["the text looks like HTML"]),
-        (f"{TAGGED}\n{TAGGED.replace('a', 'я')}\n" + "The dog barks.\n" * 20, []),
-        (
-            "The dog barks.\n" * 200 + "Собака спит.\n" * 900,
-            [],
-        ),  # only the first sentences are checked
+        (f"{HTML}\n" * 300, ["the text looks like HTML"]),
+        (f"{HTML}\n{HTML.replace('a', 'я')}\n" + "The dog barks.\n" * 20, []),
+        # Only the first sentences are checked.
+        ("The dog barks.\n" * 200 + "Собака спит.\n" * 900, []),
         ("", []),
     ],
 )
@@ -90,7 +88,7 @@ def test_warnings_about_the_input_are_given_once(text, expected, model, tmp_path
     options = {"input": "lines", "output_dir": str(tmp_path / "out")}
     annotate_files(make_job(model, *files, **options), notes.append)
     assert len(notes) == len(expected)
-    assert all(start in note for note, start in zip(notes, expected, strict=True)), notes
+    assert all(text in note for note, text in zip(notes, expected, strict=True)), notes
 
 
 def test_tagging_does_not_change_trees(model, tmp_path):
@@ -122,7 +120,7 @@ def test_invalid_options_are_rejected_before_anything_is_written(
     assert not list(tmp_path.iterdir())
 
 
-def test_output_names():
+def test_output_files_are_named_after_their_inputs():
     names = {
         ("a/b.txt", None): "b.conllu", ("b.conllx.gz", None): "b.conllx.gz",
         ("b.conllx.gz", "conllx"): "b.conllx.gz", ("b.conllx.gz", "json"): "b.json",

@@ -1,4 +1,4 @@
-"""Training data: checks before training starts, the dev split, and settings found from the data."""
+"""Training data: checks before training, the dev split, and settings resolved from the data."""
 
 import pytest
 
@@ -18,12 +18,12 @@ def tree(words, heads, deprels=None):
     return new_sentence(words.split()).with_tree(heads, deprels)
 
 
-ONE = tree("a b", [2, 0])
-TWO = tree("c d", [0, 0])
+ONE_ROOT = tree("a b", [2, 0])
+TWO_ROOTS = tree("c d", [0, 0])
 CYCLE = tree("e f g", [2, 1, 0])
 
 
-def resolved(sentences, **training):
+def resolve_recipe(sentences, **training):
     return resolve_auto(Recipe(BiaffineConfig(), training=Training(**training)), sentences)
 
 
@@ -31,26 +31,26 @@ def resolved(sentences, **training):
     ("sentences", "root", "label"),
     [
         (None, "single", "root"),
-        ([ONE, TWO], "multi", "root"),
+        ([ONE_ROOT, TWO_ROOTS], "multi", "root"),
         ([tree("a b", [2, 0], ["x", "x"])], "single", ""),
         ([tree("a b c", [0, 1, 1], ["p", "x", "x"])], "single", "p"),
     ],
 )
-def test_roots_and_their_label_follow_the_trees(sentences, root, label, tiny):
-    decoder = resolved(sentences or tiny).parser.decoder
+def test_the_root_mode_and_label_are_resolved_from_the_trees(sentences, root, label, tiny):
+    decoder = resolve_recipe(sentences or tiny).parser.decoder
     assert decoder == Decoder(root=root, root_label=label)
 
 
 def test_empty_columns_are_not_predicted(tiny):
-    assert resolved(tiny).parser.scorer.predict == ["upos", "xpos", "feats", "lemma"]
-    assert resolved([ONE]).parser.scorer.predict == []
+    assert resolve_recipe(tiny).parser.scorer.predict == ["upos", "xpos", "feats", "lemma"]
+    assert resolve_recipe([ONE_ROOT]).parser.scorer.predict == []
     with pytest.raises(DataError, match="no tags to learn, UPOS, XPOS, FEATS, LEMMA are all _"):
-        resolve_auto(Recipe(TaggerConfig()), [ONE])
+        resolve_auto(Recipe(TaggerConfig()), [ONE_ROOT])
 
 
-def test_the_first_metric_selects_the_epoch(tiny):
-    assert resolved(tiny).training.select == "LAS"
-    assert resolved(tiny, select="UAS").training.select == "UAS"
+def test_the_first_metric_of_a_family_selects_the_epoch(tiny):
+    assert resolve_recipe(tiny).training.select == "LAS"
+    assert resolve_recipe(tiny, select="UAS").training.select == "UAS"
     assert resolve_auto(Recipe(TaggerConfig()), tiny).training.select == "tags"
 
 
@@ -58,19 +58,19 @@ SINGLE_ROOT = BiaffineConfig(decoder=Decoder(root="single"))
 
 
 def test_findings_have_counts():
-    lines = findings(SINGLE_ROOT, [ONE, TWO, CYCLE], [ONE])
+    lines = findings(SINGLE_ROOT, [ONE_ROOT, TWO_ROOTS, CYCLE], [ONE_ROOT])
     assert "train: 1 of 3 trees have a cycle" in lines
     assert "train: 1 of 3 sentences have several roots" in lines
     assert "train: the parser predicts a single root all the same (decoder.root=single)" in lines
     assert "dev has only one sentence" in lines
     assert "dev: every sentence is also in train" in lines
-    lines = findings(BiaffineConfig(), [ONE], [tree("c d", [0, 1], ["root", "new"]), ONE])
+    lines = findings(BiaffineConfig(), [ONE_ROOT], [tree("c d", [0, 1], ["root", "new"]), ONE_ROOT])
     assert "dev: 1 relation never seen in train: new (1)" in lines
     assert "dev: 1 of 2 sentences are also in train" in lines
 
 
-def test_trees_do_not_matter_to_a_tagger():
-    lines = findings(TaggerConfig(), [ONE, TWO, CYCLE], [CYCLE])
+def test_findings_for_a_tagger_ignore_trees():
+    lines = findings(TaggerConfig(), [ONE_ROOT, TWO_ROOTS, CYCLE], [CYCLE])
     assert lines == ["dev has only one sentence", "dev: every sentence is also in train"]
 
 
@@ -85,13 +85,13 @@ def test_an_empty_file_is_an_error(tmp_path):
 
 
 def test_words_without_a_head_are_an_error(tmp_path):
-    write([ONE, new_sentence(["x"])], tmp_path / "raw.conllu")
+    write([ONE_ROOT, new_sentence(["x"])], tmp_path / "raw.conllu")
     with pytest.raises(FormatError, match=r"raw\.conllu:4: the word has no HEAD"):
         read_sentences(BiaffineConfig(), tmp_path / "raw.conllu")
     assert len(read_sentences(TaggerConfig(), tmp_path / "raw.conllu")) == 2
 
 
-def test_dev_split_is_a_share_and_spread(tiny):
+def test_dev_split_spreads_dev_over_the_treebank(tiny):
     train, dev = split_dev(tiny, 0.25)
     assert len(dev) == 6 and len(train) == 18
     assert [tiny.index(sentence) for sentence in dev] == [3, 7, 11, 15, 19, 23]
@@ -104,7 +104,7 @@ def test_a_small_treebank_has_smaller_batches(tiny):
     tokens = sum(len(sentence) + 1 for sentence in tiny)
 
     def size(**training):
-        return resolved(tiny, epochs=100, batch_tokens=1000, **training).training.batch_tokens
+        return resolve_recipe(tiny, epochs=100, batch_tokens=1000, **training).training.batch_tokens
 
     assert size() == 1000
     assert size(updates=50) == min(1000, tokens * 2)
@@ -130,7 +130,7 @@ def test_a_small_treebank_has_smaller_batches(tiny):
         ),
     ],
 )  # fmt: skip
-def test_origins_differ_in_everything_that_the_result_depends_on(
+def test_origins_differ_if_seed_settings_or_data_differ(
     seed, training, parser, train, expected, tiny
 ):
     def origin(recipe, train, seed):

@@ -40,7 +40,7 @@ def test_a_recipe_extends_its_base():
     assert (inputs.context.layers, inputs.context.top) == ("average", 4)
 
 
-def test_the_papers_values():
+def test_li2019_selfatt_has_the_values_of_the_paper():
     recipe = make_recipe("li2019-selfatt")
     encoder, inputs, training = recipe.parser.encoder, recipe.parser.inputs, recipe.training
     assert (encoder.layers, encoder.size, encoder.feedforward, encoder.heads) == (8, 200, 800, 8)
@@ -104,7 +104,7 @@ def test_a_parser_without_trees_is_a_tagger():
     assert recipe == make_recipe("bilstm") and recipe.parser.family == "biaffine"
 
 
-def test_tables_make_the_same_recipe():
+def test_a_recipe_written_as_toml_is_read_unchanged():
     for name in recipe_names():
         recipe = make_recipe(name)
         assert from_tables(tomllib.loads(to_toml(recipe.tables()))) == recipe
@@ -117,7 +117,7 @@ def test_a_broken_file_is_named(tmp_path):
         make_recipe("bilstm", str(file))
 
 
-def test_schedules():
+def test_rates_follow_the_schedule():
     steps = Training(schedule="exponential", rate=1.0, decay=0.75, decay_updates=10, warmup=4)
     factors = [rate_factor(steps, i, 0.0, 99) for i in (0, 1, 3, 4, 14)]
     assert factors == [0.25, 0.5, 1.0, 1.0, 0.75]

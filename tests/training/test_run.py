@@ -14,7 +14,7 @@ from depkit.corpus.files import write
 from depkit.parsers.model_directory import CARD, WEIGHTS
 from depkit.parsers.settings import ConfigError
 from depkit.training.run import parse_duration
-from tests.cli.commands import sets
+from tests.cli.commands import set_options
 from tests.conftest import SHARED, TINY
 
 SETTINGS = [
@@ -25,7 +25,7 @@ SETTINGS = [
 
 
 def treebanks(folder):
-    """A slice of Tamil's train and dev; without ../shared, the small treebank."""
+    """Return the paths of 40 train and dev sentences in Tamil; without ../shared, of TINY."""
     names = [SHARED / "ud-tamil-ttb" / f"ta_ttb-ud-{part}.conllu" for part in ("train", "dev")]
     if not names[0].is_file():
         return [str(TINY), str(TINY)]
@@ -44,7 +44,7 @@ def test_the_api_makes_the_same_model_as_the_command(tmp_path):
     assert returned == by_api
     command = ["train", train, "--dev", dev, "-o", str(by_command), "--recipe", "small"]
     command += ["--max-time", "2m", "--epochs", "2", "--seed", "3", "--device", "cpu"]
-    assert run([*command, *sets(*SETTINGS), "--threads", "1", "-q"]) == 0
+    assert run([*command, *set_options(*SETTINGS), "--threads", "1", "-q"]) == 0
     files = {path.name for path in by_api.iterdir()}
     assert {WEIGHTS, CARD, "config.toml", "vocab.json"} <= files
     assert files == {path.name for path in by_command.iterdir()}
@@ -64,7 +64,7 @@ def test_the_api_explains_errors(tmp_path):
     assert not (tmp_path / "m").exists()
 
 
-def test_durations():
+def test_parse_duration_accepts_seconds_minutes_and_hours():
     texts = ["90", "90s", "1.5m", "2h", ""]
     assert [parse_duration(text) for text in texts] == [90, 90, 90, 7200, math.inf]
     for wrong in ("soon", "0m", "2d", "-3s"):
@@ -72,15 +72,15 @@ def test_durations():
             parse_duration(wrong)
 
 
-@pytest.mark.parametrize("user_limits", [{}, {"LRU_CACHE_CAPACITY": "7"}])
-def test_kernels_of_the_cpu_take_bounded_memory(user_limits):
+@pytest.mark.parametrize("variables", [{}, {"LRU_CACHE_CAPACITY": "7"}])
+def test_caches_of_cpu_kernels_are_limited_unless_set(variables):
     code = "import depkit.parsers.model_directory, os; print(*map(os.environ.get, {names}))"
     limits = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "256", "LRU_CACHE_CAPACITY": "64"}
     command = [sys.executable, "-c", code.format(names=list(limits))]
     environment = {name: value for name, value in os.environ.items() if name not in limits}
-    environment |= user_limits
-    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert process.stdout.split() == list((limits | user_limits).values())
+    environment |= variables
+    output = subprocess.check_output(command, env=environment, text=True)
+    assert output.split() == list((limits | variables).values())
 
 
 @pytest.mark.parametrize(("recipe", "command"), [("small", "parse"), ("tagger", "tag")])

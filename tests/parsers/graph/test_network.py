@@ -6,7 +6,7 @@ import torch
 
 from depkit.parsers.config import BiaffineConfig, BiLSTM, Inputs, Scorer, SelfAttention
 from depkit.parsers.families import get_family
-from tests.parsers.test_base import CPU, build, tree
+from tests.parsers.test_base import CPU, build_parser, tree
 
 ENCODERS = {
     "bilstm": BiLSTM(layers=2, size=8),
@@ -22,9 +22,9 @@ SENTENCES = [
 ]
 
 
-def make(encoder, inputs, sentences=SENTENCES):
+def make_network(encoder, inputs, sentences=SENTENCES):
     config = BiaffineConfig(inputs, encoder, Scorer(arc=7, label=5, predict=["upos"]))
-    parser = build(config, sentences)
+    parser = build_parser(config, sentences)
     network, vocabulary = parser.network, parser.vocabulary
     torch.nn.init.normal_(network.arc.weight)  # with the initial zeros, all results would be equal
     torch.nn.init.normal_(network.label.weight)
@@ -34,7 +34,7 @@ def make(encoder, inputs, sentences=SENTENCES):
 @pytest.mark.parametrize("inputs", INPUTS)
 @pytest.mark.parametrize("kind", ENCODERS)
 def test_a_sentence_scores_the_same_alone_and_in_a_batch(kind, inputs):
-    network, _, data = make(ENCODERS[kind], inputs)
+    network, _, data = make_network(ENCODERS[kind], inputs)
     together = network.score(data.batch(np.array([0, 1, 2])))
     heads = torch.zeros(together.arc.shape[:2], dtype=torch.int64)
     labels = together.score_labels(heads)
@@ -46,8 +46,8 @@ def test_a_sentence_scores_the_same_alone_and_in_a_batch(kind, inputs):
             torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-4)
 
 
-def test_no_arc_to_itself_or_to_padding():
-    network, _, data = make(ENCODERS["bilstm"], INPUTS[0])
+def test_arcs_to_the_word_itself_and_to_padding_are_masked():
+    network, _, data = make_network(ENCODERS["bilstm"], INPUTS[0])
     arc = network.score(data.batch(np.array([0, 1]))).arc
     position = torch.arange(4)
     for scores, size in zip(arc, (4, 3), strict=True):
@@ -56,8 +56,8 @@ def test_no_arc_to_itself_or_to_padding():
 
 
 @pytest.mark.parametrize("kind", ENCODERS)
-def test_loss_is_the_sum_of_its_means(kind):
-    network, vocabulary, data = make(ENCODERS[kind], INPUTS[0])
+def test_the_loss_is_the_sum_of_the_mean_losses(kind):
+    network, vocabulary, data = make_network(ENCODERS[kind], INPUTS[0])
     batch = data.batch(np.array([0, 1, 2]))
     scores = network.score(batch)
     labels = scores.score_labels(batch.targets["head"].clamp(min=0))
@@ -76,7 +76,7 @@ def test_loss_is_the_sum_of_its_means(kind):
 @pytest.mark.parametrize("kind", ENCODERS)
 def test_every_weight_has_a_gradient_even_with_invalid_trees(kind):
     invalid = tree("a b", [1, 0], "X X", "x root")
-    network, _, data = make(ENCODERS[kind], INPUTS[3], [*SENTENCES, invalid])
+    network, _, data = make_network(ENCODERS[kind], INPUTS[3], [*SENTENCES, invalid])
     loss = network.train()(data.batch(np.arange(4)))
     loss.backward()
     assert loss.isfinite()

@@ -1,4 +1,4 @@
-"""Probabilities of heads and labels: computed by hand from the scores, and as they are written."""
+"""Probabilities of heads and labels in MISC and JSON agree with the scores."""
 
 import json
 from dataclasses import replace
@@ -17,25 +17,25 @@ from depkit.parsers.ensembles import combine
 from depkit.parsers.graph import probabilities
 from tests.conftest import TINY
 from tests.parsers.graph.test_ensemble import make_random_parser
-from tests.parsers.test_base import make, one_batch, save, texts
+from tests.parsers.test_base import make, make_one_batch, save_parser, texts
 from tests.trees.test_marginals import marginals
 
 WARM = Calibration(arc=2.5, label=0.4, marginal=1.7)
 
 
-def calibrated(parser, calibration=WARM):
+def set_calibration(parser, calibration=WARM):
     return replace(parser, config=replace(parser.config, calibration=calibration))
 
 
-def written_probabilities(sentence):
-    """[words, 2], the probabilities in MISC."""
+def parse_probabilities(sentence):
+    """Return the probabilities in MISC, [words, 2]."""
     cells = [dict(p.partition("=")[::2] for p in c.split("|")) for c in sentence.column("misc")]
     return np.array([[float(cell[ARC]), float(cell[LABEL])] for cell in cells])
 
 
-def scores_of(parser, sentence):
-    """The arc scores of a sentence, and the label scores at its heads."""
-    scores = parser.score(one_batch(parser, [sentence]))
+def compute_scores(parser, sentence):
+    """Return the arc scores of a sentence, and the label scores at its heads."""
+    scores = parser.score(make_one_batch(parser, [sentence]))
     heads = np.zeros(scores.arc.shape[:2], np.int32)
     heads[0, 1 : len(sentence) + 1] = sentence.head
     _, label = parser.label_scores(scores, heads)
@@ -43,8 +43,8 @@ def scores_of(parser, sentence):
     return scores.arc[0, :size, :size].double().detach(), label[0, :size].double().detach()
 
 
-def without_misc(sentence):
-    """The lines of a sentence; the last column of its words is removed."""
+def remove_misc(sentence):
+    """Return the lines of a sentence without the last column of its words."""
     rows = set(sentence.rows)
     return [
         line.rsplit("\t", 1)[0] if row in rows else line for row, line in enumerate(sentence.lines)
@@ -53,17 +53,17 @@ def without_misc(sentence):
 
 @pytest.mark.parametrize("is_ensemble", [False, True], ids=["parser", "ensemble"])
 @pytest.mark.parametrize("root", ["single", "multi"])
-def test_written_probabilities(tiny, root, is_ensemble):
+def test_written_probabilities_agree_with_the_scores(tiny, root, is_ensemble):
     label = "root" if root == "single" else ""
     parser = make_random_parser(tiny, 1, root=root, root_label=label)
     if is_ensemble:
         parser = combine([parser, make_random_parser(tiny, 2, root=root, root_label=label)])
-    parser = calibrated(parser)
+    parser = set_calibration(parser)
     plain = list(parser.parse(tiny))
     for kind in ("local", "marginal"):
         for before, sentence in zip(plain, parser.parse(tiny, probabilities=kind), strict=True):
-            assert without_misc(sentence) == without_misc(before)
-            arc, label = scores_of(parser, sentence)
+            assert remove_misc(sentence) == remove_misc(before)
+            arc, label = compute_scores(parser, sentence)
             if kind == "local":
                 arc_probability = (arc / WARM.arc).softmax(-1).numpy()
             else:
@@ -75,13 +75,13 @@ def test_written_probabilities(tiny, root, is_ensemble):
                 arc_probability[words, sentence.head],
                 label_probability[words, [indices[deprel] for deprel in sentence.deprel]],
             ]
-            np.testing.assert_allclose(written_probabilities(sentence).T, expected, atol=6e-5)
+            np.testing.assert_allclose(parse_probabilities(sentence).T, expected, atol=6e-5)
             if root == "single":
-                # A child of the root can have no other label.
-                assert written_probabilities(sentence)[sentence.head.index(0), 1] == 1
+                # A word whose head is 0 can have no other label than root.
+                assert parse_probabilities(sentence)[sentence.head.index(0), 1] == 1
 
 
-def test_batches_and_threads_change_nothing(tiny):
+def test_batches_and_threads_do_not_change_probabilities(tiny):
     parser = make_random_parser(tiny, 1)
     parallel = replace(parser, threads=2)
     parsed = parallel.parse(tiny, batch_tokens=40, probabilities="marginal")
@@ -89,13 +89,13 @@ def test_batches_and_threads_change_nothing(tiny):
 
 
 def test_an_ensemble_does_not_have_the_temperatures_of_its_members(tiny):
-    members = [calibrated(make(tiny)), calibrated(make_random_parser(tiny, 2))]
+    members = [set_calibration(make(tiny)), set_calibration(make_random_parser(tiny, 2))]
     assert combine(members).config.calibration == Calibration()
     assert combine(members, calibration=WARM).config.calibration == WARM
     assert combine(members[:1]).config.calibration == WARM
 
 
-def test_probabilities_that_cannot_be_computed_or_written(tiny, monkeypatch):
+def test_probabilities_that_cannot_be_computed_or_written_are_errors(tiny, monkeypatch):
     parser = make(tiny)
     with pytest.raises(ValueError, match="local or marginal, not 'global'"):
         list(parser.parse(tiny, probabilities="global"))
@@ -110,7 +110,8 @@ def test_probabilities_that_cannot_be_computed_or_written(tiny, monkeypatch):
 
 @pytest.fixture(scope="module")
 def model(tiny, tmp_path_factory):
-    return str(save(calibrated(make_random_parser(tiny, 1)), tmp_path_factory.mktemp("model")))
+    parser = set_calibration(make_random_parser(tiny, 1))
+    return str(save_parser(parser, tmp_path_factory.mktemp("model")))
 
 
 @pytest.fixture
@@ -124,7 +125,7 @@ def parse(model, capfd):
     return parse_file
 
 
-def test_the_command(parse, tiny, tmp_path):
+def test_the_command_writes_local_or_marginal_probabilities(parse, tiny, tmp_path):
     status, out, err = parse(TINY, "--prob")
     assert (status, err) == (0, "")
     assert out.count(f"{ARC}=") == out.count(f"{LABEL}=") == sum(map(len, tiny))
@@ -134,7 +135,7 @@ def test_the_command(parse, tiny, tmp_path):
     assert "Prob" not in plain
 
 
-def test_json_from_any_format(parse, tiny, tmp_path):
+def test_json_has_the_probabilities_for_input_in_any_format(parse, tiny, tmp_path):
     write(tiny, tmp_path / "tiny.conllu")
     assert run(["convert", str(TINY), "-o", str(tmp_path / "tiny.conllx"), "-q"]) == 0
     results = []
@@ -159,6 +160,6 @@ def test_json_from_any_format(parse, tiny, tmp_path):
         (["--prob", "--format", "conll09"], "--prob: conll09 has no column MISC"),
     ],
 )
-def test_wrong_use(parse, arguments, message):
+def test_invalid_options_are_rejected(parse, arguments, message):
     status, out, err = parse(TINY, *arguments)
     assert (status, out) == (2, "") and message in err and err.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Temperatures and their effect: against grids, definitions, and halves that differ."""
+"""Fitted temperatures and reported errors agree with a grid search and with definitions."""
 
 from dataclasses import astuple
 
@@ -29,7 +29,7 @@ GRID = np.exp(np.linspace(*np.log(BOUNDS), 1200))
 
 
 def draw_choices(random, sharpness=1.0):
-    """Scores of words with 2 to 9 choices, the first impossible; targets, mostly the best."""
+    """Draw scores of 2 to 9 choices, the first impossible; most targets have the best score."""
     scores, targets = [], []
     for size in range(2, 10):
         rows = random.normal(size=(6, size)) * sharpness
@@ -63,7 +63,7 @@ def test_the_fit_is_the_best_of_a_fine_grid(seed, sharpness):
     assert fitted == pytest.approx(GRID[np.argmin(losses)], rel=0.01)
 
 
-def test_a_minimum_at_a_bound():
+def test_a_minimum_at_a_bound_is_returned():
     assert minimize_loss(lambda temperature: temperature) == pytest.approx(BOUNDS[0], rel=0.01)
     assert minimize_loss(lambda temperature: -temperature) == pytest.approx(BOUNDS[1], rel=0.01)
 
@@ -87,19 +87,19 @@ def test_calibration_error_by_definition(bins):
 
 def test_calibration_error_by_hand():
     confidence, correct = np.array([0.9, 0.95, 0.2]), np.array([1, 0, 1])
-    # bins of 1/15: 0.9 and 0.95 lie in different ones
+    # With bins of width 1/15, 0.9 and 0.95 are in different bins.
     assert calibration_error(confidence, correct) == pytest.approx(100 * (0.1 + 0.95 + 0.8) / 3)
     assert calibration_error(confidence, correct, 1) == pytest.approx(100 * (2.05 - 2) / 3)
     assert calibration_error(np.empty(0), np.empty(0)) == 0
 
 
-def test_samples_are_even():
+def test_sample_evenly_takes_elements_at_equal_distances():
     assert sample_evenly("abcdefgh", 3) == ["a", "c", "f"]
     assert sample_evenly("abc", 3) == sample_evenly("abc", 5) == list("abc")
 
 
 def draw_sentence(random, size, sharpness, share):
-    """Random scores; share: the share of words whose gold head and label are the best ones."""
+    """Draw a sentence; share: of words whose gold head and label have the best scores."""
     arc = random.normal(size=(size + 1, size + 1))
     np.fill_diagonal(arc, -np.inf)
     decoded = arc[1:].argmax(1)
@@ -183,7 +183,7 @@ def test_marginals_are_of_a_sample_of_short_sentences(halves, monkeypatch):
 
 
 @pytest.mark.parametrize("single_root", [False, True])
-def test_the_loss_of_marginals(halves, single_root):
+def test_the_loss_of_marginals_agrees_with_its_definition(halves, single_root):
     half, _ = halves
     sample = Marginals(half, single_root)
     gold = [
@@ -196,7 +196,7 @@ def test_the_loss_of_marginals(halves, single_root):
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_no_sentences_or_one(halves, count):
+def test_the_errors_of_one_or_no_sentence_do_not_change(halves, count):
     calibration, report = fit_and_report(halves[0][:count], single_root=False)
     if not count:
         assert calibration == Calibration()

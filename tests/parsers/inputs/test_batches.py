@@ -18,36 +18,36 @@ SENTENCES = [
 ]
 
 
-def batch_of(sentences, numbers):
-    """The sentences' vocabulary, and a batch of some of them."""
+def make_batch(sentences, numbers):
+    """Return the vocabulary of the sentences, and the batch of the sentences numbers."""
     family = get_family(CONFIG)
     vocabulary = family.vocabulary(sentences, CONFIG)
     data = family.examples(sentences, vocabulary, CONFIG, CPU)
     return vocabulary, data.batch(np.array(numbers))
 
 
-def shapes_of(sizes, batches):
+def batch_shapes(sizes, batches):
     return [(len(batch), rounded_length(int(sizes[batch].max()))) for batch in batches]
 
 
-def test_batches_hold_each_sentence_once_within_the_limit():
+def test_batches_contain_each_sentence_once_and_keep_the_limit():
     sizes = np.random.default_rng(0).integers(2, 90, 500)
     for random in (None, np.random.default_rng(1)):
         batches = length_batches(sizes, 300, random)
         assert sorted(np.concatenate(batches).tolist()) == list(range(500))
-        assert all(number * length <= 300 for number, length in shapes_of(sizes, batches))
-        assert len(set(shapes_of(sizes, batches))) < 40
+        assert all(number * length <= 300 for number, length in batch_shapes(sizes, batches))
+        assert len(set(batch_shapes(sizes, batches))) < 40
 
 
-def test_all_chunks_of_a_text_have_batches_of_the_same_few_shapes():
+def test_batches_of_all_chunks_have_few_shapes():
     random = np.random.default_rng(0)
     shapes, repeated = set(), 0
     for _ in range(40):
         sizes = 2 + random.geometric(1 / 14, 400)
         batches = length_batches(sizes, 300, repeat_to_fill=True)
-        *whole, last = shapes_of(sizes, batches)
+        *whole, last = batch_shapes(sizes, batches)
         assert all(number == 300 // length for number, length in whole)
-        assert last[0] in parts_of(300 // last[1])
+        assert last[0] in possible_counts(300 // last[1])
         shapes |= {*whole, last}
         numbers = np.concatenate(batches)
         assert set(numbers.tolist()) == set(range(400))
@@ -58,21 +58,21 @@ def test_all_chunks_of_a_text_have_batches_of_the_same_few_shapes():
     assert repeated / 40 < 6
 
 
-def parts_of(size: int) -> set[int]:
+def possible_counts(size: int) -> set[int]:
     return {size, size // 2, size // 2 // 2}
 
 
-def test_a_gap_between_lengths_makes_no_other_shapes():
+def test_a_gap_between_lengths_does_not_add_shapes():
     random = np.random.default_rng(0)
     for _ in range(200):
         sizes = random.choice([3, 4, 30, 31, 100, 290, 400], size=random.integers(1, 200))
         sizes = np.append(sizes, [4, 290, 290])  # so that there are several batches
         batches = length_batches(sizes, 300, repeat_to_fill=True)
         assert set(np.concatenate(batches).tolist()) == set(range(len(sizes)))
-        assert all(n in parts_of(max(1, 300 // m)) for n, m in shapes_of(sizes, batches))
+        assert all(n in possible_counts(max(1, 300 // m)) for n, m in batch_shapes(sizes, batches))
 
 
-def test_few_sentences_are_not_filled_up():
+def test_one_batch_of_few_sentences_has_no_repetitions():
     assert [
         batch.tolist() for batch in length_batches(np.array([5, 9, 5]), 1000, repeat_to_fill=True)
     ] == [[1, 0, 2]]
@@ -99,7 +99,7 @@ def test_rounding_pads_by_less_than_an_eighth():
 
 
 def test_a_batch_encodes_its_sentences():
-    vocabulary, batch = batch_of(SENTENCES, [1, 0])
+    vocabulary, batch = make_batch(SENTENCES, [1, 0])
     assert vocabulary.words.symbols[3:] == ["dog", "the"]  # "barks" is too rare
     the, dog = vocabulary.words.get("the"), vocabulary.words.get("dog")
     assert batch.word.tolist() == [[ROOT, the, dog, 0], [ROOT, the, dog, UNKNOWN]]
@@ -115,7 +115,7 @@ def test_a_batch_encodes_its_sentences():
 def test_characters_of_a_batch_belong_to_its_forms():
     long_form = "x" * 20 + "y" * 50
     sentences = [*SENTENCES, new_sentence(["a", long_form, "a"])]
-    vocabulary, batch = batch_of(sentences, [0, 1, 2])
+    vocabulary, batch = make_batch(sentences, [0, 1, 2])
     end_before = 0
     for end, width in batch.form_groups:
         assert (batch.form_sizes[end_before:end] <= width).all()

@@ -19,7 +19,7 @@ from tests.parsers.test_base import CPU
 FILE = Vectors(file="vectors.txt", width=6)
 
 
-def network_of(inputs, sentences, vectors=None):
+def make_network(inputs, sentences, vectors=None):
     config = TaggerConfig(inputs, BiLSTM(layers=1, size=8))
     vocabulary = get_family(config).vocabulary(sentences, config)
     if vectors:
@@ -29,8 +29,8 @@ def network_of(inputs, sentences, vectors=None):
     return network, encode(sentences, vocabulary, inputs, CPU)
 
 
-def vectors_of(network, data):
-    """Each sentence's input vectors, w0's first."""
+def compute_vectors(network, data):
+    """Return the input vectors of each sentence, with w0 as the first word."""
     batch = data.batch(np.arange(len(data)))
     rows = network.inputs(batch).detach()
     return [row[:size] for row, size in zip(rows, data.sizes, strict=True)]
@@ -47,7 +47,7 @@ def vectors_of(network, data):
         (Inputs(word=4, context=Context(source="elmo", size=3)), {"word": 4, "context": 3}),
     ],
 )  # fmt: skip
-def test_the_sizes_of_parts(inputs, sizes):
+def test_parts_have_the_sizes_of_the_settings(inputs, sizes):
     assert part_sizes(inputs) == sizes
 
 
@@ -79,34 +79,34 @@ CHARACTERS = Inputs(word=8, char=8, char_kind="lstm", char_embedding=4, part_dro
 def test_parts_are_concatenated_or_summed(concatenated, summed, tiny):
     words = sorted({form for sentence in tiny for form in sentence.form})[::2]
     words = words if concatenated.vectors.file else None
-    first, data = network_of(concatenated, tiny, words)
-    second, _ = network_of(replace(concatenated, **summed), tiny, words)
+    first, data = make_network(concatenated, tiny, words)
+    second, _ = make_network(replace(concatenated, **summed), tiny, words)
     second.inputs.load_state_dict(first.inputs.state_dict())
     size = concatenated.word
-    for both, sum in zip(vectors_of(first, data), vectors_of(second, data), strict=True):
+    for both, sum in zip(compute_vectors(first, data), compute_vectors(second, data), strict=True):
         assert both.shape[1] == 2 * size
         assert torch.equal(both[:, :size] + both[:, size:], sum)
 
 
 @pytest.mark.parametrize("tune", [True, False])
-def test_pretrained_vectors_are_tuned_where_asked_for(tiny, tune):
-    network, _ = network_of(Inputs(word=6, vectors=replace(FILE, tune=tune)), tiny, ["the"])
+def test_pretrained_vectors_are_trained_only_if_tuned(tiny, tune):
+    network, _ = make_network(Inputs(word=6, vectors=replace(FILE, tune=tune)), tiny, ["the"])
     assert network.inputs.pretrained.weight.requires_grad == tune
 
 
 def test_pretrained_vectors_are_looked_up_by_form_then_by_lower_case():
     sentences = [new_sentence(["The", "dog", "BARKS", "x"], {"deprel": list("abcd")})]
     inputs = Inputs(word=0, vectors=FILE)
-    network, data = network_of(inputs, sentences, ["The", "barks", "the"])
+    network, data = make_network(inputs, sentences, ["The", "barks", "the"])
     table = network.inputs.pretrained.weight
     assert data.vector.tolist() == [PAD, ROOT, 3, UNKNOWN, 4, UNKNOWN]
-    assert torch.equal(vectors_of(network, data)[0], table[[ROOT, 3, UNKNOWN, 4, UNKNOWN]])
+    assert torch.equal(compute_vectors(network, data)[0], table[[ROOT, 3, UNKNOWN, 4, UNKNOWN]])
 
 
 def test_rare_words_are_unknown_more_often_in_training():
     sentences = [new_sentence(["rare", *["often"] * 9], {"deprel": ["x"] * 10})] * 400
     inputs = Inputs(word=4, word_min_count=1, word_unknown=1.0, part_dropout=0.0)
-    network, data = network_of(inputs, sentences)
+    network, data = make_network(inputs, sentences)
     network.start_epoch(data)
     network.inputs.counts //= 400  # as if the sentence occurred once
     batch = data.batch(np.arange(400))
@@ -122,25 +122,25 @@ def test_rare_words_are_unknown_more_often_in_training():
 
 @pytest.mark.parametrize("kind", ["lstm", "concat"])
 def test_characters_are_encoded_once_per_word(kind, tiny, monkeypatch):
-    network, data = network_of(Inputs(word=0, char=8, char_kind=kind, char_embedding=4), tiny)
+    network, data = make_network(Inputs(word=0, char=8, char_kind=kind, char_embedding=4), tiny)
     cache = FormCache(network.inputs)
     cached = replace(data, form_vectors=cache.vectors(data))
-    for old, new in zip(vectors_of(network, cached), vectors_of(network, data), strict=True):
-        torch.testing.assert_close(old, new)
-    monkeypatch.setattr(network.inputs, "encode_characters", None)  # it is not called again
+    actual, expected = compute_vectors(network, cached), compute_vectors(network, data)
+    torch.testing.assert_close(actual, expected)
+    monkeypatch.setattr(network.inputs, "encode_characters", None)  # no second call
     assert torch.equal(cache.vectors(data), cached.form_vectors)
 
 
 def test_the_cache_of_words_is_emptied_when_it_is_full(tiny, monkeypatch):
     monkeypatch.setattr("depkit.parsers.inputs.form_cache.MAX_FORMS", 5)
     monkeypatch.setattr("depkit.parsers.inputs.form_cache.BATCH_FORMS", 7)
-    network, data = network_of(Inputs(word=0, char=8), tiny)
+    network, data = make_network(Inputs(word=0, char=8), tiny)
     cache = FormCache(network.inputs)
     first, again = cache.vectors(data), cache.vectors(data)
     torch.testing.assert_close(first, again)
-    torch.testing.assert_close(
-        vectors_of(network, replace(data, form_vectors=first))[0], vectors_of(network, data)[0]
-    )
+    cached = replace(data, form_vectors=first)
+    actual, expected = compute_vectors(network, cached), compute_vectors(network, data)
+    torch.testing.assert_close(actual[0], expected[0])
 
 
 def test_forms_are_encoded_in_parts_of_few_sizes():

@@ -30,5 +30,5 @@ def test_a_script_reproduces_its_lemma_and_applies_to_any_form(words, data):
         ("went", "go", "anything", "go"),
     ],
 )
-def test_scripts_generalise(form, lemma, other, expected):
+def test_scripts_apply_to_other_forms(form, lemma, other, expected):
     assert apply_script(other, edit_script(form, lemma)) == expected

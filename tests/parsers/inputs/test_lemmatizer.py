@@ -22,27 +22,27 @@ WORDS = st.lists(
 )  # fmt: skip
 
 
-def dictionary(words):
+def build_dictionary(words):
     counts = Counter((form, tuple(tags), edit_script(form, lemma)) for form, lemma, *tags in words)
     return LemmaDictionary.from_counts(counts)
 
 
-def lemmas_in(words, form, tags, same):
+def count_lemmas(words, form, tags, is_same):
     return Counter(
         lemma
         for known, lemma, *known_tags in words
-        if same(known, form) and tuple(known_tags)[: len(tags)] == tags
+        if is_same(known, form) and tuple(known_tags)[: len(tags)] == tags
     )  # fmt: skip
 
 
 @given(WORDS)
 def test_the_most_frequent_lemma_of_the_best_matching_readings_is_looked_up(words):
-    known = dictionary(words)
+    known = build_dictionary(words)
     for form in {form for form, *_ in words} | {"B", "ab"}:
         for upos, xpos, feats in {tuple(known_tags) for _, _, *known_tags in words}:
             levels = [
-                lemmas_in(words, form, tags, same)
-                for same in (str.__eq__, lambda a, b: a.lower() == b.lower())
+                count_lemmas(words, form, tags, is_same)
+                for is_same in (str.__eq__, lambda a, b: a.lower() == b.lower())
                 for tags in ((upos, xpos, feats), (upos, xpos), (upos,))
             ]
             counts = next(filter(None, levels), Counter())
@@ -53,9 +53,9 @@ def test_the_most_frequent_lemma_of_the_best_matching_readings_is_looked_up(word
 
 @given(WORDS, WORDS)
 def test_dictionaries_are_written_read_and_merged(first, second):
-    whole = dictionary(first + second)
+    whole = build_dictionary(first + second)
     assert LemmaDictionary.from_json(json.loads(json.dumps(whole.to_json()))) == whole
-    assert LemmaDictionary.merge([dictionary(first), dictionary(second)]) == whole
+    assert LemmaDictionary.merge([build_dictionary(first), build_dictionary(second)]) == whole
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_dictionaries_are_written_read_and_merged(first, second):
         {"tags": [["N", "x"]]}, {"tags": [["N", "x", None]]}, {"tags": None}, {"forms": [1]},
     ],
 )  # fmt: skip
-def test_a_damaged_dictionary_is_refused(damage):
-    data = dictionary([("a", "b", "N", "x", "_")]).to_json() | damage
+def test_a_damaged_dictionary_is_rejected(damage):
+    data = build_dictionary([("a", "b", "N", "x", "_")]).to_json() | damage
     with pytest.raises((ValueError, TypeError)):
         LemmaDictionary.from_json(data)
 
@@ -112,22 +112,22 @@ D, ED = edit_script("liked", "like"), edit_script("walked", "walk")
         ("saw", "INTJ", "UH", [], "saw"),  # tags that the dictionary does not have
     ],
 )  # fmt: skip
-def test_guesses(form, upos, xpos, scripts, expected):
-    lemmatizer = Lemmatizer(dictionary(ENGLISH), {"bake", "ring"})
+def test_guesses_of_unknown_words_are_plausible(form, upos, xpos, scripts, expected):
+    lemmatizer = Lemmatizer(build_dictionary(ENGLISH), {"bake", "ring"})
     tags = (upos, xpos, "_")
     assert (lemmatizer.look_up(form, tags) or lemmatizer.guess(form, tags, scripts)) == expected
 
 
 def test_xpos_decides_where_it_contradicts_upos():
-    known = dictionary(ENGLISH)
+    known = build_dictionary(ENGLISH)
     assert known.look_up("dogs", ("NOUN", "NNPS", "_")) == "Dogs"
     assert known.look_up("dogs", ("NOUN", "NNS", "_")) == "dog"
     assert known.look_up("dogs", ("NOUN", "unheard of", "_")) == "dog"
 
 
 @given(WORDS, st.text("aAbs", min_size=1, max_size=4), st.sampled_from(["N", "V"]))
-def test_edits_by_ending_are_those_of_all_words_with_it(words, form, upos):
-    evidence = Lemmatizer(dictionary(words)).evidence
+def test_edits_by_ending_count_all_words_with_the_ending(words, form, upos):
+    evidence = Lemmatizer(build_dictionary(words)).evidence
     for size, (edits, total) in enumerate(evidence.edits_by_ending((upos, "x"), form)):
         expected = Counter()
         for known, lemma, *tags in set(words):
@@ -139,7 +139,7 @@ def test_edits_by_ending_are_those_of_all_words_with_it(words, form, upos):
         assert edits == expected and total == expected.total()
 
 
-def test_readings_of_a_sentence():
+def test_readings_omit_words_without_a_lemma():
     columns = {"form": ["Dogs", "ran", "off"], "lemma": ["dog", "run", "_"],
                "upos": ["NOUN", "VERB", "ADV"], "xpos": ["NNS", "VBD", "RB"],
                "feats": ["_"] * 3, "deprel": ["_"] * 3}  # fmt: skip

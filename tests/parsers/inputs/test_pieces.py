@@ -67,7 +67,7 @@ def pieces_by_word(pieces: Pieces) -> list[list[int]]:
     return [part.tolist() for part in np.split(pieces.pieces, pieces.first[1:-1])]
 
 
-def named(pieces: Pieces) -> list[list[str]]:
+def piece_names(pieces: Pieces) -> list[list[str]]:
     return [[WORD_PIECES[number] for number in part] for part in pieces_by_word(pieces)]
 
 
@@ -75,7 +75,9 @@ def segment_format(prefix: int = 1, suffix: int = 1, max_pieces: int = 100) -> S
     return SegmentFormat(np.full(prefix, 1), np.full(suffix, 2), 0, max_pieces)
 
 
-def batch_of(pieces, starts, sizes, format=None, pooling="mean", overlap=0, length=0) -> PieceBatch:
+def make_batch(
+    pieces, starts, sizes, format=None, pooling="mean", overlap=0, length=0
+) -> PieceBatch:
     """The pieces of a batch, padded to the longest sentence or to `length`."""
     length = length or int(sizes.max())
     format = format or segment_format()
@@ -83,26 +85,26 @@ def batch_of(pieces, starts, sizes, format=None, pooling="mean", overlap=0, leng
 
 
 def different_pieces(lengths, starts) -> Pieces:
-    """Tokens with these numbers of pieces, all different, with ids from 10 on."""
+    """Return words with these numbers of pieces; all pieces differ, with ids from 10 on."""
     lengths[0] = lengths[starts] = 0
     first = np.concatenate(([0], np.cumsum(lengths)))
     return Pieces(10 + np.arange(first[-1]), first)
 
 
 def words_of_one_piece(counts: list[int]) -> tuple[Pieces, np.ndarray, np.ndarray]:
-    """Sentences with these numbers of words, all of one piece."""
+    """Return sentences with these numbers of words, each of one piece."""
     starts, sizes = starts_and_sizes([range(count) for count in counts])
     return different_pieces(np.ones(1 + sizes.sum(), dtype=np.int64), starts), starts, sizes
 
 
-@pytest.mark.parametrize("make", [word_pieces, byte_pieces])
-def test_pieces_are_those_of_each_word_by_itself(make):
-    tokenizer = make()
-    space = " " if make is byte_pieces else ""
+@pytest.mark.parametrize("make_tokenizer", [word_pieces, byte_pieces])
+def test_pieces_are_those_of_each_word_by_itself(make_tokenizer):
+    tokenizer = make_tokenizer()
+    space = " " if make_tokenizer is byte_pieces else ""
     random = np.random.default_rng(0)
     dropped = ["\u200b", "\x00", "\ufeff", " ", "", "\u0301"]
-    odd = [*dropped, "học sinh", "x" * 3000, "dog a", "学 sinh", "a.b", "[SEP]", "🐕", "🐕‍🦺"]
-    words = [*odd, *"The barking dogs cabbac ! don't … 학교".split()]
+    unusual = [*dropped, "học sinh", "x" * 3000, "dog a", "学 sinh", "a.b", "[SEP]", "🐕", "🐕‍🦺"]
+    words = [*unusual, *"The barking dogs cabbac ! don't … 학교".split()]
     sentences = [random.choice(words, size).tolist() for size in (1, 30, 0, 7, 1000)] + [words]
     for treebank in (sentences, [[]], []):
         expected: list[list[int]] = [[]]
@@ -114,9 +116,9 @@ def test_pieces_are_those_of_each_word_by_itself(make):
         assert pieces_by_word(split_into_pieces(treebank, tokenizer)) == expected
 
 
-def test_where_there_is_no_unknown_piece_a_dropped_word_is_piece_0():
+def test_a_word_without_pieces_is_the_unknown_piece_or_piece_0():
     tokenizer = word_pieces()
-    assert named(split_into_pieces([["\u200b", "dogs"]], tokenizer))[2:] == [
+    assert piece_names(split_into_pieces([["\u200b", "dogs"]], tokenizer))[2:] == [
         ["[UNK]"],
         ["dog", "##s"],
     ]
@@ -124,18 +126,21 @@ def test_where_there_is_no_unknown_piece_a_dropped_word_is_piece_0():
     assert pieces_by_word(split_into_pieces([["\u200b"]], tokenizer))[2:] == [[0]]
 
 
-def test_a_tokenizer_that_was_set_to_truncate_and_pad_does_not():
+def test_truncation_and_padding_of_a_tokenizer_are_ignored():
     tokenizer = word_pieces()
     tokenizer.backend_tokenizer.enable_truncation(4)
     tokenizer.backend_tokenizer.enable_padding(length=6)
     expected = "c ##a ##b ##b ##a ##c ##a ##b".split()
-    assert named(split_into_pieces([["cabbacab", "dog"]], tokenizer))[2:] == [expected, ["dog"]]
+    assert piece_names(split_into_pieces([["cabbacab", "dog"]], tokenizer))[2:] == [
+        expected,
+        ["dog"],
+    ]
     tokenizer.backend_tokenizer.enable_padding(length=6)
     assert find_segment_format(tokenizer, 9).suffix.tolist() == [WORD_PIECES.index("[SEP]")]
 
 
 @pytest.mark.parametrize("prefix_space", [False, True])
-def test_words_of_byte_pieces_look_as_they_do_in_a_text(prefix_space):
+def test_byte_pieces_of_words_are_those_of_the_running_text(prefix_space):
     tokenizer = byte_pieces(prefix_space)
     words = "the dog barks at dogs".split()
     text = tokenizer(" " + " ".join(words), add_special_tokens=False)["input_ids"]
@@ -155,7 +160,7 @@ def test_special_pieces_are_found(template, prefix, suffix):
     assert (format.pad, format.max_pieces) == (0, 20)
 
 
-def test_the_padding_piece_is_the_tokenizers_and_special_pieces_leave_room():
+def test_the_padding_piece_is_that_of_the_tokenizer():
     tokenizer = byte_pieces()
     assert find_segment_format(tokenizer, 20).pad == 1
     tokenizer.pad_token = None
@@ -164,11 +169,11 @@ def test_the_padding_piece_is_the_tokenizers_and_special_pieces_leave_room():
         find_segment_format(word_pieces(), 2)
 
 
-def test_segments_by_hand():
+def test_ids_and_masks_agree_with_those_made_by_hand():
     # w0 dog cab | w0 | w0 dogs
     pieces = split_into_pieces([["dog", "cab"], [], ["dogs"]], word_pieces())
     dog, s, c, a, b = (WORD_PIECES.index(piece) for piece in ("dog", "##s", "c", "##a", "##b"))
-    batch = batch_of(pieces, *starts_and_sizes([[0, 0], [], [0]]), length=4)
+    batch = make_batch(pieces, *starts_and_sizes([[0, 0], [], [0]]), length=4)
     assert batch.ids.tolist() == [
         [1, dog, c, a, b, 2], [1, 2, 0, 0, 0, 0], [1, dog, s, 2, 0, 0],
     ]  # fmt: skip
@@ -180,7 +185,7 @@ def test_every_piece_is_used_from_the_segment_with_most_context():
     pieces, starts, sizes = words_of_one_piece(counts)
     for max_pieces, overlap in product(range(3, 12), range(9)):
         format = segment_format(max_pieces=max_pieces)
-        batch = batch_of(pieces, starts, sizes, format, overlap=overlap)
+        batch = make_batch(pieces, starts, sizes, format, overlap=overlap)
         width, capacity = batch.ids.shape[1], max_pieces - 2
         shared = min(overlap, capacity // 2)
         assert width <= max_pieces
@@ -189,24 +194,24 @@ def test_every_piece_is_used_from_the_segment_with_most_context():
         positions = zip(batch.word_position.tolist(), batch.piece_position.tolist(), strict=True)
         piece_position = dict(positions)
         for number, (start, size) in enumerate(zip(starts, sizes, strict=True)):
-            own = pieces.pieces[pieces.first[start] : pieces.first[start + size]].tolist()
-            mine = [i for i, segment in enumerate(segments) if {*segment} & {*own}]
-            assert set().union(*(segments[i] for i in mine)) == {*own}
-            expected = (own != []) + max(0, -(-(len(own) - capacity) // (capacity - shared)))
-            assert len(mine) == expected
-            for segment, next_segment in pairwise(segments[i] for i in mine):
+            ids = pieces.pieces[pieces.first[start] : pieces.first[start + size]].tolist()
+            own_segments = [i for i, segment in enumerate(segments) if {*segment} & {*ids}]
+            assert set().union(*(segments[i] for i in own_segments)) == {*ids}
+            expected = (ids != []) + max(0, -(-(len(ids) - capacity) // (capacity - shared)))
+            assert len(own_segments) == expected
+            for segment, next_segment in pairwise(segments[i] for i in own_segments):
                 assert len({*segment} & {*next_segment}) >= shared
                 assert len(segment) == len(next_segment) == capacity
-            for word, piece in enumerate(own, 1):
+            for word, piece in enumerate(ids, 1):
                 context = {
                     i: min(segments[i].index(piece), segments[i][::-1].index(piece))
-                    for i in mine
+                    for i in own_segments
                     if piece in segments[i]
                 }
                 position = piece_position[number * int(sizes.max()) + word]
-                used, column = divmod(position, width)
-                assert used == max(context, key=context.get)  # the first of equals
-                assert batch.ids[used, column] == piece
+                row, column = divmod(position, width)
+                assert row == max(context, key=context.get)  # the first of equals
+                assert batch.ids[row, column] == piece
 
 
 @pytest.mark.parametrize("pooling", ["first", "last", "mean"])
@@ -223,15 +228,15 @@ def test_words_are_pooled_from_their_own_pieces(pooling, prefix, suffix):
     starts, sizes = starts[numbers], sizes[numbers]
     length = int(sizes.max()) + 3
     format = segment_format(prefix, suffix, 12)
-    batch = batch_of(pieces, starts, sizes, format, pooling, 4, length)
+    batch = make_batch(pieces, starts, sizes, format, pooling, 4, length)
     pooled = pool_pieces(vectors[batch.ids], batch, len(sizes) * length).view(
         len(sizes), length, 2, 3
     )
     for i, (start, size) in enumerate(zip(starts, sizes, strict=True)):
         assert not pooled[i, size:].any()
         piece_vectors = [vectors[ids] for ids in pieces_by_word(pieces)[start : start + size]]
-        for j, own in enumerate(piece_vectors[1:], 1):
-            expected = {"first": own[0], "last": own[-1], "mean": own.mean(0)}[pooling]
+        for j, rows in enumerate(piece_vectors[1:], 1):
+            expected = {"first": rows[0], "last": rows[-1], "mean": rows.mean(0)}[pooling]
             torch.testing.assert_close(pooled[i, j], expected)
         if prefix:
             assert torch.equal(pooled[i, 0], vectors[1])
@@ -244,28 +249,28 @@ def test_batches_of_the_same_pieces_are_equal():
 
     def batch(numbers, pooling="mean", max_pieces=20, length=5):
         format = segment_format(max_pieces=max_pieces)
-        return batch_of(pieces, starts[numbers], sizes[numbers], format, pooling, length=length)
+        return make_batch(pieces, starts[numbers], sizes[numbers], format, pooling, length=length)
 
     first = batch([0, 3])
-    # pooling makes no difference where every word has one piece
+    # Pooling makes no difference if every word has one piece.
     assert first.equals(batch([0, 3])) and first.equals(batch([0, 3], "first"))
     others = [batch([3, 0]), batch([0]), batch([0, 2]), batch([0, 3], max_pieces=5)]
     assert not any(first.equals(other) or other.equals(first) for other in others)
     assert not first.equals(batch([0, 3], length=6))
-    # the same numbers, but two segments of one piece instead of one segment of two
+    # These batches have the same ids, but in two segments of one piece and in one of two pieces.
     narrow, wide = (replace(first, ids=torch.zeros(shape)) for shape in ((2, 1), (1, 2)))
     assert not narrow.equals(wide)
 
 
 def test_attention_of_a_segment_without_pieces_is_defined():
     pieces, starts, sizes = words_of_one_piece([0, 0])
-    batch = batch_of(pieces, starts, sizes, segment_format(0, 0), length=2)
+    batch = make_batch(pieces, starts, sizes, segment_format(0, 0), length=2)
     assert batch.ids.shape == (2, 1) and batch.mask.all()
 
 
 def test_pooling_keeps_the_precision():
     pieces, starts, sizes = words_of_one_piece([2])
-    batch = batch_of(pieces, starts, sizes)
+    batch = make_batch(pieces, starts, sizes)
     hidden = torch.randn(1, 4, 8, dtype=torch.bfloat16)
     pooled = pool_pieces(hidden, batch, 3)
     assert pooled.dtype == torch.bfloat16

@@ -22,8 +22,8 @@ from depkit.parsers.inputs.soft_targets import (
 from tests.parsers.graph.test_ensemble import make_random_parser
 
 
-def soft_of(probabilities, weight, indices=(0,) * MAX_VALUES):
-    """A sentence whose words have the same values with these probabilities."""
+def make_soft_column(probabilities, weight, indices=(0,) * MAX_VALUES):
+    """Return soft targets of a sentence whose words have these values and probabilities."""
     probabilities = torch.tensor([probabilities])
     return SoftColumn(torch.tensor(indices).expand(probabilities.shape), probabilities, weight)
 
@@ -39,18 +39,18 @@ def test_the_most_probable_values_are_kept():
         and 0 <= rows.min()
         and rows.max() <= MAX_INTEGER
     )
-    kept = unpack(rows.to(torch.uint16).to(torch.int32), ["head", "upos"], 0.5)
-    assert torch.equal(kept.label_head, label_head)
+    unpacked = unpack(rows.to(torch.uint16).to(torch.int32), ["head", "upos"], 0.5)
+    assert torch.equal(unpacked.label_head, label_head)
     for name, whole in zip(("head", "upos"), distributions, strict=True):
         order = whole.sort(-1, descending=True)
-        assert torch.equal(kept.columns[name].indices, order.indices[..., :MAX_VALUES])
+        assert torch.equal(unpacked.columns[name].indices, order.indices[..., :MAX_VALUES])
         best = order.values[..., :MAX_VALUES]
         # rounding changes a value by half a step at most, and the sum of the four by two steps
-        error = (kept.columns[name].probabilities - best / best.sum(-1, keepdim=True)).abs()
+        error = (unpacked.columns[name].probabilities - best / best.sum(-1, keepdim=True)).abs()
         assert (error <= (0.5 + MAX_VALUES / 2) / MAX_INTEGER / best.sum(-1, keepdim=True)).all()
 
 
-def test_distributions_with_fewer_values_than_are_kept():
+def test_distributions_with_few_values_are_padded_with_zeros():
     few = torch.tensor([[[0.75, 0.25]]])
     heads = torch.tensor([[[0.0, 1.0, 0.0, 0.0, 0.0, 0.0]]])
     rows = pack(torch.tensor([[1]]), [heads, few])
@@ -69,9 +69,9 @@ def test_the_loss_of_a_word_by_hand():
     scores = torch.tensor([[[1.0, 2.0, float("-inf"), 0.0]]])
     total = math.e + math.e**2 + 1
     logs = [1 - math.log(total), 2 - math.log(total), None, -math.log(total)]
-    soft = soft_of([[0.75, 0.25, 0.0, 0.0]], 0.3, [1, 3, 0, 0])
+    soft = make_soft_column([[0.75, 0.25, 0.0, 0.0]], 0.3, [1, 3, 0, 0])
     gold_loss, soft_loss = -logs[0], -(0.75 * logs[1] + 0.25 * logs[3])
-    unknown = soft_of([[0.0] * 4], 0.3)
+    unknown = make_soft_column([[0.0] * 4], 0.3)
     for target, teacher, expected in (
         (0, soft, 0.7 * gold_loss + 0.3 * soft_loss), (0, unknown, gold_loss),
         (IGNORED, soft, soft_loss), (IGNORED, unknown, 0.0),
@@ -82,15 +82,15 @@ def test_the_loss_of_a_word_by_hand():
 
 def test_the_mean_is_over_words_with_a_gold_or_a_soft_target():
     scores = torch.zeros(1, 4, 8)
-    soft = soft_of([[1.0, 0, 0, 0], [1.0, 0, 0, 0], [0.0] * 4, [0.0] * 4], 0.5)
+    soft = make_soft_column([[1.0, 0, 0, 0], [1.0, 0, 0, 0], [0.0] * 4, [0.0] * 4], 0.5)
     target = torch.tensor([[3, IGNORED, 4, IGNORED]])
     mean = soft_cross_entropy(scores, target, soft, IGNORED)
     assert float(mean) == pytest.approx(math.log(8))
 
 
-def test_gradients_stay_finite_where_there_can_be_no_arc():
+def test_gradients_of_impossible_arcs_are_finite():
     scores = torch.tensor([[[float("-inf"), 1.0], [2.0, float("-inf")]]], requires_grad=True)
-    soft = soft_of([[0.0] * 4, [1.0, 0, 0, 0]], 0.5)
+    soft = make_soft_column([[0.0] * 4, [1.0, 0, 0, 0]], 0.5)
     soft_cross_entropy(scores, torch.tensor([[IGNORED, 0]]), soft, IGNORED).backward()
     assert torch.isfinite(scores.grad).all()
 
@@ -118,14 +118,14 @@ def loss(network, data, soft=None):
     return network(replace(data, soft=soft).batch(np.arange(len(data))))
 
 
-def test_a_certain_and_correct_teacher_changes_nothing(network_and_data):
+def test_a_certain_and_correct_teacher_does_not_change_the_loss(network_and_data):
     network, data = network_and_data
     gold = loss(network, data)
     names = list(data.targets)
     assert names[0] == "head"
     soft = SoftTargets(certain_rows(data, names), names, 0.3)
     torch.testing.assert_close(loss(network, data, soft), gold)
-    # columns that the teacher does not have keep the gold loss
+    # Columns that the teacher does not predict have only the gold loss.
     two_columns = SoftTargets(certain_rows(data, names[:2]), names[:2], 1.0)
     torch.testing.assert_close(loss(network, data, two_columns), gold)
     for targets in data.targets.values():
@@ -134,7 +134,7 @@ def test_a_certain_and_correct_teacher_changes_nothing(network_and_data):
     assert loss(network, data).item() == 0.0
 
 
-def test_relations_are_learnt_at_the_teachers_heads(network_and_data):
+def test_the_label_loss_is_computed_at_the_heads_of_the_teacher(network_and_data):
     network, data = network_and_data
     rows = certain_rows(data, ["head", "deprel"])
     rows[2:6, 0] = [3, 1, 2, 2]  # The, cat, sleeps and the full stop

@@ -1,4 +1,4 @@
-"""Transformers load or explain why not, and word vectors are those of a plain forward pass."""
+"""Loading of transformers and its errors; word vectors are those of a plain forward pass."""
 
 import json
 import os
@@ -94,7 +94,7 @@ def minilm():
     return load_transformer(str(package.get_model_path()))
 
 
-def batch_of(transformer, sentences, pooling="mean", overlap=4):
+def make_batch(transformer, sentences, pooling="mean", overlap=4):
     format = find_segment_format(transformer.tokenizer, transformer.max_pieces)
     starts, sizes = starts_and_sizes(sentences)
     pieces = split_into_pieces(sentences, transformer.tokenizer)
@@ -103,9 +103,9 @@ def batch_of(transformer, sentences, pooling="mean", overlap=4):
 
 
 @torch.no_grad()
-def vectors(transformer, sentences, pooling="mean", layers="single", top=1):
-    """[batch, length, layers, width]."""
-    batch, length = batch_of(transformer, sentences, pooling)
+def word_vectors(transformer, sentences, pooling="mean", layers="single", top=1):
+    """Return word vectors, [batch, length, layers, width]."""
+    batch, length = make_batch(transformer, sentences, pooling)
     hidden = hidden_layers(transformer, batch, layers, top)
     return pool_pieces(hidden, batch, len(sentences) * length).unflatten(
         0, (len(sentences), length)
@@ -122,12 +122,12 @@ def edit_weights(folder: Path, change) -> None:
     save_file(change(load_file(path)), path, metadata={"format": "pt"})
 
 
-def test_importing_it_imports_no_transformers():
+def test_the_module_does_not_import_transformers():
     code = "import sys, depkit.parsers.inputs.transformer; sys.exit('transformers' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
-def test_what_a_transformer_is_said_to_be(bert, bert_folder, roberta):
+def test_a_loaded_transformer_has_its_name_and_sizes(bert, bert_folder, roberta):
     assert (bert.name, bert.revision) == (str(bert_folder), "")
     assert (bert.layers, bert.width, bert.max_pieces) == (4, 16, 24)
     assert (roberta.layers, roberta.width, roberta.max_pieces) == (4, 16, 24)  # 26 less padding's 2
@@ -135,14 +135,14 @@ def test_what_a_transformer_is_said_to_be(bert, bert_folder, roberta):
     assert not [name for name, _ in bert.body.named_parameters() if "pooler" in name]
 
 
-def test_the_lower_limit_of_tokenizer_and_model_counts(copy):
+def test_max_pieces_is_the_lower_limit_of_tokenizer_and_model(copy):
     tokenizer = word_pieces()
     tokenizer.model_max_length = 12
     tokenizer.save_pretrained(copy)
     assert load_transformer(str(copy)).max_pieces == 12
 
 
-def test_the_digest_tells_weights_and_configurations_apart(bert, copy):
+def test_the_digest_depends_on_weights_and_configuration(bert, copy):
     assert len(bert.digest) == 16 and int(bert.digest, 16)
     assert load_transformer(str(copy)).digest == bert.digest
     edit_config(copy, layer_norm_eps=1e-6)
@@ -151,14 +151,14 @@ def test_the_digest_tells_weights_and_configurations_apart(bert, copy):
     assert len({bert.digest, other, load_transformer(str(copy)).digest}) == 3
 
 
-def test_weights_may_lie_in_several_files(bert, tmp_path):
+def test_weights_are_read_from_several_files(bert, tmp_path):
     save_bert(tmp_path)
     bert.body.from_pretrained(tmp_path).save_pretrained(tmp_path, max_shard_size="5KB")
     (tmp_path / "model.safetensors").unlink(missing_ok=True)
     assert len(list(tmp_path.glob("model-*.safetensors"))) > 1
     loaded = load_transformer(str(tmp_path))
     sentences = [["the", "dog"]]
-    assert torch.equal(vectors(loaded, sentences), vectors(bert, sentences))
+    assert torch.equal(word_vectors(loaded, sentences), word_vectors(bert, sentences))
     next(tmp_path.glob("model-*.safetensors")).unlink()
     with pytest.raises(TransformerError, match="weights"):
         load_transformer(str(tmp_path))
@@ -170,23 +170,23 @@ def test_weights_of_half_precision_become_float32(copy, bert):
     loaded = load_transformer(str(copy))
     assert {weights.dtype for weights in loaded.body.parameters()} == {torch.float32}
     torch.testing.assert_close(
-        vectors(loaded, [["dog"]]), vectors(bert, [["dog"]]), atol=0.05, rtol=0.05
+        word_vectors(loaded, [["dog"]]), word_vectors(bert, [["dog"]]), atol=0.05, rtol=0.05
     )
 
 
-def test_a_head_is_left_out_and_a_missing_pooler_is_no_error(copy, tmp_path):
+def test_a_head_is_omitted_and_a_pooler_is_not_needed(copy, tmp_path):
     loaded = load_transformer(str(save_bert(tmp_path / "lm", "BertForMaskedLM")))
     assert not [name for name, _ in loaded.body.named_parameters() if "cls" in name]
-    edit_weights(copy, without("pooler"))
+    edit_weights(copy, omit_weights("pooler"))
     load_transformer(str(copy))
 
 
-def without(part: str):
-    """A function that leaves weights out."""
+def omit_weights(part: str):
+    """Return a function that omits the weights with this part in their names."""
     return lambda weights: {name: value for name, value in weights.items() if part not in name}
 
 
-def without_tokenizer(folder: Path) -> None:
+def remove_tokenizer(folder: Path) -> None:
     for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
         (folder / name).unlink(missing_ok=True)
 
@@ -209,10 +209,10 @@ def set_model_type(folder: Path, kind: str) -> None:
         (lambda path: (path / WEIGHTS).rename(path / "pytorch_model.bin"), "no model.safetensors"),
         (lambda folder: os.truncate(folder / WEIGHTS, 3000), "weights are damaged"),
         (
-            lambda folder: edit_weights(folder, without("layer.1.")),
+            lambda folder: edit_weights(folder, omit_weights("layer.1.")),
             "16 of .* missing, for example encoder.layer.1",
         ),
-        (without_tokenizer, "tokenizer"),
+        (remove_tokenizer, "tokenizer"),
         (lambda folder: (folder / "tokenizer.json").write_text("{"), "tokenizer cannot be read"),
     ],
 )
@@ -225,7 +225,7 @@ def test_loading_errors_are_messages_of_one_line(copy, damage, message, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_slow_tokenizers_are_refused(copy, monkeypatch):
+def test_slow_tokenizers_are_rejected(copy, monkeypatch):
     slow = type("Slow", (), {"is_fast": False})()
     monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *_, **__: slow)
     with pytest.raises(TransformerError, match="no fast tokenizer"):
@@ -291,21 +291,21 @@ sys.exit(state() != before)
 
 def test_loading_is_quiet_and_restores_logging(tmp_path):
     save_bert(tmp_path, "BertForMaskedLM")  # transformers would log much about it
-    done = subprocess.run([sys.executable, "-c", LOAD, str(tmp_path)], capture_output=True)
-    assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
+    process = subprocess.run([sys.executable, "-c", LOAD, str(tmp_path)], capture_output=True)
+    assert (process.stdout, process.stderr, process.returncode) == (b"", b"", 0)
 
 
-def test_a_description_and_the_weights_are_the_transformer(transformer, tmp_path):
+def test_a_transformer_is_restored_from_description_and_weights(transformer, tmp_path):
     save_description(transformer, tmp_path)
     assert not list(tmp_path.glob("*.safetensors"))
     again = from_description(tmp_path)
     assert (again.name, again.revision, again.digest) == ("", "", "")
     assert not again.body.training
     sentences = [["the", "barking", "dog"], ["学 sinh", "🐕"]]
-    expected = vectors(transformer, sentences)
-    assert not torch.allclose(vectors(again, sentences), expected)
+    expected = word_vectors(transformer, sentences)
+    assert not torch.allclose(word_vectors(again, sentences), expected)
     again.body.load_state_dict(transformer.body.state_dict())
-    assert torch.equal(vectors(again, sentences), expected)
+    assert torch.equal(word_vectors(again, sentences), expected)
     for name in ("layers", "width", "max_pieces"):
         assert getattr(again, name) == getattr(transformer, name)
 
@@ -318,7 +318,7 @@ def test_a_damaged_description_is_reported(bert, tmp_path):
 
 
 def plain_states(transformer, ids: list[int]) -> torch.Tensor:
-    """[layers, pieces, width] of one sentence, by itself."""
+    """Return the hidden states of one sentence, [layers, pieces, width]."""
     with torch.no_grad():
         states = transformer.body(torch.tensor([ids]), output_hidden_states=True).hidden_states
     return torch.cat(states)
@@ -331,38 +331,46 @@ def ids_of(pieces: str) -> list[int]:
 def test_word_vectors_are_those_of_a_plain_pass(bert):
     states = plain_states(bert, ids_of("[CLS] the dog ##s c ##a ##b [SEP]"))[-1]
     means = [states[start:end].mean(0) for start, end in ((0, 1), (1, 2), (2, 4), (4, 7))]
-    torch.testing.assert_close(vectors(bert, [["the", "dogs", "cab"]])[0, :, 0], torch.stack(means))
+    vectors = word_vectors(bert, [["the", "dogs", "cab"]])[0, :, 0]
+    torch.testing.assert_close(vectors, torch.stack(means))
 
 
-def test_layers_are_the_chosen_ones(bert):
+def test_hidden_layers_returns_the_selected_layers(bert):
     states = plain_states(bert, ids_of("[CLS] the dog [SEP]"))[:, :3]
     for top in range(0, 5):
         selected = states[-top:]
         expected = {"average": selected.mean(0, keepdim=True), "mix": selected}
         if top:
             expected["single"] = selected[:1]
-        for layers, chosen in expected.items():
-            result = vectors(bert, [["the", "dog"]], layers=layers, top=top)[0]
-            torch.testing.assert_close(result, chosen.transpose(0, 1))
+        for layers, expected_states in expected.items():
+            result = word_vectors(bert, [["the", "dog"]], layers=layers, top=top)[0]
+            torch.testing.assert_close(result, expected_states.transpose(0, 1))
 
 
 @pytest.mark.parametrize(
     ("layers", "top"), [("single", 0), ("single", 5), ("average", 5), ("mix", -1)]
 )
-def test_layers_that_do_not_exist_are_refused(bert, layers, top):
-    batch, _ = batch_of(bert, [["dog"]])
+def test_layers_that_do_not_exist_are_rejected(bert, layers, top):
+    batch, _ = make_batch(bert, [["dog"]])
     with pytest.raises(TransformerError, match="4 layers"):
         hidden_layers(bert, batch, layers, top)
 
 
-LONG = ["the", "dogs", "cabbac", "bark", "🐕"] * 200
+LONG_SENTENCE = ["the", "dogs", "cabbac", "bark", "🐕"] * 200
 
 
-def test_sentences_in_a_batch_are_as_each_alone(transformer):
-    sentences = [["dog"], LONG[:5], [], LONG[:60], ["\u200b", "学 sinh"], LONG]
-    together = vectors(transformer, sentences)
+def test_a_batch_has_the_vectors_of_single_sentences(transformer):
+    sentences = [
+        ["dog"],
+        LONG_SENTENCE[:5],
+        [],
+        LONG_SENTENCE[:60],
+        ["\u200b", "学 sinh"],
+        LONG_SENTENCE,
+    ]
+    together = word_vectors(transformer, sentences)
     for row, sentence in zip(together, sentences, strict=True):
-        alone = vectors(transformer, [sentence])[0]
+        alone = word_vectors(transformer, [sentence])[0]
         torch.testing.assert_close(row[: len(alone)], alone, atol=1e-4, rtol=1e-4)
         assert not row[len(alone) :].any()
         assert row[: len(alone)].any(dim=-1).all()
@@ -370,7 +378,7 @@ def test_sentences_in_a_batch_are_as_each_alone(transformer):
 
 def test_a_segment_of_maximum_length_is_read(transformer, bert):
     for words in (22, 23):
-        batch, _ = batch_of(transformer, [["!"] * words])
+        batch, _ = make_batch(transformer, [["!"] * words])
         if transformer is bert:
             assert batch.ids.shape == (words - 21, 24)
         hidden_layers(transformer, batch, "single", 1)
@@ -379,8 +387,8 @@ def test_a_segment_of_maximum_length_is_read(transformer, bert):
 def test_segments_are_read_like_sentences(bert):
     sentence = ["the", "dog", "a", "b", "c", "bark", "at"] * 6
     ids = ids_of(" ".join(sentence))
-    result = vectors(bert, [sentence[:40]])[0, 1:, 0]
-    # 22 pieces fit and 4 are shared: two segments, from 0 and from 18, that meet at 20
+    result = word_vectors(bert, [sentence[:40]])[0, 1:, 0]
+    # 22 pieces fit and 4 are shared: the segments start at 0 and 18; from 20, the second is used.
     first, second = (plain_states(bert, [2, *ids[i : i + 22], 3])[-1] for i in (0, 18))
     expected = torch.cat((first[1:21], second[3:23]))
     torch.testing.assert_close(result, expected, atol=1e-5, rtol=1e-5)
@@ -388,7 +396,7 @@ def test_segments_are_read_like_sentences(bert):
 
 def test_gradients_reach_the_transformer(bert_folder):
     transformer = load_transformer(str(bert_folder))
-    batch, length = batch_of(transformer, [["the", "dogs"], LONG[:30]])
+    batch, length = make_batch(transformer, [["the", "dogs"], LONG_SENTENCE[:30]])
     for layers, top in (("single", 1), ("average", 0), ("mix", 2)):
         transformer.body.zero_grad()
         hidden = hidden_layers(transformer, batch, layers, top)
@@ -400,21 +408,21 @@ def test_gradients_reach_the_transformer(bert_folder):
 
 
 def test_several_threads_do_not_disturb_each_other(bert):
-    sentences = [LONG[i : i + 8] for i in range(40)]
-    expected = [vectors(bert, [sentence], layers="mix", top=0) for sentence in sentences]
+    sentences = [LONG_SENTENCE[i : i + 8] for i in range(40)]
+    expected = [word_vectors(bert, [sentence], layers="mix", top=0) for sentence in sentences]
     with ThreadPoolExecutor(4) as threads:
-        results = threads.map(lambda s: vectors(bert, [s], layers="mix", top=0), sentences)
+        results = threads.map(lambda s: word_vectors(bert, [s], layers="mix", top=0), sentences)
     for result, alone in zip(results, expected, strict=True):
         torch.testing.assert_close(result, alone)
 
 
-def test_autocast_is_near(bert):
+def test_autocast_gives_similar_vectors(bert):
     sentences = [["the", "dogs", "bark"]]
-    exact = vectors(bert, sentences)
+    exact = word_vectors(bert, sentences)
     with torch.autocast("cpu", torch.bfloat16):
-        near = vectors(bert, sentences)
-    assert torch.cosine_similarity(near.float(), exact, dim=-1).min() > 0.99
-    assert not torch.equal(near.float(), exact)
+        approximate = word_vectors(bert, sentences)
+    assert torch.cosine_similarity(approximate.float(), exact, dim=-1).min() > 0.99
+    assert not torch.equal(approximate.float(), exact)
 
 
 def test_words_of_minilm_are_those_of_the_running_text(minilm):
@@ -424,14 +432,20 @@ def test_words_of_minilm_are_those_of_the_running_text(minilm):
         "Tokenization of reinterpretations is straightforwardly tested here again",
     ]  # fmt: skip
     sentences = list(map(str.split, texts))
-    pooled = {pooling: vectors(minilm, sentences, pooling) for pooling in ("first", "last", "mean")}
+    pooled = {
+        pooling: word_vectors(minilm, sentences, pooling) for pooling in ("first", "last", "mean")
+    }
     for i, text in enumerate(texts):
         encoded = minilm.tokenizer(text)
         states = plain_states(minilm, encoded["input_ids"])[-1]
         torch.testing.assert_close(pooled["mean"][i, 0, 0], states[0], atol=1e-5, rtol=1e-4)
         for j in range(len(sentences[i])):
-            own = states[[number == j for number in encoded.word_ids()]]
-            expected = {"first": own[0], "last": own[-1], "mean": own.mean(0)}
+            word_states = states[[number == j for number in encoded.word_ids()]]
+            expected = {
+                "first": word_states[0],
+                "last": word_states[-1],
+                "mean": word_states.mean(0),
+            }
             for pooling, vector in expected.items():
                 word_vector = pooled[pooling][i, j + 1, 0]
                 torch.testing.assert_close(word_vector, vector, atol=1e-5, rtol=1e-4)

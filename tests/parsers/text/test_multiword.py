@@ -1,4 +1,4 @@
-"""Words of multiword tokens by table: known tokens, endings, case."""
+"""Splitting of multiword tokens by a table of known tokens and endings."""
 
 from depkit.parsers.text.multiword import MultiwordTable, build_multiword_table
 
@@ -8,7 +8,7 @@ TOKENS = [
 ]  # fmt: skip
 
 
-def test_known_tokens_and_endings():
+def test_tokens_are_split_by_known_tokens_and_endings():
     table = build_multiword_table(TOKENS)
     assert table.words("del") == ("de", "el")  # the most frequent
     assert table.words("amarlo") == ("amar", "lo")
@@ -17,13 +17,13 @@ def test_known_tokens_and_endings():
     assert table.words("lo") is None  # there is nothing before the ending
 
 
-def test_case_is_the_tokens():
+def test_words_have_the_case_of_their_token():
     table = build_multiword_table(TOKENS)
     assert table.words("Del") == ("De", "el")
     assert table.words("DEL") == ("DE", "EL")
     assert table.words("Amarlo") == ("Amar", "lo")
 
 
-def test_an_empty_table_knows_nothing():
+def test_an_empty_table_splits_no_token():
     assert MultiwordTable().words("del") is None
     assert build_multiword_table([]) == MultiwordTable()

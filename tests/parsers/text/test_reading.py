@@ -1,4 +1,4 @@
-"""The kind of an input file: a treebank by name or content, else text, unless it is given."""
+"""The kind of an input file: a treebank by name or content, else text, unless the kind is given."""
 
 import gzip
 
@@ -7,13 +7,13 @@ import pytest
 from depkit.corpus.errors import FormatError
 from depkit.parsers.text.reading import read_input
 from tests.corpus.rows import PREDICATES, RICH
-from tests.parsers.text.test_tokenizer import tokenizer
+from tests.parsers.text.test_tokenizer import make_tokenizer
 
 
 def read(tmp_path, content, name="in", input=None, model=True, encoding="utf-8"):
     path = tmp_path / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return list(read_input(path, tokenizer() if model else None, input, encoding))
+    return list(read_input(path, make_tokenizer() if model else None, input, encoding))
 
 
 @pytest.mark.parametrize(("content", "size"), [(RICH, 6), (PREDICATES, 4)])
@@ -28,14 +28,14 @@ def test_treebanks_are_recognised_by_content(tmp_path, content, size):
 @pytest.mark.parametrize(
     "text", ["a b", "# A title\n\nabc.", "1 apple\n2 pears\n", "\ta\tb", "1", "#", "10\tb\n"]
 )
-def test_all_else_is_text(tmp_path, text):
+def test_other_content_is_text(tmp_path, text):
     (first, *_) = read(tmp_path, text)
     assert first.lines[0] == "# newdoc id = in\n"
     with pytest.raises(ValueError, match=r"no tokenizer.*--input lines"):
         read(tmp_path, text, model=False)
 
 
-def test_a_treebank_with_errors_is_no_text(tmp_path):
+def test_a_treebank_with_errors_is_not_taken_for_text(tmp_path):
     with pytest.raises(FormatError, match="9 columns, not 10"):
         read(tmp_path, RICH.replace("\t_\n", "\n"))
     with pytest.raises(FormatError, match="use --input text"):
@@ -49,37 +49,37 @@ def test_a_treebank_with_errors_is_no_text(tmp_path):
         read(tmp_path, "  \n" + RICH)
 
 
-def test_lines_and_tokens(tmp_path):
+def test_lines_and_tokens_can_be_read_without_a_model(tmp_path):
     text = "ab c.\nb\n\nc a"
     tokens = read(tmp_path, text, input="tokens", model=False)
     assert [sentence.form for sentence in tokens] == [["ab", "c."], ["b"], ["c", "a"]]
-    ruled = read(tmp_path, text, input="lines", model=False)
-    assert [sentence.form for sentence in ruled] == [["ab", "c", "."], ["b"], ["c", "a"]]
+    lines = read(tmp_path, text, input="lines", model=False)
+    assert [sentence.form for sentence in lines] == [["ab", "c", "."], ["b"], ["c", "a"]]
     assert len(read(tmp_path, text, input="lines")) == 3
     assert read(tmp_path, RICH, input="tokens", model=False)[0].form == ["#", "newdoc"]
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n\n\t\n", b"\xef\xbb\xbf"])
-def test_nothing_but_white_space_has_no_sentence(tmp_path, content):
+def test_white_space_has_no_sentence(tmp_path, content):
     assert read(tmp_path, content) == []
 
 
-def test_bytes_that_are_no_text(tmp_path):
+def test_bytes_in_another_encoding_are_an_error(tmp_path):
     with pytest.raises(FormatError, match=r"in:2: byte 0xE9 at offset 6 is not utf-8"):
         read(tmp_path, b"abc\nab\xe9")
     assert read(tmp_path, b"abc\nab\xe9", encoding="latin-1")[0].text.endswith("é")
 
 
-def test_an_archive_that_is_cut_off(tmp_path):
+def test_a_truncated_archive_is_an_error(tmp_path):
     with pytest.raises(FormatError, match="the archive is damaged"):
         read(tmp_path, gzip.compress(b"abc " * 1000)[:30], "in.txt.gz")
 
 
-def test_an_unknown_input(tmp_path):
+def test_an_unknown_input_is_an_error(tmp_path):
     with pytest.raises(ValueError, match="there is no input 'word'; it can be text, lines, tokens"):
         read(tmp_path, "a", input="word")
 
 
-def test_a_file_name_with_a_newline_breaks_no_comment(tmp_path):
+def test_a_newline_in_a_file_name_becomes_a_space(tmp_path):
     (sentence,) = read(tmp_path, "a b", "x\ny z.txt")
     assert sentence.lines[0] == "# newdoc id = x y z.txt\n"

@@ -24,32 +24,32 @@ from depkit.parsers.text.tokenizer import (
 CHARACTERS = build_character_table(["abc.' "] * 3)
 
 
-def tokenizer(spaces=False, table=None):
-    """A tokenizer with random weights: the tests hold for any labels."""
+def make_tokenizer(spaces=False, table=None):
+    """Return a tokenizer with random weights: the tests pass for any labels."""
     torch.manual_seed(1)
     network = TokenizerNetwork(len(CHARACTERS), 4, 4)
     return Tokenizer(CHARACTERS, table or MultiwordTable(), spaces, network, torch.device("cpu"))
 
 
 def decode(text, ends, multiword=None, **options):
-    """Tokens as strings, their words joined by +; labels as digits, one a character."""
+    """Return tokens as strings, with words joined by +; labels: one digit per character."""
     labels = [np.array(list(map(int, row))) for row in (ends, multiword or "0" * len(text))]
-    (sentences,) = tokenizer(**options).decode([text], *labels, np.arange(len(text)))
+    (sentences,) = make_tokenizer(**options).decode([text], *labels, np.arange(len(text)))
     return [["+".join(words or (text[a:b],)) for a, b, words in tokens] for tokens in sentences]
 
 
-def test_tokens_and_sentences():
+def test_labels_end_tokens_and_sentences():
     assert decode("ab.c ab", "0120101") == [["ab", "."], ["c", "ab"]]
 
 
-def test_white_space_ends_tokens_and_the_text_a_sentence():
+def test_white_space_ends_tokens_and_the_end_of_the_text_a_sentence():
     assert decode("ab c", "0000") == [["ab", "c"]]
     assert decode("ab c", "0010") == [["ab", "c"]]  # white space itself ends nothing
     assert decode("ab c", "0000", spaces=True) == [["ab c"]]
     assert decode("ab c", "0100", spaces=True) == [["ab", "c"]]
 
 
-def test_multiword_tokens():
+def test_multiword_tokens_are_split_by_table_or_labels():
     table = MultiwordTable({"ac": ("a", "b", "c")})
     assert decode("b bac", "00001", "00110") == [["b", "b+a+c"]]
     assert decode("b bac", "00001", "00001") == [["b", "bac"]]  # the table does not have it
@@ -83,9 +83,9 @@ def test_white_space_is_one_character_and_rare_characters_are_their_category():
 @given(
     st.lists(st.text("ab.' \n\té漢🙂\x00", max_size=700).map(str.strip), max_size=4), st.booleans()
 )
-def test_all_characters_but_white_space_are_in_one_token(texts, spaces):
+def test_all_characters_except_white_space_are_in_one_token(texts, spaces):
     texts = [text for text in texts if text]
-    segmenter = tokenizer(spaces)
+    segmenter = make_tokenizer(spaces)
     for text, sentences in zip(texts, segmenter.segment(texts), strict=True):
         tokens = [token for tokens in sentences for token in tokens]
         gaps = [*(start for start, _, _ in tokens), len(text)]
@@ -104,7 +104,7 @@ def test_all_characters_but_white_space_are_in_one_token(texts, spaces):
 def test_no_token_ends_inside_an_emoji(emoji, labels, monkeypatch):
     """The network ends tokens and sentences, and splits words, wherever it can."""
     text = f"ab{emoji}c {emoji}. {emoji}"
-    segmenter = tokenizer()
+    segmenter = make_tokenizer()
     best = torch.tensor([int(labels[i % len(labels)]) for i in range(1000)])
 
     def forward(self, characters, sizes):
@@ -122,7 +122,7 @@ def test_no_token_ends_inside_an_emoji(emoji, labels, monkeypatch):
 
 
 def test_the_network_is_computed_in_the_precision_of_the_tokenizer():
-    segmenter, dtypes = tokenizer(), []
+    segmenter, dtypes = make_tokenizer(), []
     segmenter.network.ends.register_forward_hook(lambda *hook: dtypes.append(hook[-1].dtype))
     for precision in (torch.bfloat16, torch.float32):
         replace(segmenter, precision=precision).segment(["ab c"])
@@ -132,7 +132,7 @@ def test_the_network_is_computed_in_the_precision_of_the_tokenizer():
 def test_labels_of_several_texts_are_decoded_together():
     texts, ends = ["ab. c", "a", "b c\u3000a"], "01200000200"
     labels = np.array(list(map(int, ends)))
-    decoded = tokenizer().decode(texts, labels, np.zeros_like(labels), np.arange(len(ends)))
+    decoded = make_tokenizer().decode(texts, labels, np.zeros_like(labels), np.arange(len(ends)))
     strings = [
         [[text[start:end] for start, end, _ in tokens] for tokens in sentences]
         for text, sentences in zip(texts, decoded, strict=True)
@@ -140,7 +140,7 @@ def test_labels_of_several_texts_are_decoded_together():
     assert strings == [[["ab", "."], ["c"]], [["a"]], [["b", "c"], ["a"]]]
 
 
-def test_unusual_characters_and_no_texts():
-    assert tokenizer().segment([]) == []
+def test_unusual_characters_and_empty_input_are_segmented():
+    assert make_tokenizer().segment([]) == []
     for character in ("\ud800", "\U0010ffff"):
-        assert tokenizer().segment([character]) == [[[(0, 1, None)]]]
+        assert make_tokenizer().segment([character]) == [[[(0, 1, None)]]]

@@ -14,10 +14,10 @@ import pytest
 
 import depkit
 from depkit.cli.main import run
-from tests.cli.commands import ON_CPU, fails, sets
+from tests.cli.commands import ON_CPU, assert_fails, set_options
 from tests.conftest import TINY
 
-SMALL = ON_CPU + sets(
+SMALL = ON_CPU + set_options(
     "inputs.word=8", "inputs.char=8", "encoder.layers=1", "encoder.size=8", "scorer.arc=8",
     "scorer.label=8", "tokenizer.enabled=false",
 )  # fmt: skip
@@ -32,7 +32,7 @@ def model(tmp_path_factory):
     return directory
 
 
-def test_train_parse_and_eval(model, tmp_path, capfd):
+def test_a_trained_model_parses_and_eval_scores_its_trees(model, tmp_path, capfd):
     parsed = tmp_path / "parsed.conllu"
     assert run(["parse", str(TINY), "--model", str(model), "-o", str(parsed), "-v"]) == 0
     assert "24 sentences, 182 words" in capfd.readouterr().err
@@ -41,7 +41,7 @@ def test_train_parse_and_eval(model, tmp_path, capfd):
     assert scores["words"] == 182 and 0 < scores["UAS"] <= 100
 
 
-def test_files_of_a_model_directory(model):
+def test_training_writes_the_files_of_a_model_directory(model):
     names = {path.name for path in model.iterdir()}
     assert {"config.toml", "vocab.json", "model.safetensors", "README.md", "log.jsonl"} <= names
     assert "after epoch" in (model / "README.md").read_text("utf-8")
@@ -107,15 +107,15 @@ def test_training_can_be_resumed(tmp_path, capfd):
     assert run([*arguments, "-q"]) == 0
     assert run([*arguments, "--resume"]) == 0
     assert "depkit: note: dev: every sentence is also in train" in capfd.readouterr().err
-    fails(capfd, [*arguments, "-q"], 1, "--resume")
+    assert_fails(capfd, [*arguments, "-q"], 1, "--resume")
 
 
 def train(directory, *dev):
-    """A command line that trains on the small treebank."""
+    """Return a command line that trains on the small treebank."""
     return ["train", str(TINY), *(dev or ("--dev", str(TINY))), "-o", str(directory)]
 
 
-def test_seeds_give_mean_and_deviation(tmp_path, capfd):
+def test_several_seeds_are_summarised(tmp_path, capfd):
     arguments = train(tmp_path / "m", "--dev-split", "0.25")
     assert run([*arguments, "--epochs", "1", "--seeds", "2", *SMALL]) == 0
     assert "of 2 seeds:" in capfd.readouterr().err
@@ -123,7 +123,7 @@ def test_seeds_give_mean_and_deviation(tmp_path, capfd):
     assert depkit.load(tmp_path / "m" / "seed-2", device="cpu")
 
 
-def test_fine_tuning(model, tmp_path):
+def test_fine_tuning_keeps_the_settings_of_the_initial_model(model, tmp_path):
     more = ["--set", "tokenizer.enabled=false", "--epochs", "1", "--device", "cpu", "-q"]
     assert run([*train(tmp_path / "m"), *more, "--init", str(model)]) == 0
     tuned, initial = (depkit.load(path, "cpu").config for path in (tmp_path / "m", model))
@@ -132,14 +132,14 @@ def test_fine_tuning(model, tmp_path):
 
 def test_fine_tuning_rejects_another_architecture(model, tmp_path, capfd):
     more = ["--init", str(model), "--set", "encoder.layers=7", "--device", "cpu", "-q"]
-    fails(capfd, [*train(tmp_path / "m"), *more], 2, "--init")
+    assert_fails(capfd, [*train(tmp_path / "m"), *more], 2, "--init")
 
 
 def test_an_output_that_is_a_file_is_rejected(capfd):
-    fails(capfd, train(TINY), 1, "is a file")
+    assert_fails(capfd, train(TINY), 1, "is a file")
 
 
-def test_several_files_and_an_output_directory(model, tmp_path):
+def test_several_files_are_parsed_into_a_directory_or_one_file(model, tmp_path):
     other, out = tmp_path / "other.conllu", tmp_path / "out"
     other.write_bytes(TINY.read_bytes())
     parse = ["parse", "--model", str(model), str(TINY)]
@@ -182,7 +182,7 @@ def test_missing_output_directories_are_created(line, model, tmp_path):
 )
 def test_bad_usage_is_one_line_and_status_2(arguments, message, capfd, monkeypatch):
     monkeypatch.delenv("DEPKIT_MODEL", raising=False)
-    fails(capfd, arguments, 2, message)
+    assert_fails(capfd, arguments, 2, message)
 
 
 def test_bad_data_is_one_line_and_status_1(model, tmp_path, capfd):
@@ -194,13 +194,8 @@ def test_bad_data_is_one_line_and_status_1(model, tmp_path, capfd):
         (word.replace(b"a", b"\xe9") + b"\n", "--encoding"),
     ):
         (tmp_path / "bad.conllu").write_bytes(content)
-        fails(
-            capfd,
-            ["parse", str(tmp_path / "bad.conllu"), "--model", str(model)],
-            1,
-            message,
-            "bad.conllu",
-        )
+        parse = ["parse", str(tmp_path / "bad.conllu"), "--model", str(model)]
+        assert_fails(capfd, parse, 1, message, "bad.conllu")
 
 
 def test_an_empty_file_parses_to_nothing(model, tmp_path, capfd):
@@ -226,20 +221,20 @@ def test_an_empty_file_parses_to_nothing(model, tmp_path, capfd):
     ],
 )
 def test_invalid_options_are_rejected_before_training(extra, message, tmp_path, capfd):
-    fails(capfd, [*train(tmp_path / "m"), *extra], 1 if "nowhere" in message else 2, message)
+    assert_fails(capfd, [*train(tmp_path / "m"), *extra], 1 if "nowhere" in message else 2, message)
     assert not (tmp_path / "m").exists()
 
 
 def test_a_missing_file_is_named(model, tmp_path, capfd):
     error = "depkit: error: nowhere.conllu: No such file or directory\n"
-    fails(capfd, ["parse", "nowhere.conllu", "--model", str(model)], 1, error)
-    fails(capfd, ["train", "nowhere.conllu", "--dev", "x", "-o", "y"], 1, "nowhere.conllu")
+    assert_fails(capfd, ["parse", "nowhere.conllu", "--model", str(model)], 1, error)
+    assert_fails(capfd, ["train", "nowhere.conllu", "--dev", "x", "-o", "y"], 1, "nowhere.conllu")
 
 
 def test_an_internal_error_mentions_debug(capfd, monkeypatch):
     broken = Mock(side_effect=AttributeError("no such thing"))
     monkeypatch.setattr("depkit.score.attachment.evaluate_systems", broken)
-    fails(capfd, ["eval", str(TINY), str(TINY)], 1, "internal error", "--debug")
+    assert_fails(capfd, ["eval", str(TINY), str(TINY)], 1, "internal error", "--debug")
     with pytest.raises(AttributeError):
         run(["eval", str(TINY), str(TINY), "--debug"])
 
@@ -273,7 +268,7 @@ def test_help_and_eval_do_not_import_large_packages():
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
 
-def test_a_model_from_the_environment(model, capfd, monkeypatch):
+def test_the_model_is_taken_from_the_environment(model, capfd, monkeypatch):
     monkeypatch.setenv("DEPKIT_MODEL", str(model))
     assert run(["parse", str(TINY)]) == 0
     assert capfd.readouterr().out.startswith("# sent_id = tiny-1")
