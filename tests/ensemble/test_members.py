@@ -38,7 +38,7 @@ from depkit.parsers.model_directory import (
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.ensemble import log_mean
 from depkit.training import loop
-from depkit.training.checkpoint import CHECKPOINT, FINISHED, ResumeError, State
+from depkit.training.checkpoint import FINISHED, ResumeError, State
 from depkit.training.loop import TrainingError
 from tests.conftest import TINY
 from tests.parsers.inputs.test_transformer import save_bert
@@ -143,7 +143,7 @@ def test_a_killed_run_is_completed_by_the_same_command(trained_plan, tmp_path, m
         with pytest.raises(KeyboardInterrupt):
             train_ensemble(broken, ["cpu"], 1)
     assert calls == [0, 1] and not (tmp_path / "broken" / ENSEMBLE).exists()
-    assert (tmp_path / "broken" / trained_plan.names[1] / LAST).exists()
+    assert (tmp_path / "broken" / trained_plan.names[1] / CHECKPOINT).exists()
     with pytest.raises(ModelError):
         load(tmp_path / "broken", "cpu")
     train_ensemble(broken, ["cpu"], 1)

@@ -103,7 +103,7 @@ def test_subtypes_are_confused_only_if_they_are_kept() -> None:
 
 def test_an_unknown_confusion_is_an_error() -> None:
     assert list(CONFUSIONS) == ["deprel", "upos", "xpos", "head"]
-    with pytest.raises(ValueError, match="there is no confusion of 'lemma'; choose from deprel, upos"):
+    with pytest.raises(ValueError, match="no confusion of 'lemma'; choose from deprel, upos"):
         confusion_rows(data(), "lemma")
 
 

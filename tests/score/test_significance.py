@@ -414,7 +414,7 @@ def test_invalid_tests_and_counts_are_an_error() -> None:
         compare_systems([system, system], "t")
     with pytest.raises(ValueError, match="at least one trial"):
         compare_systems([system, system], "ar", 0)
-    with pytest.raises(ValueError, match="a sentence"):
+    with pytest.raises(ValueError, match="one sentence"):
         bootstrap_totals(np.zeros((0, 2), np.int64), 10)
     with pytest.raises(ValueError, match="the same sentences"):
         p_values(system.counts, system.counts[:1], accuracy)  # would broadcast

@@ -32,7 +32,7 @@ from depkit.training.data import resolve_auto
 from depkit.training.loop import Feed, TrainingError, count_updates, train
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, Training, adopt_parts
-from tests.drawing.terminal import ClosedTerminal, Terminal, draw_at_once
+from tests.drawing.terminal import Terminal, draw_at_once
 
 CPU = torch.device("cpu")
 DROPOUTS = dict.fromkeys(["attention_dropout", "feedforward_dropout", "residual_dropout"], 0.0)
@@ -127,7 +127,9 @@ def same_weights(first, second):
 def same_runs(first, second):
     """Whether two runs with `keep_state` ended with the same model and checkpoint."""
     runs = (first, second)
-    return all(same_weights(*(load_file(run / file) for run in runs)) for file in (WEIGHTS, LAST))
+    return all(
+        same_weights(*(load_file(run / file) for run in runs)) for file in (WEIGHTS, CHECKPOINT)
+    )
 
 
 class Killed(Exception):
@@ -193,7 +195,7 @@ def read_files(directory):
 def test_a_finished_run_is_not_changed(keep_state, tiny, tmp_path):
     first = run(small_recipe(epochs=2), tiny, tmp_path, keep_state=keep_state)
     before = read_files(tmp_path)
-    assert (LAST in before, FINISHED in before) == (keep_state, not keep_state)
+    assert (CHECKPOINT in before, FINISHED in before) == (keep_state, not keep_state)
     for epochs in (2, 1):
         recipe = small_recipe(epochs=epochs)
         assert run(recipe, tiny, tmp_path, resume=True, keep_state=False) == first
@@ -216,7 +218,7 @@ def test_a_finished_run_is_resumed_only_with_its_state(settings, resumed_setting
     num_epochs = start(tmp_path / "with_state", True, **settings).epoch
     assert start(tmp_path / "with_state", False, resume=True, **resumed_settings).epoch > num_epochs
     names = read_files(tmp_path / "with_state").keys()
-    assert FINISHED in names and LAST not in names
+    assert FINISHED in names and CHECKPOINT not in names
     start(tmp_path / "without_state", False, **settings)
     before = read_files(tmp_path / "without_state")
     with pytest.raises(ResumeError, match=r"--keep-state; .* depkit train --init /\S+$"):
@@ -342,7 +344,7 @@ def test_recurrent_dropout_changes_a_run_and_is_the_same_when_resumed(tiny, tmp_
     with pytest.raises(ResumeError, match=r"encoder\.recurrent_dropout=0\.3 \(now 0\.0\)"):
         start("cut", ENCODERS["bilstm"], 2, resume=True)
     start("cut", encoder, 2, resume=True)
-    states = {name: load_file(tmp_path / name / LAST) for name in ("without", "whole", "cut")}
+    states = {name: load_file(tmp_path / name / CHECKPOINT) for name in ("without", "whole", "cut")}
     assert same_weights(states["whole"], states["cut"])
     assert not same_weights(states["whole"], states["without"])
     loaded = depkit.load(tmp_path / "whole", device="cpu")  # in int8, where there are kernels
@@ -364,7 +366,7 @@ def test_a_batch_that_does_not_fit_in_memory_is_an_error(tiny, tmp_path, monkeyp
 
 
 def test_a_closed_stderr_does_not_stop_a_run(tiny, tmp_path):
-    progress = Progress(tmp_path, stream=Broken())
+    progress = Progress(tmp_path, stream=ClosedTerminal())
     assert run(small_recipe(), tiny, tmp_path, progress=progress).epoch == 3
 
 
