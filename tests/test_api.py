@@ -12,7 +12,7 @@ import depkit
 from depkit.score.conll18 import evaluate_aligned
 from tests.cli.commands import Command
 from tests.conftest import TINY
-from tests.parsers.test_base import make
+from tests.parsers.test_base import make_parser
 
 
 def test_the_examples_in_the_docstring_are_correct(tmp_path, monkeypatch):
@@ -22,7 +22,7 @@ def test_the_examples_in_the_docstring_are_correct(tmp_path, monkeypatch):
 
 
 def test_a_file_is_read_parsed_written_and_evaluated(tiny, tmp_path):
-    parser = make(tiny)
+    parser = make_parser(tiny)
     count = depkit.write(parser.parse(depkit.read(TINY)), tmp_path / "out.conllu")
     assert count == 24
     scores = depkit.evaluate(TINY, tmp_path / "out.conllu")
@@ -46,7 +46,7 @@ def test_every_public_name_exists():
 
 
 def test_parsers_accept_sentences_token_lists_and_words(tiny):
-    parser = make(tiny)
+    parser = make_parser(tiny)
     words = tiny[0].form
     parsed = parser([words])[0]
     assert parsed.form == words and parsed.head == parser(parsed, tags="predict")[0].head
@@ -62,7 +62,7 @@ def test_parsers_accept_sentences_token_lists_and_words(tiny):
 
 
 def test_repr_of_a_parser_lists_inputs_predictions_and_device(tiny):
-    lines = repr(make(tiny)).splitlines()
+    lines = repr(make_parser(tiny)).splitlines()
     assert lines[0] == "<GraphParser: bilstm over words, characters"
     assert lines[1] == "  predicts head, deprel, upos, feats; does not parse running text"
     assert lines[2:] == ["  on cpu, 1 thread>"]

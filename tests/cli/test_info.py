@@ -17,7 +17,7 @@ from depkit.parsers import model_directory
 from depkit.parsers.model_directory import CARD, CONFIG, TOKENIZER, VOCABULARY, WEIGHTS, ModelError
 from depkit.training.recipe import recipe_names
 from tests.cli.commands import Command
-from tests.parsers.test_base import make, save_parser
+from tests.parsers.test_base import make_parser, save_parser
 
 info = Command("info")
 
@@ -72,7 +72,7 @@ def test_a_tuned_transformer_is_part_of_the_model(model):
 @pytest.fixture
 def model(tiny, tmp_path):
     """The directory of a parser as after training, with a card and a checkpoint."""
-    directory = save_parser(make(tiny), tmp_path / "tiny.model")
+    directory = save_parser(make_parser(tiny), tmp_path / "tiny.model")
     (directory / CARD).write_text("# A small parser\n\nIts card.\n", "utf-8")
     (directory / "last.safetensors").write_bytes(b"x" * 10_000_000)
     return directory

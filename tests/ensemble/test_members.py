@@ -38,7 +38,7 @@ from depkit.parsers.model_directory import (
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.ensemble import log_mean
 from depkit.training import loop
-from depkit.training.checkpoint import FINISHED, ResumeError, State
+from depkit.training.checkpoint import CHECKPOINT, FINISHED, ResumeError, State
 from depkit.training.loop import TrainingError
 from tests.conftest import TINY
 from tests.parsers.inputs.test_transformer import save_bert

@@ -31,7 +31,7 @@ def build_parser(config, treebank):
     return family.parser(config, vocabulary, family.network(config, vocabulary).eval(), CPU)
 
 
-def make(treebank, inputs=None, root="single", root_label="root", encoder="bilstm"):
+def make_parser(treebank, inputs=None, root="single", root_label="root", encoder="bilstm"):
     config = BiaffineConfig(
         inputs or Inputs(word=6, char=4),
         make_parser_config({"encoder": SIZES | {"kind": encoder}}).encoder,
@@ -54,7 +54,7 @@ def save_parser(parser, directory):
 
 @pytest.fixture(scope="module")
 def parser(tiny):
-    return make(tiny)
+    return make_parser(tiny)
 
 
 def tree(words, heads, upos, deprels):
@@ -115,7 +115,7 @@ def test_token_lists_are_parsed_like_sentences(method, tiny, parser):
 
 @pytest.mark.parametrize("root_label", ["root", ""])
 def test_the_root_label_is_predicted_only_at_the_root(tiny, root_label):
-    parsed = list(make(tiny, root_label=root_label).parse(tiny))
+    parsed = list(make_parser(tiny, root_label=root_label).parse(tiny))
     at_root = [head == 0 for sentence in parsed for head in sentence.head]
     labelled = [deprel == "root" for sentence in parsed for deprel in sentence.deprel]
     assert (at_root == labelled) == bool(root_label)
@@ -123,9 +123,9 @@ def test_the_root_label_is_predicted_only_at_the_root(tiny, root_label):
 
 @pytest.mark.parametrize("root", ["single", "multi"])
 def test_root_mode_can_be_set(tiny, root):
-    roots = [s.head.count(0) for s in make(tiny).parse(tiny, root=root)]
+    roots = [s.head.count(0) for s in make_parser(tiny).parse(tiny, root=root)]
     assert (max(roots) > 1) == (root == "multi")
-    default = [s.head.count(0) for s in make(tiny, root=root).parse(tiny, root="auto")]
+    default = [s.head.count(0) for s in make_parser(tiny, root=root).parse(tiny, root="auto")]
     assert default == roots
 
 
@@ -144,7 +144,7 @@ def test_tags_are_kept_filled_in_or_predicted(tiny, parser):
 
 
 def test_a_model_that_reads_tags_rejects_sentences_without_tags(tiny):
-    parser = make(tiny, Inputs(word=6, tag=4, tag_column="xpos"))
+    parser = make_parser(tiny, Inputs(word=6, tag=4, tag_column="xpos"))
     assert len(list(parser.parse(tiny))) == len(tiny)
     with pytest.raises(FormatError, match="no XPOS"):
         list(parser.parse([new_sentence(["a", "b"])]))
@@ -168,7 +168,7 @@ def test_sentences_of_other_formats_are_parsed(parser, format):
     ids=["unusual words", "5000 words"],
 )
 def test_unusual_words_and_a_long_sentence_parse(tiny, encoder, words):
-    (parsed,) = make(tiny, encoder=encoder).parse([new_sentence(words)])
+    (parsed,) = make_parser(tiny, encoder=encoder).parse([new_sentence(words)])
     assert parsed.form == words and has_tree(parsed)
 
 

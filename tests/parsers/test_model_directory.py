@@ -37,16 +37,16 @@ from depkit.parsers.model_directory import (
 from depkit.parsers.settings import ConfigError, to_toml
 from depkit.parsers.text.multiword import MultiwordTable
 from depkit.parsers.text.tokenizer import SPACE, Tokenizer, TokenizerNetwork
-from tests.parsers.test_base import build_parser, make, save_parser, texts
+from tests.parsers.test_base import build_parser, make_parser, save_parser, texts
 
 
 @pytest.fixture
 def directory(tiny, tmp_path):
-    return save_parser(make(tiny), tmp_path / "model")
+    return save_parser(make_parser(tiny), tmp_path / "model")
 
 
 def test_a_loaded_parser_parses_the_same(directory, tiny):
-    parser = make(tiny)
+    parser = make_parser(tiny)
     loaded = depkit.load(directory, device="cpu", precision="float32")
     assert loaded.config == parser.config
     assert texts(loaded.parse(tiny)) == texts(parser.parse(tiny))

@@ -11,7 +11,7 @@ from depkit.corpus.files import write
 from depkit.parsers.config import BiaffineConfig, Factored, apply_test_time_settings
 from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import make_recipe
-from tests.parsers.test_base import make, save_parser
+from tests.parsers.test_base import make_parser, save_parser
 
 
 def heads(directory, sentences, *settings):
@@ -20,7 +20,7 @@ def heads(directory, sentences, *settings):
 
 
 def test_attention_settings_change_the_heads(tiny, tmp_path):
-    factored = save_parser(make(tiny, encoder="factored"), tmp_path)
+    factored = save_parser(make_parser(tiny, encoder="factored"), tmp_path)
     plain = heads(factored, tiny)
     assert heads(factored, tiny, "encoder.window=100") == plain
     assert heads(factored, tiny, "encoder.attend=['both']") == plain

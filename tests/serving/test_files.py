@@ -11,12 +11,12 @@ from depkit.parsers.settings import ConfigError
 from depkit.serving.files import Job, annotate_files, output_name
 from tests.conftest import TINY
 from tests.drawing.terminal import Terminal, draw_at_once
-from tests.parsers.test_base import make, save_parser
+from tests.parsers.test_base import make_parser, save_parser
 
 
 @pytest.fixture(scope="module")
 def model(tiny, tmp_path_factory):
-    return save_parser(make(tiny), tmp_path_factory.mktemp("model"))
+    return save_parser(make_parser(tiny), tmp_path_factory.mktemp("model"))
 
 
 def make_job(model, *files, **options):

@@ -32,7 +32,7 @@ from depkit.training.data import resolve_auto
 from depkit.training.loop import Feed, TrainingError, count_updates, train
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, Training, adopt_parts
-from tests.drawing.terminal import Terminal, draw_at_once
+from tests.drawing.terminal import ClosedTerminal, Terminal, draw_at_once
 
 CPU = torch.device("cpu")
 DROPOUTS = dict.fromkeys(["attention_dropout", "feedforward_dropout", "residual_dropout"], 0.0)

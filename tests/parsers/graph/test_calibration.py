@@ -30,7 +30,7 @@ from depkit.training.recipe import make_recipe
 from tests.conftest import TINY
 from tests.parsers.graph.test_ensemble import make_random_parser
 from tests.parsers.graph.test_probabilities import WARM, compute_scores, set_calibration
-from tests.parsers.test_base import make, save_parser
+from tests.parsers.test_base import make_parser, save_parser
 from tests.trees.test_marginals import marginals
 
 GRID = np.exp(np.linspace(np.log(0.05), np.log(20), 25))
@@ -104,7 +104,7 @@ def test_confidence_is_that_of_the_parsed_trees(tiny, monkeypatch):
 
 
 def test_long_sentences_are_omitted_with_their_vectors(tiny, monkeypatch):
-    parser = make(tiny)
+    parser = make_parser(tiny)
     monkeypatch.setattr(module, "MAX_WORDS", 7)
     short = [sentence for sentence in tiny if len(sentence) <= 7]
     assert 0 < len(short) < len(tiny)
@@ -125,7 +125,7 @@ def test_long_sentences_are_omitted_with_their_vectors(tiny, monkeypatch):
 @pytest.fixture
 def model(tiny, tmp_path):
     """A model that is not calibrated, and its config.toml without that section."""
-    directory = save_parser(make(tiny), tmp_path)
+    directory = save_parser(make_parser(tiny), tmp_path)
     uncalibrated, _, _ = (directory / CONFIG).read_text("utf-8").partition("\n[calibration]")
     return directory, uncalibrated
 
@@ -136,7 +136,7 @@ def test_a_model_without_calibration_is_read_and_can_be_calibrated(tiny, model):
     assert read_config(directory)[0].calibration == Calibration()
     write_calibration(directory, WARM)
     config, tables = read_config(directory)
-    assert config == set_calibration(make(tiny)).config
+    assert config == set_calibration(make_parser(tiny)).config
     del tables["calibration"]
     assert tables == tomllib.loads(old)
     write_calibration(directory, Calibration())
@@ -213,7 +213,7 @@ def test_a_bundled_model_is_calibrated(name):
 
 
 def test_calibration_computes_no_gradients(tiny):
-    parser = make(tiny)
+    parser = make_parser(tiny)
     with torch.enable_grad():
         calibrate(parser, tiny)
     assert all(weight.grad is None for weight in parser.network.parameters())

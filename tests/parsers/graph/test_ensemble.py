@@ -20,12 +20,12 @@ from depkit.parsers.tagger.ensemble import (
     align_values,
     log_mean,
 )
-from tests.parsers.test_base import build_parser, make, make_one_batch, save_parser
+from tests.parsers.test_base import build_parser, make_one_batch, make_parser, save_parser
 
 
 def make_random_parser(sentences, seed, **settings):
-    """Return a parser from `make` with other random weights."""
-    return randomise_weights(make(sentences, **settings), seed)
+    """Return a parser from `make_parser` with other random weights."""
+    return randomise_weights(make_parser(sentences, **settings), seed)
 
 
 def randomise_weights(parser, seed):
@@ -119,21 +119,21 @@ def test_a_column_of_one_member_is_predicted_by_that_member(tiny):
 
 
 def test_incompatible_parsers_are_rejected(tiny):
-    parser = make(tiny)
+    parser = make_parser(tiny)
     assert combine([parser]) is parser
     tagger = build_parser(TaggerConfig(Inputs(word=6), BiLSTM(size=8)), tiny)
     with pytest.raises(CombinationError, match=r"several families .*: biaffine, tagger"):
         combine([parser, tagger])
     with pytest.raises(CombinationError, match="multi root, any label; single root, root"):
-        combine([parser, make(tiny, root="multi", root_label="")])
-    elmo = [make(tiny), make(tiny)]
+        combine([parser, make_parser(tiny, root="multi", root_label="")])
+    elmo = [make_parser(tiny), make_parser(tiny)]
     for member, layers in zip(elmo, ("average", "mix"), strict=True):
         context = Context(source="elmo", layers=layers, top=0, available=3, width=4)
         inputs = replace(member.config.inputs, context=context)
         member.config = replace(member.config, inputs=inputs)
     with pytest.raises(CombinationError, match="different layers of ELMo"):
         combine(elmo)
-    reads_tags = make(tiny, inputs=Inputs(word=4, tag=4, tag_column="upos"))
+    reads_tags = make_parser(tiny, inputs=Inputs(word=4, tag=4, tag_column="upos"))
     with pytest.raises(FormatError, match="no UPOS"):
         list(combine([parser, reads_tags]).parse([new_sentence(["a", "b"])]))
 

@@ -17,7 +17,7 @@ from depkit.parsers.ensembles import combine
 from depkit.parsers.graph import probabilities
 from tests.conftest import TINY
 from tests.parsers.graph.test_ensemble import make_random_parser
-from tests.parsers.test_base import make, make_one_batch, save_parser, texts
+from tests.parsers.test_base import make_one_batch, make_parser, save_parser, texts
 from tests.trees.test_marginals import marginals
 
 WARM = Calibration(arc=2.5, label=0.4, marginal=1.7)
@@ -89,14 +89,14 @@ def test_batches_and_threads_do_not_change_probabilities(tiny):
 
 
 def test_an_ensemble_does_not_have_the_temperatures_of_its_members(tiny):
-    members = [set_calibration(make(tiny)), set_calibration(make_random_parser(tiny, 2))]
+    members = [set_calibration(make_parser(tiny)), set_calibration(make_random_parser(tiny, 2))]
     assert combine(members).config.calibration == Calibration()
     assert combine(members, calibration=WARM).config.calibration == WARM
     assert combine(members[:1]).config.calibration == WARM
 
 
 def test_probabilities_that_cannot_be_computed_or_written_are_errors(tiny, monkeypatch):
-    parser = make(tiny)
+    parser = make_parser(tiny)
     with pytest.raises(ValueError, match="local or marginal, not 'global'"):
         list(parser.parse(tiny, probabilities="global"))
     with pytest.raises(FormatError, match="conllx has no MISC"):
