@@ -196,7 +196,7 @@ def train_tokenizer(
     for epoch in range(epochs):
         random = np.random.default_rng([seed, epoch])
         network.train()
-        total = torch.zeros((), device=device)
+        total, first_update = torch.zeros((), device=device), update
         for indices in length_batches(sizes, settings.batch_characters, random):
             fraction = max(update / (epochs * per_epoch), (time.monotonic() - started) / max_time)
             for group in optimizer.param_groups:
@@ -220,7 +220,7 @@ def train_tokenizer(
         if is_last or (epoch + 1) % max(1, epochs // 10) == 0:
             score_list = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
             report(
-                f"tokenizer epoch {epoch + 1}  loss {float(total) / per_epoch:.4f}"
+                f"tokenizer epoch {epoch + 1}  loss {float(total) / (update - first_update):.4f}"
                 f"  dev F1: {score_list}"
             )
         if is_last:
