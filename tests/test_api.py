@@ -57,7 +57,7 @@ def test_parsers_accept_sentences_token_lists_and_words(tiny):
     for invalid in (words, [3], [tiny[0][0]]):
         with pytest.raises(TypeError, match=r"a sentence is a .*, a list of words"):
             parser(invalid)
-    with pytest.raises(ValueError, match="one word at least"):
+    with pytest.raises(ValueError, match="at least one word"):
         parser([[]])
 
 

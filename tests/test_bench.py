@@ -128,7 +128,7 @@ def test_every_entry_is_listed(capsys):
         (["--data", "nowhere.conllu"], "nowhere.conllu does not exist"),
     ],
 )
-def test_usage_errors_are_one_line(arguments, message, capsys):
+def test_usage_errors_are_reported_in_one_line(arguments, message, capsys):
     with pytest.raises(SystemExit) as error:
         main(["--data", str(TINY), *arguments])
     assert error.value.code == 2

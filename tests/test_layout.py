@@ -74,6 +74,7 @@ def find_cycle(sources: dict[str, str]) -> list[str]:
     graph: dict[str, set[str]] = {}
     for module, text in sources.items():
         names = imported_names(text)
+        # A name is a module itself, or is defined in a module: drop its last part then.
         targets = (names | {name.rpartition(".")[0] for name in names}) & sources.keys()
         allowed = {target for source, target in ALLOWED_CYCLES if source == module}
         graph[module] = targets - allowed - {module}
@@ -85,8 +86,8 @@ def find_cycle(sources: dict[str, str]) -> list[str]:
 
 
 def test_imports_point_to_lower_layers() -> None:
-    modules = read_modules().items()
-    assert [text for module in modules for text in find_violations(*module)] == []
+    for module, source in read_modules().items():
+        assert list(find_violations(module, source)) == []
 
 
 def test_there_is_no_import_cycle() -> None:
@@ -94,7 +95,7 @@ def test_there_is_no_import_cycle() -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "source", "expected"),
+    ("module", "source", "is_violation"),
     [
         ("depkit.score.a", "import torch", True),
         ("depkit.corpus.a", "import torch.nn.functional as F", True),
@@ -116,14 +117,14 @@ def test_there_is_no_import_cycle() -> None:
         ("depkit.score.a", "from .b import c", True),
     ],
 )
-def test_find_violations_yields_imports_of_higher_layers(
-    module: str, source: str, expected: bool
+def test_find_violations_yields_forbidden_imports(
+    module: str, source: str, is_violation: bool
 ) -> None:
-    assert bool(list(find_violations(module, source))) == expected
+    assert bool(list(find_violations(module, source))) == is_violation
 
 
 @pytest.mark.parametrize(
-    ("back_import", "expected"),
+    ("back_import", "is_cycle"),
     [
         ("from depkit.nn.a import x", True),
         ("def f():\n    from depkit.nn import a", True),
@@ -131,13 +132,13 @@ def test_find_violations_yields_imports_of_higher_layers(
         ("if TYPE_CHECKING:\n    import depkit.nn.a", False),
     ],
 )
-def test_find_cycle_returns_import_cycles(back_import: str, expected: bool) -> None:
+def test_find_cycle_returns_import_cycles(back_import: str, is_cycle: bool) -> None:
     modules = {
         "depkit.nn.a": "from depkit.nn.b import y",
         "depkit.nn.b": "import depkit.nn.c",
         "depkit.nn.c": back_import,
     }
-    assert bool(find_cycle(modules)) == expected
+    assert bool(find_cycle(modules)) == is_cycle
 
 
 def test_every_folder_with_code_has_a_layer() -> None:

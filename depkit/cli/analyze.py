@@ -17,7 +17,7 @@ from depkit.score.agreement import METRICS as AGREEMENT_METRICS
 from depkit.score.agreement import agreement_rows
 from depkit.score.analysis import METRICS, PRESETS, Analysis, View, analyze_view, read_data
 from depkit.score.calibration import BINS, CALIBRATED_METRICS, calibration_rows, measure_calibration
-from depkit.score.groupings import GROUPINGS, NEED_TRAIN
+from depkit.score.groupings import GROUPINGS, NEEDS_TRAIN
 from depkit.score.mistakes import (
     CONFUSION_COLUMNS,
     CONFUSIONS,
@@ -231,7 +231,7 @@ def analyze_command(
     if calibration:
         _check_metrics("--calibration", [metric or "LAS"], tuple(CALIBRATED_METRICS))
     _check_metrics("--agreement", [view.metric for view in agreement_views], AGREEMENT_METRICS)
-    needs_train = any(set(NEED_TRAIN) & set(view.by) for view in views + agreement_views)
+    needs_train = any(set(NEEDS_TRAIN) & set(view.by) for view in views + agreement_views)
     several = len(preds) > 1
     several_and_bins = "two or more PRED files and a table of bins"
     _check_needs(
@@ -366,7 +366,7 @@ def _check_names(views: Sequence[View], confusions: Sequence[str], train: str | 
             view.check()
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="--by, --bins") from None
-        if train is None and (names := sorted(set(view.by) & set(NEED_TRAIN))):
+        if train is None and (names := sorted(set(view.by) & set(NEEDS_TRAIN))):
             raise typer.BadParameter(
                 f"{names[0]} needs a training file; name it with --train FILE", param_hint="--by"
             )

@@ -46,7 +46,7 @@ def ensemble_command(
         list[str] | None,
         typer.Option(
             metavar="DIR",
-            help="Copy finished members from this other ensemble instead of training them."
+            help="Copy finished members from this ensemble instead of training them."
             " The option can be given several times.",
             rich_help_panel=MODEL,
         ),
@@ -77,7 +77,7 @@ def ensemble_command(
         bool, options.verbose_flag("Print the number of members and the devices on stderr.")
     ] = False,
 ) -> None:
-    """Train several parsers and combine their predictions: an ensemble.
+    """Train an ensemble: several parsers whose predictions are combined.
 
     The training sentences are divided into folds at random, and each member of the ensemble is
     trained on all folds but one. All members share the vocabulary and the tokenizer of the whole
@@ -85,8 +85,8 @@ def ensemble_command(
     three members.
 
     If the training is interrupted, run the same command again: it continues where it was
-    interrupted and keeps the members that are finished. It also keeps them if you give other
-    recipes. With --reuse, finished members are copied from other ensembles.
+    interrupted and keeps the finished members, even if you give other recipes. With --reuse,
+    finished members are copied from other ensembles.
 
     The output directory can be used like the directory of any other model. Each member is a model
     in a directory inside it, such as fold-1-selfatt. The last two examples parse a file with one

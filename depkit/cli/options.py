@@ -116,8 +116,8 @@ OutputFormat = Annotated[
     Literal["conllu", "conllx", "conll09", "json"] | None,
     typer.Option(
         metavar="FORMAT",
-        help="Write the output in this format: conllu, conllx, conll09 or json (one object per"
-        " line and sentence, with character offsets). By default, CoNLL files keep their format"
+        help="Write the output in this format: conllu, conllx, conll09 or json (one line per"
+        " sentence, with character offsets). By default, CoNLL files keep their format"
         " and text becomes conllu. If the format changes, the sentences are converted as by depkit"
         " convert.",
         rich_help_panel=OUTPUT,
@@ -273,7 +273,7 @@ MaxTime = Annotated[
     typer.Option(
         metavar="TIME",
         help="Stop training a model after this time, e.g. 90s, 10m or 2h. The calibration that"
-        " follows the training takes some time more.",
+        " follows the training takes additional time.",
         rich_help_panel=TRAINING,
     ),
 ]

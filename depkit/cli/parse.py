@@ -22,7 +22,7 @@ def parse_command(
         Literal["keep", "predict"] | None,
         typer.Option(
             help="Choose keep to leave all tags and lemmas as they are in the input, or predict to"
-            " replace them by the model's.",
+            " replace them by the model's predictions.",
             show_default="fill in empty tag columns only",
             rich_help_panel=MODEL,
         ),
@@ -39,8 +39,9 @@ def parse_command(
     root: Annotated[
         Literal["auto", "single", "multi"],
         typer.Option(
-            help="Allow a single root word per sentence, or several (multi); auto follows the"
-            " treebank on which the model was trained.",
+            help="Allow only a single root word per sentence (single), or several (multi). auto is"
+            " single if every sentence on which the model was trained has a single root word, else"
+            " multi.",
             rich_help_panel=MODEL,
         ),
     ] = "auto",
@@ -59,8 +60,8 @@ def parse_command(
         bool,
         typer.Option(
             "--marginals",
-            help="With --prob, compute the probability of a head from all trees of the sentence,"
-            " not for each word alone. This is slow for long sentences.",
+            help="With --prob, compute the probability of a head from all possible trees of the"
+            " sentence, not separately for each word. This is slow for long sentences.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
@@ -90,29 +91,29 @@ def parse_command(
 
     Text is split into sentences and words and becomes CoNLL-U with all columns; blank lines in it
     separate paragraphs. In CoNLL-U, CoNLL-X and CoNLL-09 files, HEAD and DEPREL are replaced and
-    DEPS is set to _, because the old value would not fit the new tree. UPOS or XPOS is filled in
-    where a sentence has none, and FEATS and LEMMA where it has neither UPOS nor XPOS. Everything
-    else is kept.
+    DEPS is set to _, because the old value would not fit the new tree. If the column UPOS or
+    XPOS of a sentence is empty, it is filled in. If both are empty, FEATS and LEMMA are also filled
+    in, unless they have values. Everything else is kept.
 
-    JSON output has one object per line and sentence. Its keys are sent_id, text, words (each with
-    id, form, lemma, upos, xpos, feats, head and deprel) and multiword (each with first, last and
-    form). Sentences, words and multiword tokens also have the keys start and end, which are
+    JSON output has one line for each sentence, which contains an object. The keys of the object are
+    sent_id, text, words (each with id, form, lemma, upos, xpos, feats, head and deprel) and
+    multiword (each with first, last and form). Sentences, words and multiword tokens also have the keys start and end, which are
     character offsets in the input.
 
     --prob adds ArcProb=0.9731|LabelProb=0.8812 to the column MISC, or arc_prob and label_prob to
     JSON. ArcProb is the probability of the word's head among all possible heads, and LabelProb is
     the probability of the relation given that head. If the model is calibrated, about 90% of the
     arcs with a probability of 0.9 are correct on text that is similar to the model's development
-    treebank. With --marginals, ArcProb is instead the share of all trees, weighted by their
-    probability, that contain the arc. The time for this grows with the cube of the sentence length
+    treebank. With --marginals, ArcProb is instead the sum of the probabilities of all trees
+    that contain the arc. The time for this grows with the cube of the sentence length
     (0.1 s for 400 words, 10 s for 1,600); sentences of more than 2,000 words are refused.
 
-    An attention window shows how much a parser with self-attention depends on distant words. With
-    --set encoder.window=10, a word attends only to words at most 10 positions away. With
-    encoder.relaxed=true as well, the artificial root, the first and the last word still attend to
-    all words, and all words to them. In a parser with encoder.kind=factored, attention compares
-    only the contents of words with encoder.attend='["content"]', and only their positions with
-    encoder.attend='["position"]'. The second example prints the LAS for several windows.
+    To measure how much a parser with self-attention depends on distant words, restrict attention to
+    a window: with --set encoder.window=10, a word attends only to words at most 10 positions away.
+    If encoder.relaxed=true is also set, the artificial root, the first and the last word still
+    attend to all words, and all words to them. The second example prints the LAS for several
+    windows. If a parser has encoder.kind=factored, encoder.attend='["content"]' restricts attention
+    to the contents of words, and encoder.attend='["position"]' to their positions.
 
     Example: depkit parse in.txt -o out.conllu
 

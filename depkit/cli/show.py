@@ -57,20 +57,22 @@ def show_command(
             " the sentences in which a prediction is wrong.",
         ),
     ] = None,
-    everything: Annotated[
+    draw_all: Annotated[
         bool, typer.Option("--all", help="With --diff, also draw the sentences without errors.")
     ] = False,
     color: Annotated[
         Color,
         typer.Option(
-            help="With --diff, colour the differences always, never, or only on a terminal (auto,"
-            " unless NO_COLOR is set)."
+            help="With --diff, colour the differences: always, never, or auto (only on a terminal,"
+            " and only if NO_COLOR is not set)."
         ),
     ] = "auto",
     svg_file: Annotated[
         str | None,
         typer.Option(
-            "--svg", metavar="OUT", help="Write an SVG image to this file instead; - is stdout."
+            "--svg",
+            metavar="OUT",
+            help="Write an SVG image to this file instead of drawing in the terminal; - is stdout.",
         ),
     ] = None,
     encoding: Encoding = "utf-8",
@@ -90,7 +92,7 @@ def show_command(
 
     Example: depkit show parsed.conllu --sentence 3
     """
-    if everything and diff is None:
+    if draw_all and diff is None:
         raise typer.BadParameter("it needs --diff as well", param_hint="--all")
     if svg_file and style == "tree":
         raise typer.BadParameter("an SVG image always has arcs", param_hint="--style")
@@ -103,7 +105,7 @@ def show_command(
         nonlocal num_read, num_drawn
         for drawn in _select(read_drawn_sentences(file, diff, encoding), sentence or [], file):
             num_read += 1
-            if diff is None or everything or sentence or drawn.wrong_words:
+            if diff is None or draw_all or sentence or drawn.wrong_words:
                 num_drawn += 1
                 yield drawn
 
@@ -150,7 +152,7 @@ def _select(
 
 
 def needs_colour(color: Color) -> bool:
-    """Return whether the output on stdout is coloured."""
+    """Return whether the output on stdout should be coloured."""
     if color == "auto":
         return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     return color == "always"

@@ -59,9 +59,10 @@ def train_command(
     the arcs to which depkit parse --prob gives a probability of 0.9, about 90% are then correct.
 
     The settings of the recipe determine what the vector of a word is made of; --set changes them.
-    inputs.word=100 is the size of the word embedding, 0 omits it. inputs.tag=100 adds the XPOS tags
-    of the input or, with inputs.tag_column=upos, its UPOS tags. inputs.char=100 adds the characters
-    of the word, read by an LSTM or, with inputs.char_kind=concat, concatenated.
+    inputs.word=100 adds a word embedding of size 100; 0 omits it. inputs.tag=100 adds an embedding
+    of the XPOS tag in the input or, with inputs.tag_column=upos, of the UPOS tag. inputs.char=100
+    adds a vector of the characters of the word, which is computed by an LSTM or, with
+    inputs.char_kind=concat, from the concatenated embeddings of the characters.
     inputs.vectors.file=FILE adds pretrained vectors in the format of GloVe, word2vec or fastText.
     inputs.lexicon=FILE adds the words of a CoNLL-U file to the lemma dictionary.
 

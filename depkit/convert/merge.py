@@ -79,7 +79,7 @@ def _merge_sentence(
         return original.with_columns({"phead": heads, "pdeprel": other.deprel} | columns)
     if (original.head, original.deprel) == (other.head, other.deprel):
         return original.with_columns(columns) if columns else original
-    if report is not None and original.format.stale:
+    if report is not None and original.format.derived_columns:
         report.cleared_deps += sum(deps != "_" for deps in original.column("deps"))
     return original.with_tree(other.head, other.deprel, columns)
 

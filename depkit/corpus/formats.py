@@ -16,13 +16,14 @@ class Format:
     """A format with one word per line and tab-separated columns."""
 
     name: str
-    # Names in the order of the file, in lower case. In every format, `xpos` is the column of fine
-    # tags, `upos` that of coarse tags.
+    # The names of the columns in lower case, from left to right. In every format, `upos` is the
+    # column of coarse-grained tags, and `xpos` the column of fine-grained tags.
     columns: tuple[str, ...]
     # Further columns may follow: APRED of CoNLL-09, one for each predicate of the sentence.
     has_argument_columns: bool = False
     has_ranges: bool = False  # Multiword ranges (1-2) and empty nodes (1.1) are allowed.
-    stale: tuple[str, ...] = ()  # columns that describe the tree and become `_` if it changes
+    # Columns that are computed from HEAD and DEPREL. They become `_` if the tree changes.
+    derived_columns: tuple[str, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the name only, so that unpickling gives the same object as in FORMATS."""
@@ -46,15 +47,16 @@ CONLLU = Format(
     "conllu",
     ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
     has_ranges=True,
-    stale=("deps",),
+    derived_columns=("deps",),
 )
-# Buchholz and Marsi (2006): CPOSTAG is the coarse tag, POSTAG the fine one.
+# Buchholz and Marsi (2006): CPOSTAG is the coarse-grained tag, POSTAG the fine-grained tag.
 CONLLX = Format(
     "conllx",
     ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "phead", "pdeprel"),
 )
-# Hajic et al. (2009): the only column for POS has fine tags. Columns whose names begin with P are
-# predicted automatically. A column APRED follows for each predicate.
+# Hajic et al. (2009): the column POS has fine-grained tags, and no column has coarse-grained tags.
+# PLEMMA, PPOS, PFEAT, PHEAD and PDEPREL are predicted automatically. The last columns are APRED,
+# one for each predicate.
 CONLL09 = Format(
     "conll09",
     (
@@ -72,7 +74,7 @@ _SUFFIXES = {
     ".conll09": CONLL09,
     ".conll2009": CONLL09,
 }
-_COARSE_TAGS = UPOS | {"CONJ", "_"}  # CONJ is of version 1.
+_COARSE_TAGS = UPOS | {"CONJ", "_"}  # CONJ is a UPOS of Universal Dependencies version 1.
 
 
 def get_format(name: str) -> Format:
@@ -103,10 +105,10 @@ def sniff_format(lines: Sequence[str]) -> Format | None:
         return CONLL09
     if width != len(CONLLU.columns):
         return None
-    universal = (
+    is_conllu = (
         len(words) < len(rows)
         or any("-" in row[0] or "." in row[0] for row in words)
         or any("=" in row[5] for row in words if len(row) > 5)
         or all(row[3] in _COARSE_TAGS for row in words if len(row) > 3)
     )
-    return CONLLU if universal else CONLLX
+    return CONLLU if is_conllu else CONLLX

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from depkit.corpus.probabilities import ARC, LABEL
+from depkit.corpus.probabilities import ARC_PROB, LABEL_PROB
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import surface_tokens
 
@@ -29,20 +29,28 @@ def to_json_lines(sentences: Iterable[Sentence], prob: bool = False) -> Iterator
         if prob:
             for word, misc in zip(record["words"], sentence.column("misc"), strict=True):
                 values = dict(part.partition("=")[::2] for part in misc.split("|"))
-                word |= {"arc_prob": float(values[ARC]), "label_prob": float(values[LABEL])}
+                word |= {
+                    "arc_prob": float(values[ARC_PROB]),
+                    "label_prob": float(values[LABEL_PROB]),
+                }
         yield json.dumps(record, ensure_ascii=False) + "\n"
 
 
 def _make_record(sentence: Sentence, offset: int) -> tuple[dict[str, Any], int]:
-    """Return the JSON object of a sentence whose text begins at `offset`, and the end offset."""
+    """Return the JSON object of a sentence, and the offset at which the next sentence begins.
+
+    offset: where this sentence begins, white space before it included.
+    """
     words: list[dict[str, Any]] = []
     multiword: list[dict[str, Any]] = []
     texts: list[str] = []
-    begin = end = offset
+    sentence_start = sentence_end = offset
     for token in surface_tokens(sentence):
         start = offset + len(token.before)
-        begin = begin if words else start
         end = start + len(token.text)
+        if not words:  # The sentence starts at its first token.
+            sentence_start = start
+        sentence_end = end
         if token.last > token.first:
             multiword.append(
                 {"first": token.first + 1, "last": token.last + 1, "form": token.text,
@@ -55,7 +63,8 @@ def _make_record(sentence: Sentence, offset: int) -> tuple[dict[str, Any], int]:
     for key in ("newdoc", "newpar"):
         if any(line.startswith(f"# {key}") for line in sentence.lines):
             record[key] = sentence.comment(f"{key} id") or True
-    record |= {"text": "".join(texts[:-1]), "start": begin, "end": end, "words": words}
+    text = "".join(texts[:-1])  # without the white space after the last token
+    record |= {"text": text, "start": sentence_start, "end": sentence_end, "words": words}
     if multiword:
         record["multiword"] = multiword
     return record, offset
@@ -66,23 +75,23 @@ def _make_words(
 ) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of the words of a token.
 
-    If the forms of the words together are the token, each word has its own offsets. Otherwise all
-    words have the offsets of the token.
+    If the concatenated forms of the words are the text of the token, each word has the offsets of
+    its form. Otherwise all words have the offsets of the token.
     """
     forms = sentence.form[first : last + 1]
     share_offsets = last > first and "".join(forms) != text
     for i in range(first, last + 1):
         end = start + len(text if share_offsets or first == last else sentence.form[i])
         yield {
-            "id": i + 1, "form": sentence.form[i], "lemma": _replace_blank(sentence.lemma[i]),
-            "upos": _replace_blank(sentence.upos[i]), "xpos": _replace_blank(sentence.xpos[i]),
-            "feats": _replace_blank(sentence.feats[i]),
+            "id": i + 1, "form": sentence.form[i], "lemma": _none_if_blank(sentence.lemma[i]),
+            "upos": _none_if_blank(sentence.upos[i]), "xpos": _none_if_blank(sentence.xpos[i]),
+            "feats": _none_if_blank(sentence.feats[i]),
             "head": sentence.head[i] if sentence.head[i] >= 0 else None,
-            "deprel": _replace_blank(sentence.deprel[i]), "start": start, "end": end,
+            "deprel": _none_if_blank(sentence.deprel[i]), "start": start, "end": end,
         }  # fmt: skip
         if not share_offsets:
             start = end
 
 
-def _replace_blank(cell: str) -> str | None:
+def _none_if_blank(cell: str) -> str | None:
     return None if cell == "_" else cell

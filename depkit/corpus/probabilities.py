@@ -10,8 +10,8 @@ import numpy as np
 from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence
 
-ARC, LABEL = "ArcProb", "LabelProb"
-_ADVICE = "parse with depkit parse --prob"
+ARC_PROB, LABEL_PROB = "ArcProb", "LabelProb"
+_ADVICE = "create the file with depkit parse --prob"
 
 
 def add_probabilities(
@@ -28,7 +28,7 @@ def add_probabilities(
         [words] the new values of MISC, in which probabilities have four decimals.
     """
     return [
-        f"{_remove_probabilities(cell)}{ARC}={arc_probability:.4f}|{LABEL}={label_probability:.4f}"
+        f"{_remove_probabilities(cell)}{ARC_PROB}={arc_probability:.4f}|{LABEL_PROB}={label_probability:.4f}"
         for cell, arc_probability, label_probability in zip(misc, arc, label, strict=True)
     ]
 
@@ -39,7 +39,9 @@ def _remove_probabilities(cell: str) -> str:
         return ""
     if "Prob" in cell:
         parts = cell.split("|")
-        cell = "|".join(part for part in parts if part.partition("=")[0] not in (ARC, LABEL))
+        cell = "|".join(
+            part for part in parts if part.partition("=")[0] not in (ARC_PROB, LABEL_PROB)
+        )
     return f"{cell}|" if cell else ""
 
 
@@ -49,18 +51,18 @@ def read_probabilities(sentence: Sentence) -> np.ndarray:
     Raises FormatError if a probability is missing or is not a number from 0 to 1.
     """
     if "misc" not in sentence.format.columns:
-        problem = f"{sentence.format.name} has no column for {ARC} and {LABEL}"
+        problem = f"{sentence.format.name} has no column for {ARC_PROB} and {LABEL_PROB}"
         raise FormatError(*sentence.location(), f"{problem}; {_ADVICE} --format conllu")
     probabilities = np.empty((len(sentence), 2))
-    for word, misc in enumerate(sentence.column("misc")):
+    for i, misc in enumerate(sentence.column("misc")):
         values = dict(part.partition("=")[::2] for part in misc.split("|"))
-        for i, key in enumerate((ARC, LABEL)):
+        for column, key in enumerate((ARC_PROB, LABEL_PROB)):
             if key not in values:
-                raise FormatError(*sentence.location(word), f"there is no {key} in MISC; {_ADVICE}")
-            probabilities[word, i] = _parse_number(values[key])
-            if not 0 <= probabilities[word, i] <= 1:
+                raise FormatError(*sentence.location(i), f"there is no {key} in MISC; {_ADVICE}")
+            probabilities[i, column] = _parse_number(values[key])
+            if not 0 <= probabilities[i, column] <= 1:
                 problem = f"{key} is {values[key][:40]!r}, not a number from 0 to 1"
-                raise FormatError(*sentence.location(word), f"{problem}; {_ADVICE}")
+                raise FormatError(*sentence.location(i), f"{problem}; {_ADVICE}")
     return probabilities
 
 

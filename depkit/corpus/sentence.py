@@ -21,13 +21,13 @@ T = TypeVar("T")
 class Sentence:
     """A sentence with or without a tree. Every column has one entry for each syntactic word.
 
-    `for word in sentence` and `sentence[0]` give `Word`s, which are views of a row of the columns.
+    `for word in sentence` and `sentence[0]` give `Word`s; each is a view of one row of the columns.
     A sentence should not be modified: `with_tree` and `with_columns` return new sentences.
 
     Attributes:
         format: The format of the lines.
         lines: The original lines with their line ends, including blank lines after the sentence. A
-            byte order mark is an entry of its own. Comments, multiword ranges, empty nodes and
+            byte order mark is a separate entry. Comments, multiword ranges, empty nodes and
             unchanged columns are written from these lines byte for byte.
         rows: For each word, the index of its row in `lines`.
         file: The file from which the sentence was read, "" if there is none.
@@ -100,7 +100,9 @@ class Sentence:
 
     def _repr_svg_(self) -> str | None:
         """Return the drawing of the tree that notebooks display; None if there is no tree."""
-        return notebook.draw(self) if notebook.draw and max(self.head, default=-1) >= 0 else None
+        has_tree = max(self.head, default=-1) >= 0
+        # The package `depkit` sets notebook.draw; it is None if only depkit.corpus is imported.
+        return notebook.draw(self) if notebook.draw and has_tree else None
 
     def __repr__(self) -> str:
         words = " ".join(self.form[:8]) + (" ..." if len(self) > 8 else "")
@@ -122,7 +124,11 @@ class Sentence:
         return find_comment(self.lines, key)
 
     def location(self, word: int = 0) -> tuple[str, int, str]:
-        """Return the location of a 0-based word as (file, line, sent_id), as for `FormatError`."""
+        """Return (file, line, sent_id), the first arguments of `FormatError`, for a word.
+
+        word: its 0-based index.
+        """
+        # The byte order mark is in `lines`, but is not a line of the file.
         previous_lines = self.lines[: self.rows[word]] if self.rows else []
         line = self.line + len(previous_lines) - previous_lines.count(BOM) if self.line else 0
         return self.file, line, self.sent_id
@@ -130,7 +136,7 @@ class Sentence:
     def column(self, name: str) -> list[str]:
         """Return a column of the format as strings. Raises KeyError if there is no such column.
 
-        In a broken sentence, `_` replaces the cells that a row lacks.
+        If a row of a broken sentence has too few cells, the missing cells are `_`.
         """
         index = self.format.index(name)
         table = [self.lines[row].rstrip("\r\n").split("\t") for row in self.rows]
@@ -154,15 +160,15 @@ class Sentence:
         Raises:
             KeyError, ValueError, FormatError: As in `with_columns`.
         """
-        changed: dict[str, Sequence[str]] = {
+        values: dict[str, Sequence[str]] = {
             "head": [_HEAD_STRINGS[head] for head in heads],
             "deprel": deprels,
         }
-        for name in self.format.stale:
-            changed[name] = ["_"] * len(self)
+        for name in self.format.derived_columns:
+            values[name] = ["_"] * len(self)
         if columns:
-            changed |= columns
-        return self.with_columns(changed)
+            values |= columns
+        return self.with_columns(values)
 
     def with_columns(self, columns: Mapping[str, Sequence[str]]) -> "Sentence":
         """Copy the sentence with other values in some columns, named as in its format.
@@ -171,7 +177,7 @@ class Sentence:
         a value that would break its row, or an invalid HEAD; and the sentence's `problem`, a
         FormatError, if its rows are too broken to be rewritten.
         """
-        changed = _check_columns(columns, self.format, len(self))
+        new_columns = _check_columns(columns, self.format, len(self))
         if self.problem:
             widths = {self.lines[row].count("\t") + 1 for row in self.rows}
             if len(widths) != 1 or min(widths) < len(self.format.columns):
@@ -179,10 +185,11 @@ class Sentence:
         width = self.lines[self.rows[0]].count("\t") + 1
         # For speed, rows are split from the right, and only as far as the first changed column.
         # Therefore the indices of columns are negative.
-        indices = [self.format.index(name) - width for name in changed]
+        indices = [self.format.index(name) - width for name in new_columns]
         splits = -min(indices, default=0)
-        table = list(zip(*[self.lines[row].rsplit("\t", splits) for row in self.rows], strict=True))
-        for index, values in zip(indices, changed.values(), strict=True):
+        rows = [self.lines[row].rsplit("\t", splits) for row in self.rows]
+        table = list(zip(*rows, strict=True))  # the columns; the first one is the unsplit rest
+        for index, values in zip(indices, new_columns.values(), strict=True):
             if index == -1:  # The last cell includes the line end.
                 ends = [cell[len(cell.rstrip("\r\n")) :] for cell in table[-1]]
                 values = [value + end for value, end in zip(values, ends, strict=True)]
@@ -190,18 +197,18 @@ class Sentence:
         lines = list(self.lines)
         for row, cells in zip(self.rows, zip(*table, strict=True), strict=True):
             lines[row] = "\t".join(cells)
-        new_columns = {name: getattr(self, name) for name in ATTRIBUTE_COLUMNS} | changed
-        head = parse_heads(changed["head"]) if "head" in changed else self.head
+        attributes = {name: getattr(self, name) for name in ATTRIBUTE_COLUMNS} | new_columns
+        head = parse_heads(new_columns["head"]) if "head" in new_columns else self.head
         return Sentence(
-            self.format, lines, self.rows, new_columns, head, self.file, self.line, self.problem,
+            self.format, lines, self.rows, attributes, head, self.file, self.line, self.problem,
             self.constituents,
         )  # fmt: skip
 
     def to_conllu(self) -> str:
         """Convert the sentence to CoNLL-U, with a blank line at the end.
 
-        From another format, the columns that CoNLL-U also has are converted. Raises the sentence's
-        `problem` if it has one.
+        If the sentence has another format, only the columns that CoNLL-U also has are converted.
+        Raises the sentence's `problem` if it has one.
         """
         if self.problem:
             raise self.problem
@@ -254,7 +261,10 @@ HEAD_NUMBERS = _HeadNumbers({str(number): number for number in range(1000)} | {"
 
 
 class _HeadStrings(dict[int, str]):
-    """A mapping of HEAD from ints to strings. Both are faster than a function call per word."""
+    """A mapping of HEAD from ints to strings.
+
+    A look-up in this mapping or in `_HeadNumbers` is faster than a function call.
+    """
 
     def __missing__(self, head: int) -> str:
         return str(head)
@@ -304,7 +314,7 @@ def new_sentence(
             `Sentence.with_columns`.
     """
     if not form:
-        raise ValueError("a sentence must have one word at least")
+        raise ValueError("a sentence must have at least one word")
     checked = _check_columns({"form": form} | dict(columns or {}), format, len(form))
     ids = [str(number) for number in range(1, len(form) + 1)]
     blank = ["_"] * len(form)
@@ -318,7 +328,7 @@ def new_sentence(
 def _check_columns(
     columns: Mapping[str, Sequence[str]], format: Format, size: int
 ) -> dict[str, list[str]]:
-    """Copy columns. Raises ValueError if they cannot be written to `size` rows and read again."""
+    """Copy columns. Raises ValueError if they cannot be written to `size` rows and read back."""
     checked = {}
     for name, values in columns.items():
         if format.index(name) == 0:
@@ -329,6 +339,6 @@ def _check_columns(
         if "\t" in text or "\n" in text or "\r" in text:
             raise ValueError(f"a tab or a line end in a value of {name} would break its row")
         if name == "form" and "" in values:
-            raise ValueError("there is an empty form; write _ for a word without one")
+            raise ValueError("there is an empty form; write _ for a word without a form")
         checked[name] = list(values)
     return checked

@@ -17,7 +17,7 @@ from depkit.score.bins import EACH, parse_bins
 from depkit.score.evaluation import Evaluation, format_signature
 from depkit.score.groupings import (
     GROUPINGS,
-    NEED_TRAIN,
+    NEEDS_TRAIN,
     Groups,
     cross_groups,
     get_grouping,
@@ -165,7 +165,7 @@ def read_data(
         )
         if not frequencies:
             raise FormatError(os.fspath(train), 0, "", "there are no sentences to count words in")
-        words = replace(words, train=frequencies)
+        words = replace(words, train_frequencies=frequencies)
     choices = [("punct", punctuation.name), ("subtypes", subtypes)]
     choices += [("train", os.fspath(train))] if train is not None else []
     scored = scored_words(words, punctuation)
@@ -233,8 +233,8 @@ def analyze_view(data: Data, view: View) -> Analysis:
     view.check()
     words = data.words
     scored = data.words_to_count(view.metric)
-    if set(NEED_TRAIN) & set(view.by) and words.train is None:
-        names = "/".join(sorted({*NEED_TRAIN} & {*view.by}))
+    if set(NEEDS_TRAIN) & set(view.by) and words.train_frequencies is None:
+        names = "/".join(sorted({*NEEDS_TRAIN} & {*view.by}))
         raise ValueError(f"grouping '{names}' needs a training file")
     for column in {column for name in view.by for column in GROUPINGS[name].columns}:
         if column != "form":

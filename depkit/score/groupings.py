@@ -32,14 +32,20 @@ class Groups(NamedTuple):
 
 @dataclass(frozen=True)
 class Grouping:
-    """A way to group words, either by a number, which is sorted into bins, or by a label.
+    """A way to group words, either by a number, which is assigned to a bin, or by a label.
 
-    description: for the help, in a few words; compute_values: [word] int64, the number of
-    each word (see also `bins.ROOT` and `bins.NONE`); bins: the default bins of the numbers;
-    compute_groups: the groups, if there is no number; groups_arcs: whether the words of each tree
-    are grouped by the arcs of that tree (otherwise the gold words determine the bins for all
-    systems); columns: the columns that are read; ordered_by_size: whether the largest bin comes
-    first.
+    Exactly one of `compute_values` and `compute_groups` is given.
+
+    Attributes:
+        description: A short description for the help text.
+        compute_values: Computes the number of each word, [word] int64; `bins.ROOT` and `bins.NONE`
+            stand for missing numbers.
+        bins: The default bins of the numbers.
+        compute_groups: Computes the groups of a grouping by a label.
+        groups_arcs: If true, the arcs of each tree determine the bins of that tree's words. If
+            false, a word of a system's tree is in the same bin as the gold word.
+        columns: The columns that are read.
+        ordered_by_size: Whether the bins are ordered by size, the largest first.
     """
 
     description: str
@@ -53,29 +59,31 @@ class Grouping:
 
 def _distance(comparison: Comparison, words: Words) -> np.ndarray:
     return np.where(
-        words.head > 0, np.abs(words.head - comparison.number), _root_or_none(words.head)
+        words.head > 0, np.abs(words.head - comparison.number), _root_or_none(words.head == 0)
     )
 
 
 def _signed_distance(comparison: Comparison, words: Words) -> np.ndarray:
-    return np.where(words.head > 0, words.head - comparison.number, _root_or_none(words.head))
+    return np.where(words.head > 0, words.head - comparison.number, _root_or_none(words.head == 0))
 
 
-def _root_or_none(head: np.ndarray) -> np.ndarray:
-    return np.where(head == 0, ROOT, NONE)
+def _root_or_none(is_root: np.ndarray) -> np.ndarray:
+    return np.where(is_root, ROOT, NONE)
 
 
 def _depth(comparison: Comparison, words: Words) -> np.ndarray:
     depth = structure.depths(words.head, comparison.starts)
-    return np.where(depth > 0, depth, _root_or_none(depth))
+    return np.where(depth > 0, depth, _root_or_none(depth == 0))
 
 
 def _branching(comparison: Comparison, words: Words) -> np.ndarray:
+    # The last two counts are those of the root and of "no head".
     return structure.count_dependents(words.head, comparison.starts)[:-2]
 
 
 def _siblings(comparison: Comparison, words: Words) -> np.ndarray:
     """Count the other dependents of the head; for a root, the other roots of its sentence."""
+    # The last two indices are those of the root and of "no head".
     head_index = structure.head_indices(words.head, comparison.starts)[:-2]
     siblings = structure.count_dependents(words.head, comparison.starts)[head_index] - 1
     roots = comparison.sum_by_sentence(words.head == 0)[comparison.sentence_index] - 1
@@ -83,7 +91,7 @@ def _siblings(comparison: Comparison, words: Words) -> np.ndarray:
 
 
 def _frequency(comparison: Comparison, words: Words) -> np.ndarray:
-    frequencies = comparison.train or Counter()
+    frequencies = comparison.train_frequencies or Counter()
     return comparison.map_values(comparison.gold, "form", frequencies.__getitem__)
 
 
@@ -94,12 +102,14 @@ def _oov(comparison: Comparison, words: Words) -> Groups:
 
 def _direction(comparison: Comparison, words: Words) -> Groups:
     """Group by the side of the head, seen from the word, as in eval07.pl."""
-    side = np.sign(words.head - comparison.number) % 3  # 0 the word itself, 1 right, 2 left
-    bin_index = np.where(words.head > 0, np.array([3, 2, 1])[side], np.where(words.head == 0, 0, 4))
-    return _single_valued(bin_index, ("root", "left", "right", "self", "none"))
+    head, number = words.head, comparison.number
+    conditions = (head == 0, head < 0, head < number, head > number)
+    labels = ("root", "none", "left", "right", "self")
+    return _single_valued(np.select(conditions, (0, 1, 2, 3), default=4), labels)
 
 
 def _projectivity(comparison: Comparison, words: Words) -> Groups:
+    # `nonprojective_arcs` rejects the head -1. The head 0 instead does not affect other arcs.
     head = np.maximum(words.head, 0)
     ends = zip(comparison.starts[:-1].tolist(), comparison.starts[1:].tolist(), strict=True)
     nonprojective = np.concatenate([nonprojective_arcs(head[start:end]) for start, end in ends])
@@ -110,7 +120,10 @@ def _projectivity(comparison: Comparison, words: Words) -> Groups:
 def _column(
     column: str, shorten: Callable[[str], str] = str
 ) -> Callable[[Comparison, Words], Groups]:
-    """Return a function that groups words by the values of a column, or by a part of them."""
+    """Return a function that groups words by the values of a column, which `shorten` may map.
+
+    `Words.codes` has an integer for each word, an index into the list of the column's values.
+    """
 
     def compute_groups(comparison: Comparison, words: Words) -> Groups:
         label_by_code = [shorten(value) for value in comparison.values[column]]
@@ -125,8 +138,8 @@ def _feats(comparison: Comparison, words: Words) -> Groups:
     """Group words by their features; a word has an entry for each of its features."""
     features_by_code = [value.split("|") for value in comparison.values["feats"]]
     bin_of_feature: dict[str, int] = {}
+    # The bins of the features of code 0, then of code 1, and so on; there are sizes[code] of each.
     sizes = np.array([len(features) for features in features_by_code])
-    # The bins of the features of all codes, one after another.
     bins = np.array(
         [
             bin_of_feature.setdefault(feature, len(bin_of_feature))
@@ -135,11 +148,13 @@ def _feats(comparison: Comparison, words: Words) -> Groups:
         ]
     )
     codes = comparison.gold.codes["feats"]
-    first = (np.cumsum(sizes) - sizes)[codes]  # [word], the index of its first feature in bins
-    repeats = sizes[codes]
-    word_index = np.repeat(np.arange(comparison.size), repeats)
-    offset = np.arange(len(word_index)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-    return Groups(bins[first[word_index] + offset], word_index, list(bin_of_feature))
+    num_features = sizes[codes]  # [word]
+    first_bin = (np.cumsum(sizes) - sizes)[codes]  # [word], the index in bins of its first feature
+    word_index = np.repeat(np.arange(comparison.size), num_features)  # [entry]
+    first_entry = np.cumsum(num_features) - num_features  # [word]
+    feature_number = np.arange(len(word_index)) - first_entry[word_index]  # [entry], from 0
+    bin_index = bins[first_bin[word_index] + feature_number]
+    return Groups(bin_index, word_index, list(bin_of_feature))
 
 
 def _single_valued(bin_index: np.ndarray, labels: Sequence[str]) -> Groups:
@@ -153,12 +168,13 @@ GROUPINGS = {
     ),
     "direction": Grouping("side of the head, seen from the word", compute_groups=_direction),
     "depth": Grouping(
-        "arcs between the word and the root's dependent", _depth, "1,2,3,4,5,6,7,8,9,10-"
+        "number of arcs from the root word to the word", _depth, "1,2,3,4,5,6,7,8,9,10-"
     ),
     "branching": Grouping("number of dependents", _branching, "0,1,2,3,4,5-"),
     "siblings": Grouping("other dependents of the word's head", _siblings, "0,1,2,3,4,5-"),
     "projectivity": Grouping(
-        "whether the head dominates all words in between", compute_groups=_projectivity
+        "whether all words between the word and its head descend from the head",
+        compute_groups=_projectivity,
     ),
     "deprel": Grouping(
         "relation", compute_groups=_column("deprel"), columns=("deprel",), ordered_by_size=True
@@ -198,7 +214,7 @@ GROUPINGS = {
         columns=("form",),
     ),
 }  # fmt: skip
-NEED_TRAIN = ("frequency", "oov")
+NEEDS_TRAIN = ("frequency", "oov")
 
 
 def group_words(
@@ -209,9 +225,10 @@ def group_words(
     Args:
         name: The name of a grouping.
         comparison: The words of all files.
-        scored: [word] bool, the gold words that count when bins are ordered by size.
-        bins: Bins as in `parse_bins`, or "each" for a bin for every number; None for the default
-            of the grouping.
+        scored: [word] bool, the words that are not left out as punctuation. Only they count when
+            bins are ordered by size.
+        bins: Bins as in `parse_bins`, or "each" for a separate bin for each number that occurs. By
+            default, the bins of the grouping.
 
     Returns:
         The groups of the gold words, and the groups of each system's words.
@@ -220,19 +237,25 @@ def group_words(
         ValueError: The grouping does not exist, or the bins are invalid or do not fit it.
     """
     grouping = get_grouping(name)
-    trees = (comparison.gold, *comparison.systems) if grouping.groups_arcs else (comparison.gold,)
+    # The files whose trees determine the bins.
+    files = (comparison.gold, *comparison.systems) if grouping.groups_arcs else (comparison.gold,)
     if grouping.compute_values:
-        values = [grouping.compute_values(comparison, words) for words in trees]
+        values = [grouping.compute_values(comparison, words) for words in files]
         text = bins or grouping.bins
-        ranges = bin_each_value(*values) if text == EACH else parse_bins(text)
-        gold, *systems = (_single_valued(ranges.assign(value), ranges.labels) for value in values)
+        parsed_bins = bin_each_value(*values) if text == EACH else parse_bins(text)
+        gold, *systems = (
+            _single_valued(parsed_bins.assign(file_values), parsed_bins.labels)
+            for file_values in values
+        )
     elif grouping.compute_groups:
         if bins:
-            raise ValueError(f"grouping '{name}' is not by a number, so it takes no bins")
-        gold, *systems = (grouping.compute_groups(comparison, words) for words in trees)
+            raise ValueError(f"grouping '{name}' is not by a number, so it cannot have bins")
+        gold, *systems = (grouping.compute_groups(comparison, words) for words in files)
         if grouping.ordered_by_size:
             gold, *systems = _order_by_size([gold, *systems], scored)
-    return gold, systems or [gold] * len(comparison.systems)
+    if not grouping.groups_arcs:
+        systems = [gold] * len(comparison.systems)
+    return gold, systems
 
 
 def _order_by_size(groups: Sequence[Groups], scored: np.ndarray) -> list[Groups]:
@@ -255,12 +278,12 @@ def get_grouping(name: str) -> Grouping:
 def cross_groups(first: Groups, second: Groups) -> Groups:
     """Combine every bin of one grouping with every bin of another.
 
-    A word has an entry for each pair of its entries in both. At least one of the two must be
-    single-valued.
+    A word has an entry for each pair of one of its entries in `first` and one of its entries in
+    `second`. At least one of the two groupings must be single-valued.
     """
     width = len(second.labels)
     labels = [f"{left} × {right}" for left in first.labels for right in second.labels]
-    if len(second.word_index) > len(first.word_index):
+    if len(second.word_index) > len(first.word_index):  # second is not single-valued
         bin_index = first.bin_index[second.word_index] * width + second.bin_index
         return Groups(bin_index, second.word_index, labels)
     bin_index = first.bin_index * width + second.bin_index[first.word_index]

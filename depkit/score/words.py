@@ -125,8 +125,8 @@ class Comparison:
 
     starts: [sentence + 1] int64, the first word of each sentence, then the number of words;
     values: for each column, its values by code; locations: for each gold sentence, (file, line,
-    sent_id) of its first word, if they were stored; train: how often each form occurs in the
-    training file, if there is one.
+    sent_id) of its first word, if they were stored; train_frequencies: how often each form
+    occurs in the training file, if there is one.
     """
 
     gold: Words
@@ -134,7 +134,7 @@ class Comparison:
     starts: np.ndarray
     values: dict[str, list[str]]
     locations: list[tuple[str, int, str]]
-    train: Counter[str] | None = None
+    train_frequencies: Counter[str] | None = None
 
     @property
     def size(self) -> int:

@@ -26,6 +26,8 @@ from depkit.parsers.settings import ConfigError
 from depkit.serving.input_warnings import NUM_CHECKED, find_input_warnings
 
 GC_THRESHOLD = 10_000  # number of new objects after which Python looks for reference cycles
+# The names on the command line of the entries of `Job.options`.
+OPTIONS = {"algorithm": "--decode", "root": "--root", "probabilities": "--prob"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Job:
 
     files: Sequence[str]
     models: Sequence[PathLike]
-    action: Literal["parse", "tag"] = "parse"  # the parser's method
+    action: Literal["parse", "tag"] = "parse"  # the method of `Parser` to call
     tags: str = "missing"
     options: dict[str, Any] = field(default_factory=dict)  # see `Parser.options`
     mean: Mean | None = None
@@ -69,17 +71,16 @@ def annotate_files(
 ) -> Totals:
     """Read files, parse or tag their sentences, and write the results.
 
-    Reading, parsing and writing may raise further exceptions.
-
     Args:
         job: The files, models and options.
-        note: Receives each message to the user, for example on columns that the output
-            format cannot represent.
+        note: Called with each message to the user, for example on columns that the output format
+            cannot represent.
         bars: Shows the progress.
 
     Raises:
         ConfigError: For options that exclude each other, output files that would overwrite the
-            input, or options that the model does not have.
+            input, or options that the model does not have. Reading, parsing and writing may raise
+            further exceptions.
     """
     paths = _output_paths(job)
     # Thousands of sentences are created and freed. With its default threshold, Python would spend
@@ -88,15 +89,15 @@ def annotate_files(
     parser = _load_parser(job)
     probabilities = bool(job.options.get("probabilities"))
     calibration = getattr(parser.config, "calibration", None)
-    if probabilities and calibration == Calibration():
-        subject = "these models together are" if len(job.models) > 1 else "this model is"
-        note(f"{subject} not calibrated; the probabilities may be too high or too low")
+    if probabilities and calibration == Calibration():  # The temperatures have not been changed.
+        subject = "this combination of models" if len(job.models) > 1 else "this model"
+        note(f"{subject} is not calibrated; the probabilities may be too high or too low")
     target_format = get_format(job.format) if job.format and job.format != "json" else None
     report = ConversionReport()
     totals = Totals()
     first_sentences: list[Sentence] = []
 
-    def keep_first(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    def collect_first(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         for sentence in sentences:
             yield sentence
             if len(first_sentences) < NUM_CHECKED:
@@ -111,8 +112,8 @@ def annotate_files(
     def annotate(file_indices: Sequence[int]) -> Iterator[Sentence]:
         first_format: Format | None = None
         sentences, vectors = _read_sentences(parser, job, file_indices)
-        sentences = count_read(keep_first(sentences))
-        if probabilities and job.format:  # they are written to MISC, which only CoNLL-U has
+        sentences = count_read(collect_first(sentences))
+        if probabilities and job.format:  # Only CoNLL-U has the column MISC for them.
             sentences = (convert(sentence, CONLLU, report=report) for sentence in sentences)
         method = getattr(parser, job.action)
         annotated = method(sentences, job.tags, job.batch_tokens, context=vectors, **job.options)
@@ -136,11 +137,12 @@ def annotate_files(
             with open_output(path) as stream:
                 stream.writelines(to_json_lines(sentences, probabilities))
             return
-        start = list(islice(sentences, 1))
+        first_sentence = list(islice(sentences, 1))
         # Treebanks are written in their encoding, and text in UTF-8. Sentences of raw text have no
         # line number.
-        is_treebank = start and start[0].line
-        write(chain(start, sentences), path, job.encoding if is_treebank else "utf-8")
+        is_treebank = first_sentence and first_sentence[0].line
+        encoding = job.encoding if is_treebank else "utf-8"
+        write(chain(first_sentence, sentences), path, encoding)
 
     began = time.monotonic()
     with _show_progress(bars or ProgressBars(quiet=True), parser, job) as count_read:
@@ -164,9 +166,9 @@ def _show_progress(
 ) -> Iterator[Callable[[Iterable[Sentence]], Iterable[Sentence]]]:
     """Show in a progress bar how much of the job's input the model has parsed.
 
-    The block receives a function through which all sentences that are read must pass. As files are
-    read far ahead of the model, the progress is the number of bytes read, times the share of the
-    words read that the model has parsed.
+    The context manager returns a function that must be applied to the stream of input sentences, to
+    count their words. As files are read far ahead of the model, the progress is the number of bytes
+    that have been read, times the proportion of their words that have been parsed.
 
     Args:
         bars: Shows the progress bar.
@@ -190,7 +192,7 @@ def _show_progress(
             yield sentence
 
     def count_parsed(batch: Sequence[Sentence]) -> None:
-        # A batch may contain a sentence more than once, to fill it up.
+        # Copies of a sentence may fill up a batch.
         distinct = {id(sentence): sentence for sentence in batch}.values()
         with lock:  # batches are computed on several threads
             parsed_totals.sentences += len(distinct)
@@ -198,9 +200,9 @@ def _show_progress(
             if bars.is_due():
                 speed = parsed_totals.words / (time.monotonic() - began)
                 text = f"{speed:,.0f} words/s  {parsed_totals.sentences:,} sentences"
-                show(bytes_read * parsed_totals.words / read_totals.words, total, text)
+                update_bar(bytes_read * parsed_totals.words / read_totals.words, total, text)
 
-    with bars.bar("parsing" if job.action == "parse" else "tagging") as show:
+    with bars.bar("parsing" if job.action == "parse" else "tagging") as update_bar:
         parser.on_batch_computed = count_parsed
         with watch_reading(count_bytes):
             yield count_read
@@ -213,18 +215,19 @@ def _load_parser(job: Job) -> Parser:
     ]
     parser = combine(models, job.mean)
     for name in sorted(job.options.keys() - parser.options):
-        raise ConfigError(f"models of the family {parser.config.family} have no {name}")
+        option = OPTIONS.get(name, name)
+        raise ConfigError(f"models of the family {parser.config.family} do not support {option}")
     return parser
 
 
 def _read_sentences(
     parser: Parser, job: Job, file_indices: Sequence[int]
 ) -> tuple[Iterable[Sentence], Iterable[Any] | None]:
-    """Return the sentences of some of a job's files, and their ELMo vectors if it has any.
+    """Return the sentences of some of a job's files, and their ELMo vectors or None.
 
     Args:
         parser: The model.
-        job: The job.
+        job: The job. Its option `features` names the files with ELMo vectors, if there are any.
         file_indices: Indices into the job's files.
     """
     sentence_counter = SentenceCounter()
@@ -237,8 +240,8 @@ def _read_sentences(
         parser.attach_features(sentences, job.features[i])
         for sentences, i in zip(files, file_indices, strict=True)
     )
-    pairs, same_pairs = tee(chain.from_iterable(attached))
-    return (sentence for sentence, _ in pairs), (vectors for _, vectors in same_pairs)
+    pairs, pairs_again = tee(chain.from_iterable(attached))
+    return (sentence for sentence, _ in pairs), (vectors for _, vectors in pairs_again)
 
 
 def _output_paths(job: Job) -> list[str]:
@@ -278,10 +281,14 @@ def check_overwriting(sources: Iterable[str], targets: Iterable[str]) -> None:
 
 
 def output_name(source: str, format: str | None) -> str:
-    """Return the name of the file with a source's results.
+    """Return the name of the output file for an input file.
 
-    The name of the source is kept if it indicates the output format; otherwise it gets another
-    suffix.
+    If the suffix of the input file indicates the output format, the name is the same. Otherwise the
+    suffix is replaced.
+
+    Args:
+        source: The path of the input file.
+        format: The output format; None for the format of the input file, or CoNLL-U for text.
     """
     name = os.path.basename(source)
     source_format = format_from_filename(name)

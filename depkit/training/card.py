@@ -27,10 +27,10 @@ def write_card(
         state: The state of the finished run.
         num_train: The number of training sentences.
         num_dev: The number of dev sentences.
-        calibration_note: The effect of calibration in words, for a parser.
-        teacher: What a student learned from besides the treebank, in words.
+        calibration_note: A sentence on the effect of calibration, for a parser.
+        teacher: For a student, a sentence on its teacher and the text that the teacher parsed.
     """
-    scores = read_tokenizer_notes(directory).get("scores")
+    tokenizer_scores = read_tokenizer_notes(directory).get("scores")
     family, parser = get_family(recipe.parser), recipe.parser
     tokenizer = (
         "none, so the model does not read running text; it reads CoNLL files, and text that is"
@@ -38,9 +38,9 @@ def write_card(
     )
     if (directory / TOKENIZER).exists():
         tokenizer = "yes, so the model reads running text"
-    if scores:
-        listed = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
-        tokenizer = f"{listed} (F1 on dev)"
+    if tokenizer_scores:
+        score_list = ", ".join(f"{name} {score:.2f}" for name, score in tokenizer_scores.items())
+        tokenizer = f"{score_list} (F1 on dev)"
     about = f"\n{recipe.about}\n" if recipe.about else ""
     text = f"""# A depkit {family.noun}
 {about}
@@ -73,24 +73,24 @@ def write_ensemble_card(
 
     Args:
         directory: The ensemble's directory.
-        recipe: The recipe of its first member.
+        recipe: The recipe of the first member.
         members: The states of the members' runs, by the members' names.
         mean: How the members' probabilities are averaged.
         scores: The ensemble's dev scores by name.
         num_train: The number of training sentences.
         num_dev: The number of dev sentences.
-        calibration_note: The effect of calibration in words, for parsers.
+        calibration_note: A sentence on the effect of calibration, for parsers.
     """
     select = recipe.training.select
     about = f"\n{recipe.about}\n" if recipe.about else ""
     rows = "\n".join(f"| {name} | {state.best:.2f} |" for name, state in members.items())
-    listed = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
+    score_list = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
     text = f"""# A depkit ensemble
 {about}
 - Members: {len(members)}, each trained on the {num_train} sentences of the treebank without one \
 fold
 - Prediction: by the {mean} mean of the members' probabilities
-- Scores on dev: {listed}; measured on {num_dev} sentences, punctuation included
+- Scores on dev: {score_list}; measured on {num_dev} sentences, punctuation included
 {_list_item(calibration_note)}
 | member | {select} on dev, after its best epoch |
 |---|---|

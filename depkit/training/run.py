@@ -412,7 +412,8 @@ def train_model(
         initial: A parser to start from.
         vocabulary: A vocabulary to use instead of the treebank's.
         feed: What to train on instead of the treebank.
-        teacher: What a student learned from besides the treebank, in words, for the card.
+        teacher: For the card of a student, a sentence on its teacher and the text that the teacher
+            parsed.
         keep_state: Keep the optimiser's state of a finished run.
 
     Returns:
@@ -460,7 +461,7 @@ def calibrate(directory: Path, device: torch.device, prepared: Prepared) -> str:
         prepared: The training.
 
     Returns:
-        The effect of the calibration in words; "" for a family without probabilities.
+        A sentence on the effect of the calibration; "" for a family without probabilities.
     """
     parser = load(directory, str(device), threads=torch.get_num_threads())
     vectors = loop.dev_vectors(prepared.dev, prepared.sources.dev)

@@ -9,8 +9,8 @@ import numpy as np
 
 from depkit.trees.compiled import compiled
 
+CYCLIC = -1  # the depth of a word that is on a cycle or descends from one
 UNSEEN, ON_PATH = 0, -2  # states of a word in `depths` before its depth is known
-ON_CYCLE = -1
 
 
 @compiled
@@ -44,24 +44,24 @@ def count_roots(head: np.ndarray) -> int:
 def depths(head: np.ndarray) -> np.ndarray:
     """Count the arcs from the artificial root to each word. O(n).
 
-    Returns [n] int32: 1 for a child of the root, -1 for a word on a cycle or below one.
+    Returns [n] int32: 1 for a child of the root, -1 for a word on a cycle or a descendant of one.
     """
     if not has_heads_in_range(head):
         raise ValueError("a head is out of range")
     depth = np.full(head.size, UNSEEN, np.int32)
     for start in range(1, head.size + 1):
-        # Walk up from each word to the first one that has been visited; count the arcs.
+        # Walk up from the word to the root or to a visited word, and count the arcs.
         steps, word = 0, start
         while word != 0 and depth[word - 1] == UNSEEN:
             depth[word - 1] = ON_PATH
             steps += 1
             word = head[word - 1]
         top_depth = 0 if word == 0 else depth[word - 1]
-        cyclic = top_depth == ON_PATH or top_depth == ON_CYCLE
+        cyclic = top_depth == ON_PATH or top_depth == CYCLIC
         # Walk the same path again and write the depths.
         word = start
         while word != 0 and depth[word - 1] == ON_PATH:
-            depth[word - 1] = ON_CYCLE if cyclic else top_depth + steps
+            depth[word - 1] = CYCLIC if cyclic else top_depth + steps
             steps -= 1
             word = head[word - 1]
     return depth
@@ -72,7 +72,7 @@ def has_cycle(head: np.ndarray) -> bool:
     """Whether some word is an ancestor of itself, for instance by being its own head. O(n)."""
     depth = depths(head)
     for i in range(head.size):
-        if depth[i] == ON_CYCLE:
+        if depth[i] == CYCLIC:
             return True
     return False
 
@@ -112,22 +112,23 @@ def nonprojective_arcs(head: np.ndarray) -> np.ndarray:
     """Return a mask of the words that are dependents of non-projective arcs, [n] bool. O(n^2).
 
     The arc from h to d is non-projective if a word strictly between the two is not a descendant
-    of h (Nivre and Nilsson 2005, "Pseudo-projective dependency parsing"). The artificial root 0
-    dominates every word, even on a cycle, so its arcs are always projective. A tree has
-    a non-projective arc exactly if two of its arcs cross.
+    of h (Nivre and Nilsson 2005, "Pseudo-projective dependency parsing"). Every word, even a word
+    on a cycle, counts as a descendant of the artificial root 0, so arcs from the root are always
+    projective. A tree has a non-projective arc if and only if two of its arcs cross.
     """
     if not has_heads_in_range(head):
         raise ValueError("a head is out of range")
     nonprojective = np.zeros(head.size, np.bool_)
-    last_descendant = np.zeros(head.size + 1, np.int32)  # [node] the last descendant visited
+    is_ancestor = np.zeros(head.size + 1, np.bool_)  # [node], whether it is an ancestor of `word`
     for word in range(1, head.size + 1):
-        last_descendant[0] = word
+        is_ancestor[:] = False
+        is_ancestor[0] = True
         ancestor = head[word - 1]
-        while last_descendant[ancestor] != word:
-            last_descendant[ancestor] = word
+        while not is_ancestor[ancestor]:
+            is_ancestor[ancestor] = True
             ancestor = head[ancestor - 1]
         for i in range(head.size):
             low, high = arc_span(i + 1, head[i])
-            if low < word < high and last_descendant[head[i]] != word:
+            if low < word < high and not is_ancestor[head[i]]:
                 nonprojective[i] = True
     return nonprojective

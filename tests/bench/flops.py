@@ -1,7 +1,7 @@
-"""Count floating-point operations; a multiplication with an addition counts as 2.
+"""Count floating-point operations. A multiplication and the addition of its result count as 2.
 
-torch's counter supports matrix products, convolutions and attention, but not the LSTM of a CPU,
-which consists of two matrix products in each step.
+torch's counter supports matrix products, convolutions and attention, but not LSTMs on a CPU. An
+LSTM computes two matrix products in each time step.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,10 @@ Shape = torch.Size
 
 
 def lstm_flops(x: Shape, weight: Shape, recurrent: Shape, *rest: Any, **kwargs: Any) -> int:
-    """Shapes: x [length, batch, input], weight [4 * size, input], recurrent [4 * size, size]."""
+    """Count the operations of the forward pass of an LSTM layer from the shapes of its arguments.
+
+    x: [length, batch, input], weight: [4 * size, input], recurrent: [4 * size, size].
+    """
     return 2 * x[0] * x[1] * (prod(weight) + prod(recurrent))
 
 
@@ -24,18 +27,18 @@ def lstm_backward_flops(*shapes: Any, **kwargs: Any) -> int:
     return 2 * lstm_flops(*shapes, **kwargs)
 
 
-LSTM = {
+LSTM_COUNTERS = {
     torch.ops.aten.mkldnn_rnn_layer: lstm_flops,
     torch.ops.aten.mkldnn_rnn_layer_backward: lstm_backward_flops,
 }
 
 
-def count_flops(action: Callable[[], object]) -> int:
-    """Count the operations of the matrix products of an action on this thread, with padding.
+def count_flops(function: Callable[[], object]) -> int:
+    """Call a function and count the floating-point operations of its matrix products.
 
-    This works on the CPU, except in int8, whose products are not visible to the counter. Other
-    operations, such as activations and sums, are few and not counted.
+    Operations on padding are counted. Operations on other threads, int8 products, and the few
+    operations that are not products, such as activations and sums, are not counted.
     """
-    with FlopCounterMode(display=False, custom_mapping=LSTM) as counter:
-        action()
+    with FlopCounterMode(display=False, custom_mapping=LSTM_COUNTERS) as counter:
+        function()
     return int(counter.get_total_flops())

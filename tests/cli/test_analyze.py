@@ -213,7 +213,7 @@ def test_calibration_compares_confidence_and_accuracy(probability_files: tuple[s
 
 def test_calibration_needs_probabilities() -> None:
     assert str(run.failure(*FILES, "--calibration")) == (
-        f"{GOOD}:2: s1: there is no ArcProb in MISC; parse with depkit parse --prob"
+        f"{GOOD}:2: s1: there is no ArcProb in MISC; create the file with depkit parse --prob"
     )
 
 

@@ -86,7 +86,7 @@ def test_a_finished_ensemble_is_not_trained_again(ensemble, capfd):
         ),
     ],
 )
-def test_errors_are_one_line(arguments, status, message, ensemble, tmp_path, capfd):
+def test_errors_are_reported_in_one_line(arguments, status, message, ensemble, tmp_path, capfd):
     (tmp_path / "file").write_text("x")
     options = [option.format(ensemble=ensemble, tmp=tmp_path) for option in arguments]
     assert run([*COMMAND, *options]) == status

@@ -38,9 +38,9 @@ RICH = (
 def model(tmp_path_factory):
     """A tagger trained on the small treebank."""
     directory = tmp_path_factory.mktemp("model") / "tagger.model"
-    off = ["--set", "tokenizer.enabled=false", "--set", "inputs.part_dropout=0"]
+    settings = ["--set", "tokenizer.enabled=false", "--set", "inputs.part_dropout=0"]
     fast = ["--set", "training.rate=1e-2", "--epochs", "20", "-q", *QUICK, *ON_CPU]
-    arguments = ["train", str(TINY), "--dev", str(TINY), "--recipe", "tagger", *off, *fast]
+    arguments = ["train", str(TINY), "--dev", str(TINY), "--recipe", "tagger", *settings, *fast]
     assert run([*arguments, "-o", str(directory)]) == 0
     return directory
 
@@ -78,9 +78,9 @@ def clear_columns(sentences, *columns):
 def test_a_tagger_changes_only_tags(model, rich, tmp_path, capfd):
     out = tmp_path / "out.conllu"
     columns = ("upos", "xpos", "feats", "lemma")
-    depkit.write(clear_columns(depkit.read(TINY), *columns), tmp_path / "wiped.conllu")
+    depkit.write(clear_columns(depkit.read(TINY), *columns), tmp_path / "untagged.conllu")
     tag = ["tag", "--model", str(model), "-o", str(out), "-v", *ON_CPU]
-    assert run([*tag, str(tmp_path / "wiped.conllu")]) == 0
+    assert run([*tag, str(tmp_path / "untagged.conllu")]) == 0
     assert "24 sentences, 182 words" in capfd.readouterr().err
     assert remove_tags(out) == remove_tags(TINY)
     gold, tagged = list(depkit.read(TINY)), list(depkit.read(out))
@@ -89,7 +89,7 @@ def test_a_tagger_changes_only_tags(model, rich, tmp_path, capfd):
     assert remove_tags(out) == remove_tags(rich) and out.read_bytes() != rich.read_bytes()
 
 
-def test_existing_tags_are_kept_with_tags_missing(model, tmp_path):
+def test_the_option_tags_missing_keeps_existing_tags(model, tmp_path):
     file, out = tmp_path / "in.conllu", tmp_path / "out.conllu"
     wrong = new_sentence(["the", "cat"], {"upos": ["X", "_"], "lemma": ["y", "_"]})
     depkit.write([wrong, new_sentence(["The", "cat"])], file)
@@ -120,8 +120,9 @@ def test_several_files_are_written_to_a_directory(model, rich, tmp_path):
 def test_a_tagger_does_not_parse(model, capfd):
     parse = ["parse", str(TINY), "--model", str(model), *ON_CPU]
     assert_fails(capfd, parse, 1, "this model is a tagger")
-    for option, name in (("--decode=mst", "algorithm"), ("--prob", "probabilities")):
-        assert_fails(capfd, [*parse, option], 2, f"models of the family tagger have no {name}")
+    for option, name in (("--decode=mst", "--decode"), ("--prob", "--prob")):
+        message = f"models of the family tagger do not support {name}"
+        assert_fails(capfd, [*parse, option], 2, message)
     assert run(["info", str(model), "--json"]) == 0
     facts = json.loads(capfd.readouterr().out)
     assert (facts["family"], facts["decoder"]) == ("tagger", None)
@@ -130,8 +131,8 @@ def test_a_tagger_does_not_parse(model, capfd):
 def test_a_model_without_tags_does_not_tag(tmp_path, capfd):
     model = str(tmp_path / "m")
     arguments = ["train", str(TINY), "--dev", str(TINY), "-o", model, "--epochs", "1", "-q"]
-    off = ["--set", "scorer.predict=[]", "--set", "tokenizer.enabled=false"]
-    assert run([*arguments, *off, *QUICK, *ON_CPU]) == 0
+    settings = ["--set", "scorer.predict=[]", "--set", "tokenizer.enabled=false"]
+    assert run([*arguments, *settings, *QUICK, *ON_CPU]) == 0
     assert_fails(capfd, ["tag", str(TINY), "--model", model, *ON_CPU], 1, "predicts no tags")
 
 
@@ -145,11 +146,11 @@ def test_jack_knifing_changes_only_tags(rich, tmp_path, temporary_directory, cap
         for number in (1, 2, 3)
     ]
     assert not list(temporary_directory.iterdir())
-    printed = dict(re.findall(r"(UPOS|XPOS|FEATS|LEMMA) ([\d.]+)", err.splitlines()[-1]))
-    assert list(printed) == ["UPOS", "XPOS", "FEATS", "LEMMA"] and "% of 36 words" in err
+    accuracies = dict(re.findall(r"(UPOS|XPOS|FEATS|LEMMA) ([\d.]+)", err.splitlines()[-1]))
+    assert list(accuracies) == ["UPOS", "XPOS", "FEATS", "LEMMA"] and "% of 36 words" in err
     gold, tagged = list(depkit.read(rich)), list(depkit.read(out))
     accuracy = jackknife.accuracies(gold, tagged, ["upos"])["upos"]
-    assert printed["UPOS"] == f"{accuracy:.2f}" and accuracy < 100
+    assert accuracies["UPOS"] == f"{accuracy:.2f}" and accuracy < 100
 
 
 def test_jack_knifing_predicts_only_columns_with_values(tmp_path, capfd):
@@ -175,22 +176,22 @@ def test_a_tagger_needs_no_trees(tmp_path):
 
 
 def test_an_interrupted_run_is_resumed(tmp_path, capfd):
-    whole, cut = tmp_path / "whole.conllu", tmp_path / "cut.conllu"
+    expected, resumed = tmp_path / "expected.conllu", tmp_path / "resumed.conllu"
     arguments = ["tag", str(TINY), *FOLDS]
-    assert run([*arguments, "-o", str(whole), "-q"]) == 0
+    assert run([*arguments, "-o", str(expected), "-q"]) == 0
     work = tmp_path / "work"
-    # A fold has two to four updates, so that the fifth update is in the second fold.
+    # The training of each fold takes two to four updates. The fifth is in the second fold.
     with kill_training_at(5, KeyboardInterrupt):
-        assert run([*arguments, "--work", str(work), "-o", str(cut)]) == 130
-    assert "--resume continues" in capfd.readouterr().err and not cut.exists()
+        assert run([*arguments, "--work", str(work), "-o", str(resumed)]) == 130
+    assert "--resume continues" in capfd.readouterr().err and not resumed.exists()
     models = sorted(work.iterdir())
-    assert 1 < len(models) < 3
-    first = (models[0] / "model.safetensors").stat().st_mtime_ns
-    again = [*arguments, "--work", str(work), "-o", str(cut)]
+    assert len(models) == 2
+    modification_time = (models[0] / "model.safetensors").stat().st_mtime_ns
+    again = [*arguments, "--work", str(work), "-o", str(resumed)]
     assert_fails(capfd, again, 1, "--resume")
     assert run([*again, "--resume"]) == 0
-    assert cut.read_bytes() == whole.read_bytes()
-    assert (models[0] / "model.safetensors").stat().st_mtime_ns == first
+    assert resumed.read_bytes() == expected.read_bytes()
+    assert (models[0] / "model.safetensors").stat().st_mtime_ns == modification_time
     assert depkit.load(work / "fold-03", device="cpu").config.family == "tagger"
     capfd.readouterr()
     assert_fails(capfd, [*again, "--resume", "--seed", "2", "-q"], 1, "--seed 1 (now 2)")
@@ -230,22 +231,22 @@ def test_an_interrupt_leaves_no_temporary_files(tmp_path, temporary_directory, m
         (["--tags", "keep"], "--tags"),
     ],
 )
-def test_bad_usage_is_one_line_and_status_2(arguments, message, capfd):
+def test_wrong_usage_is_reported_in_one_line_with_status_2(arguments, message, capfd):
     assert_fails(capfd, ["tag", str(TINY), *arguments], 2, message)
 
 
-def test_variables_of_other_options_are_ignored(rich, tmp_path, monkeypatch):
+def test_environment_variables_of_unused_options_are_ignored(rich, tmp_path, monkeypatch):
     monkeypatch.setenv("DEPKIT_MODEL", "nowhere")
     monkeypatch.setenv("DEPKIT_SEED", "3")
     assert run(["tag", str(rich), "-q", "-o", str(tmp_path / "out"), *FOLDS]) == 0
     assert run(["tag", str(rich), "-q", "-o", str(tmp_path / "out"), *ON_CPU]) == 1  # no such model
 
 
-def test_bad_data_and_paths_are_one_line_and_status_1(tmp_path, capfd):
+def test_bad_data_and_paths_are_reported_in_one_line_with_status_1(tmp_path, capfd):
     word = "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     contents = {
         "no sentences": "",
-        "no tags to learn, UPOS, XPOS, FEATS, LEMMA are all _": word * 9,
+        "there are no tags to learn: UPOS, XPOS, FEATS, LEMMA are all _": word * 9,
         ": 2 sentences are too few for 3 folds": word.replace("_\t_\t_\t_\t0", "a\tX\t_\t_\t0") * 2,
         ":1: ": "Time flies.\n" * 9,
     }
@@ -266,6 +267,6 @@ def test_bad_data_and_paths_are_one_line_and_status_1(tmp_path, capfd):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
-def test_a_full_disk_is_named(model, capfd):
+def test_a_full_disk_is_reported(model, capfd):
     tag = ["tag", str(TINY), "--model", str(model), "-o", "/dev/full", *ON_CPU]
     assert_fails(capfd, tag, 1, "depkit: error: /dev/full: No space left on device\n")

@@ -180,12 +180,12 @@ def test_missing_output_directories_are_created(line, model, tmp_path):
         (["train", "x", "-o", "y", "--dev", "z", "--max-time", "soon"], "is not a time"),
     ],
 )
-def test_bad_usage_is_one_line_and_status_2(arguments, message, capfd, monkeypatch):
+def test_wrong_usage_is_reported_in_one_line_with_status_2(arguments, message, capfd, monkeypatch):
     monkeypatch.delenv("DEPKIT_MODEL", raising=False)
     assert_fails(capfd, arguments, 2, message)
 
 
-def test_bad_data_is_one_line_and_status_1(model, tmp_path, capfd):
+def test_bad_data_is_reported_in_one_line_with_status_1(model, tmp_path, capfd):
     word = b"1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n"
     for content, message in (
         (b"\x00\x7fELF\x00\n\n", ":1: the line has 1 column"),

@@ -11,7 +11,8 @@ from depkit.corpus.formats import CONLL09, CONLLU, CONLLX, FORMATS
 from depkit.corpus.reader import read_lines
 from tests.corpus.rows import PREDICATES, RICH, lines, row, row09
 
-GOOD = "# sent_id = good\n" + row(1, "a", 0) + "\n"  # three lines, before each broken sentence
+# A correct sentence of three lines, which precedes each broken sentence.
+GOOD = "# sent_id = good\n" + row(1, "a", 0) + "\n"
 
 
 def read_error(text, format=CONLLU, prefix=GOOD):
@@ -31,54 +32,60 @@ def read_error(text, format=CONLLU, prefix=GOOD):
     return caught.value
 
 
-def heads(*column):
+def with_heads(*column):
+    """Return a sentence with these values of HEAD."""
     return "".join(row(i + 1, "a", head) for i, head in enumerate(column)) + "\n"
 
 
-def ids(text):
+def with_ids(text):
+    """Return a sentence with these values of ID, which are separated by spaces."""
     return "".join(row(id, "a") for id in text.split()) + "\n"
 
 
-# (broken sentence, line after GOOD, part of the message)
+# (broken sentence, number of the wrong line in it, regular expression for a part of the message)
 BROKEN = {
     "too few columns": (row(1) + "2\ta\t_\n\n", 2, "3 columns instead of 10 of conllu"),
-    "too many": (row(1) + row(2)[:-1] + "\tx\n\n", 2, "11 columns instead of 10"),
-    "nine everywhere": ("1\ta\t_\t_\t_\t_\t0\tx\t_\n\n", 1, "9 columns instead of 10"),
-    "nine and eleven": (row(1)[:-3] + "\n" + row(2)[:-1] + "\t_\n\n", 1, "9 columns"),
+    "too many columns": (row(1) + row(2)[:-1] + "\tx\n\n", 2, "11 columns instead of 10"),
+    "nine columns in all rows": ("1\ta\t_\t_\t_\t_\t0\tx\t_\n\n", 1, "9 columns instead of 10"),
+    "nine and eleven columns": (row(1)[:-3] + "\n" + row(2)[:-1] + "\t_\n\n", 1, "9 columns"),
     "spaces for tabs": ("1 a _ _ _ _ 0 root _ _\n\n", 1, "1 column instead.*separated by tabs"),
     "no id": (row("_") + "\n", 1, "the id is '_', but word, range or empty node 1 is"),
     "empty id": (row("") + "\n", 1, "id is ''"),
     "an id with a space": (row("1 ") + "\n", 1, "id is '1 '"),
     "an id with a zero": (row("01") + "\n", 1, "id is '01'"),
     "unicode digits": (row("١") + "\n", 1, "id is '١'"),
-    "from zero": (ids("0 1"), 1, "id is '0', but .* 1 is expected"),
-    "duplicate id": (ids("1 2 2 3"), 3, "id is '2', but .* 3 is expected"),
-    "skipped id": (ids("1 3"), 2, "id is '3', but .* 2 is expected"),
-    "overlapping ranges": (ids("1-2 1 2-3 2 3"), 3, "id is '2-3'"),
-    "nested ranges": (ids("1-3 1-2 1 2 3"), 2, "id is '1-2'"),
-    "range twice": (ids("1-2 1-2 1 2"), 2, "id is '1-2'"),
-    "range after its words": (ids("1 2 1-2"), 3, "id is '1-2'"),
-    "range too early": (ids("2-3 1 2 3"), 1, "id is '2-3'"),
-    "backward range": (ids("2-1 1 2"), 1, "id is '2-1'"),
-    "dangling range": (ids("1 2-4 2 3"), 2, "a range ends at word 4, but the number of words is 3"),
-    "endless range": (ids("1-" + "9" * 5000 + " 1"), 1, "id is '1-999"),
-    "empty node too late": (ids("1 2 1.1"), 3, "id is '1.1'"),
-    "empty node skipped": (ids("1 1.2"), 2, "id is '1.2'"),
-    "empty node zero": (ids("1.0 1"), 1, "id is '1.0'"),
-    "endless empty node": (ids("1 1." + "9" * 5000), 2, "id is '1.999"),
-    "only a range": (ids("1-1"), 1, "a range ends at word 1, but the number of words is 0"),
-    "only an empty node": (ids("0.1"), 1, "has no words"),
-    "no number": (heads(0, "x"), 2, "HEAD is 'x'"),
-    "empty head": (heads(""), 1, "HEAD is ''"),
-    "negative": (heads(0, -1), 2, "HEAD is '-1', not a word's number .1 to 2., 0 or _"),
-    "beyond the sentence": (heads(0, 1, 4), 3, "HEAD is '4', not a word's number .1 to 3."),
-    "far beyond": (heads("9" * 5000), 1, "HEAD is '99999"),
-    "a fraction": (heads("1.5"), 1, "HEAD is '1.5'"),
-    "a space": (heads("1 "), 1, "HEAD is '1 '"),
-    "an Arabic digit": (heads(0, "١"), 2, "HEAD is '١'"),
-    "a superscript": (heads(0, "²"), 2, "HEAD is '²'"),
+    "ids from zero": (with_ids("0 1"), 1, "id is '0', but .* 1 is expected"),
+    "duplicate id": (with_ids("1 2 2 3"), 3, "id is '2', but .* 3 is expected"),
+    "skipped id": (with_ids("1 3"), 2, "id is '3', but .* 2 is expected"),
+    "overlapping ranges": (with_ids("1-2 1 2-3 2 3"), 3, "id is '2-3'"),
+    "nested ranges": (with_ids("1-3 1-2 1 2 3"), 2, "id is '1-2'"),
+    "range twice": (with_ids("1-2 1-2 1 2"), 2, "id is '1-2'"),
+    "range after its words": (with_ids("1 2 1-2"), 3, "id is '1-2'"),
+    "range too early": (with_ids("2-3 1 2 3"), 1, "id is '2-3'"),
+    "backward range": (with_ids("2-1 1 2"), 1, "id is '2-1'"),
+    "dangling range": (
+        with_ids("1 2-4 2 3"),
+        2,
+        "a range ends at word 4, but the number of words is 3",
+    ),
+    "endless range": (with_ids("1-" + "9" * 5000 + " 1"), 1, "id is '1-999"),
+    "empty node too late": (with_ids("1 2 1.1"), 3, "id is '1.1'"),
+    "empty node skipped": (with_ids("1 1.2"), 2, "id is '1.2'"),
+    "empty node zero": (with_ids("1.0 1"), 1, "id is '1.0'"),
+    "endless empty node": (with_ids("1 1." + "9" * 5000), 2, "id is '1.999"),
+    "only a range": (with_ids("1-1"), 1, "a range ends at word 1, but the number of words is 0"),
+    "only an empty node": (with_ids("0.1"), 1, "has no words"),
+    "head is a letter": (with_heads(0, "x"), 2, "HEAD is 'x'"),
+    "empty head": (with_heads(""), 1, "HEAD is ''"),
+    "negative head": (with_heads(0, -1), 2, "HEAD is '-1', not a word's number .1 to 2., 0 or _"),
+    "head too large": (with_heads(0, 1, 4), 3, "HEAD is '4', not a word's number .1 to 3."),
+    "head with 5000 digits": (with_heads("9" * 5000), 1, "HEAD is '99999"),
+    "head is a fraction": (with_heads("1.5"), 1, "HEAD is '1.5'"),
+    "head with a space": (with_heads("1 "), 1, "HEAD is '1 '"),
+    "head is an Arabic digit": (with_heads(0, "١"), 2, "HEAD is '١'"),
+    "head is a superscript": (with_heads(0, "²"), 2, "HEAD is '²'"),
     "no form": (row(1) + row(2, "") + "\n", 2, "no FORM"),
-    "comments alone": ("# a\n# b\n\n" + GOOD, 1, "comments without a word"),
+    "only comments": ("# a\n# b\n\n" + GOOD, 1, "comments without a word"),
     "comments at the end": ("# a", 1, "comments without a word"),
     "a comment among the words": (row(1) + "# c\n" + row(2) + "\n", 2, "a comment after the first"),
     "a comment after the words": (row(1) + "# c\n\n", 2, "a comment after the first word"),
@@ -88,7 +95,7 @@ BROKEN = {
     "spaces at the end": (row(1) + "\n ", 3, "white space on a line"),
     "a form feed on a line": (row(1) + "\x0c\n", 2, "white space on a line"),
     "a carriage return on a line": (row(1) + "\r\r\n" + row(1), 2, "white space on a line"),
-    "carriage returns alone": (row(1, end="\r") + row(2, end="\r") + "\r", 1, "19 columns"),
+    "carriage returns at line ends": (row(1, end="\r") + row(2, end="\r") + "\r", 1, "19 columns"),
     "binary garbage": ("\x7fELF\x02\x01\x01\x00\x00\x00\n\x00\x01\n\n", 1, "1 column instead"),
     "a word before garbage": (row(1) + "\x00\n", 2, "1 column instead"),
     "a byte order mark in the middle": ("\ufeff" + row(1) + "\n", 1, "id is '.ufeff1'"),
@@ -109,7 +116,7 @@ def test_broken_sentences_are_reported_with_their_line(name):
 
 
 def test_the_message_names_file_line_and_sentence():
-    error = read_error("# sent_id = mill 7\n# text = a\n" + heads(0, 5))
+    error = read_error("# sent_id = mill 7\n# text = a\n" + with_heads(0, 5))
     assert str(error).startswith("f:7: mill 7: HEAD is '5', not a word's number")
     assert str(FormatError("f", 0, "", "gone")) == "f: gone"
     assert str(FormatError("f", 3, "", "gone")) == "f:3: gone"
@@ -122,16 +129,18 @@ def test_errors_can_be_pickled_and_copied():
 
 
 def test_lines_are_counted_with_a_byte_order_mark_and_carriage_returns():
-    text = ("\ufeff" + GOOD + "# c\n" + heads(0, 9)).replace("\n", "\r\n")
+    text = ("\ufeff" + GOOD + "# c\n" + with_heads(0, 9)).replace("\n", "\r\n")
     assert read_error(text, prefix="").line == 6
-    assert read_error("\ufeff" + heads(0, 9), prefix="").line == 2
-    assert read_error("\n\n\n" + heads(0, 9), prefix="").line == 5
+    assert read_error("\ufeff" + with_heads(0, 9), prefix="").line == 2
+    assert read_error("\n\n\n" + with_heads(0, 9), prefix="").line == 5
 
 
 def test_only_conllu_has_ranges_and_empty_nodes():
     for format in (CONLLX, FORMATS["conllx"]):
-        assert "the id is '1-2', but word 1 is expected" in str(read_error(ids("1-2 1 2"), format))
-        assert "the id is '1.1', but word 2 is expected" in str(read_error(ids("1 1.1"), format))
+        error = read_error(with_ids("1-2 1 2"), format)
+        assert "the id is '1-2', but word 1 is expected" in str(error)
+        error = read_error(with_ids("1 1.1"), format)
+        assert "the id is '1.1', but word 2 is expected" in str(error)
 
 
 def test_rows_of_conll09_must_be_equally_wide():
@@ -142,20 +151,24 @@ def test_rows_of_conll09_must_be_equally_wide():
         (row09(1, "a", 0, "b", "_"), 1),
     ):
         error = read_error(PREDICATES + text, CONLL09, prefix="")
-        assert error.line == 5 + line and message in str(error)
+        assert error.line == PREDICATES.count("\n") + line and message in str(error)
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "where"),
+    ("text", "line", "message"),
     [
-        ("# text = caf\udce9\n" + heads(0), 1, "byte 0xE9 in column 1, character 13 of the line"),
+        (
+            "# text = caf\udce9\n" + with_heads(0),
+            1,
+            "byte 0xE9 in column 1, character 13 of the line",
+        ),
         (row(1) + row(2, "ma\udcf1ana") + "\n", 2, "byte 0xF1 in column 2, character 5"),
         (row(1) + "\udcff\udcfe\n", 2, "byte 0xFF in column 1, character 1"),
     ],
 )
-def test_errors_about_undecodable_bytes_suggest_an_encoding(text, line, where):
+def test_errors_about_undecodable_bytes_suggest_an_encoding(text, line, message):
     error = read_error("# sent_id = s\n" + text)
-    assert error.line == 4 + line and where in str(error)
+    assert error.line == 4 + line and message in str(error)
     assert str(error).endswith("name the file's encoding, for example --encoding latin-1")
 
 
@@ -190,13 +203,13 @@ def test_a_lenient_reader_returns_all_readable_cells():
     assert broken.deprel == ["root", "_", "x"] and broken.upos == ["X", "_", "X"]
     assert broken.column("misc") == ["_", "_", "_"] and broken.location(2)[1] == 8
     assert "2 columns instead of 10" in str(broken.problem) and broken.problem.line == 6
-    (spaced,) = read([row(1, "a", 0), " \n"], strict=False)
-    assert spaced.form == ["a"] and spaced.problem is not None
-    (spanned,) = read(ids("1-2 1 2 2").splitlines(True), "conllu", strict=False)
-    assert len(spanned) == 3
+    (ends_in_spaces,) = read([row(1, "a", 0), " \n"], strict=False)
+    assert ends_in_spaces.form == ["a"] and ends_in_spaces.problem is not None
+    (has_range,) = read(with_ids("1-2 1 2 2").splitlines(True), "conllu", strict=False)
+    assert len(has_range) == 3
 
 
 def test_a_lenient_reader_sniffs_until_it_recognises_the_format():
-    garbage, table = read(["what?\n", "\n", *PREDICATES.splitlines(True)], strict=False)
+    garbage, sentence = read(["what?\n", "\n", *PREDICATES.splitlines(True)], strict=False)
     assert "neither CoNLL-U, CoNLL-X nor CoNLL-09" in str(garbage.problem)
-    assert table.format == CONLL09 and table.problem is None
+    assert sentence.format == CONLL09 and sentence.problem is None

@@ -74,5 +74,5 @@ def test_formats_are_listed_by_name_and_have_consistent_columns():
     assert [format.name for format in FORMATS.values()] == list(FORMATS)
     for format in FORMATS.values():
         assert len(set(format.columns)) == len(format.columns)
-        assert set(format.stale) <= set(format.columns)
+        assert set(format.derived_columns) <= set(format.columns)
         assert format.attribute_columns["head"] == format.index("head")

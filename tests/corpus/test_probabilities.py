@@ -90,7 +90,7 @@ def test_invalid_probabilities_are_reported_with_their_line(
     with pytest.raises(FormatError) as error:
         read_probabilities(sentence)
     assert str(error.value).startswith(f"{file}:3: s1: {message}")
-    assert str(error.value).endswith("; parse with depkit parse --prob")
+    assert str(error.value).endswith("; create the file with depkit parse --prob")
 
 
 def test_other_formats_have_no_column_for_probabilities() -> None:

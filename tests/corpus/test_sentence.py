@@ -172,7 +172,7 @@ def test_new_sentences_are_made_from_words_and_columns():
     assert new.location() == ("", 0, "") and new.sent_id == new.text == ""
     assert reread(new_sentence(["a"], format=CONLLX)).head == [-1]
     assert str(new_sentence(["a"], format=CONLL09)) == "1\ta" + "\t_" * 12 + "\n\n"
-    with pytest.raises(ValueError, match="one word at least"):
+    with pytest.raises(ValueError, match="at least one word"):
         new_sentence([])
 
 

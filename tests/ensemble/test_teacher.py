@@ -1,4 +1,7 @@
-"""A teacher's rows contain its probabilities, and its trees are those that it parses."""
+"""A teacher's rows of soft targets: its probabilities and its trees.
+
+`depkit.parsers.inputs.soft_targets` describes the rows, one for each word.
+"""
 
 from dataclasses import replace
 from unittest.mock import Mock
@@ -8,8 +11,14 @@ import pytest
 import torch
 
 from depkit.corpus.sentence import new_sentence
-from depkit.ensemble import teacher as module
-from depkit.ensemble.teacher import TeacherError, check_teacher, digest_model, make_row_function
+from depkit.ensemble.teacher import (
+    TeacherError,
+    apply_rows,
+    check_teacher,
+    digest_model,
+    make_row_function,
+    row_columns,
+)
 from depkit.parsers.config import Context, EnsembleConfig, Inputs, TaggerConfig
 from depkit.parsers.ensembles import combine
 from depkit.parsers.graph.parser import GraphParser
@@ -19,19 +28,21 @@ from depkit.parsers.tagger.parser import TaggerParser
 from tests.parsers.graph.test_ensemble import make_random_parser
 
 
-def split(rows, sentences):
+def split_by_sentence(rows, sentences):
     return np.split(rows, np.cumsum([len(sentence) for sentence in sentences])[:-1])
 
 
-def brute_force(parser, sentence, heads):
-    """Compute the distributions of a sentence's words from the scores of this sentence alone."""
+def compute_distributions(parser, sentence, heads):
+    """Compute the distribution of each column, [words, values], in a batch of one sentence."""
     scores = parser.score(parser.make_preparer()([sentence], []).batch(np.array([0])))
     padded = torch.zeros(scores.arc.shape[:2], dtype=torch.int64)
     padded[0, 1 : len(sentence) + 1] = torch.tensor(heads)
     label = scores.score_labels(padded).softmax(-1)
     root = parser.vocabulary.columns["deprel"].indices["root"]
     for i, head in enumerate(heads, start=1):
-        label[0, i, [n for n in range(label.shape[-1]) if (n == root) != (head == 0)]] = 0
+        # A word has the label `root` if and only if its head is 0.
+        is_root_label = torch.arange(label.shape[-1]) == root
+        label[0, i, is_root_label != (head == 0)] = 0
     label /= label.sum(-1, keepdim=True)
     columns = [scores.arc.softmax(-1), label]
     columns += [scores.columns[name].softmax(-1) for name in parser.config.predicted_tags]
@@ -45,17 +56,18 @@ def test_rows_contain_the_most_probable_values(gold, is_ensemble, tiny):
     if is_ensemble:
         parser = combine([parser, make_random_parser(tiny, 2, encoder="selfatt")])
     parsed = list(parser.parse(tiny))
-    rows = split(make_row_function(parser, 40)(tiny, gold), tiny)
+    rows = split_by_sentence(make_row_function(parser, 40)(tiny, gold), tiny)
     for sentence, sentence_rows, tree in zip(tiny, rows, parsed, strict=True):
         heads = sentence.head if gold else tree.head
         assert sentence_rows[:, 0].tolist() == heads
-        for i, expected in enumerate(brute_force(parser, sentence, heads)):
+        for i, expected in enumerate(compute_distributions(parser, sentence, heads)):
             indices, probabilities = (
                 sentence_rows[:, part].astype(int) for part in column_slices(i)
             )
             best = -np.sort(-expected, -1)[:, :MAX_VALUES]
             width = best.shape[1]
             result = probabilities[:, :width] / MAX_INTEGER
+            # Probabilities are rounded to multiples of 1 / MAX_INTEGER.
             np.testing.assert_allclose(result, best, atol=0.6 / MAX_INTEGER + 1e-6)
             selected = np.take_along_axis(expected, indices[:, :width], -1)
             mask = probabilities[:, :width] > 0
@@ -63,27 +75,27 @@ def test_rows_contain_the_most_probable_values(gold, is_ensemble, tiny):
 
 
 def test_rows_do_not_depend_on_chunks_and_batches(teacher, tiny):
-    whole = make_row_function(teacher)(tiny, False).astype(int)
+    expected = make_row_function(teacher)(tiny, False).astype(int)
     for size, tokens in ((1, None), (5, 20), (24, 50)):
         compute_rows = make_row_function(teacher, tokens)
         chunks = [compute_rows(tiny[i : i + size], False) for i in range(0, len(tiny), size)]
-        cut = np.concatenate(chunks).astype(int)
-        for i in range(len(module.row_columns(teacher))):
+        result = np.concatenate(chunks).astype(int)
+        for i in range(len(row_columns(teacher))):
             indices, probabilities = column_slices(i)
-            assert abs(cut[:, probabilities] - whole[:, probabilities]).max() <= 1
-            # values with tiny probabilities can be in another order
-            likely = whole[:, probabilities] > 100
-            assert (cut[:, indices] == whole[:, indices])[likely].all()
+            assert abs(result[:, probabilities] - expected[:, probabilities]).max() <= 1
+            # Values with tiny probabilities can be in another order.
+            likely = expected[:, probabilities] > 100
+            assert (result[:, indices] == expected[:, indices])[likely].all()
 
 
-def test_trees_from_rows_are_those_that_the_teacher_parses(tiny):
+def test_apply_rows_gives_the_trees_that_the_teacher_predicts(tiny):
     parser = make_random_parser(tiny, 1)
-    rows = split(make_row_function(parser)(tiny, False), tiny)
-    silver = [module.apply_rows(*pair, parser) for pair in zip(tiny, rows, strict=True)]
+    rows = split_by_sentence(make_row_function(parser)(tiny, False), tiny)
+    silver = [apply_rows(*pair, parser) for pair in zip(tiny, rows, strict=True)]
     assert list(map(str, silver)) == list(map(str, parser.predict(tiny)))
 
 
-def test_words_without_a_valid_gold_head_get_the_head_of_the_teacher(teacher):
+def test_words_without_a_valid_gold_head_get_the_head_that_the_teacher_predicts(teacher):
     forms = ["The", "cat", "sleeps", "."]
     broken = new_sentence(forms, {"head": ["1", "_", "0", "3"], "deprel": ["x"] * 4})
     heads = next(teacher.parse([new_sentence(forms)])).head
@@ -95,7 +107,7 @@ def test_rows_do_not_depend_on_threads(teacher, tiny):
     assert np.array_equal(make_row_function(replace(teacher, threads=2), 40)(tiny, False), rows)
 
 
-def test_check_teacher_rejects_parsers_that_cannot_teach(tiny):
+def test_check_teacher_rejects_parsers_that_cannot_be_teachers(tiny):
     parser = make_random_parser(tiny, 1)
     check_teacher(parser)
     for inputs, message in (
@@ -119,15 +131,15 @@ def test_a_batch_that_does_not_fit_in_memory_raises_an_error(tiny, monkeypatch):
 
 
 def test_the_digest_depends_only_on_what_a_model_computes(tmp_path):
-    for name in ("one", "other"):
+    for name in ("member", "unrelated"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.toml").write_text("format_version = 1")
         (tmp_path / name / "model.safetensors").write_bytes(b"weights")
-    write_ensemble(tmp_path, EnsembleConfig(["one"]))
+    write_ensemble(tmp_path, EnsembleConfig(["member"]))
     digest = digest_model(tmp_path)
-    assert digest != digest_model(tmp_path / "one")
-    for unrelated in ("log.jsonl", "one/last.safetensors", "other/model.safetensors"):
-        (tmp_path / unrelated).write_text("another")
+    assert digest != digest_model(tmp_path / "member")
+    for unused in ("log.jsonl", "member/last.safetensors", "unrelated/model.safetensors"):
+        (tmp_path / unused).write_text("changed")
     assert digest_model(tmp_path) == digest
-    (tmp_path / "one" / "model.safetensors").write_bytes(b"others")
+    (tmp_path / "member" / "model.safetensors").write_bytes(b"changed")
     assert digest_model(tmp_path) != digest

@@ -3,7 +3,7 @@
 import random
 from typing import NamedTuple
 
-from depkit.corpus.probabilities import ARC, LABEL
+from depkit.corpus.probabilities import ARC_PROB, LABEL_PROB
 from depkit.corpus.sentence import Sentence, new_sentence
 
 
@@ -44,7 +44,7 @@ def sentences(parse: Parse) -> list[Sentence]:
         columns = {
             "head": ["_" if word.head < 0 else str(word.head) for word in words],
             "deprel": [word.deprel for word in words],
-            "misc": [f"{ARC}={word.arc}|{LABEL}={word.label}" for word in words],
+            "misc": [f"{ARC_PROB}={word.arc}|{LABEL_PROB}={word.label}" for word in words],
         }
         result.append(new_sentence(["w"] * len(words), columns))
     return result

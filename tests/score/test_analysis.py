@@ -454,7 +454,7 @@ def read_pairs(pairs: Sequence[Pair], punct: str = "keep") -> Data:
     """Compare the gold trees with the predictions and with themselves, given training counts."""
     gold, predicted = map(list, zip(*pairs, strict=True))
     data = read_data(gold, [predicted, gold], {"form"}, punct)
-    return replace(data, words=replace(data.words, train=Counter(a=3)))
+    return replace(data, words=replace(data.words, train_frequencies=Counter(a=3)))
 
 
 def views(metrics: Sequence[str] = METRICS) -> list[View]:

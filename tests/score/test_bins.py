@@ -6,35 +6,36 @@ from hypothesis import strategies as st
 from depkit.score.bins import NONE, ROOT, bin_each_value, parse_bins
 
 
-def get_bins(text: str, *values: int) -> list[str]:
+def assign_labels(text: str, *values: int) -> list[str]:
     bins = parse_bins(text)
-    return [bins.labels[code] for code in bins.assign(np.array(values))]
+    return [bins.labels[index] for index in bins.assign(np.array(values))]
 
 
-def test_numbers_ranges_and_open_ends_are_bins() -> None:
-    assert get_bins("1,2,3-6,7-", 1, 2, 3, 6, 7, 700) == ["1", "2", "3-6", "3-6", "7-", "7-"]
-    assert get_bins("0..2, 5..", 0, 2, 5, 6) == ["0..2", "0..2", "5..", "5.."]
-    assert get_bins("3..3,4-4", 3, 4) == ["3..3", "4-4"]
+def test_a_bin_is_a_number_a_range_or_an_open_range() -> None:
+    assert assign_labels("1,2,3-6,7-", 1, 2, 3, 6, 7, 700) == ["1", "2", "3-6", "3-6", "7-", "7-"]
+    assert assign_labels("0..2, 5..", 0, 2, 5, 6) == ["0..2", "0..2", "5..", "5.."]
+    assert assign_labels("3..3,4-4", 3, 4) == ["3..3", "4-4"]
 
 
-def test_negative_numbers_are_in_bins() -> None:
-    assert get_bins("..-7,-6..-3,-2,-1,1", -100, -7, -6, -3, -2, -1, 1) == [
+def test_bins_can_contain_negative_numbers() -> None:
+    assert assign_labels("..-7,-6..-3,-2,-1,1", -100, -7, -6, -3, -2, -1, 1) == [
         "..-7", "..-7", "-6..-3", "-6..-3", "-2", "-1", "1",
     ]  # fmt: skip
-    assert get_bins("-5--3,-2-2,3-", -5, -4, -3, -2, 0, 2, 3) == [
+    assert assign_labels("-5--3,-2-2,3-", -5, -4, -3, -2, 0, 2, 3) == [
         "-5--3", "-5--3", "-5--3", "-2-2", "-2-2", "-2-2", "3-",
     ]  # fmt: skip
 
 
-def test_numbers_outside_all_bins_are_other_and_missing_numbers_none() -> None:
+def test_values_outside_all_bins_are_labelled_other_root_or_none() -> None:
     assert parse_bins("1,5-6").labels == ["root", "1", "5-6", "other", "none"]
-    assert get_bins("1,5-6", 0, 1, 4, 5, 7, -1) == ["other", "1", "other", "5-6", "other", "other"]
-    assert get_bins("..-7,0,7..", ROOT, NONE) == ["root", "none"]
+    labels = assign_labels("1,5-6", 0, 1, 4, 5, 7, -1)
+    assert labels == ["other", "1", "other", "5-6", "other", "other"]
+    assert assign_labels("..-7,0,7..", ROOT, NONE) == ["root", "none"]
 
 
 def test_bins_have_the_order_of_the_text() -> None:
     assert parse_bins("7-,1,3-6").labels == ["root", "7-", "1", "3-6", "other", "none"]
-    assert get_bins("7-,1,3-6", 9, 1, 4) == ["7-", "1", "3-6"]
+    assert assign_labels("7-,1,3-6", 9, 1, 4) == ["7-", "1", "3-6"]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_bin_each_value_makes_a_bin_for_every_number() -> None:
 @given(st.integers(-20, 20), st.integers(0, 9), st.integers(-40, 40))
 def test_both_ends_of_a_range_are_in_it(low: int, width: int, number: int) -> None:
     high = low + width
-    name = f"{low}..{high}"
-    assert get_bins(name, number) == [name if low <= number <= high else "other"]
-    assert get_bins(f"{low}..", number) == [f"{low}.." if number >= low else "other"]
-    assert get_bins(f"..{high}", number) == [f"..{high}" if number <= high else "other"]
+    text = f"{low}..{high}"
+    assert assign_labels(text, number) == [text if low <= number <= high else "other"]
+    assert assign_labels(f"{low}..", number) == [f"{low}.." if number >= low else "other"]
+    assert assign_labels(f"..{high}", number) == [f"..{high}" if number <= high else "other"]

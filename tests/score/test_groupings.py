@@ -293,7 +293,7 @@ def test_unknown_groupings_and_unused_bins_are_an_error() -> None:
     for name in GROUPINGS:
         if GROUPINGS[name].compute_groups:
             with pytest.raises(
-                ValueError, match=f"'{name}' is not by a number, so it takes no bins"
+                ValueError, match=f"'{name}' is not by a number, so it cannot have bins"
             ):
                 group_words(name, words, all_words, "1,2")
 

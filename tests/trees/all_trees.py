@@ -5,26 +5,27 @@ The functions are written for clarity and share no code with depkit; tests compa
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 
 Heads = tuple[int, ...]  # heads[i] is the head of word i + 1
 
+# A function that draws an array of random scores with a given shape.
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 
 
-def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+def draw_normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return rng.normal(size=shape)
 
 
-def forbid_some(share: float, draw: Draw = normal) -> Draw:
-    """Return a function that draws scores and sets a share of them to -inf."""
-    return lambda rng, shape: np.where(rng.random(shape) < share, -np.inf, draw(rng, shape))
+def draw_with_forbidden(proportion: float, draw: Draw = draw_normal) -> Draw:
+    """Return a function that draws scores and sets a proportion of them to -inf."""
+    return lambda rng, shape: np.where(rng.random(shape) < proportion, -np.inf, draw(rng, shape))
 
 
 def head_vectors(n: int) -> Iterator[Heads]:
-    """Return all (n + 1)^n head vectors of n words."""
+    """Iterate over all (n + 1)^n head vectors of n words."""
     return product(range(n + 1), repeat=n)
 
 
@@ -38,7 +39,7 @@ def ancestors(heads: Heads, word: int) -> set[int]:
 
 
 def is_tree_by_definition(heads: Heads, single_root: bool) -> bool:
-    """Return whether all words descend from the root; if single_root, only one directly."""
+    """Return whether all words descend from the root and, if single_root, it has one child."""
     rooted = all(0 in ancestors(heads, word) for word in range(1, len(heads) + 1))
     return rooted and (not single_root or heads.count(0) == 1)
 
@@ -47,11 +48,10 @@ def arcs_cross(heads: Heads) -> bool:
     """Return whether an arc has one end strictly inside another arc and one strictly outside."""
     arcs = [{word, head} for word, head in enumerate(heads, 1)]
     return any(
-        min(outer) < inside < max(outer) and not min(outer) <= outside <= max(outer)
-        for outer in arcs
+        min(arc) < end < max(arc) and not min(arc) <= other_end <= max(arc)
         for arc in arcs
-        if len(arc) == 2
-        for inside, outside in [sorted(arc), sorted(arc)[::-1]]
+        for other_arc in arcs
+        for end, other_end in permutations(other_arc, 2)
     )
 
 

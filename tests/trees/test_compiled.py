@@ -1,4 +1,4 @@
-"""Kernels run whatever happens to numba's cache; each test runs them in new processes."""
+"""Kernels run even if numba's cache fails. Each test runs them in new processes."""
 
 import os
 import subprocess
@@ -40,8 +40,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-HITS = "sum(double.dispatcher.stats.cache_hits.values())"
-CALL = f"from kernel import double; print(double(4), {HITS})"
+NUM_CACHE_HITS = "sum(double.dispatcher.stats.cache_hits.values())"
+CALL = f"from kernel import double; print(double(4), {NUM_CACHE_HITS})"
 
 
 def test_kernel_is_compiled_nogil_and_cached(folder: Path) -> None:
@@ -62,18 +62,20 @@ def test_kernel_runs_without_a_cache_directory(folder: Path) -> None:
 REMOVE_CACHE = """
 import pathlib, shutil
 from kernel import double
-cache = double.dispatcher and pathlib.Path("{cache}")
+double.dispatcher  # creates the cache directory
+cache = pathlib.Path("{cache}")
 shutil.rmtree(cache)
 cache.touch()
 """
-# Python ignores the signal of the limit, so every write fails as on a full disk.
+# No file may become larger than 0 bytes. Python ignores the signal SIGXFSZ, so every write fails as
+# on a full disk.
 FILL_DISK = """
 import kernel, resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 """
 
 
-@pytest.mark.parametrize("preparation", [REMOVE_CACHE, FILL_DISK], ids=["lost", "full disk"])
+@pytest.mark.parametrize("preparation", [REMOVE_CACHE, FILL_DISK], ids=["removed", "full disk"])
 def test_kernel_runs_if_its_cache_cannot_be_written(folder: Path, preparation: str) -> None:
     if preparation == FILL_DISK and sys.platform == "win32":
         pytest.skip("resource limits need Unix")
@@ -98,12 +100,14 @@ def test_importing_the_package_loads_neither_numba_nor_numpy(folder: Path) -> No
 
 
 def test_editing_a_kernel_recompiles_its_callers_in_other_files(tmp_path: Path) -> None:
+    # The cache depends on the files in the folder of jit.py. Copy the modules, to edit files there.
     package = tmp_path / "kernels"
     package.mkdir()
     for name in ("compiled.py", "jit.py"):
         text = Path(compiled.__file__).with_name(name).read_text()
         (package / name).write_text(text.replace("depkit.trees", "kernels"))
     (package / "inner.py").write_text(KERNEL.replace("depkit.trees", "kernels"))
+    # A kernel that calls the kernel in inner.py.
     outer = KERNEL.replace("depkit.trees", "kernels").replace("2 * x", "twice(x)")
     (package / "outer.py").write_text("from kernels.inner import double as twice\n" + outer)
     program = "from kernels.outer import double; print(double(4))"

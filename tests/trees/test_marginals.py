@@ -8,19 +8,21 @@ import pytest
 
 from depkit.trees import marginals as module
 from depkit.trees.marginals import batch_marginals
-from tests.trees.all_trees import Draw, forbid_some, normal, tree_scores, trees
+from tests.trees.all_trees import Draw, draw_normal, draw_with_forbidden, tree_scores, trees
 
 DRAWS: dict[str, Draw] = {
-    "normal": normal,
+    "normal": draw_normal,
     "sharp": lambda rng, shape: 100 * rng.normal(size=shape),
     "beyond the range of exp": lambda rng, shape: 3000 * rng.normal(size=shape),
     "tied": lambda rng, shape: 100 * rng.integers(-1, 2, size=shape),
     "all equal": lambda rng, shape: np.zeros(shape),
     "root preferred": lambda rng, shape: rng.normal(size=shape) + 90 * (np.arange(shape[-1]) == 0),
     "root avoided": lambda rng, shape: rng.normal(size=shape) - 900 * (np.arange(shape[-1]) == 0),
-    "some forbidden": forbid_some(0.25),
-    "most forbidden": forbid_some(0.6),
-    "forbidden and sharp": forbid_some(0.4, lambda rng, shape: 500 * rng.normal(size=shape)),
+    "some forbidden": draw_with_forbidden(0.25),
+    "most forbidden": draw_with_forbidden(0.6),
+    "forbidden and sharp": draw_with_forbidden(
+        0.4, lambda rng, shape: 500 * rng.normal(size=shape)
+    ),
 }
 SMALLEST = 1e-290  # absolute differences up to this value are ignored
 

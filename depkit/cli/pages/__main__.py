@@ -11,6 +11,6 @@ parser = argparse.ArgumentParser(
 )
 parser.add_argument(
     "directory", metavar="DIR", nargs="?", type=Path, default=Path(),
-    help="write them into this directory, by default the current one",
+    help="write both folders into this directory; the default is the current directory",
 )  # fmt: skip
 write_pages(parser.parse_args().directory)

@@ -187,12 +187,13 @@ def _environment(commands: Sequence[Command]) -> list[str]:
         for option in options
         if option.variable
     }
-    rule = ["An option on the command line takes precedence over its variable."] if meanings else []
+    precedence = "An option on the command line takes precedence over its environment variable."
+    rule = [precedence] if meanings else []
     if any(name in ("--recipe", "--recipes") for option in options for name in option.names):
         meanings["DEPKIT_CACHE"] = (
-            "In this directory, the outputs of frozen transformers are cached for the next"
-            " training. You can delete them at any time. By default, it is the directory depkit in"
-            " XDG_CACHE_HOME or ~/.cache."
+            "The directory in which the outputs of frozen transformers are cached for the next"
+            " training. You can delete the files at any time. By default, it is the directory"
+            " depkit in XDG_CACHE_HOME or ~/.cache."
         )
     meanings["NO_COLOR"] = (
         "If this is set, the output has no colours unless an option asks for them."

@@ -13,6 +13,7 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence
 from depkit.trees.marginals import batch_marginals
 
+# The values of the option `probabilities` of `GraphParser.parse`; "" writes no probabilities.
 KINDS = ("", "local", "marginal")
 # The number of words in the longest sentence for which marginals are computed. 1,600 words take
 # 10 s (80 s if scores are very sharp) and 150 MB; the time is cubic and the memory quadratic.
@@ -23,19 +24,19 @@ def chosen_probabilities(scores: Tensor, indices: Tensor, temperature: float) ->
     """Compute the probabilities of chosen heads or labels, softmax(scores / temperature).
 
     Args:
-        scores: [batch, length, choice]; -inf is an impossible choice.
+        scores: Arc or label scores, [batch, length, choice]; -inf for an impossible choice.
         indices: The indices of the chosen heads or labels, [batch, length].
         temperature: The temperature of the scores.
 
     Returns:
-        [batch, length].
+        The probabilities, [batch, length].
     """
     probabilities = (scores / temperature).softmax(-1)
     return probabilities.gather(-1, indices[..., None]).squeeze(-1)
 
 
 def head_marginals(
-    arc: np.ndarray, heads: np.ndarray, words: np.ndarray, single_root: bool, temperature: float
+    arc: np.ndarray, heads: np.ndarray, lengths: np.ndarray, single_root: bool, temperature: float
 ) -> np.ndarray:
     """Compute the marginal probabilities of heads over all trees.
 
@@ -45,15 +46,15 @@ def head_marginals(
 
     Args:
         arc: Arc scores, [batch, dependent, head].
-        heads: [batch, length].
-        words: The number of words of each sentence, [batch].
+        heads: The chosen heads, [batch, length].
+        lengths: The number of words of each sentence, [batch].
         single_root: Whether the root of a tree has only one child.
         temperature: The temperature of the arc scores.
 
     Returns:
-        [batch, length].
+        The marginal probabilities of the chosen heads, [batch, length].
     """
-    marginals = batch_marginals(arc.astype(np.float64) / temperature, words, single_root)
+    marginals = batch_marginals(arc.astype(np.float64) / temperature, lengths, single_root)
     return np.take_along_axis(marginals, heads[..., None], -1)[..., 0]
 
 
@@ -67,13 +68,13 @@ def check_sentences(sentences: Iterable[Sentence], kind: str) -> Iterator[Senten
         if "misc" not in sentence.format.columns:
             raise FormatError(
                 *sentence.location(),
-                f"the format {sentence.format.name} has no MISC to hold probabilities; choose"
+                f"the format {sentence.format.name} has no column MISC for probabilities; choose"
                 " CoNLL-U or JSON as the output format with --format",
             )
         if kind == "marginal" and len(sentence) > MAX_MARGINAL_WORDS:
             raise FormatError(
                 *sentence.location(),
                 f"a sentence of {len(sentence)} words is too long for marginals, which are limited"
-                f" to {MAX_MARGINAL_WORDS} words; split it, or leave --marginals out",
+                f" to {MAX_MARGINAL_WORDS} words; split it, or omit --marginals",
             )
         yield sentence

@@ -39,7 +39,7 @@ class Tagger(Family):
         if not resolved.scorer.predict:
             columns = ", ".join(map(str.upper, config.scorer.predict))
             raise DataError(
-                f"{train[0].file or 'train'}: there are no tags to learn, {columns} are all _"
+                f"{train[0].file or 'train'}: there are no tags to learn: {columns} are all _"
             )
         return resolved
 

@@ -10,7 +10,7 @@ from depkit.cli.main import run
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import write
 from depkit.corpus.formats import CONLLX
-from depkit.corpus.probabilities import ARC, LABEL
+from depkit.corpus.probabilities import ARC_PROB, LABEL_PROB
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import Calibration
 from depkit.parsers.ensembles import combine
@@ -30,7 +30,7 @@ def set_calibration(parser, calibration=WARM):
 def parse_probabilities(sentence):
     """Return the probabilities in MISC, [words, 2]."""
     cells = [dict(p.partition("=")[::2] for p in c.split("|")) for c in sentence.column("misc")]
-    return np.array([[float(cell[ARC]), float(cell[LABEL])] for cell in cells])
+    return np.array([[float(cell[ARC_PROB]), float(cell[LABEL_PROB])] for cell in cells])
 
 
 def compute_scores(parser, sentence):
@@ -128,9 +128,9 @@ def parse(model, capfd):
 def test_the_command_writes_local_or_marginal_probabilities(parse, tiny, tmp_path):
     status, out, err = parse(TINY, "--prob")
     assert (status, err) == (0, "")
-    assert out.count(f"{ARC}=") == out.count(f"{LABEL}=") == sum(map(len, tiny))
+    assert out.count(f"{ARC_PROB}=") == out.count(f"{LABEL_PROB}=") == sum(map(len, tiny))
     _, again, _ = parse(TINY, "--prob", "--marginals")
-    assert again.count(f"{ARC}=") == sum(map(len, tiny)) and again != out
+    assert again.count(f"{ARC_PROB}=") == sum(map(len, tiny)) and again != out
     _, plain, _ = parse(TINY)
     assert "Prob" not in plain
 
@@ -146,10 +146,10 @@ def test_json_has_the_probabilities_for_input_in_any_format(parse, tiny, tmp_pat
         results.append([(w["arc_prob"], w["label_prob"]) for words in records for w in words])
     assert results[0] == results[1] and len(results[0]) == sum(map(len, tiny))
     status, out, err = parse(tmp_path / "tiny.conllx", "--prob", "--format", "conllu")
-    assert status == 0 and out.count(ARC) == len(results[0])
+    assert status == 0 and out.count(ARC_PROB) == len(results[0])
     status, out, err = parse(tmp_path / "tiny.conllx", "--prob")
     assert (status, out) == (1, "")
-    assert "tiny.conllx:1: the format conllx has no MISC to hold probabilities" in err
+    assert "tiny.conllx:1: the format conllx has no column MISC for probabilities" in err
 
 
 @pytest.mark.parametrize(
