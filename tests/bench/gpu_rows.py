@@ -315,7 +315,7 @@ def parse(setup: Setup, tokens: int, end: float) -> Figures:
         [str(bench.file)], [bench.model], output=str(setup.folder / "parsed.conllu"),
         device=bench.device, batch_tokens=tokens,
     )  # fmt: skip
-    annotate_files(replace(job, files=[str(bench.few)]))  # warm-up
+    annotate_files(replace(job, files=[str(bench.dev_file)]))  # warm-up
     reset_peak()
     times = [annotate_files(job).seconds]
     while time.monotonic() < middle:
@@ -345,10 +345,11 @@ def parse_without_network(setup: Setup, end: float) -> Figures:
 
 def parse_as_a_process(setup: Setup, end: float) -> Figures:
     bench = replace(setup.bench, limit=end - time.monotonic())
-    whole, one = (
+    whole_file, first_sentence = (
         program().seconds for program in parse_programs(bench, bench.file, bench.sentence)
     )
-    return rates(bench.sentences, whole, f"{whole:.1f} s, of one sentence {one:.1f} s")
+    note = f"{whole_file:.1f} s, of one sentence {first_sentence:.1f} s"
+    return rates(bench.sentences, whole_file, note)
 
 
 def supar(setup: Setup, task: str, end: float) -> Figures:
