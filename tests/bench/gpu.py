@@ -9,9 +9,9 @@ run `depkit parse` as a process, typer with its dependencies on PYTHONPATH. Then
     python -m tests.bench gpu --treebank train.conllu.gz --dev dev.conllu.gz \
         --transformer minilm --minutes 9 --output "$OUT/gpu.md"
 
-and copy gpu.md back. This file is written after every row, so that it contains all rows measured so
-far if the command is interrupted. The rows are measured in another process, which is stopped if a row
-takes too long, and restarted after every failure; a row without figures says why. With --device cpu
+and copy gpu.md back. This file is written after every row, so that it contains the rows measured so
+far if the command is interrupted. Rows are measured in another process, which is stopped if a row
+takes too long, and restarted after every failure; a row without figures has the reason as a note. With --device cpu
 --minutes 1, everything that does not need CUDA can be tried on a few sentences.
 """
 

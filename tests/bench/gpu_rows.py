@@ -85,9 +85,10 @@ class Setup:
         parts = sentences, sentences[:1], self.data.dev[:NUM_DEV_SENTENCES]
         for file, part in zip(files, parts, strict=True):
             write(part, file)
-        whole, one, few = files
+        whole_file, first_sentence, dev_file = files
         return Bench(
-            whole, sentences, sum(map(len, sentences)), whole, one, one, few, self.folder,
+            whole_file, sentences, sum(map(len, sentences)), whole_file, first_sentence,
+            first_sentence, dev_file, self.folder,
             self.options.model, str(self.device), torch.get_num_threads(), 1,
             supar=Peer(self.options.supar, str(self.folder / "supar")),
         )  # fmt: skip
