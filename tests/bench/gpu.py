@@ -11,8 +11,8 @@ run `depkit parse` as a process, typer with its dependencies on PYTHONPATH. Then
 
 and copy gpu.md back. This file is written after every row, so that it contains the rows measured so
 far if the command is interrupted. Rows are measured in another process, which is stopped if a row
-takes too long, and restarted after every failure; a row without figures has the reason as a note. With --device cpu
---minutes 1, everything that does not need CUDA can be tried on a few sentences.
+takes too long, and restarted after every failure; the note of a row without figures has the reason.
+With --device cpu --minutes 1, everything that does not need CUDA can be tried on a few sentences.
 """
 
 import argparse

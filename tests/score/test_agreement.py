@@ -45,7 +45,7 @@ def test_agreement_of_random_parses_equals_the_definitions(seed: int) -> None:
     binned = agreement_rows(data, metric, groups, "position")
     total = agreement_rows(data, metric)
 
-    # For each bin and word, the gold compared_values and those of the systems.
+    # For each bin and word, the compared values of the gold tree and of each system.
     answers_by_bin: dict[str, list[list[tuple[int, str]]]] = {"all": []}
     for trees in zip(gold, *systems, strict=True):
         for number, words in enumerate(zip(*trees, strict=True), start=1):
