@@ -213,8 +213,8 @@ def test_every_gpu_measure_gives_a_figure_or_a_reason(
     monkeypatch.setattr("torch.compile", partial(torch.compile, backend="eager"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     torch.set_num_threads(1)  # several threads would wait for other processes
-    assert function in {row.function for row in gpu.all_measures()}
-    row = gpu.Measure("group", "what", 1, function, arguments)
+    assert function in {row.function for row in gpu.plan_rows()}
+    row = gpu.PlannedRow("group", "name", 1, function, arguments)
     ready, figures = gpu.measure([row], gpu.parse_arguments(options), time.monotonic() + 0.5)
     assert ready is None
     torch.set_float32_matmul_precision("highest")
@@ -222,12 +222,12 @@ def test_every_gpu_measure_gives_a_figure_or_a_reason(
 
 
 def test_the_gpu_benchmark_ends_in_time(options, tmp_path):
-    rows = gpu.all_measures()
+    rows = gpu.plan_rows()
     start = time.monotonic()
     gpu.main([*options, "--minutes", "0.15"])
     assert time.monotonic() - start < 15
     lines = (tmp_path / "gpu.md").read_text().splitlines()
     table = [[cell.strip() for cell in line.split("|")] for line in lines if line.startswith("|")]
-    assert [cells[1:3] for cells in table[2:]] == [[row.group, row.what] for row in rows]
+    assert [cells[1:3] for cells in table[2:]] == [[row.group, row.name] for row in rows]
     assert all(any(cells[3:]) for cells in table[2:])
     assert "- torch: " in "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Reading of sentences from lines, in every tabular format, in constant memory."""
+"""Read sentences from lines, in every tabular format, in constant memory."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,11 +34,12 @@ def read_lines(
         FormatError: A sentence breaks the format.
     """
     lines = iter(lines)
-    opening = next(lines, "")
-    block = [BOM] * opening.startswith(BOM)  # A byte order mark is an entry before line 1.
+    first_line = next(lines, "")
+    # A byte order mark becomes an entry of the block before the first line.
+    block = [BOM] * first_line.startswith(BOM)
     start = 1
     has_text = False  # whether the block contains more than blank lines
-    lines = filter(None, chain([opening.removeprefix(BOM)], lines))
+    lines = filter(None, chain([first_line.removeprefix(BOM)], lines))
     for is_blank, group in groupby(lines, str.isspace):
         block += group
         if not is_blank:
@@ -53,7 +54,7 @@ def read_lines(
 
 
 class _Problem(Exception):
-    """A broken line, which has the index `index` in its block."""
+    """A line that breaks the format; `index` is its index in the block."""
 
     def __init__(self, index: int, message: str) -> None:
         super().__init__(message)
@@ -67,7 +68,7 @@ def _parse_block(
 
     If strict, raises FormatError for a broken sentence; otherwise such a sentence has a `problem`.
     """
-    begin = int(start == 1 and block[0] == BOM)  # the index of the first line
+    begin = int(start == 1 and block[0] == BOM)  # index of the first line, after a byte order mark
     try:
         first, end = _find_rows(block, begin)
         if format is None:
@@ -93,10 +94,14 @@ def _parse_block(
 
 
 def _find_rows(block: list[str], begin: int) -> tuple[int, int]:
-    """Return the start and end of a block's rows. Raises _Problem for broken lines around them."""
+    """Return the start and end of the rows in a block, without comments and blank lines.
+
+    Raises _Problem for the first line that is not valid text, comment or blank line.
+    """
     text = "".join(block)
     if not text.isascii():
         _check_characters(text, block)
+    # Every entry must be one line; only the last may have no line end.
     if text.count("\n") + (text[-1] != "\n") != len(block) - begin:
         is_line = [line.find("\n") == len(line) - 1 for line in block[begin:]]
         message = r"this is not one line ending in \n; keep the line ends when you split a text"
@@ -106,14 +111,14 @@ def _find_rows(block: list[str], begin: int) -> tuple[int, int]:
         first += 1
     if first == len(block):
         index = next(index for index, line in enumerate(block) if line[0] == "#")
-        message = "there are comments without a word; remove them or add the sentence"
+        message = "there are comments, but no words; remove the comments or add the words"
         raise _Problem(index, message)
     end = len(block)
     while block[end - 1] in ("\n", "\r\n"):
         end -= 1
     for index in (first, end - 1):
         if block[index].isspace():
-            message = "there is white space on a line of its own; a blank line must be empty"
+            message = "the line contains only white space; a blank line must be empty"
             raise _Problem(index, message)
     return first, end
 
@@ -130,11 +135,11 @@ def _check_characters(text: str, block: list[str]) -> None:
 
 def describe_undecodable(line: str, index: int) -> str:
     """Return a message about the surrogate at an index of a line."""
-    number, position = ord(line[index]), describe_position(line, index)
-    if 0xDC80 <= number <= 0xDCFF:  # made from a byte by Python's error handler surrogateescape
+    code_point, position = ord(line[index]), describe_position(line, index)
+    if 0xDC80 <= code_point <= 0xDCFF:  # made from a byte by Python's error handler surrogateescape
         advice = "name the file's encoding, for example --encoding latin-1"
-        return f"byte 0x{number - 0xDC00:02X} {position} cannot be decoded; {advice}"
-    return f"U+{number:04X} {position} is a lone surrogate, not a character"
+        return f"byte 0x{code_point - 0xDC00:02X} {position} cannot be decoded; {advice}"
+    return f"U+{code_point:04X} {position} is a lone surrogate, not a character"
 
 
 def describe_position(line: str, index: int) -> str:
@@ -163,7 +168,7 @@ def _read_columns(
         columns = {name: [column[row] for row in words] for name, column in columns.items()}
         rows = [first + row for row in words]
     if "" in columns["form"]:
-        message = "the word has no FORM; write _ if it has none"
+        message = "the word has no FORM; write _ if it is unknown"
         raise _Problem(rows[columns["form"].index("")], message)
     return rows, columns
 
@@ -198,12 +203,12 @@ def _find_words(ids: Sequence[str], first: int, format: Format) -> list[int]:
     words: list[int] = []
     expected_ids = _consecutive_ids(len(ids))
     covered = 0  # the last word of the latest range
-    empty = 0  # the number of empty nodes after the latest word
+    num_empty = 0  # the number of empty nodes after the latest word
     range_row = 0  # the row of the latest range
     for row, text in enumerate(ids):
         if text == expected_ids[len(words)]:
             words.append(row)
-            empty = 0
+            num_empty = 0
             continue
         if format.has_ranges and (match := _RANGE.fullmatch(text)):
             begin, end = int(match[1]), int(match[2])
@@ -211,8 +216,8 @@ def _find_words(ids: Sequence[str], first: int, format: Format) -> list[int]:
                 covered, range_row = end, row
                 continue
         elif format.has_ranges and (match := _EMPTY.fullmatch(text)):
-            if (int(match[1]), int(match[2])) == (len(words), empty + 1):
-                empty += 1
+            if (int(match[1]), int(match[2])) == (len(words), num_empty + 1):
+                num_empty += 1
                 continue
         kind = "word, range or empty node" if format.has_ranges else "word"
         message = f"the id is {text[:40]!r}, but {kind} {len(words) + 1} is expected here"

@@ -14,7 +14,7 @@ from depkit.corpus.sentence import Sentence
 
 
 def to_token_list(sentence: Sentence) -> TokenList:
-    """Convert a sentence to what the `conllu` package would read from its lines.
+    """Convert a sentence to the token list that the `conllu` package would read from its lines.
 
     All rows become tokens, including multiword ranges and empty nodes. Fields are numbers, dicts
     and tuples, but a cell that conllu's types cannot represent exactly (FEATS with a key twice,
@@ -44,7 +44,7 @@ def to_token_list(sentence: Sentence) -> TokenList:
 def from_token_list(token_list: TokenList, format: str = "conllu") -> Sentence:
     r"""Convert a token list to a sentence with \n for line ends.
 
-    A field that a token does not have becomes `_`. The name of the format is as for `read`. Raises
+    A field that a token does not have becomes `_`. The format is named as for `read`. Raises
     FormatError, with "TokenList" as the file, if the tokens are not a sentence in the format, for
     example because of wrong ids, a tab in a field or a head outside of the sentence.
     """
@@ -71,7 +71,7 @@ def _split_comment(line: str) -> tuple[str, str | None]:
 
 
 def _parse_cell(name: str, cell: str) -> Any:
-    """Return the value that conllu reads from a cell if it writes it unchanged; else the cell."""
+    """Parse a cell as conllu does; return the cell itself if conllu cannot restore it exactly."""
     if name not in DEFAULT_FIELD_PARSERS:
         return cell
     try:

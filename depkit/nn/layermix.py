@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 
 class LayerMix(nn.Module):
-    """gamma * sum_j softmax(s)_j h_j, with s initially 0 and gamma 1: the mean of the layers."""
+    """The weighted mean gamma * sum_j softmax(s)_j h_j; initially s is 0 and gamma is 1."""
 
     def __init__(self, layers: int) -> None:
         super().__init__()

@@ -54,8 +54,8 @@ class Parser(ABC):
     vocabulary: Vocabulary
     network: Any  # an instance of the family's subclass of ParserNetwork
     device: torch.device
-    # The precision of matrix products. `load` converts weights to it on a CPU, so changing it needs
-    # loading the model again.
+    # The precision of matrix products. On a CPU, `load` converts the weights to it; to change it,
+    # load the model again.
     precision: torch.dtype = torch.float32
     threads: int = 1  # the number of batches that are parsed at the same time on a CPU
     tokenizer: Tokenizer | None = None  # None if the model was trained without a tokenizer
@@ -110,7 +110,7 @@ class Parser(ABC):
         raise ValueError("this model predicts no tags")
 
     def warm_up(self) -> None:  # noqa: B027 (most parsers have nothing to compile)
-        """Compile the functions that parsing needs, so that training does not wait for it."""
+        """Compile the functions that parsing needs, before the time of parsing is measured."""
 
     def map_batches(
         self,
@@ -161,14 +161,14 @@ class Parser(ABC):
             yield sentence
 
     def check(self, sentence: Sentence) -> None:
-        """Raises FormatError if the parser cannot read the sentence, see `check_tags`."""
+        """Raise FormatError if the parser cannot read the sentence, see `check_tags`."""
         check_tags(sentence, self.config.inputs)
 
     def make_preparer(self) -> Prepare:
         """Return a function that encodes sentences and their contextual vectors as a Dataset.
 
-        The function caches the vectors that the network computes from characters, so it can be used
-        until the weights change.
+        The function caches the vectors that the network computes from characters, so it must not
+        be used after the weights have changed.
         """
         network: ParserNetwork = self.network
         network.eval()
@@ -187,7 +187,7 @@ class Parser(ABC):
         return prepare
 
     def autocast(self) -> torch.autocast:
-        """Return a context in which matrix products are computed in the parser's precision."""
+        """Return a context manager that computes matrix products in the parser's precision."""
         return autocast(self.device, self.precision)
 
     @property
@@ -207,10 +207,10 @@ class Parser(ABC):
         source: PathLike,
         input: str | None = None,
         encoding: str = "utf-8",
-        numbers: SentenceCounter | None = None,
+        counter: SentenceCounter | None = None,
     ) -> Iterator[Sentence]:
-        """Yield the sentences of a file of trees or of raw text; see `text.reading.read_input`."""
-        return read_input(source, self.tokenizer, input, encoding, numbers)
+        """Yield the sentences of a file of trees or of raw text, see `text.reading.read_input`."""
+        return read_input(source, self.tokenizer, input, encoding, counter)
 
     def tokenize(self, text: str) -> Iterator[Sentence]:
         """Yield the sentences of a text. Raises ValueError if the parser has no tokenizer."""
@@ -225,9 +225,10 @@ class Parser(ABC):
     ) -> Iterator[tuple[Sentence, np.ndarray]]:
         """Yield sentences with their ELMo vectors, which are read from a file.
 
-        The vectors have the shape that `parse` expects, [1 + words, layers, width]; those of w0 are
-        zeros. Raises FormatError at the first sentence that does not match the file, and ValueError
-        if the parser reads no ELMo vectors or vectors of another shape.
+        The vectors have the shape that `parse` expects, [1 + words, layers, width]; those at
+        position 0, the artificial root, are zeros. Raises FormatError at the first sentence that
+        does not match the file, and ValueError if the parser reads no ELMo vectors or vectors of
+        another shape.
         """
         context = self.config.inputs.context
         if context.source != "elmo":
@@ -284,7 +285,7 @@ def _is_blank(column: list[str]) -> bool:
 
 
 def check_tags(sentence: Sentence, inputs: Inputs) -> None:
-    """Raises FormatError if the parser reads tags and no word of the sentence has one."""
+    """Raise FormatError if the parser reads tags and no word of the sentence has one."""
     if inputs.tag and set(getattr(sentence, inputs.tag_column)) == {"_"}:
         raise FormatError(
             *sentence.location(),

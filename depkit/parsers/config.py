@@ -17,7 +17,8 @@ C = TypeVar("C", bound="ParserConfig")
 Column = Literal["lemma", "upos", "xpos", "feats"]
 # Settings that can be changed when a trained parser is loaded, see `apply_test_time_settings`
 TEST_TIME_SETTINGS = ("encoder.window", "encoder.relaxed", "encoder.attend", "inputs.context.model")
-UNTRAINED = {"trained": False}  # marks the sections of a parser that its network does not depend on
+# Metadata of the sections that the network and its weights do not depend on
+UNTRAINED = {"trained": False}
 Algorithm = Literal["mst", "eisner", "argmax"]
 
 
@@ -25,8 +26,8 @@ Algorithm = Literal["mst", "eisner", "argmax"]
 class Vectors:
     """Section inputs.vectors: pretrained word vectors.
 
-    A word is looked up in its own spelling first and in lower case second. A word that the file
-    does not have is represented by the mean of all vectors in the file.
+    A word is looked up as it is written and, if the file does not have it, in lower case. A word
+    that is not found gets the mean of all vectors in the file.
     """
 
     file: str = ""  # path of a GloVe, word2vec or fastText file; "" uses no pretrained vectors
@@ -36,8 +37,8 @@ class Vectors:
     # of the file, so that words outside the treebank have one when the model parses other texts
     keep: Literal["treebank", "all"] = "treebank"
     tune: bool = False  # true trains the pretrained vectors; false keeps them frozen
-    scale: bool = True  # divide the vectors by the standard deviation of all their numbers
-    width: int = 0  # numbers in a vector; written by training
+    scale: bool = True  # divide all vectors by the standard deviation of their elements
+    width: int = 0  # size of a vector; written by training
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Context:
     top: int = 4  # see `layers`; 0 takes all layers, including the embedding layer
     pooling: Literal["first", "last", "mean"] = "mean"  # how pieces of a word become one vector
     size: int = 100  # size of the learned projection of the vectors; 0 uses no projection
-    dropout: float = 0.0  # dropout of single numbers, before the projection
+    dropout: float = 0.0  # dropout of the elements of the vectors, before the projection
     tune: bool = False  # true trains the transformer with the parser; false keeps it frozen
     # a sentence that is longer than the transformer's limit is read in segments of pieces;
     # two consecutive segments share this many pieces
@@ -64,7 +65,7 @@ class Context:
     checkpointing: bool = False  # with tune=true: gradient checkpointing, less memory, more time
     digest: str = ""  # digest of the transformer's files; written by training
     available: int = 0  # number of layers, including the embedding layer; written by training
-    width: int = 0  # numbers in the vector of one layer; written by training
+    width: int = 0  # size of the vector of one layer; written by training
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,8 @@ class Inputs:
 
     word: int = 100  # size of the word embedding
     word_min_count: int = 2  # words that occur less often in train are unknown words
-    # z: in training, a word that occurs c times is replaced by the unknown word with probability
-    # z / (z + c); 0 replaces none
+    # word dropout: during training, a word that occurs c times in train is replaced by the unknown
+    # word with probability z / (z + c), where z is this setting; 0 replaces no words
     word_unknown: float = 0.0
     lowercase: bool = True  # look words up in lower case
     tag: int = 0  # size of the embedding of the input's tag
@@ -101,7 +102,7 @@ class Inputs:
 class BiLSTM:
     """Section encoder with kind=bilstm: a bidirectional LSTM."""
 
-    projects: ClassVar[bool] = False  # an LSTM reads inputs of any size
+    projects_inputs: ClassVar[bool] = False  # an LSTM reads inputs of any size
     kind: Literal["bilstm"] = "bilstm"
     layers: int = 3
     size: int = 400  # size of the hidden state in each direction
@@ -113,7 +114,7 @@ class BiLSTM:
 class SelfAttention:
     """Section encoder with kind=selfatt: a transformer encoder that is trained from scratch."""
 
-    projects: ClassVar[bool] = True  # inputs are projected to `size`
+    projects_inputs: ClassVar[bool] = True  # inputs of another size are projected to `size`
     kind: Literal["selfatt"] = "selfatt"
     layers: int = 3
     size: int = 400  # size of the vectors between layers
@@ -122,7 +123,7 @@ class SelfAttention:
     feedforward: int = 800  # size of the hidden layer of the feed-forward networks
     attention_dropout: float = 0.1  # dropout of attention weights
     feedforward_dropout: float = 0.1  # dropout of the hidden layer of the feed-forward networks
-    residual_dropout: float = 0.2  # dropout of what a sublayer adds to its input
+    residual_dropout: float = 0.2  # dropout of the output of each sublayer
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"  # kind of position embeddings
     # true normalises the input of each sublayer; false normalises its output, as Vaswani et al.
     # (2017) do
@@ -154,7 +155,7 @@ class NoEncoder:
     This suits contextual vectors.
     """
 
-    projects: ClassVar[bool] = False
+    projects_inputs: ClassVar[bool] = False
     kind: Literal["none"] = "none"
 
 
@@ -169,7 +170,7 @@ class TagScorer:
     """Section scorer of a tagger: a classifier with one hidden layer for each predicted column."""
 
     dropout: float = 0.33  # dropout of the encoder's vectors and of the hidden layers
-    # the predicted columns; a column that is empty in train is left out
+    # the predicted columns; a column that is empty in train is not predicted
     predict: list[Column] = field(default_factory=lambda: ["upos", "xpos", "feats", "lemma"])
     tag_hidden: int = 200  # size of the hidden layer of each column's classifier
 
@@ -192,8 +193,8 @@ class Decoder:
     # "single" allows one child of the root, "multi" any number; "auto" is "single" if every
     # training tree has one
     root: Literal["auto", "single", "multi"] = "auto"
-    # the deprel that all children of the root have and no other word has; "" is no such rule;
-    # "auto" takes the rule from the training trees, if they follow one
+    # the deprel that the parser gives to all children of the root and to no other word; "" allows
+    # every deprel everywhere; "auto" uses such a deprel if the training trees have one
     root_label: str = "auto"
 
 
@@ -205,12 +206,14 @@ class Calibration:
     nothing. They cannot be set.
     """
 
-    arc: float = 1.0  # of arc scores, for probabilities of the heads of one word
-    label: float = 1.0  # of label scores
-    marginal: float = 1.0  # of arc scores, for marginal probabilities of arcs over all trees
+    arc: float = 1.0  # temperature of arc scores, for the probabilities of a word's heads
+    label: float = 1.0  # temperature of label scores
+    # temperature of arc scores, for the marginal probabilities of arcs over all trees
+    marginal: float = 1.0
 
 
-Mean = Literal["arithmetic", "geometric"]  # of the probabilities of several parsers
+# How the probabilities of several parsers are averaged
+Mean = Literal["arithmetic", "geometric"]
 
 
 @dataclass(frozen=True)
@@ -226,8 +229,8 @@ class EnsembleConfig:
 class ParserConfig:
     """The configuration of a parser of any family.
 
-    The subclass of a family adds sections, and redefines `family`: the family's name is the only
-    value and the default.
+    Each family has a subclass. It adds sections, and redefines `family` so that the name of the
+    family is its only allowed value and its default.
     """
 
     family: str = field(default="", kw_only=True)
@@ -260,8 +263,8 @@ class BiaffineConfig(ParserConfig):
     family: Literal["biaffine"] = field(default="biaffine", kw_only=True)
     scorer: Scorer = field(default_factory=Scorer)
     decoder: Decoder = field(default_factory=Decoder, metadata=UNTRAINED)
-    # The fingerprint of a run is computed from the repr. Calibration is measured after the run,
-    # so it is not in the repr.
+    # Digests of a configuration are computed from its repr. Temperatures are fitted after training,
+    # so they are not in the repr.
     calibration: Calibration = field(default_factory=Calibration, metadata=UNTRAINED, repr=False)
 
     @property
@@ -273,8 +276,8 @@ class BiaffineConfig(ParserConfig):
 def apply_test_time_settings(config: C, settings: Sequence[str]) -> C:
     """Return the configuration of a trained parser with some settings changed.
 
-    settings: strings KEY=VALUE, with keys in `TEST_TIME_SETTINGS`. No weights depend on them.
-    Raises ConfigError for another key or a wrong value.
+    settings: strings KEY=VALUE, with keys in `TEST_TIME_SETTINGS`. No weights depend on these
+    settings. Raises ConfigError for another key or an invalid value.
     """
     tables = dataclasses.asdict(config)
     changes: dict[str, Any] = {}
@@ -292,10 +295,10 @@ def apply_test_time_settings(config: C, settings: Sequence[str]) -> C:
 
 
 def check_encoder(encoder: Encoder, settings: dict[str, Any]) -> None:
-    """Raises ConfigError for settings of an encoder that contradict each other.
+    """Raise ConfigError if settings of an encoder contradict each other.
 
-    settings: the encoder settings that the user wrote. A setting that only other kinds of encoder
-    have is an error unless its value is the default.
+    settings: the encoder settings that the user wrote. A setting that this kind of encoder does not
+    have is an error, unless its value is the default of the kind that has it.
     """
     for key, value in settings.items():
         kinds = [kind for kind in typing.get_args(Encoder) if hasattr(kind(), key)]

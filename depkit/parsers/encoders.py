@@ -40,7 +40,7 @@ def make_encoder(encoder: Encoder, input_size: int, dropout: float) -> Any:
             adding position embeddings; for other encoders, `ParserNetwork` applies the dropout.
     """
     settings = asdict(encoder)
-    if encoder.projects:
+    if encoder.projects_inputs:
         del settings["size"]  # it equals input_size
         settings["input_dropout"] = dropout
     return ENCODERS[settings.pop("kind")](input_size, **settings)

@@ -39,7 +39,7 @@ def combine(
 
 
 def check_combination(configs: Sequence[ParserConfig]) -> None:
-    """Raises CombinationError for parsers that cannot be combined.
+    """Raise CombinationError if parsers cannot be combined.
 
     These are parsers of several families, parsers of a family without ensembles, and parsers that
     read contextual vectors of different sources or shapes.

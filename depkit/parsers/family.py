@@ -51,7 +51,7 @@ class Family(ABC):
     # Settings
 
     def check(self, config: Any) -> None:  # noqa: B027, families without such settings inherit it
-        """Raises ConfigError for settings that contradict each other."""
+        """Raise ConfigError if settings contradict each other."""
 
     def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
         """Replace "auto" settings by values that are derived from the training treebank."""
@@ -135,7 +135,7 @@ class Family(ABC):
         raise CombinationError(f"parsers of the family {self.name} cannot be combined")
 
     def check_combination(self, configs: Sequence[Any]) -> None:
-        """Raises CombinationError if parsers of the family cannot be combined."""
+        """Raise CombinationError if parsers of the family cannot be combined."""
         raise CombinationError(f"parsers of the family {self.name} cannot be combined")
 
     # Scores

@@ -37,12 +37,13 @@ class ParserNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.inputs = InputLayer(config.inputs, vocabulary, transformer)
-        input_size, projects = self.inputs.output_size, config.encoder.projects
+        input_size = self.inputs.output_size
+        projects_inputs = config.encoder.projects_inputs
         self.projection: nn.Module = nn.Identity()
-        if projects and input_size != config.encoder.size:  # type: ignore[union-attr]
+        if projects_inputs and input_size != config.encoder.size:  # type: ignore[union-attr]
             self.projection = nn.Linear(input_size, config.encoder.size)  # type: ignore[union-attr]
             input_size = config.encoder.size  # type: ignore[union-attr]
-        self.input_dropout = SharedDropout(0.0 if projects else config.inputs.dropout)
+        self.input_dropout = SharedDropout(0.0 if projects_inputs else config.inputs.dropout)
         self.encoder = make_encoder(config.encoder, input_size, config.inputs.dropout)
         self.encoder_dropout = SharedDropout(scorer_dropout)
         self.size: int = self.encoder.output_size

@@ -57,8 +57,9 @@ class Feed:
     """
 
     sizes: Callable[[int], np.ndarray]  # the sizes of an epoch's examples
-    data: Callable[[int], Examples]  # an epoch's examples, the same for the same number
-    key: str = ""  # a digest of everything they depend on besides the recipe and the treebank
+    data: Callable[[int], Examples]  # an epoch's examples, the same in every call for that epoch
+    # a digest of everything that the examples depend on besides the recipe and the treebank
+    key: str = ""
 
 
 def train(
@@ -77,7 +78,9 @@ def train(
     feed: Feed | None = None,
     keep_state: bool = False,
 ) -> State:
-    """Train a parser. The model directory contains the best epoch's weights at any moment.
+    """Train a parser, and save the weights of the best epoch in the model directory.
+
+    The weights are saved after every epoch that is better than all epochs before it.
 
     On the CPU a resumed run ends with the same weights as a run that was never interrupted.
 
@@ -87,22 +90,22 @@ def train(
         dev_sentences: The treebank that selects the best epoch.
         directory: The model directory.
         device: The device to train on.
-        seed: The seed of everything random.
+        seed: The seed of all random numbers.
         resume: Resume the run in the directory, if there is one.
         max_time: The maximum number of seconds of training, including the parts before
             interruptions. A linear schedule ends with the time or with the epochs, whichever ends
             sooner.
         initial: A parser to start from. Its vocabulary is extended by the treebank's.
         progress: Where progress is reported; by default only the log is written.
-        sources: What the recipe reads besides the treebank.
+        sources: The data that the recipe needs besides the treebank, such as word vectors.
         vocabulary: A vocabulary to use instead of the treebank's. Unless there is a feed, symbols
             that the treebank does not have get the vector of the unknown symbol.
-        feed: What to train on instead of the treebank.
+        feed: Training examples to use instead of the treebank.
         keep_state: Keep the optimiser's state of a finished run, so that it can be resumed with
             more epochs, patience or time. It is several times as large as the model.
 
     Returns:
-        The state of the run. A run that was finished before is not changed.
+        The state of the run. If the run in the directory is already finished, it is not changed.
 
     Raises:
         ResumeError: If the run cannot be resumed.
@@ -122,11 +125,12 @@ def train(
     if saved_state:
         recipe = retain_batch_size(saved_state.origin, recipe)
         training = recipe.training
+    # The keys are the words that an error message uses if the digests differ; see `Origin.data`.
     data_digests = digests(train_sentences, dev_sentences) | {
         "other vectors, features, lexicon or transformer": sources.key,
         "another vocabulary": vocabulary.digest() if has_shared_vocabulary else "",
         "another teacher or other text": feed.key if feed else "",
-        "another --init": digest_of_weights(initial.network) if initial else "",
+        "another --init": digest_weights(initial.network) if initial else "",
     }
     origin = make_origin(seed, weight_settings(recipe), data_digests)
     if saved_state:
@@ -161,7 +165,8 @@ def train(
         write_config(directory, recipe.tables())  # the number of epochs, for example, may be new
     else:
         write_description(directory, recipe.tables(), vocabulary, network.transformer)
-        # Save the state before there is any model, because a model without a state is an error.
+        # Save the state before any weights: a run with weights but without a state cannot be
+        # resumed.
         save_state(directory, state, network, optimizer)
     progress.truncate_log(state.epoch)
 
@@ -194,12 +199,13 @@ def train(
         network.start_epoch(data.dataset)
         batches = length_batches(data.sizes, training.batch_tokens, random)
         network.train()
-        total = torch.tensor(state.loss, device=device)
+        total_loss = torch.tensor(state.loss, device=device)
         epoch_started, words = time.monotonic(), 0
         while state.batch < len(batches):
+            # Seed each update, so that a resumed run draws the same random numbers.
             torch.manual_seed(seed * 1_000_003 + state.update)
             seconds = time.monotonic() - started
-            fraction = max(state.update / updates, seconds / max_time)
+            fraction = max(state.update / updates, seconds / max_time)  # finished part of the run
             for group in optimizer.param_groups:
                 factor = rate_factor(training, state.update, fraction, updates)
                 group["lr"] = group["rate"] * factor
@@ -218,7 +224,7 @@ def train(
                         f"a batch of {len(indices)} sentences of up to {longest - 1} words does not"
                         " fit in memory; lower training.batch_tokens"
                     ) from error
-                total += loss.detach()
+                total_loss += loss.detach()
                 words += batch.words
             nn.utils.clip_grad_norm_(network.parameters(), training.clip)
             optimizer.step()
@@ -231,38 +237,39 @@ def train(
                 progress.show(
                     max(state.update / updates, seconds / max_time),
                     f"epoch {state.epoch + 1} of {training.epochs}"
-                    f"  loss {float(total) / -(-state.batch // training.accumulate):.3f}"
+                    f"  loss {float(total_loss) / math.ceil(state.batch / training.accumulate):.3f}"
                     f"  {words / (time.monotonic() - epoch_started):,.0f} words/s",
                 )
             if time.monotonic() - saved_time > training.save_every and state.batch < len(batches):
-                state.loss, state.seconds = float(total), time.monotonic() - started
+                state.loss, state.seconds = float(total_loss), time.monotonic() - started
                 _check_finite(state.loss, network)
                 save_state(directory, state, network, optimizer)
                 saved_time = time.monotonic()
 
-        state.loss = float(total)
+        state.loss = float(total_loss)
         _check_finite(state.loss, network)
         speed = words / (time.monotonic() - epoch_started)
-        if has_shared_vocabulary:
+        if has_shared_vocabulary:  # symbols that only other treebanks have are not trained
             network.inputs.reset_unseen(data.dataset)
         scores = score_dev(parser, dev_sentences, sources.dev)
         score = scores[training.select]
         is_best = score > state.best
         if is_best:
             write_weights(directory, network, training.storage)
-            # This removes a calibration, which was measured for other weights.
+            # This removes temperatures, which were fitted for the former weights.
             write_config(directory, recipe.tables())
             state.best, state.best_epoch = score, state.epoch + 1
         state.seconds = time.monotonic() - started
-        mean_loss = state.loss / -(-state.batch // training.accumulate)
+        mean_loss = state.loss / math.ceil(state.batch / training.accumulate)
         state.epoch, state.batch, state.loss = state.epoch + 1, 0, 0.0
         epochs_left = training.epochs - state.epoch
-        left = min(state.seconds / state.epoch * epochs_left, max_time - state.seconds)
+        seconds_per_epoch = state.seconds / state.epoch
+        seconds_left = min(seconds_per_epoch * epochs_left, max_time - state.seconds)
         progress.write_epoch(
             {
                 "epoch": state.epoch, "update": state.update, "loss": mean_loss,
                 "rate": optimizer.param_groups[0]["lr"],
-                "words_per_second": speed, "seconds": state.seconds, "left": max(0.0, left),
+                "words_per_second": speed, "seconds": state.seconds, "left": max(0.0, seconds_left),
                 "best": is_best,
             },
             scores,
@@ -295,7 +302,7 @@ def count_updates(feed: Feed, recipe: Recipe) -> int:
         key = sizes.tobytes()
         if key not in counts:
             batches = len(length_batches(sizes, training.batch_tokens, random))
-            counts[key] = -(-batches // training.accumulate)
+            counts[key] = math.ceil(batches / training.accumulate)
         updates += counts[key]
     return updates
 
@@ -303,19 +310,22 @@ def count_updates(feed: Feed, recipe: Recipe) -> int:
 def score_dev(
     parser: Parser, sentences: Sequence[Sentence], context: ContextArray | None
 ) -> dict[str, float]:
-    """Score a parser on dev sentences: percentages by the names of its family's metrics.
+    """Score a parser on dev sentences.
 
     Args:
         parser: The parser.
         sentences: The sentences with gold annotation.
-        context: Their contextual vectors, in the order of a Dataset's entries, if the parser reads
-            frozen ones.
+        context: The contextual vectors of the sentences, in the order of a Dataset's entries; None
+            if the parser does not read precomputed vectors.
+
+    Returns:
+        The scores in percent, by the names of the metrics of the parser's family.
     """
     predicted = parser.predict(sentences, dev_vectors(sentences, context))
     return get_family(parser.config).evaluate(parser.config, sentences, predicted)
 
 
-def digest_of_weights(network: ParserNetwork) -> str:
+def digest_weights(network: ParserNetwork) -> str:
     """Return a digest of a network's weights; raise ValueError if they are not in float32."""
     weights = network.state_dict().values()
     half_precision = (torch.bfloat16, torch.float16)

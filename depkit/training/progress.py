@@ -16,10 +16,10 @@ class Progress:
     Args:
         directory: The model directory, in which the log is written.
         quiet: Write nothing to stderr.
-        stream: Where lines and bar are written instead of stderr.
+        stream: The stream to which lines and bar are written instead of stderr.
         label: A prefix of each line, for several runs at the same time.
         name: The name of the bar.
-        bars: Where lines and bar are written instead of `stream`, for several bars.
+        bars: The bars of several runs, to which this bar is added; replaces `quiet` and `stream`.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class Progress:
         """Remove from the log all epochs after the first `epochs`; they will be run again."""
         if self.path.exists():
             lines = self.path.read_text("utf-8").splitlines()
-            retained = [line for line in lines if _epoch(line) <= epochs]
+            retained = [line for line in lines if _read_epoch(line) <= epochs]
             self.path.write_text("".join(line + "\n" for line in retained), "utf-8")
 
     def write_epoch(self, record: dict[str, Any], scores: dict[str, float]) -> None:
-        """Write an epoch to the log and as a line; scores: the dev scores by name."""
+        """Write an epoch to the log and a line to stderr; scores: the dev scores by name."""
         with self.path.open("a", encoding="utf-8") as log:
             log.write(json.dumps(record | scores) + "\n")
         best = "  best" if record["best"] else ""
@@ -69,7 +69,7 @@ class Progress:
         )
 
 
-def _epoch(line: str) -> float:
+def _read_epoch(line: str) -> float:
     try:
         return float(json.loads(line)["epoch"])
     except (ValueError, KeyError, TypeError):  # the incomplete line of a run that was killed

@@ -38,7 +38,7 @@ ERRORS: dict[str, str] = {
 WARNINGS: dict[str, str] = {
     "byte-order-mark": "a byte order mark at the beginning of a line",
     "line-end": "lines that end in CR LF",
-    "extra-blank-line": "more than one blank line after a sentence, or one before the first",
+    "extra-blank-line": "several blank lines after a sentence, or a blank line before the first",
     "final-blank-line": "a file that does not end with a blank line",
     "empty-cell": "an empty cell, which should contain _",
     "white-space": "white space where none is allowed",
@@ -50,13 +50,13 @@ WARNINGS: dict[str, str] = {
     "no-tree": "a sentence without any HEAD",
     "no-deprel": "a word with HEAD, but without DEPREL",
     "several-roots": "a sentence with several words with HEAD 0",
-    "root-label": "HEAD 0 without the relation root, or the reverse",
+    "root-label": "HEAD 0 without the relation root, or the relation root without HEAD 0",
     "predicates": "CoNLL-09 without exactly one APRED column for each predicate",
     "upos-form": "a UPOS that is missing or not in capital letters",
     "deprel-form": "a relation in DEPREL or DEPS that is not in the form relation:subtype",
     "feats": "FEATS that are not in the form Name=Value|...",
     "feats-order": "FEATS that are not in alphabetical order",
-    "feats-repeated": "FEATS that contain a feature, or a value of one, twice",
+    "feats-repeated": "FEATS that contain a feature twice, or the same value of a feature twice",
     "deps": "DEPS that are not in the form head:relation|..., or name an impossible head",
     "deps-order": "DEPS that are not sorted by their heads",
     "deps-repeated": "DEPS that contain the same head and relation twice",
@@ -65,11 +65,11 @@ WARNINGS: dict[str, str] = {
     "space-after": "SpaceAfter that is not No, or is not at a token of the text",
     "sent-id": "a sent_id that is empty or badly formed",
     "no-sent-id": "a sentence without sent_id",
-    "sent-id-again": "a sent_id that another sentence has as well",
+    "sent-id-again": "a sent_id that another sentence also has",
     "no-text": "a sentence without # text",
     "text-space": "white space at the end of # text",
     "text-mismatch": "a # text that differs from the words and their spaces",
-    "comment-again": "a sentence with two comments sent_id, text, newdoc or newpar",
+    "comment-again": "a comment sent_id, text, newdoc or newpar that occurs twice in a sentence",
 }
 
 # These are found with `--ud` only, and are errors.
@@ -82,9 +82,9 @@ UD_ERRORS: dict[str, str] = {
 # These warnings never become errors.
 ADVICE: dict[str, str] = {
     "misc": "an empty part in MISC",
-    "train-overlap": "a sentence that the training file has as well",
-    "unseen-tag": "a tag that the training file does not have",
-    "unseen-relation": "a relation that the training file does not have",
+    "train-overlap": "a sentence that the training file also contains",
+    "unseen-tag": "a tag that does not occur in the training file",
+    "unseen-relation": "a relation that does not occur in the training file",
 }
 
 NOTES: dict[str, str] = {
@@ -97,7 +97,7 @@ CODES = ERRORS | WARNINGS | UD_ERRORS | ADVICE | NOTES
 
 
 def severity(code: str, ud: bool = False) -> Severity:
-    """Return the severity of a code; with `ud`, the one in a release of UD."""
+    """Return the severity of a code; ud: whether the treebank is checked with `--ud`."""
     if code in NOTES:
         return "note"
     if code in ERRORS or code in UD_ERRORS or (ud and code in WARNINGS):

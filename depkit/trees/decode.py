@@ -31,19 +31,20 @@ def decode(
             converts to it or to float64; column 0 is the artificial root. Row 0, the diagonal and
             the padding are ignored, -inf forbids an arc.
         lengths: [batch] int, the number of words of each sentence.
-        algorithm: "mst" finds the best tree, "eisner" the best projective tree, and "argmax" each
-            word's best head on its own, the lowest one in a tie, whether or not they form a tree.
+        algorithm: "mst" finds the best tree, and "eisner" the best projective tree. "argmax" finds
+            the best head of each word independently, the lowest index in a tie; the result need
+            not be a tree.
         single_root: Whether exactly one word must be a child of the root; ignored by "argmax".
-        compile: Import numba even for a batch so small that the interpreter decodes it in less
-            time. This changes the time, never the result.
+        compile: Use compiled code even for a batch so small that interpreted code takes less time
+            than importing numba. The result is the same.
 
     Returns:
-        [batch, n_max + 1] int32, with 0 for the root itself and for padding, so that the heads can
-        index any array over the same positions.
+        [batch, n_max + 1] int32, with 0 at position 0 and at padding, so that the heads are valid
+        indices of positions.
 
     Raises:
-        ValueError: For wrong shapes, an unknown algorithm, a score of NaN or +inf, or if the
-            forbidden arcs leave no tree; the last two name the index of the sentence in the batch.
+        ValueError: A shape or the algorithm is invalid, a score is NaN or +inf, or the forbidden
+            arcs leave no tree. For the last two, the message names the index of the sentence.
     """
     if algorithm not in ALGORITHMS:
         raise ValueError(
@@ -87,7 +88,9 @@ def as_length_array(lengths: ArrayLike, score: np.ndarray) -> np.ndarray:
         raise ValueError(f"the lengths have shape {length.shape} for a batch of {len(score)}")
     if length.size and length.dtype.kind not in "iu":
         raise ValueError(f"the lengths are of type {length.dtype}; they must be integers")
-    for index in np.flatnonzero((length < 0) | (length >= score.shape[1]))[:1]:
+    invalid = np.flatnonzero((length < 0) | (length >= score.shape[1]))
+    if invalid.size:
+        index = invalid[0]
         raise ValueError(
             f"sentence {index}: length {length[index]} is not within 0..{score.shape[1] - 1}"
         )
@@ -102,14 +105,17 @@ def raise_first_failure(outcome: np.ndarray, algorithm: str, single_root: bool) 
         algorithm: As for `decode`; the message depends on it.
         single_root: As for `decode`; the message depends on it.
     """
-    for index in np.flatnonzero(outcome != DECODED)[:1]:
-        if outcome[index] == INVALID_SCORES:
-            raise ValueError(f"sentence {index}: an arc score is NaN or +inf")
-        if algorithm == "argmax":
-            raise ValueError(f"sentence {index}: every head of some word is forbidden (-inf)")
-        tree = "projective tree" if algorithm == "eisner" else "tree"
-        root = " with a single root" if single_root else ""
-        raise ValueError(f"sentence {index}: forbidden arcs (-inf) leave no {tree}{root}")
+    failures = np.flatnonzero(outcome != DECODED)
+    if not failures.size:
+        return
+    index = failures[0]
+    if outcome[index] == INVALID_SCORES:
+        raise ValueError(f"sentence {index}: an arc score is NaN or +inf")
+    if algorithm == "argmax":
+        raise ValueError(f"sentence {index}: all heads of a word are forbidden (-inf)")
+    tree = "projective tree" if algorithm == "eisner" else "tree"
+    root = " with a single root" if single_root else ""
+    raise ValueError(f"sentence {index}: forbidden arcs (-inf) leave no {tree}{root}")
 
 
 @compiled
@@ -133,8 +139,8 @@ def decode_best_heads(
             outcome[index] = NO_TREE
 
 
-# If the best heads of all words form a tree, it is the best tree. After training they mostly do,
-# so the two functions below search only in sentences where they do not.
+# If the best heads of all words form a tree, this tree is the best one. This is mostly so with the
+# scores of a trained parser; the two functions below search for a tree only in other sentences.
 
 
 @compiled
@@ -162,7 +168,7 @@ def decode_arborescences(
         score = scores[index, :size, :size]
         if single_root and count_roots(head) < 2:
             # There is a cycle. The best tree with any number of roots is far faster to find than
-            # the best one with a single root, and here it mostly has a single root.
+            # the best tree with a single root, and here it usually has a single root.
             if find_maximum_arborescence(score, False, head) and count_roots(head) == 1:
                 continue
         if not find_maximum_arborescence(score, single_root, head):

@@ -105,15 +105,15 @@ def make_bench(arguments: argparse.Namespace, folder: Path) -> Bench:
     paragraphs = (passage.text for passage in make_passages(sentences))
     text.write_text("\n\n".join(paragraphs) + "\n", "utf-8")
     sentence_text.write_text(make_passages(sentences[:1])[0].text + "\n", "utf-8")
-    sentence, few = folder / "sentence.conllu", folder / "few.conllu"
+    sentence, dev_file = folder / "sentence.conllu", folder / "few.conllu"
     write(sentences[:1], sentence)
-    write(sentences[:NUM_DEV_SENTENCES], few)
+    write(sentences[:NUM_DEV_SENTENCES], dev_file)
     peers = {
         name: Peer(getattr(arguments, name), getattr(arguments, f"{name}_model")) for name in PEERS
     }
     return Bench(
         arguments.data.resolve(), sentences, sum(map(len, sentences)), text, sentence,
-        sentence_text, few, folder, arguments.model, arguments.device, arguments.threads,
+        sentence_text, dev_file, folder, arguments.model, arguments.device, arguments.threads,
         arguments.runs, settings=arguments.set, same_model=arguments.same_model, **peers,
     )  # fmt: skip
 

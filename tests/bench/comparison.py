@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.bench.measure import Bench, Measure, Peer, Row, Run, peer_program, run_alternately
 from tests.bench.processes import (
-    Parsing,
+    ParsePrograms,
     compare_parsers,
     parse_programs,
     train_measure,
@@ -56,7 +56,7 @@ def supar_measure(bench: Bench) -> Measure:
     """Return a measure that trains SuPar for an epoch; its model is `supar` in the folder."""
 
     def run() -> Run:
-        arguments = bench.folder / "supar", bench.file, bench.few, 1, bench.threads
+        arguments = bench.folder / "supar", bench.file, bench.dev_file, 1, bench.threads
         result = peer_program(bench, bench.supar, "supar_run.py", "train", *arguments)()
         epoch = next(line for line in result.output.splitlines() if line.startswith("{"))
         return result._replace(reported_seconds=json.loads(epoch)["seconds"])
@@ -84,11 +84,11 @@ def udpipe(bench: Bench) -> Iterator[Row]:
 
 def peer_programs(
     bench: Bench, peer: Peer, name: str, file: Path, sentence: Path, *rest: int
-) -> Parsing:
+) -> ParsePrograms:
     """Return a peer's programs that parse a file and its first sentence."""
     output = bench.folder / "peer.conllu"
-    whole, one = (
+    whole_file, first_sentence = (
         peer_program(bench, peer, name, "parse", peer.model, path, output, *rest)
         for path in (file, sentence)
     )
-    return whole, one
+    return whole_file, first_sentence

@@ -9,10 +9,10 @@ run `depkit parse` as a process, typer with its dependencies on PYTHONPATH. Then
     python -m tests.bench gpu --treebank train.conllu.gz --dev dev.conllu.gz \
         --transformer minilm --minutes 9 --output "$OUT/gpu.md"
 
-and copy gpu.md back. This file is written after every row, so that it contains all rows measured so
-far if the command is stopped. The rows are measured in another process, which is stopped if a row
-takes too long, and restarted after every failure; a row without figures says why. With --device cpu
---minutes 1, everything that does not need CUDA can be tried on a few sentences.
+and copy gpu.md back. This file is written after every row, so that it contains the rows measured so
+far if the command is interrupted. Rows are measured in another process, which is stopped if a row
+takes too long, and restarted after every failure; the note of a row without figures has the reason.
+With --device cpu --minutes 1, everything that does not need CUDA can be tried on a few sentences.
 """
 
 import argparse
@@ -33,9 +33,10 @@ from typing import Any, NamedTuple
 from depkit.corpus.files import atomic
 from tests.bench.measure import ROOT, BenchError, describe_machine, with_path
 
-STOPPING = 3.0  # seconds reserved for the end
-PATIENCE = 15.0  # seconds that a row may take beyond twice its share, as a restart takes as long
-CONTINUE = 75  # exit status of a process after which another one is to be started
+FINAL_SECONDS = 3.0  # time reserved for writing the report
+# A row may take twice its share of the time and this time, which a restart of the process takes.
+EXTRA_SECONDS = 15.0
+RESTART_STATUS = 75  # exit status of a process that another process is to continue
 RECIPES = ("bilstm", "selfatt", "finetune")
 TOKENS = (5000, 1000, 20000)
 COLUMNS = ("words/s", "sentences/s", "peak MB", "GPU idle", "LAS")
@@ -43,47 +44,49 @@ COLUMNS = ("words/s", "sentences/s", "peak MB", "GPU idle", "LAS")
 Figures = dict[str, Any]  # figures by COLUMNS, "note", and "text" to print below the table
 
 
-class Measure(NamedTuple):
-    """A row: a function of gpu_rows.py, its arguments, and the seconds that it should get."""
+class PlannedRow(NamedTuple):
+    """A row to be measured by a function of gpu_rows.py, in a share of the time."""
 
     group: str
-    what: str
-    seconds: float
+    name: str
+    seconds: float  # the share, as the time of the row if there is enough time for all rows
     function: str
     arguments: tuple[Any, ...] = ()
 
 
-def all_measures() -> list[Measure]:
+def plan_rows() -> list[PlannedRow]:
     """Return all rows, the most important first."""
     rows = []
     for recipe in RECIPES:
         seconds = 12  # more for the first, which creates the network
         for precision, tokens in product(("bfloat16", "tf32", "float32"), TOKENS):
-            what = f"{recipe}, {precision}, batches of {tokens}"
-            rows.append(Measure("train", what, seconds, "train", (recipe, precision, tokens)))
+            name = f"{recipe}, {precision}, batches of {tokens}"
+            rows.append(PlannedRow("train", name, seconds, "train", (recipe, precision, tokens)))
             seconds = 4
         for tokens in (4000, 64000):
-            what = f"{recipe}, untrained, batches of {tokens}"
-            rows.append(Measure("parse", what, 4, "parse_untrained", (recipe, tokens)))
+            name = f"{recipe}, untrained, batches of {tokens}"
+            rows.append(PlannedRow("parse", name, 4, "parse_untrained", (recipe, tokens)))
     for tokens in (4000, 16000, 64000):
-        rows.append(Measure("parse", f"batches of {tokens}", 10, "parse", (tokens,)))
-    rows.append(Measure("parse", "without the network", 8, "parse_without_network"))
-    rows.append(Measure("parse", "a process, start-up and all", 40, "parse_as_a_process"))
+        rows.append(PlannedRow("parse", f"batches of {tokens}", 10, "parse", (tokens,)))
+    rows.append(PlannedRow("parse", "without the network", 8, "parse_without_network"))
+    rows.append(PlannedRow("parse", "a process, including start-up", 40, "parse_as_a_process"))
     for recipe in RECIPES:
-        rows.append(Measure("profile", f"training {recipe}", 10, "profile_training", (recipe,)))
-    rows.append(Measure("profile", "parsing", 10, "profile_parsing"))
-    for what in ("SuPar trains", "SuPar parses", "depkit trains the same"):
-        rows.append(Measure("supar", what, 20, "supar", (what,)))
+        rows.append(PlannedRow("profile", f"training {recipe}", 10, "profile_training", (recipe,)))
+    rows.append(PlannedRow("profile", "parsing", 10, "profile_parsing"))
+    for name in ("SuPar trains", "SuPar parses", "depkit trains the same"):
+        rows.append(PlannedRow("supar", name, 20, "supar", (name,)))
     for precision in ("float32", "bfloat16"):
-        rows.append(Measure("train", f"bilstm's LAS, {precision}", 40, "dev_score", (precision,)))
+        rows.append(
+            PlannedRow("train", f"bilstm's LAS, {precision}", 40, "dev_score", (precision,))
+        )
     for recipe, tokens in product(RECIPES, TOKENS):
-        what = f"{recipe}, CUDA graph, a batch of {tokens}"
-        rows.append(Measure("train", what, 6, "train_graphed", (recipe, tokens)))
+        name = f"{recipe}, CUDA graph, a batch of {tokens}"
+        rows.append(PlannedRow("train", name, 6, "train_graphed", (recipe, tokens)))
     parts = [*(("encoder", tokens) for tokens in TOKENS), ("network", TOKENS[0])]
     for recipe, (part, tokens) in product(reversed(RECIPES), parts):
-        what, seconds = f"{recipe}, compiled {part}, batches of {tokens}", 5
+        name, seconds = f"{recipe}, compiled {part}, batches of {tokens}", 5
         seconds += 35 * (tokens == TOKENS[0])  # more for the first, which compiles
-        rows.append(Measure("train", what, seconds, "train_compiled", (recipe, part, tokens)))
+        rows.append(PlannedRow("train", name, seconds, "train_compiled", (recipe, part, tokens)))
     return rows
 
 
@@ -110,8 +113,8 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     add(
         "--set", metavar="RECIPE:KEY=VALUE", action="append", default=[], help="setting of a recipe"
     )
-    add("--only", metavar="TEXT", default="", help="measure only rows with this in group or name")
-    add("--number", type=int, help=argparse.SUPPRESS)  # index of the first row of this process
+    add("--only", metavar="TEXT", default="", help="measure only rows with TEXT in group or name")
+    add("--first-row", type=int, help=argparse.SUPPRESS)  # index of the first row of this process
     add("--end", type=float, help=argparse.SUPPRESS)  # of the measurements, as time.monotonic()
     arguments = parser.parse_args(argv)
     for file in (arguments.treebank, arguments.dev):
@@ -122,32 +125,34 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 def main(argv: Sequence[str]) -> None:
     arguments = parse_arguments(argv)
-    measures = [row for row in all_measures() if arguments.only in f"{row.group} {row.what}"]
-    if arguments.number is not None:
+    planned_rows = [row for row in plan_rows() if arguments.only in f"{row.group} {row.name}"]
+    if arguments.first_row is not None:
         with arguments.output.open("a", encoding="utf-8") as stream:
-            for figures in measure(measures[arguments.number :], arguments, arguments.end):
+            for figures in measure(planned_rows[arguments.first_row :], arguments, arguments.end):
                 stream.write(json.dumps(figures) + "\n")
                 stream.flush()
-        os._exit(CONTINUE)  # without waiting for threads and compilers, which may hang
+        os._exit(RESTART_STATUS)  # without waiting for threads and compilers, which may hang
     # Exit normally if terminated, so that the other process is stopped as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    end = time.monotonic() + 60 * arguments.minutes - STOPPING
+    end = time.monotonic() + 60 * arguments.minutes - FINAL_SECONDS
     report = Report(arguments.output, header(arguments))
-    for row, figures in zip(measures, measure_in_processes(measures, argv, end), strict=True):
+    for row, figures in zip(
+        planned_rows, measure_in_processes(planned_rows, argv, end), strict=True
+    ):
         report.add(row, figures)
     report.finish()
 
 
-def share(measures: Sequence[Measure], end: float) -> float:
+def compute_share(planned_rows: Sequence[PlannedRow], end: float) -> float:
     """Return the seconds that the first of the remaining rows may take."""
     remaining = max(0.0, end - time.monotonic())
-    return remaining * measures[0].seconds / sum(row.seconds for row in measures)
+    return remaining * planned_rows[0].seconds / sum(row.seconds for row in planned_rows)
 
 
 def measure(
-    measures: Sequence[Measure], arguments: argparse.Namespace, end: float
+    planned_rows: Sequence[PlannedRow], arguments: argparse.Namespace, end: float
 ) -> Iterator[Figures | None]:
-    """Yield None when the data is ready, then the figures of the rows.
+    """Yield None when the data is prepared, then the figures of each row.
 
     Ends after an unexpected failure, which may have left this process in a bad state.
     """
@@ -155,8 +160,8 @@ def measure(
     setup = functions.Setup(arguments)
     setup.prepare_data()
     yield None
-    for number, row in enumerate(measures):
-        row_end = time.monotonic() + share(measures[number:], end)
+    for index, row in enumerate(planned_rows):
+        row_end = time.monotonic() + compute_share(planned_rows[index:], end)
         try:
             yield getattr(functions, row.function)(setup, *row.arguments, row_end)
         except BenchError as error:
@@ -168,57 +173,70 @@ def measure(
 
 
 def measure_in_processes(
-    measures: Sequence[Measure], argv: Sequence[str], end: float
+    planned_rows: Sequence[PlannedRow], argv: Sequence[str], end: float
 ) -> Iterator[Figures]:
-    """Yield the figures of all rows, measured by a sequence of other processes, each in time."""
+    """Measure rows in other processes, one after the other, and yield the figures of all rows.
+
+    A process that fails or takes too long is replaced by a new one.
+    """
     num_done = 0
-    while num_done < len(measures) and time.monotonic() < end:
+    while num_done < len(planned_rows) and time.monotonic() < end:
         with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             rows, log = Path(folder, "rows"), Path(folder, "log")
             rows.touch()
-            command = [sys.executable, "-m", "tests.bench", "gpu", *argv, "--number", str(num_done)]
+            command = [
+                sys.executable,
+                "-m",
+                "tests.bench",
+                "gpu",
+                *argv,
+                "--first-row",
+                str(num_done),
+            ]
             with log.open("wb") as stream:
                 process = subprocess.Popen(
                     [*command, "--end", str(end), "--output", rows], stdout=stream, stderr=stream,
                     env=os.environ | with_path(ROOT) | {"TMPDIR": folder},
                     start_new_session=True,
                 )  # fmt: skip
-            num_lines, late, ended = 0, False, False
+            num_lines, is_late, has_ended = 0, False, False
             limit = (time.monotonic() + end) / 2  # for preparing the data, which all rows need
             try:
-                while num_done < len(measures) and not late and not ended:
+                while num_done < len(planned_rows) and not is_late and not has_ended:
                     time.sleep(0.05)
-                    late = time.monotonic() > limit
-                    ended = process.poll() is not None
+                    is_late = time.monotonic() > limit
+                    has_ended = process.poll() is not None
                     for line in rows.read_text("utf-8").split("\n")[num_lines:-1]:
                         figures = json.loads(line)
                         if figures is not None:
                             yield figures
                             num_done += 1
-                        num_lines, late = num_lines + 1, False
+                        num_lines, is_late = num_lines + 1, False
                         row_share = (
-                            share(measures[num_done:], end) if num_done < len(measures) else 0.0
+                            compute_share(planned_rows[num_done:], end)
+                            if num_done < len(planned_rows)
+                            else 0.0
                         )
-                        limit = min(end, time.monotonic() + PATIENCE + 2 * row_share)
+                        limit = min(end, time.monotonic() + EXTRA_SECONDS + 2 * row_share)
             finally:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-            if num_done < len(measures) and (late or process.returncode != CONTINUE):
+            if num_done < len(planned_rows) and (is_late or process.returncode != RESTART_STATUS):
                 lines = log.read_text("utf-8", "replace").strip().splitlines() or ["no output"]
                 reason = "stopped, because it took too long" if num_lines else "not ready in time"
-                yield {"note": reason if late else f"died: {lines[-1]}"}
+                yield {"note": reason if is_late else f"died: {lines[-1]}"}
                 num_done += 1
-                for previous, row in pairwise(measures[num_done - 1 :]):
+                for previous, row in pairwise(planned_rows[num_done - 1 :]):
                     if not differ_only_in_batch_size(previous, row):
                         break
                     yield {"note": "as the row before"}
                     num_done += 1
-    for _ in measures[num_done:]:
+    for _ in planned_rows[num_done:]:
         yield {"note": "there was no time left"}
 
 
-def differ_only_in_batch_size(first: Measure, second: Measure) -> bool:
+def differ_only_in_batch_size(first: PlannedRow, second: PlannedRow) -> bool:
     """Return whether rows differ only in batch size, so that both fail for the same reason."""
     return first.function == second.function and first.arguments[:-1] == second.arguments[:-1] != ()
 
@@ -228,18 +246,18 @@ class Report:
 
     def __init__(self, path: Path, header: str) -> None:
         self.path = path
-        self.lines = [header, "", _line("group", "what", *COLUMNS, "note"), _line(*["---"] * 8)]
+        self.lines = [header, "", _line("group", "name", *COLUMNS, "note"), _line(*["---"] * 8)]
         self.texts: list[str] = []
         print("\n".join(self.lines), flush=True)
 
-    def add(self, row: Measure, figures: Figures) -> None:
+    def add(self, row: PlannedRow, figures: Figures) -> None:
         cells = (f"{figures[name]:,.5g}" if name in figures else "" for name in COLUMNS)
         note = figures.get("note", "").replace("|", "/")
         note = note if len(note) < 300 else f"{note[:140]} ... {note[-140:]}"
-        self.lines.append(_line(row.group, row.what, *cells, note))
+        self.lines.append(_line(row.group, row.name, *cells, note))
         print(self.lines[-1], flush=True)
         if "text" in figures:
-            self.texts.append(f"\n{row.group}: {row.what}\n\n{figures['text']}")
+            self.texts.append(f"\n{row.group}: {row.name}\n\n{figures['text']}")
         with atomic(self.path) as temporary:
             temporary.write_text("\n".join(self.lines + self.texts) + "\n", "utf-8")
 

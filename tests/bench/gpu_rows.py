@@ -85,9 +85,10 @@ class Setup:
         parts = sentences, sentences[:1], self.data.dev[:NUM_DEV_SENTENCES]
         for file, part in zip(files, parts, strict=True):
             write(part, file)
-        whole, one, few = files
+        whole_file, first_sentence, dev_file = files
         return Bench(
-            whole, sentences, sum(map(len, sentences)), whole, one, one, few, self.folder,
+            whole_file, sentences, sum(map(len, sentences)), whole_file, first_sentence,
+            first_sentence, dev_file, self.folder,
             self.options.model, str(self.device), torch.get_num_threads(), 1,
             supar=Peer(self.options.supar, str(self.folder / "supar")),
         )  # fmt: skip
@@ -315,7 +316,7 @@ def parse(setup: Setup, tokens: int, end: float) -> Figures:
         [str(bench.file)], [bench.model], output=str(setup.folder / "parsed.conllu"),
         device=bench.device, batch_tokens=tokens,
     )  # fmt: skip
-    annotate_files(replace(job, files=[str(bench.few)]))  # warm-up
+    annotate_files(replace(job, files=[str(bench.dev_file)]))  # warm-up
     reset_peak()
     times = [annotate_files(job).seconds]
     while time.monotonic() < middle:
@@ -345,10 +346,11 @@ def parse_without_network(setup: Setup, end: float) -> Figures:
 
 def parse_as_a_process(setup: Setup, end: float) -> Figures:
     bench = replace(setup.bench, limit=end - time.monotonic())
-    whole, one = (
+    whole_file, first_sentence = (
         program().seconds for program in parse_programs(bench, bench.file, bench.sentence)
     )
-    return rates(bench.sentences, whole, f"{whole:.1f} s, of one sentence {one:.1f} s")
+    note = f"{whole_file:.1f} s, of one sentence {first_sentence:.1f} s"
+    return rates(bench.sentences, whole_file, note)
 
 
 def supar(setup: Setup, task: str, end: float) -> Figures:

@@ -45,7 +45,7 @@ class Bench:
     text: Path  # raw text of the treebank
     sentence: Path  # first sentence, as CoNLL-U
     sentence_text: Path  # first sentence, as text
-    few: Path  # first sentences, used as dev
+    dev_file: Path  # first sentences of the treebank, used as dev treebank
     folder: Path  # for output
     model: str = "en-ewt"
     device: str = "cpu"

@@ -143,13 +143,13 @@ def test_a_file_named_twice_gets_a_number() -> None:
 
 def test_empty_columns_and_files_are_errors() -> None:
     Path("empty.conllu").write_text("")
-    for arguments, complaint in (
+    for arguments, message in (
         (["--by", "xpos"], "XPOS is _ throughout"),
         (["--confusion", "xpos"], "XPOS is _ throughout"),
         (["--metric", "Lemmas"], "Lemmas cannot be scored"),
         (["--by", "oov", "--train", "empty.conllu"], "no sentences to count words in"),
     ):
-        with pytest.raises(ValueError, match=complaint):
+        with pytest.raises(ValueError, match=message):
             run(GOLD, GOOD, *arguments)
 
 
@@ -289,11 +289,11 @@ def test_punctuation_and_formats_are_those_of_eval() -> None:
     assert r"\begin{tabular}{lrrrrrr}" in run(GOLD, GOOD, "--format", "latex")[0]
 
 
-BINS, PAIR = "needs a table of bins", "needs two or more PRED files and a table of bins"
+NEEDS_BINS, NEEDS_PAIR = "needs a table of bins", "needs two or more PRED files and a table of bins"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         (["--by", "colour"], "there is no grouping 'colour'; choose from distance,"),
         (["--by", "distnce"], "there is no grouping 'distnce'; did you mean distance?"),
@@ -331,19 +331,19 @@ BINS, PAIR = "needs a table of bins", "needs two or more PRED files and a table 
         (["--calibration", "--worst", "3", "--json"], "only one table"),
         (["--calibration", "--agreement", "--format", "csv"], "only one table"),
         (["--calibration", "--plot", "a.svg", "--measure", "f1"], "needs --plot of a table"),
-        (["--calibration", "--test", "ar"], PAIR),
+        (["--calibration", "--test", "ar"], NEEDS_PAIR),
         (["--agreement"], "--agreement: it needs two or more PRED files"),
         (["--agreement", "--metric", "UPOS"], "--agreement needs UAS or LAS, not UPOS"),
         (["--agreement", "--preset", "conllx"], "--agreement needs UAS or LAS, not LA"),
         (["--agreement", "--bins", "1,2"], "--bins: it needs --by or --calibration"),
-        ([POOR, "--agreement", "--plot", "a.svg"], f"--plot: it {BINS} or --calibration"),
-        ([POOR, "--agreement", "--confidence"], f"--confidence: it {BINS} or --calibration"),
-        ([POOR, "--agreement", "--by", "upos", "--test", "ar"], f"--test: it {PAIR}"),
+        ([POOR, "--agreement", "--plot", "a.svg"], f"--plot: it {NEEDS_BINS} or --calibration"),
+        ([POOR, "--agreement", "--confidence"], f"--confidence: it {NEEDS_BINS} or --calibration"),
+        ([POOR, "--agreement", "--by", "upos", "--test", "ar"], f"--test: it {NEEDS_PAIR}"),
         ([POOR, "--agreement", "--by", "upos", "--worst", "1", "--json"], "only one table"),
         ([POOR, "--agreement", "--by", "oov"], "--train FILE"),
         ([POOR, "--agreement", "--by", "colour"], "there is no grouping 'colour'"),
     ],
 )
-def test_bad_usage_is_rejected(arguments: list[str], complaint: str) -> None:
+def test_bad_usage_is_rejected(arguments: list[str], message: str) -> None:
     out, err = run(GOLD, GOOD, *arguments, code=2)
-    assert out == "" and complaint in err
+    assert out == "" and message in err

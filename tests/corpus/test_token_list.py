@@ -113,7 +113,7 @@ def test_tokens_that_make_no_valid_sentence_are_rejected(change):
     ("tokens", "metadata", "message"),
     [
         ([], {}, "not a sentence"),
-        ([], {"a": "b"}, "comments without a word"),
+        ([], {"a": "b"}, "comments, but no words"),
         ([{"id": 1, "form": "a"}], {"a": "b\n1\tc"}, "TokenList:1: this is not one line"),
     ],
 )

@@ -21,7 +21,9 @@ def small_chunks(monkeypatch):
     monkeypatch.setattr(chunks, "CHUNK", 100)
 
 
-class Prepared:
+class PreparedChunk:
+    """A stand-in for a Dataset, whose batches are lists."""
+
     def __init__(self, sentences, context):
         self.sentences, self.context = list(sentences), [vectors.tolist() for vectors in context]
 
@@ -37,7 +39,7 @@ def first_forms(batch, sentences):
 
 
 def run(sentences=SENTENCES, context=None, compute=first_forms, workers=1):
-    return map_batches(sentences, context, Prepared, compute, 40, workers)
+    return map_batches(sentences, context, PreparedChunk, compute, 40, workers)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -53,18 +55,18 @@ def test_no_sentences_give_no_results():
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_at_most_two_chunks_are_read_ahead(workers):
-    read = used = 0
+    num_read = num_used = 0  # words
 
     def read_sentences():
-        nonlocal read
+        nonlocal num_read
         for sentence in SENTENCES:
-            read += len(sentence)
+            num_read += len(sentence)
             yield sentence
 
     for sentence, _ in zip(SENTENCES, run(read_sentences(), workers=workers), strict=True):
-        assert used or read < 20 + 11
-        used += len(sentence)
-        assert read - used < 3 * (100 + 11)
+        assert num_used or num_read < 20 + 11  # first chunk; sentences have 11 words at most
+        num_used += len(sentence)
+        assert num_read - num_used < 3 * (100 + 11)
 
 
 def chunk_ends():
@@ -79,6 +81,10 @@ def chunk_ends():
 
 
 def test_results_are_not_delayed_by_reading(monkeypatch):
+    """Results of a chunk are yielded as soon as they are computed, while the next chunk is read.
+
+    The batches of a chunk wait at a gate until half of the next chunk has been read.
+    """
     created_chunks = []
     initialise = chunks._Chunk.__init__
 
@@ -87,40 +93,40 @@ def test_results_are_not_delayed_by_reading(monkeypatch):
         initialise(self, *arguments)
 
     monkeypatch.setattr(chunks._Chunk, "__init__", record)
-    before, end, following = chunk_ends()[9:12]
-    middle = (end + following) // 2
+    chunk_start, chunk_end, next_end = chunk_ends()[9:12]
+    middle = (chunk_end + next_end) // 2
     gate = threading.Event()
-    used = 0
+    num_used = 0  # results
 
     def compute_behind_gate(batch, sentences):
-        if SENTENCES.index(sentences[0]) >= before:
+        if SENTENCES.index(sentences[0]) >= chunk_start:
             assert gate.wait(10)
         return first_forms(batch, sentences)
 
     def read_sentences():
         for number, sentence in enumerate(SENTENCES):
             if number == middle:
-                assert used == before
+                assert num_used == chunk_start
                 gate.set()
                 wait(created_chunks[-1].batches)
             if number == middle + 1:  # the results were used before the next sentence is read
-                assert used == end
+                assert num_used == chunk_end
             yield sentence
 
     for _ in run(read_sentences(), compute=compute_behind_gate, workers=2):
-        used += 1
-    assert used == len(SENTENCES)
+        num_used += 1
+    assert num_used == len(SENTENCES)
 
 
 @pytest.mark.parametrize("location", ["in a batch", "in reading"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_is_raised_after_the_results_before_it(workers, location):
-    def broken(batch, sentences):
+    def compute_or_fail(batch, sentences):
         if location == "in a batch" and SENTENCES[100] in sentences:
             raise KeyError(location)
         return first_forms(batch, sentences)
 
-    def read():
+    def read_or_fail():
         yield from SENTENCES[:100]
         if location == "in reading":
             raise KeyError(location)
@@ -128,10 +134,12 @@ def test_an_error_is_raised_after_the_results_before_it(workers, location):
 
     results = []
     with pytest.raises(KeyError, match=location):
-        for result in run(read(), compute=broken, workers=workers):
+        for result in run(read_or_fail(), compute=compute_or_fail, workers=workers):
             results.append(result)
-    last = max(end for end in chunk_ends() if end <= 100) if location == "in a batch" else 100
-    assert results == EXPECTED[:last] != []
+    num_results = 100
+    if location == "in a batch":  # the results of the chunks before it
+        num_results = max(end for end in chunk_ends() if end <= 100)
+    assert results == EXPECTED[:num_results] != []
 
 
 @pytest.mark.parametrize("workers", [1, 3])

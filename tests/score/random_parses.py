@@ -50,7 +50,7 @@ def sentences(parse: Parse) -> list[Sentence]:
     return result
 
 
-def answer(word: Word, metric: str, subtypes: str) -> tuple[int, str]:
+def compared_values(word: Word, metric: str, subtypes: str) -> tuple[int, str]:
     """Return what a metric compares: the head and, for LAS, the relation."""
     deprel = word.deprel.split(":")[0] if subtypes == "drop" else word.deprel
     return (word.head, deprel if metric == "LAS" else "")

@@ -1,7 +1,7 @@
 from itertools import permutations
 
 import pytest
-from random_parses import Parse, Word, answer, random_parses, sentences
+from random_parses import Parse, Word, compared_values, random_parses, sentences
 
 from depkit.score.agreement import agreement_rows
 from depkit.score.analysis import Data, View, analyze_view, read_data
@@ -45,12 +45,12 @@ def test_agreement_of_random_parses_equals_the_definitions(seed: int) -> None:
     binned = agreement_rows(data, metric, groups, "position")
     total = agreement_rows(data, metric)
 
-    # For each bin and word, the gold answer and those of the systems.
+    # For each bin and word, the compared values of the gold tree and of each system.
     answers_by_bin: dict[str, list[list[tuple[int, str]]]] = {"all": []}
     for trees in zip(gold, *systems, strict=True):
         for number, words in enumerate(zip(*trees, strict=True), start=1):
             if not (punct and words[0].deprel == "punct"):
-                answers = [answer(word, metric, subtypes) for word in words]
+                answers = [compared_values(word, metric, subtypes) for word in words]
                 answers_by_bin["all"].append(answers)
                 answers_by_bin.setdefault(str(number), []).append(answers)
 

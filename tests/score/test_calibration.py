@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from random_parses import Word, answer, random_parses, sentences
+from random_parses import Word, compared_values, random_parses, sentences
 
 from depkit.score.analysis import Data, read_data
 from depkit.score.calibration import (
@@ -14,8 +14,7 @@ from depkit.score.calibration import (
 )
 
 GOLD = [[Word(2, "a"), Word(0, "b"), Word(2, "c")], [Word(0, "d")]]
-# Correct: head and label of the first word, the head of the second, nothing of the third, head and
-# label of the last.
+# The head and the label of the first and of the last word are correct, and the head of the second.
 SYSTEM = [
     [Word(2, "a", 1.0, 0.9), Word(0, "x", 0.5, 0.5), Word(1, "c", 0.4, 0.5)],
     [Word(0, "d", 0.8, 0.875)],
@@ -27,7 +26,7 @@ def read(gold: list[list[Word]], *systems: list[list[Word]], **options: str) -> 
     return read_data(sentences(gold), parses, probabilities=True, **options)  # type: ignore[arg-type]
 
 
-def test_calibration_equals_that_by_hand() -> None:
+def test_calibration_equals_values_computed_by_hand() -> None:
     # The confidences are 0.9 (correct), 0.25 and 0.2 (wrong) and 0.7 (correct); 0.2 and 0.7 are
     # the upper ends of their bins.
     rows = calibration_rows(measure_calibration(read(GOLD, SYSTEM)))
@@ -43,7 +42,7 @@ def test_calibration_equals_that_by_hand() -> None:
     assert rows[-1]["brier"] == pytest.approx((0.04 + 0.0625 + 0.09 + 0.01) / 4)
 
 
-def test_calibration_of_heads_equals_that_by_hand() -> None:
+def test_calibration_of_heads_equals_values_computed_by_hand() -> None:
     # The confidences are 1, 0.5 and 0.8 (correct) and 0.4 (wrong), in two bins.
     rows = calibration_rows(measure_calibration(read(GOLD, SYSTEM), "UAS", 2))
     assert [(row["bin"], row["words"], row["correct"]) for row in rows] == [
@@ -69,7 +68,9 @@ def calibrate_by_definition(
                 continue
             confidence = Fraction(str(word.arc))
             confidence *= Fraction(str(word.label)) if metric == "LAS" else 1
-            correct = answer(gold_word, metric, subtypes) == answer(word, metric, subtypes)
+            correct = compared_values(gold_word, metric, subtypes) == compared_values(
+                word, metric, subtypes
+            )
             for m in range(bins):
                 if Fraction(m, bins) < confidence <= Fraction(m + 1, bins) or m == confidence == 0:
                     words_by_bin[m].append((confidence, correct))
@@ -86,12 +87,12 @@ def calibrate_by_definition(
         for words_in_bin in words_by_bin
         for confidence, correct in words_in_bin
     )
-    maximum = max(
+    maximum_gap = max(
         gap / len(words_in_bin)
         for gap, words_in_bin in zip(gaps, words_by_bin, strict=True)
         if words_in_bin
     )
-    return 100 * float(sum(gaps) / words), 100 * float(maximum), float(brier / words), words
+    return 100 * float(sum(gaps) / words), 100 * float(maximum_gap), float(brier / words), words
 
 
 @pytest.mark.parametrize("seed", range(40))

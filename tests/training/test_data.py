@@ -61,7 +61,7 @@ def test_findings_have_counts():
     lines = findings(SINGLE_ROOT, [ONE_ROOT, TWO_ROOTS, CYCLE], [ONE_ROOT])
     assert "train: 1 of 3 trees have a cycle" in lines
     assert "train: 1 of 3 sentences have several roots" in lines
-    assert "train: the parser predicts a single root all the same (decoder.root=single)" in lines
+    assert "train: the parser nevertheless predicts a single root (decoder.root=single)" in lines
     assert "dev has only one sentence" in lines
     assert "dev: every sentence is also in train" in lines
     lines = findings(BiaffineConfig(), [ONE_ROOT], [tree("c d", [0, 1], ["root", "new"]), ONE_ROOT])

@@ -69,7 +69,10 @@ def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
             ("bilstm", None, ["colour=1"]),
             "there is no setting 'colour'; choose from about, .*training",
         ),
-        (("bilstm", None, ["encoder.projects=true"]), "there is no setting 'encoder.projects'"),
+        (
+            ("bilstm", None, ["encoder.projects_inputs=true"]),
+            "there is no setting 'encoder.projects_inputs'",
+        ),
         (("bilstm", None, ["family="]), "family is ''; it can be biaffine"),
         (("bilstm", None, ["encoder.layers"]), "not KEY=VALUE"),
         (("bilstm", None, ["encoder.layers=many"]), "takes a value of type int"),

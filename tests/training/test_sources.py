@@ -45,9 +45,13 @@ def make_recipe(inputs, **training):
     return small_recipe(inputs=replace(inputs, part_dropout=0.0, dropout=0.0), **training)
 
 
+def ignore(message):
+    """Take a message for the user and do nothing."""
+
+
 def run(recipe, sentences, directory, files=(), initial=None, **arguments):
     recipe = adopt_parts(recipe, initial.config) if initial else recipe
-    recipe, sources = load_sources(recipe, sentences, sentences, CPU, files, initial, str)
+    recipe, sources = load_sources(recipe, sentences, sentences, CPU, files, initial, ignore)
     return train(recipe, sentences, directory, initial, sources=sources, **arguments)
 
 
@@ -72,7 +76,7 @@ def write_features(path, sentences, seed=0, layers=3, width=5):
 def test_cached_vectors_are_those_computed_during_training(layers, pooling, bert_folder, tiny):
     context = bert_context(bert_folder, layers=layers, pooling=pooling, overlap=3)
     recipe = make_recipe(Inputs(word=0, context=context))
-    recipe, sources = load_sources(recipe, tiny, tiny[:3], CPU, say=str)
+    recipe, sources = load_sources(recipe, tiny, tiny[:3], CPU, say=ignore)
     config = recipe.parser
     family, vocabulary, network = make_network(recipe, sources, tiny)
     network.eval()
@@ -85,7 +89,9 @@ def test_cached_vectors_are_those_computed_during_training(layers, pooling, bert
         computed_layers = network.inputs.context.layers(uncached.batch(indices))
     # The cache has half precision.
     torch.testing.assert_close(cached_layers, computed_layers, rtol=2e-3, atol=2e-3)
-    assert (cached_layers[:, 0].abs().sum(-1) > 0).all()  # w0 is the first special piece
+    assert (
+        cached_layers[:, 0].abs().sum(-1) > 0
+    ).all()  # w0 has the vector of the first special piece
     parts = list(split_context(sources.dev, layout(tiny[:3])[0]))
     assert [len(part) for part in parts] == [len(sentence) + 1 for sentence in tiny[:3]]
     # Vectors from batches of other shapes may differ in the last digit.
@@ -94,7 +100,7 @@ def test_cached_vectors_are_those_computed_during_training(layers, pooling, bert
 
 
 @pytest.mark.parametrize("word", [0, 12])
-def test_a_frozen_transformer_is_named_and_not_in_the_weights(word, bert_folder, tiny, tmp_path):
+def test_a_frozen_transformer_is_not_saved_with_the_model(word, bert_folder, tiny, tmp_path):
     inputs = Inputs(word=word, context=bert_context(bert_folder))
     state = run(make_recipe(inputs, epochs=12), tiny, tmp_path / "model")
     assert not any("body" in name for name in weights(tmp_path / "model"))
@@ -106,7 +112,7 @@ def test_a_frozen_transformer_is_named_and_not_in_the_weights(word, bert_folder,
 
 def test_selected_sentences_keep_their_vectors(bert_folder, tiny):
     recipe = make_recipe(Inputs(word=0, context=bert_context(bert_folder)))
-    recipe, sources = load_sources(recipe, tiny, [], CPU, say=str)
+    recipe, sources = load_sources(recipe, tiny, [], CPU, say=ignore)
     sizes = layout(tiny)[0]
     selected = sources.select_sentences(sizes, [2, 0], [1])
     vectors = list(split_context(sources.train, sizes))
@@ -125,13 +131,13 @@ def test_a_moved_transformer_is_found_by_its_new_path(tiny, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)  # a relative path also works from another directory
     run(make_recipe(Inputs(context=bert_context("bert")), epochs=1), tiny, tmp_path / "model")
     monkeypatch.chdir(tmp_path.parent)
-    first = [s.head for s in depkit.load(tmp_path / "model", "cpu", "float32").parse(tiny)]
+    heads = [s.head for s in depkit.load(tmp_path / "model", "cpu", "float32").parse(tiny)]
     (tmp_path / "bert").rename(tmp_path / "new")
     with pytest.raises(ModelError, match=r"--set inputs\.context\.model"):
         depkit.load(tmp_path / "model", "cpu")
     settings = [f"inputs.context.model={tmp_path / 'new'}"]
     parser = depkit.load(tmp_path / "model", "cpu", "float32", settings=settings)
-    assert [sentence.head for sentence in parser.parse(tiny)] == first
+    assert [sentence.head for sentence in parser.parse(tiny)] == heads
 
 
 def test_another_transformer_of_the_same_name_is_rejected(tiny, tmp_path):
@@ -152,15 +158,15 @@ def test_a_trained_transformer_is_part_of_the_model(bert_folder, tiny, tmp_path)
     after = parser.network.inputs.context.body.state_dict()
     name = "encoder.layer.0.output.dense.weight"
     assert not torch.equal(before[name], after[name])
-    first = [sentence.head for sentence in parser.parse(tiny)]
+    heads = [sentence.head for sentence in parser.parse(tiny)]
     moved = (tmp_path / "model").rename(tmp_path / "moved")  # the old path is not needed
-    again = depkit.load(moved, device="cpu", precision="float32")
-    assert [sentence.head for sentence in again.parse(tiny)] == first
+    reloaded = depkit.load(moved, device="cpu", precision="float32")
+    assert [sentence.head for sentence in reloaded.parse(tiny)] == heads
     # Training that starts from this model starts with its weights.
     initial = depkit.load(moved, device="cpu", precision="float32")
     training = replace(recipe.training, epochs=1, rate=0.0, context_rate=0.0)
-    run(replace(recipe, training=training), tiny, tmp_path / "on", initial=initial)
-    assert torch.equal(weights(tmp_path / "on")[f"inputs.context.body.{name}"], after[name])
+    run(replace(recipe, training=training), tiny, tmp_path / "continued", initial=initial)
+    assert torch.equal(weights(tmp_path / "continued")[f"inputs.context.body.{name}"], after[name])
 
 
 def test_an_initial_tuned_transformer_keeps_its_name(bert_folder, tiny, tmp_path):
@@ -174,25 +180,25 @@ def test_an_initial_tuned_transformer_keeps_its_name(bert_folder, tiny, tmp_path
 
 def test_a_second_seed_starts_from_the_same_transformer(bert_folder, tiny, tmp_path):
     recipe = make_recipe(Inputs(context=bert_context(bert_folder, tune=True)))
-    recipe, sources = load_sources(recipe, tiny, tiny, CPU, say=str)
-    for name in ("one", "other"):
+    recipe, sources = load_sources(recipe, tiny, tiny, CPU, say=ignore)
+    for name in ("first", "second"):
         train(recipe, tiny, tmp_path / name, sources=sources)
-    assert same_weights(weights(tmp_path / "one"), weights(tmp_path / "other"))
+    assert same_weights(weights(tmp_path / "first"), weights(tmp_path / "second"))
 
 
 def test_a_run_with_a_tuned_transformer_is_resumed(bert_folder, tiny, tmp_path):
     inputs = Inputs(word=4, context=bert_context(bert_folder, tune=True))
     recipe = make_recipe(inputs, epochs=2, schedule="constant")
     run(recipe, tiny, tmp_path / "whole")
-    run(make_recipe(inputs, epochs=1, schedule="constant"), tiny, tmp_path / "cut")
-    run(recipe, tiny, tmp_path / "cut", resume=True)
-    assert same_runs(tmp_path / "whole", tmp_path / "cut")
+    run(make_recipe(inputs, epochs=1, schedule="constant"), tiny, tmp_path / "interrupted")
+    run(recipe, tiny, tmp_path / "interrupted", resume=True)
+    assert same_runs(tmp_path / "whole", tmp_path / "interrupted")
 
 
-def test_the_layers_of_a_transformer_have_falling_rates(bert_folder, tiny):
+def test_learning_rates_decrease_towards_the_first_layer_of_a_transformer(bert_folder, tiny):
     inputs = Inputs(word=0, context=bert_context(bert_folder, tune=True))
     recipe = make_recipe(inputs, context_rate=1e-3, layer_decay=0.5)
-    recipe, sources = load_sources(recipe, tiny, tiny, CPU, say=str)
+    recipe, sources = load_sources(recipe, tiny, tiny, CPU, say=ignore)
     network = make_network(recipe, sources, tiny)[-1]
     names = {id(weight): name for name, weight in network.named_parameters()}
     rates = {
@@ -219,18 +225,18 @@ def test_elmo_features_are_read_in_training_and_parsing(layers, tiny, tmp_path, 
     )  # fmt: skip
     files = str(tmp_path / "tiny.conllu"), str(tmp_path / "model")
     command = ["train", files[0], "--dev", files[0], "-o", files[1], "--epochs", "30", "-q"]
-    more = ["--features", features, "--dev-features", features, "--threads", "1"]
-    assert depkit_command([*command, *more, *set_options(*settings)]) == 0
+    more_options = ["--features", features, "--dev-features", features, "--threads", "1"]
+    assert depkit_command([*command, *more_options, *set_options(*settings)]) == 0
     parse = ["parse", files[0], "--model", files[1], "--tags", "keep", "-q"]
     assert depkit_command([*parse, "--features", features, "-o", str(tmp_path / "out.conllu")]) == 0
     assert depkit.evaluate(files[0], tmp_path / "out.conllu").LAS > 95
     # Features in another order than the sentences are rejected.
-    other = write_features(tmp_path / "other.hdf5", tiny[::-1])
-    more = write_features(tmp_path / "more.hdf5", [*tiny, tiny[0]])
+    reversed_order = write_features(tmp_path / "reversed.hdf5", tiny[::-1])
+    longer = write_features(tmp_path / "longer.hdf5", [*tiny, tiny[0]])
     wide = write_features(tmp_path / "wide.hdf5", tiny, width=7)
     for options, message in (
-        (["--features", other], "the sentence has"),
-        (["--features", more, "-o", str(tmp_path / "no.conllu")], "but its corpus has"),
+        (["--features", reversed_order], "the sentence has"),
+        (["--features", longer, "-o", str(tmp_path / "no.conllu")], "but its corpus has"),
         (["--features", wide], "3 layers of 7 numbers, but this model reads 3 layers of 5"),
         ([], "--features"),
     ):
@@ -248,15 +254,15 @@ def test_elmo_features_of_several_files_are_joined_and_split(tiny, tmp_path):
         FeatureFile(write_features(tmp_path / "b.hdf5", tiny[half:], 2), tiny[half:]),
     ]
     recipe = make_recipe(Inputs(context=Context(source="elmo", layers="mix", top=0)))
-    _, whole = load_sources(recipe, tiny, tiny, CPU, files, say=str)
-    _, split = load_sources(recipe, tiny[::2], tiny[1::2], CPU, files, say=str)
+    _, whole = load_sources(recipe, tiny, tiny, CPU, files, say=ignore)
+    _, split = load_sources(recipe, tiny[::2], tiny[1::2], CPU, files, say=ignore)
     rows = list(split_context(whole.train, layout(tiny)[0]))
     np.testing.assert_array_equal(np.concatenate(rows[::2]), split.train[1:])
     np.testing.assert_array_equal(np.concatenate(rows[1::2]), split.dev[1:])
-    assert not rows[0][0].any()  # w0 has no vector
+    assert not rows[0][0].any()  # w0 has zeros
     narrow = FeatureFile(write_features(tmp_path / "c.hdf5", tiny, layers=2), tiny)
     with pytest.raises(ConfigError, match=r"c\.hdf5 has 2 layers of 5"):
-        load_sources(recipe, tiny, tiny, CPU, [files[0], narrow], say=str)
+        load_sources(recipe, tiny, tiny, CPU, [files[0], narrow], say=ignore)
 
 
 def write_vectors(path, words, width=4):
@@ -289,7 +295,7 @@ def test_pretrained_vectors_are_selected_scaled_and_saved(keep, tiny, tmp_path):
     [
         ({"word": 10, "vectors": VectorSettings(file="v.txt")}, "v.txt has vectors of 4 numbers"),
         ({"context": Context(source="elmo")}, "name the files with --features"),
-        ({"bert": 5}, r"inputs\.context\.top is 5, but there are 4 layers"),
+        ({"top": 5}, r"inputs\.context\.top is 5, but there are 4 layers"),
     ],
 )
 def test_settings_that_do_not_fit_are_errors(
@@ -297,10 +303,10 @@ def test_settings_that_do_not_fit_are_errors(
 ):
     monkeypatch.chdir(tmp_path)
     write_vectors(tmp_path / "v.txt", ["a", "b"])
-    if "bert" in inputs:
-        inputs = {"context": bert_context(bert_folder, top=inputs["bert"])}
+    if "top" in inputs:
+        inputs = {"context": bert_context(bert_folder, top=inputs["top"])}
     with pytest.raises(ConfigError, match=message):
-        load_sources(make_recipe(Inputs(**inputs)), tiny, tiny, CPU, say=str)
+        load_sources(make_recipe(Inputs(**inputs)), tiny, tiny, CPU, say=ignore)
 
 
 def test_checkpoints_omit_weights_that_are_not_trained(tiny, tmp_path):
@@ -321,7 +327,7 @@ def test_checkpoints_omit_weights_that_are_not_trained(tiny, tmp_path):
 def test_features_without_elmo_are_rejected(tiny, tmp_path):
     file = FeatureFile(write_features(tmp_path / "a.hdf5", tiny), tiny)
     with pytest.raises(ConfigError, match="leave it out"):
-        load_sources(make_recipe(Inputs(word=4)), tiny, tiny, CPU, [file], say=str)
+        load_sources(make_recipe(Inputs(word=4)), tiny, tiny, CPU, [file], say=ignore)
 
 
 @pytest.mark.parametrize(("tune", "epochs"), [(False, 30), (True, 10)])

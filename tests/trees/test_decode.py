@@ -145,7 +145,7 @@ def test_argmax_gives_the_best_head_of_each_word() -> None:
     expected[:, 0] = 0
     assert decode(score, [8] * 50, "argmax").tolist() == expected.tolist()
     score[3, 5] = -np.inf
-    with pytest.raises(ValueError, match="sentence 3: every head of some word is forbidden"):
+    with pytest.raises(ValueError, match="sentence 3: all heads of a word are forbidden"):
         decode(score, [8] * 50, "argmax")
 
 

@@ -24,14 +24,14 @@ class Decoding(NamedTuple):
 
 
 @torch.inference_mode()
-def decode_heads(arc: Tensor, words: np.ndarray, decoding: Decoding) -> np.ndarray:
+def decode_heads(arc: Tensor, num_words: np.ndarray, decoding: Decoding) -> np.ndarray:
     """Decode the heads of a batch of sentences.
 
     This waits for a GPU only once; batches of other threads can be computed in the meantime.
 
     Args:
         arc: Arc scores, [batch, dependent, head], -inf at padding and on the diagonal.
-        words: The number of words of each sentence, [batch].
+        num_words: The number of words of each sentence, [batch].
         decoding: The algorithm and the kind of root.
 
     Returns:
@@ -40,14 +40,20 @@ def decode_heads(arc: Tensor, words: np.ndarray, decoding: Decoding) -> np.ndarr
     Raises:
         ValueError: See `trees.decode.decode`.
     """
-    logs = arc.log_softmax(-1)
-    lengths = send(torch.from_numpy(words.astype(np.int64) + 1), arc.device)
-    best, are_decoded = best_heads(logs, lengths, decoding.algorithm, decoding.single_root)
+    log_probabilities = arc.log_softmax(-1)
+    lengths = send(torch.from_numpy(num_words.astype(np.int64) + 1), arc.device)
+    best, are_decoded = best_heads(
+        log_probabilities, lengths, decoding.algorithm, decoding.single_root
+    )
     # Copy all scores now: which sentences need decoding is unknown until the GPU answers, and a
     # later copy would have to wait for the batches that other threads have queued.
-    results = {"heads": best.to(torch.int32), "are_decoded": are_decoded, "logs": logs}
+    results = {
+        "heads": best.to(torch.int32),
+        "are_decoded": are_decoded,
+        "log_probabilities": log_probabilities,
+    }
     arrays = fetch(results).wait()
-    return complete_heads(words=words, decoding=decoding, compile=arc.is_cuda, **arrays)
+    return complete_heads(num_words=num_words, decoding=decoding, compile=arc.is_cuda, **arrays)
 
 
 def best_heads(
@@ -125,8 +131,8 @@ def _mask_words(lengths: Tensor, length: int) -> Tensor:
 def complete_heads(
     heads: np.ndarray,
     are_decoded: np.ndarray,
-    logs: np.ndarray,
-    words: np.ndarray,
+    log_probabilities: np.ndarray,
+    num_words: np.ndarray,
     decoding: Decoding,
     compile: bool = False,
 ) -> np.ndarray:
@@ -135,8 +141,8 @@ def complete_heads(
     Args:
         heads: The heads that `best_heads` returns, on the host.
         are_decoded: The second result of `best_heads`, on the host.
-        logs: The log-probabilities of heads, [batch, dependent, head].
-        words: The number of words of each sentence, [batch].
+        log_probabilities: The log-probabilities of heads, [batch, dependent, head].
+        num_words: The number of words of each sentence, [batch].
         decoding: The algorithm and the kind of root.
         compile: Compile the decoder even for few sentences. Next to a GPU, interpreted code would
             be the bottleneck.
@@ -152,10 +158,12 @@ def complete_heads(
         return heads
     arguments = decoding.algorithm, decoding.single_root
     try:
-        decoded = decode(logs[undecoded], words[undecoded], *arguments, compile=compile)
+        decoded = decode(
+            log_probabilities[undecoded], num_words[undecoded], *arguments, compile=compile
+        )
     except ValueError:
         # Decoding the whole batch raises the same error, with the right index of the sentence.
-        decode(logs, words, *arguments)
+        decode(log_probabilities, num_words, *arguments)
         raise
     heads = heads.copy()
     heads[undecoded] = decoded
@@ -163,15 +171,15 @@ def complete_heads(
 
 
 def mask_root_label(label: Tensor, heads: Tensor, root_label: int | None) -> Tensor:
-    """Apply the rule that children of the root, and only they, have the root's label.
+    """Mask the root's label at words below the root, and all other labels at children of the root.
 
     Args:
         label: Label scores, [batch, length, label].
         heads: [batch, length]; 0 is the root.
-        root_label: The index of the root's label; None if there is no such rule.
+        root_label: The index of the root's label; None masks nothing.
 
     Returns:
-        The scores, with -inf at labels that the rule forbids.
+        The scores, with -inf at masked labels.
     """
     if root_label is None:
         return label

@@ -103,7 +103,7 @@ class Biaffine(Family):
         return combine_members(GraphEnsemble, members, mean, calibration, self.columns)
 
     def check_combination(self, configs: Sequence[Any]) -> None:
-        """Raises CombinationError for parsers with different decoder settings for the root."""
+        """Raise CombinationError if parsers have different decoder settings for the root."""
         rules = {(config.decoder.root, config.decoder.root_label) for config in configs}
         if len(rules) > 1:
             kinds = "; ".join(

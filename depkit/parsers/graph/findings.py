@@ -15,20 +15,22 @@ def tree_findings(
 ) -> list[str]:
     """Count cycles, sentences with several roots, and relations of dev that train does not have.
 
-    Returns lines of text; no lines mean that there are no such problems.
+    Returns lines of text; the list is empty if there are no such problems.
     """
     lines = []
     for name, sentences in (("train", train), ("dev", dev)):
         heads = [np.array(sentence.head, dtype=np.int32) for sentence in sentences]
         num_cyclic = sum(map(has_cycle, heads))
-        num_several = sum(count_roots(head) > 1 for head in heads)
+        num_multiple_roots = sum(count_roots(head) > 1 for head in heads)
         if num_cyclic:
             lines.append(f"{name}: {num_cyclic} of {len(sentences)} trees have a cycle")
-        if num_several:
-            lines.append(f"{name}: {num_several} of {len(sentences)} sentences have several roots")
-        if num_several and decoder.root == "single":
+        if num_multiple_roots:
             lines.append(
-                f"{name}: the parser predicts a single root all the same (decoder.root=single)"
+                f"{name}: {num_multiple_roots} of {len(sentences)} sentences have several roots"
+            )
+        if num_multiple_roots and decoder.root == "single":
+            lines.append(
+                f"{name}: the parser nevertheless predicts a single root (decoder.root=single)"
             )
     labels = Counter(label for sentence in dev for label in sentence.deprel)
     for label in {label for sentence in train for label in sentence.deprel}:

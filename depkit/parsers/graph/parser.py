@@ -56,9 +56,10 @@ class GraphParser(TaggerParser):
                 probability of the head over all trees, which takes cubic time.
 
         Raises:
-            ValueError: An argument has no valid value, or the parser predicts no tags.
-            FormatError: A sentence has no tags that the parser reads, no MISC for probabilities, or
-                too many words for marginals.
+            ValueError: An argument is invalid, or tags are to be predicted and the parser predicts
+                none.
+            FormatError: A sentence lacks the tags that the parser reads, has no MISC column for the
+                probabilities, or has too many words for marginals.
             MemoryError: A single sentence does not fit in memory; the message names it.
         """
         if tags not in ("missing", "keep", "predict"):
@@ -110,20 +111,24 @@ class GraphParser(TaggerParser):
         return Decoding(decoder.algorithm, decoder.root == "single")
 
     def label_scores(self, scores: Scores, heads: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Score the labels of arcs, and apply the rule of the root's label.
+        """Score the labels of arcs, and mask labels as `config.Decoder.root_label` demands.
 
         Args:
             scores: The scores of a batch.
-            heads: [batch, length]; words without a head (below 0) are scored at the root.
+            heads: [batch, length]; a word without a head (below 0) is scored as a child of the
+                root.
 
         Returns:
             The heads on the device, [batch, length], and the label scores, [batch, length, label],
-            with -inf at labels that the rule forbids.
+            with -inf at masked labels.
         """
         device_heads = send(torch.from_numpy(heads.astype(np.int64).clip(min=0)), scores.arc.device)
         table = self.vocabulary.columns["deprel"]
-        root = table.indices.get(self.config.decoder.root_label) if len(table) > 1 else None
-        return device_heads, mask_root_label(scores.score_labels(device_heads), device_heads, root)
+        root_label = table.indices.get(self.config.decoder.root_label)
+        if len(table) == 1:  # the mask would forbid all labels of words below the root
+            root_label = None
+        label_scores = scores.score_labels(device_heads)
+        return device_heads, mask_root_label(label_scores, device_heads, root_label)
 
     @torch.inference_mode()
     def parse_batch(
@@ -141,27 +146,29 @@ class GraphParser(TaggerParser):
             The sentences with trees, tags and probabilities.
         """
         scores = self.score(batch)
-        words = np.array([len(sentence) for sentence in sentences])
-        heads = decode_heads(scores.arc, words, decoding)
-        device_heads, label = self.label_scores(scores, heads)
-        labels = best_indices(label)
+        num_words = np.array([len(sentence) for sentence in sentences])
+        heads = decode_heads(scores.arc, num_words, decoding)
+        device_heads, label_scores = self.label_scores(scores, heads)
+        labels = best_indices(label_scores)
         results = self.best_tags(scores.columns, sentences)
         results["deprel"] = labels
         temperatures = self.config.calibration
         if decoding.probabilities:
-            results["label_probability"] = chosen_probabilities(label, labels, temperatures.label)
+            results["label_probability"] = chosen_probabilities(
+                label_scores, labels, temperatures.label
+            )
         if decoding.probabilities == "local":
             results["arc_probability"] = chosen_probabilities(
                 scores.arc, device_heads, temperatures.arc
             )
         if decoding.probabilities == "marginal":
-            # Copy them with the other results: a later copy would have to wait for the batches that
-            # other threads have queued.
+            # Copy the scores together with the other results: a later copy would have to wait for
+            # the batches that other threads have queued.
             results["arc"] = scores.arc
         arrays = fetch(results).wait()
         if decoding.probabilities == "marginal":
             arrays["arc_probability"] = head_marginals(
-                arrays.pop("arc"), heads, words, decoding.single_root, temperatures.marginal
+                arrays.pop("arc"), heads, num_words, decoding.single_root, temperatures.marginal
             )
         return [
             self._make_sentence(sentence, row, heads, arrays, tags)
@@ -178,7 +185,7 @@ class GraphParser(TaggerParser):
     ) -> Sentence:
         """Make a sentence of a batch with its tree, tags and probabilities.
 
-        row: its index in the batch; arrays: the results of the batch, [batch, length].
+        row: the sentence's index in the batch; arrays: the results of the batch, [batch, length].
         """
         words = slice(1, len(sentence) + 1)
         columns = self.tag_columns(sentence, row, arrays, tags)

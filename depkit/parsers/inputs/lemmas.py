@@ -43,7 +43,7 @@ def parse_script(script: str) -> tuple[str, Edit]:
 
 
 def check_script(script: object) -> None:
-    """Raises ValueError if the argument is not an edit script."""
+    """Raise ValueError if the argument is not an edit script."""
     try:
         case, edit = parse_script(script)
     except (ValueError, TypeError):

@@ -139,7 +139,7 @@ def checkpoint_layers(body: Any) -> None:
 
 
 def check_layers(layers: Layers, top: int, num_layers: int) -> None:
-    """Raises TransformerError if there are not as many layers as the settings select."""
+    """Raise TransformerError if the settings select more layers than there are."""
     lowest = 1 if layers == "single" else 0
     if not lowest <= top <= num_layers:
         raise TransformerError(

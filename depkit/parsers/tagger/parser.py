@@ -22,7 +22,7 @@ class TaggerParser(Parser):
     """A parser that predicts tags, FEATS and lemmas, but no trees."""
 
     def parse(self, sentences: Parsable, *arguments: Any, **options: Any) -> Iterator[Sentence]:
-        """Raises ValueError, because a tagger predicts no trees."""
+        """Raise ValueError, because a tagger predicts no trees."""
         raise ValueError("this model is a tagger, which predicts no trees; use depkit tag")
 
     def predict(

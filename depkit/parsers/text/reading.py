@@ -28,7 +28,7 @@ def read_input(
     tokenizer: Tokenizer | None,
     input: str | None = None,
     encoding: str = "utf-8",
-    numbers: SentenceCounter | None = None,
+    counter: SentenceCounter | None = None,
 ) -> Iterator[Sentence]:
     """Yield the sentences of a file, or of stdin (`-`), as they are read.
 
@@ -39,7 +39,7 @@ def read_input(
             (one sentence per line, with spaces between tokens) or a CoNLL format. None detects a
             CoNLL format by the name or the content of the file; any other file is text.
         encoding: The encoding of the file.
-        numbers: A counter for the `# sent_id` of text; the numbering continues from it.
+        counter: A counter for the `# sent_id` of text; the numbering continues from it.
 
     Raises:
         FormatError: The file is not valid.
@@ -67,7 +67,7 @@ def read_input(
         name = "" if path == "-" else _clean_name(os.path.basename(path))
         text = decode_chunks(_read_available(binary), encoding, path)
         segment = choose_segment(input, tokenizer, path)
-        yield from read_text(text, segment, input != "text", name, numbers, path)
+        yield from read_text(text, segment, input != "text", name, counter, path)
 
 
 def choose_segment(input: str, tokenizer: Tokenizer | None, path: str) -> Segmenter:

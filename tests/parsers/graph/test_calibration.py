@@ -202,7 +202,7 @@ def test_each_seed_is_calibrated_and_a_tagger_is_not(tmp_path, capfd):
     assert capfd.readouterr().err.count("calibration on ") == 2
     settings = ["--set", "scorer.tree=false"]
     assert train(tmp_path / "tagger", *settings) == 0
-    assert "calibrat" not in capfd.readouterr().err
+    assert "calibration" not in capfd.readouterr().err
     assert "alibrat" not in (tmp_path / "tagger" / "README.md").read_text("utf-8")
 
 

@@ -1,5 +1,5 @@
 """Decoding a batch gives the trees of the decoder on the host, and waits for the device at most
-once. The tensor operations on the CPU are those on a GPU."""
+once. These tests run on the CPU, which uses the same tensor operations as a GPU."""
 
 from itertools import product
 
@@ -12,7 +12,7 @@ from depkit.parsers.config import Inputs
 from depkit.parsers.device import PendingCopies
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
-from depkit.parsers.graph import decoding as module
+from depkit.parsers.graph import decoding as graph_decoding
 from depkit.parsers.graph import parser as graph_parser
 from depkit.parsers.graph.decoding import (
     Decoding,
@@ -38,7 +38,10 @@ INF = float("inf")
 
 
 def all_assignments(padding):
-    """Return all heads of up to five words: heads [all, 6 + padding] and lengths [all]."""
+    """Return all ways to assign heads to up to five words.
+
+    Returns the heads, [assignments, 6 + padding], and the lengths, [assignments].
+    """
     rows = [(0, *heads) for n in range(6) for heads in product(range(n + 1), repeat=n)]
     length = 6 + padding
     heads = torch.tensor([[*row, *[0] * (length - len(row))] for row in rows])
@@ -65,16 +68,16 @@ def test_checks_of_batches_agree_with_checks_of_single_sentences(
 
 @pytest.mark.parametrize("words", [*range(1, 10), 15, 16, 17, 31, 32, 33, 100])
 def test_long_chains_are_trees_and_long_cycles_are_not(words):
-    up, down = torch.arange(words + 1) - 1, torch.arange(words + 1) + 1
-    up[0] = down[0] = down[-1] = 0
-    cycle = up.clone()
+    previous, following = torch.arange(words + 1) - 1, torch.arange(words + 1) + 1
+    previous[0] = following[0] = following[-1] = 0
+    cycle = previous.clone()
     cycle[1] = words  # all words are on one cycle
-    heads, lengths = torch.stack((up, down, cycle)), torch.full((3,), words + 1)
+    heads, lengths = torch.stack((previous, following, cycle)), torch.full((3,), words + 1)
     assert are_trees(heads, lengths, single_root=True).tolist() == [True, True, False]
 
 
 def draw_scores(kind, seed, words, length):
-    """Random scores with the mask of a parser, [batch, length, length] float32."""
+    """Return random scores, masked as those of a parser, [batch, length, length] float32."""
     random = np.random.default_rng(seed)
     shape = (len(words), length, length)
     scores = random.normal(size=shape)
@@ -110,21 +113,23 @@ def test_best_heads_are_the_heads_of_the_decoder(algorithm, single_root, kind):
     assert algorithm == "argmax" or 80 < are_decoded.sum() < 350
     decoded = decode_heads(tensor, words, Decoding(algorithm, single_root))
     assert decoded.dtype == np.int32
-    logs = tensor.log_softmax(-1).numpy()  # rounding can make equal scores of trees unequal
-    assert (decoded == decode(logs, words, algorithm, single_root)).all()
+    log_probabilities = tensor.log_softmax(
+        -1
+    ).numpy()  # rounding can make equal scores of trees unequal
+    assert (decoded == decode(log_probabilities, words, algorithm, single_root)).all()
     assert (decoded == expected).all() or kind == "tied"
 
 
-@pytest.mark.parametrize("bad", [float("nan"), INF, -INF])
+@pytest.mark.parametrize("invalid", [float("nan"), INF, -INF])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_an_invalid_score_is_reported_with_its_sentence(algorithm, bad):
+def test_an_invalid_score_is_reported_with_its_sentence(algorithm, invalid):
     words = np.array([3, 3, 3, 2])
     scores = torch.from_numpy(draw_scores("normal", 3, words, 4))
-    scores[2, 0, 1:] = scores[3, 3] = bad  # w0 has no head, nor has padding
+    scores[2, 0, 1:] = scores[3, 3] = invalid  # w0 and padding have no head
     decoding = Decoding(algorithm, False)
     expected = decode(draw_scores("normal", 3, words, 4), words, algorithm, False)
     assert (decode_heads(scores, words, decoding) == expected).all()
-    scores[1, 2] = bad
+    scores[1, 2] = invalid
     _, are_decoded = best_heads(scores, torch.from_numpy(words + 1), "argmax")
     assert are_decoded.tolist() == [True, False, True, True]
     with pytest.raises(ValueError, match="sentence 1: "):
@@ -133,8 +138,8 @@ def test_an_invalid_score_is_reported_with_its_sentence(algorithm, bad):
 
 @pytest.fixture(scope="module")
 def parsers(tiny):
-    """A parser, a parser without a root label, and an ensemble. The best heads of some sentences
-    are trees, and those of others are not."""
+    """A parser, a parser without a root label, and an ensemble. Together they have sentences whose
+    best heads are a tree, and sentences whose best heads are not."""
     parser = make_random_parser(tiny, 1)
     without_root_label = make_random_parser(tiny, 2, root_label="", encoder="selfatt")
     ensemble = combine([parser, make_random_parser(tiny, 3, inputs=Inputs(word=5))])
@@ -143,7 +148,9 @@ def parsers(tiny):
     scores = [
         member.score(make_one_batch(member, tiny)).arc.log_softmax(-1) for member in all_parsers
     ]
-    are_decoded = torch.cat([best_heads(logs, lengths)[1] for logs in scores])
+    are_decoded = torch.cat(
+        [best_heads(log_probabilities, lengths)[1] for log_probabilities in scores]
+    )
     assert {*are_decoded.tolist()} == {True, False}
     return [set_calibration(member) for member in all_parsers]
 
@@ -157,39 +164,41 @@ DECODINGS = [
 
 
 def predict_batch(parser, batch, sentences, decoding):
-    """The sentences of a batch with predictions; without trees if decoding is None."""
+    """Return the sentences of a batch with predictions; if decoding is None, without trees."""
     if decoding is None:
         return parser.tag_batch(batch, sentences, "predict")
     return parser.parse_batch(batch, sentences, "predict", decoding)
 
 
 @pytest.mark.parametrize("decoding", DECODINGS, ids=str)
-def test_a_batch_gets_the_predictions_of_single_steps_on_the_host(tiny, parsers, decoding):
+def test_a_batch_has_the_predictions_of_separate_steps_on_the_host(tiny, parsers, decoding):
     for parser in parsers:
         batch, columns = make_one_batch(parser, tiny), parser.vocabulary.columns
         with torch.inference_mode():
             scores = parser.score(batch)
         values = dict(scores.columns)
         if decoding:
-            logs = scores.arc.log_softmax(-1).numpy()
-            heads = decode(logs, list(map(len, tiny)), decoding.algorithm, decoding.single_root)
+            log_probabilities = scores.arc.log_softmax(-1).numpy()
+            heads = decode(
+                log_probabilities, list(map(len, tiny)), decoding.algorithm, decoding.single_root
+            )
             head = torch.as_tensor(heads, dtype=torch.int64)
             root = columns["deprel"].indices.get(parser.config.decoder.root_label)
             with torch.inference_mode():
                 values["deprel"] = mask_root_label(scores.score_labels(head), head, root)
         best = {name: scores.argmax(-1).tolist() for name, scores in values.items()}
-        for row, (plain, sentence) in enumerate(
+        for row, (gold, predicted) in enumerate(
             zip(tiny, predict_batch(parser, batch, tiny, decoding), strict=True)
         ):
-            words = slice(1, len(plain) + 1)
-            assert sentence.head == (heads[row, words].tolist() if decoding else plain.head)
-            assert decoding or sentence.deprel == plain.deprel
+            words = slice(1, len(gold) + 1)
+            assert predicted.head == (heads[row, words].tolist() if decoding else gold.head)
+            assert decoding or predicted.deprel == gold.deprel
             for name, indices in best.items():
                 expected = [columns[name].symbols[i] for i in indices[row][words]]
-                assert getattr(sentence, name) == expected
+                assert getattr(predicted, name) == expected
 
 
-def test_the_root_label_is_masked_away_from_the_root():
+def test_the_root_label_is_forbidden_except_at_children_of_the_root():
     label = torch.tensor([[[1.0, 2.0, 3.0]] * 3])
     heads = torch.tensor([[0, 0, 1]])
     assert mask_root_label(label, heads, None) is label
@@ -206,13 +215,13 @@ class SynchronisationRecorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         name = func._schema.name.removeprefix("aten::")
-        by_mask = name.startswith("index") and any(
+        is_indexed_by_mask = name.startswith("index") and any(
             index is not None and index.dtype == torch.bool
             for indices in args[1:2]
             if isinstance(indices, list | tuple)
             for index in indices
         )
-        if name in SYNCHRONISING or by_mask:
+        if name in SYNCHRONISING or is_indexed_by_mask:
             self.names.append(name)
         return func(*args, **(kwargs or {}))
 
@@ -238,7 +247,7 @@ def test_prediction_waits_for_a_device_only_to_fetch(tiny, parsers, decoding, mo
         assert tensor.data_ptr() in fetched  # otherwise the copy would wait behind other batches
         return tensor
 
-    for importing_module in (module, graph_parser, tagger_parser):
+    for importing_module in (graph_decoding, graph_parser, tagger_parser):
         monkeypatch.setattr(importing_module, "fetch", fetch)
     monkeypatch.setattr(torch.Tensor, "cpu", copy_to_cpu)
     for parser in parsers:
@@ -259,16 +268,26 @@ def test_scores_are_not_read_before_they_are_fetched(algorithm, single_root, mon
     def fetch(tensors):
         assert {tensor.device.type for tensor in tensors.values()} == {"meta"}
         copied.extend(tensors)
-        logs, lengths = scores.log_softmax(-1), torch.from_numpy(words + 1)
-        best, are_decoded = best_heads(logs, lengths, algorithm, single_root)
-        return real_fetch({"heads": best.int(), "are_decoded": are_decoded, "logs": logs})
+        log_probabilities, lengths = scores.log_softmax(-1), torch.from_numpy(words + 1)
+        best, are_decoded = best_heads(log_probabilities, lengths, algorithm, single_root)
+        return real_fetch(
+            {
+                "heads": best.int(),
+                "are_decoded": are_decoded,
+                "log_probabilities": log_probabilities,
+            }
+        )
 
-    real_fetch = module.fetch
+    real_fetch = graph_decoding.fetch
     decoding = Decoding(algorithm, single_root)
     expected = decode_heads(scores, words, decoding)
-    monkeypatch.setattr(module, "fetch", fetch)
+    monkeypatch.setattr(graph_decoding, "fetch", fetch)
     assert (decode_heads(scores.to("meta"), words, decoding) == expected).all()
-    assert copied == ["heads", "are_decoded", "logs"]  # all that can be needed, at once
+    assert copied == [
+        "heads",
+        "are_decoded",
+        "log_probabilities",
+    ]  # all that can be needed, at once
 
 
 @pytest.mark.parametrize("encoder", ["bilstm", "selfatt", "factored"])

@@ -8,18 +8,18 @@ from depkit.parsers.inputs.lemmas import apply_script, edit_script
 
 
 @pytest.mark.parametrize(
-    "words", [st.text(max_size=12), st.text(alphabet="aAbBßİ", max_size=6)], ids=["any", "cased"]
+    "strategy", [st.text(max_size=12), st.text(alphabet="aAbBßİ", max_size=6)], ids=["any", "cased"]
 )
 @given(st.data())
-def test_a_script_reproduces_its_lemma_and_applies_to_any_form(words, data):
-    form, lemma, other = (data.draw(words) for _ in range(3))
+def test_a_script_reproduces_its_lemma_and_applies_to_any_form(strategy, data):
+    form, lemma, new_form = (data.draw(strategy) for _ in range(3))
     script = edit_script(form, lemma)
     assert apply_script(form, script) == lemma
-    assert isinstance(apply_script(other, script), str)
+    assert isinstance(apply_script(new_form, script), str)
 
 
 @pytest.mark.parametrize(
-    ("form", "lemma", "other", "expected"),
+    ("form", "lemma", "new_form", "expected"),
     [
         ("walked", "walk", "Talked", "talk"),
         ("cities", "city", "Berries", "berry"),
@@ -30,5 +30,5 @@ def test_a_script_reproduces_its_lemma_and_applies_to_any_form(words, data):
         ("went", "go", "anything", "go"),
     ],
 )
-def test_scripts_apply_to_other_forms(form, lemma, other, expected):
-    assert apply_script(other, edit_script(form, lemma)) == expected
+def test_scripts_apply_to_new_forms(form, lemma, new_form, expected):
+    assert apply_script(new_form, edit_script(form, lemma)) == expected

@@ -81,8 +81,8 @@ def transformer(request):
 
 
 @pytest.fixture
-def copy(bert_folder, tmp_path):
-    """A copy of the tiny BERT, to be damaged."""
+def bert_copy(bert_folder, tmp_path):
+    """A copy of the tiny BERT, which tests may change."""
     return shutil.copytree(bert_folder, tmp_path / "copy")
 
 
@@ -130,25 +130,29 @@ def test_the_module_does_not_import_transformers():
 def test_a_loaded_transformer_has_its_name_and_sizes(bert, bert_folder, roberta):
     assert (bert.name, bert.revision) == (str(bert_folder), "")
     assert (bert.layers, bert.width, bert.max_pieces) == (4, 16, 24)
-    assert (roberta.layers, roberta.width, roberta.max_pieces) == (4, 16, 24)  # 26 less padding's 2
+    assert (roberta.layers, roberta.width, roberta.max_pieces) == (
+        4,
+        16,
+        24,
+    )  # 26 positions, but 2 are for padding
     assert not bert.body.training
     assert not [name for name, _ in bert.body.named_parameters() if "pooler" in name]
 
 
-def test_max_pieces_is_the_lower_limit_of_tokenizer_and_model(copy):
+def test_max_pieces_is_the_lower_limit_of_tokenizer_and_model(bert_copy):
     tokenizer = word_pieces()
     tokenizer.model_max_length = 12
-    tokenizer.save_pretrained(copy)
-    assert load_transformer(str(copy)).max_pieces == 12
+    tokenizer.save_pretrained(bert_copy)
+    assert load_transformer(str(bert_copy)).max_pieces == 12
 
 
-def test_the_digest_depends_on_weights_and_configuration(bert, copy):
+def test_the_digest_depends_on_weights_and_configuration(bert, bert_copy):
     assert len(bert.digest) == 16 and int(bert.digest, 16)
-    assert load_transformer(str(copy)).digest == bert.digest
-    edit_config(copy, layer_norm_eps=1e-6)
-    other = load_transformer(str(copy)).digest
-    edit_weights(copy, lambda weights: {key: value + 1 for key, value in weights.items()})
-    assert len({bert.digest, other, load_transformer(str(copy)).digest}) == 3
+    assert load_transformer(str(bert_copy)).digest == bert.digest
+    edit_config(bert_copy, layer_norm_eps=1e-6)
+    config_digest = load_transformer(str(bert_copy)).digest
+    edit_weights(bert_copy, lambda weights: {key: value + 1 for key, value in weights.items()})
+    assert len({bert.digest, config_digest, load_transformer(str(bert_copy)).digest}) == 3
 
 
 def test_weights_are_read_from_several_files(bert, tmp_path):
@@ -164,21 +168,21 @@ def test_weights_are_read_from_several_files(bert, tmp_path):
         load_transformer(str(tmp_path))
 
 
-def test_weights_of_half_precision_become_float32(copy, bert):
-    edit_config(copy, torch_dtype="float16", dtype="float16")
-    edit_weights(copy, lambda weights: {key: value.half() for key, value in weights.items()})
-    loaded = load_transformer(str(copy))
+def test_weights_of_half_precision_become_float32(bert_copy, bert):
+    edit_config(bert_copy, torch_dtype="float16", dtype="float16")
+    edit_weights(bert_copy, lambda weights: {key: value.half() for key, value in weights.items()})
+    loaded = load_transformer(str(bert_copy))
     assert {weights.dtype for weights in loaded.body.parameters()} == {torch.float32}
     torch.testing.assert_close(
         word_vectors(loaded, [["dog"]]), word_vectors(bert, [["dog"]]), atol=0.05, rtol=0.05
     )
 
 
-def test_a_head_is_omitted_and_a_pooler_is_not_needed(copy, tmp_path):
+def test_a_prediction_head_is_omitted_and_a_pooler_is_not_needed(bert_copy, tmp_path):
     loaded = load_transformer(str(save_bert(tmp_path / "lm", "BertForMaskedLM")))
     assert not [name for name, _ in loaded.body.named_parameters() if "cls" in name]
-    edit_weights(copy, omit_weights("pooler"))
-    load_transformer(str(copy))
+    edit_weights(bert_copy, omit_weights("pooler"))
+    load_transformer(str(bert_copy))
 
 
 def omit_weights(part: str):
@@ -216,20 +220,20 @@ def set_model_type(folder: Path, kind: str) -> None:
         (lambda folder: (folder / "tokenizer.json").write_text("{"), "tokenizer cannot be read"),
     ],
 )
-def test_loading_errors_are_messages_of_one_line(copy, damage, message, capfd):
-    damage(copy)
+def test_loading_errors_are_messages_of_one_line(bert_copy, damage, message, capfd):
+    damage(bert_copy)
     with pytest.raises(TransformerError, match=message) as caught:
-        load_transformer(str(copy))
+        load_transformer(str(bert_copy))
     assert "\n" not in str(caught.value)
-    assert str(caught.value).startswith(str(copy))
+    assert str(caught.value).startswith(str(bert_copy))
     assert capfd.readouterr() == ("", "")
 
 
-def test_slow_tokenizers_are_rejected(copy, monkeypatch):
+def test_slow_tokenizers_are_rejected(bert_copy, monkeypatch):
     slow = type("Slow", (), {"is_fast": False})()
     monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *_, **__: slow)
     with pytest.raises(TransformerError, match="no fast tokenizer"):
-        load_transformer(str(copy))
+        load_transformer(str(bert_copy))
 
 
 def test_paths_are_not_sent_to_the_hub(tmp_path, monkeypatch):
@@ -290,7 +294,7 @@ sys.exit(state() != before)
 
 
 def test_loading_is_quiet_and_restores_logging(tmp_path):
-    save_bert(tmp_path, "BertForMaskedLM")  # transformers would log much about it
+    save_bert(tmp_path, "BertForMaskedLM")  # transformers would log warnings about it
     process = subprocess.run([sys.executable, "-c", LOAD, str(tmp_path)], capture_output=True)
     assert (process.stdout, process.stderr, process.returncode) == (b"", b"", 0)
 
@@ -298,16 +302,16 @@ def test_loading_is_quiet_and_restores_logging(tmp_path):
 def test_a_transformer_is_restored_from_description_and_weights(transformer, tmp_path):
     save_description(transformer, tmp_path)
     assert not list(tmp_path.glob("*.safetensors"))
-    again = from_description(tmp_path)
-    assert (again.name, again.revision, again.digest) == ("", "", "")
-    assert not again.body.training
+    restored = from_description(tmp_path)
+    assert (restored.name, restored.revision, restored.digest) == ("", "", "")
+    assert not restored.body.training
     sentences = [["the", "barking", "dog"], ["学 sinh", "🐕"]]
     expected = word_vectors(transformer, sentences)
-    assert not torch.allclose(word_vectors(again, sentences), expected)
-    again.body.load_state_dict(transformer.body.state_dict())
-    assert torch.equal(word_vectors(again, sentences), expected)
+    assert not torch.allclose(word_vectors(restored, sentences), expected)
+    restored.body.load_state_dict(transformer.body.state_dict())
+    assert torch.equal(word_vectors(restored, sentences), expected)
     for name in ("layers", "width", "max_pieces"):
-        assert getattr(again, name) == getattr(transformer, name)
+        assert getattr(restored, name) == getattr(transformer, name)
 
 
 def test_a_damaged_description_is_reported(bert, tmp_path):
@@ -324,19 +328,19 @@ def plain_states(transformer, ids: list[int]) -> torch.Tensor:
     return torch.cat(states)
 
 
-def ids_of(pieces: str) -> list[int]:
+def piece_ids(pieces: str) -> list[int]:
     return [WORD_PIECES.index(piece) for piece in pieces.split()]
 
 
 def test_word_vectors_are_those_of_a_plain_pass(bert):
-    states = plain_states(bert, ids_of("[CLS] the dog ##s c ##a ##b [SEP]"))[-1]
+    states = plain_states(bert, piece_ids("[CLS] the dog ##s c ##a ##b [SEP]"))[-1]
     means = [states[start:end].mean(0) for start, end in ((0, 1), (1, 2), (2, 4), (4, 7))]
     vectors = word_vectors(bert, [["the", "dogs", "cab"]])[0, :, 0]
     torch.testing.assert_close(vectors, torch.stack(means))
 
 
 def test_hidden_layers_returns_the_selected_layers(bert):
-    states = plain_states(bert, ids_of("[CLS] the dog [SEP]"))[:, :3]
+    states = plain_states(bert, piece_ids("[CLS] the dog [SEP]"))[:, :3]
     for top in range(0, 5):
         selected = states[-top:]
         expected = {"average": selected.mean(0, keepdim=True), "mix": selected}
@@ -368,8 +372,8 @@ def test_a_batch_has_the_vectors_of_single_sentences(transformer):
         ["\u200b", "学 sinh"],
         LONG_SENTENCE,
     ]
-    together = word_vectors(transformer, sentences)
-    for row, sentence in zip(together, sentences, strict=True):
+    batch_vectors = word_vectors(transformer, sentences)
+    for row, sentence in zip(batch_vectors, sentences, strict=True):
         alone = word_vectors(transformer, [sentence])[0]
         torch.testing.assert_close(row[: len(alone)], alone, atol=1e-4, rtol=1e-4)
         assert not row[len(alone) :].any()
@@ -386,9 +390,10 @@ def test_a_segment_of_maximum_length_is_read(transformer, bert):
 
 def test_segments_are_read_like_sentences(bert):
     sentence = ["the", "dog", "a", "b", "c", "bark", "at"] * 6
-    ids = ids_of(" ".join(sentence))
+    ids = piece_ids(" ".join(sentence))
     result = word_vectors(bert, [sentence[:40]])[0, 1:, 0]
-    # 22 pieces fit and 4 are shared: the segments start at 0 and 18; from 20, the second is used.
+    # A segment has 22 pieces, and 4 are shared: segments start at 0 and 18. Words from 20 on get
+    # the vectors of the second segment.
     first, second = (plain_states(bert, [2, *ids[i : i + 22], 3])[-1] for i in (0, 18))
     expected = torch.cat((first[1:21], second[3:23]))
     torch.testing.assert_close(result, expected, atol=1e-5, rtol=1e-5)
@@ -425,7 +430,7 @@ def test_autocast_gives_similar_vectors(bert):
     assert not torch.equal(approximate.float(), exact)
 
 
-def test_words_of_minilm_are_those_of_the_running_text(minilm):
+def test_minilm_gives_words_the_vectors_of_the_running_text(minilm):
     assert (minilm.layers, minilm.width, minilm.max_pieces) == (7, 384, 512)
     texts = [
         "The unbelievably friendly dogs barked at Mississippi postmen", "No",

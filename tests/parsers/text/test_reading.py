@@ -43,9 +43,9 @@ def test_a_treebank_with_errors_is_not_taken_for_text(tmp_path):
     assert read(tmp_path, "1\tone", input="text")
     with pytest.raises(FormatError, match="tab-separated"):
         read(tmp_path, RICH.split("\n\n")[1].replace("\t", " "))
-    with pytest.raises(FormatError, match="comments without a word"):
+    with pytest.raises(FormatError, match="comments, but no words"):
         read(tmp_path, "# comment only\n\n" + RICH)
-    with pytest.raises(FormatError, match="there is white space on a line of its own"):
+    with pytest.raises(FormatError, match="the line contains only white space"):
         read(tmp_path, "  \n" + RICH)
 
 
