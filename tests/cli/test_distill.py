@@ -100,7 +100,7 @@ def test_without_text_a_student_learns_from_treebanks(tmp_path, capfd):
 
 
 def test_a_teacher_without_a_tokenizer_needs_tokenized_text(tmp_path, text, monkeypatch, capfd):
-    monkeypatch.setattr(tokenizer, "LEAST_UPDATES", 1)
+    monkeypatch.setattr(tokenizer, "MIN_UPDATES", 1)
     teacher = str(tmp_path / "teacher")
     off = ["--set", "tokenizer.enabled=false", *SMALL, *ON_CPU]
     train = ["train", str(TINY), "--dev", str(TINY), "-o", teacher, "--epochs", "1", "-q"]

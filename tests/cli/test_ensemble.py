@@ -70,7 +70,7 @@ def test_a_finished_ensemble_is_not_trained_again(ensemble, capfd):
         (["-o", "{tmp}"], 1, "contains files, but no ensemble"),
         (["-o", "{tmp}/file"], 1, "is a file"),
         (["-o", "{tmp}/new", "--recipes", "nosuch"], 2, "no recipe 'nosuch'"),
-        (["-o", "{tmp}/new", "--recipes", ","], 2, "names no recipe"),
+        (["-o", "{tmp}/new", "--recipes", ","], 2, "name at least one recipe"),
         (["-o", "{tmp}/new", "--recipes", "a/x.toml,b/x.toml"], 2, "the same name"),
         (["-o", "{tmp}/new", "--recipes", "{tmp}/none.toml"], 1, "No such file"),
         (["-o", "{tmp}/new", "--folds", "1"], 2, "--folds"),
