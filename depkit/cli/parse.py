@@ -97,8 +97,8 @@ def parse_command(
 
     JSON output has one line for each sentence, which contains an object. The keys of the object are
     sent_id, text, words (each with id, form, lemma, upos, xpos, feats, head and deprel) and
-    multiword (each with first, last and form). Sentences, words and multiword tokens also have the keys start and end, which are
-    character offsets in the input.
+    multiword (each with first, last and form). Sentences, words and multiword tokens also have the
+    keys start and end, which are character offsets in the input.
 
     --prob adds ArcProb=0.9731|LabelProb=0.8812 to the column MISC, or arc_prob and label_prob to
     JSON. ArcProb is the probability of the word's head among all possible heads, and LabelProb is

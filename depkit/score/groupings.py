@@ -103,9 +103,9 @@ def _oov(comparison: Comparison, words: Words) -> Groups:
 def _direction(comparison: Comparison, words: Words) -> Groups:
     """Group by the side of the head, seen from the word, as in eval07.pl."""
     head, number = words.head, comparison.number
-    conditions = (head == 0, head < 0, head < number, head > number)
-    labels = ("root", "none", "left", "right", "self")
-    return _single_valued(np.select(conditions, (0, 1, 2, 3), default=4), labels)
+    labels = ("root", "left", "right", "self", "none")
+    conditions = (head == 0, (0 < head) & (head < number), head > number, head == number)
+    return _single_valued(np.select(conditions, range(4), default=4), labels)
 
 
 def _projectivity(comparison: Comparison, words: Words) -> Groups:

@@ -243,7 +243,7 @@ def test_words_are_grouped_by_length_and_position() -> None:
 
 def test_words_are_grouped_by_training_frequency() -> None:
     train = Counter({"the": 2, "cats": 3, "dog": 1, "saw": 0, "no": 101})
-    words = replace(compare(TAGGED, TAGGED_WRONGLY), train=train)
+    words = replace(compare(TAGGED, TAGGED_WRONGLY), train_frequencies=train)
     bins = "2 3-5 0 2 1   101-   0 3-5 0".split()  # "The" and "the" are different forms
     assert group_bins("frequency", words) == (bins, [bins])
     known = ["unknown" if bin == "0" else "known" for bin in bins]

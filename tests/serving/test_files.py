@@ -108,7 +108,7 @@ def test_tagging_does_not_change_trees(model, tmp_path):
         (["a/x", "b/x"], {"output_dir": "c"}, "two files in --output-dir would have the same name"),
         (["a", "b"], {"features": ["c"]}, "names 1 files, but there are 2"),
         ([TINY], {"output": str(TINY)}, "one of the files to read"),
-        ([TINY], {"options": {"beam": 8}}, "the family biaffine have no beam"),
+        ([TINY], {"options": {"beam": 8}}, "the family biaffine do not support beam"),
     ],
 )
 def test_invalid_options_are_rejected_before_anything_is_written(

@@ -99,7 +99,7 @@ def test_probabilities_that_cannot_be_computed_or_written_are_errors(tiny, monke
     parser = make_parser(tiny)
     with pytest.raises(ValueError, match="local or marginal, not 'global'"):
         list(parser.parse(tiny, probabilities="global"))
-    with pytest.raises(FormatError, match="conllx has no MISC"):
+    with pytest.raises(FormatError, match="conllx has no column MISC"):
         list(parser.parse([new_sentence(["a"], format=CONLLX)], probabilities="local"))
     monkeypatch.setattr(probabilities, "MAX_MARGINAL_WORDS", 3)
     long = new_sentence(list("abcd"))
