@@ -32,7 +32,7 @@ Test = Literal["ar", "bootstrap", "mcnemar"]
 NAMES = list(dict.fromkeys([*attachment.METRICS, *conll18.METRICS]))
 
 
-# Parameters that `depkit analyze` has as well
+# Parameters that `depkit analyze` also has
 Gold = Annotated[
     str,
     typer.Argument(metavar="GOLD", help="Compare with the annotation of this file; - is stdin."),

@@ -123,7 +123,7 @@ def _fill(features: np.ndarray, sizes: np.ndarray, produce: Produce) -> None:
             message = f"the vectors of sentence {index} have shape {vectors.shape}, not {expected}"
             raise ValueError(message)
         largest = np.abs(vectors).max(initial=0)
-        if not largest <= _MAX_FLOAT16:  # "not <=" instead of ">" so that NaN is an error, too
+        if not largest <= _MAX_FLOAT16:  # "not <=" instead of ">", so that NaN is also an error
             limit = f"float16 ends at {_MAX_FLOAT16:.0f}"
             raise ValueError(f"the vectors of sentence {index} reach {largest:g}; {limit}")
         features[start + skipped : start + size] = vectors

@@ -304,7 +304,7 @@ def _wrap_text(binary: BinaryIO, encoding: str) -> Iterator[TextIO]:
         yield text
         text.flush()
     finally:
-        # If flush has raised an error, or the stream is closed, detach fails, too.
+        # If flush has raised an error, or the stream is closed, detach also fails.
         with suppress(OSError, ValueError):
             text.detach()
 

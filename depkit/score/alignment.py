@@ -114,7 +114,7 @@ def _cross_region(gold: _Cursor, system: _Cursor) -> tuple[int, int]:
     Returns the first word of the region in the gold list and in the system's list.
     """
     multiword, other = (gold, system) if gold.multiword[gold.word] else (system, gold)
-    # A token of nothing but spaces covers no character; the cursor must move over it all the same.
+    # A token that consists of spaces covers no character, but the cursor must still pass it.
     end = max(multiword.end[multiword.word], multiword.start[multiword.word] + 1)
     if (
         not other.multiword[other.word]

@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from unittest.mock import Mock
 
 import pytest
@@ -90,6 +91,8 @@ def test_interrupted_parsing_leaves_no_partial_file(model, tmp_path):
     process = subprocess.Popen(
         [*DEPKIT, "parse", "--model", str(model), "-o", str(out)],
         stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+        # A shell that runs the tests in the background makes them ignore SIGINT.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     process.stdin.write(TINY.read_bytes() * 20)
     process.stdin.flush()

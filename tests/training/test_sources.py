@@ -326,7 +326,7 @@ def test_checkpoints_omit_weights_that_are_not_trained(tiny, tmp_path):
 
 def test_features_without_elmo_are_rejected(tiny, tmp_path):
     file = FeatureFile(write_features(tmp_path / "a.hdf5", tiny), tiny)
-    with pytest.raises(ConfigError, match="requires inputs.context.source=elmo"):
+    with pytest.raises(ConfigError, match="omit --features"):
         load_sources(make_recipe(Inputs(word=4)), tiny, tiny, CPU, [file], say=ignore)
 
 

@@ -104,14 +104,14 @@ def soft_cross_entropy(scores: Tensor, target: Tensor, soft: SoftColumn, ignored
         soft: The teacher's distributions.
         ignored: The value of `target` where there is no gold target.
     """
-    logs = scores.float().log_softmax(-1)
+    log_probabilities = scores.float().log_softmax(-1)
     has_gold, known = target != ignored, soft.known
     teacher_weight = (known * torch.where(has_gold, soft.weight, 1.0)).float()
-    gold_loss = -logs.gather(-1, target.clamp(min=0)[..., None])[..., 0]
+    gold_loss = -log_probabilities.gather(-1, target.clamp(min=0)[..., None])[..., 0]
     # An impossible value has the log-probability -inf; it must not enter the sum as 0 * -inf.
     possible = soft.probabilities > 0
-    soft_logs = logs.gather(-1, soft.indices).masked_fill(~possible, 0.0)
-    soft_loss = -(soft.probabilities * soft_logs).sum(-1)
+    soft_log_probabilities = log_probabilities.gather(-1, soft.indices).masked_fill(~possible, 0.0)
+    soft_loss = -(soft.probabilities * soft_log_probabilities).sum(-1)
     gold_loss = gold_loss.masked_fill(~has_gold, 0.0)
     loss = (1 - teacher_weight) * gold_loss + teacher_weight * soft_loss
     return loss.sum() / (has_gold | known).sum().clamp(min=1)

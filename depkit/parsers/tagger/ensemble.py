@@ -108,11 +108,15 @@ def log_mean(scores: Iterable[Tensor], mean: Mean) -> Tensor:
     combined: Tensor | None = None
     count = 0
     for member_scores in scores:
-        logs = member_scores.log_softmax(-1)
+        log_probabilities = member_scores.log_softmax(-1)
         if combined is None:
-            combined = logs
+            combined = log_probabilities
         else:  # logaddexp, because probabilities can underflow to 0
-            combined = combined.logaddexp(logs) if mean == "arithmetic" else combined + logs
+            combined = (
+                combined.logaddexp(log_probabilities)
+                if mean == "arithmetic"
+                else combined + log_probabilities
+            )
         count += 1
     assert combined is not None
     return (combined if mean == "arithmetic" else combined / count).log_softmax(-1)
@@ -129,11 +133,13 @@ def align_values(scores: Tensor, indices: list[int], size: int) -> Tensor:
     Returns:
         [..., size]; values that the member does not know have the logarithm of MIN_PROBABILITY.
     """
-    logs = scores.log_softmax(-1)
+    log_probabilities = scores.log_softmax(-1)
     aligned = torch.full(
-        (*logs.shape[:-1], size), float(np.log(MIN_PROBABILITY)), device=logs.device
+        (*log_probabilities.shape[:-1], size),
+        float(np.log(MIN_PROBABILITY)),
+        device=log_probabilities.device,
     )
-    aligned[..., send(torch.as_tensor(indices), logs.device)] = logs
+    aligned[..., send(torch.as_tensor(indices), log_probabilities.device)] = log_probabilities
     return aligned
 
 

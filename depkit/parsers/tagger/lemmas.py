@@ -37,9 +37,9 @@ def best_scripts(
         if form not in dictionary
     ]
     rows = send(torch.tensor(unknown, dtype=torch.long), scores.device)
-    logs, scripts = scores.flatten(0, 1)[rows].log_softmax(-1).topk(min(SCRIPTS, size))
+    log_probabilities, scripts = scores.flatten(0, 1)[rows].log_softmax(-1).topk(min(SCRIPTS, size))
     best = {}
-    for name, values in (("lemma", scripts), ("lemma_score", logs)):
+    for name, values in (("lemma", scripts), ("lemma_score", log_probabilities)):
         all_rows = values.new_full((batch * length, values.shape[1]), ABSENT)
         all_rows[rows] = values
         best[name] = all_rows.unflatten(0, (batch, length))
