@@ -76,8 +76,10 @@ def check_command(
     limit = None if everything else limit or 20
     counts: Counter[str] = Counter()
     training = TrainingSet(train, encoding) if train else None
-    if train and training and training.broken and not quiet:
-        typer.echo(broken_sentences_warning(train, training.broken, training.sentences), err=True)
+    if train and training and training.num_broken and not quiet:
+        typer.echo(
+            broken_sentences_warning(train, training.num_broken, training.num_sentences), err=True
+        )
     checker = Checker(ud, training)
     findings = _count_findings(checker, files, encoding, counts)
     lines = (

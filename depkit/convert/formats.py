@@ -37,7 +37,7 @@ _BLANK_CELLS = ("_", "_\n", "_\r\n")  # the last cell of a row includes the line
 class ConversionReport:
     """Counts of what sentences lost in a conversion."""
 
-    # The number of non-empty cells or lines that the new format cannot hold, by their name.
+    # The number of non-empty cells or lines that the new format cannot represent, by their name.
     dropped: Counter[str] = field(default_factory=Counter)
     # Words whose rows contain spaces although the new format allows none.
     words_with_spaces: int = 0
@@ -62,7 +62,7 @@ class ConversionReport:
                 if (count := self.dropped[name])
             ]
             were = "they were" if self.dropped.total() > 1 else "it was"
-            notes.append(f"{format} cannot hold {', '.join(items)}; {were} left out")
+            notes.append(f"{format} cannot represent {', '.join(items)}; {were} left out")
         if self.words_with_spaces:
             words = f"{self.words_with_spaces} word{'s' * (self.words_with_spaces > 1)}"
             result = f"the spaces in {words} were written unchanged"

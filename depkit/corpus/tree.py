@@ -9,7 +9,9 @@ _LABEL = re.compile(r"(-[^-=]+-|[^-=]+)((?:[-=][^-=]+)*)")  # splits S-TPC-1 and
 
 
 class Tree:
-    """A constituent, or a word with its tag. It should not be modified.
+    """A constituency tree or one of its nodes: a constituent, or a word with its POS tag.
+
+    Trees should not be modified.
 
     Attributes:
         name: The full label, such as `NP-SBJ-1`.
@@ -17,7 +19,8 @@ class Tree:
         functions: The function tags without co-indices, such as (`SBJ`,).
         children: The children in order; empty for a word.
         word: The form; "" for a constituent.
-        line: The number of its first line in its file, 0 if it is not from a file.
+        line: The number of the line on which the node begins in its file; 0 if it was not read
+            from a file.
     """
 
     __slots__ = ("name", "label", "functions", "children", "word", "line")
@@ -52,11 +55,15 @@ class Tree:
 
 
 def tree_from_nodes(nodes: Sequence[tuple[str, int, str, int]]) -> Tree:
-    """Build a tree from the name, number of children, word and line of each of `Tree.nodes()`."""
-    trees: list[Tree] = []
-    for name, size, word, line in reversed(nodes):
-        first = len(trees) - size
-        trees[first:] = [Tree(name, trees[first:], word, line)]
+    """Build a tree from its nodes.
+
+    nodes: the name, number of children, word and line of each node, in the order of `Tree.nodes()`.
+    """
+    trees: list[Tree] = []  # a stack of subtrees whose parent has not been built yet
+    for name, num_children, word, line in reversed(nodes):
+        # In this order, the children of a node are built before it, from left to right.
+        first_child = len(trees) - num_children
+        trees[first_child:] = [Tree(name, trees[first_child:], word, line)]
     return trees[0]
 
 
@@ -83,7 +90,8 @@ def write_tree(tree: Tree) -> str:
             stack.append(")")
             stack.extend(reversed(item.children))
         else:
+            # Treebanks in this format escape these characters.
             word = item.word.replace("/", r"\/").replace("*", r"\*")
             word = word.replace("(", "-LRB-").replace(")", "-RRB-")
             parts.append(f" ({item.name} {word})")
-    return "".join(parts)[1:]
+    return "".join(parts).removeprefix(" ")

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Word:
-    """A syntactic word: row `index` (0-based) of its sentence's columns.
+    """A syntactic word of a sentence; `index` is its position in the sentence, from 0.
 
     Words are created on access, by `sentence[2]` or `for word in sentence`, so that sentences need
-    little memory; two views of the same row are equal. The values of columns are strings, `_` where
-    the file has no value.
+    little memory; two objects for the same word are equal. The values of columns are strings, `_`
+    where the file has no value.
     """
 
     sentence: "Sentence"
@@ -41,7 +41,7 @@ class Word:
 
     @property
     def xpos(self) -> str:
-        """The treebank's own part of speech."""
+        """The language-specific part of speech."""
         return self.sentence.xpos[self.index]
 
     @property
@@ -51,12 +51,12 @@ class Word:
 
     @property
     def head_id(self) -> int:
-        """The `id` of the head; 0 if the head is the root, -1 if it is unknown."""
+        """The `id` of the head; 0 if it is the artificial root, -1 if it is unknown."""
         return self.sentence.head[self.index]
 
     @property
     def head(self) -> "Word | None":
-        """The head of the word; None if the head is the root or unknown."""
+        """The head of the word; None if it is the artificial root or unknown."""
         return self.sentence[self.head_id - 1] if self.head_id > 0 else None
 
     @property

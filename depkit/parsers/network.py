@@ -12,7 +12,7 @@ from depkit.parsers.inputs.layer import InputLayer
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 
-PRODUCT_MODULES = (nn.Linear, nn.LSTM, ArcScorer, LabelScorer)  # they compute matrix products
+PRODUCT_MODULES = (nn.Linear, nn.LSTM, ArcScorer, LabelScorer)  # types that multiply matrices
 
 
 class ParserNetwork(nn.Module):
@@ -43,6 +43,7 @@ class ParserNetwork(nn.Module):
         if projects_inputs and input_size != config.encoder.size:  # type: ignore[union-attr]
             self.projection = nn.Linear(input_size, config.encoder.size)  # type: ignore[union-attr]
             input_size = config.encoder.size  # type: ignore[union-attr]
+        # An encoder with projected inputs applies the dropout to them itself.
         self.input_dropout = SharedDropout(0.0 if projects_inputs else config.inputs.dropout)
         self.encoder = make_encoder(config.encoder, input_size, config.inputs.dropout)
         self.encoder_dropout = SharedDropout(scorer_dropout)
@@ -50,7 +51,7 @@ class ParserNetwork(nn.Module):
 
     @property
     def transformer(self) -> Transformer | None:
-        """The frozen or tuned transformer, or None."""
+        """The frozen or fine-tuned transformer, or None."""
         context = self.inputs.context
         return context.transformer if context is not None else None
 
@@ -60,22 +61,26 @@ class ParserNetwork(nn.Module):
         return self.encoder_dropout(self.encoder(x, batch.lengths))
 
     def start_epoch(self, data: Dataset) -> None:
-        """Count the words of the data of an epoch, for replacing rare words by the unknown word."""
-        words = self.inputs.word.num_embeddings if self.inputs.word is not None else 0
-        self.inputs.counts = torch.bincount(data.word, minlength=words)
+        """Count how often each word occurs in the data of an epoch.
+
+        The rarer a word is, the more often the input layer replaces it by the unknown word.
+        """
+        num_words = self.inputs.word.num_embeddings if self.inputs.word is not None else 0
+        self.inputs.counts = torch.bincount(data.word, minlength=num_words)
 
     def prediction_parts(self) -> list[nn.Module]:
-        """Return the submodules whose precision is reduced (or quantized) for prediction.
+        """Return the submodules that compute in reduced precision, or quantized, for prediction.
 
-        These are all but the input layer and its projection.
+        These are all submodules except the input layer and its projection.
         """
         excluded = ("inputs", "projection")
         return [part for name, part in self.named_children() if name not in excluded]
 
     def convert_product_weights(self, dtype: torch.dtype) -> None:
-        """Convert the weights of matrix products to the precision of the products.
+        """Convert the weights of all modules that compute matrix products to a data type.
 
-        This saves converting them for every batch. It is for prediction only.
+        Otherwise autocast converts the weights again for every batch. The converted network can be
+        used for prediction, but not for training.
         """
         for part in self.prediction_parts():
             for module in part.modules():

@@ -14,44 +14,65 @@ from depkit.corpus.sentence import Sentence
 from depkit.treebank.findings import Problem, quote
 from depkit.treebank.output import escape_unprintable
 
-LABELS = {"upos": "unseen-tag", "xpos": "unseen-tag", "deprel": "unseen-relation"}
+# The code of the problem that is reported for an unseen label, by the column of the label.
+UNSEEN_LABEL_CODES = {"upos": "unseen-tag", "xpos": "unseen-tag", "deprel": "unseen-relation"}
 
 
 class TrainingSet:
-    """The valid sentences of a training file, as digests, and their labels.
+    """The sentences and labels of a training file, with which other files are compared.
 
-    `sentences` is the number of all sentences in the file, `broken` the number of invalid ones.
-    Raises OSError, and FormatError if no sentence is valid.
+    Of each valid sentence, only a digest of its forms is stored.
+
+    Attributes:
+        name: The path of the file, without unprintable characters.
+        line_numbers: The line of the first sentence with certain forms, by their digest.
+        labels: The labels of each column, and those that were already reported as unseen.
+        num_sentences: The number of all sentences in the file.
+        num_broken: The number of invalid sentences.
+
+    Raises OSError if the file cannot be read, and FormatError if no sentence is valid.
     """
 
     def __init__(self, path: PathLike, encoding: str = "utf-8") -> None:
         self.name = escape_unprintable(os.fspath(path))
-        self.line_numbers: dict[str, int] = {}  # by the digest of the forms
-        self.labels: dict[str, set[str]] = {column: {"_"} for column in LABELS}
-        self.sentences = self.broken = 0
+        self.line_numbers: dict[str, int] = {}
+        self.labels: dict[str, set[str]] = {column: set() for column in UNSEEN_LABEL_CODES}
+        self.num_sentences = self.num_broken = 0
         for sentence in read(path, encoding=encoding, strict=False):
-            self.sentences += 1
+            self.num_sentences += 1
             if sentence.problem or not len(sentence):
-                self.broken += 1
+                self.num_broken += 1
                 continue
-            self.line_numbers.setdefault(digest("\t".join(sentence.form)), sentence.location()[1])
+            _, line, _ = sentence.location()
+            self.line_numbers.setdefault(digest("\t".join(sentence.form)), line)
             for column, labels in self.labels.items():
                 labels.update(getattr(sentence, column))
+        for labels in self.labels.values():
+            labels.discard("_")
         if not self.line_numbers:
             raise FormatError(os.fspath(path), 0, "", "the file has no valid sentence")
 
     def find_problems(self, sentence: Sentence) -> Iterator[Problem]:
-        """Yield problems if the training file has the sentence or lacks a label (reported once)."""
+        """Yield the problems of a sentence that is compared with the training file.
+
+        These are a sentence with the same forms in the training file, and labels that the training
+        file does not contain. A label is reported for its first word only. Columns that are empty
+        in the training file are not compared.
+        """
         if line := self.line_numbers.get(digest("\t".join(sentence.form))):
             problem = f"the training file has a sentence with the same words, {self.name}:{line}"
             index = sentence.rows[0] if sentence.rows else 0
             yield Problem(index, "train-overlap", f"{problem}; remove one of the two sentences")
-        for column, code in LABELS.items():
+        for column, code in UNSEEN_LABEL_CODES.items():
             labels = self.labels[column]
             values = getattr(sentence, column)
-            if len(labels) > 1 and not labels.issuperset(values):
+            if labels and not labels.issuperset(values):
                 for index, value in zip(sentence.rows, values, strict=True):
-                    if value not in labels:
+                    if value != "_" and value not in labels:
                         labels.add(value)
                         problem = f"{column.upper()} {quote(value)} does not occur in {self.name}"
-                        yield Problem(index, code, f"{problem}; parsers cannot learn it from there")
+                        yield Problem(
+                            index,
+                            code,
+                            f"{problem}; a parser that is trained on this file cannot predict it",
+                        )

@@ -14,7 +14,9 @@ from depkit.treebank.table import Table
 from depkit.trees.shape import depths, has_crossing_arcs, nonprojective_arcs
 
 LABELS = ("upos", "xpos", "deprel")
-JSON_NAMES = {  # for names in the table that are clear only by the row before them
+# The JSON names of the percentages. In the table, each percentage is below the number it belongs
+# to, so that its name there can be short.
+JSON_NAMES = {
     "% of sentences": "non_projective_sentences_percent",
     "% of arcs": "non_projective_arcs_percent",
 }
@@ -25,15 +27,16 @@ HISTOGRAMS = ("length", "distance", "depth")
 class Statistics:
     """The counts of a file, or the sums of the counts of several files.
 
-    Trees are counted in annotated sentences only. The root's arc counts as an arc.
+    Trees are counted in annotated sentences only. The arc from the artificial
+    root counts as an arc.
     """
 
     file: str = ""
-    total: bool = False  # whether the counts are sums
+    total: bool = False  # whether these are the sums over several files
     sentences: int = 0
     words: int = 0  # syntactic words
-    tokens: int = 0  # multiword ranges, and words outside them
-    ranges: int = 0  # multiword ranges
+    tokens: int = 0  # multiword ranges plus the words outside of them
+    ranges: int = 0  # multiword ranges, such as 1-2
     empty_nodes: int = 0
     broken: int = 0  # sentences that break the format
     unannotated: int = 0  # sentences with a word without a head
@@ -51,11 +54,13 @@ class Statistics:
     upos: Counter[str] = field(default_factory=Counter)
     xpos: Counter[str] = field(default_factory=Counter)
     deprel: Counter[str] = field(default_factory=Counter)
-    # Histograms: sentences by their number of words; arcs, except the root's, by their length
-    # |head - dependent|; words, except on and below cycles, by their number of arcs from the
-    # root's dependent.
+    # Histograms.
+    # The number of sentences by their number of words.
     length: Counter[int] = field(default_factory=Counter)
+    # The number of arcs by their length |head - dependent|, without arcs from the artificial root.
     distance: Counter[int] = field(default_factory=Counter)
+    # The number of words by their depth: 0 for a dependent of the artificial root, 1 for the
+    # dependents of that word, and so on. Words on a cycle, and their descendants, have no depth.
     depth: Counter[int] = field(default_factory=Counter)
 
     def add(self, sentence: Sentence) -> None:
@@ -74,19 +79,20 @@ class Statistics:
 
     def _add_tokens(self, sentence: Sentence) -> None:
         self.tokens += len(sentence)
+        # A Table is slow to make, and few sentences need one.
         if sentence.format.has_ranges and _has_other_rows(sentence):
             table = Table(sentence)
             self.ranges += len(table.ranges)
             self.empty_nodes += len(table.empties)
-            inside = {row for rows in table.range_words.values() for row in rows}
-            self.tokens += len(table.ranges) - len(inside)
+            words_in_ranges = {row for rows in table.range_words.values() for row in rows}
+            self.tokens += len(table.ranges) - len(words_in_ranges)
 
     def _add_tree(self, sentence: Sentence) -> None:
         if -1 in sentence.head:
             self.unannotated += 1
             return
         head = np.array(sentence.head, np.int32)
-        depth = depths(head)
+        depth = depths(head)  # number of arcs from the artificial root; -1 on and below a cycle
         self.arcs += head.size
         self.several_roots += sentence.head.count(0) > 1
         self.no_root += 0 not in sentence.head
@@ -94,7 +100,7 @@ class Statistics:
         if has_crossing_arcs(head):
             self.nonprojective_sentences += 1
             self.nonprojective_arcs += int(nonprojective_arcs(head).sum())
-        distance = np.abs(head - np.arange(1, head.size + 1))[head > 0]
+        distance = np.abs(head - np.arange(1, head.size + 1))[head > 0]  # 0 is the artificial root
         self.distance.update(distance.tolist())
         self.depth.update((depth[depth > 0] - 1).tolist())
 
@@ -108,7 +114,7 @@ class Statistics:
         return Statistics("total", True, **sums)
 
     def figures(self) -> dict[str, int | float | None]:
-        """Return the values of a table by name; an undefined mean or percentage is None."""
+        """Return the rows of the table of statistics: names with values; None if undefined."""
         return {
             "sentences": self.sentences,
             "words": self.words,
@@ -177,8 +183,9 @@ def compute_statistics(
 ) -> Statistics:
     """Compute the statistics of a file, given by its path, or of sentences.
 
-    In broken sentences, everything that can be read is counted. Raises OSError, and FormatError if
-    the file is not a treebank: all of its sentences are broken, and none has a tree.
+    Of sentences that break the format, the valid lines are counted. If all sentences break the
+    format and none has a tree, the file is not a treebank, and the FormatError of the first
+    sentence is raised. Raises OSError if the file cannot be read.
     """
     if isinstance(source, str | os.PathLike):
         result = Statistics(os.fspath(source))
@@ -189,6 +196,8 @@ def compute_statistics(
     for sentence in source:
         result.add(sentence)
         problem = problem or sentence.problem
+    # There can be more broken sentences than sentences, because those with comments only are broken
+    # but do not count as sentences.
     if problem and result.broken >= result.sentences and not result.arcs:
         raise problem
     return result

@@ -17,7 +17,7 @@ import numpy as np
 from depkit.trees.compiled import compiled
 from depkit.trees.shape import count_roots
 
-NONE = -1
+NONE = -1  # instead of a component, a node or an index
 
 
 @compiled
@@ -30,7 +30,7 @@ def find_maximum_arborescence(score: np.ndarray, single_root: bool, head: np.nda
         score: [n + 1, n + 1] (dependent, head); column 0 is the artificial root. Row 0 and the
             diagonal are ignored, -inf forbids an arc, NaN and +inf must not occur.
         single_root: Whether the root must have exactly one child.
-        head: [n], overwritten; if several trees are best, with one of them.
+        head: [n], overwritten with the heads of the best tree, or of one of several best trees.
 
     Returns:
         Whether there is a tree.
@@ -43,29 +43,31 @@ def find_maximum_arborescence(score: np.ndarray, single_root: bool, head: np.nda
     entered = np.empty(2 * n + 1, np.int64)  # [component] the word its chosen arc enters
     attached = np.zeros(2 * n + 1, np.bool_)  # [component] whether it is reached from the root
     attached[0] = True
-    component = np.arange(n + 1)  # [node] the outermost component around it
+    component = np.arange(n + 1)  # [node] the outermost component that contains it
     path_index = np.full(2 * n + 1, NONE, np.int64)  # [component] its index in the path
     path = np.empty(n + 1, np.int64)
     count = n + 1
     for word in range(1, n + 1):
         if attached[component[word]]:
             continue
+        # Follow the best incoming arcs from the word until the path reaches the arborescence.
         length = 0
         current = component[word]
         while not attached[current]:
-            if path_index[current] == NONE:
-                start = length
-            else:
-                start = path_index[current]
+            if path_index[current] == NONE:  # The path continues with a new component.
+                index = length
+            else:  # The path has reached itself. The contracted cycle replaces its components.
+                index = path_index[current]
                 contract(
-                    path[start:length], count, best_score, best_word, row_of, parent, source,
+                    path[index:length], count, best_score, best_word, row_of, parent, source,
                     component,
                 )  # fmt: skip
                 current = count
                 count += 1
-            path[start] = current
-            path_index[current] = start
-            length = start + 1
+            path[index] = current
+            path_index[current] = index
+            length = index + 1
+            # Choose the best arc into the component, and follow it to the component it comes from.
             best = best_source(best_score[row_of[current]], single_root)
             if best == NONE:
                 return False
@@ -133,7 +135,7 @@ def contract(
         row_of: [component] rows.
         parent: [component] the cycle it was contracted into.
         source: [component] the node its chosen arc leaves.
-        component: [node] the outermost component around it.
+        component: [node] the outermost component that contains it.
     """
     merged = row_of[cycle[0]]
     best = best_score[merged]
@@ -203,6 +205,6 @@ def expand(
             continue
         word = entered[number]
         head[word - 1] = source[number]
-        while word != number:
+        while word != number:  # the word, and the components around it that are inside this one
             replaced[word] = True
             word = parent[word]

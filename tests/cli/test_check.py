@@ -14,7 +14,7 @@ run = Command("check")
 
 GOOD = "# sent_id = s1\n# text = a b\n" + row(1, "a", 0, "root") + row(2, "b", 1, "dep")
 CYCLIC = GOOD.replace("0\troot", "2\tdep")
-THIRTY = "".join(CYCLIC.replace("s1", f"t{i}") + "\n" for i in range(30))
+THIRTY_CYCLIC_SENTENCES = "".join(CYCLIC.replace("s1", f"t{i}") + "\n" for i in range(30))
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def good(tmp_path: Path) -> Path:
 @pytest.fixture
 def bad(tmp_path: Path) -> Path:
     path = tmp_path / "bad.conllu"
-    path.write_text(THIRTY)
+    path.write_text(THIRTY_CYCLIC_SENTENCES)
     return path
 
 
@@ -44,6 +44,7 @@ def test_findings_are_printed_and_counted(bad: Path) -> None:
         " one of the words needs another head [cycle]",
         f"{bad}:3: error: t0: no word has HEAD 0; a tree has one root [no-root]",
     ]
+    # By default, 20 findings of each code are printed, and a line for the others.
     assert sum("[cycle]" in line for line in lines) == 21
     assert f"{bad}: 10 more [cycle]; --all prints them" in lines
     assert lines[-3:] == [
@@ -55,21 +56,22 @@ def test_findings_are_printed_and_counted(bad: Path) -> None:
 
 
 def test_max_and_all_limit_the_printed_findings(bad: Path) -> None:
+    # Two findings, and a line with the number of those that are not printed.
     assert run(bad, "--max", 2, code=1)[0].count("[cycle]") == 3
     assert run(bad, "--all", code=1)[0].count("[cycle]") == 30
     assert "--all: it contradicts --max" in run(bad, "--all", "--max", 2, code=2)[1]
 
 
 def test_quiet_prints_errors_only(bad: Path, tmp_path: Path) -> None:
-    unnumbered = tmp_path / "unnumbered.conllu"
-    unnumbered.write_text(GOOD.partition("\n")[2] + "\n")
-    assert run(unnumbered, "-q") == ("", "")
-    assert run(unnumbered)[0].startswith(
-        f"{unnumbered}:2: warning: the sentence has no comment # sent_id"
+    without_id = tmp_path / "without_id.conllu"
+    without_id.write_text(GOOD.partition("\n")[2] + "\n")
+    assert run(without_id, "-q") == ("", "")
+    assert run(without_id)[0].startswith(
+        f"{without_id}:2: warning: the sentence has no comment # sent_id"
     )
-    out = run(unnumbered, "-q", "--ud", code=1)[0]
+    out = run(without_id, "-q", "--ud", code=1)[0]
     message = "the sentence has no comment # sent_id = ...; add it, for example with a number"
-    assert out == f"{unnumbered}:2: error: {message} [no-sent-id]\n"
+    assert out == f"{without_id}:2: error: {message} [no-sent-id]\n"
 
 
 def test_verbose_explains_the_codes(bad: Path) -> None:
@@ -89,9 +91,9 @@ def test_json_has_all_findings_and_counts(good: Path, bad: Path) -> None:
 
 def test_standard_input_and_compressed_files_are_checked(good: Path, tmp_path: Path) -> None:
     assert run("-", stdin=CYCLIC + "\n", code=1)[0].startswith("-:3: error: s1: ")
-    packed = tmp_path / "x.conllu.gz"
-    packed.write_bytes(gzip.compress(CYCLIC.encode()))
-    assert f"{packed}:4: warning: no blank line follows" in run(packed, code=1)[0]
+    compressed = tmp_path / "x.conllu.gz"
+    compressed.write_bytes(gzip.compress(CYCLIC.encode()))
+    assert f"{compressed}:4: warning: no blank line follows" in run(compressed, code=1)[0]
     assert "only one file" in run("-", "--train", "-", code=2)[1]
 
 
@@ -135,7 +137,7 @@ def test_broken_training_sentences_are_a_warning(good: Path, tmp_path: Path) -> 
 
 def test_control_characters_in_file_names_are_escaped(tmp_path: Path) -> None:
     path = tmp_path / "a\nb\x1b.conllu"
-    path.write_text(THIRTY)
+    path.write_text(THIRTY_CYCLIC_SENTENCES)
     out = run(path, code=1)[0]
     assert f"{tmp_path}/a\\nb\\x1b.conllu: 10 more [cycle]" in out
     assert "a\n" not in out and "\x1b" not in out

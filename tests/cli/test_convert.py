@@ -22,7 +22,7 @@ from tests.corpus.rows import PREDICATES, RICH
 run = Command("convert")
 
 NOTES = (
-    "depkit: note: conllx cannot hold 6 comments, 2 multiword ranges, 3 empty nodes, 8 DEPS,"
+    "depkit: note: conllx cannot represent 6 comments, 2 multiword ranges, 3 empty nodes, 8 DEPS,"
     " 1 MISC; they were left out\n"
     "depkit: note: conllx allows no spaces inside a column; the spaces in 2 words were"
     " written unchanged\n"
@@ -96,8 +96,8 @@ def test_conll09_keeps_predicates(tmp_path: Path) -> None:
     path.write_text(PREDICATES)
     assert run(path, "--to", "conll09") == (PREDICATES, "")
     assert run(path, "--to", "conllx")[1] == (
-        "depkit: note: conllx cannot hold 2 FILLPRED, 2 predicates, 3 arguments; they were left"
-        " out\n"
+        "depkit: note: conllx cannot represent 2 FILLPRED, 2 predicates, 3 arguments; they were"
+        " left out\n"
     )
 
 

@@ -25,7 +25,8 @@ GOLD: list[Tree] = [
     [(2, "nsubj"), (0, "root"), (2, "obj"), (2, "punct")],
     [(0, "root"), (1, "obj")],
 ]
-# FIRST has a wrong head at distance 1; SECOND a wrong relation, and a wrong head at distance 2.
+# FIRST has one wrong head, at the predicted distance 1. SECOND has one wrong relation, and one
+# wrong head at the predicted distance 2.
 FIRST: list[Tree] = [[(2, "nsubj"), (0, "root"), (4, "obj"), (2, "punct")], GOLD[1]]
 SECOND: list[Tree] = [[(2, "obj"), (0, "root"), (1, "obj"), (2, "punct")], GOLD[1]]
 BY_DISTANCE, BY_DEPREL = View(("distance",)), View(("deprel",))
@@ -87,9 +88,10 @@ def test_curves_show_recall_or_precision_by_distance(
     np.testing.assert_allclose(panel.values, values)
 
 
-def test_groupings_of_gold_words_have_one_accuracy(files: list[str]) -> None:
+def test_recall_equals_precision_if_words_are_grouped_by_sentence_length(files: list[str]) -> None:
     recall, precision = (
-        make_panel(analyze_files(files, View(("length",))), m) for m in (None, "precision")
+        make_panel(analyze_files(files, View(("length",))), measure)
+        for measure in (None, "precision")
     )
     assert recall.value_label == precision.value_label == "LAS, %"
     assert recall.bin_label == "length (words in the sentence)"
@@ -97,7 +99,7 @@ def test_groupings_of_gold_words_have_one_accuracy(files: list[str]) -> None:
     np.testing.assert_array_equal(recall.values, precision.values)
 
 
-def test_bands_are_the_intervals_of_the_table(files: list[str]) -> None:
+def test_error_bands_equal_the_confidence_intervals_of_the_table(files: list[str]) -> None:
     analysis = analyze_files(files, BY_DISTANCE)
     panel = make_panel(analysis, "f1", seed=3)
     table = rows(analysis, Options(confidence=True, seed=3))
@@ -108,6 +110,7 @@ def test_bands_are_the_intervals_of_the_table(files: list[str]) -> None:
 
 def test_undefined_scores_are_not_drawn(files: list[str], tmp_path: Path) -> None:
     """Bins without predicted words have no precision; bins without gold words have no recall."""
+    # A system whose predicted distances are all 1, and which leaves a word without a head.
     trees: list[Tree] = [
         [(2, "nsubj"), (0, "root"), (2, "obj"), (3, "punct")],
         [(-1, "_"), (1, "_")],
@@ -119,6 +122,7 @@ def test_undefined_scores_are_not_drawn(files: list[str], tmp_path: Path) -> Non
     assert panel.bins == ["root", "1", "2"]
     for values in (panel.values, panel.low, panel.high):
         assert np.isnan(values).tolist() == [[False] * 3, [False, False, True]]
+    # The predicted distance 3 does not occur in the gold trees.
     distant: list[Tree] = [[(4, "nsubj"), (0, "root"), (2, "obj"), (2, "punct")], GOLD[1]]
     analysis = analyze_files([files[0], write(tmp_path, "far", distant)], EACH_DISTANCE)
     assert make_panel(analysis).bins == ["root", "1", "2"]
@@ -172,7 +176,8 @@ def test_crossed_groupings_are_bars(files: list[str]) -> None:
 
 
 def test_only_the_largest_bins_are_drawn(tmp_path: Path) -> None:
-    tree = [(0, "root"), *[(1, f"r{i}") for i in range(30) for _ in range(1 + (i != 7))]]
+    # The relation r7 occurs once, the 29 other relations except root twice.
+    tree = [(0, "root"), *[(1, f"r{i}") for i in range(30) for _ in range(1 if i == 7 else 2)]]
     path = write(tmp_path, "gold.conllu", [tree])
     panel = make_panel(analyze_files([path, path], BY_DEPREL))
     assert panel.bin_label == "deprel (gold words): the 25 largest, 6 left out"
@@ -181,6 +186,7 @@ def test_only_the_largest_bins_are_drawn(tmp_path: Path) -> None:
 
 
 def test_wide_bands_of_rare_bins_do_not_determine_the_axis() -> None:
+    # The second bin has only 5 words, and therefore an interval from 0 to 100.
     values, low, high = np.array([[[80.0, 90.0]], [[78.0, 0.0]], [[82.0, 100.0]]])
     panel = Panel(True, "", "", ["1", "2"], np.array([1000, 5]), ["a"], values, low, high)
     bottom, top = _limits(panel)
@@ -260,6 +266,7 @@ def test_every_third_of_many_bins_is_labelled(tmp_path: Path) -> None:
     path = write(tmp_path, "gold", [[(0, "root"), *[(1, "dep")] * 45]])
     written = draw_texts(tmp_path / "a.svg", [path, path], EACH_DISTANCE)
     assert "words, log" in written
+    # Labels of bins are as far from the top as the label of the bin "root".
     labels = [int(text) for text in written if text.isdigit() and written[text] == written["root"]]
     assert labels == list(range(3, 46, 3))
 
@@ -270,7 +277,7 @@ def calibrate_systems(folder: Path, *probabilities: tuple[str, str]) -> Reliabil
     probabilities: each system's probabilities of the first word and of the other words.
     """
     gold = write(folder, "gold", GOLD)
-    text = Path(gold).read_text().replace("\t_\n", "\t%s\n")
+    text = Path(gold).read_text().replace("\t_\n", "\t%s\n")  # %s is the value of MISC
     parsed = []
     for number, (first, rest) in enumerate(probabilities):
         misc = [f"ArcProb={arc}|LabelProb=1" for arc in (first, *[rest] * 5)]
@@ -286,11 +293,11 @@ def test_a_diagram_shows_accuracy_over_confidence(tmp_path: Path) -> None:
     assert diagram.bins == ["0-25", "25-50", "50-75", "75-100"]
     assert diagram.sizes.tolist() == [[0, 1, 0, 5], [0, 0, 6, 0]]
     nan = np.nan
-    expected = [[nan, 30, nan, 90], [nan, nan, 410 / 6, nan]]
-    np.testing.assert_allclose(diagram.confidence, expected)
+    confidence = [[nan, 30, nan, 90], [nan, nan, 410 / 6, nan]]
+    np.testing.assert_allclose(diagram.confidence, confidence)
     accuracy = [[nan, 0, nan, 100], [nan, nan, 500 / 6, nan]]
     np.testing.assert_allclose(diagram.values, accuracy)
-    # The first sentence's accuracy is 75, the second's 100.
+    # The bounds of the interval are the accuracies of the two sentences, 75 and 100.
     np.testing.assert_allclose(diagram.low, [[nan, 0, nan, 100], [nan, nan, 75, nan]])
     np.testing.assert_allclose(diagram.high, [[nan, 0, nan, 100], [nan, nan, 100, nan]])
 
@@ -327,7 +334,7 @@ def test_images_do_not_depend_on_style_and_date(
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_another_seed_gives_other_bands(tmp_path: Path) -> None:
+def test_another_seed_gives_other_error_bands(tmp_path: Path) -> None:
     gold = [GOLD[0]] * 5 + [GOLD[1]] * 6
     wrong = [FIRST[0]] * 2 + [SECOND[0]] * 3 + [GOLD[1]] * 6
     paths = [write(tmp_path, "gold", gold), write(tmp_path, "wrong", wrong)]

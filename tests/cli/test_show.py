@@ -205,29 +205,29 @@ def test_an_error_leaves_no_partial_svg(gold: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "options",
     [
         "--style boxes", "--width 39", "--all", "--color sometimes", "--svg - --style tree",
         "--svg - --width 80", "--encoding morse",
     ],
 )  # fmt: skip
-def test_bad_usage_is_rejected(gold: str, words: str) -> None:
-    out, err = run(gold, *shlex.split(words), code=2)
+def test_bad_usage_is_rejected(gold: str, options: str) -> None:
+    out, err = run(gold, *shlex.split(options), code=2)
     assert out == "" and "Invalid value" in err
 
 
 def test_sentences_are_drawn_as_they_are_read(gold: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[int] = []
+    drawn_before: list[int] = []  # number of drawn sentences when the next sentence is read
 
     def read_and_count(file: str, encoding: str) -> Iterator[Sentence]:
         for sentence in read(file, encoding=encoding):
             yield sentence
-            output = cast(io.BytesIO, sys.stdout.buffer)  # replaced by the test runner
-            drawn.append(output.getvalue().count(b"root"))
+            output = cast(io.BytesIO, sys.stdout.buffer)  # not the real stdout
+            drawn_before.append(output.getvalue().count(b"root"))
 
     monkeypatch.setattr("depkit.corpus.pairing.read", read_and_count)
     run(gold)
-    assert drawn == [1, 2, 3]
+    assert drawn_before == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -244,6 +244,6 @@ def test_drawings_of_real_treebanks_can_be_read_back(shared: Path, name: str) ->
         words = [f"w{word}w" for word in range(1, len(sentence) + 1)]
         plain = new_sentence(words).with_tree(sentence.head, sentence.deprel)
         drawn_sentence = DrawnSentence(number, plain)
-        above, below = read_drawing(list(arcs.draw(drawn_sentence, 100, False)))
-        assert above == {arc.dependent: (arc.head, arc.label) for arc in drawn_sentence.arcs()}
-        assert below == {}
+        arcs_above, arcs_below = read_drawing(list(arcs.draw(drawn_sentence, 100, False)))
+        assert arcs_above == {arc.dependent: (arc.head, arc.label) for arc in drawn_sentence.arcs()}
+        assert arcs_below == {}  # arcs of a second tree would be below the words

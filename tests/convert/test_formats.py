@@ -64,7 +64,7 @@ def test_conllu_becomes_conllx():
     text, report = convert_text(RICH, "conllu", "conllx")
     assert text == MILL
     assert report.notes("conllx") == [
-        "conllx cannot hold 6 comments, 2 multiword ranges, 3 empty nodes, 8 DEPS, 1 MISC;"
+        "conllx cannot represent 6 comments, 2 multiword ranges, 3 empty nodes, 8 DEPS, 1 MISC;"
         " they were left out",
         "conllx allows no spaces inside a column; the spaces in 2 words were written unchanged",
     ]
@@ -73,7 +73,8 @@ def test_conllu_becomes_conllx():
 def test_conllx_becomes_conllu():
     text, report = convert_text(PROJECTIVE, "conllx", "conllu")
     assert text == PROJECTIVE.replace("\t0\th\n", "\t_\t_\n")
-    assert report.notes("conllu") == ["conllu cannot hold 1 PHEAD, 1 PDEPREL; they were left out"]
+    note = "conllu cannot represent 1 PHEAD, 1 PDEPREL; they were left out"
+    assert report.notes("conllu") == [note]
     assert convert_text(text, "conllu", "conllx", "conllu")[0] == text
 
 
@@ -81,7 +82,7 @@ def test_conll09_has_a_single_tag_and_special_columns():
     text, report = convert_text(P_COLUMNS, "conll09", "conllx")
     assert text == "1\ta\tb\t_\tC\te\t2\tg\t_\t_\n2\ti\t_\t_\tk\t_\t0\tm\t_\t_\n\n"
     assert report.notes("conllx") == [
-        "conllx cannot hold 2 PLEMMA, 2 PPOS, 1 PFEAT, 2 PHEAD, 2 PDEPREL, 1 FILLPRED,"
+        "conllx cannot represent 2 PLEMMA, 2 PPOS, 1 PFEAT, 2 PHEAD, 2 PDEPREL, 1 FILLPRED,"
         " 1 predicate, 1 argument; they were left out"
     ]
     back, report = convert_text(text, "conllx", "conll09")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depkit.corpus import text as module
+from depkit.corpus import text as text_module
 from depkit.corpus.errors import FormatError
 from depkit.corpus.surface import surface_tokens
 from depkit.corpus.text import decode_chunks, make_sentence, read_text, split_at_spaces
@@ -15,11 +15,13 @@ from depkit.corpus.text import decode_chunks, make_sentence, read_text, split_at
 def split_at_full_stops(texts):
     """Split texts at spaces; a token that ends in a full stop ends its sentence."""
     segmented = []
-    for text, ((tokens,),) in zip(texts, map(split_at_spaces, zip(texts)), strict=True):
+    for text in texts:
+        ((tokens,),) = split_at_spaces([text])  # one text, which becomes one sentence
         sentences = [[]]
         for token in tokens:
             sentences[-1].append(token)
-            if text[token[1] - 1] == ".":
+            end = token[1]
+            if text[end - 1] == ".":
                 sentences.append([])
         segmented.append([sentence for sentence in sentences if sentence])
     return segmented
@@ -37,18 +39,20 @@ TEXTS = st.text(st.sampled_from("ab..   \n\n\t|\\é\u3000\r\x00\x0c\x85\u2028"),
 
 
 @given(TEXTS, st.lists(st.integers(0, 150)), st.booleans())
-def test_no_text_is_lost_however_it_is_cut_into_chunks(text, cuts, lines):
-    original, module.MAX_PARAGRAPH_LENGTH = module.MAX_PARAGRAPH_LENGTH, 20
+def test_no_text_is_lost_however_it_is_cut_into_chunks(text, cuts, by_line):
+    original, text_module.MAX_PARAGRAPH_LENGTH = text_module.MAX_PARAGRAPH_LENGTH, 20
     try:
-        segment = split_at_spaces if lines else split_at_full_stops
+        segment = split_at_spaces if by_line else split_at_full_stops
         cuts = sorted(min(cut, len(text)) for cut in cuts)
         chunks = [text[a:b] for a, b in itertools.pairwise([0, *cuts, len(text)])]
-        whole = list(read_text([text], segment, lines))
-        chunked = list(read_text(chunks, segment, lines))
+        whole = list(read_text([text], segment, by_line))
+        chunked = list(read_text(chunks, segment, by_line))
     finally:
-        module.MAX_PARAGRAPH_LENGTH = original
+        text_module.MAX_PARAGRAPH_LENGTH = original
     assert list(map(str, chunked)) == list(map(str, whole))
-    assert restore_text(whole) == (text if text.strip("\x00\n\t\r \x0c\x85\u2028\u3000") else "")
+    is_blank = not text.strip("\x00\n\t\r \x0c\x85\u2028\u3000")
+    assert restore_text(whole) == ("" if is_blank else text)
+    # Control characters and Unicode line separators never occur in the output.
     assert not any(set("\x00\x0c\x85\u2028") & set(str(sentence)) for sentence in whole)
 
 
@@ -65,7 +69,7 @@ def test_documents_paragraphs_and_sentences_have_comments():
 
 
 def test_lines_become_sentences_and_ids_continue():
-    counter = module.SentenceCounter(5)
+    counter = text_module.SentenceCounter(5)  # five sentences were read before
     sentences = list(read_text(["a b\n\n", "c.\n"], split_at_spaces, True, counter=counter))
     results = [(sentence.sent_id, sentence.form) for sentence in sentences]
     assert results == [("6", ["a", "b"]), ("7", ["c."])]
@@ -81,7 +85,7 @@ def test_sentences_are_yielded_before_the_last_chunk_is_read():
 
 
 def test_a_long_paragraph_is_cut_at_its_last_sentence_end(monkeypatch):
-    monkeypatch.setattr(module, "MAX_PARAGRAPH_LENGTH", 12)
+    monkeypatch.setattr(text_module, "MAX_PARAGRAPH_LENGTH", 12)
     sentences = list(read_text(["aaa. bbb. ccc ddd. eee"], split_at_full_stops))
     texts = [" ".join(sentence.form) for sentence in sentences]
     assert texts == ["aaa.", "bbb.", "ccc ddd.", "eee"]
@@ -89,6 +93,7 @@ def test_a_long_paragraph_is_cut_at_its_last_sentence_end(monkeypatch):
 
 
 def test_multiword_tokens_are_ranges():
+    # A token is (start, end, words), with None for a single word.
     sentence = make_sentence("don't\n", [(0, 5, ("do", "n't"))], space_before=" ")
     assert sentence.form == ["do", "n't"] and sentence.text == "don't"
     assert [sentence.lines[row] for row in sentence.rows] == sentence.lines[2:4]
@@ -117,7 +122,7 @@ def test_control_characters_are_white_space():
 
 def test_split_by_rule_separates_punctuation():
     text = "Don't, e.g., (x-y)?"
-    (((tokens,)),) = module.split_by_rule([text])
+    (((tokens,)),) = text_module.split_by_rule([text])
     assert [text[start:end] for start, end, _ in tokens] == "Don't , e.g . , ( x-y ) ?".split()
 
 
@@ -150,7 +155,7 @@ def test_an_unknown_encoding_is_an_error():
 
 
 def test_cut_paragraphs_neither_begin_nor_end_in_white_space(monkeypatch):
-    monkeypatch.setattr(module, "MAX_PARAGRAPH_LENGTH", 10)
+    monkeypatch.setattr(text_module, "MAX_PARAGRAPH_LENGTH", 10)
 
     def segment(texts):
         assert all(text == text.strip() for text in texts)

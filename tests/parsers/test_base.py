@@ -32,6 +32,7 @@ def build_parser(config, treebank):
 
 
 def make_parser(treebank, inputs=None, root="single", root_label="root", encoder="bilstm"):
+    """Return a biaffine parser with random scores; initial scorer weights are 0."""
     config = BiaffineConfig(
         inputs or Inputs(word=6, char=4),
         make_parser_config({"encoder": SIZES | {"kind": encoder}}).encoder,
@@ -95,6 +96,7 @@ def test_chunks_and_batches_bound_memory_and_do_not_change_results(tiny, parser,
     monkeypatch.setattr(chunks, "FIRST_CHUNK", 10)
     monkeypatch.setattr(chunks, "CHUNK", 30)
     assert texts(parser.parse(tiny, batch_tokens=16)) == expected
+    # Of an endless stream, 40 sentences are parsed before 60 are read.
     counter = count()
     endless = (tiny[0] for _ in counter)
     assert len(list(islice(parser.parse(endless), 40))) == 40
@@ -109,7 +111,7 @@ def test_token_lists_are_parsed_like_sentences(method, tiny, parser):
         for options in ({}, {"tags": "missing"}):
             lists = [sentence.to_token_list() for sentence in sentences]
             assert texts(apply(iter(lists), **options)) == texts(apply(sentences, **options))
-    mixed = [*tiny[:3], *lists[3:]]
+    mixed = [*tiny[:3], *(sentence.to_token_list() for sentence in blank[3:])]
     assert texts(apply(mixed)) == texts(apply([*tiny[:3], *blank[3:]]))
 
 
@@ -118,6 +120,7 @@ def test_the_root_label_is_predicted_only_at_the_root(tiny, root_label):
     parsed = list(make_parser(tiny, root_label=root_label).parse(tiny))
     at_root = [head == 0 for sentence in parsed for head in sentence.head]
     labelled = [deprel == "root" for sentence in parsed for deprel in sentence.deprel]
+    # Without a root label, every relation can be predicted everywhere.
     assert (at_root == labelled) == bool(root_label)
 
 
@@ -125,21 +128,22 @@ def test_the_root_label_is_predicted_only_at_the_root(tiny, root_label):
 def test_root_mode_can_be_set(tiny, root):
     roots = [s.head.count(0) for s in make_parser(tiny).parse(tiny, root=root)]
     assert (max(roots) > 1) == (root == "multi")
-    default = [s.head.count(0) for s in make_parser(tiny, root=root).parse(tiny, root="auto")]
-    assert default == roots
+    # "auto" is the root mode of the model.
+    auto_roots = [s.head.count(0) for s in make_parser(tiny, root=root).parse(tiny, root="auto")]
+    assert auto_roots == roots
 
 
 def test_tags_are_kept_filled_in_or_predicted(tiny, parser):
     tagged, untagged = tiny[0], new_sentence(tiny[0].form)
     assert next(parser.parse([tagged])).upos == tagged.upos
     assert set(next(parser.parse([untagged], tags="keep")).upos) == {"_"}
-    half = new_sentence(tiny[0].form, {"xpos": tiny[0].xpos})
-    filled_half = next(parser.parse([half]))
-    assert (filled_half.xpos, set(filled_half.feats)) == (tiny[0].xpos, {"_"})
+    with_xpos = new_sentence(tiny[0].form, {"xpos": tiny[0].xpos})
+    parsed_with_xpos = next(parser.parse([with_xpos]))
+    assert (parsed_with_xpos.xpos, set(parsed_with_xpos.feats)) == (tiny[0].xpos, {"_"})
     filled = next(parser.parse([untagged]))
-    assert filled_half.upos == filled.upos
+    assert parsed_with_xpos.upos == filled.upos
     assert "_" not in filled.upos
-    assert set(filled.xpos) == {"_"}  # this parser does not predict it
+    assert set(filled.xpos) == {"_"}  # the parser does not predict XPOS
     assert next(parser.parse([tagged], tags="predict")).upos == filled.upos
 
 
@@ -149,7 +153,7 @@ def test_a_model_that_reads_tags_rejects_sentences_without_tags(tiny):
     with pytest.raises(FormatError, match="no XPOS"):
         list(parser.parse([new_sentence(["a", "b"])]))
     partly_tagged = new_sentence(["a", "b"], {"xpos": ["_", "NN"]})
-    assert len(list(parser.parse([partly_tagged]))) == 1  # a single missing tag is unknown
+    assert len(list(parser.parse([partly_tagged]))) == 1  # a missing tag is read as unknown
 
 
 @pytest.mark.parametrize("format", [CONLLX, CONLL09])

@@ -1,4 +1,7 @@
-"""A family outside the package can be trained, loaded and used like those of the package."""
+"""A family outside the package can be trained, loaded and used like those of the package.
+
+The family of the test, `DepthFamily`, reads constituency trees and predicts the depth of each word.
+"""
 
 import json
 
@@ -39,21 +42,22 @@ def train(trees, output, *more):
 
 
 def test_a_toy_family_can_be_trained_resumed_and_used_to_parse(trees, tmp_path, capfd):
-    assert train(trees, tmp_path / "whole", "--epochs=40") == 0
-    assert train(trees, tmp_path / "cut", "--epochs=3", "--keep-state") == 0
-    assert train(trees, tmp_path / "cut", "--epochs=40", "--resume") == 0
+    assert train(trees, tmp_path / "uninterrupted", "--epochs=40") == 0
+    assert train(trees, tmp_path / "resumed", "--epochs=3", "--keep-state") == 0
+    assert train(trees, tmp_path / "resumed", "--epochs=40", "--resume") == 0
     uninterrupted, resumed = (
-        load_file(tmp_path / name / "model.safetensors") for name in ("whole", "cut")
+        load_file(tmp_path / name / "model.safetensors") for name in ("uninterrupted", "resumed")
     )
     assert all(uninterrupted[name].equal(resumed[name]) for name in uninterrupted)
-    log = [json.loads(line) for line in (tmp_path / "cut/log.jsonl").read_text().splitlines()]
-    # "the" is at depth 2 and at depth 4; the other nine words have one depth each.
+    log = [json.loads(line) for line in (tmp_path / "resumed/log.jsonl").read_text().splitlines()]
+    # Of the ten words, "the" is once at depth 2 and once at depth 4, so at most nine are correct.
     assert [record["epoch"] for record in log] == list(range(1, 41)) and log[-1]["depth"] == 90
     assert "dev depth" in capfd.readouterr().err
 
     (tmp_path / "in.txt").write_text("cats sleep\nroof\n")
     output = tmp_path / "out.conllu"
-    parse = ["parse", "--model", str(tmp_path / "cut"), "--input=tokens", str(tmp_path / "in.txt")]
+    model, text = str(tmp_path / "resumed"), str(tmp_path / "in.txt")
+    parse = ["parse", "--model", model, "--input=tokens", text]
     assert run([*parse, "-o", str(output)]) == 0
     assert [sentence.feats for sentence in depkit.read(output)] == [
         ["Depth=2", "Depth=2"],
@@ -66,9 +70,9 @@ def test_a_toy_family_can_be_trained_resumed_and_used_to_parse(trees, tmp_path, 
     assert "this model predicts no tags" in err
     assert "parsers of several families cannot be combined: biaffine, depth" in err
 
-    card = (tmp_path / "cut/README.md").read_text()
+    card = (tmp_path / "resumed/README.md").read_text()
     assert "# A depkit depth finder" in card and "- Predicts: depths, dropout 0.0" in card
-    assert run(["info", str(tmp_path / "cut")]) == 0
+    assert run(["info", str(tmp_path / "resumed")]) == 0
 
 
 def test_settings_of_a_toy_family_are_checked(trees, tmp_path, capfd):

@@ -1,4 +1,7 @@
-"""Two sentences, gold and predicted, that distinguish the punctuation policies."""
+"""A gold treebank of two sentences, and a predicted one.
+
+Each way to exclude punctuation from scoring gives other scores for them.
+"""
 
 from collections.abc import Iterable
 
@@ -18,19 +21,19 @@ GOLD: list[list[Word]] = [
     [("Go", "VERB", "VB", 0, "root"), ("_", "X", "PU", 1, "dep"), ("!", "PUNCT", ".", 1, "punct")],
 ]
 # The errors: the subtype of "cats", the head of ",", the relation of "!". The predicted tags are
-# intentionally wrong, because policies must read the gold tags.
-WRONG = {"cats": (5, "nsubj"), ",": (1, "punct"), "!": (1, "dep")}
+# intentionally wrong, because punctuation must be recognised by the gold tags.
+WRONG_ARCS = {"cats": (5, "nsubj"), ",": (1, "punct"), "!": (1, "dep")}
 PREDICTED: list[list[Word]] = [
     [
-        (form, *(("PUNCT", ".") if form == "sleep" else ("X", "_")), *WRONG.get(form, arc))
+        (form, *(("PUNCT", ".") if form == "sleep" else ("X", "_")), *WRONG_ARCS.get(form, arc))
         for form, _, _, *arc in tree
     ]
     for tree in GOLD
 ]
 
 
-def conllu(treebank: Iterable[Iterable[Word]], ends: str = "\n") -> str:
-    """Return the treebank as CoNLL-U, with the sentence ids s1, s2, ...; ends: the line ends."""
+def conllu(treebank: Iterable[Iterable[Word]], line_end: str = "\n") -> str:
+    """Return the treebank as CoNLL-U, with the sentence ids s1, s2, ..."""
     lines = []
     for number, sentence in enumerate(treebank, start=1):
         lines.append(f"# sent_id = s{number}")
@@ -38,7 +41,7 @@ def conllu(treebank: Iterable[Iterable[Word]], ends: str = "\n") -> str:
             head_cell = "_" if head < 0 else str(head)
             lines.append(f"{i}\t{form}\t_\t{upos}\t{xpos}\t_\t{head_cell}\t{deprel}\t_\t_")
         lines.append("")
-    return "".join(line + ends for line in lines)
+    return "".join(line + line_end for line in lines)
 
 
 def conllx(treebank: Iterable[Iterable[Word]]) -> str:

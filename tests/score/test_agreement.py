@@ -1,3 +1,5 @@
+"""Agreement of pairs of systems: hand-computed values, and random parses against definitions."""
+
 from itertools import permutations
 
 import pytest
@@ -6,9 +8,11 @@ from random_parses import Parse, Word, compared_values, random_parses, sentences
 from depkit.score.agreement import agreement_rows
 from depkit.score.analysis import Data, View, analyze_view, read_data
 
+# Heads and relations. FIRST has the correct head and relation for word 1, and the correct head for
+# words 1 and 2. SECOND has both for words 1 and 2, and the correct head for words 1, 2 and 4.
 GOLD = [[Word(2, "a"), Word(0, "b"), Word(2, "c"), Word(3, "d")]]
-FIRST = [[Word(2, "a"), Word(0, "x"), Word(1, "c"), Word(1, "d")]]  # correct: a; heads: a, b
-SECOND = [[Word(2, "a"), Word(0, "b"), Word(1, "x"), Word(3, "x")]]  # correct: a, b; heads: a, b, d
+FIRST = [[Word(2, "a"), Word(0, "x"), Word(1, "c"), Word(1, "d")]]
+SECOND = [[Word(2, "a"), Word(0, "b"), Word(1, "x"), Word(3, "x")]]
 
 
 def read(gold: Parse, *systems: Parse, **options: str) -> Data:
@@ -29,6 +33,7 @@ def test_words_are_binned_by_their_gold_heads() -> None:
     # The distances of the gold heads are 1, root, 1, 1; the predicted ones differ.
     data = read(GOLD, FIRST, SECOND)
     groups = analyze_view(data, View(("distance",), ("1,2",), "UAS")).gold
+    # Each bin has a row for (first, second) and one for (second, first); compare the former.
     rows = agreement_rows(data, "UAS", groups, "distance")[::2]
     assert [(row["bin"], row["words"], row["score"], row["oracle"]) for row in rows] == [
         ("root", 1, 100.0, 100.0), ("1", 3, pytest.approx(100 / 3), pytest.approx(200 / 3)),
@@ -39,8 +44,10 @@ def test_words_are_binned_by_their_gold_heads() -> None:
 def test_agreement_of_random_parses_equals_the_definitions(seed: int) -> None:
     gold, systems = random_parses(seed, 2 + seed % 3)
     metric, subtypes = ("UAS", "LAS")[seed % 2], ("keep", "drop")[seed % 5 == 0]
-    punct = seed % 3 == 0 and any(word.deprel != "punct" for tree in gold for word in tree)
-    data = read(gold, *systems, punct="deprel" if punct else "keep", subtypes=subtypes)
+    # Punctuation can be ignored only if there are other words.
+    has_words = any(word.deprel != "punct" for tree in gold for word in tree)
+    ignore_punct = seed % 3 == 0 and has_words
+    data = read(gold, *systems, punct="deprel" if ignore_punct else "keep", subtypes=subtypes)
     groups = analyze_view(data, View(("position",), ("each",), metric)).gold
     binned = agreement_rows(data, metric, groups, "position")
     total = agreement_rows(data, metric)
@@ -49,7 +56,7 @@ def test_agreement_of_random_parses_equals_the_definitions(seed: int) -> None:
     answers_by_bin: dict[str, list[list[tuple[int, str]]]] = {"all": []}
     for trees in zip(gold, *systems, strict=True):
         for number, words in enumerate(zip(*trees, strict=True), start=1):
-            if not (punct and words[0].deprel == "punct"):
+            if not (ignore_punct and words[0].deprel == "punct"):
                 answers = [compared_values(word, metric, subtypes) for word in words]
                 answers_by_bin["all"].append(answers)
                 answers_by_bin.setdefault(str(number), []).append(answers)

@@ -165,7 +165,7 @@ def test_unknown_policies_and_subtypes_are_an_error() -> None:
 def test_all_formats_line_ends_and_compressions_have_the_same_scores(tmp_path: Path) -> None:
     for name, text in {
         "plain.conllu": conllu(PREDICTED),
-        "crlf.conllu": conllu(PREDICTED, ends="\r\n"),
+        "crlf.conllu": conllu(PREDICTED, line_end="\r\n"),
         "bom.conllu": "\ufeff" + conllu(PREDICTED),
         "open.conllu": conllu(PREDICTED).rstrip("\n"),
         "x.conllx": conllx(PREDICTED),

@@ -61,7 +61,7 @@ def test_notes_are_given_on_calibration_and_lost_columns(model, tmp_path):
     assert all(0 < word["arc_prob"] <= 1 for word in words)
     notes.clear()
     annotate_files(make_job(model, TINY, output=str(tmp_path / "o"), format="conllx"), notes.append)
-    assert len(notes) == 1 and notes[0].startswith("conllx cannot hold")
+    assert len(notes) == 1 and notes[0].startswith("conllx cannot represent")
 
 
 HTML = "<p>Dogs &amp; cats</p>"

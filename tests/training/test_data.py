@@ -95,26 +95,28 @@ def test_dev_split_spreads_dev_over_the_treebank(tiny):
     train, dev = split_dev(tiny, 0.25)
     assert len(dev) == 6 and len(train) == 18
     assert [tiny.index(sentence) for sentence in dev] == [3, 7, 11, 15, 19, 23]
-    for share in (0.0, 1.0, 0.001):
+    for fraction in (0.0, 1.0, 0.001):
         with pytest.raises((ConfigError, DataError), match="dev-split"):
-            split_dev(tiny, share)
+            split_dev(tiny, fraction)
 
 
 def test_a_small_treebank_has_smaller_batches(tiny):
+    """Batches become smaller until 100 epochs have the required number of updates."""
     tokens = sum(len(sentence) + 1 for sentence in tiny)
 
-    def size(**training):
+    def resolved_batch_tokens(**training):
         return resolve_recipe(tiny, epochs=100, batch_tokens=1000, **training).training.batch_tokens
 
-    assert size() == 1000
-    assert size(updates=50) == min(1000, tokens * 2)
-    assert size(updates=60) == tokens * 100 // 60
-    assert size(updates=20, accumulate=3) == tokens * 100 // 60
-    assert size(updates=10**6) == 150
+    assert resolved_batch_tokens() == 1000  # no number of updates is required
+    assert resolved_batch_tokens(updates=50) == min(1000, tokens * 100 // 50)
+    assert resolved_batch_tokens(updates=60) == tokens * 100 // 60
+    # 20 updates of three batches each need 60 batches.
+    assert resolved_batch_tokens(updates=20, accumulate=3) == tokens * 100 // 60
+    assert resolved_batch_tokens(updates=10**6) == 150  # the minimum
 
 
 @pytest.mark.parametrize(
-    ("seed", "training", "parser", "train", "expected"),
+    ("seed", "training_settings", "parser_settings", "train_slice", "expected"),
     [
         (1, {}, {}, slice(None), ""),
         (1, {"patience": 9, "save_every": 1.0, "epochs": 4}, {}, slice(None), ""),
@@ -131,11 +133,11 @@ def test_a_small_treebank_has_smaller_batches(tiny):
     ],
 )  # fmt: skip
 def test_origins_differ_if_seed_settings_or_data_differ(
-    seed, training, parser, train, expected, tiny
+    seed, training_settings, parser_settings, train_slice, expected, tiny
 ):
     def origin(recipe, train, seed):
         return make_origin(seed, weight_settings(recipe), digests(train, tiny[:2]))
 
     first = origin(Recipe(BiaffineConfig()), tiny, 1)
-    recipe = Recipe(BiaffineConfig(**parser), training=Training(**training))
-    assert first.describe_difference(origin(recipe, tiny[train], seed)) == expected
+    recipe = Recipe(BiaffineConfig(**parser_settings), training=Training(**training_settings))
+    assert first.describe_difference(origin(recipe, tiny[train_slice], seed)) == expected

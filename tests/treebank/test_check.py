@@ -419,7 +419,7 @@ def test_a_training_file_without_valid_sentences_is_an_error(tmp_path: Path) -> 
     broken = GOOD.replace("\tcat\tcat", "\tcat").replace("\tADJ", "\tX")
     train.write_text(GOOD + broken)
     training = TrainingSet(train)
-    assert (training.sentences, training.broken, len(training.line_numbers)) == (2, 1, 1)
+    assert (training.num_sentences, training.num_broken, len(training.line_numbers)) == (2, 1, 1)
     assert "X" not in training.labels["upos"]
 
 

@@ -1,6 +1,6 @@
-"""Sentences as arrays, and padded batches of them, made without a loop over tokens.
+"""Encode sentences as arrays, and make padded batches of them without a loop over the tokens.
 
-Position 0 of a sentence is w0, the artificial root; its words follow.
+Position 0 of a sentence is w0, the artificial root; its words have the positions from 1.
 """
 
 from collections import defaultdict
@@ -28,7 +28,9 @@ from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import LONGEST_WORD, PAD, ROOT, Vocabulary
 
 IGNORED = -100  # the target of a word that does not contribute to the loss
-_WIDTHS = (4, 8, 16, LONGEST_WORD)  # upper limits of the groups of forms, in characters
+# The character LSTM reads forms of similar length together. These are the maximum numbers of
+# characters of the forms in each group.
+_GROUP_WIDTHS = (4, 8, 16, LONGEST_WORD)
 FORM_MULTIPLE = 32  # a group of forms is padded to a multiple of this number
 
 # Makes the pieces of a batch from the starts and sizes of its sentences in the dataset, and the
@@ -40,14 +42,14 @@ Targets = Callable[[Sentence], dict[str, list[int]]]
 
 
 class Batches(Protocol):
-    """Sentences, or smaller units that a family trains on, of which batches can be made."""
+    """A source of batches: sentences, or the smaller units on which a family is trained."""
 
     def batch(self, indices: np.ndarray) -> Any:
         """Make the batch of the sentences or units with these indices."""
 
 
 class Examples(Batches, Protocol):
-    """Training examples. Their batches have an attribute `words`, the number of words."""
+    """Training examples. Their batches have an attribute `words`, a number of words."""
 
     @property
     def sizes(self) -> np.ndarray:
@@ -76,24 +78,24 @@ ContextArray = np.ndarray | SelectedRows  # contextual vectors, in the order of 
 class Dataset:
     """Encoded sentences, concatenated.
 
-    There is one entry of padding, then for each sentence an entry for w0 and one for each word:
-    `total` entries in all. Tensors are on the device, arrays on the host.
+    Entry 0 is padding. It is followed, for each sentence, by an entry for w0 and one for each word.
+    `total` is the number of all entries. Tensors are on the device, arrays on the host.
     """
 
     sizes: np.ndarray  # [sentences], number of words and w0
     starts: np.ndarray  # [sentences], index of w0's entry
     form: np.ndarray  # [total], index into `forms`
     forms: list[str]  # the distinct forms
-    host_form_sizes: np.ndarray  # [forms], the same as form_sizes
-    word: Tensor  # [total]
+    host_form_sizes: np.ndarray  # [forms], `form_sizes` on the host
+    word: Tensor  # [total], index of the word in the vocabulary
     vector: Tensor  # [total], row of the pretrained vectors
-    tag: Tensor  # [total]
-    targets: dict[str, Tensor]  # [total] each
-    characters: Tensor  # [forms, LONGEST_WORD]
+    tag: Tensor  # [total], index of the tag in the vocabulary
+    targets: dict[str, Tensor]  # [total] each, by name
+    characters: Tensor  # [forms, LONGEST_WORD], indices in the vocabulary
     form_sizes: Tensor  # [forms], number of characters
-    form_vectors: Tensor | None = None  # [forms, size]; None if not yet computed
-    # Contextual vectors come from an array (perhaps in a file), [total, layers, width], or from a
-    # transformer that reads the pieces of `piece_batcher`, or there are none.
+    form_vectors: Tensor | None = None  # [forms, size], if computed in advance from the characters
+    # Contextual vectors, [total, layers, width], which may be in a file. If they are None, a
+    # transformer may compute them from the pieces that `piece_batcher` makes.
     context: np.ndarray | SelectedRows | None = None
     piece_batcher: PieceBatcher | None = None
     soft: SoftTargets | None = None  # a teacher's predictions
@@ -120,14 +122,14 @@ class Batch:
     word: Tensor  # [batch, length]
     vector: Tensor  # [batch, length]
     tag: Tensor  # [batch, length]
-    form: Tensor  # [batch, length], row of form_vectors, or of characters if that is None
+    form: Tensor  # [batch, length], row of form_vectors, or of characters if form_vectors is None
     form_vectors: Tensor | None  # [forms, size]
     characters: Tensor  # [forms, LONGEST_WORD]
     form_sizes: Tensor  # [forms], number of characters
     form_groups: list[tuple[int, int]]  # (end, width) of each group of rows of `characters`
-    targets: dict[str, Tensor]  # [batch, length] each, gold; IGNORED at positions without loss
+    targets: dict[str, Tensor]  # [batch, length] each; IGNORED at positions without loss
     context: Tensor | None  # [batch, length, layers, width]
-    pieces: PieceBatch | None  # what a transformer reads to compute the context
+    pieces: PieceBatch | None  # from which a transformer computes the context
     soft: SoftBatch | None
     words: int  # number of words, without w0 and padding
 
@@ -156,9 +158,12 @@ def encode(
     """
     sizes, starts = layout(sentences)
     if isinstance(context, Sequence):
-        context = np.concatenate((np.zeros_like(context[0][:1]), *context))
+        padding = np.zeros_like(context[0][:1])
+        context = np.concatenate((padding, *context))
+    # Indices of forms. Looking up a new form gives it the next index, from 2.
     forms: dict[str, int] = defaultdict(count(2).__next__)
     forms |= {"": 0, "\n": 1}  # keys for padding and w0 that are never the form of a word
+    # Entry 0 of each of these lists is padding.
     form, tag = [0], [PAD]
     columns: dict[str, list[int]] = defaultdict(lambda: [IGNORED])
     for sentence in sentences:
@@ -167,20 +172,22 @@ def encode(
             tag += [ROOT, *map(vocabulary.tags.get, getattr(sentence, inputs.tag_column))]
         for name, column in targets(sentence).items() if targets else ():
             columns[name] += [IGNORED, *column]
-    distinct = list(forms)
+    distinct_forms = list(forms)
     form_indices = np.array(form, dtype=np.int64)
-    words = map(str.lower, distinct[2:]) if inputs.lowercase else distinct[2:]
+    words = map(str.lower, distinct_forms[2:]) if inputs.lowercase else distinct_forms[2:]
     word = np.array([PAD, ROOT, *map(vocabulary.words.get, words)])[form_indices]
     vector = word
     if vocabulary.vectors:
-        vector = np.array([PAD, ROOT, *map(vocabulary.vector_row, distinct[2:])])[form_indices]
-    characters, form_sizes = _encode_characters(distinct, vocabulary)
+        rows = [PAD, ROOT, *map(vocabulary.vector_row, distinct_forms[2:])]
+        vector = np.array(rows)[form_indices]
+    characters, form_sizes = _encode_characters(distinct_forms, vocabulary)
 
     def to_device(numbers: Iterable[int] | np.ndarray) -> Tensor:
         return send(torch.as_tensor(np.asarray(numbers, dtype=np.int64)), device)
 
     return Dataset(
-        sizes, starts, form_indices, distinct, form_sizes, to_device(word), to_device(vector),
+        sizes, starts, form_indices, distinct_forms, form_sizes, to_device(word), to_device(vector),
+        # Without tag inputs, no network reads the tags, but the array must have the right shape.
         to_device(tag) if inputs.tag else to_device(word),
         {name: to_device(column) for name, column in columns.items()},
         to_device(characters), to_device(form_sizes), context=context,
@@ -192,12 +199,13 @@ def encode(
 def layout(sentences: Sequence[Sentence]) -> tuple[np.ndarray, np.ndarray]:
     """Return the `sizes` and `starts` of the Dataset of these sentences."""
     sizes = np.array([len(sentence) + 1 for sentence in sentences], dtype=np.int64)
-    return sizes, np.concatenate(([1], 1 + np.cumsum(sizes)))[:-1]
+    starts = 1 + np.cumsum(sizes) - sizes  # entry 0 is padding
+    return sizes, starts
 
 
 def split_context(context: ContextArray, sizes: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the contextual vectors of each sentence of a Dataset; the vector of w0 is first."""
-    start = 1
+    """Yield the contextual vectors of each sentence of a Dataset, from that of w0 on."""
+    start = 1  # entry 0 is padding
     for size in sizes.tolist():
         yield context[start : start + size]
         start += size
@@ -225,7 +233,10 @@ def make_piece_batcher(
 def _encode_characters(
     forms: Iterable[str], vocabulary: Vocabulary
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Encode the characters of the distinct forms, [forms, LONGEST_WORD]; count them, [forms]."""
+    """Return the character indices of forms, [forms, LONGEST_WORD], and their numbers, [forms].
+
+    The first two forms are the keys for padding and w0.
+    """
     rows = [vocabulary.character_indices(form) for form in forms]
     rows[:2] = [[PAD], [ROOT]]
     sizes = np.array([len(row) for row in rows], dtype=np.int64)
@@ -237,8 +248,9 @@ def _encode_characters(
 def make_batch(data: Dataset, starts: np.ndarray, sizes: np.ndarray) -> Batch:
     """Make a batch of spans of a dataset; usually the spans are sentences.
 
-    All indices are computed on the host and sent at once, so that the host never waits for a
-    GPU. Lengths and numbers of forms are rounded up because kernels are compiled for each shape.
+    All indices are computed on the host and sent to the device in one transfer, so that the host
+    never waits for a GPU. Lengths and numbers of forms are rounded up so that few shapes occur,
+    because kernels are compiled for each shape.
 
     Args:
         data: The dataset.
@@ -248,16 +260,17 @@ def make_batch(data: Dataset, starts: np.ndarray, sizes: np.ndarray) -> Batch:
     device = data.word.device
     length = rounded_length(int(sizes.max()))
     position = np.arange(length)
-    index = np.where(position < sizes[:, None], starts[:, None] + position, 0)
+    index = np.where(position < sizes[:, None], starts[:, None] + position, 0)  # 0 is padding
     groups: list[tuple[int, int]] = []
     form, batch_forms = data.form[index], np.zeros(0, dtype=np.int64)
     if data.form_vectors is None:
-        distinct, inverse = np.unique(form, return_inverse=True)
-        batch_forms, rows, groups = group_forms(distinct, data.host_form_sizes)
+        # The batch has the characters of its own forms only; `form` becomes a row of these.
+        distinct_forms, inverse = np.unique(form, return_inverse=True)
+        batch_forms, rows, groups = group_forms(distinct_forms, data.host_form_sizes)
         form = rows[inverse]
     parts = [index.ravel(), form.ravel(), batch_forms, sizes]
     on_device = send(torch.as_tensor(np.concatenate(parts)), device)
-    flat, row, forms, lengths = on_device.split([len(part) for part in parts])
+    entries, form_rows, forms, lengths = on_device.split([len(part) for part in parts])
     shape = index.shape
     context = None
     if data.context is not None:
@@ -267,10 +280,10 @@ def make_batch(data: Dataset, starts: np.ndarray, sizes: np.ndarray) -> Batch:
         packed = send(torch.from_numpy(data.soft.rows[index].astype(np.int32)), device)
         soft = unpack(packed, data.soft.columns, data.soft.weight)
     return Batch(
-        sizes, lengths, data.word[flat].view(shape), data.vector[flat].view(shape),
-        data.tag[flat].view(shape), row.view(shape), data.form_vectors,
+        sizes, lengths, data.word[entries].view(shape), data.vector[entries].view(shape),
+        data.tag[entries].view(shape), form_rows.view(shape), data.form_vectors,
         data.characters[forms], data.form_sizes[forms], groups,
-        {name: column[flat].view(shape) for name, column in data.targets.items()},
+        {name: column[entries].view(shape) for name, column in data.targets.items()},
         context, data.piece_batcher(starts, sizes, length) if data.piece_batcher else None, soft,
         int(sizes.sum()) - len(sizes),
     )  # fmt: skip
@@ -279,17 +292,24 @@ def make_batch(data: Dataset, starts: np.ndarray, sizes: np.ndarray) -> Batch:
 def group_forms(
     distinct: np.ndarray, sizes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
-    """Sort distinct forms into groups of similar length, padded to a multiple of FORM_MULTIPLE.
+    """Sort forms into groups of similar length.
 
-    distinct: the indices of the forms, [forms]; sizes: the numbers of characters of all forms of
-    the dataset. Returns the sorted and padded indices; the row of each form of `distinct` in them,
-    [forms]; and the end and the width in characters of each group.
+    Each group is padded, with the form of index 0, to a multiple of FORM_MULTIPLE.
+
+    Args:
+        distinct: [forms], the indices of distinct forms.
+        sizes: The numbers of characters of all forms of the dataset.
+
+    Returns:
+        The indices in the order of the groups, with padding; [forms], for each element of
+        `distinct`, its index in that array; for each group, the index of its end in that array and
+        its maximum number of characters.
     """
     rows = np.empty_like(distinct)
     parts: list[np.ndarray] = []
     groups: list[tuple[int, int]] = []
     end, previous_width = 0, 0
-    for width in _WIDTHS:
+    for width in _GROUP_WIDTHS:
         members = np.flatnonzero((sizes[distinct] > previous_width) & (sizes[distinct] <= width))
         previous_width = width
         if len(members):
@@ -302,7 +322,10 @@ def group_forms(
 
 
 def rounded_length(length: int) -> int:
-    """Round a length up to the length of a padded batch, which is less than 1/8 longer."""
+    """Round a length up to the length of a padded batch, which is less than 1/8 longer.
+
+    Between two powers of two there are eight rounded lengths; lengths up to 16 are not rounded.
+    """
     step = 1 << max(0, (length - 1).bit_length() - 4)
     return -(-length // step) * step
 
@@ -313,38 +336,39 @@ def length_batches(
     random: np.random.Generator | None = None,
     repeat_to_fill: bool = False,
 ) -> list[np.ndarray]:
-    """Group sentences of similar length into batches; returns the sentence indices of each.
+    """Group sentences of similar length into batches; return the sentence indices of each.
 
-    All full batches of a length have the same number of sentences, and the remainder joins the
-    next length. Therefore few shapes occur, for each of which kernels are cached.
+    Lengths are rounded. All full batches of one rounded length have the same number of sentences.
+    The sentences that do not fill a batch are added to those of the next length. Therefore few
+    shapes occur; kernels are compiled for each shape.
 
     Args:
         sizes: The lengths of the sentences, [sentences].
         tokens: The maximum number of tokens in a batch, padding included. A longer sentence is a
             batch by itself.
         random: Shuffles the sentences and the batches; by default, the shortest come first.
-        repeat_to_fill: Repeat sentences to fill up a remainder that is the last one, or that is too
-            large for one batch of the next length. Then a length has at most three shapes, unless
-            there is only one batch.
+        repeat_to_fill: Whether to repeat sentences to fill a batch where the sentences that remain
+            of a length do not fit into one batch of the next length, or there is no next length.
+            Then a length has at most three shapes, unless there is only one batch.
     """
     order = np.arange(len(sizes)) if random is None else random.permutation(len(sizes))
     rounded = np.array([rounded_length(size) for size in sizes.tolist()], dtype=np.int64)
     batches: list[np.ndarray] = []
-    rest, size = order[:0], 0
+    rest, batch_size = order[:0], 0
     for length in np.unique(rounded).tolist():
         same_length = order[rounded[order] == length]
-        previous_size, size = size, max(1, tokens // length)
-        if repeat_to_fill and len(rest) >= size:
+        previous_size, batch_size = batch_size, max(1, tokens // length)
+        if repeat_to_fill and len(rest) >= batch_size:
             batches.append(_fill_by_repeating(rest, previous_size))
             rest = rest[:0]
-        # A sentence of this length comes first: the first batch would have another shape if all
-        # its sentences were shorter.
+        # The first batch must contain a sentence of this length, because a batch of shorter
+        # sentences only would have another shape.
         rest = np.concatenate((same_length[:1], rest, same_length[1:]))
-        full = len(rest) // size * size
-        batches += list(rest[:full].reshape(-1, size))
+        full = len(rest) // batch_size * batch_size
+        batches += list(rest[:full].reshape(-1, batch_size))
         rest = rest[full:]
     if repeat_to_fill and len(rest):
-        rest = _fill_by_repeating(rest, size, only_batch=not batches)
+        rest = _fill_by_repeating(rest, batch_size, only_batch=not batches)
     if len(rest):
         batches.append(rest)
     if random is not None:
@@ -353,9 +377,10 @@ def length_batches(
 
 
 def _fill_by_repeating(sentences: np.ndarray, size: int, only_batch: bool = False) -> np.ndarray:
-    """Repeat sentences to fill a batch of this size, or of a half or a quarter of it if they fit.
+    """Repeat sentences to fill a batch of `size`, `size` / 2 or `size` / 4 sentences.
 
-    The only batch may be smaller still, because no other batches share its shape.
+    The smallest size that all sentences fit into is used. If there is no other batch, `size` is
+    halved as often as possible, because no other batch has the same shape anyway.
     """
     smallest = 1 if only_batch else size // 4
     while size // 2 >= max(smallest, len(sentences)):

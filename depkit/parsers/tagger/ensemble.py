@@ -34,7 +34,7 @@ class MembersBatches:
     members: list[Batches]
 
     def batch(self, indices: np.ndarray) -> list[Batch]:
-        """One batch for each member, of the sentences with these indices."""
+        """Make one batch for each member from the sentences with these indices."""
         return [member.batch(indices) for member in self.members]
 
 
@@ -46,7 +46,8 @@ class TaggerEnsemble(TaggerParser):
     """
 
     members: list[Any] = field(default_factory=list)
-    # "geometric" is the renormalised product of experts of Hinton (2002)
+    # The mean of the members' probabilities. "geometric" is a renormalised product of experts
+    # (Hinton 2002).
     mean: Mean = "arithmetic"
 
     def make_preparer(self) -> Prepare:
@@ -71,7 +72,9 @@ class TaggerEnsemble(TaggerParser):
     def tag_scores(self, batch: list[Batch]) -> dict[str, Tensor]:
         """Compute the logarithms of the mean probabilities of each predicted column."""
         pairs = zip(self.members, batch, strict=True)
-        return self.mean_columns([member.tag_scores(part) for member, part in pairs])
+        return self.mean_columns(
+            [member.tag_scores(member_batch) for member, member_batch in pairs]
+        )
 
     def mean_columns(self, scores: list[dict[str, Tensor]]) -> dict[str, Tensor]:
         """Average the scores of each column over the members that predict the column.
@@ -144,7 +147,7 @@ def align_values(scores: Tensor, indices: list[int], size: int) -> Tensor:
 
 
 def replace_calibration(config: Any, calibration: Calibration) -> Any:
-    """Replace the temperatures of a configuration; nothing changes if its family has none."""
+    """Return a configuration with other temperatures, or unchanged if its family has none."""
     return replace(config, calibration=calibration) if hasattr(config, "calibration") else config
 
 
@@ -159,11 +162,12 @@ def combine_members(
 
     Args:
         kind: The class of the ensemble.
-        members: Parsers of one family. A single one must be an ensemble; the result is this
-            ensemble with another mean.
+        members: Parsers of one family. If there is only one, it must be an ensemble, and the
+            result is this ensemble with another mean.
         mean: See `ensembles.combine`.
         calibration: See `ensembles.combine`.
-        columns: `Family.columns`.
+        columns: The method `Family.columns`, which returns the predicted columns of a
+            configuration.
     """
     first = members[0]
     if len(members) == 1 and isinstance(first, TaggerEnsemble):
@@ -171,7 +175,8 @@ def combine_members(
         return replace(first, mean=mean or first.mean, config=config)
     _share_transformers(members)
     names = dict.fromkeys(name for member in members for name in member.config.predicted_tags)
-    # The inputs of the ensemble say whether `parse` needs contextual vectors.
+    # `parse` reads from the inputs of the ensemble whether contextual vectors are needed. They are
+    # needed if one member needs them.
     contextual = [member for member in members if member.config.inputs.context.source != "none"]
     config = replace(
         first.config, scorer=replace(first.config.scorer, predict=list(names)),
@@ -200,15 +205,16 @@ def _share_transformers(members: Sequence[Parser]) -> None:
     transformer computes it once.
     """
     transformers: dict[object, Transformer | None] = {}
-    last_layers: dict[object, LayerCache] = {}
+    layer_caches: dict[object, LayerCache] = {}
     for member in members:
         vectors = member.network.inputs.context
-        if vectors is None or vectors.body is not None or vectors.transformer is None:
+        is_frozen = vectors is not None and vectors.body is None
+        if not is_frozen or vectors.transformer is None:
             continue
         config = vectors.config
         vectors.transformer = transformers.setdefault(config.digest, vectors.transformer)
         key = (config.digest, config.layers, config.top, config.pooling, config.overlap)
-        vectors.layer_cache = last_layers.setdefault(key, LayerCache())
+        vectors.layer_cache = layer_caches.setdefault(key, LayerCache())
 
 
 def _merge_symbols(tables: Sequence[Table | None]) -> list[str]:
