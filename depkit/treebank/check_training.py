@@ -71,8 +71,5 @@ class TrainingSet:
                     if value != "_" and value not in labels:
                         labels.add(value)
                         problem = f"{column.upper()} {quote(value)} does not occur in {self.name}"
-                        yield Problem(
-                            index,
-                            code,
-                            f"{problem}; a parser that is trained on this file cannot predict it",
-                        )
+                        problem += "; a parser that is trained on that file cannot predict it"
+                        yield Problem(index, code, problem)

@@ -27,8 +27,8 @@ HISTOGRAMS = ("length", "distance", "depth")
 class Statistics:
     """The counts of a file, or the sums of the counts of several files.
 
-    Trees are counted in annotated sentences only. The arc from the artificial
-    root counts as an arc.
+    Trees are counted in annotated sentences only. The arc from the artificial root counts as an
+    arc.
     """
 
     file: str = ""
@@ -114,7 +114,7 @@ class Statistics:
         return Statistics("total", True, **sums)
 
     def figures(self) -> dict[str, int | float | None]:
-        """Return the rows of the table of statistics: names with values; None if undefined."""
+        """Return the values by their names in the table; undefined values are None."""
         return {
             "sentences": self.sentences,
             "words": self.words,
@@ -183,9 +183,9 @@ def compute_statistics(
 ) -> Statistics:
     """Compute the statistics of a file, given by its path, or of sentences.
 
-    Of sentences that break the format, the valid lines are counted. If all sentences break the
-    format and none has a tree, the file is not a treebank, and the FormatError of the first
-    sentence is raised. Raises OSError if the file cannot be read.
+    Of sentences that break the format, everything that can be read is counted. If all sentences
+    break the format and none has a tree, the file is not a treebank, and the FormatError of the
+    first sentence is raised. Raises OSError if the file cannot be read.
     """
     if isinstance(source, str | os.PathLike):
         result = Statistics(os.fspath(source))

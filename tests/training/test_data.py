@@ -44,7 +44,7 @@ def test_the_root_mode_and_label_are_resolved_from_the_trees(sentences, root, la
 def test_empty_columns_are_not_predicted(tiny):
     assert resolve_recipe(tiny).parser.scorer.predict == ["upos", "xpos", "feats", "lemma"]
     assert resolve_recipe([ONE_ROOT]).parser.scorer.predict == []
-    with pytest.raises(DataError, match="no tags to learn, UPOS, XPOS, FEATS, LEMMA are all _"):
+    with pytest.raises(DataError, match="no tags to learn: UPOS, XPOS, FEATS, LEMMA are all _"):
         resolve_auto(Recipe(TaggerConfig()), [ONE_ROOT])
 
 
