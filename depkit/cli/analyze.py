@@ -53,11 +53,12 @@ def analyze_command(
         list[str] | None,
         typer.Option(
             metavar="BINS",
-            help="For a grouping by numbers, form these bins: 1,2,3-6,7- or, with negative numbers,"
-            " ..-3,-2..2; or each, for a bin per number. There are three more bins: root for the"
-            " roots of the sentences, other for other numbers, and none for words without a head or"
-            " below a cycle. With --calibration, give only the number of bins, which have equal"
-            f" width (default: {BINS}).",
+            help="For a grouping by numbers, use these bins, e.g. 1,2,3-6,7- (7- is 7 or more) or,"
+            " with negative numbers, ..-3,-2..2 (..-3 is -3 or less). The value each makes one bin"
+            " for each number. There are three more bins: root for the roots of the sentences,"
+            " other for numbers outside the bins, and none for words without a head or below a"
+            " cycle. With --calibration, give only the number of bins, which have equal width"
+            f" (default: {BINS}).",
             rich_help_panel=ANALYSIS,
         ),
     ] = None,
@@ -67,7 +68,7 @@ def analyze_command(
             metavar="PRESET",
             help="Instead of --by, print the tables of a publication: li2019 (distance 1, 2, 3, 4,"
             " 5-6, 7-10, 11-, as in Li et al. 2019), mcdonald-nivre (sentence length, distance and"
-            " depth, as in McDonald and Nivre 2007) or conllx (those of the CoNLL-X script).",
+            " depth, as in McDonald and Nivre 2007) or conllx (the tables of the CoNLL-X script).",
             rich_help_panel=ANALYSIS,
         ),
     ] = None,
@@ -119,9 +120,10 @@ def analyze_command(
             "--agreement",
             help="Show how much two or more PRED files could complement one another, in --metric"
             " UAS or LAS. Print the share of words that at least one system predicts correctly (the"
-            " oracle) and that all predict correctly; and, for each pair of systems, how often they"
-            " agree and what share of the words that one gets wrong is correct in the other. With"
-            " --by or --preset, this is printed for each bin of gold words.",
+            " oracle), and the share that all systems predict correctly. For each pair of systems,"
+            " print how often they agree, and the share of the errors of one system for which the"
+            " other system is correct. With --by or --preset, this is printed for each bin of gold"
+            " words.",
             rich_help_panel=ANALYSIS,
         ),
     ] = False,
@@ -166,7 +168,7 @@ def analyze_command(
         typer.Option(
             metavar="FILE",
             help="Also draw the tables of bins into this file, whose name ends in .svg, .png or"
-            " .pdf. Bins of numbers become curves, other bins bars; --calibration becomes a"
+            " .pdf. Bins of numbers are drawn as curves, other bins as bars, and --calibration as a"
             " reliability diagram. This needs the package matplotlib.",
             rich_help_panel=OUTPUT,
         ),
@@ -195,13 +197,15 @@ def analyze_command(
 ) -> None:
     """Break scores down by distance, depth, relation and more.
 
-    A table has one row per bin. Precision is the share of the predicted words in a bin that are
-    correct, and recall is the share of the gold words. If words are grouped by a property of arcs
-    (distance, depth, relation ...), the gold and the predicted arcs are sorted into bins
-    separately, so that a word can be in one bin in GOLD and in another in PRED. If they are grouped
-    by a property of words (UPOS, sentence length ...), the gold file alone decides, and there is a
-    single score, the accuracy. F1 is 0 where precision or recall is 0 or undefined. Metrics of tags
-    are computed over all words, whatever --punct says.
+    A table has one row per bin. If words are grouped by a property of arcs (distance, depth,
+    relation ...), the gold and the predicted arcs are sorted into bins separately, so that a word
+    can be in one bin in GOLD and in another in PRED. Recall is the share of correct words among the
+    words that are in the bin in GOLD; precision is the share of correct words among the words that
+    are in the bin in PRED. F1 is 0 if precision or recall is 0 or undefined.
+
+    If words are grouped by a property of words (UPOS, sentence length ...), only the gold file
+    determines the bins, and there is a single score, the accuracy. The metrics UPOS, XPOS, FEATS
+    and Lemmas are computed over all words; --punct does not affect them.
 
     Example: depkit analyze --by distance --by upos gold.conllu one.conllu two.conllu
     """

@@ -120,16 +120,16 @@ def convert_command(
     only in CoNLL-09. They are left out when the format changes, and a note says how many were
     left out. If the format does not change, everything is kept.
 
-    With --dependencies ud, each sentence has a sent_id, which consists of the file's name and a
-    number, and a text. Penn trees do not record where the original text has spaces, so the usual
-    spaces of English are inserted.
+    With --dependencies ud, each sentence has two comments: sent_id, which is the file's name and a
+    number, and text. Penn trees do not record where the original text has spaces, so spaces are
+    inserted as is usual in English.
 
     --merge puts new trees into a file that had to be converted to CoNLL-X before it was parsed:
     depkit convert parsed.conllx --merge en.conllu -o parsed.conllu. Both files must have the same
     words. Everything else of ORIGINAL is kept, but DEPS becomes _ where the tree changes.
 
     A broken sentence is reported and left out, and the exit status is then 1. --encoding is the
-    encoding of IN; the files of --merge and --tags and the output are in UTF-8.
+    encoding of IN. The files of --merge and --tags are read, and the output is written, in UTF-8.
 
     Example: depkit convert en.conllu -o en.conllx
     """

@@ -22,8 +22,8 @@ def distill_command(
         list[str],
         typer.Option(
             metavar="FILE",
-            help="Train on this treebank, whose gold annotation is learnt as well as the teacher's"
-            " output. The option can be given several times.",
+            help="Train on this treebank: the student learns its gold annotation in addition to the"
+            " teacher's output. The option can be given several times.",
             rich_help_panel=DATA,
         ),
     ],
@@ -56,12 +56,12 @@ def distill_command(
 ) -> None:
     """Train a small parser, the student, on the output of a larger one, the teacher.
 
-    First the teacher parses the treebank and the text. For each word, it gives the probabilities of
-    the best heads, relations and tags. Then the student is trained to predict these probabilities,
-    and the gold annotation of the treebank as well. Each epoch goes through the whole treebank and
-    through the next part of the text, which has as many words as the treebank; only this part is
-    in memory. Sentences of one word, sentences of more than 150 words and repeated sentences of the
-    text are left out.
+    First the teacher parses the treebank and the text. For each word, its output is the most
+    probable heads, relations and tags with their probabilities. Then the student is trained to
+    predict these probabilities, and the gold annotation of the treebank as well. Each epoch goes
+    through the whole treebank and through the next part of the text, which has as many words as the
+    treebank; only this part is in memory. Sentences of one word, sentences of more than 150 words
+    and repeated sentences of the text are left out.
 
     During the training, the output directory always contains the model of the best epoch so far.
     Its folder text/ contains the text with the trees of the teacher, in CoNLL-U. --resume continues

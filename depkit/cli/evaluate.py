@@ -79,8 +79,8 @@ def evaluate_command(
         typer.Option(
             "--align",
             help="Score as the evaluation script of CoNLL 2018 does, which aligns files that split"
-            " the same text into different tokens, words or sentences. It has the metrics Tokens,"
-            " Sentences, Words, UPOS ... MLAS, BLEX.",
+            " the same text into different tokens, words or sentences. The metrics are then those"
+            " of the script: Tokens, Sentences, Words, UPOS ... MLAS, BLEX.",
         ),
     ] = False,
     relations: Annotated[
@@ -117,18 +117,18 @@ def evaluate_command(
 ) -> None:
     """Score parsed files against a gold file. All scores are percentages.
 
-    The files can be in CoNLL-U, CoNLL-X or CoNLL-09, in any combination. Files with the ending .gz
-    or .xz are compressed.
+    The files can be in CoNLL-U, CoNLL-X or CoNLL-09, in any combination. Files whose
+    names end in .gz or .xz are decompressed.
 
     UAS is the share of words with the correct head, LA the share with the correct relation, and
     LAS the share with both. UEM is the share of sentences in which all heads are correct; for LEM,
     all relations must be correct as well. RA is the share of sentences with the correct root. CLAS
-    is the F1 score of the content words of UD. All these metrics leave out the words that --punct
-    names.
+    is the F1 score of the content words of UD. All these metrics leave out the words that are
+    punctuation according to --punct.
 
-    UPOS, XPOS, FEATS and Lemmas are computed over all words. The table shows them only if some of
-    them are wrong. The last line is a signature of all choices that influence the scores; report it
-    with the scores.
+    UPOS, XPOS, FEATS and Lemmas are computed over all words. The table shows each of them only
+    if it is below 100 for at least one PRED. The last line is a signature of all
+    choices that influence the scores; report it with the scores.
 
     Example: depkit eval --punct ptb --test ar gold.conllx baseline.conllx new.conllx
     """

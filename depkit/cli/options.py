@@ -305,11 +305,10 @@ Punct = Annotated[
     str,
     typer.Option(
         metavar="POLICY",
-        help="Leave punctuation out of the scores, by one of these policies: keep (leave out"
-        " nothing), ptb (XPOS `` '' : , .), ptb7 (as ptb, and -LRB- -RRB-), ctb (XPOS PU), unicode"
-        " (forms that consist of punctuation characters, as in the CoNLL scripts), upos (UPOS"
-        " PUNCT), deprel (relation punct) or tags:A,B,... (the XPOS A, B, ...). The gold file"
-        " decides what is punctuation.",
+        help="Leave these words of the gold file out of the scores as punctuation: keep (none), ptb"
+        " (words with the XPOS `` '' : , or .), ptb7 (the same and -LRB- or -RRB-), ctb (XPOS PU),"
+        " unicode (forms that consist of punctuation characters, as in the CoNLL scripts), upos"
+        " (UPOS PUNCT), deprel (relation punct) or tags:A,B,... (the XPOS A, B, ...).",
         rich_help_panel=DATA,
     ),
 ]

@@ -93,8 +93,9 @@ def format_from_filename(path: str) -> Format | None:
 def sniff_format(lines: Sequence[str]) -> Format | None:
     """Recognise the format of a sentence from its lines; None if they match no format.
 
-    14 columns or more are CoNLL-09. Ten columns are CoNLL-U if there are comments, ranges, empty
-    nodes or Feature=Value pairs, or if all coarse tags are universal; otherwise CoNLL-X.
+    A sentence with 14 columns or more is CoNLL-09. A sentence with ten columns is CoNLL-U if it has
+    comments, ranges, empty nodes or Feature=Value pairs, or if all its coarse-grained tags are
+    UPOS; otherwise, it is CoNLL-X.
     """
     rows = [line.rstrip("\r\n").split("\t") for line in lines if line.strip()]
     words = [row for row in rows if not row[0].startswith(("#", "\ufeff"))]
@@ -105,6 +106,7 @@ def sniff_format(lines: Sequence[str]) -> Format | None:
         return CONLL09
     if width != len(CONLLU.columns):
         return None
+    # Column 3 is UPOS or CPOSTAG, column 5 is FEATS.
     is_conllu = (
         len(words) < len(rows)
         or any("-" in row[0] or "." in row[0] for row in words)

@@ -38,8 +38,8 @@ class Grouping:
 
     Attributes:
         description: A short description for the help text.
-        compute_values: Computes the number of each word, [word] int64; `bins.ROOT` and `bins.NONE`
-            stand for missing numbers.
+        compute_values: Computes a number for each word, [word] int64; `bins.ROOT` and `bins.NONE`
+            mean that a word has no number.
         bins: The default bins of the numbers.
         compute_groups: Computes the groups of a grouping by a label.
         groups_arcs: If true, the arcs of each tree determine the bins of that tree's words. If
@@ -193,7 +193,7 @@ GROUPINGS = {
         ordered_by_size=True,
     ),
     "feats": Grouping(
-        "every feature in the gold FEATS", compute_groups=_feats, groups_arcs=False,
+        "each feature in the gold FEATS", compute_groups=_feats, groups_arcs=False,
         columns=("feats",), ordered_by_size=True,
     ),
     "length": Grouping(

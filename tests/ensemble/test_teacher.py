@@ -62,7 +62,7 @@ def test_rows_contain_the_most_probable_values(gold, is_ensemble, tiny):
         assert sentence_rows[:, 0].tolist() == heads
         for i, expected in enumerate(compute_distributions(parser, sentence, heads)):
             indices, probabilities = (
-                sentence_rows[:, part].astype(int) for part in column_slices(i)
+                sentence_rows[:, columns].astype(int) for columns in column_slices(i)
             )
             best = -np.sort(-expected, -1)[:, :MAX_VALUES]
             width = best.shape[1]
@@ -76,9 +76,10 @@ def test_rows_contain_the_most_probable_values(gold, is_ensemble, tiny):
 
 def test_rows_do_not_depend_on_chunks_and_batches(teacher, tiny):
     expected = make_row_function(teacher)(tiny, False).astype(int)
-    for size, tokens in ((1, None), (5, 20), (24, 50)):
-        compute_rows = make_row_function(teacher, tokens)
-        chunks = [compute_rows(tiny[i : i + size], False) for i in range(0, len(tiny), size)]
+    for chunk_size, batch_tokens in ((1, None), (5, 20), (24, 50)):
+        compute_rows = make_row_function(teacher, batch_tokens)
+        starts = range(0, len(tiny), chunk_size)
+        chunks = [compute_rows(tiny[start : start + chunk_size], False) for start in starts]
         result = np.concatenate(chunks).astype(int)
         for i in range(len(row_columns(teacher))):
             indices, probabilities = column_slices(i)

@@ -40,6 +40,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+# The program prints the result of a kernel and the number of cache hits.
 NUM_CACHE_HITS = "sum(double.dispatcher.stats.cache_hits.values())"
 CALL = f"from kernel import double; print(double(4), {NUM_CACHE_HITS})"
 

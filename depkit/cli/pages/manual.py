@@ -28,9 +28,9 @@ _SESSION = (
     ("Evaluate the parser:", "depkit eval dev.conllu parsed.conllu"),
 )
 _FILES = (
-    "The file name - stands for standard input or standard output. Files with the ending .gz or"
-    " .xz are compressed. Missing directories of output files are created. Only data is written to"
-    " standard output; all messages go to standard error."
+    "The file name - means standard input or standard output. Files whose names end in .gz or .xz"
+    " are read and written in compressed form. Missing directories of output files are created."
+    " Only data is written to standard output; all messages go to standard error."
 )
 _STATUS = (
     ("0", "The command was successful."),
