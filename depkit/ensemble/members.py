@@ -192,7 +192,9 @@ def _copy_model(directory: Path, target: Path) -> None:
         try:
             shutil.copytree(directory, temporary, dirs_exist_ok=True)
         except shutil.Error as error:  # it contains a list of errors; report the first one
-            raise OSError(f"{target} cannot be written: {error.args[0][0][2]}") from None
+            raise OSError(
+                f"the model cannot be copied to {target}: {error.args[0][0][2]}"
+            ) from None
 
 
 def _find_reusable(directories: Sequence[str], name: str) -> Path | None:

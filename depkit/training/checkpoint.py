@@ -116,7 +116,7 @@ def read_state(directory: Path) -> State | None:
 
 
 def _parse_state(text: str) -> State:
-    """Parse a State in JSON. Raises ValueError, KeyError or TypeError if it is damaged."""
+    """Parse a State in JSON. If it is damaged, raises errors that `_wrapped_errors` catches."""
     values = json.loads(text)
     origin = Origin(**values.pop("origin"))
     state = State(origin, **values)
@@ -172,7 +172,7 @@ def _wrapped_errors(path: Path) -> Iterator[None]:
     """Turn errors of reading a damaged or an old file in the block into a ResumeError."""
     try:
         yield
-    except ResumeError:
+    except (ResumeError, torch.OutOfMemoryError):
         raise
     except (SafetensorError, LookupError, TypeError, AttributeError, ValueError, RuntimeError) as e:
         reason = str(e).splitlines()[-1].strip() if str(e) else type(e).__name__

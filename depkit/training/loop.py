@@ -249,7 +249,7 @@ def train(
         state.loss = float(total_loss)
         _check_finite(state.loss, network)
         speed = words / (time.monotonic() - epoch_started)
-        if has_shared_vocabulary:  # symbols that only other treebanks have are not trained
+        if has_shared_vocabulary:  # those of left-out folds are not trained
             network.inputs.reset_unseen(data.dataset)
         scores = score_dev(parser, dev_sentences, sources.dev)
         score = scores[training.select]

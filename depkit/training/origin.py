@@ -11,10 +11,10 @@ from typing import Any
 
 from depkit.training.recipe import Recipe
 
-# Settings that may change when a run is resumed: they determine when the run ends and how its
-# model is stored.
+# Settings that may change when a run is resumed: those that determine when the run ends and how its
+# model is stored, and paths of files whose contents are compared by `Sources.key`.
 _CHANGEABLE = {f"training.{name}" for name in ("epochs", "patience", "save_every", "storage")}
-_CHANGEABLE |= {"inputs.lexicon", "inputs.vectors.file"}  # the contents of the files are compared
+_CHANGEABLE |= {"inputs.lexicon", "inputs.vectors.file"}
 _MAX_NAMED = 3  # maximum number of settings that an error names
 
 
@@ -98,7 +98,10 @@ def retain_batch_size(origin: Origin, recipe: Recipe) -> Recipe:
 
 
 def weight_settings(recipe: Recipe) -> dict[str, Any]:
-    """Return the settings of a recipe that the weights depend on, as nested tables."""
+    """Return the settings of a recipe that are compared on --resume, as nested tables.
+
+    Those in `_CHANGEABLE` are among them, but may differ.
+    """
     tables = recipe.tables()
     for name in ("about", "tokenizer", "calibration"):
         tables.pop(name, None)

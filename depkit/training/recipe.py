@@ -14,7 +14,7 @@ from depkit.parsers.config import ParserConfig, check_encoder
 from depkit.parsers.families import FAMILIES, get_family, make_parser_config, parser_fields
 from depkit.parsers.settings import ConfigError, from_dict, overlay, parse_setting, setting_names
 
-MIN_BATCH_TOKENS = 150  # batches are not made smaller to reach `training.updates`
+MIN_BATCH_TOKENS = 150  # batches are not made smaller than this for `training.updates`
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,8 @@ def provide_tokenizer(
         The seconds that the tokenizer took when it was trained, but at most half of `max_time`.
 
     Raises:
-        ResumeError: If the directory has a tokenizer with other training data, settings or seed.
+        ResumeError: If the directory has a copied tokenizer, or one with other training data,
+            settings or seed.
     """
     settings = recipe.tokenizer
     if not settings.enabled or not has_text(train):
@@ -143,8 +144,8 @@ def provide_tokenizer(
         check_origin(directory, Origin(**notes["origin"]), origin)
     elif notes:
         raise ResumeError(
-            f"{directory}: the tokenizer there was trained by another version of depkit; train into"
-            " another directory"
+            f"{directory}: the tokenizer there was copied from another model (resume with the same"
+            " --init), or trained by another version of depkit (train into another directory)"
         )
     else:
         started = time.monotonic()

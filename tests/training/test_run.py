@@ -25,7 +25,7 @@ SETTINGS = [
 
 
 def treebanks(folder):
-    """Return the paths of 40 train and dev sentences in Tamil; without ../shared, of TINY."""
+    """Return the paths of 40 train and dev sentences in Tamil; without ../shared, TINY twice."""
     names = [SHARED / "ud-tamil-ttb" / f"ta_ttb-ud-{part}.conllu" for part in ("train", "dev")]
     if not names[0].is_file():
         return [str(TINY), str(TINY)]

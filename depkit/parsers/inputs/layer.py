@@ -198,8 +198,8 @@ class InputLayer(nn.Module):
     def reset_unseen(self, data: Dataset) -> None:
         """Give words, tags and characters that do not occur in `data` the unknown symbol's vector.
 
-        If several treebanks share a vocabulary, the vectors of symbols that only other treebanks
-        have are not trained.
+        Members of an ensemble share a vocabulary; the vectors of symbols that occur only in the
+        fold that a member leaves out are not trained.
         """
         characters = self.char.embedding if self.char else None
         for table, indices in (
