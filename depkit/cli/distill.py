@@ -45,6 +45,7 @@ def distill_command(
     epochs: options.Epochs = None,
     patience: options.Patience = None,
     max_time: options.MaxTime = "",
+    punct: options.TrainPunct = "",
     resume: options.Resume = False,
     keep_state: options.KeepState = False,
     device: options.Device = "auto",
@@ -89,5 +90,5 @@ def distill_command(
         distill(
             teacher, train, output, files, dev, dev_split, recipe, config, settings or [], input,
             seed, epochs, patience, max_time, resume, device, batch_tokens, threads, encoding,
-            quiet, verbose, keep_state,
+            quiet, verbose, keep_state, punct,
         )  # fmt: skip

@@ -59,6 +59,7 @@ def ensemble_command(
     epochs: options.Epochs = None,
     patience: options.Patience = None,
     max_time: options.MaxTime = "",
+    punct: options.TrainPunct = "",
     keep_state: options.KeepState = False,
     device: Annotated[
         str,
@@ -129,7 +130,7 @@ def ensemble_command(
         if not (Path(ensemble) / ENSEMBLE).exists() and not list(Path(ensemble).glob("fold-*")):
             raise ValueError(f"--reuse {ensemble}: there is no ensemble in this directory")
     devices = list(map(str, find_devices(device)))
-    overlay = combine_settings(settings, epochs, patience)
+    overlay = combine_settings(settings, epochs, patience, punct)
     plan = Plan(
         train, dev, dev_split, directory, names, folds, config, overlay, features or [],
         dev_features, reuse or [], seed, limit, encoding, quiet, keep_state,

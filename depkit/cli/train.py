@@ -43,6 +43,7 @@ def train_command(
     epochs: options.Epochs = None,
     patience: options.Patience = None,
     max_time: options.MaxTime = "",
+    punct: options.TrainPunct = "",
     resume: options.Resume = False,
     keep_state: options.KeepState = False,
     device: options.Device = "auto",
@@ -60,7 +61,8 @@ def train_command(
 
     The settings of the recipe determine what the vector of a word is made of; --set changes them.
     inputs.word=100 adds a word embedding of size 100; 0 omits it. inputs.tag=100 adds an embedding
-    of the XPOS tag in the input or, with inputs.tag_column=upos, of the UPOS tag. inputs.char=100
+    of the XPOS tag in the input; with inputs.tag_column=upos or ppos, it is the UPOS tag, or the
+    predicted tag of CoNLL-09 (PPOS). inputs.char=100
     adds a vector of the characters of the word, which is computed by an LSTM or, with
     inputs.char_kind=concat, from the concatenated embeddings of the characters.
     inputs.vectors.file=FILE adds pretrained vectors in the format of GloVe, word2vec or fastText.
@@ -74,8 +76,9 @@ def train_command(
     inputs.context.source=elmo adds the ELMo vectors of --features and --dev-features; this needs
     the package h5py.
 
-    encoder.kind is bilstm, selfatt, factored (self-attention that separates contents and positions)
-    or none. encoder.recurrent_dropout=0.33 adds dropout between the time steps of a BiLSTM.
+    encoder.kind is bilstm, selfatt, factored (self-attention that separates contents and
+    positions), stacked (self-attention that reads the output of a BiLSTM) or none.
+    encoder.recurrent_dropout=0.33 adds dropout between the time steps of a BiLSTM.
     --verbose prints all settings, and depkit/parsers/config.py explains them.
 
     Example: depkit train train.conllu --dev dev.conllu -o en.model --max-time 90m
@@ -97,7 +100,7 @@ def train_command(
         run.train(
             train, output, dev, dev_split, recipe, config, settings or [], features or [],
             dev_features, init, seed, seeds, epochs, patience, max_time, resume, device, threads,
-            encoding, quiet, verbose, keep_state,
+            encoding, quiet, verbose, keep_state, punct,
         )  # fmt: skip
 
 

@@ -74,6 +74,7 @@ def distill(
     quiet: bool = False,
     verbose: bool = False,
     keep_state: bool = False,
+    punct: str = "",
 ) -> Path:
     """Train a student, as `depkit distill` does, and return its model directory.
 
@@ -103,11 +104,12 @@ def distill(
         quiet: As for `training.run.train`.
         verbose: As for `training.run.train`.
         keep_state: As for `training.run.train`.
+        punct: As for `training.run.train`.
     """
     limit = run.parse_duration(max_time)
     directory = run.check_output(output, resume)
     student_recipe = make_recipe(
-        recipe, config or None, run.combine_settings(settings, epochs, patience)
+        recipe, config or None, run.combine_settings(settings, epochs, patience, punct)
     )
     check_student(student_recipe)
     used_device = run.set_up_device(device, threads)

@@ -67,7 +67,7 @@ def train_ensemble(
     )
     ensemble = replace(first, sources=Sources(dev=dev_vectors))
     parser = load(plan.directory, devices[0], threads=threads)
-    scores = score_dev(parser, ensemble.dev, dev_vectors)
+    scores = score_dev(parser, ensemble.dev, dev_vectors, first.recipe.training.punct)
     calibration_note = calibrate(plan.directory, device, ensemble)
     if calibration_note:
         say(calibration_note)

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from depkit.nn.attention_mask import attention_mask
 from depkit.nn.dropout import SharedDropout
 from depkit.nn.initial import orthogonal_
-from depkit.nn.selfattention import ResidualLayer, position_vectors, scaled_attention
+from depkit.nn.positions import position_vectors
+from depkit.nn.selfattention import PositionInfo, ResidualLayer, scaled_attention
 
 ATTEND = ("both", "content", "position")
 
@@ -62,8 +63,8 @@ class FactoredAttention(nn.Module):
             nn.init.xavier_uniform_(getattr(self.query_key_value, half).weight)
             orthogonal_(getattr(self.output, half).weight)
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Map [batch, length, 2 * input_size] to the same shape; mask: from `attention_mask`."""
+    def forward(self, x: Tensor, positions: PositionInfo) -> Tensor:
+        """Map [batch, length, 2 * input_size] to the same shape."""
         batch, length, _ = x.shape
         content, position = (
             half.view(batch, length, 3, self.heads, self.head_size)
@@ -75,7 +76,8 @@ class FactoredAttention(nn.Module):
         elif self.attend == "position":
             content = _zero_query(content)
         packed = torch.cat((content, position), dim=-1)
-        attended = scaled_attention(packed, mask, self.dropout if self.training else 0.0)
+        dropout = self.dropout if self.training else 0.0
+        attended = scaled_attention(packed, positions.mask, dropout)
         # [batch, length, head, half, size] -> [batch, length, half, head, size]
         halves = attended.unflatten(-1, (2, self.head_size)).transpose(2, 3)
         return self.output(halves.flatten(2))
@@ -167,9 +169,9 @@ class Factored(nn.Module):
         positions = position_vectors(self.positions, x.shape[1], x.shape[2], x.device)
         x = torch.cat((self.dropout(x), positions.expand_as(x)), dim=-1)
         x = self.input_norm(x)
-        mask = attention_mask(lengths, x.shape[1], self.window, self.relaxed)
+        info = PositionInfo(attention_mask(lengths, x.shape[1], self.window, self.relaxed))
         for layer in self.layers:
-            x = layer(x, mask)
+            x = layer(x, info)
         return self.norm(x)
 
 

@@ -1,46 +1,33 @@
 """Self-attention encoder of Li et al. (2019), section 3.1, after Vaswani et al. (2017)."""
 
-import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from depkit.nn.attention_mask import attention_mask
+from depkit.nn.convolution import LocalConvolution
 from depkit.nn.dropout import SharedDropout
 from depkit.nn.initial import orthogonal_
+from depkit.nn.positions import position_vectors, rotary_angles, rotate
+
+ACTIVATIONS = {"relu": functional.relu, "silu": functional.silu}
 
 # Fused attention kernels need head sizes that are multiples of this number.
 _HEAD_MULTIPLE = {"cuda": 8}
 
 
-def sinusoids(length: int, size: int, device: torch.device | None = None) -> Tensor:
-    """Compute position vectors (Eq. 8), [length, size], with the sines in the even columns."""
-    position = torch.arange(length, device=device, dtype=torch.float32)[:, None]
-    even = torch.arange(0, size, 2, device=device, dtype=torch.float32)
-    angle = position * torch.exp(even * (-math.log(10000.0) / size))
-    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :size]
+@dataclass(frozen=True)
+class PositionInfo:
+    """What the layers of an encoder need to know about the positions of a batch."""
 
-
-def position_vectors(
-    table: nn.Embedding | None, length: int, size: int, device: torch.device
-) -> Tensor:
-    """Make the vectors of the first positions.
-
-    Args:
-        table: Learned vectors, the last of which serves for all later positions; None for fixed
-            vectors.
-        length: The number of positions.
-        size: The width of the vectors.
-        device: The device of the result.
-
-    Returns:
-        [length, size].
-    """
-    if table is None:
-        return sinusoids(length, size, device)
-    position = torch.arange(length, device=device)
-    return table(position.clamp(max=table.num_embeddings - 1))
+    mask: Tensor  # from `attention_mask`, True where a position may attend
+    is_real: Tensor | None = None  # [batch, length, 1], False at padding; for a convolution
+    rotation: tuple[Tensor, Tensor] | None = None  # from `rotary_angles`, for rotary positions
+    # [length, input_size], the vectors that queries and keys are computed from, if these are not
+    # the input of the layer
+    query_vectors: Tensor | None = None
 
 
 def scaled_attention(packed: Tensor, mask: Tensor, dropout: float) -> Tensor:
@@ -78,9 +65,12 @@ class MultiHeadAttention(nn.Module):
         heads: The number of attention heads.
         head_size: The width of a head.
         dropout: The dropout rate of the attention weights.
+        zero_init: Whether the last linear layer is initialised with zeros.
     """
 
-    def __init__(self, input_size: int, heads: int, head_size: int, dropout: float) -> None:
+    def __init__(
+        self, input_size: int, heads: int, head_size: int, dropout: float, zero_init: bool = False
+    ) -> None:
         super().__init__()
         self.heads = heads
         self.head_size = head_size
@@ -88,13 +78,25 @@ class MultiHeadAttention(nn.Module):
         self.query_key_value = nn.Linear(input_size, 3 * heads * head_size, bias=False)
         self.output = nn.Linear(heads * head_size, input_size, bias=False)
         nn.init.xavier_uniform_(self.query_key_value.weight)
-        orthogonal_(self.output.weight)
+        (nn.init.zeros_ if zero_init else orthogonal_)(self.output.weight)
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Map [batch, length, input_size] to the same shape; mask: from `attention_mask`."""
-        packed = self.query_key_value(x).view(*x.shape[:2], 3, self.heads, self.head_size)
-        attended = scaled_attention(packed, mask, self.dropout if self.training else 0.0)
-        return self.output(attended.flatten(2))
+    def forward(self, x: Tensor, positions: PositionInfo) -> Tensor:
+        """Map [batch, length, input_size] to the same shape."""
+        packed = self._project(x, positions).view(*x.shape[:2], 3, self.heads, self.head_size)
+        if positions.rotation is not None:
+            query_key = rotate(packed[:, :, :2].flatten(2, 3), *positions.rotation)
+            packed = torch.cat((query_key.unflatten(2, (2, -1)), packed[:, :, 2:]), dim=2)
+        dropout = self.dropout if self.training else 0.0
+        return self.output(scaled_attention(packed, positions.mask, dropout).flatten(2))
+
+    def _project(self, x: Tensor, positions: PositionInfo) -> Tensor:
+        """Compute queries, keys and values, [batch, length, 3 * heads * head_size]."""
+        if positions.query_vectors is None:
+            return self.query_key_value(x)
+        size = self.heads * self.head_size
+        query_key, value = self.query_key_value.weight.split((2 * size, size))
+        shared = functional.linear(positions.query_vectors.to(x.dtype), query_key)
+        return torch.cat((shared.expand(len(x), -1, -1), functional.linear(x, value)), dim=-1)
 
 
 class ResidualLayer(nn.Module):
@@ -104,13 +106,17 @@ class ResidualLayer(nn.Module):
 
     Args:
         input_size: The width of the input and the output.
-        attention: A module that maps (x, mask) to the shape of x.
+        attention: A module that maps (x, PositionInfo) to the shape of x.
         up: The first linear layer of the feed-forward network.
         down: The second linear layer of the feed-forward network.
         feedforward_dropout: The dropout rate of the hidden feed-forward layer.
         residual_dropout: The dropout rate of the output of each sublayer.
         norm_first: Whether the sublayers are x + dropout(sublayer(LayerNorm(x))) instead (Xiong et
             al. 2020).
+        activation: The activation of the feed-forward network, "relu" or "silu".
+        zero_init: Whether the weights of `down` are initialised with zeros, so that the
+            feed-forward network adds nothing at first (Zhang et al. 2019).
+        convolution: A sublayer before attention that has its own LayerNorm, or None.
     """
 
     def __init__(
@@ -122,42 +128,51 @@ class ResidualLayer(nn.Module):
         feedforward_dropout: float,
         residual_dropout: float,
         norm_first: bool,
+        activation: str = "relu",
+        zero_init: bool = False,
+        convolution: LocalConvolution | None = None,
     ) -> None:
         super().__init__()
         self.norm_first = norm_first
+        self.convolution = convolution
         self.attention = attention
         self.attention_norm = nn.LayerNorm(input_size, eps=1e-3)
         self.up = up
         self.down = down
+        self.activation = ACTIVATIONS[activation]
         self.feedforward_norm = nn.LayerNorm(input_size, eps=1e-3)
         self.feedforward_dropout = SharedDropout(feedforward_dropout)
         self.residual_dropout = SharedDropout(residual_dropout)
-        for module in (*up.modules(), *down.modules()):
-            if isinstance(module, nn.Linear):
-                orthogonal_(module.weight)
-                nn.init.zeros_(module.bias)
+        for linear, is_last in ((up, False), (down, True)):
+            for module in linear.modules():
+                if isinstance(module, nn.Linear):
+                    (nn.init.zeros_ if zero_init and is_last else orthogonal_)(module.weight)
+                    nn.init.zeros_(module.bias)
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Map [batch, length, input_size] to the same shape; mask: from `attention_mask`."""
+    def forward(self, x: Tensor, positions: PositionInfo) -> Tensor:
+        """Map [batch, length, input_size] to the same shape."""
+        if self.convolution is not None:
+            assert positions.is_real is not None
+            x = x + self.residual_dropout(self.convolution(x, positions.is_real))
         if self.norm_first:
-            x = x + self.residual_dropout(self.attention(self.attention_norm(x), mask))
+            x = x + self.residual_dropout(self.attention(self.attention_norm(x), positions))
             return x + self.residual_dropout(self.feedforward(self.feedforward_norm(x)))
-        x = self.attention_norm(x + self.residual_dropout(self.attention(x, mask)))
+        x = self.attention_norm(x + self.residual_dropout(self.attention(x, positions)))
         return self.feedforward_norm(x + self.residual_dropout(self.feedforward(x)))
 
     def feedforward(self, x: Tensor) -> Tensor:
         """Apply the feed-forward network (Eq. 14)."""
-        return self.down(self.feedforward_dropout(self.up(x).relu()))
+        return self.down(self.feedforward_dropout(self.activation(self.up(x))))
 
 
 class SelfAttention(nn.Module):
-    """Layers of self-attention over inputs to which position vectors are added (Eq. 7).
+    """Layers of self-attention, over inputs with position vectors (Eq. 7) or with rotary positions.
 
     The attributes window and relaxed may be changed at any time, to see how they affect a trained
     model (Kitaev and Klein 2018, section 4.2).
 
     Args:
-        input_size: The width of the input and the output.
+        input_size: The width of the input.
         layers: The number of layers.
         heads: The number of attention heads.
         head_size: The width of a head.
@@ -165,11 +180,22 @@ class SelfAttention(nn.Module):
         attention_dropout: The dropout rate of the attention weights.
         feedforward_dropout: The dropout rate of the hidden feed-forward layers.
         residual_dropout: The dropout rate of the output of each sublayer.
-        input_dropout: The dropout rate of the input after the position vectors are added.
-        positions: "sinusoidal" for fixed vectors, or "learned" for a table of `longest` rows,
-            where later positions share the last row.
+        input_dropout: The dropout rate of the input.
+        positions: "sinusoidal" for fixed vectors, "learned" for a table of `longest` rows, where
+            later positions share the last row, or "rotary" for rotated queries and keys.
         longest: The number of learned positions.
+        rotary_base: As for `rotary_angles`.
+        combine_positions: "sum" adds position vectors to the input; "concat" concatenates vectors
+            of the same width, which doubles the width of the layers and of the output.
+        drop_positions: Whether the input's dropout is applied after the position vectors are
+            added. If they are concatenated, they are never dropped.
+        position_attention: Whether all layers compute queries and keys from the position vectors
+            alone (Kitaev and Klein 2018, section 3).
+        input_norm: Whether LayerNorm is applied to the sum or the concatenation.
         norm_first: As for `ResidualLayer`.
+        activation: As for `ResidualLayer`.
+        zero_init: As for `ResidualLayer`, and for `MultiHeadAttention`.
+        convolution: The kernel of a `LocalConvolution` in each layer; 0 for none.
         window: As for `attention_mask`.
         relaxed: As for `attention_mask`.
     """
@@ -187,31 +213,71 @@ class SelfAttention(nn.Module):
         input_dropout: float,
         positions: str = "sinusoidal",
         longest: int = 512,
+        rotary_base: float = 1000.0,
+        combine_positions: str = "sum",
+        drop_positions: bool = True,
+        position_attention: bool = False,
+        input_norm: bool = False,
         norm_first: bool = False,
+        activation: str = "relu",
+        zero_init: bool = False,
+        convolution: int = 0,
         window: int = 0,
         relaxed: bool = False,
     ) -> None:
         super().__init__()
-        self.output_size = input_size
+        self.input_size = input_size
+        self.concatenates = combine_positions == "concat"
+        self.output_size = size = (1 + self.concatenates) * input_size
+        self.head_size = head_size
+        self.rotary_base = rotary_base if positions == "rotary" else 0.0
+        self.drop_positions = drop_positions
+        self.position_attention = position_attention
         self.window = window
         self.relaxed = relaxed
         self.layers = nn.ModuleList(
             ResidualLayer(
-                input_size, MultiHeadAttention(input_size, heads, head_size, attention_dropout),
-                nn.Linear(input_size, feedforward), nn.Linear(feedforward, input_size),
-                feedforward_dropout, residual_dropout, norm_first,
+                size, MultiHeadAttention(size, heads, head_size, attention_dropout, zero_init),
+                nn.Linear(size, feedforward), nn.Linear(feedforward, size),
+                feedforward_dropout, residual_dropout, norm_first, activation, zero_init,
+                LocalConvolution(size, convolution) if convolution else None,
             )
             for _ in range(layers)
         )  # fmt: skip
         self.dropout = SharedDropout(input_dropout)
-        self.norm = nn.LayerNorm(input_size, eps=1e-3) if norm_first else nn.Identity()
+        self.input_norm = nn.LayerNorm(size, eps=1e-3) if input_norm else nn.Identity()
+        self.norm = nn.LayerNorm(size, eps=1e-3) if norm_first else nn.Identity()
         self.positions = nn.Embedding(longest, input_size) if positions == "learned" else None
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Map x, [batch, length, input_size], and lengths, [batch], to the shape of x."""
-        length = x.shape[1]
-        x = self.dropout(x + position_vectors(self.positions, length, self.output_size, x.device))
-        mask = attention_mask(lengths, length, self.window, self.relaxed)
+        """Map x, [batch, length, input_size], and lengths, [batch], to [..., output_size]."""
+        length, device = x.shape[1], x.device
+        rotation = query_vectors = None
+        if self.rotary_base:
+            x = self.dropout(x)
+            rotation = rotary_angles(length, self.head_size, self.rotary_base, device)
+        else:
+            x, query_vectors = self._add_positions(x)
+        info = PositionInfo(
+            attention_mask(lengths, length, self.window, self.relaxed),
+            (torch.arange(length, device=device) < lengths[:, None])[..., None],
+            rotation,
+            query_vectors if self.position_attention else None,
+        )
+        x = self.input_norm(x)
         for layer in self.layers:
-            x = layer(x, mask)
+            x = layer(x, info)
         return self.norm(x)
+
+    def _add_positions(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Add or concatenate position vectors; return the result and the vectors.
+
+        The vectors have the width of the result, with zeros for the contents if concatenated.
+        """
+        vectors = position_vectors(self.positions, x.shape[1], self.input_size, x.device)
+        if self.concatenates:
+            x = torch.cat((self.dropout(x), vectors.expand_as(x)), dim=-1)
+            return x, functional.pad(vectors, (self.input_size, 0))
+        if self.drop_positions:
+            return self.dropout(x + vectors), vectors
+        return self.dropout(x) + vectors, vectors

@@ -27,7 +27,7 @@ from depkit.parsers.config import Inputs, describe_inputs
 from depkit.parsers.device import autocast
 from depkit.parsers.inputs.batches import Dataset, encode
 from depkit.parsers.inputs.form_cache import FormCache
-from depkit.parsers.inputs.vocabulary import Vocabulary
+from depkit.parsers.inputs.vocabulary import Vocabulary, input_tags
 from depkit.parsers.network import ParserNetwork
 from depkit.parsers.text.reading import read_input
 from depkit.parsers.text.tokenizer import Tokenizer
@@ -286,9 +286,10 @@ def _is_blank(column: list[str]) -> bool:
 
 def check_tags(sentence: Sentence, inputs: Inputs) -> None:
     """Raise FormatError if the parser reads tags and no word of the sentence has one."""
-    if inputs.tag and set(getattr(sentence, inputs.tag_column)) == {"_"}:
+    if inputs.tag and set(input_tags(sentence, inputs.tag_column)) == {"_"}:
+        advice = "give it CoNLL-09" if inputs.tag_column == "ppos" else "tag the file first"
         raise FormatError(
             *sentence.location(),
-            f"the sentence has no {inputs.tag_column.upper()}, but the parser reads it; tag the"
-            " file first, or train a parser with another inputs.tag_column or with inputs.tag=0",
+            f"the sentence has no {inputs.tag_column.upper()}, but the parser reads it; {advice},"
+            " or train a parser with another inputs.tag_column or with inputs.tag=0",
         )

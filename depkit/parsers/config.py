@@ -77,9 +77,15 @@ class Inputs:
     # word dropout: during training, a word that occurs c times in train is replaced by the unknown
     # word with probability z / (z + c), where z is this setting; 0 replaces no words
     word_unknown: float = 0.0
+    # Standard deviation of the initial word embeddings. The code of Li et al. (2019) has 0.07 where
+    # they are added to pretrained vectors, whose elements have a standard deviation of 1.
+    word_std: float = 1.0
+    word_dropout: float = 0.0  # dropout of the word embedding, with one mask for a whole sentence
     lowercase: bool = True  # look words up in lower case
     tag: int = 0  # size of the embedding of the input's tag
-    tag_column: Literal["upos", "xpos"] = "xpos"  # the column of the tag
+    # The column of the tag; "ppos" is PPOS, the predicted tag in CoNLL-09
+    tag_column: Literal["upos", "xpos", "ppos"] = "xpos"
+    tag_dropout: float = 0.0  # dropout of the tag embedding, with one mask for a whole sentence
     char: int = 0  # size of the vector that is computed from the characters of a word
     # "lstm" is a bidirectional LSTM over all characters; "concat" concatenates the embeddings of
     # the first 8 and the last 8 characters (CharConcat, Kitaev and Klein 2018)
@@ -88,11 +94,18 @@ class Inputs:
     # inputs.char unless inputs.char is 16 times this size
     char_embedding: int = 64
     char_dropout: float = 0.0  # dropout of the character embeddings
+    # dropout of the vector from the characters, with one mask for a whole sentence
+    char_vector_dropout: float = 0.0
+    # true reads a special character before the first and after the last character of a word
+    char_boundaries: bool = False
     # how the vectors of word, tag, characters and context are combined
     combine: Literal["concat", "sum"] = "concat"
     # dropout of whole parts (word, tag, characters, context), drawn separately for each part
     part_dropout: float = 0.33
     dropout: float = 0.33  # dropout of the combined vectors, with one mask for a whole sentence
+    # true adds a position with a learned vector after the last word, as the artificial root stands
+    # before the first word (the stop token of Kitaev and Klein 2018)
+    stop: bool = False
     lexicon: str = ""  # CoNLL-U file whose words are added to the lemma dictionary
     vectors: Vectors = field(default_factory=Vectors)
     context: Context = field(default_factory=Context)
@@ -111,11 +124,10 @@ class BiLSTM:
 
 
 @dataclass(frozen=True)
-class SelfAttention:
-    """Section encoder with kind=selfatt: a transformer encoder that is trained from scratch."""
+class AttentionEncoder:
+    """The settings that the encoders with self-attention share."""
 
     projects_inputs: ClassVar[bool] = True  # inputs of another size are projected to `size`
-    kind: Literal["selfatt"] = "selfatt"
     layers: int = 3
     size: int = 400  # size of the vectors between layers
     heads: int = 8  # attention heads of a layer
@@ -124,7 +136,7 @@ class SelfAttention:
     attention_dropout: float = 0.1  # dropout of attention weights
     feedforward_dropout: float = 0.1  # dropout of the hidden layer of the feed-forward networks
     residual_dropout: float = 0.2  # dropout of the output of each sublayer
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"  # kind of position embeddings
+    positions: Literal["sinusoidal", "learned"] = "sinusoidal"  # kind of position vectors
     # true normalises the input of each sublayer; false normalises its output, as Vaswani et al.
     # (2017) do
     norm_first: bool = False
@@ -136,13 +148,57 @@ class SelfAttention:
 
 
 @dataclass(frozen=True)
-class Factored(SelfAttention):
-    """Section encoder with kind=factored: content and positions are separate halves of a vector.
+class SelfAttention(AttentionEncoder):
+    """Section encoder with kind=selfatt: a transformer encoder that is trained from scratch."""
 
-    The settings are those of kind=selfatt; `size` is the size of each half.
+    kind: Literal["selfatt"] = "selfatt"
+    # "sinusoidal" and "learned" are kinds of position vectors; "rotary" has no vectors, but rotates
+    # queries and keys by angles that grow with the position (RoFormer, Su et al. 2021)
+    positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"  # type: ignore[assignment]
+    rotary_base: float = 1000.0  # base of the frequencies of rotary positions
+    # "sum" adds position vectors to the inputs; "concat" concatenates inputs and position vectors
+    # of the same size, so the vectors between layers have twice `size` (Kitaev and Klein 2018,
+    # section 3)
+    combine_positions: Literal["sum", "concat"] = "sum"
+    # with combine_positions=sum: true applies the dropout of the inputs (inputs.dropout) to their
+    # sum with the position vectors; false applies it to the inputs alone
+    drop_positions: bool = True
+    # true computes queries and keys from the position vectors alone, in all layers (Kitaev and
+    # Klein 2018, section 3)
+    position_attention: bool = False
+    input_norm: bool = False  # layer normalisation of the inputs with their position vectors
+    # in each layer, a gated depthwise convolution over this many words before attention (Conformer,
+    # Gulati et al. 2020); 0 for none
+    convolution: int = 0
+    activation: Literal["relu", "silu"] = "relu"  # activation of the feed-forward networks
+    # true initialises the last weights of each sublayer with zeros, so that the sublayers add
+    # nothing at first (Fixup, Zhang et al. 2019)
+    zero_init: bool = False
+
+
+@dataclass(frozen=True)
+class Stacked(SelfAttention):
+    """Section encoder with kind=stacked: self-attention that reads the output of a BiLSTM.
+
+    The settings of the self-attention are those of kind=selfatt.
     """
 
-    kind: Literal["factored"] = "factored"  # type: ignore[assignment]
+    projects_inputs: ClassVar[bool] = False
+    kind: Literal["stacked"] = "stacked"  # type: ignore[assignment]
+    lstm_layers: int = 3
+    lstm_size: int = 400  # size of the hidden state in each direction
+    lstm_dropout: float = 0.33  # dropout between the layers of the BiLSTM, and of its output
+    recurrent_dropout: float = 0.0  # dropout of the hidden state between two time steps
+
+
+@dataclass(frozen=True)
+class Factored(AttentionEncoder):
+    """Section encoder with kind=factored: content and positions are separate halves of a vector.
+
+    `size`, `head_size` and `feedforward` are the sizes of each half.
+    """
+
+    kind: Literal["factored"] = "factored"
     # Which halves attention compares (Kitaev and Klein 2018, section 4.1): a list with one entry
     # for all layers, or with one entry for each layer; [] is ["both"]
     attend: list[Literal["both", "content", "position"]] = field(default_factory=list)
@@ -162,7 +218,7 @@ class NoEncoder:
 # To add an encoder, write its module in nn, and add its dataclass to this union and its class to
 # encoders.ENCODERS. If its matrix products are in modules other than Linear and LSTM, add the types
 # of these modules to network.PRODUCT_MODULES.
-Encoder = BiLSTM | SelfAttention | Factored | NoEncoder
+Encoder = BiLSTM | SelfAttention | Factored | Stacked | NoEncoder
 
 
 @dataclass(frozen=True)
@@ -310,8 +366,25 @@ def check_encoder(encoder: Encoder, settings: dict[str, Any]) -> None:
             f"encoder.attend has {len(encoder.attend)} entries for {encoder.layers} layers; give"
             " one entry for all layers or one for each layer"
         )
-    if isinstance(encoder, SelfAttention) and encoder.relaxed and not encoder.window:
+    if isinstance(encoder, AttentionEncoder) and encoder.relaxed and not encoder.window:
         raise ConfigError("encoder.relaxed needs a window; set encoder.window to 1 or more")
+    if isinstance(encoder, SelfAttention) and encoder.positions == "rotary":
+        if encoder.head_size % 2:
+            raise ConfigError(
+                f"encoder.head_size is {encoder.head_size}; encoder.positions=rotary needs an even"
+                " number"
+            )
+        if encoder.rotary_base <= 1:
+            raise ConfigError(f"encoder.rotary_base is {encoder.rotary_base:g}; it must be above 1")
+        for name, is_set in (
+            ("combine_positions=concat", encoder.combine_positions == "concat"),
+            ("position_attention", encoder.position_attention),
+        ):
+            if is_set:
+                raise ConfigError(
+                    f"encoder.{name} needs position vectors; set encoder.positions to learned or"
+                    " sinusoidal"
+                )
 
 
 def describe_inputs(inputs: Inputs) -> list[str]:

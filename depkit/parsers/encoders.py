@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from depkit.nn.factored import Factored
 from depkit.nn.lstm import BiLSTM
 from depkit.nn.selfattention import SelfAttention
+from depkit.nn.stacked import Stacked
 from depkit.parsers.config import Encoder
 
 
@@ -26,7 +27,8 @@ class NoEncoder(nn.Module):
 # The classes by `kind`. The names of their arguments are those of the settings. An encoder maps
 # inputs, [batch, length, input_size], and lengths, [batch], to [batch, length, output_size].
 ENCODERS = {
-    "bilstm": BiLSTM, "selfatt": SelfAttention, "factored": Factored, "none": NoEncoder
+    "bilstm": BiLSTM, "selfatt": SelfAttention, "factored": Factored, "stacked": Stacked,
+    "none": NoEncoder,
 }  # fmt: skip
 
 

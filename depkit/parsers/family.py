@@ -142,9 +142,16 @@ class Family(ABC):
 
     @abstractmethod
     def evaluate(
-        self, config: Any, gold: Sequence[Sentence], predicted: Iterable[Sentence]
+        self,
+        config: Any,
+        gold: Sequence[Sentence],
+        predicted: Iterable[Sentence],
+        punct: str = "keep",
     ) -> dict[str, float]:
-        """Compute the scores in percent by the names in `metrics`."""
+        """Compute the scores in percent by the names in `metrics`.
+
+        punct: the policy of `score.punctuation` that selects the scored words, for scores of trees.
+        """
 
     def calibrate(
         self, parser: Any, dev: Sequence[Sentence], context: "Iterable[np.ndarray] | None"

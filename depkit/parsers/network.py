@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from depkit.nn.biaffine import ArcScorer, LabelScorer
 from depkit.nn.dropout import SharedDropout
@@ -45,6 +46,8 @@ class ParserNetwork(nn.Module):
             input_size = config.encoder.size  # type: ignore[union-attr]
         # An encoder with projected inputs applies the dropout to them itself.
         self.input_dropout = SharedDropout(0.0 if projects_inputs else config.inputs.dropout)
+        # The vector of the position after the last word
+        self.stop = nn.Parameter(torch.randn(input_size)) if config.inputs.stop else None
         self.encoder = make_encoder(config.encoder, input_size, config.inputs.dropout)
         self.encoder_dropout = SharedDropout(scorer_dropout)
         self.size: int = self.encoder.output_size
@@ -56,9 +59,16 @@ class ParserNetwork(nn.Module):
         return context.transformer if context is not None else None
 
     def encode(self, batch: Batch) -> Tensor:
-        """Compute the encoder's output vectors, [batch, length, size]."""
-        x = self.input_dropout(self.projection(self.inputs(batch)))
-        return self.encoder_dropout(self.encoder(x, batch.lengths))
+        """Compute the encoder's output vectors, [batch, length, size].
+
+        With inputs.stop, the encoder also reads the position after the last word; its output there
+        is left out.
+        """
+        x, lengths = self.projection(self.inputs(batch)), batch.lengths
+        if self.stop is not None:
+            x, lengths = append_position(x, lengths, self.stop)
+        encoded = self.encoder(self.input_dropout(x), lengths)
+        return self.encoder_dropout(encoded[:, : batch.word.shape[1]])
 
     def start_epoch(self, data: Dataset) -> None:
         """Count how often each word occurs in the data of an epoch.
@@ -86,3 +96,19 @@ class ParserNetwork(nn.Module):
             for module in part.modules():
                 if isinstance(module, PRODUCT_MODULES):
                     module.to(dtype)
+
+
+def append_position(x: Tensor, lengths: Tensor, vector: Tensor) -> tuple[Tensor, Tensor]:
+    """Append a position to each sentence of a batch.
+
+    Args:
+        x: [batch, length, size].
+        lengths: [batch], the numbers of positions without padding.
+        vector: [size], the vector of the new position.
+
+    Returns:
+        [batch, length + 1, size], and [batch] new lengths.
+    """
+    x = functional.pad(x, (0, 0, 0, 1))
+    is_new = torch.arange(x.shape[1], device=x.device) == lengths[:, None]
+    return torch.where(is_new[..., None], vector.to(x.dtype), x), lengths + 1

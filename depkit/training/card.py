@@ -42,6 +42,7 @@ def write_card(
         score_list = ", ".join(f"{name} {score:.2f}" for name, score in tokenizer_scores.items())
         tokenizer = f"{score_list} (F1 on dev)"
     about = f"\n{recipe.about}\n" if recipe.about else ""
+    punctuation = _describe_punctuation(recipe.training.punct)
     text = f"""# A depkit {family.noun}
 {about}
 - Encoder: {_describe_encoder(parser.encoder)}
@@ -51,7 +52,7 @@ def write_card(
 - Trained on {num_train} sentences for {state.epoch} epochs ({state.update} updates, \
 {format_duration(state.seconds)}), seed {state.seed}
 - Best {recipe.training.select} on dev: {state.best:.2f} after epoch {state.best_epoch} (this \
-model); measured on {num_dev} sentences, punctuation included
+model); measured on {num_dev} sentences, {punctuation}
 {_list_item(teacher)}{_list_item(calibration_note)}
 All settings are in config.toml. To {family.command} a file with this model, run \
 `depkit {family.command} --model DIR FILE`, where DIR is this directory.
@@ -85,12 +86,13 @@ def write_ensemble_card(
     about = f"\n{recipe.about}\n" if recipe.about else ""
     rows = "\n".join(f"| {name} | {state.best:.2f} |" for name, state in members.items())
     score_list = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
+    punctuation = _describe_punctuation(recipe.training.punct)
     text = f"""# A depkit ensemble
 {about}
 - Members: {len(members)}, each trained on the {num_train} sentences of the treebank without one \
 fold
 - Prediction: by the {mean} mean of the members' probabilities
-- Scores on dev: {score_list}; measured on {num_dev} sentences, punctuation included
+- Scores on dev: {score_list}; measured on {num_dev} sentences, {punctuation}
 {_list_item(calibration_note)}
 | member | {select} on dev, after its best epoch |
 |---|---|
@@ -105,6 +107,10 @@ all members. The directory of each member is also a model by itself.
 def _list_item(text: str) -> str:
     """Return a list item with a text; nothing if the text is empty."""
     return f"- {text[0].upper()}{text[1:]}\n" if text else ""
+
+
+def _describe_punctuation(punct: str) -> str:
+    return "punctuation included" if punct == "keep" else f"without punctuation (--punct {punct})"
 
 
 def _describe_encoder(encoder: Encoder) -> str:

@@ -42,6 +42,8 @@ class State:
     best: float = -1.0  # the best dev score
     best_epoch: int = 0  # number of epochs after which the best dev score was reached
     seconds: float = 0.0  # of training so far
+    reductions: int = 0  # how often the schedule "plateau" has reduced the rate
+    reduced_epoch: int = 0  # number of epochs after which it did so last
 
 
 def save_state(directory: Path, state: State, network: nn.Module, optimizer: object) -> None:

@@ -38,7 +38,7 @@ from depkit.training.checkpoint import (
 from depkit.training.data import digests
 from depkit.training.origin import check_origin, make_origin, retain_batch_size, weight_settings
 from depkit.training.progress import Progress
-from depkit.training.recipe import Recipe
+from depkit.training.recipe import Recipe, Training
 from depkit.training.schedule import parameter_groups, rate_factor
 from depkit.training.sources import Sources, make_vector_table
 
@@ -207,7 +207,7 @@ def train(
             seconds = time.monotonic() - started
             fraction = max(state.update / updates, seconds / max_time)  # finished part of the run
             for group in optimizer.param_groups:
-                factor = rate_factor(training, state.update, fraction, updates)
+                factor = rate_factor(training, state.update, fraction, updates, state.reductions)
                 group["lr"] = group["rate"] * factor
             update_batches = batches[state.batch : state.batch + training.accumulate]
             for indices in update_batches:
@@ -226,7 +226,8 @@ def train(
                     ) from error
                 total_loss += loss.detach()
                 words += batch.words
-            nn.utils.clip_grad_norm_(network.parameters(), training.clip)
+            if training.clip:
+                nn.utils.clip_grad_norm_(network.parameters(), training.clip)
             optimizer.step()
             optimizer.zero_grad()
             state.update += 1
@@ -251,7 +252,7 @@ def train(
         speed = words / (time.monotonic() - epoch_started)
         if has_shared_vocabulary:  # those of left-out folds are not trained
             network.inputs.reset_unseen(data.dataset)
-        scores = score_dev(parser, dev_sentences, sources.dev)
+        scores = score_dev(parser, dev_sentences, sources.dev, training.punct)
         score = scores[training.select]
         is_best = score > state.best
         if is_best:
@@ -262,6 +263,8 @@ def train(
         state.seconds = time.monotonic() - started
         mean_loss = state.loss / math.ceil(state.batch / training.accumulate)
         state.epoch, state.batch, state.loss = state.epoch + 1, 0, 0.0
+        if is_stagnant(state, training):
+            state.reductions, state.reduced_epoch = state.reductions + 1, state.epoch
         epochs_left = training.epochs - state.epoch
         seconds_per_epoch = state.seconds / state.epoch
         seconds_left = min(seconds_per_epoch * epochs_left, max_time - state.seconds)
@@ -291,6 +294,12 @@ def is_finished(state: State, recipe: Recipe, max_time: float = math.inf) -> boo
     )
 
 
+def is_stagnant(state: State, training: Training) -> bool:
+    """Whether the schedule "plateau" reduces the rate after the epoch that has just ended."""
+    last_change = max(state.best_epoch, state.reduced_epoch)
+    return training.schedule == "plateau" and state.epoch - last_change >= training.plateau
+
+
 def count_updates(feed: Feed, recipe: Recipe) -> int:
     """Count the updates of all epochs."""
     training = recipe.training
@@ -308,7 +317,10 @@ def count_updates(feed: Feed, recipe: Recipe) -> int:
 
 
 def score_dev(
-    parser: Parser, sentences: Sequence[Sentence], context: ContextArray | None
+    parser: Parser,
+    sentences: Sequence[Sentence],
+    context: ContextArray | None,
+    punct: str = "keep",
 ) -> dict[str, float]:
     """Score a parser on dev sentences.
 
@@ -317,12 +329,13 @@ def score_dev(
         sentences: The sentences with gold annotation.
         context: The contextual vectors of the sentences, in the order of a Dataset's entries; None
             if the parser does not read precomputed vectors.
+        punct: As for `Family.evaluate`.
 
     Returns:
         The scores in percent, by the names of the metrics of the parser's family.
     """
     predicted = parser.predict(sentences, dev_vectors(sentences, context))
-    return get_family(parser.config).evaluate(parser.config, sentences, predicted)
+    return get_family(parser.config).evaluate(parser.config, sentences, predicted, punct)
 
 
 def digest_weights(network: ParserNetwork) -> str:

@@ -13,6 +13,7 @@ from depkit.corpus.suggestion import describe_unknown
 from depkit.parsers.config import ParserConfig, check_encoder
 from depkit.parsers.families import FAMILIES, get_family, make_parser_config, parser_fields
 from depkit.parsers.settings import ConfigError, from_dict, overlay, parse_setting, setting_names
+from depkit.score.punctuation import parse_policy
 
 MIN_BATCH_TOKENS = 150  # batches are not made smaller than this for `training.updates`
 
@@ -33,16 +34,21 @@ class Training:
     beta2: float = 0.9  # of Adam
     epsilon: float = 1e-12  # of Adam
     weight_decay: float = 0.0  # of Adam: an L2 penalty
-    clip: float = 5.0  # maximum norm of the gradient
+    clip: float = 5.0  # maximum norm of the gradient; 0 for no maximum
     warmup: int = 0  # updates over which the rate rises linearly, before the schedule begins
-    # "exponential" multiplies the rate by `decay` every `decay_updates` updates, "linear" lowers it
-    # to 0 at the end of `epochs` (or of --max-time), "constant" keeps it.
-    schedule: Literal["exponential", "linear", "constant"] = "linear"
+    # "linear" lowers the rate to 0 at the end of `epochs` (or of --max-time), "constant" keeps it.
+    # "exponential" multiplies it by `decay` in the course of every `decay_updates` updates, "step"
+    # does so at once at the end of them, and "plateau" after `plateau` epochs without a better dev
+    # score.
+    schedule: Literal["linear", "exponential", "step", "plateau", "constant"] = "linear"
     decay: float = 0.75
     decay_updates: int = 5000
+    plateau: int = 5
     # The dev score that selects the best epoch: "LAS" (the default) or "UAS" for a parser, "tags",
     # the mean accuracy of the predicted columns, for a tagger.
     select: str = ""
+    # The words that dev scores of trees leave out as punctuation: a policy of depkit eval --punct
+    punct: str = "keep"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     # Seconds between checkpoints within an epoch; there is also a checkpoint after each epoch.
     save_every: float = 300.0
@@ -214,6 +220,10 @@ def check_recipe(recipe: Recipe) -> None:
         raise ConfigError(
             f"distillation.weight is {recipe.distillation.weight:g}; it must be from 0 to 1"
         )
+    try:
+        parse_policy(recipe.training.punct)
+    except ValueError as error:
+        raise ConfigError(f"training.punct: {error}") from None
     if recipe.training.select not in ("", *family.metrics):
         choices = ", ".join(family.metrics)
         raise ConfigError(

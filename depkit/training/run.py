@@ -76,6 +76,7 @@ def train(
     quiet: bool = False,
     verbose: bool = False,
     keep_state: bool = False,
+    punct: str = "",
 ) -> Path:
     """Train a parser on treebanks, as `depkit train` does, and return the model directory.
 
@@ -104,6 +105,8 @@ def train(
         verbose: Print the whole configuration.
         keep_state: Keep the optimiser's state when training is finished, so that `resume` can add
             more epochs. It is several times as large as the model.
+        punct: The words that dev scores leave out as punctuation, a policy of `evaluate`, instead
+            of the recipe's.
 
     Raises:
         ConfigError: For an unknown or invalid setting.
@@ -116,7 +119,9 @@ def train(
     files = [train] if isinstance(train, str | os.PathLike) else train
     limit = parse_duration(max_time)
     directory = check_output(output, resume)
-    full_recipe = make_recipe(recipe, config or None, combine_settings(settings, epochs, patience))
+    full_recipe = make_recipe(
+        recipe, config or None, combine_settings(settings, epochs, patience, punct)
+    )
     initial = None
     if init:
         initial = load_initial_model(init)
@@ -169,7 +174,7 @@ def describe_settings(recipe: Recipe, device: torch.device) -> str:
 
 
 def combine_settings(
-    settings: Sequence[str] | None, epochs: int | None, patience: int | None
+    settings: Sequence[str] | None, epochs: int | None, patience: int | None, punct: str = ""
 ) -> list[str]:
     """Append the settings that have their own options to the KEY=VALUE settings.
 
@@ -177,8 +182,11 @@ def combine_settings(
         settings: Texts of the form KEY=VALUE.
         epochs: The option --epochs, if given.
         patience: The option --patience, if given.
+        punct: The option --punct, or "".
     """
-    options = {"training.epochs": epochs, "training.patience": patience}
+    options = {
+        "training.epochs": epochs, "training.patience": patience, "training.punct": punct or None
+    }  # fmt: skip
     return [
         *(settings or []),
         *(f"{key}={value}" for key, value in options.items() if value is not None),
@@ -326,7 +334,8 @@ def prepare(
         say: Receives notes and progress.
 
     Raises:
-        FormatError: For a sentence without the tags that the parser reads.
+        FormatError: For a sentence without the tags that the parser reads, or if training.punct
+            leaves no word of dev to score.
         ConfigError, TransformerError, OSError: See `load_sources`.
     """
     recipe = resolve_auto(recipe, data.train)
@@ -337,6 +346,8 @@ def prepare(
     recipe, sources = load_sources(
         recipe, data.train, data.dev, device, data.features, initial, say
     )
+    if (punct := recipe.training.punct) != "keep":  # find out now whether it can be applied to dev
+        get_family(recipe.parser).evaluate(recipe.parser, data.dev, data.dev, punct)
     for finding in findings(recipe.parser, data.train, data.dev):
         say(f"depkit: note: {finding}")
     return Prepared(recipe, data.train, data.dev, sources)

@@ -8,21 +8,30 @@ from depkit.parsers.network import ParserNetwork
 from depkit.training.recipe import Training
 
 
-def rate_factor(training: Training, update: int, fraction: float, updates: int) -> float:
+def rate_factor(
+    training: Training, update: int, fraction: float, updates: int, reductions: int = 0
+) -> float:
     """Return the factor that all learning rates are multiplied by at an update.
 
-    Exponential decay is smooth, `decay` per `decay_updates`, as in Dozat and Manning (2017).
+    Exponential decay is smooth, `decay` per `decay_updates`, as in Dozat and Manning (2017). The
+    schedule "step" has the same rate at every multiple of `decay_updates`, and keeps it until the
+    next, as the code of Li et al. (2019) does.
 
     Args:
         training: The settings of the schedule.
         update: The number of the update, from 0.
         fraction: The fraction of the run that is finished, by updates or by time.
         updates: The number of updates of the whole run.
+        reductions: How often the schedule "plateau" has reduced the rate.
     """
     if update < training.warmup:
         return (update + 1) / training.warmup
     if training.schedule == "exponential":
         return training.decay ** ((update - training.warmup) / training.decay_updates)
+    if training.schedule == "step":
+        return training.decay ** ((update - training.warmup) // training.decay_updates)
+    if training.schedule == "plateau":
+        return training.decay**reductions
     if training.schedule == "linear":
         # The factor falls from 1 at the end of the warm-up to 0 at the end of the run.
         return min(1.0, max(0.0, 1 - fraction) / max(1e-9, 1 - training.warmup / updates))

@@ -6,8 +6,14 @@ import torch
 from depkit.nn.factored import Factored
 from depkit.nn.lstm import BiLSTM
 from depkit.nn.selfattention import SelfAttention
+from depkit.nn.stacked import Stacked
 from tests.nn.textbook import LENGTHS, make
 
+STACKED = {
+    "lstm_layers": 2, "lstm_size": 5, "lstm_dropout": 0.33, "recurrent_dropout": 0.0, "layers": 2,
+    "heads": 2, "head_size": 3, "feedforward": 8, "attention_dropout": 0.1,
+    "feedforward_dropout": 0.1, "residual_dropout": 0.2,
+}  # fmt: skip
 WINDOWS = [{}, {"window": 1}, {"window": 1, "relaxed": True}, {"window": 2, "relaxed": True}]
 
 MAKERS = [
@@ -15,7 +21,30 @@ MAKERS = [
     lambda: make(SelfAttention, positions="learned", longest=4),
     *(lambda options=options: make(SelfAttention, **options) for options in WINDOWS),
     *(lambda options=options: make(Factored, **options) for options in WINDOWS),
+    *(
+        lambda options=options: make(
+            SelfAttention, size=4, positions="rotary", convolution=5, norm_first=True, **options
+        )
+        for options in WINDOWS
+    ),
+    lambda: make_stacked().double().eval(),
 ]
+
+
+def make_stacked(size: int = 4) -> Stacked:
+    torch.manual_seed(0)
+    return Stacked(6, size, **STACKED)
+
+
+def test_a_stacked_encoder_is_self_attention_over_a_bilstm():
+    for size in (4, 10):  # 10 is the width of the BiLSTM's output, which is then not projected
+        encoder = make_stacked(size).eval()
+        x = torch.randn(len(LENGTHS), 6, 6)
+        vectors = encoder.lstm(x, LENGTHS)
+        if size == 4:
+            vectors = vectors @ encoder.projection.weight.T + encoder.projection.bias
+        assert vectors.shape[-1] == encoder.output_size == size
+        torch.testing.assert_close(encoder(x, LENGTHS), encoder.selfattention(vectors, LENGTHS))
 
 
 @pytest.mark.parametrize("make_encoder", MAKERS)

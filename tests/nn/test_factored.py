@@ -7,6 +7,7 @@ import torch
 
 from depkit.nn import selfattention
 from depkit.nn.factored import Factored, FactoredAttention
+from depkit.nn.selfattention import PositionInfo
 from tests.nn import textbook
 from tests.nn.textbook import HEADS, INPUT_SIZE, LENGTHS, SIZE, check, sentences
 
@@ -79,10 +80,11 @@ def test_every_dropout_rate_is_used_in_its_module():
 def test_attention_drops_weights_in_training_only():
     torch.manual_seed(0)
     attention = FactoredAttention(INPUT_SIZE, HEADS, SIZE, 0.5)
-    x, mask = torch.randn(1, 6, 2 * INPUT_SIZE), torch.ones(1, 1, 1, 6, dtype=torch.bool)
-    assert not torch.equal(attention(x, mask), attention(x, mask))
+    x = torch.randn(1, 6, 2 * INPUT_SIZE)
+    positions = PositionInfo(torch.ones(1, 1, 1, 6, dtype=torch.bool))
+    assert not torch.equal(attention(x, positions), attention(x, positions))
     attention.eval()
-    assert torch.equal(attention(x, mask), attention(x, mask))
+    assert torch.equal(attention(x, positions), attention(x, positions))
 
 
 def test_the_halves_are_initialised_separately():

@@ -3,10 +3,12 @@
 import math
 
 import pytest
+import torch
 
 from depkit.nn import selfattention
-from depkit.nn.selfattention import SelfAttention, sinusoids
-from tests.nn.textbook import check, make
+from depkit.nn.positions import rotary_angles, rotate, sinusoids
+from depkit.nn.selfattention import SelfAttention
+from tests.nn.textbook import LENGTHS, check, make, sentences
 
 
 def test_sinusoids_are_equation_8():
@@ -24,6 +26,66 @@ def test_sinusoids_are_equation_8():
 def test_encoder_equals_the_equations(positions, norm_first, multiple, monkeypatch):
     monkeypatch.setitem(selfattention._HEAD_MULTIPLE, "cpu", multiple)
     check(make(SelfAttention, positions=positions, norm_first=norm_first, longest=4))
+
+
+OPTIONS = [
+    {"positions": "rotary", "size": 4},
+    {"positions": "rotary", "size": 6, "rotary_base": 50.0, "norm_first": True},
+    {"positions": "rotary", "size": 4, "window": 2},
+    {"positions": "rotary", "size": 4, "window": 1, "relaxed": True, "convolution": 3},
+    *({"convolution": kernel, "norm_first": True} for kernel in (1, 2, 3, 5, 8)),
+    {"convolution": 3},
+    {"activation": "silu"},
+    {"zero_init": True, "convolution": 5, "activation": "silu", "positions": "rotary", "size": 4},
+    {"input_norm": True},
+    {"input_norm": True, "drop_positions": False, "positions": "learned"},
+    {"combine_positions": "concat", "positions": "learned", "longest": 4},
+    {"combine_positions": "concat", "input_norm": True},
+    {"position_attention": True},
+    {"position_attention": True, "combine_positions": "concat", "input_norm": True},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_every_option_equals_its_formula(options):
+    check(make(SelfAttention, **options))
+
+
+def test_rotary_attention_depends_on_distances_only():
+    encoder = make(SelfAttention, positions="rotary", size=4)
+    x = torch.randn(1, 6, 6, dtype=torch.float64)
+    lengths = torch.tensor([6])
+    reversed_words = encoder(x.flip(1), lengths).flip(1)
+    moved = rotary_angles(26, 4, encoder.rotary_base)
+    query, key = torch.randn(2, 6, 3, 4).double()
+    for start in (0, 20):
+        angles = [angle[start : start + 6] for angle in moved]
+        products = torch.einsum("qhd,khd->hqk", rotate(query, *angles), rotate(key, *angles))
+        if start == 0:
+            expected = products
+    torch.testing.assert_close(products, expected, rtol=1e-5, atol=1e-5)
+    assert not torch.allclose(encoder(x, lengths), reversed_words)  # but on their direction, too
+
+
+def test_zero_init_makes_a_layer_the_identity():
+    encoder = make(
+        SelfAttention, positions="rotary", size=4, zero_init=True, norm_first=True, convolution=3
+    )
+    x = sentences()
+    normalised = torch.nn.functional.layer_norm(x, x.shape[-1:], eps=1e-3)
+    torch.testing.assert_close(encoder(x, LENGTHS), normalised)
+
+
+@pytest.mark.parametrize("drop_positions", [False, True])
+def test_input_dropout_drops_position_vectors_or_not(drop_positions):
+    encoder = make(SelfAttention, drop_positions=drop_positions, layers=1).train()
+    inputs = []
+    encoder.layers[0].register_forward_pre_hook(lambda module, args: inputs.append(args[0]))
+    encoder(torch.zeros(4, 6, 6, dtype=torch.float64), LENGTHS)
+    vectors = sinusoids(6, 6).double()
+    is_same = torch.isclose(inputs[0], vectors.expand_as(inputs[0])) | (vectors == 0)
+    assert is_same.all() == (not drop_positions)
+    assert bool((inputs[0][:, 1:] == 0).any()) == drop_positions
 
 
 def test_names_of_weights_are_those_in_saved_models():

@@ -113,7 +113,9 @@ class DepthFamily(Family):
     def parser(self, config: Any, *parts: Any) -> DepthParser:
         return DepthParser(config, *parts)
 
-    def evaluate(self, config: Any, gold, predicted: Iterable[Sentence]) -> dict[str, float]:
+    def evaluate(
+        self, config: Any, gold, predicted: Iterable[Sentence], punct: str = "keep"
+    ) -> dict[str, float]:
         correct = [
             parsed.feats[i] == f"Depth={depth}"
             for sentence, parsed in zip(gold, predicted, strict=True)

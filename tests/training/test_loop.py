@@ -43,7 +43,15 @@ ENCODERS = {
     ),
     "bilstm": config.BiLSTM(layers=1, size=32, dropout=0.0),
     "selfatt": config.SelfAttention(layers=2, size=48, head_size=12, feedforward=96, **ATTENTION),
-}
+    "rotary": config.SelfAttention(
+        layers=2, size=48, head_size=12, feedforward=96, positions="rotary", convolution=3,
+        norm_first=True, activation="silu", zero_init=True, **ATTENTION,
+    ),
+    "stacked": config.Stacked(
+        layers=1, size=48, head_size=12, feedforward=96, lstm_layers=1, lstm_size=24,
+        lstm_dropout=0.0, **ATTENTION,
+    ),
+}  # fmt: skip
 NO_DROPOUT = Inputs(word=24, char=24, char_embedding=16, part_dropout=0.0, dropout=0.0)
 
 
@@ -162,6 +170,80 @@ def test_a_resumed_run_gives_the_model_of_an_uninterrupted_run(kind, moment, tin
     state = run(recipe, tiny, tmp_path / "cut", resume=True)
     assert state.epoch == 3
     assert same_runs(tmp_path / "whole", tmp_path / "cut")
+
+
+ALL_POSITIONS = {"input_norm": True, "drop_positions": False, "positions": "learned"}
+
+
+@pytest.mark.parametrize(
+    ("encoder", "inputs", "training"),
+    [
+        (
+            replace(ENCODERS["selfatt"], **ALL_POSITIONS, position_attention=True),
+            {"stop": True, "tag": 12, "word_dropout": 0.4, "tag_dropout": 0.2},
+            {"schedule": "plateau", "plateau": 1, "decay": 0.5, "clip": 0.0},
+        ),
+        (
+            replace(ENCODERS["selfatt"], **ALL_POSITIONS, combine_positions="concat"),
+            {"char_boundaries": True, "char_vector_dropout": 0.2},
+            {"schedule": "step", "decay_updates": 2, "punct": "upos"},
+        ),
+        (
+            replace(ENCODERS["stacked"], recurrent_dropout=0.3, lstm_dropout=0.3),
+            {"word_std": 0.07, "stop": True},
+            {},
+        ),
+    ],
+)
+def test_settings_of_papers_are_resumed_and_loaded(encoder, inputs, training, tiny, tmp_path):
+    inputs = replace(Inputs(word=12, char=12), **inputs)
+    recipe = small_recipe(encoder=encoder, inputs=inputs, epochs=4, save_every=0.0, **training)
+    run(recipe, tiny, tmp_path / "whole")
+    with kill_training_at(7), pytest.raises(Killed):
+        run(recipe, tiny, tmp_path / "cut")
+    state = run(recipe, tiny, tmp_path / "cut", resume=True)
+    assert state.epoch == 4
+    assert same_runs(tmp_path / "whole", tmp_path / "cut")
+    parser = depkit.load(tmp_path / "cut", device="cpu", precision="float32")
+    assert (parser.config.encoder, parser.config.inputs) == (encoder, inputs)
+    parsed = parser.parse(tiny)
+    punct = training.get("punct", "keep")
+    assert depkit.evaluate(tiny, parsed, punct).LAS == pytest.approx(state.best)
+
+
+def test_the_plateau_schedule_halves_the_rate_after_epochs_without_improvement(
+    tiny, tmp_path, monkeypatch
+):
+    scores = [5.0, 6.0, 6.0, 5.5, 6.0, 7.0, 1.0, 1.0, 1.0, 1.0]
+    given = iter(scores)
+    monkeypatch.setattr(loop, "score_dev", lambda *_: {"LAS": next(given), "UAS": 0.0})
+    recipe = small_recipe(
+        epochs=len(scores), schedule="plateau", plateau=2, decay=0.5, rate=1e-3, warmup=1
+    )
+    run(recipe, tiny, tmp_path, progress=Progress(tmp_path, quiet=True))
+    log = map(json.loads, (tmp_path / "log.jsonl").read_text().splitlines())
+    # Better scores came after epochs 1, 2 and 6, so the rate falls after epochs 4, 8 and 10.
+    assert [line["rate"] * 1e3 for line in log] == pytest.approx([1] * 4 + [0.5] * 4 + [0.25] * 2)
+
+
+def test_without_a_maximum_the_gradient_is_not_clipped(tiny, tmp_path):
+    ends = {}
+    for clip in (0.0, 1e9, 1e-3):
+        recipe = small_recipe(epochs=1, clip=clip, epsilon=1.0)
+        run(recipe, tiny, tmp_path / str(clip))
+        ends[clip] = load_file(tmp_path / str(clip) / CHECKPOINT)
+    assert same_weights(ends[0.0], ends[1e9])
+    assert not same_weights(ends[0.0], ends[1e-3])
+
+
+def test_punctuation_is_left_out_of_the_dev_score(tiny, tmp_path):
+    for punct in ("keep", "upos"):
+        run(small_recipe(epochs=1, punct=punct), tiny, tmp_path / punct)
+        parsed = list(depkit.load(tmp_path / punct, device="cpu", precision="float32").parse(tiny))
+        (line,) = (tmp_path / punct / "log.jsonl").read_text().splitlines()
+        scores = {name: depkit.evaluate(tiny, parsed, name).UAS for name in ("keep", "upos")}
+        assert json.loads(line)["UAS"] == pytest.approx(scores[punct])
+        assert scores["keep"] != scores["upos"]
 
 
 def test_a_run_killed_before_its_first_checkpoint_can_be_resumed(tiny, tmp_path, monkeypatch):

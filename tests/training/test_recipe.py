@@ -50,6 +50,24 @@ def test_li2019_selfatt_has_the_values_of_the_paper():
     assert not encoder.norm_first
 
 
+def test_li2019_bilstm_differs_only_in_encoder_and_rate():
+    recipes = [make_recipe(f"li2019-{kind}") for kind in ("selfatt", "bilstm")]
+    selfatt, bilstm = (
+        replace(
+            recipe,
+            parser=replace(recipe.parser, encoder=BiLSTM()),
+            training=replace(recipe.training, rate=1.0),
+        )
+        for recipe in recipes
+    )
+    assert selfatt == bilstm
+    assert selfatt.training.schedule == "step"
+    assert selfatt.training.punct == "ptb"
+    encoder = recipes[1].parser.encoder
+    assert (encoder.layers, encoder.size) == (3, 400)
+    assert (encoder.dropout, encoder.recurrent_dropout) == (0.33, 0.33)
+
+
 def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text("[encoder]\nlayers = 2\nsize = 16\n[training]\nepochs = 3\n")
@@ -82,9 +100,25 @@ def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
         (("bilstm", None, ["inputs.context.tune=true"]), "context.tune requires"),
         (("li2019-elmo", None, ["inputs.context.layers=single"]), "top is 0"),
         (("bilstm", None, ["encoder.recurrent_dropout=1"]), "from 0 to less than 1"),
-        (("selfatt", None, ["encoder.recurrent_dropout=0.3"]), "with encoder.kind=bilstm"),
+        (
+            ("selfatt", None, ["encoder.recurrent_dropout=0.3"]),
+            "with encoder.kind=bilstm or stacked",
+        ),
         (("bilstm", None, ["encoder.window=5"]), "encoder.window can only be set with"),
         (("selfatt", None, ["encoder.relaxed=true"]), "relaxed needs a window"),
+        (("selfatt", None, ["encoder.head_size=25"]), "head_size is 25; .* needs an even number"),
+        (("selfatt", None, ["encoder.rotary_base=1"]), "rotary_base is 1; it must be above 1"),
+        (
+            ("selfatt", None, ["encoder.combine_positions=concat"]),
+            "combine_positions=concat needs position vectors",
+        ),
+        (
+            ("selfatt", None, ["encoder.position_attention=true"]),
+            "position_attention needs position vectors",
+        ),
+        (("kk2018-factored", None, ["encoder.positions=rotary"]), "positions is 'rotary'"),
+        (("kk2018-factored", None, ["encoder.convolution=3"]), "with encoder.kind=selfatt"),
+        (("bilstm", None, ["training.punct=commas"]), "training.punct: there is no punctuation"),
         (("selfatt", None, ["encoder.attend=[content]"]), "attend can only be set with"),
         (("kk2018-factored", None, ["encoder.attend=['content', 'both']"]), "2 entries for 8"),
         (("bilstm", None, ["scorer.tree=false", "training.select=LAS"]), "family=tagger it can be"),
@@ -124,6 +158,12 @@ def test_rates_follow_the_schedule():
     steps = Training(schedule="exponential", rate=1.0, decay=0.75, decay_updates=10, warmup=4)
     factors = [rate_factor(steps, i, 0.0, 99) for i in (0, 1, 3, 4, 14)]
     assert factors == [0.25, 0.5, 1.0, 1.0, 0.75]
+    steps = Training(schedule="step", rate=1.0, decay=0.75, decay_updates=10, warmup=4)
+    factors = [rate_factor(steps, i, 0.0, 99) for i in (0, 3, 4, 13, 14, 23, 24)]
+    assert factors == pytest.approx([0.25, 1, 1, 1, 0.75, 0.75, 0.5625])
+    plateau = Training(schedule="plateau", rate=1.0, decay=0.5, warmup=4)
+    factors = [rate_factor(plateau, i, 0.5, 99, reductions=2) for i in (0, 3, 4, 99)]
+    assert factors == pytest.approx([0.25, 1, 0.25, 0.25])
     linear = Training(schedule="linear", rate=1.0, warmup=2)
     factors = [rate_factor(linear, i, i / 10, 10) for i in (0, 1, 2, 4, 6, 10)]
     assert factors == pytest.approx([0.5, 1.0, 1.0, 0.75, 0.5, 0.0])

@@ -112,10 +112,17 @@ class Biaffine(Family):
             raise CombinationError(f"the models were trained on trees of different kinds: {kinds}")
 
     def evaluate(
-        self, config: Any, gold: Sequence[Sentence], predicted: Iterable[Sentence]
+        self,
+        config: Any,
+        gold: Sequence[Sentence],
+        predicted: Iterable[Sentence],
+        punct: str = "keep",
     ) -> dict[str, float]:
-        """Compute UAS and LAS in percent, over all words including punctuation."""
-        scores = evaluate(gold, predicted)
+        """Compute UAS and LAS in percent.
+
+        Raises ValueError for an unknown policy, FormatError if it leaves no word to score.
+        """
+        scores = evaluate(gold, predicted, punct)
         return {"UAS": scores.UAS, "LAS": scores.LAS}
 
     def calibrate(

@@ -25,7 +25,7 @@ from depkit.parsers.inputs.pieces import (
 )
 from depkit.parsers.inputs.soft_targets import SoftBatch, SoftTargets, unpack
 from depkit.parsers.inputs.transformer import Transformer
-from depkit.parsers.inputs.vocabulary import LONGEST_WORD, PAD, ROOT, Vocabulary
+from depkit.parsers.inputs.vocabulary import LONGEST_WORD, PAD, ROOT, Vocabulary, input_tags
 
 IGNORED = -100  # the target of a word that does not contribute to the loss
 # The character LSTM reads forms of similar length together. These are the maximum numbers of
@@ -169,7 +169,7 @@ def encode(
     for sentence in sentences:
         form += [1, *map(forms.__getitem__, sentence.form)]
         if inputs.tag:
-            tag += [ROOT, *map(vocabulary.tags.get, getattr(sentence, inputs.tag_column))]
+            tag += [ROOT, *map(vocabulary.tags.get, input_tags(sentence, inputs.tag_column))]
         for name, column in targets(sentence).items() if targets else ():
             columns[name] += [IGNORED, *column]
     distinct_forms = list(forms)

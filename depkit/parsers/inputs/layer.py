@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from depkit.nn.charconcat import CharConcat
 from depkit.nn.charlstm import CharLSTM
-from depkit.nn.dropout import InputDropout
+from depkit.nn.dropout import InputDropout, SharedDropout
 from depkit.nn.layermix import LayerMix
 from depkit.parsers.config import Context, Inputs
 from depkit.parsers.inputs.batches import Batch, Dataset
@@ -160,6 +160,8 @@ class InputLayer(nn.Module):
         sizes = part_sizes(config)
         if config.word:
             self.word = nn.Embedding(len(vocabulary.words), config.word, padding_idx=PAD)
+            with torch.no_grad():
+                self.word.weight.mul_(config.word_std)
             if config.word_min_count == 1 and not config.word_unknown:
                 # This row is never trained: every word of the training data has its own.
                 nn.init.zeros_(self.word.weight.data[UNKNOWN])
@@ -182,6 +184,9 @@ class InputLayer(nn.Module):
         # the word does in Li et al. (2019).
         weights = [2.0 if name in ("word", "context") else 1.0 for name in sizes]
         self.part_dropout = InputDropout(config.part_dropout, weights)
+        self.word_dropout = SharedDropout(config.word_dropout)
+        self.tag_dropout = SharedDropout(config.tag_dropout)
+        self.char_dropout = SharedDropout(config.char_vector_dropout)
 
     def _make_character_layers(self, config: Inputs, characters: int) -> None:
         if config.char_kind == "lstm":
@@ -255,11 +260,12 @@ class InputLayer(nn.Module):
         parts: list[Tensor] = []
         words = self._word_vectors(batch)
         if words is not None:
-            parts.append(words)
+            parts.append(self.word_dropout(words))
         if self.tag is not None:
-            parts.append(self.tag(batch.tag))
+            parts.append(self.tag_dropout(self.tag(batch.tag)))
         if self.char is not None:
-            parts.append(functional.embedding(batch.form, self.form_vectors(batch)))
+            vectors = functional.embedding(batch.form, self.form_vectors(batch))
+            parts.append(self.char_dropout(vectors))
         if self.context is not None:
             parts.append(self.context(batch))
         parts = self.part_dropout(parts)

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 
 from depkit.corpus.digest import digest
@@ -18,6 +19,7 @@ from depkit.parsers.inputs.lemmas import apply_script, edit_script
 
 PAD, UNKNOWN, ROOT = 0, 1, 2
 SPECIAL = ["<pad>", "<unknown>", "<root>"]
+BOUNDARIES = ["<start of word>", "<end of word>"]  # in the table of characters
 LONGEST_WORD = 32  # characters; the middle of a longer word is left out
 
 # Returns the symbols to learn for a column of a sentence.
@@ -57,10 +59,23 @@ class Vocabulary:
         return row if row >= len(SPECIAL) else UNKNOWN  # a text may have the word "<pad>"
 
     def character_indices(self, form: str) -> list[int]:
-        """Return the indices of at most LONGEST_WORD characters of a form; at least one."""
-        if len(form) > LONGEST_WORD:
-            form = form[: LONGEST_WORD // 2] + form[-LONGEST_WORD // 2 :]
-        return list(map(self.characters.get, form)) or [UNKNOWN]
+        """Return the indices of at most LONGEST_WORD characters of a form; at least one.
+
+        If the table of characters has them, the form has characters that mark its start and end.
+        """
+        boundaries = self.boundaries
+        half = (LONGEST_WORD - len(boundaries)) // 2
+        if len(form) > 2 * half:
+            form = form[:half] + form[-half:]
+        indices = list(map(self.characters.get, form)) or [UNKNOWN]
+        return [*boundaries[:1], *indices, *boundaries[1:]]
+
+    @cached_property
+    def boundaries(self) -> list[int]:
+        """The indices of the characters that mark start and end of a word; [] if there are none."""
+        return [
+            self.characters.indices[mark] for mark in BOUNDARIES if mark in self.characters.indices
+        ]
 
     def with_lemmas(self, sentences: Iterable[Sentence]) -> "Vocabulary":
         """Add the sentences' lemma dictionary, if lemmas are predicted, and return the result."""
@@ -134,6 +149,22 @@ def column_symbols(sentence: Sentence, column: str) -> list[str]:
     return values
 
 
+def input_tags(sentence: Sentence, column: str) -> list[str]:
+    """Return the tags that a parser reads.
+
+    Args:
+        sentence: The sentence.
+        column: "upos", "xpos" or "ppos". The last are the predicted tags of CoNLL-09, `_` for all
+            words of a sentence in another format.
+    """
+    if column != "ppos":
+        return getattr(sentence, column)
+    if not sentence.format.has_argument_columns or sentence.problem:
+        return ["_"] * len(sentence)
+    index = sentence.format.index("pxpos")
+    return [sentence.lines[row].split("\t", index + 1)[index] for row in sentence.rows]
+
+
 def column_values(sentence: Sentence, column: str, symbols: list[str]) -> list[str]:
     """Convert the predicted symbols of a column to values; only edit scripts change."""
     return list(map(apply_script, sentence.form, symbols)) if column == "lemma" else symbols
@@ -160,12 +191,12 @@ def build_vocabulary(
         words.update(map(str.lower, sentence.form) if inputs.lowercase else sentence.form)
         characters.update("".join(sentence.form))
         if inputs.tag:
-            tags.update(getattr(sentence, inputs.tag_column))
+            tags.update(input_tags(sentence, inputs.tag_column))
         for name, counter in counters.items():
             counter.update(symbols(sentence, name))
     return Vocabulary(
         Table(SPECIAL + _frequent_symbols(words, inputs.word_min_count)),
-        Table(SPECIAL + _frequent_symbols(characters)),
+        Table(SPECIAL + BOUNDARIES * inputs.char_boundaries + _frequent_symbols(characters)),
         Table(SPECIAL + _frequent_symbols(tags)),
         {name: Table(_frequent_symbols(counter)) for name, counter in counters.items()},
     )

@@ -86,9 +86,16 @@ class Tagger(Family):
         """Do nothing: all taggers can be combined."""
 
     def evaluate(
-        self, config: Any, gold: Sequence[Sentence], predicted: Iterable[Sentence]
+        self,
+        config: Any,
+        gold: Sequence[Sentence],
+        predicted: Iterable[Sentence],
+        punct: str = "keep",
     ) -> dict[str, float]:
-        """Compute the score "tags": the mean accuracy of the predicted columns in percent."""
+        """Compute the score "tags": the mean accuracy of the predicted columns in percent.
+
+        All words are scored, whatever `punct` is.
+        """
         correct = total = 0
         for sentence, tagged in zip(gold, predicted, strict=True):
             for name in config.scorer.predict:

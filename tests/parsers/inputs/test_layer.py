@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from depkit.corpus.errors import FormatError
+from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
-from depkit.parsers.config import BiLSTM, Context, Inputs, TaggerConfig, Vectors
+from depkit.parsers.base import check_tags
+from depkit.parsers.config import BiLSTM, Context, Inputs, TaggerConfig, TagScorer, Vectors
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.batches import encode
 from depkit.parsers.inputs.form_cache import FormCache, _split_groups
@@ -118,6 +121,92 @@ def test_rare_words_are_unknown_more_often_in_training():
     assert 0.42 < (read[:, 1] == UNKNOWN).float().mean() < 0.58  # 1 / (1 + 1)
     assert 0.07 < (read[:, 2:11] == UNKNOWN).float().mean() < 0.13  # 1 / (1 + 9)
     assert ((read == UNKNOWN) | (read == batch.word)).all()
+
+
+@pytest.mark.parametrize("part", ["word", "tag", "char_vector"])
+def test_every_part_has_its_own_dropout(part, tiny):
+    inputs = Inputs(
+        word=8, tag=8, tag_column="upos", char=8, part_dropout=0.0, **{f"{part}_dropout": 0.5}
+    )
+    network, data = make_network(inputs, tiny)
+    batch = data.batch(np.arange(len(data)))
+    clean = network.inputs(batch)
+    scale = (network.train().inputs(batch) / clean).detach()
+    for name, block in zip(("word", "tag", "char_vector"), scale.split(8, dim=-1), strict=True):
+        rows = [block[i, :size] for i, size in enumerate(data.sizes)]
+        if name != part:
+            assert all(torch.equal(row, torch.ones_like(row)) for row in rows)
+            continue
+        for row in rows:  # the words of a sentence share the mask
+            assert torch.equal(row, row[:1].expand_as(row))
+            assert set(row.unique().tolist()) <= {0.0, 2.0}
+        assert 0 < np.mean([(row == 0).float().mean() for row in rows]) < 1
+
+
+def test_initial_word_embeddings_have_the_given_deviation(tiny):
+    words = {std: make_network(Inputs(word=50, word_std=std), tiny)[0].inputs.word.weight for std in
+             (1.0, 0.07)}  # fmt: skip
+    assert words[1.0][UNKNOWN + 1 :].std().item() == pytest.approx(1.0, abs=0.1)
+    torch.testing.assert_close(words[0.07], 0.07 * words[1.0])
+
+
+def test_boundaries_are_characters_of_every_word(tiny):
+    network, data = make_network(Inputs(word=0, char=8, char_boundaries=True), tiny)
+    plain, plain_data = make_network(Inputs(word=0, char=8), tiny)
+    start, end = len(SPECIAL), len(SPECIAL) + 1
+    assert network.inputs.char.embedding.num_embeddings == 2 + (
+        plain.inputs.char.embedding.num_embeddings
+    )
+    rows = zip(data.characters.tolist(), data.form_sizes.tolist(), strict=True)
+    expected = zip(plain_data.characters.tolist(), plain_data.form_sizes.tolist(), strict=True)
+    for (row, size), (plain_row, plain_size) in list(zip(rows, expected, strict=True))[2:]:
+        assert size == plain_size + 2
+        inner = [i if i < len(SPECIAL) else i + 2 for i in plain_row[:plain_size]]
+        assert row[:size] == [start, *inner, end]
+
+
+def test_boundaries_of_a_long_word_are_kept():
+    word = "a" * 20 + "b" * 20
+    sentence = new_sentence([word], {"upos": ["X"], "xpos": ["X"], "feats": ["X"], "lemma": ["x"]})
+    _, data = make_network(Inputs(word=0, char=8, char_boundaries=True), [sentence])
+    row = data.characters[2].tolist()
+    start, end = len(SPECIAL), len(SPECIAL) + 1
+    assert (len(row), row[0], row[-1]) == (32, start, end)
+    assert row[1:16] == [row[1]] * 15
+    assert row[16:31] == [row[30]] * 15
+
+
+def test_the_predicted_tags_of_conll09_are_an_input():
+    rows = ["1\tTo\tto\tto\tTO\tIN\t_\t_\t2\t2\taux\taux\t_\t_\t_\n",
+            "2\tgo\tgo\tgo\tVB\tNN\t_\t_\t0\t0\troot\troot\tY\tgo.01\tA0\n"]  # fmt: skip
+    (sentence,) = read_lines([*rows, "\n"])
+    inputs = Inputs(word=0, tag=8, tag_column="ppos")
+    config = TaggerConfig(inputs, BiLSTM(layers=1, size=8), TagScorer(predict=["xpos"]))
+    vocabulary = get_family(config).vocabulary([sentence], config)
+    assert vocabulary.tags.symbols[len(SPECIAL) :] == ["IN", "NN"]
+    assert vocabulary.columns["xpos"].symbols == ["TO", "VB"]
+    data = encode([sentence], vocabulary, inputs, CPU)
+    assert data.tag.tolist() == [PAD, ROOT, len(SPECIAL), len(SPECIAL) + 1]
+    check_tags(sentence, inputs)
+    with pytest.raises(FormatError, match="no PPOS, but the parser reads it; give it CoNLL-09"):
+        check_tags(new_sentence(["To"]), inputs)
+
+
+def test_the_stop_position_is_read_and_not_returned(tiny):
+    network, data = make_network(Inputs(word=8, stop=True), tiny)
+    batch = data.batch(np.arange(len(data)))
+    read = []
+    network.encoder.register_forward_pre_hook(lambda module, args: read.append(args))
+    encoded = network.encode(batch)
+    assert encoded.shape[:2] == batch.word.shape
+    ((x, lengths),) = read
+    assert lengths.tolist() == [size + 1 for size in data.sizes]
+    vectors = network.projection(network.inputs(batch))
+    for row, size in enumerate(data.sizes.tolist()):
+        assert torch.equal(x[row, :size], vectors[row, :size])
+        assert torch.equal(x[row, size], network.stop)
+    (gradient,) = torch.autograd.grad(encoded[0, 1].sum(), network.stop)
+    assert gradient.abs().max() > 0
 
 
 @pytest.mark.parametrize("kind", ["lstm", "concat"])

@@ -1,0 +1,81 @@
+"""Positions of words for self-attention: vectors that are added, and rotations."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+def sinusoids(length: int, size: int, device: torch.device | None = None) -> Tensor:
+    """Compute position vectors, [length, size], with the sines in the even columns.
+
+    These are Eq. 8 of Li et al. (2019).
+    """
+    position = torch.arange(length, device=device, dtype=torch.float32)[:, None]
+    even = torch.arange(0, size, 2, device=device, dtype=torch.float32)
+    angle = position * torch.exp(even * (-math.log(10000.0) / size))
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :size]
+
+
+def position_vectors(
+    table: nn.Embedding | None, length: int, size: int, device: torch.device
+) -> Tensor:
+    """Make the vectors of the first positions.
+
+    Args:
+        table: Learned vectors, the last of which serves for all later positions; None for fixed
+            vectors.
+        length: The number of positions.
+        size: The width of the vectors.
+        device: The device of the result.
+
+    Returns:
+        [length, size].
+    """
+    if table is None:
+        return sinusoids(length, size, device)
+    position = torch.arange(length, device=device)
+    return table(position.clamp(max=table.num_embeddings - 1))
+
+
+def rotary_angles(
+    length: int, size: int, base: float, device: torch.device | None = None
+) -> tuple[Tensor, Tensor]:
+    """Compute cosine and sine of the angles that `rotate` rotates by.
+
+    The angle of position m and pair i is m * base**(-2i / size) (Su et al. 2021, Eq. 15), so the
+    frequencies fall from 1 to nearly 1 / base.
+
+    Args:
+        length: The number of positions.
+        size: The width of a head.
+        base: The base of the frequencies; 10,000 in the paper.
+        device: The device of the result.
+
+    Returns:
+        Two tensors, [length, 1, size / 2].
+    """
+    exponent = torch.arange(0, size, 2, device=device, dtype=torch.float32) / size
+    position = torch.arange(length, device=device, dtype=torch.float32)
+    angle = (position[:, None] * base**-exponent)[:, None]
+    return angle.cos(), angle.sin()
+
+
+def rotate(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+    """Rotate the pairs (i, i + size / 2) of queries or keys by angles that grow with the position.
+
+    The product of a rotated query and a rotated key depends on their contents and their distance,
+    not on their positions (Su et al. 2021, RoFormer, section 3.2.2; the paper pairs neighbouring
+    dimensions, which differs by a permutation of the weights).
+
+    Args:
+        x: [batch, length, heads, size], with an even size.
+        cosine: From `rotary_angles`.
+        sine: From `rotary_angles`.
+
+    Returns:
+        The shape and the data type of x.
+    """
+    first, second = x.chunk(2, dim=-1)
+    cosine, sine = cosine.to(x.dtype), sine.to(x.dtype)
+    return torch.cat((first * cosine - second * sine, second * cosine + first * sine), dim=-1)
