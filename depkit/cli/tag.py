@@ -208,7 +208,7 @@ def _refuse(context: typer.Context, names: Sequence[str], reason: str) -> None:
 
 def _check_paths(source: str, output: str, work: str, resume: bool) -> None:
     """Refuse files and directories that cannot be used, before hours of training."""
-    from depkit.corpus.files import check_parent
+    from depkit.corpus.files import check_writable
     from depkit.serving.files import check_overwriting
 
     if resume and not work:
@@ -216,7 +216,7 @@ def _check_paths(source: str, output: str, work: str, resume: bool) -> None:
     check_overwriting([source], [output])
     if os.path.isdir(output):
         raise ValueError(f"{output} is a directory; name a file to write")
-    check_parent(output)
+    check_writable(output)
     directory = Path(work)
     if work and directory.exists() and not directory.is_dir():
         raise ValueError(f"{work} is a file; name a directory")

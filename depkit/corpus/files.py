@@ -316,6 +316,22 @@ def check_parent(path: PathLike) -> None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(existing))
 
 
+def check_writable(path: PathLike) -> None:
+    """Raise OSError if a file cannot be written, for example before a long computation.
+
+    A temporary file is made and removed again, because permissions alone do not tell: root and
+    network file systems ignore them. `-`, pipes and devices are not checked.
+    """
+    if os.fspath(path) != "-" and (os.path.isfile(path) or not os.path.exists(path)):
+        with suppress(_Discarded), atomic(path) as temporary:
+            temporary.touch()
+            raise _Discarded
+
+
+class _Discarded(Exception):
+    """Raised within `atomic` to remove all that it has made."""
+
+
 @contextmanager
 def atomic(path: PathLike) -> Iterator[Path]:
     """Yield a temporary path, which is renamed to `path` on success and removed on failure.

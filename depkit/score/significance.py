@@ -288,8 +288,8 @@ def _weighted_sums(
     step = max(1, MAX_WEIGHTS // len(counts))
     for start in range(0, trials, step):
         part = sums[start : start + step]
-        weights = draw_weights(generator, len(part), len(counts))
-        part[:] = weights.astype(np.float64) @ float_counts
+        weights = draw_weights(generator, len(part), len(counts)).astype(np.float64)
+        part[:] = weights @ float_counts
     return sums
 
 

@@ -154,8 +154,10 @@ def _check_misc(table: Table) -> Iterator[Problem]:
     inside_ranges = {row for words in table.range_words.values() for row in words}
     empties = set(table.empties)
     for row, misc in enumerate(table.column("misc")):
+        if misc == "_":
+            continue
         may_have_space_after = row not in inside_ranges and row not in empties
-        if misc == "_" or (misc == "SpaceAfter=No" and may_have_space_after):
+        if misc == "SpaceAfter=No" and may_have_space_after:
             continue
         index = table.line_indices[row]
         parts = misc.split("|")

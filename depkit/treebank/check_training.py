@@ -26,7 +26,7 @@ class TrainingSet:
     Attributes:
         name: The path of the file, without unprintable characters.
         line_numbers: The line of the first sentence with certain forms, by their digest.
-        labels: The labels of each column, and those that were already reported as unseen.
+        labels: The labels of each column, `_`, and those that were already reported as unseen.
         num_sentences: The number of all sentences in the file.
         num_broken: The number of invalid sentences.
 
@@ -36,7 +36,7 @@ class TrainingSet:
     def __init__(self, path: PathLike, encoding: str = "utf-8") -> None:
         self.name = escape_unprintable(os.fspath(path))
         self.line_numbers: dict[str, int] = {}
-        self.labels: dict[str, set[str]] = {column: set() for column in UNSEEN_LABEL_CODES}
+        self.labels = {column: {"_"} for column in UNSEEN_LABEL_CODES}
         self.num_sentences = self.num_broken = 0
         for sentence in read(path, encoding=encoding, strict=False):
             self.num_sentences += 1
@@ -47,8 +47,6 @@ class TrainingSet:
             self.line_numbers.setdefault(digest("\t".join(sentence.form)), line)
             for column, labels in self.labels.items():
                 labels.update(getattr(sentence, column))
-        for labels in self.labels.values():
-            labels.discard("_")
         if not self.line_numbers:
             raise FormatError(os.fspath(path), 0, "", "the file has no valid sentence")
 
@@ -66,9 +64,9 @@ class TrainingSet:
         for column, code in UNSEEN_LABEL_CODES.items():
             labels = self.labels[column]
             values = getattr(sentence, column)
-            if labels and not labels.issuperset(values):
+            if len(labels) > 1 and not labels.issuperset(values):
                 for index, value in zip(sentence.rows, values, strict=True):
-                    if value != "_" and value not in labels:
+                    if value not in labels:
                         labels.add(value)
                         problem = f"{column.upper()} {quote(value)} does not occur in {self.name}"
                         problem += "; a parser that is trained on that file cannot predict it"

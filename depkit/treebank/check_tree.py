@@ -135,12 +135,13 @@ def _check_projectivity(table: Table) -> Iterator[Problem]:
     if has_crossing_arcs(heads):
         dependents = np.flatnonzero(nonprojective_arcs(heads)).tolist()
         ids = ", ".join(str(table.word_ids[word]) for word in dependents[:10])
-        if not dependents:
-            arcs = "the arc to the root"
+        if not dependents:  # There is a cycle, and all words below an arc descend from its head.
+            problem = "the arcs of the sentence cross each other"
         elif len(dependents) == 1:
-            arcs = f"the arc to word {ids}"
+            problem = f"other arcs cross the arc to word {ids}"
         else:
-            arcs = f"the arcs to words {ids}{', ...' * (len(dependents) > 10)}"
+            more = ", ..." * (len(dependents) > 10)
+            problem = f"other arcs cross the arcs to words {ids}{more}"
         index = table.line_indices[table.words[dependents[0] if dependents else 0]]
-        message = f"the tree is non-projective: other arcs cross {arcs}"
+        message = f"the tree is non-projective: {problem}"
         yield Problem(index, "non-projective", message)

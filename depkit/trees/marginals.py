@@ -238,8 +238,9 @@ def escapes(weight: np.ndarray, single_root: bool, arithmetic: Arithmetic) -> np
     escape = np.full((len(weight), n, n), zero)
     if n <= 1:
         return escape
-    halves = np.split(np.arange(n), [n // 2])
-    for eliminated, remaining in [halves, halves[::-1]]:
+    words = np.arange(n)
+    halves = (words[: n // 2], words[n // 2 :])
+    for eliminated, remaining in (halves, halves[::-1]):
         order = np.concatenate([eliminated, remaining, [n]])
         reduced = weight[:, order[:-1, None], order]
         count = len(eliminated)

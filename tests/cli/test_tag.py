@@ -6,6 +6,7 @@ import os
 import re
 import tempfile
 from itertools import islice
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import jackknife
 from tests.cli.commands import ON_CPU, SMALL, assert_fails, set_options
 from tests.conftest import TINY
+from tests.corpus.test_files import refuse_access
 from tests.training.test_loop import kill_training_at
 
 QUICK = [*SMALL, *set_options("training.updates=0")]
@@ -264,6 +266,15 @@ def test_bad_data_and_paths_are_reported_in_one_line_with_status_1(tmp_path, cap
         assert_fails(capfd, [*common, *arguments], 1, message)
     error = "depkit: error: nowhere.conllu: No such file or directory\n"
     assert_fails(capfd, ["tag", "nowhere.conllu", *FOLDS], 1, error)
+
+
+def test_a_directory_without_access_is_reported_before_the_training(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(Path, "touch", refuse_access)
+    monkeypatch.setattr(jackknife, "jackknife_file", None)  # calling it would be a TypeError
+    output = tmp_path / "new" / "out.conllu"
+    error = f"depkit: error: {output}: Permission denied\n"
+    assert_fails(capfd, ["tag", str(TINY), *FOLDS, "-o", str(output)], 1, error)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")

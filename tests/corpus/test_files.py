@@ -1,5 +1,6 @@
 """Compressed, encoded, piped and damaged files; written files are complete or absent."""
 
+import errno
 import gzip
 import io
 import lzma
@@ -13,7 +14,15 @@ from pathlib import Path
 import pytest
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import atomic, open_lines, open_output, read, watch_reading, write
+from depkit.corpus.files import (
+    atomic,
+    check_writable,
+    open_lines,
+    open_output,
+    read,
+    watch_reading,
+    write,
+)
 from tests.corpus.rows import RICH, row
 
 LATIN = RICH.replace("molino", "cañón")
@@ -213,6 +222,26 @@ def test_errors_name_the_requested_file(tmp_path, monkeypatch):
     for call in (lambda: write([], tmp_path), lambda: list(read(tmp_path))):
         with pytest.raises(IsADirectoryError):
             call()
+
+
+def test_a_check_whether_a_file_can_be_written_leaves_no_trace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for path in (tmp_path / "new", "one/two/a", "-", os.devnull):
+        check_writable(path)
+    assert os.listdir(tmp_path) == []
+    Path("old").write_text("old")
+    check_writable("old")
+    with pytest.raises(NotADirectoryError, match="'old'"):
+        check_writable("old/a")
+    monkeypatch.setattr(Path, "touch", refuse_access)
+    for path in ("a", "old", "one/two/a"):
+        with pytest.raises(PermissionError, match=f"'{path}'"):
+            check_writable(path)
+    assert os.listdir(tmp_path) == ["old"] and Path("old").read_text() == "old"
+
+
+def refuse_access(path):
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 def test_devices_are_written_to_and_stay_devices():

@@ -326,7 +326,18 @@ def test_overlap_with_the_training_file_is_reported(tmp_path: Path) -> None:
     strange = other.replace("\tADJ\t", "\tADV\t").replace("\tdet\t", "\tdet:x\t")
     twice = find_codes(strange + strange.replace("s1", "s2"), training=TrainingSet(train))
     assert twice == [("unseen-relation", 3), ("unseen-tag", 7)]
-    assert find_codes(other.replace("ADJ\t_", "ADJ\tJJ"), training=TrainingSet(train)) == []
+    tagged = other.replace("ADJ\t_", "ADJ\tJJ")
+    assert find_codes(tagged, training=TrainingSet(train)) == []  # its column XPOS is empty
+    train.write_text(GOOD.replace("ADJ\t_", "ADJ\tRB"))
+    assert find_codes(other, training=TrainingSet(train)) == []
+    assert find_codes(tagged, training=TrainingSet(train)) == [("unseen-tag", 7)]
+
+
+def test_arcs_that_cross_below_a_cycle_are_reported() -> None:
+    """The heads of all arcs, words 1 and 2, form a cycle, so all words descend from both."""
+    text = "".join(row(i, "w", head, "dep") for i, head in enumerate([2, 1, 1, 2], start=1))
+    messages = [finding.message for finding in check(text + "\n")]
+    assert "the tree is non-projective: the arcs of the sentence cross each other" in messages
 
 
 def test_unreadable_files_are_reported(tmp_path: Path) -> None:

@@ -97,8 +97,8 @@ def _subtree(top: int, dependents: Sequence[Sequence[int]], limit: int) -> Itera
         size = len(stack)
         for dependent in reversed(dependents[word]):
             corner, deeper = ("├─ ", "│  ") if len(stack) > size else ("└─ ", "   ")
-            lines, next_indent = (_clip_start(indent + part, limit) for part in (corner, deeper))
-            stack.append((dependent, lines, next_indent))
+            lines = _clip_start(indent + corner, limit)
+            stack.append((dependent, lines, _clip_start(indent + deeper, limit)))
 
 
 def _clip_start(lines: str, limit: int) -> str:

@@ -192,7 +192,7 @@ def test_calibration_is_the_last_step_of_training(tmp_path, capfd, monkeypatch):
         assert read_config(tmp_path / "cut")[0] == config
 
 
-def test_each_seed_is_calibrated_and_a_tagger_is_not(tmp_path, capfd):
+def test_temperatures_are_fitted_for_each_seed_but_not_for_a_tagger(tmp_path, capfd):
     assert train(tmp_path / "m", "--seeds", "2") == 0
     first, second, best = (
         read_config(tmp_path / "m" / name)[0] for name in ("seed-1", "seed-2", ".")
@@ -202,7 +202,7 @@ def test_each_seed_is_calibrated_and_a_tagger_is_not(tmp_path, capfd):
     assert capfd.readouterr().err.count("calibration on ") == 2
     settings = ["--set", "scorer.tree=false"]
     assert train(tmp_path / "tagger", *settings) == 0
-    assert "calibration" not in capfd.readouterr().err
+    assert "calibrat" not in capfd.readouterr().err
     assert "alibrat" not in (tmp_path / "tagger" / "README.md").read_text("utf-8")
 
 
