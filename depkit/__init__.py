@@ -65,8 +65,8 @@ and `write` writes sentences to a file:
     >>> docs = depkit.to_spacy(sentences, spacy.blank("en").vocab)  # doctest: +SKIP
 
 Names are imported when they are first used, so that `import depkit` is fast and only the parsers
-import torch. All errors are OSErrors or ValueErrors; the subclasses of ValueError that depkit
-defines can be imported from here.
+import torch. Errors in data, settings and files are OSErrors or ValueErrors; the most important
+subclasses of ValueError can be imported from here.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -20,7 +20,7 @@ def merge(
     """Put the heads and relations of other sentences into the original sentences.
 
     Sentences are compared one by one, in constant memory. An original whose tree does not change
-    keeps its lines; the others are rewritten by `Sentence.with_tree`.
+    keeps its lines, unless tags or automatic columns are written.
 
     Args:
         originals: The sentences whose rows are kept.

@@ -108,7 +108,7 @@ def _read_shape(file: "File") -> Shape:
         raise FormatError(name, 0, "", f'there is no dataset "0"; {_SCHEME}')
     sizes = _dataset_sizes(first)
     if sizes is None:
-        raise FormatError(name, 0, "", _describe_mismatch(first, "dataset 0"))
+        raise FormatError(name, 0, "", _describe_mismatch(first, '"0"'))
     layers, _, width = sizes
     # AllenNLP adds a dataset `sentence_to_index`, which is not a sentence.
     return Shape(layers, width, sum(key.isdecimal() for key in file))

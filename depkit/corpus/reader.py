@@ -96,7 +96,8 @@ def _parse_block(
 def _find_rows(block: list[str], begin: int) -> tuple[int, int]:
     """Return the start and end of the rows in a block, without comments and blank lines.
 
-    Raises _Problem for the first line that is not valid text, comment or blank line.
+    Raises _Problem if a character cannot be decoded, an entry of the block is not one line, there
+    are comments but no words, or a line contains only white space but is not empty.
     """
     text = "".join(block)
     if not text.isascii():

@@ -165,7 +165,7 @@ class RemoteProgressBars(ProgressBars):
         self.send(("add", name))
 
     def update(self, name: str, completed: float, total: float | None, text: str) -> None:
-        """Send an update of a bar, unless the bars were updated a moment ago."""
+        """Send an update of a bar if stderr is a terminal, but at most once every INTERVAL."""
         if self.is_due():
             self.send(("update", name, completed, total, text))
             self.next_update = time.monotonic() + INTERVAL

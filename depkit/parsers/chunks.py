@@ -50,7 +50,8 @@ def map_batches(
         context: The contextual vectors of each sentence, or None.
         prepare: Encodes the sentences of a chunk.
         compute: Computes the results of a batch; with several workers, called on several threads.
-        batch_tokens: The number of positions in a batch, padding included.
+        batch_tokens: The maximum number of positions in a batch, padding included. A longer
+            sentence is a batch by itself.
         workers: The number of batches that are computed at the same time.
 
     Yields:

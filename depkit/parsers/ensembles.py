@@ -41,8 +41,9 @@ def combine(
 def check_combination(configs: Sequence[ParserConfig]) -> None:
     """Raise CombinationError if parsers cannot be combined.
 
-    These are parsers of several families, parsers of a family without ensembles, and parsers that
-    read contextual vectors of different sources or shapes.
+    These are parsers of several families; parsers that their family cannot combine, see
+    `Family.check_combination`; a parser that reads ELMo vectors and one that reads a transformer;
+    and parsers that read ELMo vectors of different layers or widths.
     """
     families = sorted({config.family for config in configs})
     if len(families) > 1:

@@ -32,7 +32,8 @@ class Family(ABC):
 
     name: ClassVar[str]  # the value of `family` in its configuration
     config: ClassVar[type[ParserConfig]]  # the dataclass of its configuration
-    metrics: ClassVar[tuple[str, ...]]  # the scores on dev; the first one selects the best epoch
+    # The scores on dev. By default, the first one selects the best epoch.
+    metrics: ClassVar[tuple[str, ...]]
     noun: ClassVar[str] = "parser"  # the word for a model in its model card
     command: ClassVar[str] = "parse"  # the depkit command that applies a model
 

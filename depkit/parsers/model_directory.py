@@ -118,6 +118,7 @@ def load(
 
     Raises:
         ModelError: A file is missing or damaged, or files do not belong together.
+        TransformerError: The description of a tuned transformer is missing or damaged.
         ConfigError: There is no such device or setting.
         ValueError: There is no such precision, or the model cannot be quantized.
     """
@@ -272,7 +273,10 @@ def _read_text(directory: Path, name: str) -> str:
 
 
 def load_weights(network: nn.Module, path: Path) -> None:
-    """Load weights from a file into a network. Raises ModelError if their shapes differ."""
+    """Load weights from a file into a network.
+
+    Raises ModelError if the file is missing or damaged, or has not the weights of the network.
+    """
     if not path.is_file():
         raise ModelError(f"{path.parent} is not a model: it has no {path.name}")
     try:

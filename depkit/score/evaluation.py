@@ -56,9 +56,11 @@ class Evaluation:
         metrics: The metrics by name.
         choices: The settings to name in the signature.
         undefined: The names of the metrics that cannot be computed for these files.
-        correct: For each metric of words, [word] bool, whether the system is correct.
-        relations: For each relation the number of gold words that have it, of predicted words that
-            have it, and of gold words that have it with the correct head and relation predicted.
+        correct: For each metric of single words, [word] bool, whether the system is correct. The
+            words are the scored ones if the metric leaves out punctuation, otherwise all.
+        relations: For each relation the number of scored gold words that have it, of those that are
+            predicted to have it, and of those that have it with head and relation predicted
+            correctly.
     """
 
     system: str

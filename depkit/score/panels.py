@@ -120,7 +120,7 @@ Values = tuple[list[int], np.ndarray, np.ndarray, np.ndarray]  # bins; values, l
 
 
 def _compute_curves(analysis: Analysis, measure: int, seed: int) -> Values:
-    """Return all bins with a value for any system, in order, except that of headless words."""
+    """Return all bins with a value for any system, in order, except the bin `none`."""
     values = precision_recall_f1(analysis.totals[:, analysis.bins])[:, :, measure]
     systems = range(len(values))
     intervals = [bootstrap(analysis, i, seed=seed)[:, :, measure] for i in systems]

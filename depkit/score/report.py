@@ -80,7 +80,8 @@ def analyze(
         A dict for each bin and system, from which `pandas.DataFrame` makes a table.
 
     Raises:
-        FormatError: As `evaluate`.
+        FormatError: As `evaluate`; or a column that a grouping or the metric reads has nothing but
+            `_`, or the training treebank has no sentences.
         ValueError: There is no system, or one of the other arguments is invalid.
         OSError: A file cannot be read.
     """

@@ -1,8 +1,9 @@
 """Properties of a head vector: whether it is a tree, its roots, cycles, depths, crossing arcs.
 
-All functions take head: [n] int32, where head[i] is the 1-based head of word i + 1, 0 for the
-root. The vector need not be a tree: it may have cycles and several roots. A head below 0 or above n
-raises ValueError, except in `is_tree`, which returns False. An empty sentence is a projective tree.
+All functions but `arc_span` take head: [n] int32, where head[i] is the 1-based head of word i + 1,
+0 for the root. The vector need not be a tree: it may have cycles and several roots. A head below 0
+or above n raises ValueError, except in `is_tree` and `has_heads_in_range`, which return False. An
+empty sentence is a projective tree.
 """
 
 import numpy as np
@@ -14,9 +15,9 @@ UNSEEN, ON_PATH = 0, -2  # states of a word in `depths` before its depth is know
 
 
 @compiled
-def arc_span(word: int, head: int) -> tuple[int, int]:
+def arc_span(node: int, other: int) -> tuple[int, int]:
     """Return the two ends of an arc, the left one first."""
-    return min(word, head), max(word, head)
+    return min(node, other), max(node, other)
 
 
 @compiled

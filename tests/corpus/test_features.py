@@ -188,7 +188,7 @@ SCHEME = "the file must have a dataset of floats"
 @pytest.mark.parametrize(
     ("first", "extra_datasets", "message"),
     [
-        ([np.zeros(3)], {}, f"elmo.hdf5: dataset 0 is [3] of type float64; {SCHEME}"),
+        ([np.zeros(3)], {}, f'elmo.hdf5: "0" is [3] of type float64; {SCHEME}'),
         (arrays(4), {"1/inner": np.zeros(2)}, f"elmo.hdf5:1 is not a dataset; {SCHEME}"),
         (
             arrays(4, 1),

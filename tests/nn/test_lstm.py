@@ -29,7 +29,10 @@ def test_characters_in_groups_equal_words_one_by_one():
 
 
 def record_recurrent_weights(encoder, monkeypatch):
-    """Return the arguments of `run_lstm` in one pass, for each layer and direction."""
+    """Return the LSTM and the recurrent weights of each call of `run_lstm` in one pass.
+
+    There is a call for each layer and direction.
+    """
     calls = []
 
     def record(lstm, x, recurrent=None):

@@ -195,7 +195,8 @@ class Layout:
         """Make the longest block that fits.
 
         Adding a word can make a block narrower, if arcs then end within the block. So the search
-        starts from as many words as fit without their arcs.
+        starts from one word more than would fit if labels needed no space, and removes words from
+        the end. The first word is never removed.
         """
         last, end = first, self.widths[first - 1]
         while last < len(self.widths) and end <= width:

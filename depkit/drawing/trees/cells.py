@@ -19,9 +19,10 @@ def cell_width(text: str) -> int:
 def make_visible(text: str) -> str:
     """Replace characters that control a terminal, or that XML forbids, by visible ones.
 
-    Controls become their symbols (ESC becomes U+241B). Line ends, changes of direction and
-    characters that XML forbids become U+FFFD. Spaces become U+2423 if the text consists of spaces,
-    and a dotted circle is put before accents without a letter.
+    ASCII control characters become their symbols (ESC becomes U+241B). Other control characters,
+    line separators, changes of direction and characters that XML forbids become U+FFFD. In a text
+    of white space only, every character becomes U+2423. A dotted circle is put before a text
+    without width, such as an accent without a letter.
     """
     if not text.isprintable():
         text = "".join(map(_visible_character, text))
@@ -45,7 +46,10 @@ def _visible_character(character: str) -> str:
 
 
 def clip(text: str, width: int) -> str:
-    """Return the text if it fits into `width` cells, else its beginning and "…"."""
+    """Return the text if it fits into `width` cells, else its beginning and "…".
+
+    The result is "" if the text does not fit and `width` is less than 1.
+    """
     if cell_width(text) <= width:
         return text
     if width < 1:

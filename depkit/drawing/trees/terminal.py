@@ -41,6 +41,7 @@ def show(
     Raises:
         ValueError: For an unknown style.
         FormatError: If the sentences do not have the same words, and as raised by `read`.
+        OSError: If a file cannot be read.
     """
     if style not in _STYLES:
         raise ValueError(f"there is no style {style!r}; choose one of {', '.join(_STYLES)}")

@@ -79,7 +79,7 @@ class BiaffineNetwork(ParserNetwork):
         return loss + cross_entropy(label, target, soft)
 
     def tag_scores(self, batch: Batch) -> dict[str, Tensor]:
-        """Compute the logits of each predicted column, [batch, length, value]."""
+        """Compute the logits of each predicted column except DEPREL, [batch, length, value]."""
         return self.columns.scores(self.encode(batch))
 
     def score(self, batch: Batch) -> Scores:

@@ -114,7 +114,7 @@ def hidden_layers(transformer: Transformer, batch: PieceBatch, layers: Layers, t
             layers from the top are used (0 uses all).
 
     Raises:
-        TransformerError: The transformer has fewer layers.
+        TransformerError: `top` is not a number that `check_layers` allows.
     """
     check_layers(layers, top, transformer.layers)
     states = transformer.body(
@@ -139,7 +139,10 @@ def checkpoint_layers(body: Any) -> None:
 
 
 def check_layers(layers: Layers, top: int, num_layers: int) -> None:
-    """Raise TransformerError if the settings select more layers than there are."""
+    """Raise TransformerError if `top` is too large, negative, or 0 although "single" needs a layer.
+
+    The arguments are those of `hidden_layers`; num_layers: the number of hidden states.
+    """
     lowest = 1 if layers == "single" else 0
     if not lowest <= top <= num_layers:
         raise TransformerError(

@@ -46,8 +46,9 @@ class TaggerParser(Parser):
             sentences: As for `Parser.parse`.
             tags: "predict" overwrites tags. "missing" fills in columns that are all `_`, but FEATS
                 and LEMMA, which can be empty on purpose, only if UPOS and XPOS are also all `_`.
-            batch_tokens: The number of positions in a batch, padding included; by default, what
-                suits the device. A batch that does not fit in memory is split.
+            batch_tokens: The maximum number of positions in a batch, padding included; by default,
+                what suits the device. A longer sentence is a batch by itself. A batch that does not
+                fit in memory is split.
             context: The contextual vectors of each sentence, [1 + words, layers, width], those of
                 w0 first. A parser that reads ELMo vectors needs them; see `attach_features`.
 

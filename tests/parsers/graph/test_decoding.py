@@ -101,10 +101,9 @@ def test_best_heads_are_the_heads_of_the_decoder(algorithm, single_root, kind):
     scores = draw_scores(kind, 2, words, 10)
     expected = decode(scores, words, algorithm, single_root)
     tensor = torch.from_numpy(scores)
-    heads, are_decoded = (
-        result.numpy()
-        for result in best_heads(tensor, torch.from_numpy(words + 1), algorithm, single_root)
-    )
+    lengths = torch.from_numpy(words + 1)
+    results = best_heads(tensor, lengths, algorithm, single_root)
+    heads, are_decoded = (result.numpy() for result in results)
     assert (heads[are_decoded] == expected[are_decoded]).all()
     best = decode(scores, words, "argmax")
     assert (heads == best).all()
@@ -113,9 +112,8 @@ def test_best_heads_are_the_heads_of_the_decoder(algorithm, single_root, kind):
     assert algorithm == "argmax" or 80 < are_decoded.sum() < 350
     decoded = decode_heads(tensor, words, Decoding(algorithm, single_root))
     assert decoded.dtype == np.int32
-    log_probabilities = tensor.log_softmax(
-        -1
-    ).numpy()  # rounding can make equal scores of trees unequal
+    # Rounding in the softmax can make equal scores of trees unequal.
+    log_probabilities = tensor.log_softmax(-1).numpy()
     assert (decoded == decode(log_probabilities, words, algorithm, single_root)).all()
     assert (decoded == expected).all() or kind == "tied"
 
@@ -145,12 +143,8 @@ def parsers(tiny):
     ensemble = combine([parser, make_random_parser(tiny, 3, inputs=Inputs(word=5))])
     all_parsers = (parser, without_root_label, ensemble)
     lengths = torch.tensor([len(sentence) + 1 for sentence in tiny])
-    scores = [
-        member.score(make_one_batch(member, tiny)).arc.log_softmax(-1) for member in all_parsers
-    ]
-    are_decoded = torch.cat(
-        [best_heads(log_probabilities, lengths)[1] for log_probabilities in scores]
-    )
+    scores = [member.score(make_one_batch(member, tiny)).arc for member in all_parsers]
+    are_decoded = torch.cat([best_heads(arc.log_softmax(-1), lengths)[1] for arc in scores])
     assert {*are_decoded.tolist()} == {True, False}
     return [set_calibration(member) for member in all_parsers]
 
@@ -179,17 +173,15 @@ def test_a_batch_has_the_predictions_of_separate_steps_on_the_host(tiny, parsers
         values = dict(scores.columns)
         if decoding:
             log_probabilities = scores.arc.log_softmax(-1).numpy()
-            heads = decode(
-                log_probabilities, list(map(len, tiny)), decoding.algorithm, decoding.single_root
-            )
+            sizes = list(map(len, tiny))
+            heads = decode(log_probabilities, sizes, decoding.algorithm, decoding.single_root)
             head = torch.as_tensor(heads, dtype=torch.int64)
             root = columns["deprel"].indices.get(parser.config.decoder.root_label)
             with torch.inference_mode():
                 values["deprel"] = mask_root_label(scores.score_labels(head), head, root)
         best = {name: scores.argmax(-1).tolist() for name, scores in values.items()}
-        for row, (gold, predicted) in enumerate(
-            zip(tiny, predict_batch(parser, batch, tiny, decoding), strict=True)
-        ):
+        predictions = predict_batch(parser, batch, tiny, decoding)
+        for row, (gold, predicted) in enumerate(zip(tiny, predictions, strict=True)):
             words = slice(1, len(gold) + 1)
             assert predicted.head == (heads[row, words].tolist() if decoding else gold.head)
             assert decoding or predicted.deprel == gold.deprel
@@ -270,24 +262,16 @@ def test_scores_are_not_read_before_they_are_fetched(algorithm, single_root, mon
         copied.extend(tensors)
         log_probabilities, lengths = scores.log_softmax(-1), torch.from_numpy(words + 1)
         best, are_decoded = best_heads(log_probabilities, lengths, algorithm, single_root)
-        return real_fetch(
-            {
-                "heads": best.int(),
-                "are_decoded": are_decoded,
-                "log_probabilities": log_probabilities,
-            }
-        )
+        values = {"heads": best.int(), "are_decoded": are_decoded}
+        return real_fetch(values | {"log_probabilities": log_probabilities})
 
     real_fetch = graph_decoding.fetch
     decoding = Decoding(algorithm, single_root)
     expected = decode_heads(scores, words, decoding)
     monkeypatch.setattr(graph_decoding, "fetch", fetch)
     assert (decode_heads(scores.to("meta"), words, decoding) == expected).all()
-    assert copied == [
-        "heads",
-        "are_decoded",
-        "log_probabilities",
-    ]  # all that can be needed, at once
+    # All that can be needed is copied at once.
+    assert copied == ["heads", "are_decoded", "log_probabilities"]
 
 
 @pytest.mark.parametrize("encoder", ["bilstm", "selfatt", "factored"])

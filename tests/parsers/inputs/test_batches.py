@@ -18,12 +18,12 @@ SENTENCES = [
 ]
 
 
-def make_batch(sentences, numbers):
-    """Return the vocabulary of the sentences, and the batch of the sentences numbers."""
+def make_batch(sentences, indices):
+    """Return the vocabulary of the sentences, and a batch of those with these indices."""
     family = get_family(CONFIG)
     vocabulary = family.vocabulary(sentences, CONFIG)
     data = family.examples(sentences, vocabulary, CONFIG, CPU)
-    return vocabulary, data.batch(np.array(numbers))
+    return vocabulary, data.batch(np.array(indices))
 
 
 def batch_shapes(sizes, batches):

@@ -107,9 +107,8 @@ def word_vectors(transformer, sentences, pooling="mean", layers="single", top=1)
     """Return word vectors, [batch, length, layers, width]."""
     batch, length = make_batch(transformer, sentences, pooling)
     hidden = hidden_layers(transformer, batch, layers, top)
-    return pool_pieces(hidden, batch, len(sentences) * length).unflatten(
-        0, (len(sentences), length)
-    )
+    vectors = pool_pieces(hidden, batch, len(sentences) * length)
+    return vectors.unflatten(0, (len(sentences), length))
 
 
 def edit_config(folder: Path, **values) -> None:
@@ -130,11 +129,8 @@ def test_the_module_does_not_import_transformers():
 def test_a_loaded_transformer_has_its_name_and_sizes(bert, bert_folder, roberta):
     assert (bert.name, bert.revision) == (str(bert_folder), "")
     assert (bert.layers, bert.width, bert.max_pieces) == (4, 16, 24)
-    assert (roberta.layers, roberta.width, roberta.max_pieces) == (
-        4,
-        16,
-        24,
-    )  # 26 positions, but 2 are for padding
+    # RoBERTa has 26 positions, but 2 of them are for padding.
+    assert (roberta.layers, roberta.width, roberta.max_pieces) == (4, 16, 24)
     assert not bert.body.training
     assert not [name for name, _ in bert.body.named_parameters() if "pooler" in name]
 
@@ -365,13 +361,8 @@ LONG_SENTENCE = ["the", "dogs", "cabbac", "bark", "🐕"] * 200
 
 def test_a_batch_has_the_vectors_of_single_sentences(transformer):
     sentences = [
-        ["dog"],
-        LONG_SENTENCE[:5],
-        [],
-        LONG_SENTENCE[:60],
-        ["\u200b", "学 sinh"],
-        LONG_SENTENCE,
-    ]
+        ["dog"], LONG_SENTENCE[:5], [], LONG_SENTENCE[:60], ["\u200b", "学 sinh"], LONG_SENTENCE,
+    ]  # fmt: skip
     batch_vectors = word_vectors(transformer, sentences)
     for row, sentence in zip(batch_vectors, sentences, strict=True):
         alone = word_vectors(transformer, [sentence])[0]
