@@ -10,7 +10,7 @@ import typer
 
 from depkit.cli import options
 from depkit.cli.comparison_tables import agreement_tables, calibration_table, shorten_system_names
-from depkit.cli.evaluate import Confidence, Gold, Preds, Verbose, print_warnings
+from depkit.cli.evaluate import Confidence, Gold, Verbose, print_warnings
 from depkit.cli.help import ANALYSIS, DATA, OUTPUT
 from depkit.cli.tables import Table, best_systems, render_table
 from depkit.score.agreement import METRICS as AGREEMENT_METRICS
@@ -37,7 +37,14 @@ _MAX_TEXT = 80  # characters of a sentence in a table
 
 def analyze_command(
     gold: Gold,
-    preds: Preds,
+    preds: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PRED",
+            help="Score these parsed files, which have the same words as GOLD. The first one is the"
+            " baseline of comparisons.",
+        ),
+    ],
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -154,7 +161,7 @@ def analyze_command(
             rich_help_panel=ANALYSIS,
         ),
     ] = None,
-    seed: options.Seed = DEFAULT_SEED,
+    seed: Annotated[int, options.seed_option("--confidence, --test and --plot")] = DEFAULT_SEED,
     train: Annotated[
         str | None,
         typer.Option(

@@ -64,9 +64,9 @@ def check_command(
     end. The last lines are a table of counts by code. With --quiet, only errors are printed.
 
     An error means that depkit cannot read the sentence, train on it or score against it. A warning
-    means that UD validation (levels 1 and 2) would reject the file, or that --train has found a
-    problem; --ud turns the warnings of UD validation into errors. A note is only a hint. The exit
-    status is 1 if there are errors.
+    means that UD validation (levels 1 and 2) would reject the file, that MISC has an empty part, or
+    that --train has found a problem; --ud turns the warnings of UD validation into errors. A note
+    is only a hint. The exit status is 1 if there are errors.
 
     Example: depkit check --train train.conllu dev.conllu test.conllu
     """

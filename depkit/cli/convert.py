@@ -59,7 +59,8 @@ def convert_command(
         typer.Option(
             "--to",
             help="Write the output in this format.",
-            show_default="recognised by the output file's name",
+            show_default="recognised by the output file's name; otherwise the format of ORIGINAL"
+            " with --merge, and conllx, or conllu with --dependencies ud, for Penn trees",
         ),
     ] = None,
     dependencies: Annotated[

@@ -67,7 +67,8 @@ def distill_command(
     During the training, the output directory always contains the model of the best epoch so far.
     Its folder text/ contains the text with the trees of the teacher, in CoNLL-U. --resume continues
     a run even if it was interrupted while the teacher was parsing. The time of --max-time begins
-    when the teacher has finished parsing.
+    when the teacher has finished parsing. If the teacher has no tokenizer, the time for training
+    one counts as well.
 
     Two settings exist only for this command. With --set distillation.text=2, each epoch has two
     words of text for each word of the treebank. With --set distillation.weight=0.7, the teacher's

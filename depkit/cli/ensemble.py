@@ -71,7 +71,16 @@ def ensemble_command(
             rich_help_panel=MACHINE,
         ),
     ] = "auto",
-    threads: options.Threads = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            envvar="DEPKIT_THREADS",
+            min=1,
+            help="Use this many CPU threads for each device, which has a process of its own.",
+            show_default="all cores, divided by the number of devices",
+            rich_help_panel=MACHINE,
+        ),
+    ] = None,
     encoding: options.Encoding = "utf-8",
     quiet: options.Quiet = False,
     verbose: Annotated[

@@ -37,14 +37,6 @@ Gold = Annotated[
     str,
     typer.Argument(metavar="GOLD", help="Compare with the annotation of this file; - is stdin."),
 ]
-Preds = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="PRED",
-        help="Score these parsed files, which have the same words as GOLD. The first one is the"
-        " baseline of comparisons.",
-    ),
-]
 Confidence = Annotated[
     bool,
     typer.Option(
@@ -65,7 +57,14 @@ Verbose = Annotated[
 
 def evaluate_command(
     gold: Gold,
-    preds: Preds,
+    preds: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PRED",
+            help="Score these parsed files, which have the same words as GOLD, except with --align."
+            " The first one is the baseline of comparisons.",
+        ),
+    ],
     punct: options.Punct = "keep",
     subtypes: Annotated[
         options.Subtypes | None,
@@ -99,7 +98,7 @@ def evaluate_command(
             " for multiple comparisons by Holm's method."
         ),
     ] = None,
-    seed: options.Seed = DEFAULT_SEED,
+    seed: Annotated[int, options.seed_option("--confidence and --test")] = DEFAULT_SEED,
     format: options.Format = None,
     as_json: options.JsonFlag = False,
     metric: Annotated[

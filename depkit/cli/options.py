@@ -40,6 +40,26 @@ def verbose_flag(help: str) -> Any:
     return typer.Option("--verbose", "-v", help=help, rich_help_panel=OTHER)
 
 
+def seed_option(users: str) -> Any:
+    """Return the option --seed of a command; users: the options that need random numbers."""
+    return typer.Option(
+        envvar="DEPKIT_SEED",
+        min=0,
+        help=f"Use this seed for the random numbers of {users}.",
+        rich_help_panel=ANALYSIS,
+    )
+
+
+def _encoding_option(help: str) -> Any:
+    return typer.Option(
+        envvar="DEPKIT_ENCODING",
+        metavar="ENCODING",
+        help=help,
+        callback=_check_encoding,
+        rich_help_panel=DATA,
+    )
+
+
 # Every option or argument of string type has a metavar that says what it takes. OFFERS in
 # pages/inventory.py lists all metavars, with what shells can complete for them.
 Quiet = Annotated[
@@ -49,13 +69,14 @@ Quiet = Annotated[
     ),
 ]
 Encoding = Annotated[
+    str, _encoding_option("Read the input files in this text encoding, e.g. latin-1.")
+]
+# Of commands that write the treebanks that they read
+EncodingOfTreebanks = Annotated[
     str,
-    typer.Option(
-        envvar="DEPKIT_ENCODING",
-        metavar="ENCODING",
-        help="Read the input files in this text encoding, e.g. latin-1.",
-        callback=_check_encoding,
-        rich_help_panel=DATA,
+    _encoding_option(
+        "Read the input files in this text encoding, e.g. latin-1. Treebanks are also written in"
+        " it; parsed text and JSON are written in UTF-8."
     ),
 ]
 Device = Annotated[
@@ -321,15 +342,6 @@ Punct = Annotated[
         " unicode (forms that consist of punctuation characters, as in the CoNLL scripts), upos"
         " (UPOS PUNCT), deprel (relation punct) or tags:A,B,... (the XPOS A, B, ...).",
         rich_help_panel=DATA,
-    ),
-]
-Seed = Annotated[
-    int,
-    typer.Option(
-        envvar="DEPKIT_SEED",
-        min=0,
-        help="Use this seed for the random numbers of --confidence and --test.",
-        rich_help_panel=ANALYSIS,
     ),
 ]
 Format = Annotated[

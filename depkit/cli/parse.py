@@ -81,7 +81,7 @@ def parse_command(
     device: options.Device = "auto",
     batch_tokens: options.BatchTokens = None,
     threads: options.Threads = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.EncodingOfTreebanks = "utf-8",
     quiet: options.Quiet = False,
     verbose: Annotated[
         bool, options.verbose_flag("Print the number of words and the speed on stderr at the end.")

@@ -126,7 +126,7 @@ def tag_command(
     device: options.Device = "auto",
     batch_tokens: options.BatchTokens = None,
     threads: options.Threads = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.EncodingOfTreebanks = "utf-8",
     quiet: options.Quiet = False,
     verbose: Annotated[
         bool,
