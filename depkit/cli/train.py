@@ -35,8 +35,9 @@ def train_command(
         int,
         typer.Option(
             min=1,
-            help="Train this many models, with seeds from --seed upwards. Print the mean and the"
-            " standard deviation of their dev scores, and keep the best model.",
+            help="Train this many models, with seeds from --seed upwards, in the directories seed-N"
+            " of the output. Print the mean and the standard deviation of their dev scores, and"
+            " copy the best model to the output itself.",
             rich_help_panel=TRAINING,
         ),
     ] = 1,
@@ -79,7 +80,8 @@ def train_command(
     encoder.kind is bilstm, selfatt, factored (self-attention that separates contents and
     positions), stacked (self-attention that reads the output of a BiLSTM) or none.
     encoder.recurrent_dropout=0.33 adds dropout between the time steps of a BiLSTM.
-    --verbose prints all settings, and depkit/parsers/config.py explains them.
+    --verbose prints all settings; depkit/parsers/config.py and depkit/training/recipe.py explain
+    them.
 
     Example: depkit train train.conllu --dev dev.conllu -o en.model --max-time 90m
 

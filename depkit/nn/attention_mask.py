@@ -16,7 +16,7 @@ def attention_mask(lengths: Tensor, longest: int, window: int = 0, relaxed: bool
 
     Returns:
         bool: [batch, 1, 1, longest] if window is 0, else [batch, 1, query, key]. With a window,
-        padding attends to itself, because a softmax over no keys is NaN.
+        padding attends at least to itself, because a softmax over no keys is NaN.
 
     Raises:
         ValueError: If the window is negative.

@@ -54,13 +54,14 @@ class Context:
     # "single" takes one layer, the top-th from the last (top=1 is the last layer); "average" takes
     # the mean of the `top` last layers; "mix" takes a weighted sum of them and learns the weights
     layers: Literal["single", "average", "mix"] = "average"
-    top: int = 4  # see `layers`; 0 takes all layers, including the embedding layer
+    # see `layers`; with "average" and "mix", 0 takes all layers, including the embedding layer
+    top: int = 4
     pooling: Literal["first", "last", "mean"] = "mean"  # how pieces of a word become one vector
     size: int = 100  # size of the learned projection of the vectors; 0 uses no projection
     dropout: float = 0.0  # dropout of the elements of the vectors, before the projection
     tune: bool = False  # true trains the transformer with the parser; false keeps it frozen
     # a sentence that is longer than the transformer's limit is read in segments of pieces;
-    # two consecutive segments share this many pieces
+    # two consecutive segments share at least this many pieces, but at most half a segment
     overlap: int = 64
     checkpointing: bool = False  # with tune=true: gradient checkpointing, less memory, more time
     digest: str = ""  # digest of the transformer's files; written by training
@@ -319,9 +320,7 @@ class BiaffineConfig(ParserConfig):
     family: Literal["biaffine"] = field(default="biaffine", kw_only=True)
     scorer: Scorer = field(default_factory=Scorer)
     decoder: Decoder = field(default_factory=Decoder, metadata=UNTRAINED)
-    # Digests of a configuration are computed from its repr. Temperatures are fitted after training,
-    # so they are not in the repr.
-    calibration: Calibration = field(default_factory=Calibration, metadata=UNTRAINED, repr=False)
+    calibration: Calibration = field(default_factory=Calibration, metadata=UNTRAINED)
 
     @property
     def predicted_tags(self) -> list[Column]:

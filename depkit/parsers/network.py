@@ -87,7 +87,7 @@ class ParserNetwork(nn.Module):
         return [part for name, part in self.named_children() if name not in excluded]
 
     def convert_product_weights(self, dtype: torch.dtype) -> None:
-        """Convert the weights of all modules that compute matrix products to a data type.
+        """Convert the weights of matrix products in `prediction_parts` to a data type.
 
         Otherwise autocast converts the weights again for every batch. The converted network can be
         used for prediction, but not for training.
