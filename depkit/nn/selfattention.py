@@ -8,13 +8,14 @@ from torch.nn import functional
 
 from depkit.nn.attention_mask import attention_mask
 from depkit.nn.convolution import LocalConvolution
-from depkit.nn.dropout import SharedDropout
+from depkit.nn.dropout import SharedDropout, random_mask
 from depkit.nn.initial import orthogonal_
 from depkit.nn.positions import position_vectors, rotary_angles, rotate
 
 ACTIVATIONS = {"relu": functional.relu, "silu": functional.silu}
 
-# Fused attention kernels need head sizes that are multiples of this number.
+# The devices whose fused attention kernels are used in training, and the number that the size of a
+# head must be a multiple of.
 _HEAD_MULTIPLE = {"cuda": 8}
 
 
@@ -30,31 +31,54 @@ class PositionInfo:
     query_vectors: Tensor | None = None
 
 
-def scaled_attention(packed: Tensor, mask: Tensor, dropout: float) -> Tensor:
+def scaled_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout: float
+) -> Tensor:
     """Compute softmax(q k / sqrt(size)) v for all attention heads at once (Eqs. 10 and 11).
 
     On a GPU, heads whose size is not a multiple of 8 are padded with zeros, because fused kernels
     need such sizes. The scale is that of the real size, so the result is the same.
 
     Args:
-        packed: Query, key and value, [batch, length, 3, heads, size].
+        query: [batch, heads, length, size].
+        key: As query.
+        value: As query.
         mask: The result of `attention_mask`, True where a position may attend.
         dropout: The dropout rate of the attention weights.
 
     Returns:
         [batch, length, heads, size].
     """
-    size = packed.shape[-1]
-    padding = -size % _HEAD_MULTIPLE.get(packed.device.type, 1)
+    size = query.shape[-1]
+    multiple = _HEAD_MULTIPLE.get(query.device.type)
+    if not multiple and torch.is_grad_enabled():
+        return _attend_by_products(query, key, value, mask, dropout).transpose(1, 2)
+    padding = -size % (multiple or 1)
     if padding:
-        packed = functional.pad(packed, (0, padding))
-    query, key, value = packed.permute(2, 0, 3, 1, 4)  # 3 x [batch, head, length, size]
+        query, key, value = (functional.pad(x, (0, padding)) for x in (query, key, value))
     attended = functional.scaled_dot_product_attention(
         query, key, value, attn_mask=mask, scale=size**-0.5, dropout_p=dropout
     )
-    if padding:
-        attended = attended[..., :size]
-    return attended.transpose(1, 2)
+    return attended[..., :size].transpose(1, 2)
+
+
+def _attend_by_products(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout: float
+) -> Tensor:
+    """Compute attention for training, by plain products of matrices.
+
+    On a CPU, this is faster than PyTorch's own function with dropout, and far faster without it,
+    because its fused kernel is slow in the backward pass over short sentences.
+    """
+    # Autocast would compute the softmax in float32, which gains nothing and takes time.
+    with torch.autocast(query.device.type, enabled=False):
+        scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
+        weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
+        if dropout:
+            weights = weights * random_mask(weights.shape, dropout, weights.device).to(
+                weights.dtype
+            )
+        return weights @ value
 
 
 class MultiHeadAttention(nn.Module):
@@ -83,11 +107,13 @@ class MultiHeadAttention(nn.Module):
     def forward(self, x: Tensor, positions: PositionInfo) -> Tensor:
         """Map [batch, length, input_size] to the same shape."""
         packed = self._project(x, positions).view(*x.shape[:2], 3, self.heads, self.head_size)
+        query_key, value = packed.permute(2, 0, 3, 1, 4).split((2, 1))  # [..., length, head_size]
         if positions.rotation is not None:
-            query_key = rotate(packed[:, :, :2].flatten(2, 3), *positions.rotation)
-            packed = torch.cat((query_key.unflatten(2, (2, -1)), packed[:, :, 2:]), dim=2)
+            query_key = rotate(query_key.contiguous(), *positions.rotation)
         dropout = self.dropout if self.training else 0.0
-        return self.output(scaled_attention(packed, positions.mask, dropout).flatten(2))
+        query, key = query_key.unbind(0)
+        attended = scaled_attention(query, key, value[0], positions.mask, dropout)
+        return self.output(attended.flatten(2))
 
     def _project(self, x: Tensor, positions: PositionInfo) -> Tensor:
         """Compute queries, keys and values, [batch, length, 3 * heads * head_size]."""

@@ -57,10 +57,10 @@ def test_rotary_attention_depends_on_distances_only():
     lengths = torch.tensor([6])
     reversed_words = encoder(x.flip(1), lengths).flip(1)
     moved = rotary_angles(26, 4, encoder.rotary_base)
-    query, key = torch.randn(2, 6, 3, 4).double()
+    query, key = torch.randn(2, 3, 6, 4, dtype=torch.float64)
     for start in (0, 20):
         angles = [angle[start : start + 6] for angle in moved]
-        products = torch.einsum("qhd,khd->hqk", rotate(query, *angles), rotate(key, *angles))
+        products = rotate(query, *angles) @ rotate(key, *angles).transpose(1, 2)
         if start == 0:
             expected = products
     torch.testing.assert_close(products, expected, rtol=1e-5, atol=1e-5)
@@ -97,3 +97,11 @@ def test_names_of_weights_are_those_in_saved_models():
         "layers.0.feedforward_norm.weight", "layers.0.feedforward_norm.bias",
         "norm.weight", "norm.bias", "positions.weight",
     ]  # fmt: skip
+
+
+def test_attention_for_training_equals_attention_for_prediction():
+    encoder = make(SelfAttention, positions="rotary", size=4, window=2)
+    x = sentences()
+    with torch.no_grad():
+        expected = encoder(x, LENGTHS)
+    torch.testing.assert_close(encoder(x, LENGTHS), expected)
