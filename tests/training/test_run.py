@@ -11,6 +11,7 @@ import pytest
 import depkit
 from depkit.cli.main import run
 from depkit.corpus.files import write
+from depkit.parsers import KERNEL_CACHE
 from depkit.parsers.model_directory import CARD, WEIGHTS
 from depkit.parsers.settings import ConfigError
 from depkit.training.run import parse_duration
@@ -72,15 +73,18 @@ def test_parse_duration_accepts_seconds_minutes_and_hours():
             parse_duration(wrong)
 
 
-@pytest.mark.parametrize("variables", [{}, {"LRU_CACHE_CAPACITY": "7"}])
-def test_caches_of_cpu_kernels_are_limited_unless_set(variables):
-    code = "import depkit.parsers.model_directory, os; print(*map(os.environ.get, {names}))"
-    limits = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "256", "LRU_CACHE_CAPACITY": "64"}
-    command = [sys.executable, "-c", code.format(names=list(limits))]
+@pytest.mark.parametrize("variables", [{}, {"LRU_CACHE_CAPACITY": "7", KERNEL_CACHE: "9"}])
+@pytest.mark.parametrize(
+    ("module", "kernels"), [("parsers.model_directory", "256"), ("training.run", "8192")]
+)
+def test_caches_of_cpu_kernels_are_limited_unless_set(module, kernels, variables):
+    code = f"import depkit.parsers.settings, depkit.{module}, os; print(*map(os.environ.get, {{}}))"
+    limits = {KERNEL_CACHE: kernels, "LRU_CACHE_CAPACITY": "64"}
+    command = [sys.executable, "-c", code.format(list(limits))]
     environment = {name: value for name, value in os.environ.items() if name not in limits}
     environment |= variables
     output = subprocess.check_output(command, env=environment, text=True)
-    assert output.split() == list((limits | variables).values())
+    assert output.split() == [variables.get(name, limit) for name, limit in limits.items()]
 
 
 @pytest.mark.parametrize(("recipe", "command"), [("small", "parse"), ("tagger", "tag")])
