@@ -44,7 +44,7 @@ complete -c depkit -n '__depkit_is_command "train"' -l features -r -F -d 'Read t
 complete -c depkit -n '__depkit_is_command "train"' -l dev-features -r -F -d 'Read the ELMo vectors of the --dev treebank from this HDF5 file.'
 complete -c depkit -n '__depkit_is_command "train"' -l init -r -f -a 'en-ewt (__depkit_directories)' -d 'Start from the weights of this trained model. Its network, its vocabulary and its tokenizer are also used.'
 complete -c depkit -n '__depkit_is_command "train"' -l seed -r -f -d 'Use this seed for all random numbers, for example initial weights and the order of sentences.'
-complete -c depkit -n '__depkit_is_command "train"' -l seeds -r -f -d 'Train this many models, with seeds from --seed upwards, in the directories seed-N of the output. Print the mean and the standard deviation of their dev scores, and copy the best model to the output itself.'
+complete -c depkit -n '__depkit_is_command "train"' -l seeds -r -f -d 'Train this many models, with seeds from --seed upwards, in the directories seed-1, seed-2 and so on of the output directory. Print the mean and the standard deviation of their dev scores, and copy the best model into the output directory.'
 complete -c depkit -n '__depkit_is_command "train"' -l epochs -r -f -d 'Train for at most this many epochs.'
 complete -c depkit -n '__depkit_is_command "train"' -l patience -r -f -d 'Stop training when this many epochs in a row have not improved the dev score.'
 complete -c depkit -n '__depkit_is_command "train"' -l max-time -r -f -d 'Stop training a model after this time, e.g. 90s, 10m or 2h. The calibration that follows the training takes additional time.'

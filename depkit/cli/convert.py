@@ -59,8 +59,8 @@ def convert_command(
         typer.Option(
             "--to",
             help="Write the output in this format.",
-            show_default="recognised by the output file's name; otherwise the format of ORIGINAL"
-            " with --merge, and conllx, or conllu with --dependencies ud, for Penn trees",
+            show_default="that of the output file's name; otherwise, with --merge, that of"
+            " ORIGINAL; for Penn trees, conllx, or conllu with --dependencies ud",
         ),
     ] = None,
     dependencies: Annotated[

@@ -84,6 +84,7 @@ def distill_command(
         )
 
     options.check_inputs([*train, dev], quiet)
+    options.check_punct(punct or "keep")
 
     from depkit.ensemble.distillation import distill
 

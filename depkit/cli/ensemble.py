@@ -145,6 +145,7 @@ def ensemble_command(
         dev_features, reuse or [], seed, limit, encoding, quiet, keep_state,
     )  # fmt: skip
     options.check_inputs([*train, dev], quiet)
+    options.check_punct(punct or "keep")
     if verbose and not quiet:
         print(f"# {folds} members on {', '.join(devices)}", file=sys.stderr)
     with note_interruption("the same command continues where it was interrupted", quiet):

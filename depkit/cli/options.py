@@ -289,6 +289,17 @@ Patience = Annotated[
         rich_help_panel=TRAINING,
     ),
 ]
+TrainPunct = Annotated[
+    str,
+    typer.Option(
+        "--punct",
+        metavar="POLICY",
+        help="Leave these words of the dev file out of the dev scores as punctuation. The policies"
+        " are those of depkit eval --punct.",
+        show_default="set by the recipe",
+        rich_help_panel=TRAINING,
+    ),
+]
 MaxTime = Annotated[
     str,
     typer.Option(
@@ -319,17 +330,6 @@ TrainVerbose = Annotated[bool, verbose_flag("Print all settings of the training 
 
 Subtypes = Literal["keep", "drop"]
 TableFormat = Literal["text", "json", "latex", "markdown", "csv"]
-TrainPunct = Annotated[
-    str,
-    typer.Option(
-        "--punct",
-        metavar="POLICY",
-        help="Leave these words of the dev file out of the dev scores as punctuation. The policies"
-        " are those of depkit eval --punct.",
-        show_default="set by the recipe",
-        rich_help_panel=TRAINING,
-    ),
-]
 SUBTYPES_HELP = (
     "Choose drop to ignore the subtypes of relations, so that nsubj:pass counts as nsubj."
 )

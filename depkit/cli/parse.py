@@ -111,9 +111,11 @@ def parse_command(
     To measure how much a parser with self-attention depends on distant words, restrict attention to
     a window: with --set encoder.window=10, a word attends only to words at most 10 positions away.
     If encoder.relaxed=true is also set, the artificial root, the first and the last word still
-    attend to all words, and all words to them. The second example prints the LAS for several
-    windows. If a parser has encoder.kind=factored, encoder.attend='["content"]' restricts attention
-    to the contents of words, and encoder.attend='["position"]' to their positions.
+    attend to all words, and all words to them. A convolution (encoder.convolution) still reads
+    neighbouring words, and a BiLSTM below the self-attention the whole sentence. The second example
+    prints the LAS for several windows. If a parser has encoder.kind=factored,
+    encoder.attend='["content"]' restricts attention to the contents of words, and
+    encoder.attend='["position"]' to their positions.
 
     Example: depkit parse in.txt -o out.conllu
 

@@ -35,9 +35,9 @@ def train_command(
         int,
         typer.Option(
             min=1,
-            help="Train this many models, with seeds from --seed upwards, in the directories seed-N"
-            " of the output. Print the mean and the standard deviation of their dev scores, and"
-            " copy the best model to the output itself.",
+            help="Train this many models, with seeds from --seed upwards, in the directories"
+            " seed-1, seed-2 and so on of the output directory. Print the mean and the standard"
+            " deviation of their dev scores, and copy the best model into the output directory.",
             rich_help_panel=TRAINING,
         ),
     ] = 1,
@@ -62,10 +62,10 @@ def train_command(
 
     The settings of the recipe determine what the vector of a word is made of; --set changes them.
     inputs.word=100 adds a word embedding of size 100; 0 omits it. inputs.tag=100 adds an embedding
-    of the XPOS tag in the input; with inputs.tag_column=upos or ppos, it is the UPOS tag, or the
-    predicted tag of CoNLL-09 (PPOS). inputs.char=100
-    adds a vector of the characters of the word, which is computed by an LSTM or, with
-    inputs.char_kind=concat, from the concatenated embeddings of the characters.
+    of the tag in the input: the XPOS tag; with inputs.tag_column=upos, the UPOS tag; with
+    inputs.tag_column=ppos, the predicted tag of CoNLL-09 (PPOS). inputs.char=100 adds a vector of
+    the characters of the word, which is computed by an LSTM or, with inputs.char_kind=concat, from
+    the concatenated embeddings of the characters.
     inputs.vectors.file=FILE adds pretrained vectors in the format of GloVe, word2vec or fastText.
     inputs.lexicon=FILE adds the words of a CoNLL-U file to the lemma dictionary.
 
@@ -95,6 +95,7 @@ def train_command(
     train.hdf5 --dev-features dev.hdf5
     """
     options.check_inputs([*train, dev], quiet)
+    options.check_punct(punct or "keep")
 
     from depkit.training import run
 

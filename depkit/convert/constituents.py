@@ -136,8 +136,8 @@ def first_verb(node: Node) -> str:
 def subject_tag(node: Node) -> str:
     """Return the tag of the head word of a verb phrase's subject, for example EX for `there`.
 
-    The subject is the last NP before the verb phrase. If `node` is another constituent, it is the
-    last NP among the children of `node`. If there is no such NP, return the label of the
+    The subject is the last NP before the verb phrase; for a `node` that is not a verb phrase, it is
+    the last NP among its children. If there is no such NP, return the label of the
     constituent before the parent (of a verb phrase, the clause), or "" if there is none.
     """
     while node.parent and node.label == node.parent.label == "VP":

@@ -320,7 +320,7 @@ def check_writable(path: PathLike) -> None:
     """Raise OSError if a file cannot be written, for example before a long computation.
 
     A temporary file is made and removed again, because permissions alone do not tell: root and
-    network file systems ignore them. `-`, pipes and devices are not checked.
+    network file systems ignore them. `-`, directories, pipes and devices are not checked.
     """
     if os.fspath(path) != "-" and (os.path.isfile(path) or not os.path.exists(path)):
         with suppress(_Discarded), atomic(path) as temporary:

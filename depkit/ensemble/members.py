@@ -93,6 +93,11 @@ def prepare_recipes(
         raise ConfigError(f"the number of folds is {plan.folds}; it must be 2 or more")
     recipes = {name: _make_recipe(plan, name) for name in plan.recipes[: plan.folds]}
     first = next(iter(recipes.values()))
+    if len(policies := {recipe.training.punct for recipe in recipes.values()}) > 1:
+        raise ConfigError(
+            f"the recipes differ in training.punct ({', '.join(sorted(policies))}); choose one for"
+            " all with --punct"
+        )
     data = read_data(
         first.parser, plan.train, plan.dev, plan.dev_split, plan.encoding, plan.features,
         plan.dev_features,

@@ -4,7 +4,14 @@ import torch
 from torch import Tensor
 
 
-def attention_mask(lengths: Tensor, longest: int, window: int = 0, relaxed: bool = False) -> Tensor:
+def real_positions(lengths: Tensor, longest: int) -> Tensor:
+    """Return which positions are not padding, [batch, longest] bool; lengths: [batch]."""
+    return torch.arange(longest, device=lengths.device) < lengths[:, None]
+
+
+def attention_mask(
+    lengths: Tensor, longest: int, window: int = 0, relaxed: bool = False, stop: bool = False
+) -> Tensor:
     """Make a mask that is True where a query may attend to a key.
 
     Args:
@@ -12,7 +19,9 @@ def attention_mask(lengths: Tensor, longest: int, window: int = 0, relaxed: bool
         longest: The number of positions including padding.
         window: The greatest distance between a query and a key, or 0 for no limit.
         relaxed: Whether the first two positions (w0 and the first word) and the last word of each
-            sentence also attend to all words, and all words to them, in spite of the window.
+            sentence, and the stop position if there is one, also attend to all positions, and all
+            positions to them, in spite of the window.
+        stop: Whether the last position of each sentence is the stop position.
 
     Returns:
         bool: [batch, 1, 1, longest] if window is 0, else [batch, 1, query, key]. With a window,
@@ -23,13 +32,14 @@ def attention_mask(lengths: Tensor, longest: int, window: int = 0, relaxed: bool
     """
     if window < 0:
         raise ValueError(f"the attention window must be 0 (no limit) or a distance, not {window}")
-    position = torch.arange(longest, device=lengths.device)
-    real = position < lengths[:, None]  # [batch, longest]
+    real = real_positions(lengths, longest)
     if window == 0:
         return real[:, None, None, :]
+    position = torch.arange(longest, device=lengths.device)
     distance = (position[:, None] - position).abs()  # [query, key]
     near = (distance <= window)[None]
     if relaxed:
-        free = (position <= 1) | (position == lengths[:, None] - 1)  # [batch, longest]
+        is_end = real & (position >= lengths[:, None] - (2 if stop else 1))
+        free = (position <= 1) | is_end  # [batch, longest]
         near = near | free[:, :, None] | free[:, None, :]
     return ((near & real[:, None, :]) | (distance == 0))[:, None]

@@ -8,7 +8,10 @@ from torch.nn import functional
 
 
 class _ShiftedProducts(torch.autograd.Function):
-    """Depthwise convolution as a sum of shifted products, with its gradients."""
+    """Depthwise convolution as a sum of shifted products.
+
+    The gradients that autograd computes for the same sum take longer.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
@@ -69,11 +72,11 @@ class DepthwiseConvolution(nn.Module):
 
 
 class LocalConvolution(nn.Module):
-    """The convolution module of a Conformer, with LayerNorm only at its input.
+    """The convolution module of a Conformer without its batch normalisation.
 
-    LayerNorm, a linear layer to twice the width, a gated linear unit, a depthwise convolution,
-    SiLU, and a linear layer that is initialised with zeros, so that the module adds nothing at
-    first.
+    It consists of LayerNorm, a linear layer to twice the width, a gated linear unit, a depthwise
+    convolution, SiLU, and a linear layer that is initialised with zeros, so that the module adds
+    nothing at first.
 
     Args:
         input_size: The width of the input and the output.

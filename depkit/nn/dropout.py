@@ -56,8 +56,8 @@ class InputDropout(nn.Module):
 def random_mask(shape: Sequence[int], p: float, device: torch.device) -> Tensor:
     """Make a dropout mask: 0 with probability p, else 1 / (1 - p).
 
-    Four elements share the bits of one random integer, so p is rounded to a multiple of 1 / 65,536.
-    On a CPU, `torch.bernoulli` takes about ten times as long.
+    Each element is decided by 16 of the 64 bits of a random integer, so p is rounded to a multiple
+    of 1 / 65,536. On a CPU, `torch.bernoulli` takes several times as long.
 
     Args:
         shape: The shape of the mask.
@@ -69,5 +69,5 @@ def random_mask(shape: Sequence[int], p: float, device: torch.device) -> Tensor:
     """
     size = math.prod(shape)
     integers = torch.empty(-(-size // 4), dtype=torch.int64, device=device).random_(-(2**63), None)
-    keep = integers.view(torch.int16)[:size] >= round(p * 2**16) - 2**15
+    keep = integers.view(torch.int16)[:size] >= min(round(p * 2**16) - 2**15, 2**15 - 1)
     return keep.view(shape) * (1 / (1 - p))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from depkit.nn.attention_mask import attention_mask
+from depkit.nn.attention_mask import attention_mask, real_positions
 from depkit.nn.dropout import SharedDropout
 from depkit.nn.initial import orthogonal_
 from depkit.nn.positions import position_vectors
@@ -106,6 +106,7 @@ class Factored(nn.Module):
         longest: The number of learned positions.
         window: As for `attention_mask`.
         relaxed: As for `attention_mask`.
+        stop: As for `attention_mask`.
         norm_first: As for `ResidualLayer`.
         attend: From what each layer computes its logits, "both", "content" or "position": no
             entry ("both" in all layers), one entry for all layers, or one for each layer.
@@ -129,6 +130,7 @@ class Factored(nn.Module):
         longest: int = 300,
         window: int = 0,
         relaxed: bool = False,
+        stop: bool = False,
         norm_first: bool = False,
         attend: Sequence[str] = (),
     ) -> None:
@@ -136,6 +138,7 @@ class Factored(nn.Module):
         self.output_size = 2 * input_size
         self.window = window
         self.relaxed = relaxed
+        self.stop = stop
         self.layers = nn.ModuleList(
             ResidualLayer(  # only its LayerNorms mix the two halves
                 2 * input_size,
@@ -170,7 +173,10 @@ class Factored(nn.Module):
         positions = position_vectors(self.positions, x.shape[1], x.shape[2], x.device)
         x = torch.cat((self.dropout(x), positions.expand_as(x)), dim=-1)
         x = self.input_norm(x)
-        info = PositionInfo(attention_mask(lengths, x.shape[1], self.window, self.relaxed))
+        info = PositionInfo(
+            attention_mask(lengths, x.shape[1], self.window, self.relaxed, self.stop),
+            real_positions(lengths, x.shape[1])[..., None],
+        )
         for layer in self.layers:
             x = layer(x, info)
         return self.norm(x)

@@ -41,10 +41,10 @@ def position_vectors(
 def rotary_angles(
     length: int, size: int, base: float, device: torch.device | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Compute cosine and sine of the angles that `rotate` rotates by.
+    """Compute cosines and sines of the angles that `rotate` rotates by.
 
-    The angle of position m and pair i is m * base**(-2i / size) (Su et al. 2021, Eq. 15), so the
-    frequencies fall from 1 to nearly 1 / base.
+    The angle of position m and pair i, counted from 0, is m * base**(-2i / size) (Su et al. 2021,
+    Eq. 15), so the frequencies fall from 1 to nearly 1 / base.
 
     Args:
         length: The number of positions.

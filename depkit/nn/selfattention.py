@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from depkit.nn.attention_mask import attention_mask
+from depkit.nn.attention_mask import attention_mask, real_positions
 from depkit.nn.convolution import LocalConvolution
 from depkit.nn.dropout import SharedDropout, random_mask
 from depkit.nn.initial import orthogonal_
@@ -14,9 +14,10 @@ from depkit.nn.positions import position_vectors, rotary_angles, rotate
 
 ACTIVATIONS = {"relu": functional.relu, "silu": functional.silu}
 
-# The devices whose fused attention kernels are used in training, and the number that the size of a
-# head must be a multiple of.
+# Fused attention kernels need head sizes that are multiples of this number.
 _HEAD_MULTIPLE = {"cuda": 8}
+# On these devices, attention is computed by plain products if there are gradients.
+_PLAIN_DEVICES = {"cpu"}
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class PositionInfo:
     """What the layers of an encoder need to know about the positions of a batch."""
 
     mask: Tensor  # from `attention_mask`, True where a position may attend
-    is_real: Tensor | None = None  # [batch, length, 1], False at padding; for a convolution
+    is_real: Tensor  # [batch, length, 1], False at padding
     rotation: tuple[Tensor, Tensor] | None = None  # from `rotary_angles`, for rotary positions
     # [length, input_size], the vectors that queries and keys are computed from, if these are not
     # the input of the layer
@@ -50,10 +51,9 @@ def scaled_attention(
         [batch, length, heads, size].
     """
     size = query.shape[-1]
-    multiple = _HEAD_MULTIPLE.get(query.device.type)
-    if not multiple and torch.is_grad_enabled():
+    if query.device.type in _PLAIN_DEVICES and torch.is_grad_enabled():
         return _attend_by_products(query, key, value, mask, dropout).transpose(1, 2)
-    padding = -size % (multiple or 1)
+    padding = -size % _HEAD_MULTIPLE.get(query.device.type, 1)
     if padding:
         query, key, value = (functional.pad(x, (0, padding)) for x in (query, key, value))
     attended = functional.scaled_dot_product_attention(
@@ -65,12 +65,13 @@ def scaled_attention(
 def _attend_by_products(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout: float
 ) -> Tensor:
-    """Compute attention for training, by plain products of matrices.
+    """Compute attention by plain products of matrices.
 
-    On a CPU, this is faster than PyTorch's own function with dropout, and far faster without it,
-    because its fused kernel is slow in the backward pass over short sentences.
+    On a CPU, training with this is faster than with PyTorch's own function if there is dropout, and
+    far faster if there is none, because the fused kernel is slow in the backward pass over short
+    sentences.
     """
-    # Autocast would compute the softmax in float32, which gains nothing and takes time.
+    # Autocast would compute the softmax in float32, which takes more time.
     with torch.autocast(query.device.type, enabled=False):
         scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
         weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
@@ -178,7 +179,6 @@ class ResidualLayer(nn.Module):
     def forward(self, x: Tensor, positions: PositionInfo) -> Tensor:
         """Map [batch, length, input_size] to the same shape."""
         if self.convolution is not None:
-            assert positions.is_real is not None
             x = x + self.residual_dropout(self.convolution(x, positions.is_real))
         if self.norm_first:
             x = x + self.residual_dropout(self.attention(self.attention_norm(x), positions))
@@ -224,6 +224,7 @@ class SelfAttention(nn.Module):
         convolution: The kernel of a `LocalConvolution` in each layer; 0 for none.
         window: As for `attention_mask`.
         relaxed: As for `attention_mask`.
+        stop: As for `attention_mask`.
     """
 
     def __init__(
@@ -250,6 +251,7 @@ class SelfAttention(nn.Module):
         convolution: int = 0,
         window: int = 0,
         relaxed: bool = False,
+        stop: bool = False,
     ) -> None:
         super().__init__()
         self.input_size = input_size
@@ -261,6 +263,7 @@ class SelfAttention(nn.Module):
         self.position_attention = position_attention
         self.window = window
         self.relaxed = relaxed
+        self.stop = stop
         self.layers = nn.ModuleList(
             ResidualLayer(
                 size, MultiHeadAttention(size, heads, head_size, attention_dropout, zero_init),
@@ -285,8 +288,8 @@ class SelfAttention(nn.Module):
         else:
             x, query_vectors = self._add_positions(x)
         info = PositionInfo(
-            attention_mask(lengths, length, self.window, self.relaxed),
-            (torch.arange(length, device=device) < lengths[:, None])[..., None],
+            attention_mask(lengths, length, self.window, self.relaxed, self.stop),
+            real_positions(lengths, length)[..., None],
             rotation,
             query_vectors if self.position_attention else None,
         )

@@ -19,7 +19,8 @@ class Stacked(nn.Module):
         size: The width of the vectors that the self-attention reads.
         lstm_layers: The number of layers of the BiLSTM.
         lstm_size: The width of the BiLSTM's state in each direction.
-        lstm_dropout: The dropout rate between the layers of the BiLSTM, and of its output.
+        lstm_dropout: The dropout rate between the layers of the BiLSTM, and of the vectors that the
+            self-attention reads.
         recurrent_dropout: The dropout rate of the BiLSTM's state.
         settings: The other arguments of `SelfAttention`, except `input_dropout`.
     """

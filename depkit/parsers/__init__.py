@@ -7,8 +7,8 @@ caches are therefore limited here, before torch is imported, unless the user has
 
 import os
 
-KERNEL_CACHE = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+KERNELS = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+KERNELS_FOR_PARSING = "256"
 
-limits_kernels = KERNEL_CACHE not in os.environ
-os.environ.setdefault(KERNEL_CACHE, "256")
+os.environ.setdefault(KERNELS, KERNELS_FOR_PARSING)
 os.environ.setdefault("LRU_CACHE_CAPACITY", "64")

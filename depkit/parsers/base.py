@@ -287,7 +287,8 @@ def _is_blank(column: list[str]) -> bool:
 def check_tags(sentence: Sentence, inputs: Inputs) -> None:
     """Raise FormatError if the parser reads tags and no word of the sentence has one."""
     if inputs.tag and set(input_tags(sentence, inputs.tag_column)) == {"_"}:
-        advice = "give it CoNLL-09" if inputs.tag_column == "ppos" else "tag the file first"
+        needs_conll09 = inputs.tag_column == "ppos"
+        advice = "give a CoNLL-09 file with this column" if needs_conll09 else "tag the file first"
         raise FormatError(
             *sentence.location(),
             f"the sentence has no {inputs.tag_column.upper()}, but the parser reads it; {advice},"

@@ -75,13 +75,15 @@ class Inputs:
 
     word: int = 100  # size of the word embedding
     word_min_count: int = 2  # words that occur less often in train are unknown words
-    # word dropout: during training, a word that occurs c times in train is replaced by the unknown
-    # word with probability z / (z + c), where z is this setting; 0 replaces no words
+    # during training, a word that occurs c times in train is replaced by the unknown word with
+    # probability z / (z + c), where z is this setting; 0 replaces no words
     word_unknown: float = 0.0
     # Standard deviation of the initial word embeddings. The code of Li et al. (2019) has 0.07 where
     # they are added to pretrained vectors, whose elements have a standard deviation of 1.
     word_std: float = 1.0
-    word_dropout: float = 0.0  # dropout of the word embedding, with one mask for a whole sentence
+    # dropout of the vector of the word, pretrained vectors included, with one mask for a whole
+    # sentence
+    word_dropout: float = 0.0
     lowercase: bool = True  # look words up in lower case
     tag: int = 0  # size of the embedding of the input's tag
     # The column of the tag; "ppos" is PPOS, the predicted tag in CoNLL-09
@@ -104,8 +106,8 @@ class Inputs:
     # dropout of whole parts (word, tag, characters, context), drawn separately for each part
     part_dropout: float = 0.33
     dropout: float = 0.33  # dropout of the combined vectors, with one mask for a whole sentence
-    # true adds a position with a learned vector after the last word, as the artificial root stands
-    # before the first word (the stop token of Kitaev and Klein 2018)
+    # true lets the encoder read one more position, with a learned vector, after the last word (the
+    # stop token of Kitaev and Klein 2018); it cannot be a head or a dependent
     stop: bool = False
     lexicon: str = ""  # CoNLL-U file whose words are added to the lemma dictionary
     vectors: Vectors = field(default_factory=Vectors)
@@ -161,15 +163,15 @@ class SelfAttention(AttentionEncoder):
     # of the same size, so the vectors between layers have twice `size` (Kitaev and Klein 2018,
     # section 3)
     combine_positions: Literal["sum", "concat"] = "sum"
-    # with combine_positions=sum: true applies the dropout of the inputs (inputs.dropout) to their
-    # sum with the position vectors; false applies it to the inputs alone
+    # with position vectors that are added: true applies dropout to the sum, false to the inputs
+    # alone. Its rate is inputs.dropout, or encoder.lstm_dropout with kind=stacked.
     drop_positions: bool = True
     # true computes queries and keys from the position vectors alone, in all layers (Kitaev and
     # Klein 2018, section 3)
     position_attention: bool = False
     input_norm: bool = False  # layer normalisation of the inputs with their position vectors
     # in each layer, a gated depthwise convolution over this many words before attention (Conformer,
-    # Gulati et al. 2020); 0 for none
+    # Gulati et al. 2020); 0 for none. Its last weights are always initialised with zeros.
     convolution: int = 0
     activation: Literal["relu", "silu"] = "relu"  # activation of the feed-forward networks
     # true initialises the last weights of each sublayer with zeros, so that the sublayers add
@@ -188,7 +190,8 @@ class Stacked(SelfAttention):
     kind: Literal["stacked"] = "stacked"  # type: ignore[assignment]
     lstm_layers: int = 3
     lstm_size: int = 400  # size of the hidden state in each direction
-    lstm_dropout: float = 0.33  # dropout between the layers of the BiLSTM, and of its output
+    # dropout between the layers of the BiLSTM, and of the vectors that the self-attention reads
+    lstm_dropout: float = 0.33
     recurrent_dropout: float = 0.0  # dropout of the hidden state between two time steps
 
 

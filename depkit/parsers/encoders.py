@@ -9,7 +9,7 @@ from depkit.nn.factored import Factored
 from depkit.nn.lstm import BiLSTM
 from depkit.nn.selfattention import SelfAttention
 from depkit.nn.stacked import Stacked
-from depkit.parsers.config import Encoder
+from depkit.parsers.config import AttentionEncoder, Encoder
 
 
 class NoEncoder(nn.Module):
@@ -32,17 +32,20 @@ ENCODERS = {
 }  # fmt: skip
 
 
-def make_encoder(encoder: Encoder, input_size: int, dropout: float) -> Any:
+def make_encoder(encoder: Encoder, input_size: int, dropout: float, stop: bool = False) -> Any:
     """Make the network of an encoder.
 
     Args:
         encoder: The configuration of the encoder.
         input_size: The size of the input vectors.
-        dropout: The dropout of the inputs. Only an encoder with projected inputs uses it, after
-            adding position embeddings; for other encoders, `ParserNetwork` applies the dropout.
+        dropout: The dropout of the inputs. An encoder with projected inputs applies it itself; for
+            other encoders, `ParserNetwork` does so.
+        stop: Whether the inputs have a stop position after the last word.
     """
     settings = asdict(encoder)
     if encoder.projects_inputs:
         del settings["size"]  # it equals input_size
         settings["input_dropout"] = dropout
+    if isinstance(encoder, AttentionEncoder):
+        settings["stop"] = stop
     return ENCODERS[settings.pop("kind")](input_size, **settings)

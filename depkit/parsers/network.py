@@ -48,7 +48,9 @@ class ParserNetwork(nn.Module):
         self.input_dropout = SharedDropout(0.0 if projects_inputs else config.inputs.dropout)
         # The vector of the position after the last word
         self.stop = nn.Parameter(torch.randn(input_size)) if config.inputs.stop else None
-        self.encoder = make_encoder(config.encoder, input_size, config.inputs.dropout)
+        self.encoder = make_encoder(
+            config.encoder, input_size, config.inputs.dropout, config.inputs.stop
+        )
         self.encoder_dropout = SharedDropout(scorer_dropout)
         self.size: int = self.encoder.output_size
 

@@ -58,9 +58,8 @@ class Evaluation:
         undefined: The names of the metrics that cannot be computed for these files.
         correct: For each metric of single words, [word] bool, whether the system is correct. The
             words are the scored ones if the metric leaves out punctuation, otherwise all.
-        relations: For each relation the number of scored gold words that have it, of those that are
-            predicted to have it, and of those that have it with head and relation predicted
-            correctly.
+        relations: For each relation, the number of scored words that have it in the gold file, that
+            have it in the prediction, and that have it in both with the correct head.
     """
 
     system: str

@@ -371,5 +371,6 @@ def _check_finite(loss: float, network: nn.Module) -> None:
         math.isfinite(loss) and all(weight.isfinite().all() for weight in network.parameters())
     ):
         raise TrainingError(
-            "the loss or a weight is no longer finite; lower training.rate or training.clip"
+            "the loss or a weight is no longer finite; lower training.rate, or set training.clip to"
+            " a lower number above 0"
         )

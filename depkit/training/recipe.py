@@ -37,9 +37,9 @@ class Training:
     clip: float = 5.0  # maximum norm of the gradient; 0 for no maximum
     warmup: int = 0  # updates over which the rate rises linearly, before the schedule begins
     # "linear" lowers the rate to 0 at the end of `epochs` (or of --max-time), "constant" keeps it.
-    # "exponential" multiplies it by `decay` in the course of every `decay_updates` updates, "step"
-    # does so at once at the end of them, and "plateau" after `plateau` epochs without a better dev
-    # score.
+    # "exponential" multiplies it by `decay` smoothly over each `decay_updates` updates, "step"
+    # after each `decay_updates` updates, "plateau" after each `plateau` epochs without a better dev
+    # score. Updates are counted from the end of the warm-up.
     schedule: Literal["linear", "exponential", "step", "plateau", "constant"] = "linear"
     decay: float = 0.75
     decay_updates: int = 5000
@@ -148,6 +148,9 @@ def make_recipe(
         raise ConfigError(
             "calibration is measured when training is finished and cannot be set; leave it out"
         )
+    encoder, changes = tables.get("encoder", {}), overrides.get("encoder", {})
+    if changes.get("kind") == "factored" and encoder.get("positions") == "rotary":
+        del encoder["positions"]  # a value that this kind of encoder does not have
     overlay(tables, overrides)
     recipe = from_tables(tables)
     check_encoder(recipe.parser.encoder, {} if shared else overrides.get("encoder", {}))
@@ -224,6 +227,20 @@ def check_recipe(recipe: Recipe) -> None:
         parse_policy(recipe.training.punct)
     except ValueError as error:
         raise ConfigError(f"training.punct: {error}") from None
+    if recipe.training.punct != "keep" and "LAS" not in family.metrics:
+        raise ConfigError(
+            f"training.punct (--punct) applies to scores of trees, which family={family.name} does"
+            " not have"
+        )
+    if inputs.stop and recipe.parser.encoder.kind == "none":
+        raise ConfigError("inputs.stop has no effect with encoder.kind=none; set only one of them")
+    training = recipe.training
+    if training.schedule == "plateau" and training.plateau >= training.patience:
+        raise ConfigError(
+            f"training.plateau is {training.plateau}, but training stops after"
+            f" training.patience={training.patience} epochs without a better dev score; give it"
+            " fewer epochs"
+        )
     if recipe.training.select not in ("", *family.metrics):
         choices = ", ".join(family.metrics)
         raise ConfigError(

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 
-from depkit.corpus.errors import DataError
+from depkit.corpus.errors import DataError, FormatError
 from depkit.corpus.files import PathLike, atomic, atomic_directory
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser, check_tags
@@ -334,8 +334,8 @@ def prepare(
         say: Receives notes and progress.
 
     Raises:
-        FormatError: For a sentence without the tags that the parser reads, or if training.punct
-            leaves no word of dev to score.
+        FormatError: For a sentence without the tags that the parser reads.
+        ConfigError: If training.punct cannot be applied to dev.
         ConfigError, TransformerError, OSError: See `load_sources`.
     """
     recipe = resolve_auto(recipe, data.train)
@@ -347,7 +347,12 @@ def prepare(
         recipe, data.train, data.dev, device, data.features, initial, say
     )
     if (punct := recipe.training.punct) != "keep":  # find out now whether it can be applied to dev
-        get_family(recipe.parser).evaluate(recipe.parser, data.dev, data.dev, punct)
+        try:
+            get_family(recipe.parser).evaluate(recipe.parser, data.dev, data.dev, punct)
+        except FormatError as error:
+            raise ConfigError(
+                f"the dev scores cannot leave out punctuation: {error.message}; set --punct keep"
+            ) from None
     for finding in findings(recipe.parser, data.train, data.dev):
         say(f"depkit: note: {finding}")
     return Prepared(recipe, data.train, data.dev, sources)

@@ -14,8 +14,8 @@ def rate_factor(
     """Return the factor that all learning rates are multiplied by at an update.
 
     Exponential decay is smooth, `decay` per `decay_updates`, as in Dozat and Manning (2017). The
-    schedule "step" has the same rate at every multiple of `decay_updates`, and keeps it until the
-    next, as the code of Li et al. (2019) does.
+    schedule "step" multiplies the rate by `decay` after each `decay_updates` updates and keeps it
+    in between, as the code of Li et al. (2019) does.
 
     Args:
         training: The settings of the schedule.

@@ -135,7 +135,7 @@ def _check_projectivity(table: Table) -> Iterator[Problem]:
     if has_crossing_arcs(heads):
         dependents = np.flatnonzero(nonprojective_arcs(heads)).tolist()
         ids = ", ".join(str(table.word_ids[word]) for word in dependents[:10])
-        if not dependents:  # There is a cycle, and all words below an arc descend from its head.
+        if not dependents:  # This happens only if heads form a cycle.
             problem = "the arcs of the sentence cross each other"
         elif len(dependents) == 1:
             problem = f"other arcs cross the arc to word {ids}"

@@ -45,6 +45,7 @@ def test_padded_heads_equal_the_textbook(options, monkeypatch):
 
     monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", record_sizes)
     monkeypatch.setitem(selfattention._HEAD_MULTIPLE, "cpu", 8)
+    monkeypatch.setattr(selfattention, "_PLAIN_DEVICES", ())
     check(make(**options))
     assert set(sizes) == {16}  # two halves of 5, padded
 
@@ -81,7 +82,8 @@ def test_attention_drops_weights_in_training_only():
     torch.manual_seed(0)
     attention = FactoredAttention(INPUT_SIZE, HEADS, SIZE, 0.5)
     x = torch.randn(1, 6, 2 * INPUT_SIZE)
-    positions = PositionInfo(torch.ones(1, 1, 1, 6, dtype=torch.bool))
+    ones = torch.ones(1, 1, 1, 6, dtype=torch.bool)
+    positions = PositionInfo(ones, ones)
     assert not torch.equal(attention(x, positions), attention(x, positions))
     attention.eval()
     assert torch.equal(attention(x, positions), attention(x, positions))

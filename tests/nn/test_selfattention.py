@@ -25,6 +25,7 @@ def test_sinusoids_are_equation_8():
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal"])
 def test_encoder_equals_the_equations(positions, norm_first, multiple, monkeypatch):
     monkeypatch.setitem(selfattention._HEAD_MULTIPLE, "cpu", multiple)
+    monkeypatch.setattr(selfattention, "_PLAIN_DEVICES", ())
     check(make(SelfAttention, positions=positions, norm_first=norm_first, longest=4))
 
 

@@ -179,13 +179,18 @@ def encode(encoder: Factored | SelfAttention, x: Tensor) -> Tensor:
     return normalise(encoder.norm, x) if encoder.layers[0].norm_first else x
 
 
-def check(encoder: Factored | SelfAttention) -> None:
-    """Check that a padded batch and its gradients equal the formulas, sentence by sentence."""
+def randomise(network: nn.Module) -> None:
+    """Replace initial zeros and ones (of biases, LayerNorms), which would hide errors."""
     torch.manual_seed(2)
-    with torch.no_grad():  # initial zeros and ones (of biases, LayerNorms) would hide errors
-        for weights in encoder.parameters():
+    with torch.no_grad():
+        for weights in network.parameters():
             if weights.dim() == 1 or not weights.any():
                 weights.copy_(torch.randn_like(weights))
+
+
+def check(encoder: Factored | SelfAttention) -> None:
+    """Check that a padded batch and its gradients equal the formulas, sentence by sentence."""
+    randomise(encoder)
     x = sentences()
     batch = encoder(x, LENGTHS)
     assert batch.shape == (*x.shape[:2], encoder.output_size)

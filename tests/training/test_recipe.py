@@ -68,6 +68,14 @@ def test_li2019_bilstm_differs_only_in_encoder_and_rate():
     assert (encoder.dropout, encoder.recurrent_dropout) == (0.33, 0.33)
 
 
+def test_rotary_positions_of_a_recipe_do_not_apply_to_a_factored_encoder():
+    recipe = make_recipe("selfatt", None, ["encoder.kind=factored"])
+    assert recipe.parser.encoder.positions == "sinusoidal"
+    assert recipe.parser.encoder.layers == make_recipe("selfatt").parser.encoder.layers
+    with pytest.raises(ConfigError, match="positions is 'rotary'"):
+        make_recipe("selfatt", None, ["encoder.kind=factored", "encoder.positions=rotary"])
+
+
 def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text("[encoder]\nlayers = 2\nsize = 16\n[training]\nepochs = 3\n")
@@ -119,6 +127,9 @@ def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
         (("kk2018-factored", None, ["encoder.positions=rotary"]), "positions is 'rotary'"),
         (("kk2018-factored", None, ["encoder.convolution=3"]), "with encoder.kind=selfatt"),
         (("bilstm", None, ["training.punct=commas"]), "training.punct: there is no punctuation"),
+        (("tagger", None, ["training.punct=upos"]), "which family=tagger does not have"),
+        (("bilstm", None, ["encoder.kind=none", "inputs.stop=true"]), "stop has no effect"),
+        (("kk2018-factored", None, ["training.patience=5"]), "training.plateau is 5, but"),
         (("selfatt", None, ["encoder.attend=[content]"]), "attend can only be set with"),
         (("kk2018-factored", None, ["encoder.attend=['content', 'both']"]), "2 entries for 8"),
         (("bilstm", None, ["scorer.tree=false", "training.select=LAS"]), "family=tagger it can be"),

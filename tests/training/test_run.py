@@ -11,7 +11,7 @@ import pytest
 import depkit
 from depkit.cli.main import run
 from depkit.corpus.files import write
-from depkit.parsers import KERNEL_CACHE
+from depkit.parsers import KERNELS
 from depkit.parsers.model_directory import CARD, WEIGHTS
 from depkit.parsers.settings import ConfigError
 from depkit.training.run import parse_duration
@@ -73,13 +73,13 @@ def test_parse_duration_accepts_seconds_minutes_and_hours():
             parse_duration(wrong)
 
 
-@pytest.mark.parametrize("variables", [{}, {"LRU_CACHE_CAPACITY": "7", KERNEL_CACHE: "9"}])
+@pytest.mark.parametrize("variables", [{}, {"LRU_CACHE_CAPACITY": "7", KERNELS: "9"}])
 @pytest.mark.parametrize(
-    ("module", "kernels"), [("parsers.model_directory", "256"), ("training.run", "8192")]
+    ("module", "kernels"), [("parsers.model_directory", "256"), ("training.run", "4096")]
 )
 def test_caches_of_cpu_kernels_are_limited_unless_set(module, kernels, variables):
     code = f"import depkit.parsers.settings, depkit.{module}, os; print(*map(os.environ.get, {{}}))"
-    limits = {KERNEL_CACHE: kernels, "LRU_CACHE_CAPACITY": "64"}
+    limits = {KERNELS: kernels, "LRU_CACHE_CAPACITY": "64"}
     command = [sys.executable, "-c", code.format(list(limits))]
     environment = {name: value for name, value in os.environ.items() if name not in limits}
     environment |= variables

@@ -28,7 +28,7 @@ RECIPES = [
     ("li2019-selfatt", [*SELFATT, "encoder.kind=stacked", "encoder.lstm_size=7"]),
     ("li2019-bilstm", [*LI, "encoder.size=7"]),
     ("kk2018-factored", FACTORED),
-    ("kk2018-factored", [*FACTORED, "inputs.char_kind=concat"]),
+    ("kk2018-factored", [*FACTORED, "inputs.char_kind=concat", "inputs.char_boundaries=false"]),
     ("kk2018-factored", [*FACTORED, "inputs.stop=false", "inputs.char_boundaries=false"]),
     ("kk2018-factored", SUM),
     ("kk2018-factored", [*SUM, "encoder.position_attention=true"]),
@@ -44,6 +44,7 @@ def test_the_encoder_reads_and_computes_what_the_paper_says(name, settings, tiny
     vocabulary = family.vocabulary(tiny, config)
     torch.manual_seed(1)
     network = family.network(config, vocabulary).double().eval()
+    textbook.randomise(network)
     data = encode(tiny, vocabulary, config.inputs, CPU)
     batch = data.batch(np.arange(len(data)))
     encoded = network.encode(batch)

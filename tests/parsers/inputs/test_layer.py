@@ -10,7 +10,15 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers.base import check_tags
-from depkit.parsers.config import BiLSTM, Context, Inputs, TaggerConfig, TagScorer, Vectors
+from depkit.parsers.config import (
+    BiLSTM,
+    Context,
+    Inputs,
+    SelfAttention,
+    TaggerConfig,
+    TagScorer,
+    Vectors,
+)
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.batches import encode
 from depkit.parsers.inputs.form_cache import FormCache, _split_groups
@@ -22,8 +30,8 @@ from tests.parsers.test_base import CPU
 FILE = Vectors(file="vectors.txt", width=6)
 
 
-def make_network(inputs, sentences, vectors=None):
-    config = TaggerConfig(inputs, BiLSTM(layers=1, size=8))
+def make_network(inputs, sentences, vectors=None, encoder=None):
+    config = TaggerConfig(inputs, encoder or BiLSTM(layers=1, size=8))
     vocabulary = get_family(config).vocabulary(sentences, config)
     if vectors:
         vocabulary = replace(vocabulary, vectors=Table(SPECIAL + vectors))
@@ -188,7 +196,7 @@ def test_the_predicted_tags_of_conll09_are_an_input():
     data = encode([sentence], vocabulary, inputs, CPU)
     assert data.tag.tolist() == [PAD, ROOT, len(SPECIAL), len(SPECIAL) + 1]
     check_tags(sentence, inputs)
-    with pytest.raises(FormatError, match="no PPOS, but the parser reads it; give it CoNLL-09"):
+    with pytest.raises(FormatError, match="no PPOS, but the parser reads it; give a CoNLL-09 file"):
         check_tags(new_sentence(["To"]), inputs)
 
 
@@ -207,6 +215,15 @@ def test_the_stop_position_is_read_and_not_returned(tiny):
         assert torch.equal(x[row, size], network.stop)
     (gradient,) = torch.autograd.grad(encoded[0, 1].sum(), network.stop)
     assert gradient.abs().max() > 0
+
+
+def test_relaxed_windows_leave_the_last_word_before_the_stop_position_free(tiny):
+    encoder = SelfAttention(layers=1, size=8, heads=2, head_size=4, window=1, relaxed=True)
+    network, data = make_network(Inputs(word=8, stop=True), tiny, encoder=encoder)
+    batch = data.batch(np.array([int(data.sizes.argmax())]))
+    last = int(data.sizes.max()) - 1
+    (gradient,) = torch.autograd.grad(network.encode(batch)[0, 4].sum(), network.inputs.word.weight)
+    assert gradient[batch.word[0, last]].abs().max() > 0
 
 
 @pytest.mark.parametrize("kind", ["lstm", "concat"])
