@@ -31,7 +31,7 @@ def ensemble_command(
         typer.Option(
             metavar="RECIPE,...",
             help="Train the members with these recipes, which take turns. Instead of a recipe,"
-            " you can name a TOML file that changes settings of the recipe bilstm.",
+            " you can name a TOML file that changes settings of the recipe selfatt.",
             rich_help_panel=MODEL,
         ),
     ] = "selfatt,bilstm",

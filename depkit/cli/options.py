@@ -219,7 +219,7 @@ Recipe = Annotated[
     typer.Option(
         envvar="DEPKIT_RECIPE",
         metavar="RECIPE",
-        help="Train with this recipe, a set of settings that comes with depkit: bilstm, selfatt,"
+        help="Train with this recipe, a set of settings that comes with depkit: selfatt, bilstm,"
         " small and others. The command depkit info lists all recipes.",
         rich_help_panel=MODEL,
     ),

@@ -16,7 +16,7 @@ def train_command(
     output: options.ModelOutput,
     dev: options.Dev = "",
     dev_split: options.DevSplit = None,
-    recipe: options.Recipe = "bilstm",
+    recipe: options.Recipe = "selfatt",
     config: options.Config = "",
     settings: options.Settings = None,
     features: options.TrainFeatures = None,

@@ -123,7 +123,7 @@ def prepare_recipes(
 def _make_recipe(plan: Plan, name: str) -> Recipe:
     """Return the recipe of a name, changed by plan.config and plan.settings.
 
-    A name that ends with .toml is a file of changes to the recipe `bilstm`, and excludes
+    A name that ends with .toml is a file of changes to the recipe `selfatt`, and excludes
     plan.config.
     """
     settings, shared = list(plan.settings), len(set(plan.recipes[: plan.folds])) > 1

@@ -114,7 +114,7 @@ def recipe_settings() -> list[str]:
 
 
 def make_recipe(
-    name: str = "bilstm",
+    name: str = "selfatt",
     file: str | None = None,
     settings: list[str] | None = None,
     shared: bool = False,

@@ -58,7 +58,7 @@ def train(
     output: PathLike,
     dev: PathLike = "",
     dev_split: float | None = None,
-    recipe: str = "bilstm",
+    recipe: str = "selfatt",
     config: str = "",
     settings: Sequence[str] = (),
     features: Sequence[str] = (),
@@ -351,7 +351,8 @@ def prepare(
             get_family(recipe.parser).evaluate(recipe.parser, data.dev, data.dev, punct)
         except FormatError as error:
             raise ConfigError(
-                f"the dev scores cannot leave out punctuation: {error.message}; set --punct keep"
+                f"the dev scores cannot leave out punctuation: {error.message}, or score all words"
+                " with --punct keep"
             ) from None
     for finding in findings(recipe.parser, data.train, data.dev):
         say(f"depkit: note: {finding}")

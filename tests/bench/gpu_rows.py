@@ -363,7 +363,8 @@ def supar(setup: Setup, task: str, end: float) -> Figures:
         return rates(
             bench.sentences, peer_programs(bench, bench.supar, *rest)[0]().seconds, "a process"
         )
-    measure = supar_measure(bench) if task == "SuPar trains" else train_measure(bench, *SAME)
+    depkit = train_measure(bench, *SAME, recipe="bilstm")
+    measure = supar_measure(bench) if task == "SuPar trains" else depkit
     return rates(bench.sentences, measure().reported_seconds, "an epoch, batches of 5000")
 
 

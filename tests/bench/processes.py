@@ -94,7 +94,7 @@ def train(bench: Bench) -> Iterator[Row]:
     yield Row("train", "with start-up and dev", runs, bench.words)
 
 
-def train_measure(bench: Bench, *settings: str) -> Measure:
+def train_measure(bench: Bench, *settings: str, recipe: str = "selfatt") -> Measure:
     """Return a measure that trains a parser on the file for one epoch, in a temporary directory."""
     options = [part for setting in (*settings, *bench.settings) for part in ("--set", setting)]
 
@@ -103,7 +103,7 @@ def train_measure(bench: Bench, *settings: str) -> Measure:
             model = Path(folder) / "model"
             result = depkit_program(
                 bench, "train", bench.file, "--dev", bench.dev_file, "-o", model, "--epochs", "1",
-                "--set", "tokenizer.enabled=false", *options,
+                "--recipe", recipe, "--set", "tokenizer.enabled=false", *options,
             )()  # fmt: skip
             epoch = json.loads((model / LOG).read_text("utf-8").splitlines()[-1])
         return result._replace(reported_seconds=bench.words / epoch["words_per_second"])

@@ -87,6 +87,21 @@ def test_caches_of_cpu_kernels_are_limited_unless_set(module, kernels, variables
     assert output.split() == [variables.get(name, limit) for name, limit in limits.items()]
 
 
+def test_punctuation_can_be_left_out_of_the_dev_scores(tmp_path, capfd):
+    directory = tmp_path / "model"
+    command = ["train", str(TINY), "--dev", str(TINY), "-o", str(directory), "--device", "cpu"]
+    command += ["--recipe", "small", "--epochs", "1", *set_options(*SETTINGS)]
+    assert run([*command, "--punct", "commas"]) == 2
+    assert "--punct" in capfd.readouterr().err
+    untagged = tmp_path / "untagged.conllu"
+    write([s.with_columns({"xpos": ["_"] * len(s)}) for s in depkit.read(TINY)], untagged)
+    assert run([*command, "--dev", str(untagged), "--punct", "ptb"]) == 2
+    assert "cannot leave out punctuation" in capfd.readouterr().err
+    assert not directory.exists()
+    assert run([*command, "--punct", "upos"]) == 0
+    assert "without punctuation (--punct upos)" in (directory / CARD).read_text()
+
+
 @pytest.mark.parametrize(("recipe", "command"), [("small", "parse"), ("tagger", "tag")])
 def test_training_ends_with_its_result_and_the_next_command(recipe, command, tmp_path, capfd):
     directory = tmp_path / "my model"
