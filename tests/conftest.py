@@ -1,10 +1,14 @@
 """Fixtures for all tests: a small treebank, and the folder of real treebanks."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from depkit.corpus.files import read
+
+# The tests run in several processes, so each process computes on one thread.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 HERE = Path(__file__).parent
 TINY = HERE / "data" / "tiny.conllu"

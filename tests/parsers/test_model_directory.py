@@ -148,11 +148,14 @@ OLD_ENCODER = {
     "feedforward_dropout": 0.1, "residual_dropout": 0.2, "positions": "learned",
     "norm_first": True, "window": 0, "relaxed": False, "attend": ["content"],
 }  # fmt: skip
-ATTENTION = (1, 8, 2, 4, 8, 0.1, 0.1, 0.2, "learned", True)
+ATTENTION = {
+    "layers": 1, "size": 8, "heads": 2, "head_size": 4, "feedforward": 8, "positions": "learned",
+    "norm_first": True,
+}  # fmt: skip
 ENCODERS = [
     BiLSTM(layers=1, size=8, recurrent_dropout=0.25),
-    SelfAttention("selfatt", *ATTENTION),
-    Factored("factored", *ATTENTION, attend=["content"]),
+    SelfAttention(**ATTENTION),
+    Factored(**ATTENTION, attend=["content"]),
     NoEncoder(),
 ]
 

@@ -54,7 +54,9 @@ def test_other_settings_are_rejected():
 def test_settings_of_another_encoder_are_rejected_unless_they_are_defaults(configure):
     for setting in ("encoder.attend=[]", "encoder.window=0", "encoder.relaxed=false"):
         assert configure(setting).encoder.kind == "bilstm"
-    for setting, kinds in (("attend=['both']", "factored"), ("window=1", "selfatt or factored")):
+    for setting, kinds in (
+        ("attend=['both']", "factored"), ("window=1", "selfatt or factored or stacked"),
+    ):  # fmt: skip
         key = setting.partition("=")[0]
         with pytest.raises(ConfigError) as error:
             configure(f"encoder.{setting}")
