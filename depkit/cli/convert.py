@@ -59,8 +59,8 @@ def convert_command(
         typer.Option(
             "--to",
             help="Write the output in this format.",
-            show_default="that of the output file's name; otherwise, with --merge, that of"
-            " ORIGINAL; for Penn trees, conllx, or conllu with --dependencies ud",
+            show_default="the format of the output file's name; if it has none, that of ORIGINAL"
+            " with --merge, and for Penn trees conllx (conllu with --dependencies ud)",
         ),
     ] = None,
     dependencies: Annotated[

@@ -71,12 +71,12 @@ Quiet = Annotated[
 Encoding = Annotated[
     str, _encoding_option("Read the input files in this text encoding, e.g. latin-1.")
 ]
-# Of commands that write the treebanks that they read
+# The option of commands that write treebanks in the encoding in which they read them
 EncodingOfTreebanks = Annotated[
     str,
     _encoding_option(
-        "Read the input files in this text encoding, e.g. latin-1. Treebanks are also written in"
-        " it; parsed text and JSON are written in UTF-8."
+        "Read the input files in this text encoding, e.g. latin-1. Treebanks are written in the"
+        " encoding in which they are read; parses of raw text, and JSON, are written in UTF-8."
     ),
 ]
 Device = Annotated[
@@ -294,8 +294,8 @@ TrainPunct = Annotated[
     typer.Option(
         "--punct",
         metavar="POLICY",
-        help="Leave these words of the dev file out of the dev scores as punctuation. The policies"
-        " are those of depkit eval --punct.",
+        help="Leave the words that this policy selects as punctuation out of the dev scores."
+        " depkit eval --help lists the policies (--punct).",
         show_default="set by the recipe",
         rich_help_panel=TRAINING,
     ),

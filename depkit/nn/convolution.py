@@ -10,7 +10,7 @@ from torch.nn import functional
 class _ShiftedProducts(torch.autograd.Function):
     """Depthwise convolution as a sum of shifted products.
 
-    The gradients that autograd computes for the same sum take longer.
+    Its backward pass is written out because it is faster than the one that autograd derives.
     """
 
     @staticmethod
@@ -51,8 +51,8 @@ def _add_products(padded: Tensor, weight: Tensor) -> Tensor:
 class DepthwiseConvolution(nn.Module):
     """A convolution of each dimension by itself, with zeros before and after the sequence.
 
-    It is computed as a sum of shifted products, which takes a CPU a third of the time of
-    `nn.Conv1d` with groups.
+    It is computed as a sum of shifted products, which is faster on a CPU than `nn.Conv1d` with
+    groups.
 
     Args:
         width: The number of dimensions.

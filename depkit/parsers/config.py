@@ -107,7 +107,8 @@ class Inputs:
     part_dropout: float = 0.33
     dropout: float = 0.33  # dropout of the combined vectors, with one mask for a whole sentence
     # true lets the encoder read one more position, with a learned vector, after the last word (the
-    # stop token of Kitaev and Klein 2018); it cannot be a head or a dependent
+    # stop token of Kitaev and Klein 2018); it cannot be a head or a dependent. Of the dropouts of
+    # this section, only `dropout` applies to its vector.
     stop: bool = False
     lexicon: str = ""  # CoNLL-U file whose words are added to the lemma dictionary
     vectors: Vectors = field(default_factory=Vectors)
@@ -387,6 +388,16 @@ def check_encoder(encoder: Encoder, settings: dict[str, Any]) -> None:
                     f"encoder.{name} needs position vectors; set encoder.positions to learned or"
                     " sinusoidal"
                 )
+    if isinstance(encoder, SelfAttention):
+        is_rotary, is_sum = encoder.positions == "rotary", encoder.combine_positions == "sum"
+        for name, needed, is_met in (
+            ("rotary_base", "encoder.positions=rotary", is_rotary),
+            ("drop_positions", "position vectors that are added", is_sum and not is_rotary),
+        ):
+            if not is_met and settings.get(name, getattr(SelfAttention, name)) != getattr(
+                SelfAttention, name
+            ):
+                raise ConfigError(f"encoder.{name} has no effect without {needed}; leave it out")
 
 
 def describe_inputs(inputs: Inputs) -> list[str]:

@@ -275,7 +275,7 @@ def _read_text(directory: Path, name: str) -> str:
 def load_weights(network: nn.Module, path: Path) -> None:
     """Load weights from a file into a network.
 
-    Raises ModelError if the file is missing or damaged, or has not the weights of the network.
+    Raises ModelError if the file is missing or damaged, or its weights do not match the network.
     """
     if not path.is_file():
         raise ModelError(f"{path.parent} is not a model: it has no {path.name}")

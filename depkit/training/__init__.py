@@ -1,8 +1,8 @@
 """Training of parsers: recipe, loop, schedule and checkpoint.
 
-A training has the same batch shapes in every epoch. It therefore caches more kernels than parsing
-does (see `depkit.parsers`); with small batches, it would otherwise spend a quarter of its time on
-compiling them again. This has no effect if torch has already computed something in this process.
+All epochs of a training have the same batch shapes. Training therefore caches more kernels than
+parsing does (see `depkit.parsers`), so that they are compiled in the first epoch only. This has no
+effect if torch has already computed something in this process.
 """
 
 import os

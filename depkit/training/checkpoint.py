@@ -43,7 +43,8 @@ class State:
     best_epoch: int = 0  # number of epochs after which the best dev score was reached
     seconds: float = 0.0  # of training so far
     reductions: int = 0  # how often the schedule "plateau" has reduced the rate
-    reduced_epoch: int = 0  # number of epochs after which it did so last
+    # number of epochs after which it did so last, or else of the epochs in the warm-up
+    reduced_epoch: int = 0
 
 
 def save_state(directory: Path, state: State, network: nn.Module, optimizer: object) -> None:

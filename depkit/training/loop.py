@@ -263,7 +263,9 @@ def train(
         state.seconds = time.monotonic() - started
         mean_loss = state.loss / math.ceil(state.batch / training.accumulate)
         state.epoch, state.batch, state.loss = state.epoch + 1, 0, 0.0
-        if is_stagnant(state, training):
+        if state.update <= training.warmup:
+            state.reduced_epoch = state.epoch  # stagnant epochs count from the end of the warm-up
+        elif is_stagnant(state, training):
             state.reductions, state.reduced_epoch = state.reductions + 1, state.epoch
         epochs_left = training.epochs - state.epoch
         seconds_per_epoch = state.seconds / state.epoch

@@ -15,6 +15,17 @@ from depkit.parsers.families import FAMILIES, get_family, make_parser_config, pa
 from depkit.parsers.settings import ConfigError, from_dict, overlay, parse_setting, setting_names
 from depkit.score.punctuation import parse_policy
 
+# Settings of the section inputs, each with the size without which it has no effect
+_NEEDED_SIZES = {
+    "word_std": "word", "tag_column": "tag", "tag_dropout": "tag", "char_kind": "char",
+    "char_embedding": "char", "char_dropout": "char", "char_vector_dropout": "char",
+    "char_boundaries": "char",
+}  # fmt: skip
+# Settings of the section training, each with the schedules that it belongs to
+_SCHEDULES = {
+    "decay": ("exponential", "step", "plateau"), "decay_updates": ("exponential", "step"),
+    "plateau": ("plateau",),
+}  # fmt: skip
 MIN_BATCH_TOKENS = 150  # batches are not made smaller than this for `training.updates`
 
 
@@ -123,7 +134,7 @@ def make_recipe(
 
     Args:
         name: The name of a shipped recipe.
-        file: A TOML file; a model's config.toml can also be used.
+        file: A TOML file. A model's config.toml replaces the sections of the recipe that it has.
         settings: Texts of the form KEY=VALUE.
         shared: Whether the file and the settings are for several recipes. Settings that this
             recipe's encoder does not have are then ignored.
@@ -135,11 +146,17 @@ def make_recipe(
         raise ConfigError(describe_unknown("recipe", name, recipe_names(), recipe_names()))
     tables = _read_shipped(name)
     overrides: dict[str, Any] = {}
+    is_complete = False  # whether the file has all settings, and not only those to be changed
     if file:
         try:
-            overlay(overrides, tomllib.loads(Path(file).read_text("utf-8")))
+            overrides = tomllib.loads(Path(file).read_text("utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ConfigError(f"{file}: {error}") from None
+        if "format_version" in overrides:
+            # It is a model's config.toml. If it is older than a setting of the recipe, that setting
+            # must have its default value, as it has when the model is loaded.
+            tables = {key: table for key, table in tables.items() if key not in overrides}
+            is_complete = True
         for key in ("format_version", "calibration"):  # only a model's config.toml has these
             overrides.pop(key, None)
     for setting in settings or []:
@@ -155,7 +172,27 @@ def make_recipe(
     recipe = from_tables(tables)
     check_encoder(recipe.parser.encoder, {} if shared else overrides.get("encoder", {}))
     check_recipe(recipe)
+    if not shared and not is_complete:
+        _check_effects(recipe, overrides)
     return recipe
+
+
+def _check_effects(recipe: Recipe, overrides: dict[str, Any]) -> None:
+    """Raise ConfigError if the user changes a setting that has no effect in this recipe."""
+    inputs, training = recipe.parser.inputs, recipe.training
+    for key, size in _NEEDED_SIZES.items():
+        if not getattr(inputs, size) and getattr(inputs, key) != getattr(type(inputs), key):
+            if key in overrides.get("inputs", {}):
+                raise ConfigError(
+                    f"inputs.{key} has no effect without inputs.{size}; set both, or leave it out"
+                )
+    for key, schedules in _SCHEDULES.items():
+        if training.schedule not in schedules and getattr(training, key) != getattr(Training, key):
+            if key in overrides.get("training", {}):
+                raise ConfigError(
+                    f"training.{key} has no effect with training.schedule={training.schedule};"
+                    f" leave it out, or set the schedule to {' or '.join(schedules)}"
+                )
 
 
 def from_tables(tables: dict[str, Any]) -> Recipe:
@@ -227,25 +264,31 @@ def check_recipe(recipe: Recipe) -> None:
         parse_policy(recipe.training.punct)
     except ValueError as error:
         raise ConfigError(f"training.punct: {error}") from None
-    if recipe.training.punct != "keep" and "LAS" not in family.metrics:
-        raise ConfigError(
-            f"training.punct (--punct) applies to scores of trees, which family={family.name} does"
-            " not have"
-        )
+    check_punct(recipe)
     if inputs.stop and recipe.parser.encoder.kind == "none":
         raise ConfigError("inputs.stop has no effect with encoder.kind=none; set only one of them")
     training = recipe.training
     if training.schedule == "plateau" and training.plateau >= training.patience:
         raise ConfigError(
             f"training.plateau is {training.plateau}, but training stops after"
-            f" training.patience={training.patience} epochs without a better dev score; give it"
-            " fewer epochs"
+            f" training.patience={training.patience} epochs without a better dev score; set"
+            " training.plateau to a smaller number, or --patience to a larger one"
         )
     if recipe.training.select not in ("", *family.metrics):
         choices = ", ".join(family.metrics)
         raise ConfigError(
             f"training.select is {recipe.training.select!r}; with family={family.name} it can be"
             f" {choices}"
+        )
+
+
+def check_punct(recipe: Recipe) -> None:
+    """Raise ConfigError if training.punct is set for a family whose dev scores are not of trees."""
+    family = get_family(recipe.parser)
+    if recipe.training.punct != "keep" and "LAS" not in family.metrics:
+        raise ConfigError(
+            f"training.punct (--punct) is {recipe.training.punct}, but family={family.name} has no"
+            " scores of trees; set --punct keep"
         )
 
 

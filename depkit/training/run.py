@@ -45,7 +45,13 @@ from depkit.training.card import write_card
 from depkit.training.checkpoint import State, remove_incomplete
 from depkit.training.data import findings, resolve_auto, split_dev
 from depkit.training.progress import Progress
-from depkit.training.recipe import Recipe, adopt_parts, make_recipe, trained_parts
+from depkit.training.recipe import (
+    Recipe,
+    adopt_parts,
+    check_punct,
+    make_recipe,
+    trained_parts,
+)
 from depkit.training.sources import FeatureFile, Sources, load_sources
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
@@ -131,6 +137,7 @@ def train(
                 " training.* and decoder.* can be changed; omit the other settings"
             )
         full_recipe = adopt_parts(full_recipe, initial.config)
+        check_punct(full_recipe)
     used_device = set_up_device(device, threads)
     progress = Progress(directory, quiet)
     data = read_data(full_recipe.parser, files, dev, dev_split, encoding, features, dev_features)
@@ -351,8 +358,8 @@ def prepare(
             get_family(recipe.parser).evaluate(recipe.parser, data.dev, data.dev, punct)
         except FormatError as error:
             raise ConfigError(
-                f"the dev scores cannot leave out punctuation: {error.message}, or score all words"
-                " with --punct keep"
+                f"training.punct={punct} cannot be applied to dev: {error.message}. To score all"
+                " words, use --punct keep."
             ) from None
     for finding in findings(recipe.parser, data.train, data.dev):
         say(f"depkit: note: {finding}")

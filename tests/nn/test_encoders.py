@@ -14,7 +14,10 @@ STACKED = {
     "heads": 2, "head_size": 3, "feedforward": 8, "attention_dropout": 0.1,
     "feedforward_dropout": 0.1, "residual_dropout": 0.2,
 }  # fmt: skip
-WINDOWS = [{}, {"window": 1}, {"window": 1, "relaxed": True}, {"window": 2, "relaxed": True}]
+WINDOWS = [
+    {}, {"window": 1}, {"window": 1, "relaxed": True}, {"window": 2, "relaxed": True},
+    {"window": 1, "relaxed": True, "stop": True},
+]  # fmt: skip
 
 MAKERS = [
     lambda: BiLSTM(6, 5, 3, 0.33).double().eval(),
@@ -27,13 +30,13 @@ MAKERS = [
         )
         for options in WINDOWS
     ),
-    lambda: make_stacked().double().eval(),
+    *(lambda options=options: make_stacked(**options).double().eval() for options in WINDOWS),
 ]
 
 
-def make_stacked(size: int = 4) -> Stacked:
+def make_stacked(size: int = 4, **options) -> Stacked:
     torch.manual_seed(0)
-    return Stacked(6, size, **STACKED)
+    return Stacked(6, size, **STACKED, **options)
 
 
 def test_a_stacked_encoder_is_self_attention_over_a_bilstm():

@@ -34,6 +34,7 @@ OPTIONS = [
     {"positions": "rotary", "size": 6, "rotary_base": 50.0, "norm_first": True},
     {"positions": "rotary", "size": 4, "window": 2},
     {"positions": "rotary", "size": 4, "window": 1, "relaxed": True, "convolution": 3},
+    {"window": 1, "relaxed": True, "stop": True},
     *({"convolution": kernel, "norm_first": True} for kernel in (1, 2, 3, 5, 8)),
     {"convolution": 3},
     {"activation": "silu"},
@@ -106,3 +107,17 @@ def test_attention_for_training_equals_attention_for_prediction():
     with torch.no_grad():
         expected = encoder(x, LENGTHS)
     torch.testing.assert_close(encoder(x, LENGTHS), expected)
+
+
+@pytest.mark.parametrize("window", [0, 2])
+def test_attention_of_many_queries_is_computed_in_parts(window, monkeypatch):
+    encoder = make(SelfAttention, positions="rotary", size=4, window=window)
+    encoder.eval()
+    results = []
+    for limit in (1024, 4):
+        monkeypatch.setattr(selfattention, "_MAX_STORED_QUERIES", limit)
+        x = sentences().requires_grad_()
+        encoded = encoder(x, LENGTHS)
+        encoded.square().sum().backward()
+        results.append((encoded.detach(), x.grad))
+    torch.testing.assert_close(*results)

@@ -88,7 +88,7 @@ def attend(
     query, key, value = zip(*matrices, strict=True)  # one matrix for each half
     outputs = linear_layers(layer.output)
     halves = x.chunk(len(outputs), dim=-1)
-    asking = halves if positions is None else [positions]
+    query_key_input = halves if positions is None else [positions]
     rows = []
     for i in range(len(x)):
         keys = [j for j in range(len(x)) if allowed(i, j)]
@@ -96,8 +96,8 @@ def attend(
         for h in range(layer.heads):
             logits = [
                 sum(
-                    rotated(query[p][h] @ asking[p][i], i, base)
-                    @ rotated(key[p][h] @ asking[p][j], j, base)
+                    rotated(query[p][h] @ query_key_input[p][i], i, base)
+                    @ rotated(key[p][h] @ query_key_input[p][j], j, base)
                     for p in compared
                 )
                 for j in keys
@@ -129,9 +129,10 @@ def run_lstm(lstm: nn.LSTM, x: Tensor) -> Tensor:
     state = cell = torch.zeros(lstm.hidden_size, dtype=x.dtype)
     states = []
     for row in x:
-        enter, forget, new, leave = (w_x @ row + b_x + w_h @ state + b_h).chunk(4)
-        cell = forget.sigmoid() * cell + enter.sigmoid() * new.tanh()
-        state = leave.sigmoid() * cell.tanh()
+        gates = w_x @ row + b_x + w_h @ state + b_h
+        input_gate, forget_gate, candidate, output_gate = gates.chunk(4)
+        cell = forget_gate.sigmoid() * cell + input_gate.sigmoid() * candidate.tanh()
+        state = output_gate.sigmoid() * cell.tanh()
         states.append(state)
     return torch.stack(states)
 
@@ -146,7 +147,8 @@ def run_bilstm(encoder: BiLSTM, x: Tensor) -> Tensor:
 def encode(encoder: Factored | SelfAttention, x: Tensor) -> Tensor:
     """Encode a sentence, [length, input size]."""
     length = len(x)
-    free = {0, 1, length - 1} if encoder.relaxed else set()
+    ends = {length - 2, length - 1} if encoder.stop else {length - 1}
+    free = {0, 1, *ends} if encoder.relaxed else set()
 
     def allowed(i: int, j: int) -> bool:
         return not encoder.window or abs(i - j) <= encoder.window or i in free or j in free
@@ -165,8 +167,9 @@ def encode(encoder: Factored | SelfAttention, x: Tensor) -> Tensor:
         x = x + positions
     if isinstance(encoder.input_norm, nn.LayerNorm):
         x = normalise(encoder.input_norm, x)
-    asking = positions.to(x.dtype) if getattr(encoder, "position_attention", False) else None
-    options = allowed, getattr(encoder, "rotary_base", 0.0), asking
+    attends_by_position = getattr(encoder, "position_attention", False)
+    query_key_input = positions.to(x.dtype) if attends_by_position else None
+    options = allowed, getattr(encoder, "rotary_base", 0.0), query_key_input
     for layer in encoder.layers:
         if layer.convolution is not None:
             x = x + convolve(layer.convolution, x)

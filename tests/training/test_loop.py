@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import load_file
 
 import depkit
+from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
 from depkit.ensemble.jackknife import accuracies
 from depkit.nn.quantized import can_quantize
@@ -27,7 +28,7 @@ from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.batches import length_batches
 from depkit.parsers.model_directory import WEIGHTS, read_config
 from depkit.training import loop
-from depkit.training.checkpoint import CHECKPOINT, FINISHED, ResumeError, save_state
+from depkit.training.checkpoint import CHECKPOINT, FINISHED, ResumeError, read_state, save_state
 from depkit.training.data import resolve_auto
 from depkit.training.loop import Feed, TrainingError, count_updates, train
 from depkit.training.progress import Progress
@@ -181,7 +182,7 @@ ALL_POSITIONS = {"input_norm": True, "drop_positions": False, "positions": "lear
         (
             replace(ENCODERS["selfatt"], **ALL_POSITIONS, position_attention=True),
             {"stop": True, "tag": 12, "word_dropout": 0.4, "tag_dropout": 0.2},
-            {"schedule": "plateau", "plateau": 1, "decay": 0.5, "clip": 0.0},
+            {"schedule": "plateau", "plateau": 1, "decay": 0.5, "clip": 0.0, "rate": 0.1},
         ),
         (
             replace(ENCODERS["selfatt"], **ALL_POSITIONS, combine_positions="concat"),
@@ -193,14 +194,21 @@ ALL_POSITIONS = {"input_norm": True, "drop_positions": False, "positions": "lear
             {"word_std": 0.07, "stop": True},
             {},
         ),
+        (
+            replace(ENCODERS["factored"], norm_first=True, relaxed=True),
+            {"stop": True, "char_boundaries": True, "char_kind": "concat", "combine": "sum"},
+            {},
+        ),
     ],
 )
 def test_settings_of_papers_are_resumed_and_loaded(encoder, inputs, training, tiny, tmp_path):
     inputs = replace(Inputs(word=12, char=12), **inputs)
     recipe = small_recipe(encoder=encoder, inputs=inputs, epochs=4, save_every=0.0, **training)
-    run(recipe, tiny, tmp_path / "whole")
-    with kill_training_at(7), pytest.raises(Killed):
+    whole = run(recipe, tiny, tmp_path / "whole")
+    with kill_training_at(whole.update - 1), pytest.raises(Killed):
         run(recipe, tiny, tmp_path / "cut")
+    cut = read_state(tmp_path / "cut")
+    assert (cut.reductions > 0) == (recipe.training.schedule == "plateau")
     state = run(recipe, tiny, tmp_path / "cut", resume=True)
     assert state.epoch == 4
     assert same_runs(tmp_path / "whole", tmp_path / "cut")
@@ -209,6 +217,25 @@ def test_settings_of_papers_are_resumed_and_loaded(encoder, inputs, training, ti
     parsed = parser.parse(tiny)
     punct = training.get("punct", "keep")
     assert depkit.evaluate(tiny, parsed, punct).LAS == pytest.approx(state.best)
+
+
+def test_a_parser_that_reads_predicted_tags_is_trained_and_loaded(tiny, tmp_path):
+    # The predicted tags of these CoNLL-09 sentences, PPOS, are their UPOS.
+    lines = []
+    for sentence in tiny:
+        columns = sentence.form, sentence.xpos, sentence.upos, sentence.head, sentence.deprel
+        for number, (form, pos, ppos, head, relation) in enumerate(zip(*columns, strict=True), 1):
+            cells = (number, form, "_", "_", pos, ppos, "_", "_", head, head, relation, relation)
+            lines.append("\t".join(map(str, (*cells, "_", "_"))) + "\n")
+        lines.append("\n")
+    sentences = list(read_lines(lines))
+    inputs = Inputs(word=12, tag=12, tag_column="ppos", tag_dropout=0.1)
+    state = run(small_recipe(inputs=inputs, epochs=4, predict=()), sentences, tmp_path)
+    parser = depkit.load(tmp_path, device="cpu", precision="float32")
+    assert parser.vocabulary.tags.symbols[3:5] == ["NOUN", "VERB"]
+    parsed = list(parser.parse(sentences))
+    assert depkit.evaluate(sentences, parsed).LAS == pytest.approx(state.best)
+    assert parsed[0].column("pxpos") == sentences[0].column("pxpos")
 
 
 def test_the_plateau_schedule_halves_the_rate_after_epochs_without_improvement(

@@ -124,10 +124,16 @@ def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
             ("selfatt", None, ["encoder.position_attention=true"]),
             "position_attention needs position vectors",
         ),
+        (("li2019-selfatt", None, ["encoder.rotary_base=50"]), "rotary_base has no effect"),
+        (("selfatt", None, ["encoder.drop_positions=false"]), "drop_positions has no effect"),
+        (("selfatt", None, ["inputs.tag_dropout=0.2"]), "without inputs.tag; set both"),
+        (("li2019-bilstm", None, ["inputs.char_boundaries=true"]), "without inputs.char; set"),
+        (("selfatt", None, ["training.plateau=3"]), "with training.schedule=linear; .* plateau"),
+        (("bilstm", None, ["training.decay=0.5"]), "exponential or step or plateau"),
         (("kk2018-factored", None, ["encoder.positions=rotary"]), "positions is 'rotary'"),
         (("kk2018-factored", None, ["encoder.convolution=3"]), "with encoder.kind=selfatt"),
         (("bilstm", None, ["training.punct=commas"]), "training.punct: there is no punctuation"),
-        (("tagger", None, ["training.punct=upos"]), "which family=tagger does not have"),
+        (("tagger", None, ["training.punct=upos"]), "family=tagger has no scores of trees"),
         (("bilstm", None, ["encoder.kind=none", "inputs.stop=true"]), "stop has no effect"),
         (("kk2018-factored", None, ["training.patience=5"]), "training.plateau is 5, but"),
         (("selfatt", None, ["encoder.attend=[content]"]), "attend can only be set with"),
@@ -156,6 +162,17 @@ def test_a_recipe_written_as_toml_is_read_unchanged():
     for name in recipe_names():
         recipe = make_recipe(name)
         assert from_tables(tomllib.loads(to_toml(recipe.tables()))) == recipe
+
+
+def test_a_config_of_an_older_model_gives_its_parser_with_any_recipe(tmp_path):
+    model = make_recipe("li2019-selfatt")
+    (tmp_path / "config.toml").write_text(f"format_version = 1\n{to_toml(model.tables())}")
+    old = tomllib.loads((tmp_path / "config.toml").read_text())
+    for name in ("convolution", "activation", "zero_init"):
+        del old["encoder"][name]  # settings that did not exist
+    (tmp_path / "old.toml").write_text(to_toml(old))
+    for recipe in ("selfatt", "bilstm"):
+        assert make_recipe(recipe, str(tmp_path / "old.toml")).parser == model.parser
 
 
 def test_a_broken_file_is_named(tmp_path):

@@ -96,10 +96,21 @@ def test_punctuation_can_be_left_out_of_the_dev_scores(tmp_path, capfd):
     untagged = tmp_path / "untagged.conllu"
     write([s.with_columns({"xpos": ["_"] * len(s)}) for s in depkit.read(TINY)], untagged)
     assert run([*command, "--dev", str(untagged), "--punct", "ptb"]) == 2
-    assert "cannot leave out punctuation" in capfd.readouterr().err
+    assert "training.punct=ptb cannot be applied to dev" in capfd.readouterr().err
     assert not directory.exists()
     assert run([*command, "--punct", "upos"]) == 0
     assert "without punctuation (--punct upos)" in (directory / CARD).read_text()
+
+
+def test_punctuation_cannot_be_left_out_of_the_scores_of_a_tagger(tmp_path):
+    options = {"train": TINY, "dev": TINY, "epochs": 1, "device": "cpu"}
+    settings = [*SETTINGS[:4], "tokenizer.enabled=false"]
+    depkit.train(**options, output=tmp_path / "tagger", recipe="tagger", settings=settings)
+    with pytest.raises(ConfigError, match="family=tagger has no scores of trees"):
+        depkit.train(
+            **options, output=tmp_path / "on", init=tmp_path / "tagger", recipe="small",
+            punct="upos",
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize(("recipe", "command"), [("small", "parse"), ("tagger", "tag")])

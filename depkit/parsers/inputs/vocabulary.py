@@ -154,8 +154,8 @@ def input_tags(sentence: Sentence, column: str) -> list[str]:
 
     Args:
         sentence: The sentence.
-        column: "upos", "xpos" or "ppos". The last are the predicted tags of CoNLL-09, `_` for all
-            words of a sentence in another format.
+        column: "upos", "xpos" or "ppos". "ppos" stands for the predicted tags of CoNLL-09; in
+            other formats, all its values are `_`.
     """
     if column != "ppos":
         return getattr(sentence, column)

@@ -21,7 +21,6 @@ SELFATT += ["encoder.feedforward=16"]
 FACTORED = ["inputs.word=6", "inputs.char=6", "inputs.char_embedding=4", "encoder.layers=3"]
 FACTORED += ["encoder.size=6", "encoder.heads=2", "encoder.head_size=4", "encoder.feedforward=10"]
 UNFACTORED = [*FACTORED, "encoder.kind=selfatt", "encoder.input_norm=true"]
-SUM = [*UNFACTORED, "encoder.drop_positions=false"]
 
 RECIPES = [
     ("li2019-selfatt", SELFATT),
@@ -30,8 +29,8 @@ RECIPES = [
     ("kk2018-factored", FACTORED),
     ("kk2018-factored", [*FACTORED, "inputs.char_kind=concat", "inputs.char_boundaries=false"]),
     ("kk2018-factored", [*FACTORED, "inputs.stop=false", "inputs.char_boundaries=false"]),
-    ("kk2018-factored", SUM),
-    ("kk2018-factored", [*SUM, "encoder.position_attention=true"]),
+    ("kk2018-factored", UNFACTORED),
+    ("kk2018-factored", [*UNFACTORED, "encoder.position_attention=true"]),
     ("kk2018-factored", [*UNFACTORED, "encoder.combine_positions=concat"]),
     ("selfatt", ["inputs.word=6", "inputs.char=6", "encoder.size=8", "encoder.head_size=4"]),
 ]
