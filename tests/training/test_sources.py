@@ -226,15 +226,8 @@ def test_elmo_features_are_read_in_training_and_parsing(layers, tiny, tmp_path, 
     files = str(tmp_path / "tiny.conllu"), str(tmp_path / "model")
     command = ["train", files[0], "--dev", files[0], "-o", files[1], "--recipe", "bilstm", "-q"]
     more_options = [
-        "--epochs",
-        "30",
-        "--features",
-        features,
-        "--dev-features",
-        features,
-        "--threads",
-        "1",
-    ]
+        "--epochs", "30", "--features", features, "--dev-features", features, "--threads", "1",
+    ]  # fmt: skip
     assert depkit_command([*command, *more_options, *set_options(*settings)]) == 0
     parse = ["parse", files[0], "--model", files[1], "--tags", "keep", "-q"]
     assert depkit_command([*parse, "--features", features, "-o", str(tmp_path / "out.conllu")]) == 0
