@@ -253,6 +253,16 @@ def test_the_plateau_schedule_halves_the_rate_after_epochs_without_improvement(
     assert [line["rate"] * 1e3 for line in log] == pytest.approx([1] * 4 + [0.5] * 4 + [0.25] * 2)
 
 
+def test_the_plateau_schedule_counts_from_the_end_of_the_warm_up(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "score_dev", lambda *_: {"LAS": 5.0, "UAS": 0.0})
+    settings = {"schedule": "plateau", "plateau": 2, "decay": 0.5}
+    per_epoch = run(small_recipe(epochs=1, **settings), tiny, tmp_path / "one").update
+    # The warm-up ends with epoch 3, and epochs 4 and 5 are not better.
+    for epochs, reductions in ((4, 0), (5, 1)):
+        recipe = small_recipe(epochs=epochs, warmup=3 * per_epoch, **settings)
+        assert run(recipe, tiny, tmp_path / str(epochs)).reductions == reductions
+
+
 def test_without_a_maximum_the_gradient_is_not_clipped(tiny, tmp_path):
     ends = {}
     for clip in (0.0, 1e9, 1e-3):
