@@ -1,5 +1,6 @@
 """Options that several commands share, so that they read the same everywhere."""
 
+import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -232,6 +233,17 @@ Config = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
+Treebank = Annotated[
+    str,
+    typer.Option(
+        "--treebank",
+        metavar="NAME",
+        help="Annotate like this treebank, if the model was trained on several with"
+        " inputs.treebank.",
+        show_default="the one with the name of the input file, or else the largest",
+        rich_help_panel=MODEL,
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -365,6 +377,11 @@ def resolve_format(format: TableFormat | None, as_json: bool) -> TableFormat:
             f"it contradicts --format {format}; give one of the two", param_hint="--json"
         )
     return "json" if as_json else format or "text"
+
+
+def treebank_settings(treebank: str) -> list[str]:
+    """Return the settings of a loaded model that the option --treebank stands for."""
+    return [f"inputs.treebank_name={json.dumps(treebank)}"] if treebank else []
 
 
 def check_inputs(files: Sequence[str], quiet: bool) -> None:

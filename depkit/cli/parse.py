@@ -78,6 +78,7 @@ def parse_command(
             rich_help_panel=MODEL,
         ),
     ] = None,
+    treebank: options.Treebank = "",
     device: options.Device = "auto",
     batch_tokens: options.BatchTokens = None,
     threads: options.Threads = None,
@@ -142,7 +143,9 @@ def parse_command(
     job = Job(
         files or ["-"], models or ["en-ewt"], "parse", tags or "missing",
         {name: value for name, value in given_options.items() if value}, mean, input, format,
-        output, output_dir, features or [], settings or [], device, batch_tokens, threads, encoding,
+        output, output_dir, features or [],
+        [*(settings or []), *options.treebank_settings(treebank)], device, batch_tokens, threads,
+        encoding,
     )  # fmt: skip
     bars = options.progress_bars(quiet, job.files, "" if output_dir else output)
     totals = annotate_files(job, options.note_printer(quiet), bars)

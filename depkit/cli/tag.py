@@ -15,7 +15,16 @@ from depkit.cli.train import note_interruption
 
 # Parameters that need --folds, and parameters that cannot be combined with it
 _NEED_FOLDS = ("recipe", "config", "settings", "epochs", "seed", "work", "resume", "keep_state")
-_EXCLUDE_FOLDS = ("models", "mean", "input", "tags", "format", "output_dir", "batch_tokens")
+_EXCLUDE_FOLDS = (
+    "models",
+    "mean",
+    "input",
+    "tags",
+    "format",
+    "output_dir",
+    "batch_tokens",
+    "treebank",
+)
 
 
 def tag_command(
@@ -123,6 +132,7 @@ def tag_command(
             rich_help_panel=TRAINING,
         ),
     ] = False,
+    treebank: options.Treebank = "",
     device: options.Device = "auto",
     batch_tokens: options.BatchTokens = None,
     threads: options.Threads = None,
@@ -186,7 +196,8 @@ def tag_command(
 
     job = Job(
         sources, models or ["en-ewt"], "tag", tags, {}, mean, input, format, output, output_dir,
-        features or [], [], device, batch_tokens, threads, encoding,
+        features or [], options.treebank_settings(treebank), device, batch_tokens, threads,
+        encoding,
     )  # fmt: skip
     bars = options.progress_bars(quiet, job.files, "" if output_dir else output)
     totals = annotate_files(job, options.note_printer(quiet), bars)

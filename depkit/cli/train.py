@@ -65,9 +65,18 @@ def train_command(
     of the tag in the input: the XPOS tag; with inputs.tag_column=upos, the UPOS tag; with
     inputs.tag_column=ppos, the predicted tag of CoNLL-09 (PPOS). inputs.char=100 adds a vector of
     the characters of the word, which is computed by an LSTM or, with inputs.char_kind=concat, from
-    the concatenated embeddings of the characters.
+    the concatenated embeddings of the characters. inputs.affix=100 adds a vector of its prefixes,
+    suffixes and shape. inputs.prior=50 adds a vector of the tags that words with the same form or
+    the same endings have in the training treebank; inputs.prior_scores=true adds the probabilities
+    of these tags, and of lemmas, to the scores of the predicted columns.
     inputs.vectors.file=FILE adds pretrained vectors in the format of GloVe, word2vec or fastText.
     inputs.lexicon=FILE adds the words of a CoNLL-U file to the lemma dictionary.
+
+    If the sentences are from several treebanks, inputs.treebank=12 adds a vector of the treebank,
+    so that each can keep its own kind of annotation. The name of a treebank is that of its file
+    without the extension and without -ud-train, -train, -dev and the like; that of ewt/train.conllu
+    is ewt. Parsing uses the vector of the
+    treebank with the name of the input file, or that of depkit parse --treebank NAME.
 
     inputs.context.source=transformer adds the output of the transformer inputs.context.model, which
     is a directory or a name on the Hugging Face hub. It can be any encoder that AutoModel loads, if
@@ -84,6 +93,9 @@ def train_command(
     them.
 
     Example: depkit train train.conllu --dev dev.conllu -o en.model --max-time 90m
+
+    Example: depkit train it_isdt-ud-train.conllu it_vit-ud-train.conllu --dev it_isdt-ud-dev.conllu
+    -o it.model --set inputs.treebank=12
 
     Example: depkit train train.conllu --dev dev.conllu -o en.glove --set
     inputs.vectors.file=glove.6B.100d.txt

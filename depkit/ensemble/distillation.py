@@ -35,7 +35,7 @@ from depkit.ensemble.teacher import (
 from depkit.parsers.base import Parser
 from depkit.parsers.config import BiaffineConfig
 from depkit.parsers.families import get_family
-from depkit.parsers.inputs.batches import IGNORED, Dataset, layout
+from depkit.parsers.inputs.batches import Dataset, layout
 from depkit.parsers.inputs.soft_targets import SoftTargets, column_slices
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Table, Vocabulary, build_vocabulary
@@ -148,7 +148,7 @@ def distill(
         provenance += f" {ratio:g} times as many words of this text as of the treebank"
         shards, key = silver.shards, key + silver.key
     distillation_data = make_distillation_data(
-        prepared.recipe, prepared.train, treebank_rows, shards, parser
+        prepared.recipe, prepared.train, treebank_rows, shards, parser, prepared.sources.lexicon
     )
     del parser, compute_rows  # free the teacher's memory for the training of the student
     feed = make_feed(distillation_data, key, used_device, prepared.sources.transformer)
@@ -246,7 +246,7 @@ def build_student_vocabulary(
     for name, table in gold.columns.items():
         teacher_symbols = teacher.columns[name].symbols if name in teacher.columns else []
         columns[name] = Table(list(dict.fromkeys([*table.symbols, *teacher_symbols])))
-    return replace(vocabulary, columns=columns)
+    return replace(vocabulary, columns=columns, treebanks=gold.treebanks)
 
 
 def translate_rows(
@@ -338,12 +338,9 @@ class DistillationData:
         config = self.recipe.parser
         family = get_family(config)
         dataset = family.examples(
-            sentences, self.student, config, device, transformer=transformer
-        ).dataset
-        # Before the text are one entry of padding, the treebank's words, and w0 of each sentence.
-        text_start = 1 + len(self.treebank_rows) + len(self.treebank)
-        for targets in dataset.targets.values():
-            targets[text_start:] = IGNORED
+            sentences, self.student, config, device, transformer=transformer,
+            num_gold=len(self.treebank),
+        ).dataset  # fmt: skip
         word_rows = translate_rows(
             np.concatenate(rows), self.row_columns, self.teacher, self.student
         )
@@ -380,7 +377,7 @@ def make_feed(
 
 def make_distillation_data(
     recipe: Recipe, treebank: Sequence[Sentence], treebank_rows: np.ndarray,
-    shards: Sequence[Shard], teacher: Parser,
+    shards: Sequence[Shard], teacher: Parser, lexicon: Sequence[Sentence] = (),
 ) -> DistillationData:  # fmt: skip
     """Return the data that a student is trained on, with the student's vocabulary.
 
@@ -390,9 +387,12 @@ def make_distillation_data(
         treebank_rows: The teacher's rows of the treebank's words, [words, width] uint16.
         shards: The shards of text.
         teacher: The teacher.
+        lexicon: Further sentences for the student's lemma dictionary.
     """
+    student = build_student_vocabulary(recipe, treebank, shards, teacher.vocabulary)
+    reads_priors = recipe.parser.inputs.reads_priors
     return DistillationData(
         recipe, treebank, treebank_rows, shards, [shard.lengths() for shard in shards],
         row_columns(teacher), teacher.vocabulary,
-        build_student_vocabulary(recipe, treebank, shards, teacher.vocabulary),
+        student.with_lemmas([*treebank, *lexicon], reads_priors),
     )  # fmt: skip

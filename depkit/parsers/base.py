@@ -172,7 +172,7 @@ class Parser(ABC):
         """
         network: ParserNetwork = self.network
         network.eval()
-        forms = FormCache(network.inputs) if self.config.inputs.char else None
+        forms = FormCache(network.inputs) if self.config.inputs.reads_forms else None
 
         def prepare(sentences: Sequence[Sentence], context: Sequence[np.ndarray]) -> Dataset:
             data = encode(

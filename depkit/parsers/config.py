@@ -16,7 +16,10 @@ from depkit.parsers.settings import ConfigError, from_dict, overlay, parse_setti
 C = TypeVar("C", bound="ParserConfig")
 Column = Literal["lemma", "upos", "xpos", "feats"]
 # Settings that can be changed when a trained parser is loaded, see `apply_test_time_settings`
-TEST_TIME_SETTINGS = ("encoder.window", "encoder.relaxed", "encoder.attend", "inputs.context.model")
+TEST_TIME_SETTINGS = (
+    "encoder.window", "encoder.relaxed", "encoder.attend", "inputs.context.model",
+    "inputs.treebank_name",
+)  # fmt: skip
 # Metadata of the sections that the network and its weights do not depend on
 UNTRAINED = {"trained": False}
 Algorithm = Literal["mst", "eisner", "argmax"]
@@ -101,6 +104,22 @@ class Inputs:
     char_vector_dropout: float = 0.0
     # true reads a special character before the first and after the last character of a word
     char_boundaries: bool = False
+    # size of a vector from hashed prefixes, suffixes and the shape of a word; it is concatenated
+    # with the vector from the characters, and dropped together with it
+    affix: int = 0
+    affix_rows: int = 10_000  # rows of the table that the affixes are hashed to
+    affix_dropout: float = 0.0  # probability that an affix is left out in training
+    # true adds the logarithm of the probability of each value, estimated from the words of train
+    # with the same form or endings, to the scores of tags, FEATS and lemmas
+    prior_scores: bool = False
+    prior: int = 0  # size of a vector from the same distributions of tags and FEATS
+    # size of a vector of the treebank that a sentence is from, for training on several treebanks
+    # (Stymne et al. 2018). The name of a treebank is that of its file without the extension and
+    # without -ud-train, -train, -dev and the like; that of ewt/train.conllu is ewt.
+    treebank: int = 0
+    # the treebank whose vector is used in parsing; "" takes the name of the file, or the largest
+    # treebank if there was none of this name in training
+    treebank_name: str = ""
     # how the vectors of word, tag, characters and context are combined
     combine: Literal["concat", "sum"] = "concat"
     # dropout of whole parts (word, tag, characters, context), drawn separately for each part
@@ -113,6 +132,16 @@ class Inputs:
     lexicon: str = ""  # CoNLL-U file whose words are added to the lemma dictionary
     vectors: Vectors = field(default_factory=Vectors)
     context: Context = field(default_factory=Context)
+
+    @property
+    def reads_forms(self) -> bool:
+        """Whether a part of a word's vector is computed from its characters."""
+        return bool(self.char or self.affix)
+
+    @property
+    def reads_priors(self) -> bool:
+        """Whether the distributions of tags and lemmas for each form are computed."""
+        return bool(self.prior or self.prior_scores)
 
 
 @dataclass(frozen=True)
@@ -234,6 +263,9 @@ class TagScorer:
     # the predicted columns; a column that is empty in train is not predicted
     predict: list[Column] = field(default_factory=lambda: ["upos", "xpos", "feats", "lemma"])
     tag_hidden: int = 200  # size of the hidden layer of each column's classifier
+    # true shares weights between values of FEATS with the same feature, and between values of XPOS
+    # with the same character at a position
+    shared_attributes: bool = False
 
 
 @dataclass(frozen=True)
@@ -242,6 +274,9 @@ class Scorer(TagScorer):
 
     arc: int = 500  # size of the MLPs under the biaffine arc scorer
     label: int = 100  # size of the MLPs under the biaffine label scorer
+    # size of a vector of the predicted tags and FEATS, which these MLPs read in addition to the
+    # encoder's output
+    tag_vector: int = 0
 
 
 @dataclass(frozen=True)
@@ -422,6 +457,9 @@ def describe_inputs(inputs: Inputs) -> list[str]:
         (inputs.word, "words"),
         (vectors.file, vector_kind),
         (inputs.char, characters),
+        (inputs.affix, "prefixes, suffixes and shape"),
+        (inputs.prior, "tags of the form and its endings in train"),
+        (inputs.treebank, "treebank"),
         (inputs.tag, f"tags ({inputs.tag_column})"),
         (contextual, contextual),
     ]

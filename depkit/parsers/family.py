@@ -99,6 +99,7 @@ class Family(ABC):
         device: "torch.device",
         context: "ContextArray | None" = None,
         transformer: "Transformer | None" = None,
+        num_gold: int | None = None,
     ) -> "Examples":
         """Encode sentences as training examples; by default, an example is a sentence.
 
@@ -109,12 +110,15 @@ class Family(ABC):
             device: The device of the network.
             context: Frozen contextual vectors of all words, [total, layers, width].
             transformer: The transformer whose pieces are encoded, if the parser has one.
+            num_gold: The number of sentences with gold annotation, which come first; None if all
+                have it.
         """
         from depkit.parsers.inputs.batches import encode
 
         return encode(
             sentences, vocabulary, config.inputs, device,
             lambda sentence: self.targets(sentence, vocabulary), context, transformer,
+            num_gold,
         )  # fmt: skip
 
     @abstractmethod

@@ -128,6 +128,7 @@ def load(
     config, _ = read_config(path)
     config = apply_test_time_settings(config, settings or [])
     vocabulary = read_vocabulary(path)
+    check_treebank(config.inputs.treebank_name, vocabulary)
     transformer = load_model_transformer(path, config.inputs.context)
     with skip_initialisation():
         network = get_family(config).network(config, vocabulary, transformer)
@@ -246,6 +247,18 @@ def _check_version(path: Path, tables: dict[str, Any]) -> None:
             f"{path}: format_version is {version}, but this version of depkit reads only"
             f" {FORMAT_VERSION}; use the version of depkit that wrote the file"
         )
+
+
+def check_treebank(name: str, vocabulary: Vocabulary) -> None:
+    """Raise ConfigError if a model does not know a treebank of this name; "" is no name."""
+    known = vocabulary.treebanks.symbols if vocabulary.treebanks else []
+    if name and name not in known:
+        advice = (
+            f"those that it was trained on are {', '.join(known)}"
+            if known
+            else "it was trained without vectors of treebanks (inputs.treebank)"
+        )
+        raise ConfigError(f"the model does not know the treebank {name!r}; {advice}")
 
 
 def read_vocabulary(directory: Path) -> Vocabulary:

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from depkit.nn.attributes import AttributeLinear
 from depkit.nn.biaffine import ArcScorer, LabelScorer
 from depkit.nn.dropout import SharedDropout
 from depkit.parsers.config import ParserConfig
@@ -13,7 +14,8 @@ from depkit.parsers.inputs.layer import InputLayer
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 
-PRODUCT_MODULES = (nn.Linear, nn.LSTM, ArcScorer, LabelScorer)  # types that multiply matrices
+# types that multiply matrices
+PRODUCT_MODULES = (nn.Linear, nn.LSTM, ArcScorer, LabelScorer, AttributeLinear)
 
 
 class ParserNetwork(nn.Module):

@@ -14,9 +14,9 @@ T = TypeVar("T")
 
 # Settings that must be 1 or more. Other numbers must be 0 or more, and dropouts less than 1.
 _AT_LEAST_ONE = frozenset(
-    "layers heads head_size feedforward tag_hidden char_embedding word_min_count"
-    " epochs patience batch_tokens batch_characters accumulate decay_updates plateau embedding"
-    " lstm_layers lstm_size encoder.size tokenizer.size scorer.arc scorer.label".split()
+    "layers heads head_size feedforward tag_hidden char_embedding word_min_count tokenizer.epochs"
+    " patience batch_tokens batch_characters accumulate decay_updates plateau embedding"
+    " affix_rows lstm_layers lstm_size encoder.size tokenizer.size scorer.arc scorer.label".split()
 )
 
 

@@ -1,5 +1,6 @@
 """The data of a training run: dev split, settings that depend on the data, checks, digests."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -15,6 +16,9 @@ from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import MIN_BATCH_TOKENS, Recipe, Training
 
 T = TypeVar("T")
+# The automatic number of epochs is EPOCHS for a treebank of EPOCHS_WORDS words. It falls with the
+# square root of the size, and is at most MAX_EPOCHS.
+EPOCHS, EPOCHS_WORDS, MAX_EPOCHS = 90, 200_000, 400
 
 
 def split_dev(sentences: Sequence[T], share: float) -> tuple[list[T], list[T]]:
@@ -44,9 +48,18 @@ def resolve_auto(recipe: Recipe, train: Sequence[Sentence]) -> Recipe:
     Raises DataError for a treebank in which there is nothing to learn.
     """
     family = get_family(recipe.parser)
-    training = _limit_batches(recipe.training, train)
+    training = _limit_batches(_choose_epochs(recipe.training, train), train)
     training = replace(training, select=training.select or family.metrics[0])
     return replace(recipe, parser=family.resolve_auto(recipe.parser, train), training=training)
+
+
+def _choose_epochs(training: Training, train: Sequence[Sentence]) -> Training:
+    """Choose the number of epochs by the size of the treebank, if it is 0."""
+    if training.epochs:
+        return training
+    words = sum(map(len, train))
+    epochs = round(EPOCHS * math.sqrt(EPOCHS_WORDS / max(1, words)))
+    return replace(training, epochs=min(MAX_EPOCHS, max(1, epochs)))
 
 
 def _limit_batches(training: Training, train: Sequence[Sentence]) -> Training:

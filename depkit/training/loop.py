@@ -26,6 +26,7 @@ from depkit.parsers.inputs.batches import (
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table, Vocabulary, extend_vocabulary
 from depkit.parsers.model_directory import CARD, write_config, write_description, write_weights
 from depkit.parsers.network import ParserNetwork
+from depkit.training.budget import fit_to_time
 from depkit.training.checkpoint import (
     State,
     check_checkpoint,
@@ -43,6 +44,10 @@ from depkit.training.schedule import parameter_groups, rate_factor
 from depkit.training.sources import Sources, make_vector_table
 
 MIN_REPORTED_SECONDS = 3.0  # shorter compilations of the decoder are not reported
+# Dev is scored after each epoch if it has fewer than SMALL_DEV words, or at most half as many words
+# as train; a larger dev part is scored after each DEV_RATIO * dev / train epochs.
+SMALL_DEV = 3000
+DEV_RATIO = 3.0
 
 
 class TrainingError(ValueError):
@@ -116,7 +121,9 @@ def train(
     sources = sources or Sources()
     has_shared_vocabulary = vocabulary is not None and feed is None
     vocabulary = vocabulary or family.vocabulary(train_sentences, config)
-    vocabulary = vocabulary.with_lemmas([*train_sentences, *sources.lexicon])
+    vocabulary = vocabulary.with_lemmas(
+        [*train_sentences, *sources.lexicon], config.inputs.reads_priors
+    )
     if sources.vectors:
         vocabulary = replace(vocabulary, vectors=Table(SPECIAL + sources.vectors.words))
     if initial:
@@ -128,6 +135,9 @@ def train(
     # The keys are the words that an error message uses if the digests differ; see `Origin.data`.
     data_digests = digests(train_sentences, dev_sentences) | {
         "other vectors, features, lexicon or transformer": sources.key,
+        "other names of treebanks": digest(*vocabulary.treebanks.symbols)
+        if vocabulary.treebanks
+        else "",
         "another vocabulary": vocabulary.digest() if has_shared_vocabulary else "",
         "another teacher or other text": feed.key if feed else "",
         "another --init": digest_weights(initial.network) if initial else "",
@@ -157,6 +167,29 @@ def train(
         eps=training.epsilon, weight_decay=training.weight_decay, fused=device.type != "mps",
     )  # fmt: skip
 
+    if feed is None:
+        treebank = family.examples(
+            train_sentences, vocabulary, config, device, sources.train, transformer
+        )
+        feed = Feed(lambda epoch: treebank.sizes, lambda epoch: treebank)
+    if training.updates and math.isfinite(max_time) and not saved_state:
+        first = feed.data(0)
+        network.start_epoch(first.dataset)
+
+        def update(indices: np.ndarray) -> None:
+            float(_backward(network, first, indices, device, precision)[0])  # this waits for a GPU
+
+        training = fit_to_time(training, first.sizes, update, max_time)
+        optimizer.zero_grad()
+        del first, update
+        if training != recipe.training:
+            recipe = replace(recipe, training=training)
+            origin = make_origin(seed, weight_settings(recipe), data_digests)
+            progress.say(
+                f"{progress.label}batches of {training.batch_tokens} tokens, for"
+                f" {training.updates:,} updates in the time"
+            )
+
     remove_incomplete(directory)
     (directory / CARD).unlink(missing_ok=True)  # it describes the run before it was resumed
     state = saved_state or State(origin, seed)
@@ -170,17 +203,7 @@ def train(
         save_state(directory, state, network, optimizer)
     progress.truncate_log(state.epoch)
 
-    if feed is None:
-        treebank = family.examples(
-            train_sentences, vocabulary, config, device, sources.train, transformer
-        )
-        feed = Feed(lambda epoch: treebank.sizes, lambda epoch: treebank)
     updates = count_updates(feed, recipe)
-    if training.warmup >= updates:
-        progress.say(
-            f"depkit: note: the warm-up takes {training.warmup} updates, but the whole training has"
-            f" only {updates}; lower training.warmup or training.batch_tokens"
-        )
     if state.epoch:
         progress.say(f"{progress.label}resuming after epoch {state.epoch}")
     started = time.monotonic()
@@ -190,6 +213,7 @@ def train(
             f"compiled the decoder in {compile_seconds:.0f} s; this is necessary once after"
             " installation"
         )
+    dev_interval = dev_epochs(sum(map(len, dev_sentences)), int(feed.sizes(0).sum()))
     started = time.monotonic() - state.seconds  # including earlier parts of a resumed run
     saved_time = time.monotonic()
     while not is_finished(state, recipe, max_time):
@@ -211,21 +235,10 @@ def train(
                 group["lr"] = group["rate"] * factor
             update_batches = batches[state.batch : state.batch + training.accumulate]
             for indices in update_batches:
-                try:
-                    batch = data.batch(indices)
-                    with autocast(device, precision):
-                        loss = network(batch) / len(update_batches)
-                    loss.backward()
-                except (RuntimeError, MemoryError) as error:
-                    if not is_out_of_memory(error):
-                        raise
-                    longest = data.sizes[indices].max()
-                    raise TrainingError(
-                        f"a batch of {len(indices)} sentences of up to {longest - 1} words does not"
-                        " fit in memory; lower training.batch_tokens"
-                    ) from error
-                total_loss += loss.detach()
-                words += batch.words
+                share = 1 / len(update_batches)
+                loss, num_words = _backward(network, data, indices, device, precision, share)
+                total_loss += loss
+                words += num_words
             if training.clip:
                 nn.utils.clip_grad_norm_(network.parameters(), training.clip)
             optimizer.step()
@@ -252,20 +265,24 @@ def train(
         speed = words / (time.monotonic() - epoch_started)
         if has_shared_vocabulary:  # those of left-out folds are not trained
             network.inputs.reset_unseen(data.dataset)
-        scores = score_dev(parser, dev_sentences, sources.dev, training.punct)
-        score = scores[training.select]
-        is_best = score > state.best
+        state.seconds = time.monotonic() - started
+        state.epoch += 1
+        scores: dict[str, float] = {}
+        if state.epoch % dev_interval == 0 or is_finished(state, recipe, max_time):
+            scores = score_dev(parser, dev_sentences, sources.dev, training.punct)
+        is_best = bool(scores) and scores[training.select] > state.best
         if is_best:
             write_weights(directory, network, training.storage)
             # This removes temperatures, which were fitted for the former weights.
             write_config(directory, recipe.tables())
-            state.best, state.best_epoch = score, state.epoch + 1
-        state.seconds = time.monotonic() - started
+            state.best, state.best_epoch = scores[training.select], state.epoch
+        if scores:  # otherwise this could be the end of the time, with dev not scored
+            state.seconds = time.monotonic() - started
         mean_loss = state.loss / math.ceil(state.batch / training.accumulate)
-        state.epoch, state.batch, state.loss = state.epoch + 1, 0, 0.0
+        state.batch, state.loss = 0, 0.0
         if state.update <= training.warmup:
             state.reduced_epoch = state.epoch  # stagnant epochs count from the end of the warm-up
-        elif is_stagnant(state, training):
+        elif scores and is_stagnant(state, training):
             state.reductions, state.reduced_epoch = state.reductions + 1, state.epoch
         epochs_left = training.epochs - state.epoch
         seconds_per_epoch = state.seconds / state.epoch
@@ -287,6 +304,30 @@ def train(
     return state
 
 
+def _backward(
+    network: ParserNetwork, data: Examples, indices: np.ndarray, device: torch.device,
+    precision: torch.dtype, share: float = 1.0,
+) -> tuple[Tensor, int]:  # fmt: skip
+    """Compute the gradients of a batch; return its loss times `share` and its number of words.
+
+    Raises TrainingError if the batch does not fit in memory.
+    """
+    try:
+        batch = data.batch(indices)
+        with autocast(device, precision):
+            loss = network(batch) * share
+        loss.backward()
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        longest = data.sizes[indices].max()
+        raise TrainingError(
+            f"a batch of {len(indices)} sentences of up to {longest - 1} words does not fit in"
+            " memory; lower training.batch_tokens"
+        ) from error
+    return loss.detach(), batch.words
+
+
 def is_finished(state: State, recipe: Recipe, max_time: float = math.inf) -> bool:
     """Whether a run has used up its epochs, its patience or its time."""
     return (
@@ -294,6 +335,14 @@ def is_finished(state: State, recipe: Recipe, max_time: float = math.inf) -> boo
         or state.epoch - state.best_epoch >= recipe.training.patience
         or state.seconds > max_time
     )
+
+
+def dev_epochs(dev_words: int, train_words: int) -> int:
+    """Return the number of epochs from one dev score to the next.
+
+    It is 1 unless dev is so large that scoring it would take much of the time of a short epoch.
+    """
+    return 1 if dev_words < SMALL_DEV else max(1, round(DEV_RATIO * dev_words / train_words))
 
 
 def is_stagnant(state: State, training: Training) -> bool:

@@ -87,11 +87,11 @@ def make_origin(seed: int, tables: Mapping[str, Any], data: Mapping[str, str]) -
 def retain_batch_size(origin: Origin, recipe: Recipe) -> Recipe:
     """Return the recipe with the batch size of the run that is resumed.
 
-    If `training.updates` is set, the batch size was computed from the number of epochs. It must
-    stay the same if the run is resumed with more epochs.
+    If `training.updates` is set, the batch size was computed from the number of epochs and from the
+    time. It must stay the same if the run is resumed with more epochs or time.
     """
     training, original = recipe.training, origin.settings
-    if not training.updates or original.get("training.epochs") == str(training.epochs):
+    if not training.updates:
         return recipe
     size = int(original.get("training.batch_tokens", training.batch_tokens))
     return replace(recipe, training=replace(training, batch_tokens=size))

@@ -56,14 +56,17 @@ class Progress:
             self.path.write_text("".join(line + "\n" for line in retained), "utf-8")
 
     def write_epoch(self, record: dict[str, Any], scores: dict[str, float]) -> None:
-        """Write an epoch to the log and a line to stderr; scores: the dev scores by name."""
+        """Write an epoch to the log and a line to stderr.
+
+        scores: the dev scores by name; {} if dev was not scored after this epoch.
+        """
         with self.path.open("a", encoding="utf-8") as log:
             log.write(json.dumps(record | scores) + "\n")
         best = "  best" if record["best"] else ""
         score_list = " ".join(f"{name} {score:.2f}" for name, score in scores.items())
+        dev = f"  dev {score_list}" if scores else ""
         self.say(
-            f"{self.label}epoch {record['epoch']:>3}  loss {record['loss']:.3f}"
-            f"  dev {score_list}"
+            f"{self.label}epoch {record['epoch']:>3}  loss {record['loss']:.3f}{dev}"
             f"  {record['words_per_second']:,.0f} words/s"
             f"  {format_duration(record['left'])} left{best}"
         )

@@ -19,7 +19,8 @@ from depkit.score.punctuation import parse_policy
 _NEEDED_SIZES = {
     "word_std": "word", "tag_column": "tag", "tag_dropout": "tag", "char_kind": "char",
     "char_embedding": "char", "char_dropout": "char", "char_vector_dropout": "char",
-    "char_boundaries": "char",
+    "char_boundaries": "char", "affix_rows": "affix", "affix_dropout": "affix",
+    "treebank_name": "treebank",
 }  # fmt: skip
 # Settings of the section training, each with the schedules that it belongs to
 _SCHEDULES = {
@@ -33,7 +34,7 @@ MIN_BATCH_TOKENS = 150  # batches are not made smaller than this for `training.u
 class Training:
     """The optimiser (Adam), its schedule, and when training stops; section [training]."""
 
-    epochs: int = 60  # maximum number of epochs
+    epochs: int = 60  # maximum number of epochs; 0 chooses it by the size of the treebank
     patience: int = 20  # training stops after this many epochs without a better dev score
     batch_tokens: int = 1000  # maximum number of tokens in a batch, padding included
     updates: int = 0  # batches of a small treebank are reduced to get this many updates; 0: never
@@ -46,7 +47,9 @@ class Training:
     epsilon: float = 1e-12  # of Adam
     weight_decay: float = 0.0  # of Adam: an L2 penalty
     clip: float = 5.0  # maximum norm of the gradient; 0 for no maximum
-    warmup: int = 0  # updates over which the rate rises linearly, before the schedule begins
+    # Updates over which the rate rises linearly, before the schedule begins. With the schedule
+    # "linear", the rise is faster if they would take more than a fifth of the training.
+    warmup: int = 0
     # "linear" lowers the rate to 0 at the end of `epochs` (or of --max-time), "constant" keeps it.
     # "exponential" multiplies it by `decay` smoothly over each `decay_updates` updates, "step"
     # after each `decay_updates` updates, "plateau" after each `plateau` epochs without a better dev
@@ -230,10 +233,10 @@ def check_recipe(recipe: Recipe) -> None:
     inputs, context = recipe.parser.inputs, recipe.parser.inputs.context
     family = get_family(recipe.parser)
     pretrained = inputs.vectors.file or context.source != "none"
-    if not (inputs.word or inputs.tag or inputs.char or pretrained):
+    if not (inputs.word or inputs.tag or inputs.reads_forms or pretrained):
         raise ConfigError(
-            "the parser has nothing to read: give inputs.word, inputs.tag or inputs.char a size,"
-            " or set inputs.vectors.file or inputs.context.source"
+            "the parser has nothing to read: give inputs.word, inputs.tag, inputs.char or"
+            " inputs.affix a size, or set inputs.vectors.file or inputs.context.source"
         )
     if (context.source == "transformer") != bool(context.model):
         raise ConfigError(
@@ -249,6 +252,10 @@ def check_recipe(recipe: Recipe) -> None:
         raise ConfigError(
             "inputs.context.top is 0, but inputs.context.layers=single needs the number of a layer:"
             " 1 for the last layer, 2 for the second last, and so on"
+        )
+    if inputs.treebank_name:
+        raise ConfigError(
+            "inputs.treebank_name is chosen in parsing, with --treebank NAME; leave it out"
         )
     family.check(recipe.parser)
     if not math.isfinite(recipe.distillation.text):

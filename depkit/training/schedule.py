@@ -7,6 +7,8 @@ from torch import nn
 from depkit.parsers.network import ParserNetwork
 from depkit.training.recipe import Training
 
+LONGEST_WARMUP = 0.2  # of the whole run, with the schedule "linear"
+
 
 def rate_factor(
     training: Training, update: int, fraction: float, updates: int, reductions: int = 0
@@ -24,8 +26,12 @@ def rate_factor(
         updates: The number of updates of the whole run.
         reductions: How often the schedule "plateau" has reduced the rate.
     """
-    if update < training.warmup:
-        return (update + 1) / training.warmup
+    if training.warmup:
+        rise = (update + 1) / training.warmup
+        if training.schedule == "linear":
+            rise = max(rise, fraction / LONGEST_WARMUP)
+        if rise <= 1:
+            return rise
     if training.schedule == "exponential":
         return training.decay ** ((update - training.warmup) / training.decay_updates)
     if training.schedule == "step":
@@ -34,7 +40,8 @@ def rate_factor(
         return training.decay**reductions
     if training.schedule == "linear":
         # The factor falls from 1 at the end of the warm-up to 0 at the end of the run.
-        return min(1.0, max(0.0, 1 - fraction) / max(1e-9, 1 - training.warmup / updates))
+        end = min(training.warmup / updates, LONGEST_WARMUP)  # of the warm-up
+        return min(1.0, max(0.0, 1 - fraction) / (1 - end))
     return 1.0
 
 

@@ -158,7 +158,7 @@ LI2019 = ["li2019-bert", "li2019-bilstm", "li2019-elmo", "li2019-selfatt"]
         ("parse --decode = mst d", ["dev.conllu"]), ("parse --model e", ["en-made-up", "en.model"]),
         ("parse --output-dir ", DIRECTORIES), ("parse --output = d", ["dev.conllu"]),
         ("train --set encoder.la", ["encoder.layers="]), ("train --set = fam", ["family="]),
-        ("parse --set i", ["inputs.context.model="]), ("ensemble --recipes li", LI2019),
+        ("parse --set inputs.c", ["inputs.context.model="]), ("ensemble --recipes li", LI2019),
         ("analyze a b --by oo", ["oov"]), ("eval a b --punct pt", ["ptb", "ptb7"]),
         ("teach < d", ["dev.conllu"]), ("teach 2> d", ["dev.conllu"]),
         ("eval dev.conllu d", ["dev.conllu"]), ("eval --json - d", ["dev.conllu"]),

@@ -151,6 +151,23 @@ def test_an_epoch_uses_the_treebank_and_a_part_of_the_text(make_data, teacher, t
     assert seen == {tuple(sentence.form) for sentence in tiny[8:]}
 
 
+def test_priors_of_a_student_are_those_of_the_treebank(make_data, tiny, tmp_path):
+    """Words of the text are not in the counts, so none of them is left out."""
+    inputs = Inputs(word=12, affix=8, prior=8, prior_scores=True, treebank=4)
+    data = make_data(inputs=inputs, epochs=1)
+    assert data.student.treebanks.symbols == ["tiny"]
+    dataset = data.make_dataset(0, CPU)
+    start = int(dataset.starts[8])
+    forms = [dataset.forms[i] for i in dataset.form[start + 1 : start + dataset.sizes[8]]]
+    rows = dataset.prior_row[start + 1 : start + dataset.sizes[8]]
+    for name, (values, probabilities) in data.student.priors.look_up(forms).items():
+        assert np.array_equal(dataset.priors[name][0][rows], values)
+        np.testing.assert_allclose(dataset.priors[name][1][rows], probabilities)
+    train_student(data, tmp_path / "student")
+    student = depkit.load(tmp_path / "student", device="cpu", precision="float32")
+    assert len(list(student.parse(tiny))) == len(tiny)
+
+
 def test_the_schedule_ends_with_the_last_update(make_data, tmp_path):
     data = make_data(text=0.7, epochs=3, accumulate=2)
     feed = distillation.make_feed(data, "key", CPU)

@@ -27,7 +27,8 @@ from depkit.parsers.graph.network import BiaffineNetwork
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.batches import length_batches
 from depkit.parsers.model_directory import WEIGHTS, read_config
-from depkit.training import loop
+from depkit.training import budget, loop
+from depkit.training.budget import fit_to_time
 from depkit.training.checkpoint import CHECKPOINT, FINISHED, ResumeError, read_state, save_state
 from depkit.training.data import resolve_auto
 from depkit.training.loop import Feed, TrainingError, count_updates, train
@@ -195,6 +196,11 @@ ALL_POSITIONS = {"input_norm": True, "drop_positions": False, "positions": "lear
             {},
         ),
         (
+            ENCODERS["rotary"],
+            {"affix": 12, "affix_dropout": 0.2, "prior": 8, "prior_scores": True, "treebank": 4},
+            {},
+        ),
+        (
             replace(ENCODERS["factored"], norm_first=True, relaxed=True),
             {"stop": True, "char_boundaries": True, "char_kind": "concat", "combine": "sum"},
             {},
@@ -326,7 +332,7 @@ def test_a_finished_run_is_not_changed(keep_state, tiny, tmp_path):
     [
         ({"epochs": 1}, {"epochs": 2}),
         ({"rate": 0.0, "patience": 1}, {"rate": 0.0, "patience": 2}),
-        ({"epochs": 1000, "max_time": 0.1}, {"epochs": 1000, "max_time": 0.3}),
+        ({"epochs": 1000, "max_time": 0.1}, {"epochs": 1000, "max_time": 2.0}),
     ],
 )
 def test_a_finished_run_is_resumed_only_with_its_state(settings, resumed_settings, tiny, tmp_path):
@@ -392,6 +398,71 @@ def test_the_time_limit_ends_a_run_with_a_model(tiny, tmp_path):
     state = run(small_recipe(epochs=1000), tiny, tmp_path, max_time=0.5)
     assert state.epoch < 1000
     assert depkit.load(tmp_path, device="cpu")
+
+
+@pytest.mark.parametrize(("patience", "scored"), [(20, [3, 6, 8]), (2, [2, 3, 4])])
+def test_a_large_dev_part_is_scored_after_some_epochs(
+    patience, scored, tiny, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(loop, "SMALL_DEV", 0)
+    recipe = small_recipe(epochs=8, patience=patience, rate=0.0)
+    assert run(recipe, tiny, tmp_path).epoch == scored[-1]
+    records = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [record["epoch"] for record in records if "LAS" in record] == scored
+
+
+def test_batches_suit_the_time(tiny, tmp_path, monkeypatch):
+    """The batches are as large as the required number of updates allows, and stay so."""
+    monkeypatch.setattr(budget, "MIN_BATCH_TOKENS", 20)
+    seconds = {20: 0.5, 60: 1.5}  # of an update, by the size of its batch
+    monkeypatch.setattr(budget, "_time_update", lambda update, sizes, tokens: seconds[tokens])
+    sizes = np.array([len(sentence) + 1 for sentence in tiny])
+    for available, tokens in ((0.1, 20), (0.5, 20), (1.0, 40), (1.5, 60), (9.0, 60)):
+        time = available * 10 / budget.UPDATE_SHARE
+        fitted = fit_to_time(Training(batch_tokens=60, updates=10), sizes, print, time)
+        assert fitted.batch_tokens == tokens
+    accumulated = Training(batch_tokens=60, updates=5, accumulate=2)
+    assert fit_to_time(accumulated, sizes, print, 12.5).batch_tokens == 40
+    recipe = small_recipe(epochs=1000, updates=2)
+    state = run(recipe, tiny, tmp_path, max_time=2.5)
+    assert state.origin.settings["training.batch_tokens"] == "40"
+    resumed = run(recipe, tiny, tmp_path, max_time=3.0, resume=True)
+    assert resumed.origin == state.origin
+    assert read_config(tmp_path)[1]["training"]["batch_tokens"] == 40
+
+
+def test_the_time_of_an_update_is_the_shortest_of_some(monkeypatch):
+    clock = iter([0.0, 3.0, 10.0, 11.0, 20.0, 22.0])
+    monkeypatch.setattr(budget.time, "perf_counter", lambda: next(clock))
+    update = Mock()
+    assert budget._time_update(update, np.full(20, 10), 50) == 1.0
+    assert [len(call.args[0]) for call in update.call_args_list] == [5, 5, 5]
+
+
+def test_two_treebanks_are_annotated_in_their_own_way(tiny, tmp_path):
+    """The same sentences have other relations in the second treebank, and the vector decides."""
+    other = [
+        sentence.with_columns({"deprel": [f"{label}:x" for label in sentence.deprel]})
+        for sentence in tiny
+    ]
+    treebanks = []
+    for name, sentences in (("aa_b", tiny), ("cc_d", other)):
+        file = tmp_path / f"{name}-ud-train.conllu"
+        depkit.write(sentences, file)
+        treebanks.append(list(depkit.read(file)))
+    first, second = treebanks
+    inputs = replace(NO_DROPOUT, treebank=8)
+    recipe = small_recipe("bilstm", inputs, epochs=40, patience=40, rate=1e-2)
+    run(recipe, [*first, *second], tmp_path)
+    parser = depkit.load(tmp_path, device="cpu", precision="float32")
+    assert parser.vocabulary.treebanks.symbols == ["aa_b", "cc_d"]
+    for sentences in (first, second):
+        assert depkit.evaluate(sentences, parser.parse(sentences)).LAS > 90
+    setting = ['inputs.treebank_name="cc_d"']
+    parser = depkit.load(tmp_path, device="cpu", precision="float32", settings=setting)
+    assert depkit.evaluate(second, parser.parse(first)).LAS > 90
+    with pytest.raises(config.ConfigError, match="'dd'; those that it was trained on are aa_b, cc"):
+        depkit.load(tmp_path, settings=["inputs.treebank_name=dd"])
 
 
 def test_patience_ends_a_run_without_improvement(tiny, tmp_path):

@@ -198,3 +198,7 @@ def test_rates_follow_the_schedule():
     # if the run is limited by time, the warm-up may have taken more than its share
     assert rate_factor(linear, 2, 0.5, 10) == pytest.approx(0.625)
     assert rate_factor(Training(schedule="constant", rate=1.0), 99, 0.99, 100) == 1.0
+    # The warm-up takes at most a fifth of the run.
+    short = Training(schedule="linear", rate=1.0, warmup=100)
+    factors = [rate_factor(short, i, i / 20, 20) for i in (0, 2, 4, 8, 12, 16)]
+    assert factors == pytest.approx([0.01, 0.5, 1.0, 0.75, 0.5, 0.25])

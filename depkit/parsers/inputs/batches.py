@@ -5,7 +5,7 @@ Position 0 of a sentence is w0, the artificial root; its words have the position
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from typing import Any, Protocol
@@ -23,9 +23,17 @@ from depkit.parsers.inputs.pieces import (
     make_piece_batch,
     split_into_pieces,
 )
+from depkit.parsers.inputs.priors import encode_priors
 from depkit.parsers.inputs.soft_targets import SoftBatch, SoftTargets, unpack
 from depkit.parsers.inputs.transformer import Transformer
-from depkit.parsers.inputs.vocabulary import LONGEST_WORD, PAD, ROOT, Vocabulary, input_tags
+from depkit.parsers.inputs.vocabulary import (
+    LONGEST_WORD,
+    PAD,
+    ROOT,
+    Vocabulary,
+    input_tags,
+    treebank_name,
+)
 
 IGNORED = -100  # the target of a word that does not contribute to the loss
 # The character LSTM reads forms of similar length together. These are the maximum numbers of
@@ -99,6 +107,11 @@ class Dataset:
     context: np.ndarray | SelectedRows | None = None
     piece_batcher: PieceBatcher | None = None
     soft: SoftTargets | None = None  # a teacher's predictions
+    treebank: Tensor | None = None  # [total], index of the treebank, if the network reads it
+    prior_row: Tensor | None = None  # [total], row of the tables of `priors`
+    # For each column, the most probable values of a form and their probabilities, regardless of its
+    # context, [rows, value]
+    priors: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -132,6 +145,9 @@ class Batch:
     pieces: PieceBatch | None  # from which a transformer computes the context
     soft: SoftBatch | None
     words: int  # number of words, without w0 and padding
+    treebank: Tensor | None  # [batch, length]
+    # For each column, values and their probabilities, [batch, length, value]
+    priors: dict[str, tuple[Tensor, Tensor]]
 
 
 def encode(
@@ -142,6 +158,7 @@ def encode(
     targets: Targets | None = None,
     context: ContextArray | Sequence[np.ndarray] | None = None,
     transformer: Transformer | None = None,
+    num_gold: int | None = None,
 ) -> Dataset:
     """Encode sentences as a Dataset on a device.
 
@@ -155,6 +172,8 @@ def encode(
         context: Contextual vectors, [total, layers, width], or one array for each sentence, which
             begins with the vector of w0.
         transformer: The transformer that reads the sentences if `context` is None.
+        num_gold: The number of sentences with targets, which come first; None if all have them. The
+            targets of the others are IGNORED.
     """
     sizes, starts = layout(sentences)
     if isinstance(context, Sequence):
@@ -164,14 +183,18 @@ def encode(
     forms: dict[str, int] = defaultdict(count(2).__next__)
     forms |= {"": 0, "\n": 1}  # keys for padding and w0 that are never the form of a word
     # Entry 0 of each of these lists is padding.
-    form, tag = [0], [PAD]
+    form, tag, treebank = [0], [PAD], [0]
     columns: dict[str, list[int]] = defaultdict(lambda: [IGNORED])
-    for sentence in sentences:
+    for number, sentence in enumerate(sentences):
         form += [1, *map(forms.__getitem__, sentence.form)]
+        if vocabulary.treebanks:
+            name = inputs.treebank_name or treebank_name(sentence)
+            treebank += [vocabulary.treebanks.indices.get(name, 0)] * (1 + len(sentence))
         if inputs.tag:
             tag += [ROOT, *map(vocabulary.tags.get, input_tags(sentence, inputs.tag_column))]
         for name, column in targets(sentence).items() if targets else ():
-            columns[name] += [IGNORED, *column]
+            has_gold = num_gold is None or number < num_gold
+            columns[name] += [IGNORED, *(column if has_gold else [IGNORED] * len(sentence))]
     distinct_forms = list(forms)
     form_indices = np.array(form, dtype=np.int64)
     words = map(str.lower, distinct_forms[2:]) if inputs.lowercase else distinct_forms[2:]
@@ -185,6 +208,16 @@ def encode(
     def to_device(numbers: Iterable[int] | np.ndarray) -> Tensor:
         return send(torch.as_tensor(np.asarray(numbers, dtype=np.int64)), device)
 
+    prior_row, priors = None, {}
+    if inputs.reads_priors and vocabulary.priors:
+        row_numbers, tables = encode_priors(
+            vocabulary.priors, distinct_forms, form_indices, columns
+        )
+        prior_row = to_device(row_numbers)
+        priors = {
+            name: (to_device(values), send(torch.from_numpy(probabilities), device))
+            for name, (values, probabilities) in tables.items()
+        }
     return Dataset(
         sizes, starts, form_indices, distinct_forms, form_sizes, to_device(word), to_device(vector),
         # Without tag inputs, no network reads the tags, but the array must have the right shape.
@@ -193,6 +226,8 @@ def encode(
         to_device(characters), to_device(form_sizes), context=context,
         piece_batcher=make_piece_batcher(sentences, transformer, inputs.context, device)
         if transformer and context is None else None,
+        treebank=to_device(treebank) if vocabulary.treebanks else None,
+        prior_row=prior_row, priors=priors,
     )  # fmt: skip
 
 
@@ -279,6 +314,13 @@ def make_batch(data: Dataset, starts: np.ndarray, sizes: np.ndarray) -> Batch:
     if data.soft is not None:
         packed = send(torch.from_numpy(data.soft.rows[index].astype(np.int32)), device)
         soft = unpack(packed, data.soft.columns, data.soft.weight)
+    priors = {}
+    if data.prior_row is not None:
+        prior_row = data.prior_row[entries].view(shape)
+        priors = {
+            name: (values[prior_row], probabilities[prior_row])
+            for name, (values, probabilities) in data.priors.items()
+        }
     return Batch(
         sizes, lengths, data.word[entries].view(shape), data.vector[entries].view(shape),
         data.tag[entries].view(shape), form_rows.view(shape), data.form_vectors,
@@ -286,6 +328,7 @@ def make_batch(data: Dataset, starts: np.ndarray, sizes: np.ndarray) -> Batch:
         {name: column[entries].view(shape) for name, column in data.targets.items()},
         context, data.piece_batcher(starts, sizes, length) if data.piece_batcher else None, soft,
         int(sizes.sum()) - len(sizes),
+        None if data.treebank is None else data.treebank[entries].view(shape), priors,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from depkit.nn.affixes import AffixEmbedding
 from depkit.nn.charconcat import CharConcat
 from depkit.nn.charlstm import CharLSTM
 from depkit.nn.dropout import InputDropout, SharedDropout
@@ -37,14 +38,15 @@ def part_sizes(config: Inputs) -> dict[str, int]:
                 " inputs.vectors.combine=concat"
             )
         word = word + vectors.width if vectors.combine == "concat" else vectors.width
-    sizes = {"word": word, "tag": config.tag, "characters": config.char}
+    sizes = {"word": word, "tag": config.tag, "characters": config.char + config.affix}
+    sizes["prior"] = config.prior
     if context.source != "none":
         sizes["context"] = context.size or context.width
     sizes = {name: size for name, size in sizes.items() if size}
     if not sizes:
         raise ConfigError(
-            "the parser has nothing to read: give inputs.word, inputs.tag or inputs.char a size,"
-            " or set inputs.vectors.file or inputs.context.source"
+            "the parser has nothing to read: give inputs.word, inputs.tag, inputs.char or"
+            " inputs.affix a size, or set inputs.vectors.file or inputs.context.source"
         )
     if config.combine == "sum" and len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
@@ -140,6 +142,33 @@ class ContextVectors(nn.Module):
         return self.projection(self.dropout(vectors))
 
 
+class PriorVectors(nn.Module):
+    """The sum over UPOS, XPOS and FEATS of the expected vector of their value.
+
+    The probabilities of the values are those that a form has regardless of its context.
+    size: the size of the vectors.
+    """
+
+    def __init__(self, size: int, vocabulary: Vocabulary) -> None:
+        super().__init__()
+        self.size = size
+        self.tables = nn.ModuleDict(
+            {
+                name: nn.EmbeddingBag(len(table), size, mode="sum")
+                for name, table in vocabulary.columns.items()
+                if name in ("upos", "xpos", "feats")
+            }
+        )
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Compute the vectors, [batch, length, size]."""
+        total = torch.zeros(batch.word.numel(), self.size, device=batch.word.device)
+        for name, table in self.tables.items():
+            values, probabilities = (x.flatten(0, 1) for x in batch.priors[name])
+            total = total + table(values, per_sample_weights=probabilities)
+        return total.view(*batch.word.shape, self.size)
+
+
 class InputLayer(nn.Module):
     """Concatenates or sums the parts of each word, after dropout of whole parts.
 
@@ -157,6 +186,7 @@ class InputLayer(nn.Module):
         self.word = self.pretrained = self.tag = self.context = None
         self.char: CharLSTM | CharConcat | None = None
         self.char_projection: nn.Module = nn.Identity()
+        self.affixes: AffixEmbedding | None = None
         sizes = part_sizes(config)
         if config.word:
             self.word = nn.Embedding(len(vocabulary.words), config.word, padding_idx=PAD)
@@ -176,10 +206,23 @@ class InputLayer(nn.Module):
             nn.init.zeros_(self.tag.weight.data[UNKNOWN])  # this row is never trained
         if config.char:
             self._make_character_layers(config, len(vocabulary.characters))
+        if config.affix:
+            self.affixes = AffixEmbedding(
+                config.affix_rows, config.affix, vocabulary.character_cases(),
+                vocabulary.character_classes(), config.affix_dropout,
+            )  # fmt: skip
+        self.prior: PriorVectors | None = None
+        if config.prior:
+            self.prior = PriorVectors(config.prior, vocabulary)
         if config.context.source != "none":
             self.context = ContextVectors(config.context, transformer)
         summed = config.combine == "sum"
         self.output_size = max(sizes.values()) if summed else sum(sizes.values())
+        self.treebank: nn.Embedding | None = None
+        if config.treebank:
+            assert vocabulary.treebanks is not None
+            self.treebank = nn.Embedding(len(vocabulary.treebanks), config.treebank)
+            self.output_size += config.treebank
         # Word and contextual vectors count twice when dropout rescales the remaining parts, as
         # the word does in Li et al. (2019).
         weights = [2.0 if name in ("word", "context") else 1.0 for name in sizes]
@@ -252,8 +295,14 @@ class InputLayer(nn.Module):
             sizes: [forms], the number of characters.
             groups: (end, width) of groups of rows, as `CharLSTM.forward` takes them.
         """
-        assert self.char is not None
-        return self.char_projection(self.char(characters, sizes, groups))
+        vectors = []
+        if self.char is not None:
+            vectors.append(self.char_projection(self.char(characters, sizes, groups)))
+        if self.affixes is not None:
+            if self.config.char_boundaries:  # characters that affixes do not have
+                characters, sizes = characters[:, 1:], (sizes - 2).clamp(min=1)
+            vectors.append(self.affixes(characters, sizes))
+        return torch.cat(vectors, dim=-1)
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute the input vectors of all positions, [batch, length, size]."""
@@ -263,12 +312,16 @@ class InputLayer(nn.Module):
             parts.append(self.word_dropout(words))
         if self.tag is not None:
             parts.append(self.tag_dropout(self.tag(batch.tag)))
-        if self.char is not None:
+        if self.config.reads_forms:
             vectors = functional.embedding(batch.form, self.form_vectors(batch))
             parts.append(self.char_dropout(vectors))
+        if self.prior is not None:
+            parts.append(self.prior(batch))
         if self.context is not None:
             parts.append(self.context(batch))
         parts = self.part_dropout(parts)
         if self.config.combine == "sum":
-            return torch.stack(parts).sum(0)
+            parts = [torch.stack(parts).sum(0)]
+        if self.treebank is not None:
+            parts.append(self.treebank(batch.treebank))
         return torch.cat(parts, dim=-1)

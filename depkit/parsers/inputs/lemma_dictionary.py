@@ -14,6 +14,8 @@ Tags = tuple[str, str, str]  # UPOS, XPOS, FEATS
 Reading = tuple[str, Tags, str]  # form, tags, edit script
 T = TypeVar("T", str, Tags, Reading)
 
+NO_LEMMA = ""  # the edit script in readings of words without a lemma, which record tags only
+
 
 @dataclass(frozen=True)
 class LemmaDictionary:
@@ -28,15 +30,21 @@ class LemmaDictionary:
     scripts: list[str]
     forms: dict[str, list[int]]
 
-    def readings(self, forms: Iterable[str]) -> Iterator[tuple[Reading, int]]:
-        """Yield the readings of the given forms, with their counts."""
+    def readings(
+        self, forms: Iterable[str], with_missing: bool = False
+    ) -> Iterator[tuple[Reading, int]]:
+        """Yield the readings of the given forms, with their counts.
+
+        with_missing: whether to yield readings without a lemma.
+        """
         for form in forms:
             flat = iter(self.forms.get(form, ()))
             for tags, script, count in zip(flat, flat, flat, strict=True):
-                yield (form, self.tags[tags], self.scripts[script]), count
+                if with_missing or self.scripts[script] != NO_LEMMA:
+                    yield (form, self.tags[tags], self.scripts[script]), count
 
     def __contains__(self, form: str) -> bool:
-        """Return whether a form is in the dictionary, ignoring case."""
+        """Return whether the dictionary has a lemma for a form, ignoring case."""
         return form.lower() in self._forms_by_lower_case
 
     def readings_ignoring_case(self, form: str) -> list[tuple[Reading, int]]:
@@ -83,10 +91,12 @@ class LemmaDictionary:
 
     @cached_property
     def _forms_by_lower_case(self) -> dict[str, list[str]]:
-        """The forms of the dictionary, grouped by their lower-case form."""
+        """The forms of the dictionary that have a lemma, grouped by their lower-case form."""
         groups: dict[str, list[str]] = {}
-        for form in self.forms:
-            groups.setdefault(form.lower(), []).append(form)
+        missing = {i for i, script in enumerate(self.scripts) if script == NO_LEMMA}
+        for form, flat in self.forms.items():
+            if not missing.issuperset(flat[1::3]):
+                groups.setdefault(form.lower(), []).append(form)
         return groups
 
     def to_json(self) -> dict[str, object]:
@@ -104,7 +114,8 @@ class LemmaDictionary:
         if not all(isinstance(tag, str) for tag in chain.from_iterable(tags)):
             raise ValueError("its lemma dictionary has tags that are not strings")
         for script in scripts:
-            check_script(script)
+            if script != NO_LEMMA:
+                check_script(script)
         if not all(isinstance(flat, list) and len(flat) % 3 == 0 for flat in forms.values()):
             raise ValueError("its lemma dictionary has a form whose readings are not triples")
         numbers = list(chain.from_iterable(forms.values()))
@@ -131,22 +142,28 @@ class LemmaDictionary:
             forms.setdefault(form, []).extend(numbers)
         return LemmaDictionary(list(all_tags), list(scripts), forms)
 
+    def counts(self) -> Counter[Reading]:
+        """Return the counts of all readings, those without a lemma included."""
+        return Counter(dict(self.readings(self.forms, with_missing=True)))
+
     @staticmethod
     def merge(dictionaries: Iterable["LemmaDictionary"]) -> "LemmaDictionary":
         """Merge dictionaries: the result has all readings, and the sums of their counts."""
-        counts: Counter[Reading] = Counter()
-        for dictionary in dictionaries:
-            for reading, count in dictionary.readings(dictionary.forms):
-                counts[reading] += count
-        return LemmaDictionary.from_counts(counts)
+        counts = (dictionary.counts() for dictionary in dictionaries)
+        return LemmaDictionary.from_counts(sum(counts, start=Counter()))
 
 
-def extract_readings(sentence: Sentence) -> Iterator[Reading]:
-    """Yield the readings of the words of a sentence that have a lemma."""
+def extract_readings(sentence: Sentence, with_missing: bool = False) -> Iterator[Reading]:
+    """Yield the readings of the words of a sentence that have a lemma.
+
+    with_missing: whether to yield those of the other words, too, with the script NO_LEMMA.
+    """
     columns = (sentence.form, sentence.lemma, sentence.upos, sentence.xpos, sentence.feats)
     for form, lemma, *tags in zip(*columns, strict=True):
-        if lemma != "_" or form == "_":
-            yield form, (tags[0], tags[1], tags[2]), edit_script(form, lemma)
+        has_lemma = lemma != "_" or form == "_"
+        if has_lemma or with_missing:
+            script = edit_script(form, lemma) if has_lemma else NO_LEMMA
+            yield form, (tags[0], tags[1], tags[2]), script
 
 
 def sort_by_frequency(counts: Counter[T]) -> list[T]:

@@ -15,7 +15,7 @@ from itertools import takewhile
 from math import inf, log
 from operator import itemgetter
 
-from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary, Tags
+from depkit.parsers.inputs.lemma_dictionary import NO_LEMMA, LemmaDictionary, Tags
 from depkit.parsers.inputs.lemmas import (
     CASES,
     Edit,
@@ -141,11 +141,16 @@ class _Evidence:
         self._cases: dict[tuple[WordClass, str], Counter[str]] = defaultdict(Counter)
         self._case_shares: dict[tuple[WordClass, str], dict[str, float]] = {}
         classes = list(map(_word_class, dictionary.tags))
-        scripts = list(map(parse_script, dictionary.scripts))
+        scripts = [
+            None if script == NO_LEMMA else parse_script(script) for script in dictionary.scripts
+        ]
         for form, flat in dictionary.forms.items():
             low, shape = form.lower(), capitalisation(form)
             for tags, script in zip(flat[::3], flat[1::3], strict=True):
-                word_class, (case, edit) = classes[tags], scripts[script]
+                parsed = scripts[script]
+                if parsed is None:
+                    continue
+                word_class, (case, edit) = classes[tags], parsed
                 self.lemmas[word_class[0]].add(apply_edit(form, case, edit) or form)
                 if not is_irregular(edit):
                     self._words[word_class].append((low[::-1], edit))

@@ -1,11 +1,13 @@
 """The vocabulary of a parser: the indices of words, characters, tags and relations."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 
 from depkit.corpus.digest import digest
 from depkit.corpus.sentence import Sentence
@@ -16,6 +18,7 @@ from depkit.parsers.inputs.lemma_dictionary import (
     sort_by_frequency,
 )
 from depkit.parsers.inputs.lemmas import apply_script, edit_script
+from depkit.parsers.inputs.priors import Priors
 
 PAD, UNKNOWN, ROOT = 0, 1, 2
 SPECIAL = ["<pad>", "<unknown>", "<root>"]
@@ -50,6 +53,7 @@ class Vocabulary:
     tags: Table  # of the tag column that is read as an input
     columns: dict[str, Table]  # what is predicted (relations, tags, edit scripts), by column
     vectors: Table | None = None  # the words with a pretrained vector, if there are vectors
+    treebanks: Table | None = None  # the names of the treebanks, if inputs.treebank is set
     lemmas: LemmaDictionary | None = None  # made by `with_lemmas`
 
     def vector_row(self, form: str) -> int:
@@ -77,11 +81,38 @@ class Vocabulary:
             self.characters.indices[mark] for mark in BOUNDARIES if mark in self.characters.indices
         ]
 
-    def with_lemmas(self, sentences: Iterable[Sentence]) -> "Vocabulary":
-        """Add the sentences' lemma dictionary, if lemmas are predicted, and return the result."""
-        if "lemma" not in self.columns:
+    def character_cases(self) -> list[int]:
+        """Return the index of the lower case of each character, or its own index."""
+        indices = self.characters.indices
+        return [indices.get(symbol.lower(), i) for i, symbol in enumerate(self.characters.symbols)]
+
+    def character_classes(self) -> list[int]:
+        """Return the class of each character.
+
+        1: lower case, 2: upper case, 3: other letters, 4: digits, 0: all others.
+        """
+        kinds = (str.islower, str.isupper, str.isalpha, str.isdigit)
+        return [
+            next((i for i, is_kind in enumerate(kinds, start=1) if is_kind(symbol)), 0)
+            if len(symbol) == 1 else 0
+            for symbol in self.characters.symbols
+        ]  # fmt: skip
+
+    @cached_property
+    def priors(self) -> Priors | None:
+        """The distributions of the values of columns for a form; None without a dictionary."""
+        return Priors(self.lemmas, self.columns) if self.lemmas else None
+
+    def with_lemmas(self, sentences: Iterable[Sentence], tags: bool = False) -> "Vocabulary":
+        """Add a dictionary of the sentences' forms, tags and lemmas, and return the result.
+
+        There is no dictionary if no lemmas are predicted, unless `tags` is true; then it also has
+        the words without a lemma.
+        """
+        if "lemma" not in self.columns and not tags:
             return self
-        counts = Counter(chain.from_iterable(map(extract_readings, sentences)))
+        readings = (extract_readings(sentence, with_missing=tags) for sentence in sentences)
+        counts = Counter(chain.from_iterable(readings))
         return replace(self, lemmas=LemmaDictionary.from_counts(counts))
 
     def to_json(self) -> dict[str, object]:
@@ -92,6 +123,7 @@ class Vocabulary:
             "tags": self.tags.symbols,
             "columns": {name: table.symbols for name, table in self.columns.items()},
             **({"vectors": self.vectors.symbols} if self.vectors else {}),
+            **({"treebanks": self.treebanks.symbols} if self.treebanks else {}),
             **({"lemmas": self.lemmas.to_json()} if self.lemmas else {}),
         }
 
@@ -114,6 +146,7 @@ class Vocabulary:
         return Vocabulary(
             Table(data["words"]), Table(data["characters"]), Table(data["tags"]), columns,
             Table(data["vectors"]) if "vectors" in data else None,
+            Table(data["treebanks"]) if "treebanks" in data else None,
             LemmaDictionary.from_json(data["lemmas"]) if "lemmas" in data else None,
         )  # fmt: skip
 
@@ -129,9 +162,16 @@ def extend_vocabulary(old: Vocabulary, new: Vocabulary) -> Vocabulary:
         name: extend_table(table, new.columns.get(name, table))
         for name, table in old.columns.items()
     }
+    lemmas = old.lemmas or new.lemmas
+    if old.lemmas and new.lemmas:
+        # A treebank that both were made from must not count twice, because in training, an
+        # occurrence is left out of the counts once.
+        lemmas = LemmaDictionary.from_counts(old.lemmas.counts() | new.lemmas.counts())
     return Vocabulary(
         extend_table(old.words, new.words), extend_table(old.characters, new.characters),
-        extend_table(old.tags, new.tags), columns, old.vectors, merge_lemmas([old, new]),
+        extend_table(old.tags, new.tags), columns, old.vectors,
+        extend_table(old.treebanks, new.treebanks) if old.treebanks and new.treebanks else None,
+        lemmas,
     )  # fmt: skip
 
 
@@ -165,6 +205,19 @@ def input_tags(sentence: Sentence, column: str) -> list[str]:
     return [sentence.lines[row].split("\t", index + 1)[index] for row in sentence.rows]
 
 
+def treebank_name(sentence: Sentence) -> str:
+    """Return the name of the treebank of a sentence, from its file; "" if there is no file.
+
+    The names of en_ewt-ud-train.conllu and en_ewt-ud-dev.conllu are both en_ewt; the name of
+    ewt/train.conllu is ewt.
+    """
+    path = Path(sentence.file)
+    stem = re.sub(r"(\.conll\w*)?(\.(gz|xz))?$", "", path.name)
+    if stem in ("train", "dev", "test"):
+        return path.parent.name or stem
+    return re.sub(r"([-_]ud)?[-_](train|dev|test)$", "", stem)
+
+
 def column_values(sentence: Sentence, column: str, symbols: list[str]) -> list[str]:
     """Convert the predicted symbols of a column to values; only edit scripts change."""
     return list(map(apply_script, sentence.form, symbols)) if column == "lemma" else symbols
@@ -186,10 +239,12 @@ def build_vocabulary(
     words: Counter[str] = Counter()
     characters: Counter[str] = Counter()
     tags: Counter[str] = Counter()
+    treebanks: Counter[str] = Counter()
     counters: dict[str, Counter[str]] = {name: Counter() for name in columns}
     for sentence in sentences:
         words.update(map(str.lower, sentence.form) if inputs.lowercase else sentence.form)
         characters.update("".join(sentence.form))
+        treebanks[treebank_name(sentence)] += 1
         if inputs.tag:
             tags.update(input_tags(sentence, inputs.tag_column))
         for name, counter in counters.items():
@@ -199,6 +254,7 @@ def build_vocabulary(
         Table(SPECIAL + BOUNDARIES * inputs.char_boundaries + _frequent_symbols(characters)),
         Table(SPECIAL + _frequent_symbols(tags)),
         {name: Table(_frequent_symbols(counter)) for name, counter in counters.items()},
+        treebanks=Table(_frequent_symbols(treebanks)) if inputs.treebank else None,
     )
 
 

@@ -1,8 +1,12 @@
 """The network of a tagger: classifiers of tags, FEATS and lemmas."""
 
+from collections.abc import Sequence
+
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from depkit.nn.attributes import AttributeLinear
 from depkit.nn.biaffine import MLP
 from depkit.parsers.config import TaggerConfig, TagScorer
 from depkit.parsers.inputs.batches import IGNORED, Batch
@@ -11,34 +15,40 @@ from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
 
+RARE = 1e-4  # probabilities below this value hardly change a score
+
 
 class TagClassifiers(nn.ModuleDict):
     """An MLP and a linear layer for each predicted column.
 
-    size: the size of the encoder's output vectors.
+    size: the size of the encoder's output vectors; has_priors: whether the scores of a column begin
+    with what `Batch.priors` has of it.
     """
 
-    def __init__(self, size: int, config: TagScorer, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, size: int, config: TagScorer, vocabulary: Vocabulary, has_priors: bool = False
+    ) -> None:
         super().__init__(
             {
                 name: nn.Sequential(
                     MLP(size, config.tag_hidden, config.dropout),
-                    nn.Linear(config.tag_hidden, len(vocabulary.columns[name])),
+                    make_output(config, name, vocabulary.columns[name].symbols),
                 )
                 for name in config.predict
             }
         )
+        self.prior_weight = nn.Parameter(torch.ones(len(config.predict))) if has_priors else None
 
-    def scores(self, encoded: Tensor) -> dict[str, Tensor]:
+    def scores(self, encoded: Tensor, batch: Batch) -> dict[str, Tensor]:
         """Compute float32 logits of columns: [batch, length, size] -> [batch, length, value]."""
-        return {name: classifier(encoded).float() for name, classifier in self.items()}
-
-    def losses(self, encoded: Tensor, batch: Batch) -> list[Tensor]:
-        """Compute the mean cross-entropy of each column, with gold targets and a teacher's."""
-        return [
-            cross_entropy(classifier(encoded), batch.targets[name], get_soft_targets(batch, name))
-            for name, classifier in self.items()
-        ]
+        logits = {}
+        for i, (name, classifier) in enumerate(self.items()):
+            logits[name] = classifier(encoded).float()
+            if self.prior_weight is not None and name in batch.priors:
+                values, probabilities = batch.priors[name]
+                bias = (probabilities / RARE).log1p() * self.prior_weight[i]
+                logits[name] = logits[name].scatter_add(-1, values, bias)
+        return logits
 
 
 class TaggerNetwork(ParserNetwork):
@@ -48,16 +58,51 @@ class TaggerNetwork(ParserNetwork):
         self, config: TaggerConfig, vocabulary: Vocabulary, transformer: Transformer | None = None
     ) -> None:
         super().__init__(config, vocabulary, transformer, config.scorer.dropout)
-        self.columns = TagClassifiers(self.size, config.scorer, vocabulary)
+        self.columns = TagClassifiers(
+            self.size, config.scorer, vocabulary, config.inputs.prior_scores
+        )
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute the loss of a batch: the sum of the losses of all columns."""
         encoded = self.encode(batch)
-        return sum(self.columns.losses(encoded, batch), start=encoded.new_zeros(()))
+        losses = tag_losses(self.columns.scores(encoded, batch), batch)
+        return sum(losses, start=encoded.new_zeros(()))
 
     def tag_scores(self, batch: Batch) -> dict[str, Tensor]:
         """Compute the logits of each predicted column, [batch, length, value]."""
-        return self.columns.scores(self.encode(batch))
+        return self.columns.scores(self.encode(batch), batch)
+
+
+def make_output(config: TagScorer, column: str, symbols: Sequence[str]) -> nn.Module:
+    """Make the last layer of the classifier of a column."""
+    attributes = value_attributes(column, symbols) if config.shared_attributes else []
+    if attributes:
+        return AttributeLinear(config.tag_hidden, attributes)
+    return nn.Linear(config.tag_hidden, len(symbols))
+
+
+def value_attributes(column: str, symbols: Sequence[str]) -> list[list[str]]:
+    """Return the attributes of each value of a column; [] if its values are not made of attributes.
+
+    Those of FEATS are its features, those of XPOS its characters with their positions, which have a
+    meaning of their own in positional tag sets.
+    """
+    if column == "feats":
+        return [symbol.split("|") for symbol in symbols]
+    if column == "xpos":
+        return [[f"{i}{character}" for i, character in enumerate(symbol)] for symbol in symbols]
+    return []
+
+
+def tag_losses(logits: dict[str, Tensor], batch: Batch) -> list[Tensor]:
+    """Compute the mean cross-entropy of each column, with gold targets and a teacher's.
+
+    logits: [batch, length, value] for each column.
+    """
+    return [
+        cross_entropy(scores, batch.targets[name], get_soft_targets(batch, name))
+        for name, scores in logits.items()
+    ]
 
 
 def get_soft_targets(batch: Batch, name: str) -> SoftColumn | None:

@@ -6,13 +6,17 @@ import torch
 
 from depkit.parsers.config import BiaffineConfig, BiLSTM, Inputs, Scorer, SelfAttention
 from depkit.parsers.families import get_family
+from depkit.parsers.tagger.network import value_attributes
 from tests.parsers.test_base import CPU, build_parser, tree
 
 ENCODERS = {
     "bilstm": BiLSTM(layers=2, size=8),
     "selfatt": SelfAttention(layers=2, size=12, heads=2, head_size=5, feedforward=16),
 }
-INPUTS = [Inputs(word=6), Inputs(word=6, tag=4), Inputs(word=0, char=6), Inputs(6, tag=4, char=5)]
+INPUTS = [
+    Inputs(word=6), Inputs(word=6, tag=4), Inputs(word=0, char=6), Inputs(6, tag=4, char=5),
+    Inputs(word=0, affix=6),
+]  # fmt: skip
 
 
 SENTENCES = [
@@ -22,8 +26,9 @@ SENTENCES = [
 ]
 
 
-def make_network(encoder, inputs, sentences=SENTENCES):
-    config = BiaffineConfig(inputs, encoder, Scorer(arc=7, label=5, predict=["upos"]))
+def make_network(encoder, inputs, sentences=SENTENCES, **scorer):
+    scorer = {"arc": 7, "label": 5, "predict": ["upos"]} | scorer
+    config = BiaffineConfig(inputs, encoder, Scorer(**scorer))
     parser = build_parser(config, sentences)
     network, vocabulary = parser.network, parser.vocabulary
     torch.nn.init.normal_(network.arc.weight)  # with the initial zeros, all results would be equal
@@ -76,10 +81,42 @@ def test_the_loss_is_the_sum_of_the_mean_losses(kind):
 @pytest.mark.parametrize("kind", ENCODERS)
 def test_every_weight_has_a_gradient_even_with_invalid_trees(kind):
     invalid = tree("a b", [1, 0], "X X", "x root")
-    network, _, data = make_network(ENCODERS[kind], INPUTS[3], [*SENTENCES, invalid])
+    network, _, data = make_network(
+        ENCODERS[kind], INPUTS[3], [*SENTENCES, invalid], tag_vector=3, shared_attributes=True
+    )
     loss = network.train()(data.batch(np.arange(4)))
     loss.backward()
     assert loss.isfinite()
     for name, weight in network.named_parameters():
         assert weight.grad is not None and weight.grad.isfinite().all(), name
         assert weight.grad.any(), name
+
+
+def test_the_tree_scorers_read_the_predicted_tags():
+    predict = ["upos", "xpos", "lemma"]
+    network, _, data = make_network(ENCODERS["bilstm"], INPUTS[0], predict=predict, tag_vector=3)
+    batch = data.batch(np.array([0, 1]))
+    logits = network.columns.scores(network.encode(batch), batch)
+    vectors = network.word_vectors(network.encode(batch), logits)[..., -3:]
+    assert set(network.tag_vectors) == {"upos", "xpos"}
+    for row in range(2):
+        for word in range(4):
+            expected = torch.zeros(3)
+            for name, table in network.tag_vectors.items():
+                probabilities = logits[name][row, word].softmax(0)
+                for value, probability in enumerate(probabilities):
+                    expected += probability * table.weight[:, value]
+            torch.testing.assert_close(vectors[row, word], expected)
+    without, _, data = make_network(
+        ENCODERS["bilstm"], INPUTS[0], predict=["lemma"], tag_vector=3
+    )  # no tags are predicted
+    assert without.tag_vectors is None
+    assert network(batch).isfinite() and without(data.batch(np.array([0]))).isfinite()
+
+
+def test_values_of_feats_and_xpos_are_made_of_attributes():
+    assert value_attributes("feats", ["Case=Nom|Number=Sing", "_"]) == [
+        ["Case=Nom", "Number=Sing"], ["_"],
+    ]  # fmt: skip
+    assert value_attributes("xpos", ["NNS", "V-"]) == [["0N", "1N", "2S"], ["0V", "1-"]]
+    assert value_attributes("upos", ["NOUN"]) == []

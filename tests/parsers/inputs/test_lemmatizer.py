@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary, extract_readings
+from depkit.parsers.inputs.lemma_dictionary import NO_LEMMA, LemmaDictionary, extract_readings
 from depkit.parsers.inputs.lemmas import apply_script, edit_script
 from depkit.parsers.inputs.lemmatizer import Lemmatizer
 
@@ -149,3 +149,14 @@ def test_readings_omit_words_without_a_lemma():
         ("Dogs", ("NOUN", "NNS", "_")), ("ran", ("VERB", "VBD", "_")),
     ]  # fmt: skip
     assert [apply_script(form, script) for form, _, script in readings] == ["dog", "run"]
+
+
+def test_words_without_a_lemma_are_known_by_their_tags_alone(tiny):
+    words = [("walked", "walk", "V", "x", "_"), ("talked", "talk", "V", "x", "_")]
+    known = build_dictionary(words)
+    counts = known.counts() + Counter({("wicked", ("V", "x", "_"), NO_LEMMA): 3})
+    dictionary = LemmaDictionary.from_counts(counts)
+    assert LemmaDictionary.from_json(json.loads(json.dumps(dictionary.to_json()))) == dictionary
+    assert "wicked" not in dictionary and dictionary.look_up("wicked", ("V", "x", "_")) is None
+    scripts = [(edit_script("walked", "walk"), 0.4), (edit_script("a", "a"), 0.6)]
+    assert Lemmatizer(dictionary).guess("balked", ("V", "x", "_"), scripts) == "balk"

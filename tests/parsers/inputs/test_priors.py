@@ -1,0 +1,119 @@
+"""Distributions of the values of columns for a form equal those of plain loops over the words."""
+
+from collections import Counter
+from itertools import chain
+
+import numpy as np
+import pytest
+
+from depkit.parsers.inputs import priors
+from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary, extract_readings
+from depkit.parsers.inputs.priors import Priors, encode_priors
+from depkit.parsers.inputs.vocabulary import Table
+
+COLUMNS = ["upos", "xpos", "feats", "lemma"]
+
+
+def value_of(reading, column):
+    _, tags, script = reading
+    return script if column == "lemma" else tags[("upos", "xpos", "feats").index(column)]
+
+
+def make_priors(readings, columns):
+    return Priors(LemmaDictionary.from_counts(readings), columns)
+
+
+@pytest.fixture
+def readings(tiny):
+    return Counter(chain.from_iterable(map(extract_readings, tiny)))
+
+
+@pytest.fixture
+def columns(readings):
+    return {
+        name: Table(sorted({value_of(reading, name) for reading in readings})) for name in COLUMNS
+    }
+
+
+def expected(readings, column, values, form):
+    """Compute a distribution by loops over all words."""
+    pairs = Counter()
+    for reading, count in readings.items():
+        pairs[reading[0], value_of(reading, column)] += count
+    result = {value: 1 / len(values) for value in values}
+
+    def interpolate(counts, weight):
+        total = sum(counts.values()) + weight
+        return {value: (counts[value] + weight * result[value]) / total for value in values}
+
+    for size in range(min(priors.LONGEST_ENDING, len(form)) + 1):
+        result = interpolate(
+            Counter(
+                value for word, value in pairs
+                if len(word) >= size
+                and word.lower()[len(word) - size :] == form.lower()[len(form) - size :]
+                and (word == word.lower()) == (form == form.lower())
+            ),
+            priors.ENDING_WEIGHT,
+        )  # fmt: skip
+    for same in (lambda word: word.lower() == form.lower(), lambda word: word == form):
+        counts = Counter()
+        for (word, value), count in pairs.items():
+            counts[value] += count * same(word)
+        result = interpolate(counts, priors.FORM_WEIGHT)
+    return [result[value] for value in values]
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_distributions_equal_those_of_plain_loops(readings, columns, column):
+    forms = sorted({form for form, _, _ in readings}) + ["xyzzing", "Xs", "THE", "ß", "-ing"]
+    values = columns[column].symbols
+    table = make_priors(readings, columns)
+    computed = table.distributions(column, table.chains(forms))
+    for form, row in zip(forms, computed, strict=True):
+        np.testing.assert_allclose(row, expected(readings, column, values, form), rtol=1e-4)
+    np.testing.assert_allclose(computed.sum(1), 1, rtol=1e-4)
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_an_occurrence_is_left_out_as_if_it_were_not_in_the_treebank(readings, columns, column):
+    full = make_priors(readings, columns)
+    for reading in readings:
+        form, gold = reading[0], columns[column].indices[value_of(reading, column)]
+        row = full.distributions(column, full.chains([form]), np.array([gold]))
+        rest = make_priors(readings - Counter([reading]), columns)
+        without = rest.distributions(column, rest.chains([form]))
+        np.testing.assert_allclose(row, without, rtol=1e-4)
+
+
+def test_the_best_values_are_those_with_the_highest_probabilities(readings, columns):
+    table = make_priors(readings, columns)
+    chains = table.chains(["the", "dog", "xyzzing"])
+    full = table.distributions("upos", chains)
+    indices, probabilities = table.best("upos", chains)
+    kept = min(priors.NUM_VALUES, full.shape[1])
+    for row in range(len(chains)):
+        assert sorted(probabilities[row]) == sorted(full[row])[-kept:]
+        np.testing.assert_array_equal(full[row][indices[row]], probabilities[row])
+
+
+def test_cached_rows_equal_computed_ones(readings, columns, monkeypatch):
+    monkeypatch.setattr(priors, "MAX_FORMS", 3)
+    table = make_priors(readings, columns)
+    for forms in (["the", "dog"], ["dog", "xyzzing", "the"], ["a", "dog", "b"], ["the", "the"]):
+        for name, cached in table.look_up(forms).items():
+            for computed, rows in zip(table.best(name, table.chains(forms)), cached, strict=True):
+                np.testing.assert_array_equal(computed, rows)
+
+
+def test_equal_words_of_a_dataset_share_a_row(readings, columns):
+    table = make_priors(readings, columns)
+    forms, form = ["", "\n", "the", "dog"], np.array([0, 1, 2, 3, 1, 2])
+    rows, tables = encode_priors(table, forms, form, {})
+    assert rows[2] == rows[5] and rows[1] == rows[4] and len(set(rows.tolist())) == 4
+    assert set(tables) == set(COLUMNS)
+    for _, probabilities in tables.values():
+        assert not probabilities[rows[:2]].any() and probabilities[rows[2:4]].any(1).all()
+    gold = {"upos": [-100, -100, columns["upos"].indices["DET"], 0, -100, -100]}
+    rows, _ = encode_priors(table, forms, form, gold)
+    assert rows[2] != rows[5]

@@ -1,0 +1,43 @@
+"""Names of treebanks, and what the vocabulary knows of characters."""
+
+import pytest
+
+import depkit
+from depkit.parsers.config import Inputs
+from depkit.parsers.inputs.vocabulary import build_vocabulary, treebank_name
+from tests.parsers.test_base import tree
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("en_ewt-ud-train.conllu", "en_ewt"), ("en_ewt-ud-dev.conllu.gz", "en_ewt"),
+        ("data/wsj_test.conllx", "wsj"), ("web.conllu", "web"), ("a/train.conllu.xz", "a"),
+        ("UD_2.5-it-dev.conllu", "UD_2.5-it"),
+    ],
+)  # fmt: skip
+def test_the_parts_of_a_treebank_have_one_name(file, name, tiny, tmp_path):
+    path = tmp_path / file
+    path.parent.mkdir(exist_ok=True)
+    depkit.write(
+        tiny[0],
+        path,
+    )
+    assert treebank_name(next(depkit.read(path, "conllu"))) == name
+
+
+def test_a_sentence_without_a_file_has_no_treebank(tiny):
+    assert treebank_name(tree("a", [0], "X", "root")) == ""
+
+
+def test_characters_have_a_class_and_a_lower_case():
+    sentences = [tree("Aa Bß 9語 -", [0, 1, 1, 1], "X X X X", "root x x x")]
+    vocabulary = build_vocabulary(sentences, Inputs(char=4), [], None)
+    symbols = vocabulary.characters.symbols
+    classes = dict(zip(symbols, vocabulary.character_classes(), strict=True))
+    expected = {"A": 2, "a": 1, "B": 2, "ß": 1, "9": 4, "語": 3, "-": 0, "<pad>": 0, "<root>": 0}
+    assert expected.items() <= classes.items()
+    cases = [symbols[i] for i in vocabulary.character_cases()]
+    lower = dict(zip(symbols, cases, strict=True))
+    assert lower["A"] == lower["a"] == "a"
+    assert lower["B"] == "B"  # there is no b in the vocabulary
