@@ -56,7 +56,8 @@ PEERS = {"supar": "SuPar 1.1.4", "spacy": "spaCy 3.8", "udpipe": "ufal.udpipe"}
 def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench", description=__doc__.partition("\n")[0],
-        epilog="python -m tests.bench gpu measures a GPU in minutes; it has its own --help.",
+        epilog="python -m tests.bench gpu measures a GPU in minutes; python -m tests.bench small"
+        " compares accuracies on small treebanks. Both have their own --help.",
     )  # fmt: skip
     add = parser.add_argument
     add(
@@ -178,10 +179,8 @@ def describe_shares(rows: Sequence[Row]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> None:
     argv = sys.argv[1:] if argv is None else argv
-    if argv[:1] == ["gpu"]:
-        from tests.bench import gpu
-
-        gpu.main(argv[1:])
+    if argv[:1] in (["gpu"], ["small"]):  # these have options of their own
+        import_module(f"tests.bench.{argv[0]}").main(argv[1:])
         return
     from rich.console import Console
 

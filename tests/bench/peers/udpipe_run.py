@@ -1,12 +1,14 @@
 """Train or parse with ufal.udpipe, on one thread, run by a Python that has it installed:
 
 python udpipe_run.py parse MODEL FILE OUTPUT
-python udpipe_run.py train MODEL TREEBANK
+python udpipe_run.py annotate MODEL FILE OUTPUT
+python udpipe_run.py train MODEL TREEBANK [projective|swap]
 
 parse reads raw text with blank lines between paragraphs, writes CoNLL-U, and prints a line of JSON:
-the seconds without imports, and the number of words of the output. train trains a tokenizer, tagger
-and parser with UDPipe's default options, but with fewer iterations; to measure the speed, a model
-trained on a part of a treebank is sufficient.
+the seconds without imports, and the number of words of the output. annotate reads and writes
+CoNLL-U. train trains a tagger and parser with the options of the published models and this
+transition system; without one, it trains a tokenizer, tagger and parser with UDPipe's default
+options, but with fewer iterations, which is sufficient to measure the speed.
 """
 
 import json
@@ -22,6 +24,23 @@ from ufal.udpipe import (
     Sentences,
     Trainer,
 )
+
+# Options of the published models for UD 2.5. The tagger has two models: one for tags and features,
+# one for lemmas.
+TAGGER = """
+    models=2; templates_1=tagger; guesser_suffix_rules_1=8; guesser_enrich_dictionary_1=6;
+    guesser_prefixes_max_1=0; use_lemma_1=1; use_xpostag_1=1; use_feats_1=1; provide_lemma_1=0;
+    provide_xpostag_1=1; provide_feats_1=1; prune_features_1=0; templates_2=lemmatizer;
+    guesser_suffix_rules_2=8; guesser_enrich_dictionary_2=6; guesser_prefixes_max_2=4;
+    use_lemma_2=1; use_xpostag_2=0; use_feats_2=0; provide_lemma_2=1; provide_xpostag_2=0;
+    provide_feats_2=0; prune_features_2=0
+"""
+PARSER = """
+    iterations=30; embedding_upostag=20; embedding_feats=20; embedding_xpostag=0;
+    embedding_form=50; embedding_lemma=0; embedding_deprel=20; learning_rate=0.01;
+    learning_rate_final=0.001; l2=0.5; hidden_layer=200; batch_size=10; structured_interval=8;
+"""
+ORACLES = {"projective": "dynamic", "swap": "static_lazy"}
 
 
 def parse(model: str, file: str, output: str) -> None:
@@ -46,19 +65,37 @@ def parse(model: str, file: str, output: str) -> None:
     print(json.dumps({"seconds": time.perf_counter() - began, "words": words}))
 
 
-def train(model: str, treebank: str) -> None:
+def read(file: str) -> Sentences:
     sentences, error = Sentences(), ProcessingError()
     reader = InputFormat.newInputFormat("conllu")
-    with open(treebank, encoding="utf-8") as text:
+    with open(file, encoding="utf-8") as text:
         reader.setText(text.read())
     sentence = Sentence()
     while reader.nextSentence(sentence, error):
         sentences.push_back(sentence)
         sentence = Sentence()
-    trained = Trainer.train(
-        "morphodita_parsito", sentences, Sentences(),
-        "epochs=10", "iterations=5", "iterations=3", error,
-    )  # fmt: skip
+    if error.occurred():
+        sys.exit(error.message)
+    return sentences
+
+
+def annotate(model: str, file: str, output: str) -> None:
+    loaded = Model.load(model)
+    writer = OutputFormat.newOutputFormat("conllu")
+    with open(output, "w", encoding="utf-8") as target:
+        for sentence in read(file):
+            loaded.tag(sentence, Model.DEFAULT)
+            loaded.parse(sentence, Model.DEFAULT)
+            target.write(writer.writeSentence(sentence))
+
+
+def train(model: str, treebank: str, system: str = "") -> None:
+    options = "epochs=10", "iterations=5", "iterations=3"
+    if system:
+        parser = f"{PARSER} transition_system={system}; transition_oracle={ORACLES[system]}"
+        options = Trainer.NONE, "".join(TAGGER.split()), "".join(parser.split())
+    error = ProcessingError()
+    trained = Trainer.train("morphodita_parsito", read(treebank), Sentences(), *options, error)
     if error.occurred():
         sys.exit(error.message)
     with open(model, "wb") as file:
@@ -67,4 +104,4 @@ def train(model: str, treebank: str) -> None:
 
 if __name__ == "__main__":
     command, *arguments = sys.argv[1:]
-    {"train": train, "parse": parse}[command](*arguments)
+    {"train": train, "parse": parse, "annotate": annotate}[command](*arguments)
