@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
 
@@ -218,7 +217,7 @@ def _refuse(context: typer.Context, names: Sequence[str], reason: str) -> None:
 
 
 def _check_paths(source: str, output: str, work: str, resume: bool) -> None:
-    """Refuse files and directories that cannot be used, before hours of training."""
+    """Refuse files that cannot be used, before hours of training."""
     from depkit.corpus.files import check_writable
     from depkit.serving.files import check_overwriting
 
@@ -228,14 +227,6 @@ def _check_paths(source: str, output: str, work: str, resume: bool) -> None:
     if os.path.isdir(output):
         raise ValueError(f"{output} is a directory; name a file to write")
     check_writable(output)
-    directory = Path(work)
-    if work and directory.exists() and not directory.is_dir():
-        raise ValueError(f"{work} is a file; name a directory")
-    if work and not resume and directory.exists() and any(directory.iterdir()):
-        raise ValueError(
-            f"{work} is not empty; --resume continues an interrupted run there; to start a new"
-            " run, name another directory"
-        )
 
 
 def _work_directory(work: str) -> AbstractContextManager[str]:

@@ -7,16 +7,16 @@ vectors depend on.
 import errno
 import hashlib
 import os
-import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from math import prod
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from numpy.lib.format import open_memmap
+
+from depkit.corpus.lock import remove_abandoned, temporary_path
 
 Produce = Callable[[], Iterator[tuple[int, np.ndarray]]]
 
@@ -137,60 +137,25 @@ def _fill(features: np.ndarray, sizes: np.ndarray, produce: Produce) -> None:
 def _create_atomically(path: Path, shape: tuple[int, int, int]) -> Iterator[np.ndarray]:
     """Yield the array of a temporary file, which is renamed on success and removed on failure.
 
-    The temporary file has a random name because processes in different containers can have the
-    same process id. It is locked while it is written, to distinguish it from files that killed
-    processes have left. All its disk space is allocated first: writing to a memory map on a full
-    disk would kill the process.
+    All its disk space is allocated first: writing to a memory map on a full disk would kill the
+    process.
     """
     size = prod(shape) * _FLOAT16.itemsize
-    with _explain_errors(path.parent, size):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(path.parent)
-        temporary, file = _create_locked_file(path)
-    try:
+    with ExitStack() as stack:
         with _explain_errors(path.parent, size):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            remove_abandoned(path.parent)
+            temporary = stack.enter_context(temporary_path(path))
             if shutil.disk_usage(path.parent).free < size:
                 raise OSError(errno.ENOSPC, "")
             features = open_memmap(temporary, "w+", _FLOAT16, shape)
             if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, features.offset + features.nbytes)
+                with open(temporary, "r+b") as file:
+                    os.posix_fallocate(file.fileno(), 0, features.offset + features.nbytes)
         yield features
         with _explain_errors(path.parent, size):
             features.flush()
             os.replace(temporary, path)
-    finally:
-        file.close()
-        with suppress(OSError):
-            temporary.unlink()
-
-
-def _create_locked_file(path: Path) -> tuple[Path, BinaryIO]:
-    """Create a temporary file in the directory of `path`, and lock it if locks are supported."""
-    while True:
-        temporary = path.with_name(f".{path.stem}.{secrets.token_hex(8)}.part")
-        file = open(temporary, "xb")
-        with suppress(OSError):
-            _lock(file)
-        if temporary.exists():  # Another process may have removed the file before it was locked.
-            return temporary, file
-        file.close()
-
-
-def _lock(file: BinaryIO) -> None:
-    """Lock a file. Raises OSError if another process has locked it, or without lock support."""
-    try:
-        import fcntl
-    except ModuleNotFoundError:
-        raise OSError(errno.ENOTSUP, "no locks") from None  # Windows
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _remove_abandoned(directory: Path) -> None:
-    """Remove the incomplete files of killed processes, which no process has locked."""
-    for temporary in directory.glob(".*.part"):
-        with suppress(OSError), open(temporary, "rb+") as file:
-            _lock(file)
-            temporary.unlink()
 
 
 @contextmanager

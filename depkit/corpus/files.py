@@ -21,10 +21,13 @@ from typing import Any, BinaryIO, TextIO, cast
 from depkit.corpus.encodings import check_encoding
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import Format, format_from_filename, get_format
+from depkit.corpus.lock import is_temporary, temporary_path
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import BOM, Sentence, as_iterable
 
 PathLike = str | os.PathLike[str]
+
+STDIN, STDOUT = "standard input", "standard output"  # their names in errors
 
 
 def read(
@@ -118,7 +121,10 @@ def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
         raise OSError("standard input is closed")
     with nullcontext(sys.stdin.buffer) if name == "-" else open(name, "rb") as file:
         try:
-            with _wrap_compression(_wrap_watch(file), name, "rb") as binary:
+            with (
+                name_file_in_errors(STDIN if name == "-" else name),
+                _wrap_compression(_wrap_watch(file), name, "rb") as binary,
+            ):
                 yield binary
         except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError) as error:
             raise FormatError(name, 0, "", f"the archive is damaged: {error}") from None
@@ -259,24 +265,18 @@ def open_output(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
     if name == "-":
         if sys.stdout is None:
             raise OSError("standard output is closed")
-        with _wrap_text(sys.stdout.buffer, encoding) as text:
+        with name_file_in_errors(STDOUT), _wrap_text(sys.stdout.buffer, encoding) as text:
             yield text
         return
     direct = os.path.exists(name) and not os.path.isfile(name)
     with (
+        name_file_in_errors(name),
         nullcontext(Path(name)) if direct else atomic(name) as destination,
         open(destination, "wb") as file,
+        _wrap_compression(file, name, "wb") as binary,
+        _wrap_text(binary, encoding) as text,
     ):
-        try:
-            with (
-                _wrap_compression(file, name, "wb") as binary,
-                _wrap_text(binary, encoding) as text,
-            ):
-                yield text
-        except OSError as error:
-            # Errors about a full disk do not name the file.
-            error.filename = error.filename or name
-            raise
+        yield text
 
 
 @contextmanager
@@ -337,24 +337,24 @@ def atomic(path: PathLike) -> Iterator[Path]:
     """Yield a temporary path, which is renamed to `path` on success and removed on failure.
 
     Missing directories are created, and removed again on failure. If `path` is a symbolic link, the
-    file that it points to is replaced.
+    file that it points to is replaced. What a killed process has left of the same file is removed.
     """
     check_parent(path)
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     missing = [parent for parent in Path(path).parents if not parent.exists()]
     try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        if target.exists():
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
+        with name_file_in_errors(path):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            with temporary_path(target) as temporary:
+                yield temporary
+                if target.exists():
+                    shutil.copymode(target, temporary)
+                os.replace(temporary, target)
     except BaseException as error:
         with suppress(OSError):
-            temporary.unlink(missing_ok=True)
             for parent in missing:
                 parent.rmdir()
-        if isinstance(error, OSError) and error.filename == os.fspath(temporary):
+        if isinstance(error, OSError) and is_temporary(error.filename, target):
             error.filename = os.fspath(path)  # the name that the user knows
         raise
 
@@ -366,11 +366,20 @@ def atomic_directory(path: PathLike) -> Iterator[Path]:
     On failure the temporary directory is removed and `path` stays unchanged.
     """
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    temporary.mkdir(parents=True)
-    try:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with temporary_path(target) as temporary:
+        temporary.mkdir()
         yield temporary
         shutil.rmtree(target, ignore_errors=True)
         os.replace(temporary, target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def name_file_in_errors(name: PathLike) -> Iterator[None]:
+    """Add a file's name to an OSError that has none, such as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno and not error.filename:
+            error.filename = os.fspath(name)
+        raise

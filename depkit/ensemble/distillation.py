@@ -15,6 +15,7 @@ import torch
 
 from depkit.corpus.errors import DataError
 from depkit.corpus.files import PathLike
+from depkit.corpus.lock import remove_abandoned
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.progress import reading_bar
 from depkit.ensemble.silver import (
@@ -42,7 +43,6 @@ from depkit.parsers.inputs.vocabulary import Table, Vocabulary, build_vocabulary
 from depkit.parsers.model_directory import find_model, load
 from depkit.parsers.settings import ConfigError
 from depkit.training import run
-from depkit.training.checkpoint import remove_incomplete
 from depkit.training.data import digest_of_sentences
 from depkit.training.loop import Feed
 from depkit.training.progress import Progress
@@ -107,57 +107,59 @@ def distill(
         punct: As for `training.run.train`.
     """
     limit = run.parse_duration(max_time)
-    directory = run.check_output(output, resume)
     student_recipe = make_recipe(
         recipe, config or None, run.combine_settings(settings, epochs, patience, punct)
     )
     check_student(student_recipe)
     used_device = run.set_up_device(device, threads)
-    data = run.read_data(student_recipe.parser, train, dev, dev_split, encoding)
-    parser = load(teacher, device, threads=threads)
-    parser = check_teacher(parser)
-    for file in text:  # report an empty file now, not after hours of work
-        if not any(True for _ in parser.read(file, input, encoding)):
-            raise DataError(f"{file}: the file contains no sentences")
-    progress = Progress(directory, quiet)
-    prepared = run.prepare(student_recipe, data, used_device, say=progress.say)
-    if verbose:
-        progress.say(run.describe_settings(prepared.recipe, used_device))
-    directory.mkdir(parents=True, exist_ok=True)
-    remove_incomplete(directory)
-    remove_incomplete(directory / "text")
-    limit -= run.provide_tokenizer(
-        directory, prepared, used_device, seed, limit, progress.say, parser, teacher
-    )
-    compute_rows = make_row_function(parser, batch_tokens)
-    key = digest_model(find_model(teacher))
-    provenance = f"Distilled from {teacher} on the treebank"
-    treebank_rows = provide_treebank_rows(compute_rows, prepared.train, directory, key, progress)
-    shards: list[Shard] = []
-    if text:
-        with reading_bar(progress.bars, "teacher", text):
-            silver = annotate_text(
-                parser, compute_rows, text, directory / "text", key, input, encoding, progress
-            )
-        omitted = [f"{count:,} {reason}" for reason, count in silver.omitted.items()]
-        size = f"{silver.num_sentences:,} sentences ({silver.num_words:,} words)"
-        progress.say(f"text: {size}" + (f"; omitted: {', '.join(omitted)}" if omitted else ""))
-        names = ", ".join(Path(file).name for file in text)
-        ratio = prepared.recipe.distillation.text
-        provenance += f" and on {size} of {names}; in each epoch, the student reads"
-        provenance += f" {ratio:g} times as many words of this text as of the treebank"
-        shards, key = silver.shards, key + silver.key
-    distillation_data = make_distillation_data(
-        prepared.recipe, prepared.train, treebank_rows, shards, parser, prepared.sources.lexicon
-    )
-    del parser, compute_rows  # free the teacher's memory for the training of the student
-    feed = make_feed(distillation_data, key, used_device, prepared.sources.transformer)
-    run.train_model(
-        prepared, directory, used_device, seed, resume, limit, progress,
-        vocabulary=distillation_data.student, feed=feed, teacher=provenance, keep_state=keep_state,
-    )  # fmt: skip
-    run.report_model(directory, student_recipe.parser, progress.say)
-    return directory
+    with run.reserve_output(output, resume) as directory:
+        data = run.read_data(student_recipe.parser, train, dev, dev_split, encoding)
+        parser = load(teacher, device, threads=threads)
+        parser = check_teacher(parser)
+        for file in text:  # report an empty file now, not after hours of work
+            if not any(True for _ in parser.read(file, input, encoding)):
+                raise DataError(f"{file}: the file contains no sentences")
+        progress = Progress(directory, quiet)
+        prepared = run.prepare(student_recipe, data, used_device, say=progress.say)
+        if verbose:
+            progress.say(run.describe_settings(prepared.recipe, used_device))
+        remove_abandoned(directory / "text")
+        limit -= run.provide_tokenizer(
+            directory, prepared, used_device, seed, limit, progress.say, parser, teacher
+        )
+        compute_rows = make_row_function(parser, batch_tokens)
+        key = digest_model(find_model(teacher))
+        provenance = f"Distilled from {teacher} on the treebank"
+        treebank_rows = provide_treebank_rows(
+            compute_rows, prepared.train, directory, key, progress
+        )
+        shards: list[Shard] = []
+        if text:
+            with reading_bar(progress.bars, "teacher", text):
+                silver = annotate_text(
+                    parser, compute_rows, text, directory / "text", key, input, encoding, progress
+                )
+            omitted = [f"{count:,} {reason}" for reason, count in silver.omitted.items()]
+            size = f"{silver.num_sentences:,} sentences ({silver.num_words:,} words)"
+            progress.say(f"text: {size}" + (f"; omitted: {', '.join(omitted)}" if omitted else ""))
+            names = ", ".join(Path(file).name for file in text)
+            ratio = prepared.recipe.distillation.text
+            provenance += f" and on {size} of {names}; in each epoch, the student reads"
+            provenance += f" {ratio:g} times as many words of this text as of the treebank"
+            shards, key = silver.shards, key + silver.key
+        distillation_data = make_distillation_data(
+            prepared.recipe, prepared.train, treebank_rows, shards, parser,
+            prepared.sources.lexicon,
+        )
+        del parser, compute_rows  # free the teacher's memory for the training of the student
+        feed = make_feed(distillation_data, key, used_device, prepared.sources.transformer)
+        run.train_model(
+            prepared, directory, used_device, seed, resume, limit, progress,
+            vocabulary=distillation_data.student, feed=feed, teacher=provenance,
+            keep_state=keep_state,
+        )  # fmt: skip
+        run.report_model(directory, student_recipe.parser, progress.say)
+        return directory
 
 
 def check_student(recipe: Recipe) -> None:

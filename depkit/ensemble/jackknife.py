@@ -13,6 +13,7 @@ import torch
 
 from depkit.corpus.errors import DataError
 from depkit.corpus.files import PathLike, write
+from depkit.corpus.lock import lock_directory
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.inputs.batches import layout, split_context
 from depkit.parsers.model_directory import load
@@ -47,7 +48,8 @@ def jackknife_file(
 ) -> None:
     """Write a treebank with jack-knifed tags, as `depkit tag --folds` does.
 
-    The accuracy of the tags is printed on stderr. Raises what `jackknife` raises.
+    The accuracy of the tags is printed on stderr. Raises what `jackknife` and `run.reserve_output`
+    raise.
 
     Args:
         source: Treebank file to read.
@@ -69,15 +71,16 @@ def jackknife_file(
     """
     tagger_recipe = make_recipe(recipe, config or None, list(settings))
     used_device = run.set_up_device(device, threads)
-    sentences = run.read_sentences(tagger_recipe.parser, source, encoding)
-    tagger_recipe = resolve_auto(tagger_recipe, sentences)
     progress = Progress(Path(directory), quiet)
-    if verbose:
-        progress.say(run.describe_settings(tagger_recipe, used_device))
-    tagged = jackknife(
-        sentences, tagger_recipe, folds, Path(directory), used_device, seed, resume, features,
-        quiet, keep_state,
-    )  # fmt: skip
+    with run.reserve_output(directory, resume) as work:
+        sentences = run.read_sentences(tagger_recipe.parser, source, encoding)
+        tagger_recipe = resolve_auto(tagger_recipe, sentences)
+        if verbose:
+            progress.say(run.describe_settings(tagger_recipe, used_device))
+        tagged = jackknife(
+            sentences, tagger_recipe, folds, work, used_device, seed, resume, features, quiet,
+            keep_state,
+        )  # fmt: skip
     write(tagged, output, encoding)
     scores = accuracies(sentences, tagged, tagger_recipe.parser.predicted_tags)
     summary = "  ".join(f"{name.upper()} {score:.2f}" for name, score in scores.items())
@@ -126,7 +129,6 @@ def jackknife(
     tagged: dict[int, Sentence] = {}  # by the index of the sentence
     for fold in range(folds):
         fold_directory = directory / f"fold-{fold + 1:02}"
-        fold_directory.mkdir(parents=True, exist_ok=True)
         fold_indices = np.flatnonzero(fold_of == fold).tolist()
         other_indices = np.flatnonzero(fold_of != fold).tolist()
         say(
@@ -138,7 +140,7 @@ def jackknife(
         share = max(DEV_SHARE, 1.5 / len(other_indices))
         train_indices, dev_indices = split_dev(other_indices, share)
         progress = Progress(fold_directory, quiet, name=f"fold {fold + 1} of {folds}")
-        with progress.bar():
+        with lock_directory(fold_directory), progress.bar():
             train(
                 recipe, [sentences[i] for i in train_indices], [sentences[i] for i in dev_indices],
                 fold_directory, device, seed, resume, progress=progress,

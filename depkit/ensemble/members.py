@@ -15,6 +15,7 @@ import torch
 
 from depkit.corpus.errors import DataError
 from depkit.corpus.files import atomic_directory
+from depkit.corpus.lock import lock_directory
 from depkit.drawing.progress import ProgressBars
 from depkit.ensemble.jackknife import assign_folds
 from depkit.parsers.ensembles import check_combination
@@ -158,6 +159,7 @@ def train_member(
             the member's name.
 
     Raises:
+        LockedError: If another process is training the member.
         ResumeError: If the member's directory contains a model with other settings or data.
         TrainingError: As `loop.train`.
     """
@@ -169,8 +171,6 @@ def train_member(
     if reused_member:
         progress.say(f"{name} is copied from {reused_member.parent}")
         _copy_model(reused_member, directory)
-    directory.mkdir(parents=True, exist_ok=True)
-    copy_tokenizer(plan.directory, directory)
     fold_of = assign_folds(len(prepared.train), plan.folds, plan.seed)
     indices = np.flatnonzero(fold_of != member).tolist()
     sizes, _ = layout(prepared.train)
@@ -179,11 +179,14 @@ def train_member(
     )
     train_sentences = [prepared.train[i] for i in indices]
     try:
-        return train_model(
-            replace(prepared, train=train_sentences, sources=sources), directory, device,
-            plan.seed + member, True, plan.max_time, progress,
-            vocabulary=prepared_recipe.vocabulary, keep_state=plan.keep_state,
-        )  # fmt: skip
+        # A process of an ensemble that was killed may still be writing for a moment.
+        with lock_directory(directory):
+            copy_tokenizer(plan.directory, directory)
+            return train_model(
+                replace(prepared, train=train_sentences, sources=sources), directory, device,
+                plan.seed + member, True, plan.max_time, progress,
+                vocabulary=prepared_recipe.vocabulary, keep_state=plan.keep_state,
+            )  # fmt: skip
     except ResumeError as error:
         if not reused_member:
             raise

@@ -9,7 +9,6 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
@@ -88,7 +87,7 @@ def write_rows(shard: Shard, lengths: Sequence[int], rows: np.ndarray, key: str)
     """
     tensors = {"sizes": np.array(lengths, dtype=np.int32), "rows": rows}
     path = shard.path.with_suffix(".safetensors")
-    with atomic(path) as temporary, _name_file_in_errors(path):
+    with atomic(path) as temporary:
         temporary.write_bytes(save(tensors, {"key": f"{key} {_digest_conllu(shard)}"}))
 
 
@@ -184,7 +183,7 @@ def annotate_text(
             " from"
         )
     counts = {"sentences": num_sentences, "words": num_words, "left_out": dict(omitted)}
-    with atomic(manifest) as temporary, _name_file_in_errors(manifest):
+    with atomic(manifest) as temporary:
         temporary.write_text(json.dumps({"key": key, "shards": len(shards), **counts}), "utf-8")
     return Silver(key, shards, num_sentences, num_words, dict(omitted))
 
@@ -199,16 +198,6 @@ def _read_manifest(path: Path) -> Silver | None:
         )
     except (ValueError, LookupError, TypeError):
         return None
-
-
-@contextmanager
-def _name_file_in_errors(path: Path) -> Iterator[None]:
-    """Add the file's name to an OSError that has none, such as that of a full disk."""
-    try:
-        yield
-    except OSError as error:
-        error.filename = error.filename or str(path)
-        raise
 
 
 def _make_shard(directory: Path, index: int) -> Shard:

@@ -12,12 +12,13 @@ from typing import Any
 
 import torch
 
+from depkit.corpus.lock import lock_directory
 from depkit.drawing.progress import ProgressBars, RemoteProgressBars, apply_message
 from depkit.ensemble.members import Plan, prepare_recipes, train_member
 from depkit.parsers.config import EnsembleConfig, Mean
 from depkit.parsers.model_directory import TOKENIZER, load, write_ensemble
 from depkit.training.card import write_ensemble_card
-from depkit.training.checkpoint import State, remove_incomplete
+from depkit.training.checkpoint import State
 from depkit.training.loop import TrainingError, score_dev
 from depkit.training.run import calibrate, provide_tokenizer, report_model
 from depkit.training.sources import Sources
@@ -39,16 +40,23 @@ def train_ensemble(
 
     Raises:
         CombinationError, ConfigError, DataError, FormatError, OSError: As `prepare_recipes`.
+        LockedError: If another process is training the ensemble.
         ResumeError, TrainingError: As `loop.train`; TrainingError also if a process failed.
     """
+    with lock_directory(plan.directory):
+        return _train_and_combine(plan, devices, threads, mean)
+
+
+def _train_and_combine(
+    plan: Plan, devices: Sequence[str], threads: int, mean: Mean
+) -> dict[str, float]:
+    """Do the work of `train_ensemble` in a directory that is locked."""
     bars = ProgressBars(plan.quiet)
     say = bars.say
     torch.set_num_threads(threads)
     device = torch.device(devices[0])
     prepared_recipes = prepare_recipes(plan, device, say)
-    plan.directory.mkdir(parents=True, exist_ok=True)
     first = prepared_recipes[plan.recipe(0)].prepared
-    remove_incomplete(plan.directory)
     # An existing tokenizer is kept even if the list of recipes has changed.
     if not (plan.directory / TOKENIZER).exists():
         provide_tokenizer(plan.directory, first, device, plan.seed, plan.max_time, say)

@@ -6,7 +6,6 @@ the run has the option `keep_state`.
 
 import json
 import shlex
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
@@ -182,15 +181,6 @@ def _wrapped_errors(path: Path) -> Iterator[None]:
         raise ResumeError(
             f"{path}: damaged, or written by another version of depkit: {reason}"
         ) from None
-
-
-def remove_incomplete(directory: Path) -> None:
-    """Remove incomplete files and directories that killed runs left behind."""
-    for part in directory.glob(".*.part"):
-        if part.is_dir():
-            shutil.rmtree(part)
-        else:
-            part.unlink()
 
 
 def _untrained_names(network: nn.Module) -> set[str]:

@@ -32,7 +32,6 @@ from depkit.training.checkpoint import (
     check_checkpoint,
     load_state,
     read_state,
-    remove_incomplete,
     save_finished,
     save_state,
 )
@@ -190,7 +189,6 @@ def train(
                 f" {training.updates:,} updates in the time"
             )
 
-    remove_incomplete(directory)
     (directory / CARD).unlink(missing_ok=True)  # it describes the run before it was resumed
     state = saved_state or State(origin, seed)
     if saved_state:

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TextIO
 
+from depkit.corpus.files import atomic, name_file_in_errors
 from depkit.drawing.progress import ProgressBars, UpdateBar
 
 LOG = "log.jsonl"
@@ -53,14 +54,15 @@ class Progress:
         if self.path.exists():
             lines = self.path.read_text("utf-8").splitlines()
             retained = [line for line in lines if _read_epoch(line) <= epochs]
-            self.path.write_text("".join(line + "\n" for line in retained), "utf-8")
+            with atomic(self.path) as temporary:
+                temporary.write_text("".join(line + "\n" for line in retained), "utf-8")
 
     def write_epoch(self, record: dict[str, Any], scores: dict[str, float]) -> None:
         """Write an epoch to the log and a line to stderr.
 
         scores: the dev scores by name; {} if dev was not scored after this epoch.
         """
-        with self.path.open("a", encoding="utf-8") as log:
+        with name_file_in_errors(self.path), self.path.open("a", encoding="utf-8") as log:
             log.write(json.dumps(record | scores) + "\n")
         best = "  best" if record["best"] else ""
         score_list = " ".join(f"{name} {score:.2f}" for name, score in scores.items())

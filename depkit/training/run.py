@@ -10,7 +10,8 @@ import re
 import shlex
 import shutil
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -19,6 +20,7 @@ import torch
 
 from depkit.corpus.errors import DataError, FormatError
 from depkit.corpus.files import PathLike, atomic, atomic_directory
+from depkit.corpus.lock import LOCK, lock_directory
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser, check_tags
 from depkit.parsers.config import ParserConfig
@@ -42,7 +44,7 @@ from depkit.parsers.model_directory import (
 from depkit.parsers.settings import ConfigError, to_toml
 from depkit.training import loop, tokenizer
 from depkit.training.card import write_card
-from depkit.training.checkpoint import State, remove_incomplete
+from depkit.training.checkpoint import State
 from depkit.training.data import findings, resolve_auto, split_dev
 from depkit.training.progress import Progress
 from depkit.training.recipe import (
@@ -116,7 +118,7 @@ def train(
 
     Raises:
         ConfigError: For an unknown or invalid setting.
-        ValueError: For an output that exists already.
+        ValueError: For an output that exists already, or that another process is training into.
         ModelError: For an `init` that is not a model.
         DataError, FormatError: For treebanks that cannot be trained on.
         ResumeError: For a run that cannot be resumed.
@@ -124,7 +126,6 @@ def train(
     """
     files = [train] if isinstance(train, str | os.PathLike) else train
     limit = parse_duration(max_time)
-    directory = check_output(output, resume)
     full_recipe = make_recipe(
         recipe, config or None, combine_settings(settings, epochs, patience, punct)
     )
@@ -139,33 +140,34 @@ def train(
         full_recipe = adopt_parts(full_recipe, initial.config)
         check_punct(full_recipe)
     used_device = set_up_device(device, threads)
-    progress = Progress(directory, quiet)
-    data = read_data(full_recipe.parser, files, dev, dev_split, encoding, features, dev_features)
-    prepared = prepare(full_recipe, data, used_device, initial, progress.say)
-    if verbose:
-        progress.say(describe_settings(prepared.recipe, used_device))
-    directory.mkdir(parents=True, exist_ok=True)
-    remove_incomplete(directory)
-    limit -= provide_tokenizer(
-        directory, prepared, used_device, seed, limit, progress.say, initial, init
-    )
-    states: list[State] = []
-    for model_seed in range(seed, seed + seeds):
-        seed_directory = directory / f"seed-{model_seed}" if seeds > 1 else directory
-        seed_directory.mkdir(exist_ok=True)
+    with reserve_output(output, resume) as directory:
+        progress = Progress(directory, quiet)
+        data = read_data(
+            full_recipe.parser, files, dev, dev_split, encoding, features, dev_features
+        )
+        prepared = prepare(full_recipe, data, used_device, initial, progress.say)
+        if verbose:
+            progress.say(describe_settings(prepared.recipe, used_device))
+        limit -= provide_tokenizer(
+            directory, prepared, used_device, seed, limit, progress.say, initial, init
+        )
+        states: list[State] = []
+        for model_seed in range(seed, seed + seeds):
+            seed_directory = directory / f"seed-{model_seed}" if seeds > 1 else directory
+            bar_name = f"seed {model_seed}" if seeds > 1 else "training"
+            seed_progress = Progress(seed_directory, quiet, name=bar_name)
+            with lock_directory(seed_directory) if seeds > 1 else nullcontext():
+                if seeds > 1:
+                    copy_tokenizer(directory, seed_directory)
+                state = train_model(
+                    prepared, seed_directory, used_device, model_seed, resume, limit,
+                    seed_progress, initial, keep_state=keep_state,
+                )  # fmt: skip
+            states.append(state)
         if seeds > 1:
-            copy_tokenizer(directory, seed_directory)
-        bar_name = f"seed {model_seed}" if seeds > 1 else "training"
-        seed_progress = Progress(seed_directory, quiet, name=bar_name)
-        state = train_model(
-            prepared, seed_directory, used_device, model_seed, resume, limit, seed_progress,
-            initial, keep_state=keep_state,
-        )  # fmt: skip
-        states.append(state)
-    if seeds > 1:
-        progress.say(_copy_best(directory, states, prepared.recipe.training.select))
-    report_model(directory, full_recipe.parser, progress.say)
-    return directory
+            progress.say(_copy_best(directory, states, prepared.recipe.training.select))
+        report_model(directory, full_recipe.parser, progress.say)
+        return directory
 
 
 def set_up_device(device: str, threads: int | None) -> torch.device:
@@ -216,20 +218,23 @@ def parse_duration(text: str) -> float:
     return seconds
 
 
-def check_output(output: PathLike, resume: bool) -> Path:
-    """Check the directory to train into and return it.
+@contextmanager
+def reserve_output(output: PathLike, resume: bool) -> Iterator[Path]:
+    """Lock the directory to train into and yield it, see `lock_directory`.
 
-    Raises ValueError for a file, and for a directory that is not empty unless a run is resumed.
+    Raises ValueError for a file, for a directory that another process has locked, and for a
+    directory that is not empty unless a run is resumed.
     """
     directory = Path(output)
     if directory.exists() and not directory.is_dir():
         raise ValueError(f"{output} is a file; name a directory")
-    if not resume and directory.exists() and any(directory.iterdir()):
-        raise ValueError(
-            f"{output} is not empty; --resume continues the run there; to start a new run, name"
-            " another directory"
-        )
-    return directory
+    with lock_directory(directory):
+        if not resume and any(path.name != LOCK for path in directory.iterdir()):
+            raise ValueError(
+                f"{output} is not empty; --resume continues the run there; to start a new run,"
+                " name another directory"
+            )
+        yield directory
 
 
 def load_initial_model(model: PathLike) -> Parser:

@@ -542,12 +542,6 @@ def test_recurrent_dropout_changes_a_run_and_is_the_same_when_resumed(tiny, tmp_
     assert list(map(len, loaded.parse(tiny))) == list(map(len, tiny))
 
 
-def test_incomplete_files_of_killed_runs_are_removed(tiny, tmp_path):
-    (tmp_path / ".last.safetensors.1.part").write_bytes(b"half")
-    run(small_recipe(epochs=1), tiny, tmp_path)
-    assert not list(tmp_path.glob(".*"))
-
-
 def test_a_batch_that_does_not_fit_in_memory_is_an_error(tiny, tmp_path, monkeypatch):
     no_memory = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory"))
     monkeypatch.setattr(BiaffineNetwork, "forward", no_memory)

@@ -1,0 +1,175 @@
+"""Locks on directories, which the operating system frees when their process ends in any way.
+
+The lock is on a file in the directory: network file systems cannot lock a directory, and some of
+them refuse to write to a locked file. On a file system without locks, and on Windows, nothing is
+locked.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import BinaryIO
+
+LOCK = ".lock"
+_MAX_ATTEMPTS = 100
+
+
+class LockedError(ValueError):
+    """A directory is in use by another process, or by another thread."""
+
+
+@contextmanager
+def lock_directory(directory: Path) -> Iterator[None]:
+    """Within the block, no other process or thread can lock the directory.
+
+    The directory is made if it does not exist, and removed at the end if it is still empty. What
+    killed processes left in it is removed, see `remove_abandoned`.
+
+    Raises:
+        LockedError: If the directory is locked already; the message names the process.
+        OSError: If the directory or the file in it cannot be made.
+    """
+    missing = [folder for folder in (directory, *directory.parents) if not folder.exists()]
+    try:
+        file = _lock(directory)
+        try:
+            remove_abandoned(directory)
+            yield
+        finally:
+            # Another process that locks the directory from now on makes a file of its own.
+            (directory / LOCK).unlink(missing_ok=True)
+            if file:
+                file.close()
+    finally:
+        with suppress(OSError):
+            for folder in missing:
+                folder.rmdir()
+
+
+@contextmanager
+def temporary_path(target: Path) -> Iterator[Path]:
+    """Yield the path of a file or directory to be made and then renamed to `target`.
+
+    No other process uses the path. At the end, what is there is removed. The path is in a locked
+    directory beside `target`, which the next process that writes `target` removes if this one is
+    killed.
+
+    Raises OSError if that directory cannot be made.
+    """
+    folder, file = _make_folder(target)
+    try:
+        yield folder / target.name
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if file:
+            file.close()
+            with suppress(OSError):
+                folder.rmdir()  # On NFS, a file that is removed disappears when it is closed.
+
+
+def is_temporary(name: object, target: Path) -> bool:
+    """Return whether a file name in an error is of a temporary path for a target."""
+    return isinstance(name, str) and name.startswith(_prefix(target))
+
+
+def _prefix(target: Path) -> str:
+    return str(target.with_name(f".{target.name}."))
+
+
+def remove_abandoned(directory: Path) -> None:
+    """Remove the temporary paths of killed processes for all targets in a directory."""
+    for folder in directory.glob(".*.part"):
+        _remove_if_abandoned(folder)
+
+
+def _make_folder(target: Path) -> tuple[Path, BinaryIO | None]:
+    """Make and lock a directory for `temporary_path`; return it and its locked file."""
+    for number in count(1):
+        folder = Path(f"{_prefix(target)}{number}.part")
+        _remove_if_abandoned(folder)
+        with suppress(FileExistsError, LockedError):  # another process uses this number
+            folder.mkdir()
+            try:
+                return folder, _lock(folder)
+            except OSError:
+                with suppress(OSError):
+                    folder.rmdir()
+                raise
+    raise AssertionError  # for mypy: the loop does not end
+
+
+def _remove_if_abandoned(folder: Path) -> None:
+    """Remove a directory of `temporary_path` that no process has locked.
+
+    Without locks, it is not removed: it may be in use.
+    """
+    with suppress(OSError, LockedError):
+        if not folder.is_dir() or folder.is_symlink() or not _is_own(folder):
+            return  # It may lead to files of any kind.
+        # It is empty if the process was killed before it locked the directory.
+        if (folder / LOCK).exists() or not any(folder.iterdir()):
+            if file := _lock(folder):
+                with file:
+                    shutil.rmtree(folder)
+
+
+def _is_own(path: Path) -> bool:
+    return hasattr(os, "getuid") and path.stat().st_uid == os.getuid()
+
+
+def _lock(directory: Path) -> BinaryIO | None:
+    """Make a directory if it does not exist, and lock it until the returned file is closed.
+
+    Returns None if locks are not supported. Raises LockedError and OSError as `lock_directory`.
+    """
+    path = directory / LOCK
+    attempts = 0
+    while True:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            file = open(path, "r+b", buffering=0, opener=_open_or_create)
+        except (FileNotFoundError, FileExistsError):
+            # Another process has just removed the directory, or something else has its name.
+            attempts += 1
+            if attempts == _MAX_ATTEMPTS:
+                raise
+            continue
+        try:
+            import fcntl  # not on Windows
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            with file:
+                raise LockedError(
+                    f"{directory} is in use by {_read_owner(file)}; wait until it has ended, or"
+                    " name another directory"
+                ) from None
+        except (ModuleNotFoundError, OSError):
+            file.close()
+            return None
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.stat(path), os.fstat(file.fileno())):
+                with suppress(OSError):  # The disk is full, but the lock is valid.
+                    file.truncate(0)
+                    file.write(f"{os.getpid()} {os.uname().nodename}".encode())
+                return file
+        file.close()  # Its process has just ended and removed it.
+
+
+def _open_or_create(path: str, flags: int) -> int:
+    # A symbolic link in a stranger's directory could lead to a file of the user.
+    return os.open(path, flags | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+
+def _read_owner(file: BinaryIO) -> str:
+    """Describe the process that has locked a file."""
+    content = b""
+    with suppress(OSError):
+        content = file.read(300)
+    process, _, machine = content.decode("utf-8", "replace").partition(" ")
+    if not process.isdecimal() or not machine.isprintable():
+        return "another process"
+    return f"process {process}" + (f" on {machine}" if machine != os.uname().nodename else "")

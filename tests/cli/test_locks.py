@@ -1,0 +1,66 @@
+"""Two runs cannot train into one directory, and a run that fails early leaves no directory."""
+
+import os
+
+import pytest
+
+from depkit.cli.main import run
+from depkit.corpus.lock import LOCK, lock_directory
+from tests.cli.commands import ON_CPU, SMALL, assert_fails
+from tests.conftest import TINY
+
+TRAINING = [*SMALL, "--set", "tokenizer.enabled=false", "--epochs", "1", *ON_CPU, "-q"]
+TRAIN = ["train", str(TINY), "--dev", str(TINY), *TRAINING, "-o"]
+COMMANDS = {
+    "train": TRAIN,
+    "seeds": [*TRAIN[:-1], "--seeds", "2", "-o"],
+    "resume": [*TRAIN[:-1], "--resume", "-o"],
+    "ensemble": ["ensemble", str(TINY), "--dev", str(TINY), "--folds", "2", *TRAINING, "-o"],
+    "distill": ["distill", "en-ewt", "--train", str(TINY), "--dev", str(TINY), *TRAINING, "-o"],
+    "tag": ["tag", str(TINY), "--folds", "2", *TRAINING, "-o", os.devnull, "--work"],
+    "tag with resume": ["tag", str(TINY), "--folds", "2", *TRAINING, "--resume", "--work"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_directory_in_use_is_refused_and_left_unchanged(command, tmp_path, capfd):
+    directory = tmp_path / "used"
+    with lock_directory(directory):
+        for started in (False, True):  # the first run has written its first file
+            if started:
+                (directory / "fold-1-selfatt").mkdir()
+            before = sorted(directory.iterdir())
+            message = f"{directory} is in use by process {os.getpid()}; wait until it has ended"
+            assert_fails(capfd, [*COMMANDS[command], str(directory)], 1, message)
+            assert sorted(directory.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "folder"),
+    [("resume", "."), ("seeds", "seed-2"), ("ensemble", "fold-2-bilstm"), ("tag", "fold-02")],
+)
+def test_each_model_in_a_directory_is_locked(command, folder, tmp_path, capfd):
+    directory = tmp_path / "used" / folder
+    with lock_directory(directory):
+        if command == "tag":  # --work must be empty
+            command = "tag with resume"
+        arguments = [*COMMANDS[command], str(tmp_path / "used")]
+        assert run([*arguments, "--resume"] if command == "seeds" else arguments) == 1
+    assert f"{directory} is in use by process {os.getpid()};" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("error", [["--set", "encoder.layers=0"], ["--encoding", "ascii"]])
+def test_a_run_that_fails_early_leaves_no_directory(command, error, tmp_path, capfd):
+    treebank = tmp_path / "treebank.conllu"
+    treebank.write_text(TINY.read_text().replace("cat", "chât"))
+    arguments = [argument.replace(str(TINY), str(treebank)) for argument in COMMANDS[command]]
+    assert run([*arguments, str(tmp_path / "new"), *error]) in (1, 2)
+    assert "depkit: error: " in capfd.readouterr().err
+    assert list(tmp_path.iterdir()) == [treebank]
+
+
+def test_a_directory_with_the_lock_of_a_killed_run_is_empty(tmp_path):
+    (tmp_path / LOCK).write_text("1")
+    assert run([*TRAIN, str(tmp_path)]) == 0
+    assert not list(tmp_path.glob(".*"))
