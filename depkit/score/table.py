@@ -10,6 +10,7 @@ Row = Sequence[str]
 
 _MAX_NAME_LENGTH = 54  # characters of the name of a system
 _NUMERIC = "0123456789.,+-<"
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 _LATEX = str.maketrans(
     {character: "\\" + character for character in "&%$#_{}"}
@@ -154,7 +155,27 @@ def flatten_record(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any
 
 
 def csv_table(header: Row, rows: Sequence[Row]) -> str:
-    r"""Return comma-separated values (RFC 4180, but lines end in \n), header first."""
+    r"""Return comma-separated values (RFC 4180, but lines end in \n), header first.
+
+    Cells that a spreadsheet would run as formulas, such as the label `=1+1`, get an apostrophe
+    before them.
+    """
+    return "\n".join(_csv_row([_disarm(cell) for cell in row]) for row in (header, *rows))
+
+
+def _csv_row(cells: Row) -> str:
     stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows([header, *rows])
-    return stream.getvalue().removesuffix("\n")
+    # With this line end, the writer also quotes cells that contain \r, which ends a row as well.
+    csv.writer(stream, lineterminator="\r\n").writerow(cells)
+    return stream.getvalue().removesuffix("\r\n")
+
+
+def _disarm(cell: str) -> str:
+    """Put an apostrophe before a cell that begins like a formula, unless it is a number."""
+    if not cell.lstrip().startswith(_FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell

@@ -43,3 +43,11 @@ def test_html_tables_are_well_formed() -> None:
 def test_csv_tables_are_quoted() -> None:
     table = csv_table(HEADER, [['a,"b', "1"]])
     assert list(csv.reader(io.StringIO(table))) == [HEADER, ['a,"b', "1"]]
+
+
+def test_csv_tables_have_no_formulas() -> None:
+    armed = ["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "\r-A1", " =1", "-", "-LRB-", "－A1"]
+    harmless = ["", "-0.25", "+3", "-1e-05", "-inf", "a=1", "a\r=1", "3-6", "'=1"]
+    table = csv_table(["=system", "value"], [[cell, cell] for cell in armed + harmless])
+    cells = [row[0] for row in csv.reader(io.StringIO(table, newline=""))]
+    assert cells == ["'=system", *(f"'{cell}" for cell in armed), *harmless]
