@@ -264,11 +264,23 @@ def check_treebank(name: str, vocabulary: Vocabulary) -> None:
 def read_vocabulary(directory: Path) -> Vocabulary:
     """Read the vocabulary of a model. Raises ModelError if it is missing or damaged."""
     try:
-        return Vocabulary.from_json(json.loads(_read_text(directory, VOCABULARY)))
+        return Vocabulary.from_json(_parse_json(_read_text(directory, VOCABULARY)))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, ModelError):
             raise
         raise ModelError(f"{directory / VOCABULARY} is not a vocabulary: {error}") from None
+
+
+def _parse_json(text: str) -> Any:
+    """Parse JSON. Raises ValueError if it is invalid, or has half of a surrogate pair."""
+    data = json.loads(text)
+    if r"\u" in text:  # Without an escape, a text in UTF-8 has no surrogates.
+        try:
+            json.dumps(data, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = ascii(error.object[error.start])
+            raise ValueError(f"{half} is half of a surrogate pair, not a character") from None
+    return data
 
 
 def _read_text(directory: Path, name: str) -> str:
@@ -433,4 +445,4 @@ def read_tokenizer_notes(directory: Path) -> dict:
 
 def _read_tokenizer_description(path: Path) -> dict:
     with safe_open(path, framework="pt") as file:
-        return dict(json.loads(file.metadata()["tokenizer"]))
+        return dict(_parse_json(file.metadata()["tokenizer"]))

@@ -80,8 +80,21 @@ def test_a_missing_or_damaged_file_is_named(directory, name):
         load(directory, "cpu")
 
 
+def test_characters_of_a_vocabulary_can_be_escaped(directory):
+    tables = json.loads((directory / VOCABULARY).read_text("utf-8"))
+    tables["words"][-2:] = ["\N{GRINNING FACE}", "\\ud83d"]
+    (directory / VOCABULARY).write_text(json.dumps(tables))
+    assert load(directory, "cpu").vocabulary.words.symbols == tables["words"]
+
+
 def write_other_weights(path):
     save_file(load_file(path) | {"arc.weight": torch.zeros(2, 2)}, path)
+
+
+def write_half_a_character(path):
+    tables = json.loads(path.read_text("utf-8"))
+    tables["words"][-1] = "\ud83d"
+    path.write_text(json.dumps(tables))
 
 
 def write_newer_version(path):
@@ -95,6 +108,7 @@ def write_newer_version(path):
         (VOCABULARY, lambda path: path.write_text('{"words": []}'), "not a vocabulary"),
         (VOCABULARY, lambda path: path.write_text("[]"), "not a vocabulary"),
         (VOCABULARY, lambda path: path.write_text("3"), "not a vocabulary"),
+        (VOCABULARY, write_half_a_character, r"json is not a vocabulary: '\\ud83d' is half of a"),
         (WEIGHTS, write_other_weights, "does not have the weights of this model"),
         (CONFIG, write_newer_version, "format_version is 999"),
     ],
