@@ -298,9 +298,9 @@ def analyze_command(
         tables += agreement_tables(binned, total)
     signature = data.signature(*more_choices)
     if layout in ("json", "csv"):
-        typer.echo(_data_text(records, layout, signature, tables))
+        options.print_data(_data_text(records, layout, signature, tables))
     else:
-        typer.echo(_tables_text(tables, layout, signature))
+        options.print_data(_tables_text(tables, layout, signature))
 
 
 def _find_metric(name: str | None) -> str | None:

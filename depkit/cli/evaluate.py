@@ -145,10 +145,10 @@ def evaluate_command(
         evaluations = attachment.evaluate_systems(gold, preds, punct, subtypes or "keep", encoding)
     print_warnings(evaluations, quiet, verbose)
     if name:
-        typer.echo("\n".join(_score_text(evaluation, name) for evaluation in evaluations))
+        options.print_data("\n".join(_score_text(evaluation, name) for evaluation in evaluations))
         return
     records, note = _make_records(evaluations, relations, confidence, test, seed)
-    typer.echo(_render(records, layout, align, note))
+    options.print_data(_render(records, layout, align, note))
 
 
 def _check_options(

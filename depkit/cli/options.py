@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from depkit.cli.help import ANALYSIS, DATA, MACHINE, MODEL, OTHER, OUTPUT, TRAINING
+from depkit.corpus.files import STDOUT, name_file_in_errors
 
 if TYPE_CHECKING:
     from depkit.drawing.progress import ProgressBars
@@ -360,7 +361,8 @@ Format = Annotated[
     TableFormat | None,
     typer.Option(
         "--format",
-        help="Print the tables in this format.",
+        help="Print the tables in this format. In CSV, a text that begins with = + - or @ gets an"
+        " apostrophe before it, so that a spreadsheet does not run it as a formula.",
         show_default="text",
         rich_help_panel=OUTPUT,
     ),
@@ -382,6 +384,12 @@ def resolve_format(format: TableFormat | None, as_json: bool) -> TableFormat:
 def treebank_settings(treebank: str) -> list[str]:
     """Return the settings of a loaded model that the option --treebank stands for."""
     return [f"inputs.treebank_name={json.dumps(treebank)}"] if treebank else []
+
+
+def print_data(text: str) -> None:
+    """Print a text on standard output, which an error such as that of a full disk then names."""
+    with name_file_in_errors(STDOUT):
+        typer.echo(text)
 
 
 def check_inputs(files: Sequence[str], quiet: bool) -> None:

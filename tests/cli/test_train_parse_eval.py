@@ -75,15 +75,18 @@ def test_a_closed_pipe_is_not_an_error(model):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
-@pytest.mark.parametrize("command", ["parse", "eval"])
+@pytest.mark.parametrize("command", ["parse", "eval", "analyze", "info"])
 def test_a_full_disk_is_an_error_of_one_line(model, command):
-    more = {"parse": ["--model", str(model)], "eval": [str(TINY)]}[command]
+    more = ["--model", str(model)] if command == "parse" else [str(TINY)]
     with open("/dev/full", "wb") as full:
         result = subprocess.run(
-            [*DEPKIT, command, str(TINY), *more], stdout=full, stderr=subprocess.PIPE
+            [*DEPKIT, command, *([] if command == "info" else [str(TINY), *more])],
+            stdout=full,
+            stderr=subprocess.PIPE,
         )
     assert result.returncode == 1
-    assert result.stderr.decode().splitlines() == ["depkit: error: No space left on device"]
+    message = "depkit: error: standard output: No space left on device"
+    assert result.stderr.decode().splitlines() == [message]
 
 
 def test_interrupted_parsing_leaves_no_partial_file(model, tmp_path):

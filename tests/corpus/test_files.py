@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import os
+import resource
 import stat
 import subprocess
 import sys
@@ -250,6 +251,20 @@ def test_devices_are_written_to_and_stay_devices():
     for times in (1, 2000):  # The error occurs at the end, or during writing.
         with pytest.raises(OSError, match="No space left"):
             write(read(RICH.splitlines(True) * times), "/dev/full")
+
+
+@pytest.mark.parametrize("name", ["a.conllu", "a.conllu.gz", "a.conllu.xz"])
+def test_a_full_disk_is_an_error_that_names_the_file(tmp_path, name):
+    """A limit on the size of files has the same effect; archives are written when closed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(OSError, match="File too large") as caught:
+            write(read(RICH.splitlines(True)), tmp_path / name)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.filename == str(tmp_path / name)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_named_pipe_is_written_to(tmp_path):
