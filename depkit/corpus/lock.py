@@ -153,8 +153,9 @@ def _lock(directory: Path) -> BinaryIO | None:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.stat(path), os.fstat(file.fileno())):
                 with suppress(OSError):  # The disk is full, but the lock is valid.
-                    file.truncate(0)
                     file.write(f"{os.getpid()} {os.uname().nodename}".encode())
+                    # Truncating first would make ext4 write to the disk when the file is closed.
+                    file.truncate()
                 return file
         file.close()  # Its process has just ended and removed it.
 
