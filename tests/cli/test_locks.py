@@ -37,7 +37,7 @@ def test_a_directory_in_use_is_refused_and_left_unchanged(command, tmp_path, cap
 
 @pytest.mark.parametrize(
     ("command", "folder"),
-    [("resume", "."), ("seeds", "seed-2"), ("ensemble", "fold-2-bilstm"), ("tag", "fold-02")],
+    [("resume", "."), ("seeds", "seed-1"), ("ensemble", "fold-1-selfatt"), ("tag", "fold-01")],
 )
 def test_each_model_in_a_directory_is_locked(command, folder, tmp_path, capfd):
     directory = tmp_path / "used" / folder
