@@ -1,7 +1,7 @@
 """Pretrained transformers: loading, and the hidden layers that word vectors are made of.
 
-Weights are read from safetensors only, and no code that comes with a model is run. The library
-transformers takes seconds to import, so it is imported inside the functions that need it.
+Weights are read from safetensors only, and no code that comes with a model is run (`safe_files`).
+The library transformers takes seconds to import, so it is imported where it is needed.
 """
 
 import hashlib
@@ -9,10 +9,11 @@ import inspect
 import json
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import torch
@@ -20,6 +21,11 @@ from torch import Tensor
 
 from depkit.corpus.files import PathLike, atomic_directory
 from depkit.parsers.inputs.pieces import PieceBatch
+from depkit.parsers.inputs.safe_files import (
+    TransformerError,
+    check_weight_names,
+    copy_safe_files,
+)
 
 _WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"  # lists the files if the weights are in several files
@@ -33,10 +39,6 @@ _CONFIGURATION = (
 _MAX_PIECES = 512  # for a transformer whose files set no limit
 
 Layers = Literal["single", "average", "mix"]
-
-
-class TransformerError(ValueError):
-    """A transformer cannot be loaded or used with these settings; the message is one line."""
 
 
 @dataclass
@@ -60,10 +62,12 @@ def load_transformer(name: str, revision: str = "") -> Transformer:
     """
     with _silence_libraries():
         folder, commit = _find_folder(name, revision)
-        weights = _weight_files(folder, name)
-        config = _read_config(folder, name)
-        tokenizer = _read_tokenizer(folder, name, config)
-        body = _read_body(folder, name, config)
+    weights = _weight_files(folder, name)
+    index = [_INDEX] * (weights != [folder / _WEIGHTS])
+    with _safe_copy(folder, name, [*index, *(path.name for path in weights)]) as copy:
+        config = _read_config(copy, name)
+        tokenizer = _read_tokenizer(copy, name, config)
+        body = _read_body(copy, name, config)
     file_names = ["config.json", *_TOKENIZER, *_CONFIGURATION]
     files = [*weights, *(folder / file_name for file_name in file_names)]
     return _make_transformer(body, tokenizer, name, commit, _digest(files))
@@ -91,14 +95,12 @@ def from_description(directory: PathLike) -> Transformer:
     """
     from transformers import AutoModel
 
-    folder, name = Path(directory), str(directory)
-    with _silence_libraries():
-        config = _read_config(folder, name)
-        tokenizer = _read_tokenizer(folder, name, config)
-        # Version 4.48 of transformers saved this attribute, which selects the slowest attention.
-        config._attn_implementation_autoset = False
+    name = str(directory)
+    with _safe_copy(Path(directory), name) as copy:
+        config = _read_config(copy, name)
+        tokenizer = _read_tokenizer(copy, name, config)
         with _wrap_errors(name, "config.json does not describe a transformer"):
-            body = AutoModel.from_config(config, trust_remote_code=False)
+            body = AutoModel.from_config(config, trust_remote_code=False, attn_implementation=None)
     return _make_transformer(body, tokenizer, "", "", "")
 
 
@@ -222,11 +224,25 @@ def _weight_files(folder: Path, name: str) -> list[Path]:
     if (folder / _INDEX).is_file():
         with _wrap_errors(name, f"{_INDEX} is damaged"):
             index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
-            return [folder / file_name for file_name in sorted(set(index["weight_map"].values()))]
+            listed = list(index["weight_map"].values())
+        return [folder / file_name for file_name in check_weight_names(listed, f"{name}: {_INDEX}")]
     raise TransformerError(
         f"{name}: there is no {_WEIGHTS}; weights in another format are not read because pickles"
         " can run code; convert them with transformers' save_pretrained"
     )
+
+
+@contextmanager
+def _safe_copy(folder: Path, name: str, weights: Sequence[str] = ()) -> Iterator[Path]:
+    """Yield a copy of a transformer's directory without what could run code, see `safe_files`.
+
+    While the block runs, transformers writes no messages and downloads nothing. weights: the names
+    of the files of weights. Raises TransformerError.
+    """
+    with TemporaryDirectory(prefix="depkit-") as temporary, _silence_libraries(), _stay_offline():
+        copy = Path(temporary)
+        copy_safe_files(folder, copy, name, [*weights, *_TOKENIZER], _CONFIGURATION)
+        yield copy
 
 
 def _read_config(folder: Path, name: str) -> Any:
@@ -281,7 +297,7 @@ def _read_body(folder: Path, name: str, config: Any) -> Any:
     with _wrap_errors(name, "its weights are damaged, or not those of its config.json"):
         body, report = AutoModel.from_pretrained(
             folder, config=config, use_safetensors=True, trust_remote_code=False,
-            output_loading_info=True,
+            attn_implementation=None, output_loading_info=True,
         )  # fmt: skip
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     if missing:
@@ -316,6 +332,18 @@ def _wrap_errors(name: str, message: str) -> Iterator[None]:
 def _first_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+@contextmanager
+def _stay_offline() -> Iterator[None]:
+    """Forbid huggingface_hub to download anything, whatever a configuration asks for."""
+    from huggingface_hub import constants
+
+    was_offline, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = was_offline
 
 
 @contextmanager

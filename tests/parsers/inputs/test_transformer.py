@@ -225,6 +225,80 @@ def test_loading_errors_are_messages_of_one_line(bert_copy, damage, message, cap
     assert capfd.readouterr() == ("", "")
 
 
+def write_index(folder: Path, file_name: str, index: str = "model.safetensors.index.json") -> None:
+    """Replace the file of weights by an index that names a file, which is a pickle."""
+    weights = load_file(folder / WEIGHTS)
+    torch.save(weights, folder / file_name)
+    (folder / index).write_text(json.dumps({"weight_map": dict.fromkeys(weights, file_name)}))
+    if index.startswith(WEIGHTS):
+        (folder / WEIGHTS).unlink()
+
+
+@pytest.mark.parametrize(
+    "file_name", ["pytorch_model.bin", "../model.safetensors", "/tmp/model.safetensors", "a\n.bin"]
+)
+def test_only_safetensors_in_the_directory_are_read(bert_copy, file_name):
+    write_index(bert_copy, "pytorch_model.bin")
+    index = bert_copy / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"a": file_name}}))
+    with pytest.raises(TransformerError, match=r"index.json names the file .*pickles can run code"):
+        load_transformer(str(bert_copy))
+
+
+KERNEL = "kernels-community/flash-attn2"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"attn_implementation": KERNEL},
+        {"_attn_implementation": KERNEL},
+        {"_attn_implementation_internal": KERNEL},
+        {"experts_implementation": KERNEL},
+        {"transformers_weights": "other.safetensors.index.json"},
+        {"configuration_files": ["config.4.0.0.json"]},
+        {"auto_map": {"AutoModel": "evil.Model", "AutoConfig": "evil.Config"}},
+    ],
+)
+def test_settings_that_import_or_name_files_are_ignored(bert_copy, bert, settings, monkeypatch):
+    write_index(bert_copy, "pytorch_model.bin", "other.safetensors.index.json")
+    (bert_copy / "config.4.0.0.json").write_text("{}")
+    (bert_copy / "evil.py").write_text("raise SystemExit('code of a stranger runs')")
+    monkeypatch.setattr(torch, "load", None)
+    edit_config(bert_copy, **settings)
+    for load in (load_transformer, from_description):
+        loaded = load(str(bert_copy))
+        assert loaded.body.config._attn_implementation == bert.body.config._attn_implementation
+        assert type(loaded.body) is type(bert.body)
+
+
+@pytest.mark.parametrize(
+    ("file_name", "settings", "message"),
+    [
+        ("config.json", {"quantization_config": {"quant_method": "mxfp4"}}, "not quantized"),
+        ("tokenizer_config.json", {"tokenizer_class": "BertModel"}, "'BertModel' is no tokenizer"),
+        ("config.json", {"tokenizer_class": "RagRetriever"}, "'RagRetriever' is no tokenizer"),
+    ],
+)
+def test_settings_that_cannot_be_ignored_are_refused(bert_copy, file_name, settings, message):
+    path = bert_copy / file_name
+    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
+    for load in (load_transformer, from_description):
+        with pytest.raises(TransformerError, match=f"{file_name}.*{message}"):
+            load(str(bert_copy))
+
+
+def test_nothing_is_downloaded_while_files_are_read(bert_copy, monkeypatch):
+    states = []
+    monkeypatch.setattr(
+        transformers.AutoTokenizer, "from_pretrained",
+        lambda *_, **__: states.append(huggingface_hub.constants.HF_HUB_OFFLINE),
+    )  # fmt: skip
+    with pytest.raises(AttributeError):
+        from_description(bert_copy)
+    assert states == [True] and not huggingface_hub.constants.HF_HUB_OFFLINE
+
+
 def test_slow_tokenizers_are_rejected(bert_copy, monkeypatch):
     slow = type("Slow", (), {"is_fast": False})()
     monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *_, **__: slow)
