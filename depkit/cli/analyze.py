@@ -12,6 +12,7 @@ from depkit.cli import options
 from depkit.cli.comparison_tables import agreement_tables, calibration_table, shorten_system_names
 from depkit.cli.evaluate import Confidence, Gold, Verbose, print_warnings
 from depkit.cli.help import ANALYSIS, DATA, OUTPUT
+from depkit.cli.output import print_output
 from depkit.cli.tables import Table, best_systems, render_table
 from depkit.score.agreement import METRICS as AGREEMENT_METRICS
 from depkit.score.agreement import agreement_rows
@@ -298,9 +299,9 @@ def analyze_command(
         tables += agreement_tables(binned, total)
     signature = data.signature(*more_choices)
     if layout in ("json", "csv"):
-        options.print_data(_data_text(records, layout, signature, tables))
+        print_output(_data_text(records, layout, signature, tables))
     else:
-        options.print_data(_tables_text(tables, layout, signature))
+        print_output(_tables_text(tables, layout, signature), colours=True)
 
 
 def _find_metric(name: str | None) -> str | None:

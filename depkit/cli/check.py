@@ -9,6 +9,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars, verbose_flag
+from depkit.cli.output import print_message
 from depkit.cli.tables import Table, render_table
 from depkit.corpus.files import open_output
 from depkit.drawing.progress import ProgressBars, reading_bar
@@ -77,16 +78,14 @@ def check_command(
     counts: Counter[str] = Counter()
     training = TrainingSet(train, encoding) if train else None
     if train and training and training.num_broken and not quiet:
-        typer.echo(
-            broken_sentences_warning(train, training.num_broken, training.num_sentences), err=True
-        )
+        print_message(broken_sentences_warning(train, training.num_broken, training.num_sentences))
     checker = Checker(ud, training)
     findings = _count_findings(checker, files, encoding, counts)
     lines = (
         _json_lines(findings, checker, counts) if as_json else _text_lines(findings, limit, quiet)
     )
     bars = progress_bars(quiet, files)
-    with open_output("-") as stream:
+    with open_output("-", colours=True) as stream:
         with reading_bar(bars, "checking", files, lambda: f"{checker.sentences:,} sentences"):
             _write_lines(lines, stream, bars)
         if not (as_json or quiet):

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import typer
 
 from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars, verbose_flag
+from depkit.cli.output import print_message
 from depkit.convert.formats import ConversionReport, convert, with_predicted
 from depkit.convert.merge import merge, retag
 from depkit.corpus.errors import FormatError
@@ -182,7 +183,7 @@ def convert_command(
 def print_line(message: str) -> None:
     """Print a line on stderr, unless the program that reads stderr has ended."""
     with suppress(BrokenPipeError):
-        typer.echo(message, err=True)
+        print_message(message)
 
 
 @dataclass

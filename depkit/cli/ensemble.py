@@ -1,7 +1,6 @@
 """`depkit ensemble`: trains several parsers and writes one model directory with all of them."""
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,6 +8,7 @@ import typer
 
 from depkit.cli import options
 from depkit.cli.help import MACHINE, MODEL
+from depkit.cli.output import print_message
 from depkit.cli.train import note_interruption
 
 
@@ -148,7 +148,7 @@ def ensemble_command(
     options.check_inputs([*train, dev], quiet)
     options.check_punct(punct or "keep")
     if verbose and not quiet:
-        print(f"# {folds} members on {', '.join(devices)}", file=sys.stderr)
+        print_message(f"# {folds} members on {', '.join(devices)}")
     with note_interruption("the same command continues where it was interrupted", quiet):
         train_ensemble(
             plan, devices, threads or max(1, (os.cpu_count() or 1) // len(devices)), mean

@@ -9,6 +9,7 @@ import typer
 
 from depkit.cli import options
 from depkit.cli.help import ANALYSIS
+from depkit.cli.output import print_message, print_output
 from depkit.cli.tables import Table, best_systems, render_table
 from depkit.score import attachment, conll18
 from depkit.score.evaluation import Evaluation
@@ -145,10 +146,10 @@ def evaluate_command(
         evaluations = attachment.evaluate_systems(gold, preds, punct, subtypes or "keep", encoding)
     print_warnings(evaluations, quiet, verbose)
     if name:
-        options.print_data("\n".join(_score_text(evaluation, name) for evaluation in evaluations))
+        print_output("\n".join(_score_text(evaluation, name) for evaluation in evaluations))
         return
     records, note = _make_records(evaluations, relations, confidence, test, seed)
-    options.print_data(_render(records, layout, align, note))
+    print_output(_render(records, layout, align, note), colours=layout == "text")
 
 
 def _check_options(
@@ -209,9 +210,10 @@ def print_warnings(evaluations: Sequence[Evaluation], quiet: bool, verbose: bool
     """Print warnings about the files on stderr unless `quiet`, and the counts if `verbose`."""
     if not quiet:
         for warning in _make_warnings(evaluations):
-            typer.echo(f"depkit: warning: {warning}", err=True)
+            print_message(f"depkit: warning: {warning}")
     if verbose:
-        typer.echo("\n".join(map(_counts_text, evaluations)), err=True)
+        for evaluation in evaluations:
+            print_message(_counts_text(evaluation))
 
 
 def _make_warnings(evaluations: Sequence[Evaluation]) -> list[str]:

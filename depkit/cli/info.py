@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from depkit.cli.options import Quiet, print_data, verbose_flag
+from depkit.cli.options import Quiet, verbose_flag
+from depkit.cli.output import for_terminal, print_output
 from depkit.cli.tables import render_facts
 from depkit.version import __version__
 
@@ -41,14 +42,14 @@ def info_command(
     """
     facts = _model_facts(model) if model is not None else _system_facts()
     if as_json:
-        print_data(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_output(json.dumps(facts, indent=2, ensure_ascii=False))
     elif model is None:
-        print_data(render_facts(_system_rows(facts)))
+        print_output(render_facts(_system_rows(facts)), colours=True)
     else:
-        parts = [facts["card"] or "", render_facts(_model_rows(facts))]
+        parts = [for_terminal(facts["card"] or ""), render_facts(_model_rows(facts))]
         if verbose:
-            parts.append(_read_settings(Path(facts["directory"])))
-        print_data("\n\n".join(part.strip() for part in parts if part))
+            parts.append(for_terminal(_read_settings(Path(facts["directory"]))))
+        print_output("\n\n".join(part.strip() for part in parts if part), colours=True)
 
 
 def _system_facts() -> dict[str, Any]:

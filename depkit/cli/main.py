@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+import traceback
 from contextlib import suppress
 from importlib import import_module
 from types import FrameType
@@ -12,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from depkit.cli.help import Command, Group
+from depkit.cli.output import print_message, print_output
 from depkit.cli.usage import usage_message
 from depkit.corpus.suggestion import describe_unknown
 from depkit.parsers.settings import ConfigError
@@ -75,7 +77,7 @@ for _name, _summary in COMMANDS.items():
 
 def _print_version(version: bool) -> None:
     if version:
-        typer.echo(f"depkit {__version__}")
+        print_output(f"depkit {__version__}")
         raise typer.Exit
 
 
@@ -94,7 +96,12 @@ def _depkit(
 def main() -> None:
     """Entry point of the console script."""
     signal.signal(signal.SIGTERM, _exit_on_signal)
-    status = run(sys.argv[1:])
+    try:
+        status = run(sys.argv[1:])
+    except Exception:  # with --debug; the message may contain text from a file
+        for line in traceback.format_exc().splitlines():
+            print_message(line)
+        status = 1
     _flush_stderr()
     gc.freeze()  # otherwise Python's last garbage collection visits all of torch's objects: 0.4 s
     sys.exit(status)
@@ -172,7 +179,7 @@ def describe(error: Exception) -> str:
 def _print_error(message: str) -> None:
     """Print an error message on stderr, if stderr can be written to."""
     with suppress(OSError):
-        typer.echo(f"depkit: error: {message}", err=True)
+        print_message(f"depkit: error: {message}")
 
 
 def _abandon_stdout() -> None:

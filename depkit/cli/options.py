@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from depkit.cli.help import ANALYSIS, DATA, MACHINE, MODEL, OTHER, OUTPUT, TRAINING
-from depkit.corpus.files import STDOUT, name_file_in_errors
+from depkit.cli.output import print_message
 
 if TYPE_CHECKING:
     from depkit.drawing.progress import ProgressBars
@@ -386,12 +386,6 @@ def treebank_settings(treebank: str) -> list[str]:
     return [f"inputs.treebank_name={json.dumps(treebank)}"] if treebank else []
 
 
-def print_data(text: str) -> None:
-    """Print a text on standard output, which an error such as that of a full disk then names."""
-    with name_file_in_errors(STDOUT):
-        typer.echo(text)
-
-
 def check_inputs(files: Sequence[str], quiet: bool) -> None:
     """Check the use of standard input, and print a note on how to end keyboard input.
 
@@ -421,7 +415,7 @@ def note_printer(quiet: bool) -> Callable[[str], None]:
 
     def print_note(text: str) -> None:
         if not quiet:
-            typer.echo(f"depkit: note: {text}", err=True)
+            print_message(f"depkit: note: {text}")
 
     return print_note
 
@@ -444,4 +438,4 @@ def progress_bars(quiet: bool, files: Sequence[str], output: str = "") -> "Progr
 def print_speed(sentences: int, words: int, seconds: float) -> None:
     """Print how many sentences and words a run has processed, and how fast."""
     speed = f"{words / max(seconds, 1e-9):,.0f} words/s"
-    typer.echo(f"{sentences:,} sentences, {words:,} words in {seconds:.1f} s ({speed})", err=True)
+    print_message(f"{sentences:,} sentences, {words:,} words in {seconds:.1f} s ({speed})")

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from depkit.cli.options import Encoding, Quiet, check_inputs, verbose_flag
+from depkit.cli.output import print_message
 from depkit.corpus.files import open_output
 from depkit.drawing.trees import svg
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
@@ -109,7 +110,7 @@ def show_command(
                 num_drawn += 1
                 yield drawn
 
-    with open_output(svg_file or "-") as stream:
+    with open_output(svg_file or "-", colours=True) as stream:
         if svg_file:
             stream.writelines(svg.draw_svg(sentences_to_draw()))
         else:
@@ -120,9 +121,9 @@ def show_command(
                 stream.write(lines)
                 stream.flush()  # reading the next sentence may take long
     if diff and num_read and not num_drawn and not quiet:
-        typer.echo(f"depkit: note: the trees of {file} and {diff} are the same", err=True)
+        print_message(f"depkit: note: the trees of {file} and {diff} are the same")
     if verbose and not quiet:
-        typer.echo(f"{num_drawn:,} of {num_read:,} sentences were drawn", err=True)
+        print_message(f"{num_drawn:,} of {num_read:,} sentences were drawn")
 
 
 def _select(

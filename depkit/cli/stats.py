@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars, verbose_flag
+from depkit.cli.output import print_message
 from depkit.cli.tables import Table, render_table
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import open_output
@@ -65,13 +66,11 @@ def stats_command(
             if not result.sentences:
                 raise FormatError(file, 0, "", "there is no sentence in the file")
             if result.broken and not quiet:
-                typer.echo(
-                    broken_sentences_warning(file, result.broken, result.sentences), err=True
-                )
+                print_message(broken_sentences_warning(file, result.broken, result.sentences))
             results.append(result)
     if len(results) > 1:
         results.append(reduce(add, results))
-    with open_output("-") as stream:
+    with open_output("-", colours=True) as stream:
         if as_json:
             records = [result.as_dict() for result in results]
             stream.write(to_json(records[0] if len(records) == 1 else records, indent=2) + "\n")

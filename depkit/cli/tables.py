@@ -1,12 +1,13 @@
 """Printing tables: with rich on a terminal, with `score.table` elsewhere."""
 
-import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from textwrap import wrap
 from typing import Any, Literal
 
+from depkit.cli.output import is_terminal
+from depkit.corpus.terminal import escape_controls
 from depkit.score.table import TABLES, name_columns
 
 Cell = tuple[int, int]  # row and column
@@ -77,14 +78,16 @@ def best_systems(
 
 def render_table(table: Table, layout: str = "text") -> str:
     """Format a table in a layout of `score.table.TABLES`; "text" fits the terminal's width."""
-    if layout == "text" and _is_on_terminal():
-        return _render_with_rich(table)
+    if is_terminal():
+        table = _escape(table)
+        if layout == "text":
+            return _render_with_rich(table)
     return TABLES[layout](table.columns, table.rows, table.note, table.title)
 
 
 def render_facts(facts: Sequence[tuple[str, str]]) -> str:
     """Format pairs of a label and a text as two columns."""
-    if _is_on_terminal():
+    if is_terminal():
         from rich.table import Table as Grid
         from rich.text import Text
 
@@ -92,14 +95,22 @@ def render_facts(facts: Sequence[tuple[str, str]]) -> str:
         grid.add_column(style="bold", no_wrap=True)
         grid.add_column(overflow="fold")
         for fact in facts:
-            grid.add_row(*map(Text, fact))  # a plain string would be read as markup
+            # A plain string would be read as markup.
+            grid.add_row(*(Text(escape_controls(cell)) for cell in fact))
         return _render_to_text(grid)
     width = max(len(label) for label, _ in facts)
     return "\n".join(f"{label:{width}}  {text}" for label, text in facts)
 
 
-def _is_on_terminal() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty()
+def _escape(table: Table) -> Table:
+    """Escape control characters in the texts of a table; only the lines of its note stay."""
+    return replace(
+        table,
+        title=escape_controls(table.title),
+        columns=list(map(escape_controls, table.columns)),
+        rows=[list(map(escape_controls, row)) for row in table.rows],
+        note=escape_controls(table.note, "\n"),
+    )
 
 
 def _render_with_rich(table: Table) -> str:

@@ -1,6 +1,5 @@
 """`depkit train`: trains a parser on treebanks and writes a model directory."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
@@ -9,6 +8,7 @@ import typer
 
 from depkit.cli import options
 from depkit.cli.help import MODEL, TRAINING
+from depkit.cli.output import print_message
 
 
 def train_command(
@@ -126,5 +126,5 @@ def note_interruption(advice: str, quiet: bool) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if not quiet:
-            print(f"depkit: note: the run was interrupted; {advice}", file=sys.stderr)
+            print_message(f"depkit: note: the run was interrupted; {advice}")
         raise

@@ -24,6 +24,7 @@ from depkit.corpus.formats import Format, format_from_filename, get_format
 from depkit.corpus.lock import is_temporary, temporary_path
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import BOM, Sentence, as_iterable
+from depkit.corpus.terminal import EscapingStream
 
 PathLike = str | os.PathLike[str]
 
@@ -255,18 +256,28 @@ def write(
 
 
 @contextmanager
-def open_output(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
+def open_output(path: PathLike, encoding: str = "utf-8", colours: bool = False) -> Iterator[TextIO]:
     """Open a text stream for a file that appears under its name only when it is complete.
 
-    `-` is stdout. A pipe or a device is written to directly. Raises OSError, and ValueError for an
-    unknown encoding.
+    `-` is stdout. If it is a terminal, control characters are escaped: people look at it, and a
+    program that reads the data reads them from a pipe or a file, where every byte stays. A pipe or
+    a device is written to directly.
+
+    Args:
+        path: The path of the file.
+        encoding: The text encoding.
+        colours: Whether colours stay on a terminal, see `terminal.escape_controls`.
+
+    Raises:
+        OSError: The file cannot be written.
+        ValueError: The encoding is unknown.
     """
     name = os.fspath(path)
     if name == "-":
         if sys.stdout is None:
             raise OSError("standard output is closed")
         with name_file_in_errors(STDOUT), _wrap_text(sys.stdout.buffer, encoding) as text:
-            yield text
+            yield cast(TextIO, EscapingStream(text, colours)) if sys.stdout.isatty() else text
         return
     direct = os.path.exists(name) and not os.path.isfile(name)
     with (

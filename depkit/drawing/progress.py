@@ -10,6 +10,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, TextIO
 
 from depkit.corpus.files import watch_reading
+from depkit.corpus.terminal import escape_controls
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -47,7 +48,8 @@ class ProgressBars:
         self.stderr: _LinesAboveBars | None = None
 
     def say(self, text: str) -> None:
-        """Write a message above the bars, where it remains."""
+        """Write a message above the bars, where it remains; control characters are escaped."""
+        text = escape_controls(text, "\n")
         if self.stream:
             with self.lock:
                 with self.hidden() as had_bars:
@@ -123,10 +125,14 @@ class ProgressBars:
         self.progress = self.progress or _make_progress(self.stream)
         for name, (completed, total, text) in self.bars.items():
             if name not in self.tasks:
-                self.tasks[name] = self.progress.add_task(name, total=None, text="")
+                self.tasks[name] = self.progress.add_task(
+                    escape_controls(name), total=None, text=""
+                )
                 # In a resumed run, the speed must not count what was completed before.
                 self.progress.tasks[-1].completed = completed
-            self.progress.update(self.tasks[name], completed=completed, total=total, text=text)
+            self.progress.update(
+                self.tasks[name], completed=completed, total=total, text=escape_controls(text)
+            )
         if not self.display:
             self.display = Live(
                 console=self.progress.console, auto_refresh=False, transient=True,

@@ -1,0 +1,39 @@
+"""Printing for people: all that commands print on stdout and stderr passes through here.
+
+Treebanks on stdout pass through `files.open_output`, and the lines of long work through
+`drawing.progress`; both escape what controls a terminal as well.
+"""
+
+import sys
+
+import typer
+
+from depkit.corpus.terminal import escape_controls
+
+
+def print_message(text: str) -> None:
+    """Print a line on stderr; control characters, line ends included, are escaped."""
+    typer.echo(escape_controls(text), err=True)
+
+
+def print_output(text: str, colours: bool = False) -> None:
+    """Print a text on stdout. On a terminal, control characters are escaped, elsewhere not.
+
+    An error such as that of a full disk names standard output.
+    colours: as for `terminal.escape_controls`.
+    """
+    from depkit.corpus.files import STDOUT, name_file_in_errors
+
+    with name_file_in_errors(STDOUT):
+        # Without color=True, Typer would remove what looks like colours from data in files.
+        typer.echo(for_terminal(text, colours), color=True)
+
+
+def for_terminal(text: str, colours: bool = False) -> str:
+    """Escape control characters except tabs and line ends if stdout is a terminal."""
+    return escape_controls(text, "\n\t", colours) if is_terminal() else text
+
+
+def is_terminal() -> bool:
+    """Return whether stdout is a terminal."""
+    return sys.stdout is not None and sys.stdout.isatty()
