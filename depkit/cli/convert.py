@@ -26,6 +26,7 @@ from depkit.corpus.files import (
     write,
 )
 from depkit.corpus.formats import Format, format_from_filename
+from depkit.corpus.limits import limit_stream
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.progress import reading_bar
 
@@ -264,6 +265,7 @@ def _read(
         if format_name is None:
             opening, binary = read_opening(binary, encoding)
             if "".join(opening).lstrip().startswith("("):
+                binary = limit_stream(binary, encoding, path)
                 lines = io.TextIOWrapper(binary, encoding, "surrogateescape", newline="\n")
                 trees = path if os.path.isfile(path) else lines
                 yield from _read_penn_trees(trees, encoding, problems, penn_format, sent_ids)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, open_lines
+from depkit.corpus.limits import max_sentence, too_large
 from depkit.corpus.sentence import BOM, Sentence, new_sentence
 from depkit.corpus.tree import Tree
 
@@ -97,7 +98,7 @@ class _Block(NamedTuple):
 def _parse_lines(
     lines: Iterable[str], file: str, strict: bool, report: Report | None
 ) -> Iterator[Tree]:
-    for block in _join_blocks(_split_into_blocks(lines), strict):
+    for block in _join_blocks(_split_into_blocks(lines, file), strict):
         try:
             yield from _parse_block(block)
         except _Problem as problem:
@@ -108,14 +109,16 @@ def _parse_lines(
                 report(error)
 
 
-def _split_into_blocks(lines: Iterable[str]) -> Iterator[_Block]:
+def _split_into_blocks(lines: Iterable[str], file: str) -> Iterator[_Block]:
     """Cut lines at the end of each tree, and before lines that look like the beginning of one.
 
     In an indented file, a line that begins with a bracket at least as far to the left as the first
-    line begins the next tree. Because of this cut, a missing bracket affects only one tree.
+    line begins the next tree. Because of this cut, a missing bracket affects only one tree. Raises
+    FormatError for a tree that is too large, see `limits`.
     """
     pending: list[str] = []
-    start = depth = column = 0
+    start = depth = column = size = 0
+    limit = max_sentence()
     for line_number, line in enumerate(lines, start=1):
         line = line.removeprefix(BOM) if line_number == 1 else line
         stripped = line.lstrip(_BLANKS)
@@ -125,8 +128,11 @@ def _split_into_blocks(lines: Iterable[str]) -> Iterator[_Block]:
         if not pending:
             if not stripped:
                 continue
-            start, column = line_number, len(line) - len(stripped)
+            start, column, size = line_number, len(line) - len(stripped), 0
         pending.append(line.removesuffix("\n"))
+        size += len(line)
+        if size > limit:
+            raise too_large(file, line_number, "tree")
         depth += line.count("(") - line.count(")")
         if depth <= 0:
             yield _Block(start, "\n".join(pending), depth)
@@ -139,16 +145,18 @@ def _join_blocks(blocks: Iterator[_Block], strict: bool) -> Iterator[_Block]:
     """Join unfinished blocks into whole trees, for files whose trees are not indented.
 
     If not strict, joining is tried for the first block only. If that block is a whole tree, or
-    cannot be completed, the file is indented and every unfinished block lacks a bracket.
+    cannot be completed, the file is indented and every unfinished block lacks a bracket. Joining
+    ends at the size of the largest possible tree.
     """
-    indented = False
+    indented, limit = False, max_sentence()
     ahead: deque[_Block] = deque()
     while block := (ahead.popleft() if ahead else next(blocks, None)):
         if block.depth > 0 and not indented:
-            parts, depth = [block], block.depth
-            while depth > 0 and (part := next(blocks, None)):
+            parts, depth, size = [block], block.depth, 0
+            while depth > 0 and size <= limit and (part := next(blocks, None)):
                 parts.append(part)
                 depth += part.depth
+                size += len(part.text)
                 if _OUTER.match(part.text):
                     break
             if depth <= 0:

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, TextIO, cast
 from depkit.corpus.encodings import check_encoding
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import Format, format_from_filename, get_format
+from depkit.corpus.limits import XzStream, limit_stream
 from depkit.corpus.lock import is_temporary, temporary_path
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import BOM, Sentence, as_iterable
@@ -47,7 +48,7 @@ def read(
         strict: Whether a broken sentence raises FormatError; see `reader.read_lines`.
 
     Raises:
-        FormatError: The file breaks its format; see its attributes.
+        FormatError: The file breaks its format, or a sentence is too large, see `limits`.
         OSError: The file cannot be read.
         ValueError: The format or the encoding is unknown.
     """
@@ -79,12 +80,14 @@ def read_stream(
         strict: Whether a broken sentence raises FormatError; see `reader.read_lines`.
 
     Raises:
-        FormatError: The stream breaks its format or is in another encoding.
+        FormatError: The stream breaks its format or is in another encoding, or a sentence is too
+            large, see `limits`.
         ValueError: The encoding is unknown.
     """
     _check_opening(binary, encoding, file)
     try:
-        with _wrap_text(binary, encoding) as lines:
+        limited = limit_stream(binary, encoding, file, has_sentences=True)
+        with _wrap_text(limited, encoding) as lines:
             yield from read_lines(lines, format, file, strict)
     except UnicodeError as error:  # from encodings whose bytes cannot become surrogates
         message = f"the file cannot be decoded: {error}; name its encoding with --encoding"
@@ -97,11 +100,11 @@ def open_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
 
     Bytes that cannot be decoded become surrogates, which the reader reports with their line.
     Raises ValueError for an unknown encoding, FormatError for a file in UTF-16 or UTF-32 if
-    `encoding` is not, and the errors of `open_bytes`.
+    `encoding` is not, or for a line that is too long, see `limits`, and the errors of `open_bytes`.
     """
     with open_bytes(path) as binary:
         _check_opening(binary, encoding, os.fspath(path))
-        with _wrap_text(binary, encoding) as text:
+        with _wrap_text(limit_stream(binary, encoding, os.fspath(path)), encoding) as text:
             yield text
 
 
@@ -298,8 +301,11 @@ def _wrap_compression(file: BinaryIO, name: str, mode: str) -> Iterator[BinaryIO
         with gzip.GzipFile("", mode, compresslevel=6, fileobj=file, mtime=0) as packed:
             yield cast(BinaryIO, packed)
     elif name.lower().endswith(".xz"):
-        with lzma.open(file, mode) as packed:
-            yield cast(BinaryIO, packed)
+        if mode == "rb":
+            yield cast(BinaryIO, io.BufferedReader(XzStream(file), _OPENING_SIZE))
+        else:
+            with lzma.open(file, mode) as packed:
+                yield cast(BinaryIO, packed)
     else:
         yield file
 

@@ -14,6 +14,7 @@ from depkit.corpus.emoji import EMOJI
 from depkit.corpus.encodings import check_encoding
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLLU
+from depkit.corpus.limits import max_sentence, too_large
 from depkit.corpus.sentence import BOM, Sentence
 from depkit.corpus.surface import CONTROLS, encode_spaces
 
@@ -96,6 +97,9 @@ def read_text(
         name: An id for `# newdoc`.
         counter: A counter for `# sent_id` that continues after other texts.
         file: The name of the file, for the sentences.
+
+    Raises:
+        FormatError: A line, or the white space between two words, is too long, see `limits`.
     """
     counter = counter or SentenceCounter()
     comments = [f"# newdoc id = {name}\n" if name else "# newdoc\n"]
@@ -106,8 +110,11 @@ def read_text(
         for chunk in chunks
         for start in range(0, len(chunk), MAX_PARAGRAPH_LENGTH)
     )
+    limit = max_sentence()
     for chunk in chain(parts, [""]):
         rest += chunk
+        if len(rest) + len(space_before) > limit:
+            raise too_large(file, 0, "line")
         if chunk and "\n" not in chunk and (by_line or len(rest) <= MAX_PARAGRAPH_LENGTH):
             continue  # No paragraph ends in this chunk.
         while True:

@@ -117,6 +117,13 @@ def test_no_command_lets_text_control_the_terminal(files, arguments, monkeypatch
     assert CONTROLS.findall(COLOUR.sub("", text.replace("\t", " "))) == []
 
 
+def test_commands_print_only_through_the_module_output():
+    printing = re.compile(r"(?<![.\w])(typer\.s?echo|print)\(|sys\.std(out|err)\.write")
+    modules = [path for path in Path(main.__file__).parent.glob("*.py") if path.stem != "output"]
+    assert len(modules) > 10
+    assert [path.name for path in modules if printing.search(path.read_text("utf-8"))] == []
+
+
 def test_data_on_a_pipe_keep_every_byte(files, capfdbinary):
     assert main.run(["convert", files["GOLD"], "--to", "conllu"]) == 0
     assert capfdbinary.readouterr().out == Path(files["GOLD"]).read_bytes()

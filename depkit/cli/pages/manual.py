@@ -189,6 +189,13 @@ def _environment(commands: Sequence[Command]) -> list[str]:
     }
     precedence = "An option on the command line takes precedence over its environment variable."
     rule = [precedence] if meanings else []
+    if any("--encoding" in option.names for option in options):
+        meanings["DEPKIT_MAX_SENTENCE"] = (
+            "The largest size of a sentence, a tree or a line of text that is read, in bytes; each"
+            " line of a sentence counts as 64 bytes more. By default, it is 16777216 (16 MiB). The"
+            " limit keeps a broken or hostile file, such as an archive of zeros, from filling the"
+            " memory."
+        )
     if any(name in ("--recipe", "--recipes") for option in options for name in option.names):
         meanings["DEPKIT_CACHE"] = (
             "The directory in which the outputs of frozen transformers are cached for the next"
