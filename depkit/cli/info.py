@@ -15,6 +15,7 @@ from depkit.cli.output import for_terminal, print_output
 from depkit.cli.tables import render_facts
 from depkit.version import __version__
 
+_MAX_CARD = 1 << 16  # bytes
 _PACKAGES = ("torch", "transformers", "numpy", "numba")
 
 
@@ -143,7 +144,7 @@ def _model_facts(name: str) -> dict[str, Any]:
         "bytes": sum(path.stat().st_size for path in models.model_files(directory)),
         "files": _file_sizes(directory),
         "tokenizer": {"parameters": _count_parameters(tokenizer)} if tokenizer.is_file() else None,
-        "card": card.read_text("utf-8", errors="replace") if card.is_file() else None,
+        "card": _read_card(card) if card.is_file() else None,
     }
     if (directory / models.ENSEMBLE).is_file():
         ensemble = models.read_ensemble(directory)
@@ -174,6 +175,12 @@ def _model_facts(name: str) -> dict[str, Any]:
     }
 
 
+def _read_card(path: Path) -> str:
+    """Return the text of a model card, the beginning of one that is too long."""
+    with path.open("rb") as file:
+        return file.read(_MAX_CARD).decode(errors="replace")
+
+
 def _file_sizes(directory: Path) -> dict[str, int]:
     """Return the sizes in bytes of a directory's files and folders, the largest first.
 
@@ -188,17 +195,9 @@ def _file_sizes(directory: Path) -> dict[str, int]:
 
 def _count_parameters(path: Path) -> int:
     """Return the number of parameters in a file of weights, of which only the header is read."""
-    from safetensors import SafetensorError, safe_open
+    from depkit.parsers.model_directory import read_shapes
 
-    from depkit.parsers.model_directory import ModelError
-
-    if not path.is_file():
-        raise ModelError(f"{path.parent} is not a model: it has no {path.name}")
-    try:
-        with safe_open(path, framework="numpy") as file:
-            return sum(prod(file.get_slice(name).get_shape()) for name in file.keys())
-    except SafetensorError as error:
-        raise ModelError(f"{path}: the file is damaged: {error}") from None
+    return sum(map(prod, read_shapes(path).values()))
 
 
 def _read_settings(directory: Path) -> str:

@@ -36,6 +36,8 @@ COMMANDS = {
     "info": "Show versions and devices, or describe a model.",
 }
 
+_MAX_MESSAGE = 2000  # characters; a message may quote a file
+
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 
@@ -169,10 +171,12 @@ def describe(error: Exception) -> str:
     """
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    if isinstance(error, ValueError | MemoryError | OSError):
-        return " ".join(str(error).split()) or type(error).__name__
-    name = type(error).__name__
     message = " ".join(str(error).split())
+    if len(message) > _MAX_MESSAGE:
+        message = f"{message[:_MAX_MESSAGE]} ..."
+    name = type(error).__name__
+    if isinstance(error, ValueError | MemoryError | OSError):
+        return message or name
     return f"internal error, {name}: {message}; add --debug to see where it happened"
 
 

@@ -14,12 +14,11 @@ The directory of an ensemble has ensemble.toml, the directories of its members, 
 
 import dataclasses
 import json
-import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -28,6 +27,7 @@ from torch import nn
 
 from depkit.corpus.files import PathLike, atomic
 from depkit.nn.initial import skip_initialisation
+from depkit.nn.limit import find_difference, limit_size
 from depkit.nn.quantized import can_quantize, quantize
 from depkit.parsers.base import Parser
 from depkit.parsers.config import (
@@ -36,6 +36,7 @@ from depkit.parsers.config import (
     EnsembleConfig,
     ParserConfig,
     apply_test_time_settings,
+    check_encoder,
 )
 from depkit.parsers.device import best_precision, find_device, resolve_precision
 from depkit.parsers.ensembles import combine
@@ -48,8 +49,8 @@ from depkit.parsers.inputs.transformer import (
     load_transformer,
     save_description,
 )  # fmt: skip
-from depkit.parsers.inputs.vocabulary import Table, Vocabulary
-from depkit.parsers.settings import ConfigError, from_dict, to_toml
+from depkit.parsers.inputs.vocabulary import Table, Vocabulary, check_symbols
+from depkit.parsers.settings import ConfigError, from_dict, parse_toml, to_toml
 from depkit.parsers.text.multiword import MultiwordTable
 from depkit.parsers.text.tokenizer import SPACE, Tokenizer, TokenizerNetwork
 
@@ -60,6 +61,11 @@ TRANSFORMER = "transformer"
 ENSEMBLE = "ensemble.toml"
 BUNDLED = Path(__file__).parent.parent / "models"
 DEFAULT = "en-ewt"
+_MAX_VOCABULARY = 1 << 28  # bytes
+_MAX_CONFIG = 1 << 20
+
+N = TypeVar("N", bound=nn.Module)
+Shapes = Mapping[str, Sequence[int]]
 
 
 class ModelError(ValueError):
@@ -129,10 +135,14 @@ def load(
     config = apply_test_time_settings(config, settings or [])
     vocabulary = read_vocabulary(path)
     check_treebank(config.inputs.treebank_name, vocabulary)
-    transformer = load_model_transformer(path, config.inputs.context)
-    with skip_initialisation():
-        network = get_family(config).network(config, vocabulary, transformer)
-    load_weights(network, path / WEIGHTS)
+    family = get_family(config)
+    if missing := set(family.columns(config)) - set(vocabulary.columns):
+        raise ModelError(f"{path / VOCABULARY} has no table of {', '.join(sorted(missing))}")
+    shapes = read_shapes(path / WEIGHTS)
+    transformer = load_model_transformer(path, config.inputs.context, shapes)
+    network = make_network(
+        path / WEIGHTS, shapes, lambda: family.network(config, vocabulary, transformer)
+    )
     torch_device = find_device(device)
     if threads:
         torch.set_num_threads(threads)
@@ -153,7 +163,7 @@ def load(
     dtype = resolve_precision(precision, torch_device)
     if is_cpu:
         network.convert_product_weights(dtype)
-    return get_family(config).parser(
+    return family.parser(
         config, vocabulary, network, torch_device, dtype, threads or torch.get_num_threads(),
         read_tokenizer(path, torch_device, dtype),
     )  # fmt: skip
@@ -181,19 +191,26 @@ def read_ensemble(directory: Path) -> EnsembleConfig:
     """Read ensemble.toml. Raises ModelError if it is damaged or of another version."""
     path = directory / ENSEMBLE
     try:
-        tables = tomllib.loads(_read_text(directory, ENSEMBLE))
+        tables = parse_toml(_read_text(directory, ENSEMBLE, _MAX_CONFIG))
         _check_version(path, tables)
         tables.pop("format_version")
         config = from_dict(EnsembleConfig, tables)
-    except (tomllib.TOMLDecodeError, ConfigError, TypeError) as error:
+    except (ConfigError, TypeError) as error:
         raise ModelError(f"{path}: {error}") from None
     if not config.members:
         raise ModelError(f"{path} names no members")
+    directories: dict[Path, str] = {}
     for name in config.members:
         if Path(name).name != name or name == ".." or not (directory / name / CONFIG).is_file():
             raise ModelError(
                 f"{path} names a member {name!r}, but there is no model {name!r} in its directory"
             )
+        if (directory / name / ENSEMBLE).exists():
+            raise ModelError(f"{path} names a member {name!r}, which is an ensemble itself")
+        member = (directory / name).resolve()
+        if member in directories:
+            raise ModelError(f"{path} names the member {directories[member]!r} twice")
+        directories[member] = name
     return config
 
 
@@ -203,8 +220,10 @@ def write_ensemble(directory: Path, config: EnsembleConfig) -> None:
     write_text(directory, ENSEMBLE, to_toml(tables))
 
 
-def load_model_transformer(directory: Path, context: Context) -> Transformer | None:
+def load_model_transformer(directory: Path, context: Context, shapes: Shapes) -> Transformer | None:
     """Load the transformer that a model reads; None if it reads none.
+
+    shapes: the shapes of the model's weights, which limit the size of a tuned transformer.
 
     Raises ModelError if a frozen transformer cannot be loaded or is not the one that the model was
     trained with, and TransformerError if the description of a tuned transformer is damaged.
@@ -212,7 +231,13 @@ def load_model_transformer(directory: Path, context: Context) -> Transformer | N
     if context.source != "transformer":
         return None
     if context.tune:  # its weights are among those of the model
-        return from_description(directory / TRANSFORMER)
+        transformer = from_description(directory / TRANSFORMER, shapes)
+        if (transformer.layers, transformer.width) != (context.available, context.width):
+            raise ModelError(
+                f"{directory / TRANSFORMER} has {transformer.layers} layers of {transformer.width}"
+                f" numbers, but {CONFIG} says {context.available} layers of {context.width}"
+            )
+        return transformer
     try:
         transformer = load_transformer(context.model, context.revision)
     except TransformerError as error:
@@ -230,13 +255,15 @@ def load_model_transformer(directory: Path, context: Context) -> Transformer | N
 
 def read_config(directory: Path) -> tuple[ParserConfig, dict]:
     """Read config.toml: the configuration of the parser, and all tables of the file."""
-    text = _read_text(directory, CONFIG)
+    text = _read_text(directory, CONFIG, _MAX_CONFIG)
     try:
-        tables = tomllib.loads(text)
+        tables = parse_toml(text)
         _check_version(directory / CONFIG, tables)
         fields = parser_fields()
-        return make_parser_config({k: v for k, v in tables.items() if k in fields}), tables
-    except (tomllib.TOMLDecodeError, ConfigError) as error:
+        config = make_parser_config({k: v for k, v in tables.items() if k in fields})
+        check_encoder(config.encoder, {})
+        return config, tables
+    except ConfigError as error:
         raise ModelError(f"{directory / CONFIG}: {error}") from None
 
 
@@ -264,10 +291,10 @@ def check_treebank(name: str, vocabulary: Vocabulary) -> None:
 def read_vocabulary(directory: Path) -> Vocabulary:
     """Read the vocabulary of a model. Raises ModelError if it is missing or damaged."""
     try:
-        return Vocabulary.from_json(_parse_json(_read_text(directory, VOCABULARY)))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, ModelError):
-            raise
+        return Vocabulary.from_json(_parse_json(_read_text(directory, VOCABULARY, _MAX_VOCABULARY)))
+    except ModelError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"{directory / VOCABULARY} is not a vocabulary: {error}") from None
 
 
@@ -283,9 +310,15 @@ def _parse_json(text: str) -> Any:
     return data
 
 
-def _read_text(directory: Path, name: str) -> str:
+def _read_text(directory: Path, name: str, max_size: int) -> str:
+    """Read a text file of at most `max_size` bytes. Raises ModelError if there is none."""
+    path = directory / name
     try:
-        return (directory / name).read_text(encoding="utf-8")
+        if path.exists() and not path.is_file():
+            raise ModelError(f"{path} is not a regular file")  # Reading a pipe could take forever.
+        if path.stat().st_size > max_size:
+            raise ModelError(f"{path} is damaged: it has more than {max_size:,} bytes")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         if any(directory.glob("fold-*")):
             raise ModelError(
@@ -297,20 +330,49 @@ def _read_text(directory: Path, name: str) -> str:
         raise ModelError(f"{directory / name} is damaged: {error}") from None
 
 
-def load_weights(network: nn.Module, path: Path) -> None:
-    """Load weights from a file into a network.
+def read_shapes(path: Path) -> Shapes:
+    """Read the shapes of the tensors in a file of weights, by name; only its header is read.
 
-    Raises ModelError if the file is missing or damaged, or its weights do not match the network.
+    Raises ModelError if the file is missing or damaged.
     """
     if not path.is_file():
         raise ModelError(f"{path.parent} is not a model: it has no {path.name}")
     try:
-        network.load_state_dict(load_file(path))
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_slice(name).get_shape() for name in file.keys()}
     except SafetensorError as error:
         raise ModelError(f"{path} is damaged: {error}") from None
-    except RuntimeError as error:
-        reason = str(error).splitlines()[-1].strip()
-        raise ModelError(f"{path} does not have the weights of this model: {reason}") from None
+
+
+def make_network(path: Path, shapes: Shapes, make: Callable[[], N]) -> N:
+    """Make a network with the weights in a file.
+
+    Sizes in a file from elsewhere can be anything. While the network is made, it can therefore not
+    become far larger than the weights, and weights are read only if they have the same shapes.
+
+    Args:
+        path: The file of weights.
+        shapes: The shapes of its tensors.
+        make: A function that makes the network with any weights.
+
+    Raises:
+        ModelError: The network cannot be made, or the weights do not match it.
+    """
+    problem = f"{path} does not have the weights of this model"
+    try:
+        with skip_initialisation(), limit_size(shapes):
+            network = make()
+    except Exception as error:  # torch has no common class for errors about impossible sizes
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelError(f"{problem}: {reason}") from error
+    expected = {name: list(tensor.shape) for name, tensor in network.state_dict().items()}
+    if difference := find_difference(expected, shapes):
+        raise ModelError(f"{problem}: {difference}")
+    try:
+        network.load_state_dict(load_file(path))
+    except (SafetensorError, RuntimeError) as error:
+        raise ModelError(f"{path} is damaged: {str(error).splitlines()[-1].strip()}") from None
+    return network
 
 
 def write_text(directory: Path, name: str, text: str) -> None:
@@ -415,31 +477,39 @@ def read_tokenizer(
                 " that wrote the file"
             )
         characters = Table(description["characters"])
-        with skip_initialisation():
-            network = TokenizerNetwork(
-                len(characters), description["embedding"], description["size"]
-            )
-        network.load_state_dict(load_file(path))
+        check_symbols(characters.symbols)
+        sizes = len(characters), description["embedding"], description["size"]
+        network = make_network(path, read_shapes(path), lambda: TokenizerNetwork(*sizes))
         table = MultiwordTable(
-            *({key: tuple(words) for key, words in description[name].items()}
-              for name in ("whole", "endings"))
-        )  # fmt: skip
+            *(_read_multiwords(description[name]) for name in ("whole", "endings"))
+        )
         if SPACE not in characters.indices:
             raise ValueError("it has no characters")
+        spaces = bool(description["spaces"])
     except ModelError:
         raise
-    except (SafetensorError, LookupError, TypeError, AttributeError, RuntimeError, ValueError) as e:
-        raise ModelError(f"{path} is damaged: {str(e).splitlines()[0]}") from None
-    return Tokenizer(
-        characters, table, description["spaces"], network.to(device).eval(), device, precision
-    )
+    except (
+        SafetensorError, LookupError, TypeError, AttributeError, RuntimeError, ValueError
+    ) as error:  # fmt: skip
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelError(f"{path} is damaged: {reason}") from None
+    return Tokenizer(characters, table, spaces, network.to(device).eval(), device, precision)
+
+
+def _read_multiwords(table: Any) -> dict[str, tuple[str, ...]]:
+    """Check and return a table of a tokenizer. Raises ValueError, TypeError or AttributeError."""
+    for words in table.values():
+        check_symbols(words, in_columns=True)
+        if not words:
+            raise ValueError("a multiword token has no words")
+    return {token: tuple(words) for token, words in table.items()}
 
 
 def read_tokenizer_notes(directory: Path) -> dict:
     """Read the notes that `write_tokenizer` wrote; {} if no tokenizer can be read."""
     try:
         return dict(_read_tokenizer_description(directory / TOKENIZER)["notes"])
-    except (OSError, SafetensorError, LookupError, TypeError, ValueError):
+    except (OSError, SafetensorError, LookupError, TypeError, ValueError, RecursionError):
         return {}
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 import tomllib
 import typing
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +19,12 @@ _AT_LEAST_ONE = frozenset(
     " patience batch_tokens batch_characters accumulate decay_updates plateau embedding"
     " affix_rows lstm_layers lstm_size encoder.size tokenizer.size scorer.arc scorer.label".split()
 )
+
+_MAX_INTEGER = 1 << 31
+_MAX_SIZE = 1 << 24  # of integers in the sections of a parser, which are sizes
+# A key of more than 32 parts. tomllib needs a time that grows with the square of their number.
+_PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')"
+_LONG_KEY = re.compile(rf"(?<![\w\-\"']){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{32}}")
 
 
 class ConfigError(ValueError):
@@ -131,6 +138,9 @@ def _check_value(hint: Any, value: Any, name: str) -> Any:
         if not value >= minimum or (key.endswith("dropout") and value >= 1):
             bounds = "from 0 to less than 1" if key.endswith("dropout") else f"{minimum} or more"
             raise ConfigError(f"{name} is {value!r}; it takes {bounds}")
+        maximum = _MAX_INTEGER if name.startswith(("training.", "tokenizer.")) else _MAX_SIZE
+        if hint is int and value > maximum:
+            raise ConfigError(f"{name} is too large; it takes {maximum} at most")
     return value
 
 
@@ -141,6 +151,18 @@ def overlay(tables: dict[str, Any], values: dict[str, Any]) -> None:
             overlay(tables[key], value)
         else:
             tables[key] = value
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML. Raises ConfigError for other text, and for tables within too many others."""
+    if _LONG_KEY.search(text):
+        raise ConfigError("it has a key of too many parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ConfigError("its values are nested too deeply") from None
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
 
 
 def parse_setting(setting: str) -> dict[str, Any]:

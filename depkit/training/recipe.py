@@ -12,7 +12,14 @@ from typing import Any, Literal, get_type_hints
 from depkit.corpus.suggestion import describe_unknown
 from depkit.parsers.config import ParserConfig, check_encoder
 from depkit.parsers.families import FAMILIES, get_family, make_parser_config, parser_fields
-from depkit.parsers.settings import ConfigError, from_dict, overlay, parse_setting, setting_names
+from depkit.parsers.settings import (
+    ConfigError,
+    from_dict,
+    overlay,
+    parse_setting,
+    parse_toml,
+    setting_names,
+)
 from depkit.score.punctuation import parse_policy
 
 # Settings of the section inputs, each with the size without which it has no effect
@@ -152,8 +159,8 @@ def make_recipe(
     is_complete = False  # whether the file has all settings, and not only those to be changed
     if file:
         try:
-            overrides = tomllib.loads(Path(file).read_text("utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            overrides = parse_toml(Path(file).read_text("utf-8"))
+        except (ConfigError, UnicodeDecodeError) as error:
             raise ConfigError(f"{file}: {error}") from None
         if "format_version" in overrides:
             # It is a model's config.toml. If it is older than a setting of the recipe, that setting

@@ -1,18 +1,23 @@
 """A model directory loads to the same parser; errors name the file and what is wrong with it."""
 
 import json
+import os
+import time
 import tomllib
-from dataclasses import asdict, astuple
+from dataclasses import asdict, astuple, replace
 
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 import depkit
+from depkit.corpus.brackets import read_bracketed
 from depkit.parsers.config import (
     BiaffineConfig,
     BiLSTM,
     Calibration,
+    Context,
     Decoder,
     Factored,
     Inputs,
@@ -22,21 +27,27 @@ from depkit.parsers.config import (
     TaggerConfig,
     TagScorer,
 )
-from depkit.parsers.families import make_parser_config
+from depkit.parsers.families import FAMILIES, make_parser_config
+from depkit.parsers.inputs.transformer import load_transformer, save_description
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table
 from depkit.parsers.model_directory import (
     CONFIG,
+    ENSEMBLE,
     FORMAT_VERSION,
+    TOKENIZER,
     VOCABULARY,
     WEIGHTS,
     ModelError,
     load,
+    load_model_transformer,
     read_config,
     write_tokenizer,
 )
-from depkit.parsers.settings import ConfigError, to_toml
+from depkit.parsers.settings import ConfigError, parse_toml, to_toml
 from depkit.parsers.text.multiword import MultiwordTable
 from depkit.parsers.text.tokenizer import SPACE, Tokenizer, TokenizerNetwork
+from tests.parsers.depth_family import DepthFamily
+from tests.parsers.inputs.test_transformer import save_bert
 from tests.parsers.test_base import build_parser, make_parser, save_parser, texts
 
 
@@ -117,6 +128,183 @@ def test_a_file_of_another_kind_or_version_is_rejected(directory, name, change, 
     change(directory / name)
     with pytest.raises(ModelError, match=message):
         load(directory, "cpu")
+
+
+def edit_config(**settings):
+    """Return a function that sets settings (`section_name=value`) in a config.toml."""
+
+    def edit(path):
+        tables = tomllib.loads(path.read_text("utf-8"))
+        for name, value in settings.items():
+            section, _, key = name.partition("_")
+            tables[section][key] = value
+        path.write_text(to_toml(tables), "utf-8")
+
+    return edit
+
+
+def edit_vocabulary(table, *symbols, column=""):
+    """Return a function that adds symbols to a table or a column of a vocabulary."""
+
+    def edit(path):
+        data = json.loads(path.read_text("utf-8"))
+        (data[table][column] if column else data[table]).extend(symbols)
+        path.write_text(json.dumps(data), "utf-8")
+
+    return edit
+
+
+def replace_text(text):
+    return lambda path: path.write_text(text, "utf-8")
+
+
+def make_pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        (CONFIG, edit_config(encoder_size=2**24), "a tensor of size .* is too large"),
+        (CONFIG, edit_config(encoder_size=10**9), "encoder.size is too large; it takes 16777216"),
+        (CONFIG, edit_config(encoder_layers=2**63 - 1), "encoder.layers is too large"),
+        (CONFIG, edit_config(encoder_layers=2**20), "too many layers"),
+        (CONFIG, edit_config(encoder_size=9), r"'encoder.* has the shape \[32, \d+\], not"),
+        (
+            CONFIG,
+            edit_config(scorer_predict=["upos", "xpos"]),
+            f"{VOCABULARY} has no table of xpos",
+        ),
+        (CONFIG, replace_text("a = " + "[" * 100_000), "nested too deeply"),
+        (CONFIG, replace_text("a." * 100_000 + "a = 1"), "a key of too many parts"),
+        (CONFIG, replace_text('"a" . ' * 100_000 + "a = 1"), "a key of too many parts"),
+        (CONFIG, replace_text(f"a = {'9' * 10_000}"), f"{CONFIG}: Exceeds the limit"),
+        (CONFIG, replace_text("#" * 2_000_000), "more than 1,048,576 bytes"),
+        (CONFIG, make_pipe, "not a regular file"),
+        (VOCABULARY, make_pipe, "not a regular file"),
+        (VOCABULARY, replace_text("[" * 1_000_000), "not a vocabulary"),
+        (VOCABULARY, edit_vocabulary("words", 3), "not a list of strings"),
+        (VOCABULARY, edit_vocabulary("words", ["a"]), "not a list of strings"),
+        (VOCABULARY, edit_vocabulary("words", "a"), "'inputs.word.weight' has the shape"),
+        (VOCABULARY, edit_vocabulary("columns", None, column="deprel"), "not a list of strings"),
+        (VOCABULARY, edit_vocabulary("columns", "a\tb", column="deprel"), "a tab or a line end"),
+        (VOCABULARY, edit_vocabulary("columns", "a\nb", column="upos"), "a tab or a line end"),
+        (WEIGHTS, make_pipe, f"no {WEIGHTS}"),
+        (WEIGHTS, lambda path: path.write_bytes(b"\xff" * 100), f"{WEIGHTS} is damaged"),
+        (
+            WEIGHTS,
+            lambda path: save_file(dict(list(load_file(path).items())[1:]), path),
+            "there is no tensor",
+        ),
+    ],
+)
+def test_hostile_files_are_refused_at_once(directory, name, change, message):
+    change(directory / name)
+    with pytest.raises(ModelError, match=message):
+        load(directory, "cpu")
+
+
+@pytest.mark.parametrize("kind", ["bilstm", "selfatt", "factored", "stacked"])
+@pytest.mark.parametrize("setting", ["layers", "size", "heads", "convolution", "lstm_layers"])
+@pytest.mark.parametrize("value", [7, 2**20, 2**24])
+def test_no_encoder_is_larger_than_its_weights(tiny, tmp_path, kind, setting, value):
+    directory = save_parser(make_parser(tiny, encoder=kind), tmp_path)
+    config, _ = read_config(directory)
+    if hasattr(config.encoder, setting):
+        edit_config(**{f"encoder_{setting}": value})(directory / CONFIG)
+        with pytest.raises(ModelError, match=str(directory)):
+            load(directory, "cpu")
+
+
+def test_a_family_needs_no_code_for_these_checks(tmp_path, monkeypatch):
+    monkeypatch.setitem(FAMILIES, "depth", DepthFamily())
+    config = DepthFamily.config(inputs=Inputs(word=6), encoder=BiLSTM(layers=1, size=8))
+    treebank = list(read_bracketed(["(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))\n"]))
+    directory = save_parser(build_parser(config, treebank), tmp_path)
+    load(directory, "cpu")
+    edit_config(encoder_layers=2**20)(directory / CONFIG)
+    with pytest.raises(ModelError, match="too many layers"):
+        load(directory, "cpu")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        '["lower", 0, "", 0]', '["lower", -1, "", 0, ""]', '["lower", 0, 0, 0, 0]', '["whole"]',
+        "[", '["keep", 0, "a\\tb", 0, ""]', '["whole", "a\\nb"]', "3", '[["lower"], 0, "", 0, ""]',
+        "[" * 100_000,
+    ],
+)  # fmt: skip
+def test_lemma_scripts_of_a_vocabulary_are_checked(tiny, tmp_path, script):
+    config = TaggerConfig(Inputs(word=6), BiLSTM(layers=1, size=8), TagScorer(0.33, ["lemma"], 9))
+    directory = save_parser(build_parser(config, tiny), tmp_path)
+    edit_vocabulary("columns", script, column="lemma")(directory / VOCABULARY)
+    with pytest.raises(ModelError, match="is not an edit script"):
+        load(directory, "cpu")
+
+
+def make_ensemble(directory, *members):
+    (directory / ENSEMBLE).write_text(
+        to_toml({"format_version": FORMAT_VERSION, "members": list(members)}), "utf-8"
+    )
+
+
+def test_an_ensemble_has_distinct_members_that_are_no_ensembles(tiny, tmp_path):
+    save_parser(make_parser(tiny), tmp_path / "a")
+    (tmp_path / "link").symlink_to("a")
+    (tmp_path / "loop").symlink_to(".")
+    (tmp_path / CONFIG).touch()
+    for members, message in (
+        (["a"] * 200, "names the member 'a' twice"),
+        (["a", "link"], "names the member 'a' twice"),
+        (["a", "loop"], "names a member 'loop', which is an ensemble itself"),
+    ):
+        make_ensemble(tmp_path, *members)
+        with pytest.raises(ModelError, match=message):
+            load(tmp_path, "cpu")
+
+
+def test_a_tuned_transformer_has_the_sizes_of_the_configuration(tmp_path):
+    save_description(load_transformer(str(save_bert(tmp_path / "bert"))), tmp_path / "transformer")
+    sizes = {"available": 4, "width": 16}
+    context = Context("transformer", tune=True, **sizes)
+    shapes = {"weight": (1000, 1000)}
+    assert load_model_transformer(tmp_path, context, shapes).layers == 4
+    for name in sizes:
+        with pytest.raises(ModelError, match="4 layers of 16 numbers, but"):
+            load_model_transformer(tmp_path, replace(context, **{name: 5}), shapes)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"spaces": None}, {"size": 10**9}, {"size": "2"}, {"embedding": 2**63}, {"characters": 3},
+        {"characters": [*SPECIAL, SPACE, 5]}, {"whole": {"a": "bc"}}, {"whole": {"a": [1]}},
+        {"whole": {"a": []}}, {"endings": {"a": ["b", "c\td"]}}, {"endings": []},
+    ],
+)  # fmt: skip
+def test_a_damaged_tokenizer_is_refused(directory, damage):
+    network = TokenizerNetwork(len(SPECIAL) + 1, 2, 2)
+    table = Table([*SPECIAL, SPACE])
+    tokenizer = Tokenizer(table, MultiwordTable(), False, network, torch.device("cpu"))
+    write_tokenizer(directory, tokenizer, {})
+    with safe_open(directory / TOKENIZER, framework="pt") as file:
+        description = json.loads(file.metadata()["tokenizer"]) | damage
+    description = {name: value for name, value in description.items() if value is not None}
+    metadata = {"tokenizer": json.dumps(description)}
+    save_file(load_file(directory / TOKENIZER), directory / TOKENIZER, metadata)
+    with pytest.raises(ModelError, match=TOKENIZER):
+        load(directory, "cpu")
+
+
+def test_long_keys_are_found_in_time_and_usual_values_are_not():
+    assert parse_toml('a.b = "a.b.c.d.e.f.g.h.i.j/../../x.conllu"\nc = [1.5, 2.5]')
+    start = time.process_time()
+    for text in ("a" * 1_000_000, "a " * 500_000, '"' * 1_000_000, "a. " * 300_000, ". " * 500_000):
+        with pytest.raises(ConfigError):
+            parse_toml(text)
+    assert time.process_time() - start < 5
 
 
 def test_a_configuration_written_as_toml_is_read_unchanged():

@@ -113,6 +113,8 @@ class LemmaDictionary:
         scripts, forms = list(data["scripts"]), dict(data["forms"])
         if not all(isinstance(tag, str) for tag in chain.from_iterable(tags)):
             raise ValueError("its lemma dictionary has tags that are not strings")
+        if not all(isinstance(script, str) for script in scripts):
+            raise ValueError("its lemma dictionary has scripts that are not strings")
         for script in scripts:
             if script != NO_LEMMA:
                 check_script(script)

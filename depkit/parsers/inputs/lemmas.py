@@ -46,11 +46,18 @@ def check_script(script: object) -> None:
     """Raise ValueError if the argument is not an edit script."""
     try:
         case, edit = parse_script(script)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         raise ValueError(f"{script!r} is not an edit script") from None
     kinds = [str] if case == WHOLE else [int, str, int, str] if case in CASES else None
-    if list(map(type, edit)) != kinds or any(type(n) is int and n < 0 for n in edit):
+    if list(map(type, edit)) != kinds or any(
+        breaks_rows(part) if isinstance(part, str) else part < 0 for part in edit
+    ):
         raise ValueError(f"{script!r} is not an edit script")
+
+
+def breaks_rows(text: str) -> bool:
+    """Return whether a text cannot be written into a column, because of a tab or a line end."""
+    return "\t" in text or "\n" in text or "\r" in text
 
 
 def find_case(form: str, edit: Edit, lemma: str) -> str:

@@ -9,17 +9,19 @@ import inspect
 import json
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import torch
+from safetensors import safe_open
 from torch import Tensor
 
 from depkit.corpus.files import PathLike, atomic_directory
+from depkit.nn.limit import limit_size
 from depkit.parsers.inputs.pieces import PieceBatch
 from depkit.parsers.inputs.safe_files import (
     TransformerError,
@@ -67,7 +69,7 @@ def load_transformer(name: str, revision: str = "") -> Transformer:
     with _safe_copy(folder, name, [*index, *(path.name for path in weights)]) as copy:
         config = _read_config(copy, name)
         tokenizer = _read_tokenizer(copy, name, config)
-        body = _read_body(copy, name, config)
+        body = _read_body(copy, name, config, weights)
     file_names = ["config.json", *_TOKENIZER, *_CONFIGURATION]
     files = [*weights, *(folder / file_name for file_name in file_names)]
     return _make_transformer(body, tokenizer, name, commit, _digest(files))
@@ -88,9 +90,12 @@ def save_description(transformer: Transformer, directory: PathLike) -> None:
             raise OSError(f"{directory}: cannot be written: {error}") from None
 
 
-def from_description(directory: PathLike) -> Transformer:
+def from_description(
+    directory: PathLike, shapes: Mapping[str, Sequence[int]] | None = None
+) -> Transformer:
     """Make a transformer with random weights from the files that `save_description` wrote.
 
+    shapes: the shapes of weights that are read later; a transformer that is far larger is refused.
     Raises TransformerError.
     """
     from transformers import AutoModel
@@ -99,7 +104,8 @@ def from_description(directory: PathLike) -> Transformer:
     with _safe_copy(Path(directory), name) as copy:
         config = _read_config(copy, name)
         tokenizer = _read_tokenizer(copy, name, config)
-        with _wrap_errors(name, "config.json does not describe a transformer"):
+        limit = nullcontext() if shapes is None else limit_size(shapes)
+        with _wrap_errors(name, "config.json does not describe a transformer"), limit:
             body = AutoModel.from_config(config, trust_remote_code=False, attn_implementation=None)
     return _make_transformer(body, tokenizer, "", "", "")
 
@@ -290,15 +296,20 @@ def _read_tokenizer(folder: Path, name: str, config: Any) -> Any:
     return tokenizer
 
 
-def _read_body(folder: Path, name: str, config: Any) -> Any:
+def _read_body(folder: Path, name: str, config: Any, weights: Sequence[Path]) -> Any:
     """Read the model. Raises TransformerError if weights other than a pooler's are missing."""
     from transformers import AutoModel
 
+    shapes: dict[str, Sequence[int]] = {}
     with _wrap_errors(name, "its weights are damaged, or not those of its config.json"):
-        body, report = AutoModel.from_pretrained(
-            folder, config=config, use_safetensors=True, trust_remote_code=False,
-            attn_implementation=None, output_loading_info=True,
-        )  # fmt: skip
+        for path in weights:
+            with safe_open(path, framework="pt") as file:
+                shapes |= {key: file.get_slice(key).get_shape() for key in file.keys()}
+        with limit_size(shapes):
+            body, report = AutoModel.from_pretrained(
+                folder, config=config, use_safetensors=True, trust_remote_code=False,
+                attn_implementation=None, output_loading_info=True,
+            )  # fmt: skip
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     if missing:
         raise TransformerError(

@@ -17,7 +17,7 @@ from depkit.parsers.inputs.lemma_dictionary import (
     extract_readings,
     sort_by_frequency,
 )
-from depkit.parsers.inputs.lemmas import apply_script, edit_script
+from depkit.parsers.inputs.lemmas import apply_script, breaks_rows, check_script, edit_script
 from depkit.parsers.inputs.priors import Priors
 
 PAD, UNKNOWN, ROOT = 0, 1, 2
@@ -135,13 +135,20 @@ class Vocabulary:
     def from_json(data: dict) -> "Vocabulary":
         """Make a vocabulary from the result of `to_json`.
 
-        Raises KeyError, TypeError or ValueError for other data.
+        Raises LookupError, TypeError, AttributeError or ValueError for other data.
         """
         tables = [data["words"], data["characters"], data["tags"], data.get("vectors", SPECIAL)]
         if not all(table[: len(SPECIAL)] == SPECIAL for table in tables):
             raise ValueError(f"its tables do not begin with {SPECIAL}")
         if not data["columns"] or not all(data["columns"].values()):
             raise ValueError("it has no symbols to predict")
+        for table in tables:
+            check_symbols(table)
+        for name, symbols in data["columns"].items():
+            check_symbols(symbols, in_columns=True)
+            if name == "lemma":
+                for script in symbols:
+                    check_script(script)
         columns = {name: Table(symbols) for name, symbols in data["columns"].items()}
         return Vocabulary(
             Table(data["words"]), Table(data["characters"]), Table(data["tags"]), columns,
@@ -149,6 +156,18 @@ class Vocabulary:
             Table(data["treebanks"]) if "treebanks" in data else None,
             LemmaDictionary.from_json(data["lemmas"]) if "lemmas" in data else None,
         )  # fmt: skip
+
+
+def check_symbols(symbols: list[str], in_columns: bool = False) -> None:
+    """Raise ValueError if a list from a file does not consist of strings.
+
+    in_columns: whether they are written into columns of treebanks, so that no tab or line end is
+    allowed.
+    """
+    if type(symbols) is not list or not set(map(type, symbols)) <= {str}:
+        raise ValueError("it has a table that is not a list of strings")
+    if in_columns and breaks_rows("".join(symbols)):
+        raise ValueError("it has a symbol with a tab or a line end")
 
 
 def extend_vocabulary(old: Vocabulary, new: Vocabulary) -> Vocabulary:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -286,6 +287,29 @@ def test_settings_that_cannot_be_ignored_are_refused(bert_copy, file_name, setti
     for load in (load_transformer, from_description):
         with pytest.raises(TransformerError, match=f"{file_name}.*{message}"):
             load(str(bert_copy))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"num_hidden_layers": 10**6},
+        {"num_hidden_layers": 2**63 - 1},
+        {"vocab_size": 10**9},
+        {"vocab_size": 10**30},
+        {"hidden_size": 2**40, "num_attention_heads": 2},
+        {"intermediate_size": 10**12},
+        {"max_position_embeddings": 2**50},
+        {"num_attention_heads": "2"},
+    ],
+)
+def test_a_transformer_is_not_larger_than_its_weights(bert_copy, settings):
+    weights = load_file(bert_copy / WEIGHTS)
+    shapes = {name: list(weight.shape) for name, weight in weights.items()}
+    edit_config(bert_copy, **settings)
+    with pytest.raises(TransformerError, match=re.escape(str(bert_copy))):
+        from_description(bert_copy, shapes)
+    with pytest.raises(TransformerError, match=re.escape(str(bert_copy))):
+        load_transformer(str(bert_copy))
 
 
 def test_nothing_is_downloaded_while_files_are_read(bert_copy, monkeypatch):
