@@ -150,7 +150,7 @@ def distill(
         distillation_data = make_distillation_data(
             prepared.recipe, prepared.train, treebank_rows, shards, parser,
             prepared.sources.lexicon,
-        )
+        )  # fmt: skip
         del parser, compute_rows  # free the teacher's memory for the training of the student
         feed = make_feed(distillation_data, key, used_device, prepared.sources.transformer)
         run.train_model(

@@ -142,7 +142,7 @@ class Vocabulary:
             raise ValueError(f"its tables do not begin with {SPECIAL}")
         if not data["columns"] or not all(data["columns"].values()):
             raise ValueError("it has no symbols to predict")
-        for table in tables:
+        for table in [*tables, data.get("treebanks", [])]:
             check_symbols(table)
         for name, symbols in data["columns"].items():
             check_symbols(symbols, in_columns=True)
