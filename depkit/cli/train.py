@@ -67,8 +67,7 @@ def train_command(
     the characters of the word, which is computed by an LSTM or, with inputs.char_kind=concat, from
     the concatenated embeddings of the characters. inputs.affix=100 adds a vector of its prefixes,
     suffixes and shape. inputs.prior=50 adds a vector of the tags that words with the same form or
-    the same endings have in the training treebank; inputs.prior_scores=true adds the probabilities
-    of these tags, and of lemmas, to the scores of the predicted columns.
+    the same endings have in the training treebank.
     inputs.vectors.file=FILE adds pretrained vectors in the format of GloVe, word2vec or fastText.
     inputs.lexicon=FILE adds the words of a CoNLL-U file to the lemma dictionary.
 

@@ -392,7 +392,7 @@ def make_distillation_data(
         lexicon: Further sentences for the student's lemma dictionary.
     """
     student = build_student_vocabulary(recipe, treebank, shards, teacher.vocabulary)
-    reads_priors = recipe.parser.inputs.reads_priors
+    reads_priors = bool(recipe.parser.inputs.prior)
     return DistillationData(
         recipe, treebank, treebank_rows, shards, [shard.lengths() for shard in shards],
         row_columns(teacher), teacher.vocabulary,

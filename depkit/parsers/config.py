@@ -109,10 +109,9 @@ class Inputs:
     affix: int = 0
     affix_rows: int = 10_000  # rows of the table that the affixes are hashed to
     affix_dropout: float = 0.0  # probability that an affix is left out in training
-    # true adds the logarithm of the probability of each value, estimated from the words of train
-    # with the same form or endings, to the scores of tags, FEATS and lemmas
-    prior_scores: bool = False
-    prior: int = 0  # size of a vector from the same distributions of tags and FEATS
+    # size of a vector of the probabilities that tags and FEATS have for the word regardless of its
+    # context, estimated from the words of train with the same form or the same endings
+    prior: int = 0
     # size of a vector of the treebank that a sentence is from, for training on several treebanks
     # (Stymne et al. 2018). The name of a treebank is that of its file without the extension and
     # without -ud-train, -train, -dev and the like; that of ewt/train.conllu is ewt.
@@ -137,11 +136,6 @@ class Inputs:
     def reads_forms(self) -> bool:
         """Whether a part of a word's vector is computed from its characters."""
         return bool(self.char or self.affix)
-
-    @property
-    def reads_priors(self) -> bool:
-        """Whether the distributions of tags and lemmas for each form are computed."""
-        return bool(self.prior or self.prior_scores)
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ def train(
     has_shared_vocabulary = vocabulary is not None and feed is None
     vocabulary = vocabulary or family.vocabulary(train_sentences, config)
     vocabulary = vocabulary.with_lemmas(
-        [*train_sentences, *sources.lexicon], config.inputs.reads_priors
+        [*train_sentences, *sources.lexicon], tags=bool(config.inputs.prior)
     )
     if sources.vectors:
         vocabulary = replace(vocabulary, vectors=Table(SPECIAL + sources.vectors.words))

@@ -153,7 +153,7 @@ def test_an_epoch_uses_the_treebank_and_a_part_of_the_text(make_data, teacher, t
 
 def test_priors_of_a_student_are_those_of_the_treebank(make_data, tiny, tmp_path):
     """Words of the text are not in the counts, so none of them is left out."""
-    inputs = Inputs(word=12, affix=8, prior=8, prior_scores=True, treebank=4)
+    inputs = Inputs(word=12, affix=8, prior=8, treebank=4)
     data = make_data(inputs=inputs, epochs=1)
     assert data.student.treebanks.symbols == ["tiny"]
     dataset = data.make_dataset(0, CPU)

@@ -197,7 +197,7 @@ ALL_POSITIONS = {"input_norm": True, "drop_positions": False, "positions": "lear
         ),
         (
             ENCODERS["rotary"],
-            {"affix": 12, "affix_dropout": 0.2, "prior": 8, "prior_scores": True, "treebank": 4},
+            {"affix": 12, "affix_dropout": 0.2, "prior": 8, "treebank": 4},
             {},
         ),
         (

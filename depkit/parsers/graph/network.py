@@ -69,7 +69,7 @@ class BiaffineNetwork(ParserNetwork):
         self.label_dependent = MLP(size, scorer.label, scorer.dropout)
         self.label_head = MLP(size, scorer.label, scorer.dropout)
         self.label = LabelScorer(scorer.label, len(vocabulary.columns["deprel"]))
-        self.columns = TagClassifiers(self.size, scorer, vocabulary, config.inputs.prior_scores)
+        self.columns = TagClassifiers(self.size, scorer, vocabulary)
         self.tag_vectors: TagVectors | None = None  # of predicted tags, if there are any
         if reads_tags:
             self.tag_vectors = TagVectors(scorer.tag_vector, scorer.predict, vocabulary)
@@ -98,7 +98,7 @@ class BiaffineNetwork(ParserNetwork):
         teacher are mixed in.
         """
         encoded = self.encode(batch)
-        logits = self.columns.scores(encoded, batch)
+        logits = self.columns.scores(encoded)
         loss = self._tree_loss(self.word_vectors(encoded, logits), batch)
         return sum(tag_losses(logits, batch), start=loss)
 
@@ -123,12 +123,12 @@ class BiaffineNetwork(ParserNetwork):
 
     def tag_scores(self, batch: Batch) -> dict[str, Tensor]:
         """Compute the logits of each predicted column except DEPREL, [batch, length, value]."""
-        return self.columns.scores(self.encode(batch), batch)
+        return self.columns.scores(self.encode(batch))
 
     def score(self, batch: Batch) -> Scores:
         """Score a batch; `Scores.score_labels` scores labels when heads have been decoded."""
         encoded = self.encode(batch)
-        logits = self.columns.scores(encoded, batch)
+        logits = self.columns.scores(encoded)
         words = self.word_vectors(encoded, logits)
         dependent_vectors, head_vectors = self.label_dependent(words), self.label_head(words)
 

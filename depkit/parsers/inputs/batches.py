@@ -209,7 +209,7 @@ def encode(
         return send(torch.as_tensor(np.asarray(numbers, dtype=np.int64)), device)
 
     prior_row, priors = None, {}
-    if inputs.reads_priors and vocabulary.priors:
+    if inputs.prior and vocabulary.priors:
         row_numbers, tables = encode_priors(
             vocabulary.priors, distinct_forms, form_indices, columns
         )

@@ -77,14 +77,11 @@ class Priors:
         row = np.repeat(np.arange(len(forms)), sizes)
         self.counts = {}
         for name, table in columns.items():
-            if name in _COLUMNS:
-                symbols = [tags[_COLUMNS[name]] for tags in dictionary.tags]
-            elif name == "lemma":
-                symbols = dictionary.scripts
-            else:
+            if name not in _COLUMNS:
                 continue
+            symbols = [tags[_COLUMNS[name]] for tags in dictionary.tags]
             indices = np.array([table.indices.get(symbol, -1) for symbol in symbols])
-            value = indices[triples[:, 1 if name == "lemma" else 0]]
+            value = indices[triples[:, 0]]
             known = value >= 0
             keys = row[known] * len(table) + value[known]
             distinct, inverse = np.unique(keys, return_inverse=True)

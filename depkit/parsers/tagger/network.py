@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -15,19 +14,14 @@ from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
 
-RARE = 1e-4  # probabilities below this value hardly change a score
-
 
 class TagClassifiers(nn.ModuleDict):
     """An MLP and a linear layer for each predicted column.
 
-    size: the size of the encoder's output vectors; has_priors: whether the scores of a column begin
-    with what `Batch.priors` has of it.
+    size: the size of the encoder's output vectors.
     """
 
-    def __init__(
-        self, size: int, config: TagScorer, vocabulary: Vocabulary, has_priors: bool = False
-    ) -> None:
+    def __init__(self, size: int, config: TagScorer, vocabulary: Vocabulary) -> None:
         super().__init__(
             {
                 name: nn.Sequential(
@@ -37,18 +31,10 @@ class TagClassifiers(nn.ModuleDict):
                 for name in config.predict
             }
         )
-        self.prior_weight = nn.Parameter(torch.ones(len(config.predict))) if has_priors else None
 
-    def scores(self, encoded: Tensor, batch: Batch) -> dict[str, Tensor]:
+    def scores(self, encoded: Tensor) -> dict[str, Tensor]:
         """Compute float32 logits of columns: [batch, length, size] -> [batch, length, value]."""
-        logits = {}
-        for i, (name, classifier) in enumerate(self.items()):
-            logits[name] = classifier(encoded).float()
-            if self.prior_weight is not None and name in batch.priors:
-                values, probabilities = batch.priors[name]
-                bias = (probabilities / RARE).log1p() * self.prior_weight[i]
-                logits[name] = logits[name].scatter_add(-1, values, bias)
-        return logits
+        return {name: classifier(encoded).float() for name, classifier in self.items()}
 
 
 class TaggerNetwork(ParserNetwork):
@@ -58,19 +44,17 @@ class TaggerNetwork(ParserNetwork):
         self, config: TaggerConfig, vocabulary: Vocabulary, transformer: Transformer | None = None
     ) -> None:
         super().__init__(config, vocabulary, transformer, config.scorer.dropout)
-        self.columns = TagClassifiers(
-            self.size, config.scorer, vocabulary, config.inputs.prior_scores
-        )
+        self.columns = TagClassifiers(self.size, config.scorer, vocabulary)
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute the loss of a batch: the sum of the losses of all columns."""
         encoded = self.encode(batch)
-        losses = tag_losses(self.columns.scores(encoded, batch), batch)
+        losses = tag_losses(self.columns.scores(encoded), batch)
         return sum(losses, start=encoded.new_zeros(()))
 
     def tag_scores(self, batch: Batch) -> dict[str, Tensor]:
         """Compute the logits of each predicted column, [batch, length, value]."""
-        return self.columns.scores(self.encode(batch), batch)
+        return self.columns.scores(self.encode(batch))
 
 
 def make_output(config: TagScorer, column: str, symbols: Sequence[str]) -> nn.Module:

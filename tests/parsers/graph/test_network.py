@@ -96,7 +96,7 @@ def test_the_tree_scorers_read_the_predicted_tags():
     predict = ["upos", "xpos", "lemma"]
     network, _, data = make_network(ENCODERS["bilstm"], INPUTS[0], predict=predict, tag_vector=3)
     batch = data.batch(np.array([0, 1]))
-    logits = network.columns.scores(network.encode(batch), batch)
+    logits = network.columns.scores(network.encode(batch))
     vectors = network.word_vectors(network.encode(batch), logits)[..., -3:]
     assert set(network.tag_vectors) == {"upos", "xpos"}
     for row in range(2):

@@ -11,12 +11,12 @@ from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary, extract_read
 from depkit.parsers.inputs.priors import Priors, encode_priors
 from depkit.parsers.inputs.vocabulary import Table
 
-COLUMNS = ["upos", "xpos", "feats", "lemma"]
+COLUMNS = ["upos", "xpos", "feats"]
 
 
 def value_of(reading, column):
-    _, tags, script = reading
-    return script if column == "lemma" else tags[("upos", "xpos", "feats").index(column)]
+    _, tags, _ = reading
+    return tags[COLUMNS.index(column)]
 
 
 def make_priors(readings, columns):
