@@ -23,15 +23,15 @@ from depkit.corpus.files import (
     read,
     read_opening,
     read_stream,
+    read_trees,
     write,
 )
-from depkit.corpus.formats import Format, format_from_filename
+from depkit.corpus.formats import PTB, Format, format_from_filename, is_bracketed
 from depkit.corpus.limits import limit_stream
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.progress import reading_bar
 
 MAX_REPORTED = 20  # broken sentences that are reported one by one
-PTB_SUFFIXES = (".mrg", ".ptb")
 
 
 def convert_command(
@@ -219,10 +219,7 @@ class Problems:
 
 def _format_name(path: str) -> str | None:
     """Return the format of a file by its name: "ptb" for Penn trees, None for an unknown ending."""
-    name = path.lower().removesuffix(".gz").removesuffix(".xz")
-    if name.endswith(PTB_SUFFIXES):
-        return "ptb"
-    format = format_from_filename(path)
+    format = PTB if is_bracketed(path) else format_from_filename(path)
     return format.name if format else None
 
 
@@ -283,7 +280,6 @@ def _read_penn_trees(
 ) -> Iterator[Sentence]:
     """Convert Penn trees from a file or from lines to Stanford Dependencies or UD; see `_read`."""
     from depkit.convert import stanford, universal
-    from depkit.corpus.brackets import read_trees
 
     trees = read_trees(source, encoding, problems.strict, problems.report)
     if penn_format == "conllu":

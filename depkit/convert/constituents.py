@@ -60,7 +60,7 @@ def build_nodes(tree: Tree) -> tuple[list[Node], list[Node]]:
                 node.children.append(child)
                 stack.append((subtree, child))
         else:
-            node.closed_class = closed_class(tree.word)
+            node.closed_class = closed_class(tree.form)
             words.append(node)
     constituents.reverse()
     words.reverse()

@@ -125,7 +125,7 @@ def convert_tree(tree: Tree) -> tuple[list[str], list[str], list[int], list[str]
     """
     leaves = tree.leaves()
     heads, relations = load_converter().predict_dependencies(tree)
-    return [leaf.word for leaf in leaves], [leaf.name for leaf in leaves], heads, relations
+    return [leaf.form for leaf in leaves], [leaf.name for leaf in leaves], heads, relations
 
 
 def convert(trees: Iterable[Tree]) -> Iterator[Sentence]:

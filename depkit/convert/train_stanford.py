@@ -28,9 +28,8 @@ from depkit.convert.relation_features import RELATION_TEMPLATES, observe_relatio
 from depkit.convert.stanford import ROOT, WEIGHTS, Converter, Reattach, find_arcs
 from depkit.convert.universal import BRACKETS, find_universal_reattachments, most_frequent_upos
 from depkit.convert.universal import WEIGHTS as UNIVERSAL
-from depkit.corpus.brackets import read_trees
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import atomic, read
+from depkit.corpus.files import atomic, read, read_trees
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree, tree_from_nodes
@@ -241,7 +240,7 @@ def read_pairs(paths: Sequence[str], dependencies: str) -> tuple[list[Tree], lis
     trees = [tree for path in paths for tree in read_trees(path)]
     gold = []
     for tree, sentence in zip(trees, read(dependencies), strict=False):
-        words = [leaf.word for leaf in tree.leaves()]
+        words = [leaf.form for leaf in tree.leaves()]
         if sentence.form not in (words, [BRACKETS.get(word, word) for word in words]):
             message = "the words of this sentence are not the words of its tree"
             raise FormatError(*sentence.location(), message)

@@ -86,7 +86,7 @@ def convert(trees: Iterable[Tree], ids: Iterable[str] | None = None) -> Iterator
     for tree, sent_id in zip(trees, ids or map(str, count(1)), strict=False):
         leaves = tree.leaves()
         heads, relations = model.predict_dependencies(tree)
-        forms = [BRACKETS.get(leaf.word, leaf.word) for leaf in leaves]
+        forms = [BRACKETS.get(leaf.form, leaf.form) for leaf in leaves]
         spaces = spaces_after(forms, [leaf.name for leaf in leaves])
         text = "".join(form + " " * space for form, space in zip(forms, spaces, strict=True))
         columns: dict[str, Sequence[str]] = {

@@ -1,80 +1,95 @@
 """Reading of bracketed trees as in the Penn Treebank: Marcus et al. (1993), Bies et al. (1995)."""
 
-import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from depkit.corpus.cleaning import clean_tree
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike, open_lines
 from depkit.corpus.limits import max_sentence, too_large
 from depkit.corpus.sentence import BOM, Sentence, new_sentence
 from depkit.corpus.tree import Tree
 
-WRAPPERS = ("", "TOP", "ROOT", "S1")  # labels of a bracket around a whole tree
-EMPTY = "-NONE-"  # the tag of traces and other empty elements
-
-_BLANKS = " \t\r\n\f\v"  # ASCII only, because words may contain other white space
+BLANKS = " \t\r\n\f\v"  # ASCII only, because words may contain other white space
 # A match is a word with its tag in brackets, an opening bracket with its label, `)`, or text.
 _TOKEN = re.compile(
     r"\(\s*+([^\s()]++)\s++([^\s()]++)\s*+\)|\(\s*+([^\s()]*+)|(\)|[^\s()]++)", re.ASCII
 )
 _OUTER = re.compile(r"\(\s*(TOP|ROOT|S1)?\s*(\(|$)", re.ASCII)  # the bracket around a whole tree
-_ESCAPED = re.compile(r"\\([/*])")
-
-Report = Callable[[FormatError], object]
 
 
-def read_trees(
-    source: PathLike | Iterable[str],
-    encoding: str = "utf-8",
-    strict: bool = True,
-    report: Report | None = None,
-) -> Iterator[Tree]:
-    r"""Read the trees of a file or of an iterable of lines, one by one.
+def read_groups(
+    lines: Iterable[str], file: str = "-", strict: bool = True
+) -> Iterator[list[Tree] | FormatError]:
+    """Read trees without any loss, in groups that stand on the same lines.
 
-    Empty elements are dropped, and so are constituents that contain nothing else. A bracket around
-    a whole tree (without a label, or labelled TOP, ROOT or S1) is removed. `\/` and `\*` are read
-    as `/` and `*`.
+    A group is a shortest sequence of whole lines in which all brackets are closed. It is one tree
+    in most files, whether on a single line or on several lines.
 
     Args:
-        source: A path (`-` is stdin; .gz and .xz are unpacked) or lines.
-        encoding: The text encoding of a file.
-        strict: Whether a malformed tree raises FormatError. Otherwise reading continues at the
-            next line that can begin a tree.
-        report: If not strict, a function that is called with the FormatError of each malformed
-            tree.
+        lines: The lines of a file.
+        file: The name of the file, for errors.
+        strict: Whether a malformed tree raises FormatError. Otherwise the error is yielded after
+            the trees before it, and reading continues at the next line that can begin a tree.
 
     Raises:
-        FormatError: A tree is malformed; the error names its line.
-        OSError: The file cannot be read.
-        ValueError: The encoding is unknown.
+        FormatError: A tree is malformed; the error names its line and its number in the file.
     """
-    if not isinstance(source, str | os.PathLike):
-        yield from _parse_lines(source, "-", strict, report)
-        return
-    path = os.fspath(source)
-    try:
-        with open_lines(path, encoding) as lines:
-            yield from _parse_lines(lines, path, strict, report)
-    except UnicodeError as error:  # from encodings whose bytes cannot become surrogates
-        message = f"the file cannot be decoded: {error}; name its encoding with --encoding"
-        raise FormatError(path, 0, "", message) from None
+    number = 1
+    for block in _join_blocks(_split_into_blocks(lines, file), strict):
+        trees: list[Tree] = []
+        problem = None
+        try:
+            _parse_block(block, trees)
+        except _Problem as error:
+            problem = FormatError(file, error.line, f"tree {number + len(trees)}", str(error))
+            if strict:
+                raise problem from None
+        if trees:
+            yield trees
+        if problem:
+            yield problem
+        number += len(trees) + (problem is not None)
 
 
-def read_bracketed(source: PathLike | Iterable[str], encoding: str = "utf-8") -> Iterator[Sentence]:
-    """Read trees as CoNLL-U sentences with words, tags as XPOS, and `constituents`.
+def read_clean_trees(
+    lines: Iterable[str], file: str = "-", strict: bool = True
+) -> Iterator[Tree | FormatError]:
+    """Read trees as `clean_tree` returns them; a tree without words is malformed.
 
-    The arguments and errors are those of `read_trees`. `Sentence.location()` returns the line where
-    a tree begins.
+    The arguments and errors are those of `read_groups`.
     """
-    file = os.fspath(source) if isinstance(source, str | os.PathLike) else "-"
-    for tree in read_trees(source, encoding):
-        leaves = tree.leaves()
-        tags = {"xpos": [leaf.name for leaf in leaves]}
-        sentence = new_sentence([leaf.word for leaf in leaves], tags, constituents=tree)
+    number = 0
+    for group in read_groups(lines, file, strict):
+        items: list[Tree] | list[FormatError] = [group] if isinstance(group, FormatError) else group
+        for item in items:
+            number += 1
+            result = item if isinstance(item, FormatError) else clean_tree(item)
+            if not result:
+                result = FormatError(file, item.line, f"tree {number}", "the tree has no words")
+                if strict:
+                    raise result
+            yield result
+
+
+def read_sentences(
+    lines: Iterable[str], file: str = "-", strict: bool = True
+) -> Iterator[Sentence]:
+    """Read trees as CoNLL-U sentences with words, tags as XPOS, and clean trees as `constituents`.
+
+    `Sentence.location()` returns the line where a tree begins. The arguments and errors are those
+    of `read_groups`, but if not strict, a malformed tree becomes a sentence of one unknown word,
+    with its `problem`.
+    """
+    for tree in read_clean_trees(lines, file, strict):
+        if isinstance(tree, FormatError):
+            sentence = new_sentence(["_"])
+            sentence.problem = tree
+        else:
+            leaves = tree.leaves()
+            tags = {"xpos": [leaf.label for leaf in leaves]}
+            sentence = new_sentence([leaf.form for leaf in leaves], tags, constituents=tree)
         sentence.file, sentence.line = file, tree.line
         yield sentence
 
@@ -95,20 +110,6 @@ class _Block(NamedTuple):
     depth: int  # the number of brackets that are still open at the end
 
 
-def _parse_lines(
-    lines: Iterable[str], file: str, strict: bool, report: Report | None
-) -> Iterator[Tree]:
-    for block in _join_blocks(_split_into_blocks(lines, file), strict):
-        try:
-            yield from _parse_block(block)
-        except _Problem as problem:
-            error = FormatError(file, problem.line, "", str(problem))
-            if strict:
-                raise error from None
-            if report:
-                report(error)
-
-
 def _split_into_blocks(lines: Iterable[str], file: str) -> Iterator[_Block]:
     """Cut lines at the end of each tree, and before lines that look like the beginning of one.
 
@@ -121,7 +122,7 @@ def _split_into_blocks(lines: Iterable[str], file: str) -> Iterator[_Block]:
     limit = max_sentence()
     for line_number, line in enumerate(lines, start=1):
         line = line.removeprefix(BOM) if line_number == 1 else line
-        stripped = line.lstrip(_BLANKS)
+        stripped = line.lstrip(BLANKS)
         if pending and stripped.startswith("(") and len(line) - len(stripped) <= column:
             yield _Block(start, "\n".join(pending), depth)
             pending, depth = [], 0
@@ -177,70 +178,49 @@ def _merge_blocks(parts: list[_Block]) -> _Block:
     return _Block(parts[0].line, "".join(texts), sum(part.depth for part in parts))
 
 
-def _parse_block(block: _Block) -> Iterator[Tree]:
-    """Parse the trees of a block one by one. Raises _Problem at the first error."""
+def _parse_block(block: _Block, trees: list[Tree]) -> None:
+    """Append the trees of a block to a list. Raises _Problem at the first error."""
     if not block.text.isascii():
         _check_characters(block)
     text, line, offset = block.text, block.line, 0
-    stack: list[_OpenConstituent] = []
+    several_lines = "\n" in text
+    start = 0  # where the current tree begins
+    stack: list[tuple[str, int, list[Tree]]] = []  # label, line and children of open constituents
     for match in _TOKEN.finditer(text):
-        line += text.count("\n", offset, match.start())
-        offset = match.start()
+        if several_lines:
+            line += text.count("\n", offset, match.start())
+            offset = match.start()
         tag, word, label, token = match.groups()
-        if tag is not None:
-            leaf = Tree(tag, (), _ESCAPED.sub(r"\1", word) if "\\" in word else word, line)
-            if not stack:
-                yield _strip_wrapper(leaf)
-            elif tag == EMPTY:
-                stack[-1].has_empty_element = True
-            else:
-                stack[-1].children.append(leaf)
-        elif label is not None:
-            if not label and stack:
+        if not stack:
+            start = match.start()
+        if label is not None:
+            if not label and stack and (stack[-1][0] or stack[-1][2]):
                 raise _Problem(line, "a bracket inside a tree has no label; the tree that begins"
-                               f" in line {stack[0].line} may lack a closing bracket")  # fmt: skip
-            stack.append(_OpenConstituent(label, line))
+                               f" in line {stack[0][1]} may lack a closing bracket")  # fmt: skip
+            stack.append((label, line, []))
+            continue
+        if tag is not None:
+            tree = Tree(tag, (), word, line)
         elif token != ")":
             problem = "a word has no tag" if stack else "this text is not part of a tree"
             raise _Problem(line, f"{problem}: {token[:40]!r}; words are written as (TAG word)")
         elif not stack:
             raise _Problem(line, "there is a closing bracket too many")
         else:
-            closed = stack.pop()
-            if not closed.children and not closed.has_empty_element:
+            name, first_line, children = stack.pop()
+            if name and not children:
                 raise _Problem(line, "a bracket has nothing in it")
-            if not stack:
-                yield _strip_wrapper(closed.tree())
-            elif closed.children:
-                stack[-1].children.append(closed.tree())
-            else:  # The constituent consists of empty elements and is dropped.
-                stack[-1].has_empty_element = True
+            tree = Tree(name, children, "", first_line)
+        if stack:
+            stack[-1][2].append(tree)
+        else:
+            tree_text = text[start : match.end()]
+            tree.text = "" if several_lines and "\n" in tree_text else tree_text
+            trees.append(tree)
     if stack:
         end = block.line + text.count("\n")
-        raise _Problem(stack[0].line, "the tree that begins here is not finished; closing brackets"
+        raise _Problem(stack[0][1], "the tree that begins here is not finished; closing brackets"
                        f" are missing at the end of line {end}: {len(stack)}")  # fmt: skip
-
-
-@dataclass(slots=True)
-class _OpenConstituent:
-    """A constituent whose closing bracket has not been read yet."""
-
-    name: str
-    line: int
-    children: list[Tree] = field(default_factory=list)
-    has_empty_element: bool = False  # whether an empty element was dropped from it
-
-    def tree(self) -> Tree:
-        return Tree(self.name, self.children, "", self.line)
-
-
-def _strip_wrapper(tree: Tree) -> Tree:
-    """Remove the bracket around a complete tree. Raises _Problem if there are no words."""
-    while tree.name in WRAPPERS and len(tree.children) == 1:
-        tree = tree.children[0]
-    if tree.name == EMPTY or not (tree.children or tree.word):
-        raise _Problem(tree.line, "a tree has no words")
-    return tree
 
 
 def _check_characters(block: _Block) -> None:

@@ -15,17 +15,26 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
+from depkit.corpus.brackets import BLANKS, read_clean_trees, read_groups, read_sentences
 from depkit.corpus.encodings import check_encoding
 from depkit.corpus.errors import FormatError
-from depkit.corpus.formats import Format, format_from_filename, get_format
+from depkit.corpus.formats import (
+    PTB,
+    Format,
+    format_from_filename,
+    get_format,
+    is_bracketed,
+)
 from depkit.corpus.limits import XzStream, limit_stream
 from depkit.corpus.lock import is_temporary, temporary_path
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import BOM, Sentence, as_iterable
 from depkit.corpus.terminal import EscapingStream
+from depkit.corpus.tree import Tree
 
 PathLike = str | os.PathLike[str]
 
@@ -42,8 +51,8 @@ def read(
 
     Args:
         source: A path (`-` is stdin; .gz and .xz are unpacked), or lines with their line ends.
-        format: "conllu", "conllx" or "conll09". None to recognise it by the file's name, or else
-            by its content.
+        format: "conllu", "conllx", "conll09" or "ptb". None to recognise it by the file's name,
+            or else by its content; "ptb" is recognised only if strict.
         encoding: The text encoding of a file.
         strict: Whether a broken sentence raises FormatError; see `reader.read_lines`.
 
@@ -52,15 +61,85 @@ def read(
         OSError: The file cannot be read.
         ValueError: The format or the encoding is unknown.
     """
-    given_format = get_format(format) if format else None
+    given_format = PTB if format == PTB.name else get_format(format) if format else None
+    with _open_source(source, encoding) as (lines, file):
+        chosen = given_format or format_from_filename(file)
+        # Reading that is not strict must keep every line, which is impossible with brackets.
+        if not chosen and strict:
+            opening, lines = _peek(lines)
+            chosen = PTB if is_bracketed(file, opening) else None
+        if chosen is PTB:
+            yield from read_sentences(lines, file, strict)
+        else:
+            yield from read_lines(lines, chosen, file, strict)
+
+
+def _peek(lines: Iterable[str]) -> tuple[str, Iterable[str]]:
+    """Return the first line with more than white space, or "", and an iterable of all lines."""
+    lines = iter(lines)
+    leading: list[str] = []
+    for line in lines:
+        leading.append(line)
+        if line.strip(BOM + BLANKS):
+            return line, chain(leading, lines)
+    return "", leading
+
+
+def read_trees(
+    source: PathLike | Iterable[str],
+    encoding: str = "utf-8",
+    strict: bool = True,
+    report: Callable[[FormatError], object] | None = None,
+) -> Iterator[Tree]:
+    r"""Read bracketed trees one by one, without empty elements and without the bracket around them.
+
+    `cleaning.clean_tree` explains what remains of a tree; `read_tree_groups` reads whole trees.
+
+    Args:
+        source: A path (`-` is stdin; .gz and .xz are unpacked) or lines.
+        encoding: The text encoding of a file.
+        strict: Whether a malformed tree, or one without words, raises FormatError. Otherwise
+            reading continues at the next line that can begin a tree.
+        report: If not strict, a function that is called with the FormatError of each such tree.
+
+    Raises:
+        FormatError: A tree is malformed; the error names its line and its number in the file.
+        OSError: The file cannot be read.
+        ValueError: The encoding is unknown.
+    """
+    with _open_source(source, encoding) as (lines, file):
+        for tree in read_clean_trees(lines, file, strict):
+            if isinstance(tree, Tree):
+                yield tree
+            elif report:
+                report(tree)
+
+
+def read_tree_groups(
+    source: PathLike | Iterable[str], encoding: str = "utf-8"
+) -> Iterator[list[Tree]]:
+    """Read bracketed trees without any loss, in groups that stand on the same lines.
+
+    See `brackets.read_groups`; the arguments and errors are those of `read_trees` if strict. The
+    text of a tree that was read from a single line, `str(tree)`, is the same as in the file.
+    """
+    with _open_source(source, encoding) as (lines, file):
+        for group in read_groups(lines, file):
+            if not isinstance(group, FormatError):
+                yield group
+
+
+@contextmanager
+def _open_source(
+    source: PathLike | Iterable[str], encoding: str
+) -> Iterator[tuple[Iterable[str], str]]:
+    """Open a path, or use an iterable of lines; yields the lines and the name for errors."""
     if not isinstance(source, str | os.PathLike):
-        yield from read_lines(source, given_format, strict=strict)
+        yield source, "-"
         return
     path = os.fspath(source)
-    with open_bytes(path) as binary:
-        yield from read_stream(
-            binary, given_format or format_from_filename(path), encoding, path, strict
-        )
+    with _decoding_errors(path), open_lines(path, encoding, has_sentences=True) as lines:
+        yield lines, path
 
 
 def read_stream(
@@ -85,26 +164,36 @@ def read_stream(
         ValueError: The encoding is unknown.
     """
     _check_opening(binary, encoding, file)
+    limited = limit_stream(binary, encoding, file, has_sentences=True)
+    with _decoding_errors(file), _wrap_text(limited, encoding) as lines:
+        yield from read_lines(lines, format, file, strict)
+
+
+@contextmanager
+def _decoding_errors(file: str) -> Iterator[None]:
+    """Turn errors of encodings whose bytes cannot become surrogates into FormatError."""
     try:
-        limited = limit_stream(binary, encoding, file, has_sentences=True)
-        with _wrap_text(limited, encoding) as lines:
-            yield from read_lines(lines, format, file, strict)
-    except UnicodeError as error:  # from encodings whose bytes cannot become surrogates
+        yield
+    except UnicodeError as error:
         message = f"the file cannot be decoded: {error}; name its encoding with --encoding"
         raise FormatError(file, 0, "", message) from None
 
 
 @contextmanager
-def open_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
+def open_lines(
+    path: PathLike, encoding: str = "utf-8", has_sentences: bool = False
+) -> Iterator[TextIO]:
     r"""Open a text stream whose lines end only at \n and keep their line ends.
 
     Bytes that cannot be decoded become surrogates, which the reader reports with their line.
     Raises ValueError for an unknown encoding, FormatError for a file in UTF-16 or UTF-32 if
-    `encoding` is not, or for a line that is too long, see `limits`, and the errors of `open_bytes`.
+    `encoding` is not, or for a line that is too long, and the errors of `open_bytes`.
+    has_sentences: as for `limits.limit_stream`.
     """
     with open_bytes(path) as binary:
         _check_opening(binary, encoding, os.fspath(path))
-        with _wrap_text(limit_stream(binary, encoding, os.fspath(path)), encoding) as text:
+        limited = limit_stream(binary, encoding, os.fspath(path), has_sentences)
+        with _wrap_text(limited, encoding) as text:
             yield text
 
 

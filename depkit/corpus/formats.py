@@ -67,6 +67,8 @@ CONLL09 = Format(
 )  # fmt: skip
 
 FORMATS = {format.name: format for format in (CONLLU, CONLLX, CONLL09)}
+# Bracketed trees as in the Penn Treebank. This is not a table, so it has no columns.
+PTB = Format("ptb", ())
 
 _SUFFIXES = {
     ".conllu": CONLLU,
@@ -74,6 +76,7 @@ _SUFFIXES = {
     ".conll09": CONLL09,
     ".conll2009": CONLL09,
 }
+_PTB_SUFFIXES = (".mrg", ".ptb")
 _COARSE_TAGS = UPOS | {"CONJ", "_"}  # CONJ is a UPOS of Universal Dependencies version 1.
 
 
@@ -88,6 +91,15 @@ def format_from_filename(path: str) -> Format | None:
     """Return the format for a file's suffix (before .gz or .xz); None if the suffix is unknown."""
     name = path.lower().removesuffix(".gz").removesuffix(".xz")
     return next((format for suffix, format in _SUFFIXES.items() if name.endswith(suffix)), None)
+
+
+def is_bracketed(path: str, opening: str = "") -> bool:
+    """Return whether a file contains bracketed trees, by its suffix (before .gz or .xz) or opening.
+
+    opening: the first line of the file with more than white space.
+    """
+    name = path.lower().removesuffix(".gz").removesuffix(".xz")
+    return name.endswith(_PTB_SUFFIXES) or opening.lstrip("\ufeff \t\r\n\f\v").startswith("(")
 
 
 def sniff_format(lines: Sequence[str]) -> Format | None:

@@ -15,6 +15,7 @@ from depkit.corpus.errors import FormatError
 _MAX_SENTENCE = 1 << 24  # bytes
 _LINE = 64  # A line counts as this many bytes more, because every line is an object in memory.
 _BUFFER = 1 << 16
+_LEADING = b" \t\r\n\f\v\xef\xbb\xbf\xff\xfe"  # white space and byte order marks
 _XZ_MEMORY = 1 << 27  # bytes; twice what the files of `xz -9` need
 
 
@@ -48,7 +49,8 @@ def limit_stream(
         encoding: The text encoding of the stream. An unknown one is reported by whoever decodes.
         file: The name of the file, for errors.
         has_sentences: Whether blank lines separate sentences, which are limited then; otherwise
-            lines are limited.
+            lines are limited. It is ignored if the first character is a bracket: the reader of
+            bracketed trees limits each tree.
 
     Raises:
         ValueError: See `max_sentence`.
@@ -69,6 +71,7 @@ class _LimitedStream(io.RawIOBase):
         except LookupError:
             self.newline = b"\n"
         self.limit = max_sentence()
+        self.is_start = True
         self.line = 1
         self.size = 0  # of the sentence or line that the last chunk has not finished
         self.last = b""  # the end of the last chunk, for a blank line between two chunks
@@ -85,6 +88,9 @@ class _LimitedStream(io.RawIOBase):
     def _count(self, chunk: bytes) -> None:
         # In UTF-16 and UTF-32, there are zeros between and within line ends.
         text = chunk.replace(b"\0", b"") if b"\0" in chunk else chunk
+        if self.is_start and (content := text.lstrip(_LEADING)):
+            self.is_start = False
+            self.has_sentences &= not content.startswith(b"(")
         start = self._find_start(text)
         if start < 0:
             self.size += len(chunk)

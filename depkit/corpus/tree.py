@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 _LABEL = re.compile(r"(-[^-=]+-|[^-=]+)((?:[-=][^-=]+)*)")  # splits S-TPC-1 and NP=2, but not -LRB-
+_ESCAPED = re.compile(r"\\([/*])")
 
 
 class Tree:
@@ -14,32 +15,53 @@ class Tree:
     Trees should not be modified.
 
     Attributes:
-        name: The full label, such as `NP-SBJ-1`.
-        label: The category without function tags and co-indices, such as `NP`.
-        functions: The function tags without co-indices, such as (`SBJ`,).
+        name: The full label, such as `NP-SBJ-1` or `NC##g=m|n=s##`.
         children: The children in order; empty for a word.
-        word: The form; "" for a constituent.
+        word: The word as it is written in its file; "" for a constituent.
         line: The number of the line on which the node begins in its file; 0 if it was not read
             from a file.
+        text: The text of a whole tree that was read from a single line; "" for all other nodes.
     """
 
-    __slots__ = ("name", "label", "functions", "children", "word", "line")
+    __slots__ = ("name", "children", "word", "line", "text")
 
     def __init__(
-        self, name: str, children: Sequence["Tree"] = (), word: str = "", line: int = 0
+        self,
+        name: str,
+        children: Sequence["Tree"] = (),
+        word: str = "",
+        line: int = 0,
+        text: str = "",
     ) -> None:
         self.name = name
-        self.label, self.functions = split_label(name)
         self.children = children
         self.word = word
         self.line = line
+        self.text = text
 
     def __str__(self) -> str:
-        return write_tree(self)
+        """Return the text of the tree as it was read, or else as `write_tree` writes it."""
+        return self.text or write_tree(self)
+
+    @property
+    def label(self) -> str:
+        """The category without function tags, co-indices and features, such as `NP`."""
+        return split_label(self.name)[0]
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The function tags without co-indices, such as (`SBJ`,)."""
+        return split_label(self.name)[1]
+
+    @property
+    def form(self) -> str:
+        r"""The word without the escapes of treebanks: `1/2` for `1\/2`."""
+        return _ESCAPED.sub(r"\1", self.word) if "\\" in self.word else self.word
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a flat list, because a tree can be deeper than pickle's recursion allows."""
-        return tree_from_nodes, ([(x.name, len(x.children), x.word, x.line) for x in self.nodes()],)
+        nodes = [(x.name, len(x.children), x.word, x.line) for x in self.nodes()]
+        return tree_from_nodes, (nodes, self.text)
 
     def nodes(self) -> list["Tree"]:
         """Return all nodes: parents before their children, siblings from right to left."""
@@ -54,7 +76,7 @@ class Tree:
         return [node for node in reversed(self.nodes()) if not node.children]
 
 
-def tree_from_nodes(nodes: Sequence[tuple[str, int, str, int]]) -> Tree:
+def tree_from_nodes(nodes: Sequence[tuple[str, int, str, int]], text: str = "") -> Tree:
     """Build a tree from its nodes.
 
     nodes: the name, number of children, word and line of each node, in the order of `Tree.nodes()`.
@@ -64,12 +86,18 @@ def tree_from_nodes(nodes: Sequence[tuple[str, int, str, int]]) -> Tree:
         # In this order, the children of a node are built before it, from left to right.
         first_child = len(trees) - num_children
         trees[first_child:] = [Tree(name, trees[first_child:], word, line)]
+    trees[0].text = text
     return trees[0]
 
 
 @lru_cache(maxsize=1 << 14)
 def split_label(name: str) -> tuple[str, tuple[str, ...]]:
-    """Split a label: `NP-LOC-PRD-3` is ("NP", ("LOC", "PRD")); `-LRB-` is not split."""
+    """Split a label: `NP-LOC-PRD-3` is ("NP", ("LOC", "PRD")); `-LRB-` is not split.
+
+    Features after `#`, as in the treebanks of SPMRL, belong neither to the category nor to the
+    functions; a label that begins with `#` is a tag of the Penn Treebank.
+    """
+    name, _, _ = name.partition("#") if name[:1] != "#" else (name, "", "")
     match = _LABEL.fullmatch(name)
     if not match:
         return name, ()
@@ -85,13 +113,16 @@ def write_tree(tree: Tree) -> str:
         item = stack.pop()
         if isinstance(item, str):
             parts.append(item)
-        elif item.children:
+        elif item.word:
+            parts.append(f" ({item.name} {item.word})")
+        else:
             parts.append(f" ({item.name}")
             stack.append(")")
             stack.extend(reversed(item.children))
-        else:
-            # Treebanks in this format escape these characters.
-            word = item.word.replace("/", r"\/").replace("*", r"\*")
-            word = word.replace("(", "-LRB-").replace(")", "-RRB-")
-            parts.append(f" ({item.name} {word})")
     return "".join(parts).removeprefix(" ")
+
+
+def escape_form(form: str) -> str:
+    """Write a form as a word of a tree: `/` and `*` are escaped, and `(` becomes `-LRB-`."""
+    word = form.replace("/", r"\/").replace("*", r"\*")
+    return word.replace("(", "-LRB-").replace(")", "-RRB-")

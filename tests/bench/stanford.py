@@ -18,7 +18,7 @@ from depkit.convert import universal
 from depkit.convert.coordination import find_reattachments
 from depkit.convert.stanford import Converter, Reattach, load_converter
 from depkit.convert.train_stanford import read_pairs, remove_function_tags, train
-from depkit.corpus.brackets import read_trees
+from depkit.corpus.files import read_trees
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree
 from depkit.score.attachment import evaluate

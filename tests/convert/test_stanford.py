@@ -16,9 +16,8 @@ from depkit.convert.lexicon import NUMBERS, SELF_NAMED, TIMES, VERBS, closed_cla
 from depkit.convert.linear import Model, Templates, load
 from depkit.convert.stanford import WEIGHTS, convert, convert_tree
 from depkit.convert.train_stanford import read_pairs, remove_function_tags, save, train
-from depkit.corpus.brackets import read_trees
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
+from depkit.corpus.files import read, read_trees
 from depkit.corpus.tree import Tree
 from depkit.score.attachment import evaluate
 from depkit.treebank.check_tree import find_cycles

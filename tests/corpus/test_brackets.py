@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depkit.corpus.brackets import read_bracketed, read_trees
 from depkit.corpus.errors import FormatError
+from depkit.corpus.files import read as read_sentences
+from depkit.corpus.files import read_tree_groups, read_trees
 from depkit.corpus.formats import CONLLU
-from depkit.corpus.tree import Tree, split_label, write_tree
+from depkit.corpus.tree import Tree, escape_form, split_label, write_tree
 
 RAIN = "(S (NP-SBJ (NN rain)) (VP (VBZ falls)) (. .))"
 SUN = "(S (NP-SBJ (DT the) (NN sun)) (VP (VBZ shines)))"
@@ -80,6 +81,9 @@ def test_nodes_have_labels_functions_and_lines() -> None:
         ("-", "-", ()),
         (":", ":", ()),
         ("NP-", "NP-", ()),
+        ("NP-SUJ##g=m|n=s##", "NP", ("SUJ",)),
+        ("NC#x", "NC", ()),
+        ("#", "#", ()),
     ],
 )
 def test_split_label_splits_functions(name: str, label: str, functions: tuple[str, ...]) -> None:
@@ -91,9 +95,51 @@ def test_empty_elements_and_constituents_that_contain_nothing_else_are_dropped()
     assert read(text) == ["(S (VP (VB go)))"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        RAIN,
+        "(())",
+        "()",
+        "( ( ) )",
+        "(TOP (UH yes))",
+        "(UH no)",
+        f"( {RAIN} )",
+        f"(({RAIN}))",
+        "(TOP (NP-SBJ-1 (-NONE- *T*-2)) (VP=3 (VBZ falls)) (. .))",
+        r"(NP  (CD 1\/2) (CD 1/2)   (SYM \*) (NN a*b) (-LRB- -LRB-))",
+        "( (IP-HLN (NP-PN-SBJ (NR 上海)) (VP (VV 开放)) (PU （)))",
+        "(ROOT (SENT##x=1## (NP-SUJ (NC##g=m|n=s|s=c## chat)) (PONCT##s=s## .)))",
+        "(VROOT (S (NP-SB (ART-NK##case=nom## die)) ($, ,)))",
+    ],
+)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", " \n", ""])
+def test_the_text_of_a_tree_is_the_same_as_in_its_line(text: str, line_end: str) -> None:
+    groups = list(read_tree_groups([RAIN + line_end, text + line_end] if line_end else [text]))
+    assert [str(tree) for tree in groups[-1]] == [text]
+    (tree,) = pickle.loads(pickle.dumps(groups[-1]))
+    assert str(tree) == text
+    written = write_tree(tree)
+    assert write_tree(next(read_tree_groups([written]))[0]) == written
+
+
+def test_groups_are_the_trees_of_the_same_lines() -> None:
+    text = f"{RAIN} (X (Y y)) {SUN}\n\n( {SUN}\n) {RAIN}\n{RAIN}\n"
+    groups = list(read_tree_groups(text.splitlines(True)))
+    assert [len(group) for group in groups] == [3, 2, 1]
+    assert [tree.line for group in groups for tree in group] == [1, 1, 1, 3, 4, 5]
+    # A tree on several lines is written on one line.
+    assert str(groups[1][0]) == f"( {SUN})"
+
+
+def test_a_tree_of_several_lines_keeps_everything_but_its_line_breaks() -> None:
+    ((tree,),) = read_tree_groups(["( (S\n", "  (NP-1 (-NONE- *) )\n", r"  (NN a\/b) ))"])
+    assert str(tree) == r"( (S (NP-1 (-NONE- *)) (NN a\/b)))"
+
+
 def test_escapes_are_decoded_and_written_again() -> None:
     (tree,) = read_trees([r"(NP (CD 1\/2) (SYM \*) (-LRB- -LRB-) (NN a\b))"])
-    assert [leaf.word for leaf in tree.leaves()] == ["1/2", "*", "-LRB-", r"a\b"]
+    assert [leaf.form for leaf in tree.leaves()] == ["1/2", "*", "-LRB-", r"a\b"]
     assert str(tree) == r"(NP (CD 1\/2) (SYM \*) (-LRB- -LRB-) (NN a\b))"
 
 
@@ -113,8 +159,8 @@ def test_trees_of_one_word_are_read() -> None:
         ("(S (NP (NN a)) and)", 1, "'and'"),
         ("(S ())", 1, "has no label"),
         ("(S\n(NP))", 2, "nothing in it"),
-        ("()", 1, "nothing in it"),
-        ("( )", 1, "nothing in it"),
+        ("()", 1, "has no words"),
+        ("(())", 1, "has no words"),
         ("( (S (NP (-NONE- *))))", 1, "has no words"),
         ("(-NONE- *)", 1, "has no words"),
         ("rain falls\n", 1, "not part of a tree: 'rain'"),
@@ -125,7 +171,9 @@ def test_trees_of_one_word_are_read() -> None:
 def test_mistakes_are_reported_with_their_line(text: str, line: int, message: str) -> None:
     with pytest.raises(FormatError, match=message) as caught:
         read(text)
-    assert (caught.value.file, caught.value.line, caught.value.sent_id) == ("-", line, "")
+    number = 2 if RAIN in text else 1
+    assert (caught.value.file, caught.value.line) == ("-", line)
+    assert caught.value.sent_id == f"tree {number}"
 
 
 @pytest.mark.parametrize("broken", ["(S (NP (NN a))", "(S (NN a)))", "(NP the dog)", "text", "()"])
@@ -176,31 +224,47 @@ def test_a_tree_is_yielded_before_the_next_is_read() -> None:
 
 def test_trees_are_read_as_sentences(tmp_path: Path) -> None:
     (tmp_path / "a.mrg").write_text(INDENTED.replace("falls", "f\xe4llt"), "latin-1")
-    rain, sun = read_bracketed(tmp_path / "a.mrg", "latin-1")
+    rain, sun = read_sentences(tmp_path / "a.mrg", encoding="latin-1")
     assert (rain.form, rain.xpos) == (["rain", "f\xe4llt", "."], ["NN", "VBZ", "."])
     assert (str(sun.constituents), sun.format) == (SUN, CONLLU)
     assert sun.location() == (str(tmp_path / "a.mrg"), 7, "")
-    locations = [sentence.location() for sentence in read_bracketed([RAIN, SUN])]
+    locations = [sentence.location() for sentence in read_sentences([RAIN, SUN])]
     assert locations == [("-", 1, ""), ("-", 2, "")]
-    with pytest.raises(FormatError, match=r"^-:2: there is a closing bracket too many"):
-        list(read_bracketed([RAIN, ")"]))
+    with pytest.raises(FormatError, match=r"^-:2: tree 2: there is a closing bracket too many"):
+        list(read_sentences([RAIN, ")"]))
+    (good, broken) = read_sentences([RAIN, ")"], "ptb", strict=False)
+    assert (good.problem, broken.form, broken.problem.line) == (None, ["_"], 2)
 
 
 def test_deep_trees_are_read_written_and_pickled() -> None:
-    depth = 10_000
+    depth = 10**5
     text = "(NP " * depth + "(NN a)" + ")" * depth
     (tree,) = read_trees([text])
     assert write_tree(tree) == text
     assert [leaf.word for leaf in tree.leaves()] == ["a"]
     assert write_tree(pickle.loads(pickle.dumps(tree))) == text
-    with pytest.raises(FormatError):
+    with pytest.raises(FormatError, match="not finished"):
         read("(NP " * depth)
+    with pytest.raises(FormatError, match="no words"):
+        read("(" * depth + ")" * depth)
+
+
+def test_bracketed_files_are_recognised_by_name_and_content(tmp_path: Path) -> None:
+    for name, text in (("a.mrg", RAIN), ("a.PTB.gz", RAIN), ("a", "\ufeff \n\n" + INDENTED)):
+        opener = gzip.compress if name.endswith(".gz") else bytes
+        (tmp_path / name).write_bytes(opener(text.encode()))
+        assert next(read_sentences(tmp_path / name)).form == ["rain", "falls", "."]
+    assert next(read_sentences([" \n", SUN])).form == ["the", "sun", "shines"]
+    with pytest.raises(FormatError, match="not part of a tree"):
+        list(read_sentences(["1\ta\n"], "ptb"))
+    with pytest.raises(FormatError, match="neither CoNLL-U"):
+        list(read_sentences(["a (b)"]))
 
 
 names = st.sampled_from(["S", "NP-SBJ-1", "VP", "PP=2", "X", "ADVP|PRT"])
 words = st.text(st.characters(exclude_characters="() \t\r\n\f\v", codec="utf-8"), min_size=1)
 leaves = st.builds(lambda tag, word: Tree(tag, (), word), st.sampled_from(["NN", ".", "-LRB-"]),
-                   words.filter(lambda word: "\\" not in word))  # fmt: skip
+                   words.map(escape_form))  # fmt: skip
 trees = st.recursive(
     st.builds(lambda leaf: Tree("FRAG", [leaf]), leaves),
     lambda children: st.builds(Tree, names, st.lists(children | leaves, min_size=1, max_size=4)),

@@ -2,10 +2,9 @@
 
 import pytest
 
-from depkit.corpus.brackets import read_trees
 from depkit.corpus.encodings import detect_wide_encoding
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
+from depkit.corpus.files import read, read_trees
 from depkit.corpus.text import decode_chunks
 from tests.corpus.rows import RICH
 

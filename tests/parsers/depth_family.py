@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from depkit.corpus.brackets import read_bracketed
+from depkit.corpus.files import read
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree
 from depkit.parsers.base import Parser
@@ -86,7 +86,7 @@ class DepthFamily(Family):
     noun = "depth finder"
 
     def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
-        return read_bracketed(path, encoding)
+        return read(path, "ptb", encoding)
 
     def check(self, config: Any) -> None:
         if config.encoder.kind != "none":
