@@ -129,6 +129,21 @@ def read_tree_groups(
                 yield group
 
 
+def write_trees(trees: Iterable[Tree], target: PathLike | TextIO, encoding: str = "utf-8") -> int:
+    """Write trees to a file or a text stream, one per line, and return their number.
+
+    target, encoding: As for `write`. A tree that was read from a single line is written as it was.
+    """
+    if isinstance(target, str | os.PathLike):
+        with open_output(target, encoding) as stream:
+            return write_trees(trees, stream)
+    count = 0
+    for tree in trees:
+        target.write(f"{tree}\n")
+        count += 1
+    return count
+
+
 @contextmanager
 def _open_source(
     source: PathLike | Iterable[str], encoding: str

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read as read_sentences
-from depkit.corpus.files import read_tree_groups, read_trees
+from depkit.corpus.files import read_tree_groups, read_trees, write_trees
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.tree import Tree, escape_form, split_label, write_tree
 
@@ -121,6 +121,16 @@ def test_the_text_of_a_tree_is_the_same_as_in_its_line(text: str, line_end: str)
     assert str(tree) == text
     written = write_tree(tree)
     assert write_tree(next(read_tree_groups([written]))[0]) == written
+
+
+def test_a_file_of_one_tree_per_line_is_copied(tmp_path: Path) -> None:
+    text = f"( {RAIN} )\n(())\n(TOP {SUN})\n"
+    for name in ("a.mrg", "a.mrg.gz"):
+        trees = [tree for group in read_tree_groups(text.splitlines(True)) for tree in group]
+        assert write_trees(trees, tmp_path / name) == 3
+        copies = [tree for group in read_tree_groups(tmp_path / name) for tree in group]
+        assert write_trees(copies, tmp_path / "copy") == 3
+        assert (tmp_path / "copy").read_text() == text
 
 
 def test_groups_are_the_trees_of_the_same_lines() -> None:
