@@ -239,7 +239,7 @@ def _counts_text(evaluation: Evaluation) -> str:
     """Return the counts of correct and all words, written as by the scripts of the shared tasks."""
     parts = []
     for name in evaluation.scores:
-        correct, gold, predicted = (evaluation.totals[key] for key in evaluation.metrics[name])
+        correct, gold, predicted = (evaluation.totals[key] for key in evaluation.metrics[name][:3])
         total = f"{gold:,}" if gold == predicted else f"{gold:,} gold, {predicted:,} predicted"
         parts.append(f"{name} {correct:,} / {total}")
     return f"{evaluation.system}: {', '.join(parts)}"

@@ -12,17 +12,21 @@ from depkit.version import __version__
 
 
 class Metric(NamedTuple):
-    """The names of three counts: correct items, gold items and predicted items."""
+    """The names of three counts: correct items, gold items and predicted items.
+
+    scale: 100 for a percentage, 1 for an average.
+    """
 
     correct: str
     gold: str
     predicted: str
+    scale: float = 100.0
 
 
 def f1_scores(
     totals: np.ndarray, metrics: Mapping[str, Metric], columns: tuple[str, ...]
 ) -> dict[str, np.ndarray]:
-    """Compute the F1 of every metric in percent.
+    """Compute the F1 of every metric, in percent or as the metric's scale says.
 
     F1 is the accuracy if there are as many gold items as predicted items.
 
@@ -39,7 +43,7 @@ def f1_scores(
     scores = {}
     for name, metric in metrics.items():
         items = counts[metric.gold] + counts[metric.predicted]
-        scores[name] = 200.0 * counts[metric.correct] / np.maximum(items, 1)
+        scores[name] = 2 * metric.scale * counts[metric.correct] / np.maximum(items, 1)
     return scores
 
 
@@ -70,6 +74,7 @@ class Evaluation:
     undefined: frozenset[str] = frozenset()
     correct: Mapping[str, np.ndarray] = field(default_factory=dict)
     relations: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    sizes: tuple[str, ...] = ("sentences", "words", "scored")
 
     @cached_property
     def totals(self) -> dict[str, int]:
@@ -156,7 +161,7 @@ class Evaluation:
     @property
     def signature(self) -> str:
         """The settings behind the scores in one line; see `format_signature`."""
-        sizes = [(name, str(self.totals[name])) for name in ("sentences", "words", "scored")]
+        sizes = [(name, str(self.totals[name])) for name in self.sizes]
         return format_signature((*self.choices, *sizes))
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
@@ -181,7 +186,7 @@ class Evaluation:
 
     def as_dict(self) -> dict[str, Any]:
         """Return what `depkit eval --json` prints, with None for a metric that is not defined."""
-        sizes = {name: self.totals[name] for name in ("sentences", "words", "scored")}
+        sizes = {name: self.totals[name] for name in self.sizes}
         scores: dict[str, Any] = {name: self.scores.get(name) for name in self.metrics}
         if self.aligned:
             for name, f1 in self.scores.items():

@@ -1,0 +1,340 @@
+"""Scores of constituency trees as EVALB computes them (Sekine and Collins, 1997; version 20080701).
+
+Brackets are compared as a multiset of (label, start, end) after deletions that the parameters
+define; see Black et al. (1991, the PARSEVAL measures). A tree whose words differ from the gold tree
+is an error sentence and a tree without words a skipped one; neither counts in any score. Sentences
+are the shortest sequences of whole lines in which all brackets are closed: a line may have several
+trees without a common bracket, as in EVALB.
+
+The version of SPMRL prints an error for a sentence with another number of words than the gold one,
+but counts it as a valid sentence without brackets, and thus as a complete match. The counts here
+differ from it in one case: if the gold sentence has a single word, that version counts the sentence
+twice.
+"""
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, zip_longest
+from typing import NamedTuple
+
+import numpy as np
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import PathLike, read_tree_groups
+from depkit.corpus.tree import Tree
+from depkit.score.evalb_parameters import BUILT_IN, Parameters
+from depkit.score.evaluation import Evaluation, Metric
+from depkit.score.words import number_duplicates
+
+# The counts of a sentence. All counts from "scored" on are 0 for error and skipped sentences.
+COUNTS = (
+    "sentences",  # 1
+    "words",  # the length of the gold sentence
+    "errors", "skipped",  # whether this is an error sentence, or a skipped one
+    "scored",  # words that were not deleted
+    "valid",  # 1
+    "gold", "predicted", "matched",  # brackets
+    "complete",  # whether all brackets of both trees are matched
+    "crossings",  # predicted brackets that cross a gold bracket
+    "no_crossing", "few_crossings",  # whether there are none, or at most two
+    "tags",  # scored words with the correct tag
+)  # fmt: skip
+
+METRICS = {
+    "LP": Metric("matched", "predicted", "predicted"),
+    "LR": Metric("matched", "gold", "gold"),
+    "LF1": Metric("matched", "gold", "predicted"),
+    "EM": Metric("complete", "valid", "valid"),
+    "Tags": Metric("tags", "scored", "scored"),
+    "Crossing": Metric("crossings", "valid", "valid", scale=1.0),
+    "NoCrossing": Metric("no_crossing", "valid", "valid"),
+    "TwoCrossing": Metric("few_crossings", "valid", "valid"),
+}
+_QUOTATION_MARKS = ("'", '"', "/")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeEvaluation(Evaluation):
+    """The scores of one system's constituency trees.
+
+    Attributes:
+        parameters: The parameters of EVALB.
+        problems: What EVALB prints about each sentence that is not scored because of its words, by
+            the number of the sentence from 1.
+    """
+
+    sizes: tuple[str, ...] = ("sentences", "words", "scored", "errors", "skipped")
+    parameters: Parameters = BUILT_IN["collins"]
+    problems: Mapping[int, str] = field(default_factory=dict)
+
+
+def evaluate_trees(
+    gold: PathLike | Iterable[Tree],
+    preds: Sequence[PathLike | Iterable[Tree]],
+    parameters: Parameters = BUILT_IN["collins"],
+    encoding: str = "utf-8",
+) -> list[TreeEvaluation]:
+    """Score the constituency trees of several systems against gold trees.
+
+    Args:
+        gold: A path, or a tree for each sentence.
+        preds: For each system, a path or trees.
+        parameters: What is deleted and what counts as the same; see `get_parameters`.
+        encoding: The encoding of the files.
+
+    Raises:
+        FormatError: A file is malformed, the numbers of sentences differ, or no sentence of a
+            system can be scored.
+        OSError: A file cannot be read.
+    """
+    names = [os.fspath(x) if isinstance(x, str | os.PathLike) else "" for x in (gold, *preds)]
+    streams = [_read_sentences(source, encoding) for source in (gold, *preds)]
+    rows: list[list[list[int]]] = [[] for _ in preds]
+    problems: list[dict[int, str]] = [{} for _ in preds]
+    previous: tuple[_Sentence | None, ...] = (None,) * len(names)
+    for number, sentences in enumerate(zip_longest(*streams), start=1):
+        reference: _Sentence | None = sentences[0]
+        if reference is None and number == 1:
+            raise FormatError(names[0] or "the gold trees", 0, "", "there are no trees")
+        for system, predicted in enumerate(sentences[1:]):
+            if reference is None or predicted is None:
+                if predicted is reference:
+                    continue
+                last = previous[system + 1]
+                raise _different_sizes(names[0], names[system + 1], number, predicted, last)
+            counts, problem = _score_sentence(reference, predicted, parameters)
+            rows[system].append(counts)
+            if problem:
+                problems[system][number] = problem
+        previous = sentences
+    return [
+        _make_evaluation(*system, parameters)
+        for system in zip(number_duplicates(names[1:]), rows, problems, strict=True)
+    ]
+
+
+def _make_evaluation(
+    name: str, rows: list[list[int]], problems: dict[int, str], parameters: Parameters
+) -> TreeEvaluation:
+    counts = np.array(rows, np.int64)
+    if not counts[:, COUNTS.index("valid")].any():
+        advice = "parse the words of the gold trees"
+        first = f"; tree {min(problems)}: {problems[min(problems)]}" if problems else ""
+        message = f"no tree has the words of its gold tree{first}; {advice}"
+        raise FormatError(name or "the predicted trees", 0, "", message)
+    choices = (("evalb", parameters.name),)
+    return TreeEvaluation(
+        name, counts, COUNTS, METRICS, choices, parameters=parameters, problems=problems
+    )
+
+
+class _Sentence(NamedTuple):
+    """A sentence as EVALB reads it, before any deletion."""
+
+    line: int  # the line on which it begins; 0 for trees in memory
+    words: list[str]
+    tags: list[str]
+    brackets: list[tuple[str, int, int]]  # (label, start, end), in the order of opening brackets
+
+
+def _read_sentences(source: PathLike | Iterable[Tree], encoding: str) -> Iterator[_Sentence]:
+    if isinstance(source, str | os.PathLike):
+        return map(_make_sentence, read_tree_groups(source, encoding))
+    return (_make_sentence([tree]) for tree in source)
+
+
+def _make_sentence(trees: list[Tree]) -> _Sentence:
+    words: list[str] = []
+    tags: list[str] = []
+    labels: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    stack: list[Tree | int] = list(reversed(trees))  # an integer is the index of a bracket to end
+    while stack:
+        node = stack.pop()
+        if isinstance(node, int):
+            ends[node] = len(words)
+        elif node.word:
+            words.append(node.word)
+            tags.append(node.name)
+        else:
+            stack.append(len(labels))
+            labels.append(node.name)
+            starts.append(len(words))
+            ends.append(0)
+            stack.extend(reversed(node.children))
+    brackets = list(zip(labels, starts, ends, strict=True))
+    return _Sentence(trees[0].line, words, tags, brackets)
+
+
+def _score_sentence(
+    gold: _Sentence, predicted: _Sentence, parameters: Parameters
+) -> tuple[list[int], str]:
+    """Return the counts of a sentence, as in COUNTS, and what EVALB prints about an error."""
+    length = sum(tag not in parameters.uncounted for tag in gold.tags)
+    copies = [
+        [int(tag not in parameters.deleted_words) for tag in sentence.tags]
+        for sentence in (gold, predicted)
+    ]
+    zeros = [0] * (len(COUNTS) - 4)
+    if not any(copies[1]):
+        return [1, length, 0, 1, *zeros], ""
+    if sum(copies[0]) != sum(copies[1]):
+        _restore_quotes(gold, predicted, copies, parameters)
+        if sum(copies[0]) != sum(copies[1]):
+            problem = f"Length unmatch ({sum(copies[0])}|{sum(copies[1])})"
+            if parameters.spmrl:
+                # A valid sentence without brackets: complete, and without crossing brackets.
+                return [1, length, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0], problem
+            return [1, length, 1, 0, *zeros], problem
+    gold_words, words = _kept(gold.words, copies[0]), _kept(predicted.words, copies[1])
+    if gold_words != words:
+        for first, second in zip(gold_words, words, strict=True):
+            if not parameters.same_words(first, second):
+                return [1, length, 1, 0, *zeros], f"Words unmatch ({first}|{second})"
+    tags = zip(_kept(gold.tags, copies[0]), _kept(predicted.tags, copies[1]), strict=True)
+    correct_tags = sum(parameters.same_tags(first, second) for first, second in tags)
+    gold_brackets = _kept_brackets(gold.brackets, copies[0], parameters)
+    brackets = _kept_brackets(predicted.brackets, copies[1], parameters)
+    matched = _count_matches(gold_brackets, brackets, parameters)
+    crossings = _count_crossings(gold_brackets, brackets, len(words))
+    sizes = (len(gold_brackets), len(brackets), matched)
+    crossing_counts = (crossings, int(crossings == 0), int(crossings <= 2))
+    complete = int(len(set(sizes)) == 1)
+    return [
+        1, length, 0, 0, len(words), 1, *sizes, complete, *crossing_counts, correct_tags
+    ], ""  # fmt: skip
+
+
+def _kept(items: list[str], copies: list[int]) -> list[str]:
+    return [item for item, count in zip(items, copies, strict=True) for _ in range(count)]
+
+
+def _restore_quotes(
+    gold: _Sentence, predicted: _Sentence, copies: list[list[int]], parameters: Parameters
+) -> None:
+    """Keep quotation marks that are deleted in one sentence, but are other words in the other one.
+
+    This is `fix_quote` of EVALB, step by step. In a rare case, with two quotation marks next to
+    each other, it keeps the same one twice.
+
+    Args:
+        gold: The gold sentence.
+        predicted: The predicted sentence.
+        copies: For both sentences, how often each word is kept, 0 or 1 at first; changed.
+        parameters: The tags of quotation marks, and of deleted words.
+    """
+    # For each quotation mark, its word and the number of kept words before it.
+    marks = []
+    for sentence, kept in zip((gold, predicted), copies, strict=True):
+        before = [0, *accumulate(kept)]
+        marks.append(
+            [
+                [word, before[word]]
+                for word, (form, tag) in enumerate(zip(sentence.words, sentence.tags, strict=True))
+                if form in _QUOTATION_MARKS and tag in parameters.quotes
+            ]
+        )
+    deleted = parameters.deleted
+    for j, (second, _) in enumerate(marks[1]):
+        position = marks[1][j][1]
+        for i, (first, gold_position) in enumerate(marks[0]):
+            tags = gold.tags[first], predicted.tags[second]
+            if gold_position != position or tags[0] == tags[1]:
+                continue
+            side, start = (0, i) if tags[0] in deleted else (1, j)
+            if (tags[0] in deleted) != (tags[1] in deleted):
+                copies[side][(first, second)[side]] += 1
+                for mark in marks[side][start:]:
+                    mark[1] += 1
+
+
+def _kept_brackets(
+    brackets: list[tuple[str, int, int]], copies: list[int], parameters: Parameters
+) -> list[tuple[str, int, int]]:
+    """Return the brackets that are scored, with the labels by which they are compared."""
+    before = [0, *accumulate(copies)]  # the number of kept words before each word
+    kept = []
+    for name, start, end in brackets:
+        start, end = before[start], before[end]
+        label = parameters.bracket_label(name)
+        if start < end and label is not None:
+            kept.append((label, start, end))
+    return kept
+
+
+def _count_matches(
+    gold: list[tuple[str, int, int]],
+    predicted: list[tuple[str, int, int]],
+    parameters: Parameters,
+) -> int:
+    """Match each gold bracket with the first equal bracket that is left; return their number."""
+    unmatched: dict[tuple[str, int, int], deque[int]] = {}
+    for index, bracket in enumerate(predicted):
+        unmatched.setdefault(bracket, deque()).append(index)
+    matches = 0
+    for label, start, end in gold:
+        candidates = [
+            indices
+            for like in parameters.labels_like.get(label, (label,))
+            if (indices := unmatched.get((like, start, end)))
+        ]
+        if candidates:
+            min(candidates, key=lambda indices: indices[0]).popleft()
+            matches += 1
+    return matches
+
+
+def _count_crossings(
+    gold: list[tuple[str, int, int]], predicted: list[tuple[str, int, int]], size: int
+) -> int:
+    """Count the predicted brackets that cross a gold bracket.
+
+    size: the number of words. Linear in it and in the number of brackets, except for sorting.
+    """
+    # Of the gold brackets that a boundary between words divides, the shortest starts last and ends
+    # first. A predicted bracket crosses a gold bracket if this one starts within it where the
+    # predicted bracket ends, or ends within it where the predicted bracket starts.
+    last_start, first_end = [-1] * (size + 1), [size + 1] * (size + 1)
+    following = list(range(size + 2))  # leads to the next boundary without a gold bracket
+    for _, start, end in sorted(gold, key=lambda bracket: bracket[2] - bracket[1]):
+        boundary = _find(following, start + 1)
+        while boundary < end:
+            last_start[boundary], first_end[boundary] = start, end
+            following[boundary] = boundary + 1
+            boundary = _find(following, boundary)
+    return sum(first_end[start] < end or last_start[end] > start for _, start, end in predicted)
+
+
+def _find(following: list[int], index: int) -> int:
+    """Follow a chain of indices to its end, and shorten it."""
+    end = index
+    while following[end] != end:
+        end = following[end]
+    while index != end:
+        following[index], index = end, following[index]
+    return end
+
+
+def _different_sizes(
+    gold: str, name: str, number: int, sentence: _Sentence | None, last: _Sentence | None
+) -> FormatError:
+    """Return the error for two files with different numbers of trees.
+
+    Args:
+        gold: The name of the gold file.
+        name: The name of the predicted file.
+        number: The number of the first tree that only one of the files has.
+        sentence: That tree if the predicted file has it, else None.
+        last: The last tree of the predicted file before it, if there is one.
+    """
+    advice = "there must be a predicted tree for each gold tree, (()) where there is no parse"
+    name, gold = name or "the predicted trees", gold or "the gold trees"
+    if sentence:
+        problem = f"this tree is one too many: {gold} ends after tree {number - 1}"
+        return FormatError(name, sentence.line, f"tree {number}", f"{problem}; {advice}")
+    where = f"this file ends after tree {number - 1}" if last else "there are no trees"
+    line = last.line if last else 0
+    return FormatError(name, line, "", f"{where}, but {gold} has a tree {number}; {advice}")
