@@ -1,18 +1,23 @@
 """`depkit eval`: scores predicted trees against gold trees."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import typer
 
 from depkit.cli import options
 from depkit.cli.help import ANALYSIS
 from depkit.cli.output import print_message, print_output
 from depkit.cli.tables import Table, best_systems, render_table
-from depkit.score import attachment, conll18
-from depkit.score.evaluation import Evaluation
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import is_bracketed_file
+from depkit.score import attachment, conll18, evalb
+from depkit.score.evalb_parameters import Parameters, get_parameters
+from depkit.score.evalb_report import format_report
+from depkit.score.evaluation import Evaluation, Metric
 from depkit.score.significance import (
     DEFAULT_SEED,
     TRIALS,
@@ -30,7 +35,8 @@ from depkit.score.table import (
 )
 
 Test = Literal["ar", "bootstrap", "mcnemar"]
-NAMES = list(dict.fromkeys([*attachment.METRICS, *conll18.METRICS]))
+NAMES = list(dict.fromkeys([*attachment.METRICS, *conll18.METRICS, *evalb.METRICS]))
+_MAX_LISTED = 10  # numbers of trees that a warning lists
 
 
 # Parameters that `depkit analyze` also has
@@ -83,6 +89,16 @@ def evaluate_command(
             " of the script: Tokens, Sentences, Words, UPOS ... MLAS, BLEX.",
         ),
     ] = False,
+    evalb_parameters: Annotated[
+        str | None,
+        typer.Option(
+            "--evalb",
+            metavar="PARAMETERS",
+            help="Score bracketed trees with these parameters of EVALB: collins, nk, new, spmrl, or"
+            " the name of a parameter file (.prm).",
+            show_default="collins",
+        ),
+    ] = None,
     relations: Annotated[
         bool,
         typer.Option(
@@ -117,8 +133,8 @@ def evaluate_command(
 ) -> None:
     """Score parsed files against a gold file. All scores are percentages.
 
-    The files can be in CoNLL-U, CoNLL-X or CoNLL-09, in any combination. Files whose
-    names end in .gz or .xz are decompressed.
+    The files can be in CoNLL-U, CoNLL-X or CoNLL-09, in any combination, or all of them can be
+    bracketed trees. Files whose names end in .gz or .xz are decompressed.
 
     UAS is the share of words with the correct head, LA the share with the correct relation, and
     LAS the share with both. UEM is the share of sentences in which all heads are correct; for LEM,
@@ -127,43 +143,130 @@ def evaluate_command(
     punctuation according to --punct.
 
     UPOS, XPOS, FEATS and Lemmas are computed over all words. The table shows each of them only
-    if it is below 100 for at least one PRED. The last line is a signature of all
-    choices that influence the scores; report it with the scores.
+    if it is below 100 for at least one PRED.
+
+    Bracketed trees, as in the Penn Treebank, are scored as by EVALB (--evalb). LP, LR and LF1 are
+    labelled precision, recall and F1 of the constituents. EM is the share of trees whose
+    constituents are all correct, and Tags the share of words with the correct tag. Crossing is the
+    average number of predicted constituents that cross a gold constituent. NoCrossing and
+    TwoCrossing are the shares of trees with none of them, and with at most two. Trees with other
+    words than the gold tree count in no score; a warning lists them. With -v, the report of EVALB
+    is printed on stderr.
+
+    The last line is a signature of all choices that influence the scores; report it with the
+    scores.
 
     Example: depkit eval --punct ptb --test ar gold.conllx baseline.conllx new.conllx
     """
     layout = options.resolve_format(format, as_json)
-    name = _check_options(metric, align, format or as_json, relations, confidence, test)
+    is_bracketed = _is_bracketed([gold, *preds], evalb_parameters, encoding)
+    if is_bracketed:
+        _check_tree_options(punct, subtypes, align, relations, test)
+    metrics = evalb.METRICS if is_bracketed else conll18.METRICS if align else attachment.METRICS
+    name = _check_options(metric, metrics, format or as_json, relations, confidence, test)
     options.check_punct(punct)
     if align and punct != "keep":
         raise typer.BadParameter("it counts all words; leave out --punct", param_hint="--align")
     if test and len(preds) < 2:
         raise typer.BadParameter("it compares PRED files, so give two or more", param_hint="--test")
+    parameters = _get_parameters(evalb_parameters or "collins") if is_bracketed else None
     options.check_inputs([gold, *preds], quiet)
-    if align:
+    evaluations: Sequence[Evaluation]
+    if parameters:
+        evaluations = evalb.evaluate_trees(gold, preds, parameters, encoding)
+        _print_tree_warnings(evaluations, quiet, verbose)
+    elif align:
         evaluations = conll18.evaluate_aligned(gold, preds, subtypes or "drop", encoding)
+        print_warnings(evaluations, quiet, verbose)
     else:
         evaluations = attachment.evaluate_systems(gold, preds, punct, subtypes or "keep", encoding)
-    print_warnings(evaluations, quiet, verbose)
+        print_warnings(evaluations, quiet, verbose)
     if name:
         print_output("\n".join(_score_text(evaluation, name) for evaluation in evaluations))
         return
     records, note = _make_records(evaluations, relations, confidence, test, seed)
-    print_output(_render(records, layout, align, note), colours=layout == "text")
+    print_output(_render(records, layout, metrics, note), colours=layout == "text")
+
+
+def _is_bracketed(files: Sequence[str], parameters: str | None, encoding: str) -> bool:
+    """Return whether the files are bracketed trees. Raises FormatError if only some of them are.
+
+    parameters: --evalb, with which all files must be bracketed trees.
+    """
+    kinds = {file: is_bracketed_file(file, encoding) for file in files}
+    tables = [file for file, kind in kinds.items() if kind is False]
+    bracketed = [file for file, kind in kinds.items() if kind]
+    if tables and parameters is not None:
+        message = f"it is for bracketed trees, but {tables[0]} has none"
+        raise typer.BadParameter(message, param_hint="--evalb")
+    if tables and bracketed:
+        message = f"the file has no bracketed trees, but {bracketed[0]} has; both must have them"
+        raise FormatError(tables[0], 0, "", message)
+    return bool(bracketed) or parameters is not None
+
+
+def _check_tree_options(
+    punct: str, subtypes: str | None, align: bool, relations: bool, test: str | None
+) -> None:
+    """Raise BadParameter for an option that makes no sense for bracketed trees."""
+    problems = {
+        "--punct": punct != "keep" and "the parameters of EVALB say which words count; see --evalb",
+        "--subtypes": subtypes and "constituents have no subtypes",
+        "--align": align and "bracketed trees must have the same words",
+        "--relations": relations and "bracketed trees have no dependency relations",
+        "--test": test == "mcnemar" and "mcnemar is for words; for trees, choose ar or bootstrap",
+    }
+    for option, problem in problems.items():
+        if problem:
+            raise typer.BadParameter(problem, param_hint=option)
+
+
+def _get_parameters(name: str) -> Parameters:
+    """Return the parameters of --evalb. Raises BadParameter if there are none of this name."""
+    try:
+        return get_parameters(name)
+    except FormatError:
+        raise
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--evalb") from None
+
+
+def _print_tree_warnings(
+    evaluations: Sequence[evalb.TreeEvaluation], quiet: bool, verbose: bool
+) -> None:
+    """Print warnings about trees that are not scored, and the report of EVALB if `verbose`."""
+    for evaluation in evaluations:
+        skipped = np.flatnonzero(evaluation.counts[:, evalb.COUNTS.index("skipped")]) + 1
+        for numbers, text in (
+            (list(evaluation.problems), "other words than the gold tree"),
+            (skipped.tolist(), "no words that are scored"),
+        ):
+            if numbers and not quiet:
+                verb = "has" if len(numbers) == 1 else "have"
+                listed = ", ".join(map(str, numbers[:_MAX_LISTED]))
+                listed += ", ..." if len(numbers) > _MAX_LISTED else ""
+                print_message(
+                    f"depkit: warning: {evaluation.system}: {len(numbers):,} of"
+                    f" {evaluation.sentences:,} trees {verb} {text}: tree {listed}"
+                )
+        if verbose:
+            for line in (f"{evaluation.system}:", *format_report(evaluation).split("\n")):
+                print_message(line)
 
 
 def _check_options(
     metric: str | None,
-    align: bool,
+    metrics: Mapping[str, Metric],
     output_format: Any,
     relations: bool,
     confidence: bool,
     test: Any,
 ) -> str | None:
-    """Return the usual spelling of the metric of -b.
+    """Return the usual spelling of the metric of -b, one of `metrics`.
 
     Raises BadParameter if there is no such metric or if options exclude each other.
     """
+    align = metrics is conll18.METRICS
     if align and relations:
         raise typer.BadParameter("it cannot be combined with --align", param_hint="--relations")
     if relations and output_format == "csv":
@@ -184,12 +287,11 @@ def _check_options(
             " and --test",
             param_hint="-b",
         )
-    names = conll18.METRICS if align else attachment.METRICS
-    for name in names:
+    for name in metrics:
         if name.lower() == metric.lower():
             return name
     raise typer.BadParameter(
-        f"there is no metric {metric!r}; choose from {', '.join(names)}", param_hint="-b"
+        f"there is no metric {metric!r}; choose from {', '.join(metrics)}", param_hint="-b"
     )
 
 
@@ -276,7 +378,9 @@ def _make_records(
     return records, describe_test(test, TRIALS, seed, len(evaluations) - 1)
 
 
-def _render(records: list[dict[str, Any]], layout: str, align: bool, note: str) -> str:
+def _render(
+    records: list[dict[str, Any]], layout: str, metrics: Mapping[str, Metric], note: str
+) -> str:
     """Return the whole text for standard output, without the final line break."""
     if layout == "json":
         return json.dumps(records[0] if len(records) == 1 else records, indent=2)
@@ -288,9 +392,9 @@ def _render(records: list[dict[str, Any]], layout: str, align: bool, note: str) 
     records = [
         record | {"system": name} for record, name in zip(records, display_names, strict=True)
     ]
-    names = _metrics_in_table(records, align)
+    names = _metrics_in_table(records, metrics)
     notes = "\n".join(filter(None, [note, records[0]["signature"]]))
-    has_details = align or "confidence" in records[0] or note
+    has_details = metrics is conll18.METRICS or "confidence" in records[0] or note
     make_rows = _rows_per_metric if has_details else _rows_per_system
     main = _table(*make_rows(records, names), names, layout, notes)
     if "relations" not in records[0]:
@@ -301,14 +405,18 @@ def _render(records: list[dict[str, Any]], layout: str, align: bool, note: str) 
 def _table(
     columns: list[str], rows: list[list[str]], names: list[str], layout: str, note: str = ""
 ) -> str:
-    best = best_systems(columns, rows, {"score", "precision", "recall", "F1", *names})
+    best = {
+        (i, j)
+        for i, j in best_systems(columns, rows, {"score", "precision", "recall", "F1", *names})
+        if "Crossing" not in (rows[i][0], columns[j])  # Fewer crossing constituents are better.
+    }
     return render_table(Table("", columns, rows, note, best), layout)
 
 
-def _metrics_in_table(records: list[dict[str, Any]], align: bool) -> list[str]:
+def _metrics_in_table(records: list[dict[str, Any]], metrics: Mapping[str, Metric]) -> list[str]:
     """Return the metrics that are defined for a system, without tags that are all correct."""
-    if align:
-        return list(conll18.METRICS)
+    if metrics is not attachment.METRICS:
+        return list(metrics)
     names = []
     for name in attachment.METRICS:
         values = [record[name] for record in records]

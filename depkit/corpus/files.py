@@ -85,6 +85,20 @@ def _peek(lines: Iterable[str]) -> tuple[str, Iterable[str]]:
     return "", leading
 
 
+def is_bracketed_file(path: str, encoding: str = "utf-8") -> bool | None:
+    """Return whether a file contains bracketed trees, by its name or content.
+
+    None for standard input and pipes, which could not be read again. Raises OSError and, as `read`,
+    FormatError and ValueError.
+    """
+    if is_bracketed(path) or format_from_filename(path):
+        return is_bracketed(path)
+    if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
+        return None
+    with _open_source(path, encoding) as (lines, _):
+        return is_bracketed(path, _peek(lines)[0])
+
+
 def read_trees(
     source: PathLike | Iterable[str],
     encoding: str = "utf-8",

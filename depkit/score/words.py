@@ -232,6 +232,9 @@ def number_duplicates(names: Sequence[str]) -> list[str]:
 def headless_gold_error(gold: Sentence, number: int) -> FormatError:
     """Return the error for a gold sentence with a word that has no head."""
     word = gold.head.index(-1)
+    if gold.constituents:
+        message = "the gold file has bracketed trees; only depkit eval scores them, with --evalb"
+        return FormatError(*gold.location(word), message)
     message = (
         f"word {word + 1} of sentence {number}, {gold.form[word]!r}, has no head in the gold file;"
         " only annotated sentences can be scored against"

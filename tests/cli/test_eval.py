@@ -194,3 +194,100 @@ def test_bad_usage_is_rejected(words: str) -> None:
 
 def test_no_prediction_is_bad_usage() -> None:
     run(GOLD, code=2)
+
+
+BRACKETS = {
+    "gold.mrg": "(TOP (S (NP-SBJ (DT the) (NN cat)) (VP (VBD sat) ) (. .) ))\n(TOP (X (UH oh)))\n",
+    "pred.mrg": "(TOP (S (NP (DT the)) (NP (NN cat)) (VP (NN sat)) (. .)))\n(TOP (X (UH oh)))\n",
+    "other": "\n( (S (NP (DT a) (NN cat)) (VP (VBD sat)) (. .)))\n(S1 (X (UH oh)))\n",
+    "none.ptb": "(())\n(TOP (X (UH oh)))\n",
+}
+
+
+@pytest.fixture
+def trees() -> None:
+    for name, text in BRACKETS.items():
+        Path(name).write_text(text)
+
+
+@pytest.mark.usefixtures("trees")
+def test_bracketed_trees_are_scored_as_by_evalb() -> None:
+    out, err = run("gold.mrg", "pred.mrg")
+    header, row, signature = out.splitlines()
+    names = "system LP LR LF1 EM Tags Crossing NoCrossing TwoCrossing scored".split()
+    assert header.split() == names
+    assert row.split() == "pred 60.00 75.00 66.67 50.00 75.00 0.00 100.00 100.00 4".split()
+    assert signature.endswith("|evalb:collins|sentences:2|words:5|scored:4|errors:0|skipped:0")
+    assert err == ""
+    record = json.loads(run("gold.mrg", "pred.mrg", "--evalb", "spmrl", "--json")[0])
+    assert (record["LP"], record["LR"], record["scored"]) == (60.0, 75.0, 5)
+    assert record["LF1"] == pytest.approx(200 / 3)
+    assert run("gold.mrg", "pred.mrg", "gold.mrg", "-b", "lf1")[0] == "66.67\n100.00\n"
+
+
+@pytest.mark.usefixtures("trees")
+def test_trees_that_are_not_scored_are_listed() -> None:
+    out, err = run("gold.mrg", "other", "none.ptb", "-b", "LR")
+    assert out == "100.00\n100.00\n"
+    assert err == (
+        "depkit: warning: other: 1 of 2 trees has other words than the gold tree: tree 1\n"
+        "depkit: warning: none.ptb: 1 of 2 trees has no words that are scored: tree 1\n"
+    )
+    assert run("gold.mrg", "other", "none.ptb", "-b", "LR", "-q")[1] == ""
+
+
+@pytest.mark.usefixtures("trees")
+def test_the_report_of_evalb_is_printed_with_verbose() -> None:
+    err = run("gold.mrg", "other", "-b", "LF1", "-v", "--evalb", "new")[1]
+    assert "other:\n1 : Words unmatch (the|a)\n  Sent. " in err
+    assert "\n   1    4    1    0.00   0.00     0      0    0      0      0     0     0.00\n" in err
+    assert "\nBracketing FMeasure       = 100.00\n" in err
+
+
+@pytest.mark.usefixtures("trees")
+def test_trees_have_intervals_and_tests() -> None:
+    out, _ = run(
+        "gold.mrg", "pred.mrg", "gold.mrg", "--confidence", "--test", "bootstrap", "--json"
+    )
+    records = json.loads(out)
+    assert records[0]["confidence"]["LF1"]["high"] == 100.0
+    assert records[1]["test"]["LF1"]["difference"] == pytest.approx(100 / 3)
+
+
+@pytest.mark.usefixtures("trees")
+def test_a_parameter_file_is_read_and_trees_can_come_from_stdin() -> None:
+    Path("my.prm").write_text("DELETE_LABEL TOP\nDELETE_LABEL NP\n")
+    arguments = ["-", "pred.mrg", "--evalb", "my.prm"]
+    out, _ = run(*arguments, stdin=Path("gold.mrg").read_text())
+    assert out.splitlines()[1].split()[1:4] == ["100.00"] * 3
+    assert "|evalb:my.prm|" in out
+
+
+@pytest.mark.usefixtures("trees")
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--evalb", "colins"], 2, "choose from collins, nk, new, spmrl"),
+        (["--punct", "ptb"], 2, "which words count; see --evalb"),
+        (["--subtypes", "drop"], 2, "no subtypes"),
+        (["--align"], 2, "must have the same words"),
+        (["--relations"], 2, "no dependency relations"),
+        (["--test", "mcnemar", "gold.mrg"], 2, "choose ar or bootstrap"),
+        (["-b", "UAS"], 2, "choose from LP, LR, LF1, EM"),
+        ([GOLD], 1, "bracketed trees, but gold.mrg has; both must have them"),
+        (["short.mrg"], 1, "this file ends after tree 1, but gold.mrg has a tree 2"),
+        (["broken.mrg"], 1, "broken.mrg:1: tree 1: the tree that begins here is not finished"),
+    ],
+)
+def test_mistakes_with_trees_are_reported(arguments: list[str], code: int, message: str) -> None:
+    Path("short.mrg").write_text("(TOP (S (NP (DT the) (NN cat)) (VP (VBD sat)) (. .)))")
+    Path("broken.mrg").write_text("(TOP (S (DT the)\n")
+    if code == 2:
+        assert message in run("gold.mrg", "pred.mrg", *arguments, code=2)[1]
+    else:
+        assert message in str(run.failure("gold.mrg", *arguments))
+
+
+@pytest.mark.usefixtures("trees")
+def test_parameters_of_evalb_are_refused_for_dependency_trees() -> None:
+    assert f"but {GOLD} has none" in run(GOLD, WORSE, "--evalb", "collins", code=2)[1]

@@ -12,6 +12,7 @@ from depkit.cli.evaluate import NAMES
 from depkit.cli.usage import number_limits
 from depkit.parsers.config import TEST_TIME_SETTINGS
 from depkit.score.analysis import METRICS, PRESETS
+from depkit.score.evalb_parameters import BUILT_IN
 from depkit.score.groupings import GROUPINGS
 from depkit.score.mistakes import CONFUSIONS
 from depkit.score.punctuation import POLICIES
@@ -69,6 +70,7 @@ OFFERS: dict[str, Kind | tuple[str, ...]] = {
     "parse KEY=VALUE": tuple(f"{name}=" for name in TEST_TIME_SETTINGS),
     "METRIC": tuple(METRICS),
     "eval METRIC": tuple(NAMES),
+    "PARAMETERS": tuple(BUILT_IN),
     "POLICY": tuple(POLICIES),
     "PRESET": tuple(PRESETS),
     **dict.fromkeys(("RECIPE", "RECIPE,..."), tuple(recipe_names())),
