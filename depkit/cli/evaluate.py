@@ -159,16 +159,16 @@ def evaluate_command(
     Example: depkit eval --punct ptb --test ar gold.conllx baseline.conllx new.conllx
     """
     layout = options.resolve_format(format, as_json)
-    is_bracketed = _is_bracketed([gold, *preds], evalb_parameters, encoding)
-    if is_bracketed:
-        _check_tree_options(punct, subtypes, align, relations, test)
-    metrics = evalb.METRICS if is_bracketed else conll18.METRICS if align else attachment.METRICS
-    name = _check_options(metric, metrics, format or as_json, relations, confidence, test)
     options.check_punct(punct)
     if align and punct != "keep":
         raise typer.BadParameter("it counts all words; leave out --punct", param_hint="--align")
     if test and len(preds) < 2:
         raise typer.BadParameter("it compares PRED files, so give two or more", param_hint="--test")
+    is_bracketed = _is_bracketed([gold, *preds], evalb_parameters, encoding)
+    if is_bracketed:
+        _check_tree_options(punct, subtypes, align, relations, test)
+    metrics = evalb.METRICS if is_bracketed else conll18.METRICS if align else attachment.METRICS
+    name = _check_options(metric, metrics, format or as_json, relations, confidence, test)
     parameters = _get_parameters(evalb_parameters or "collins") if is_bracketed else None
     options.check_inputs([gold, *preds], quiet)
     evaluations: Sequence[Evaluation]

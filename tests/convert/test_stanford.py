@@ -115,8 +115,9 @@ def test_relations_of_the_manual(name: str) -> None:
 
 
 def test_sentences_are_conllx_with_unescaped_words() -> None:
-    (sentence,) = convert([parse_tree(r"(NP (CD 1\/2) (NN cup) (-LRB- -LRB-))")])
-    assert sentence.format.name == "conllx"
+    tree = parse_tree(r"(NP (CD 1\/2) (NN cup) (-LRB- -LRB-))")
+    (sentence,) = convert([tree])
+    assert (sentence.format.name, sentence.constituents) == ("conllx", tree)
     assert sentence.form == ["1/2", "cup", "-LRB-"]
     assert sentence.upos == sentence.xpos == ["CD", "NN", "-LRB-"]
     assert str(sentence).startswith("1\t1/2\t_\tCD\tCD\t_\t2\tnum\t")

@@ -33,6 +33,7 @@ def test_constructions_have_the_expected_tags_and_relations(tree: str) -> None:
     (sentence,) = convert(read_trees([f"({tree})"]))
     words = zip(sentence.upos, sentence.head, sentence.deprel, strict=True)
     assert " ".join(f"{upos}/{head}:{deprel}" for upos, head, deprel in words) == EXAMPLES[tree]
+    assert str(sentence.constituents) == tree
 
 
 TEXTS = {

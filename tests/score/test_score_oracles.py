@@ -160,7 +160,7 @@ def test_dropping_subtypes_equals_the_ud_evaluation(metric: str) -> None:
     figures = expected()["ewt-goldtok"]["ud-evaluation"][metric]
     result = evaluate_pair("ewt-goldtok", "keep", "drop")
     names = METRICS[metric]
-    result_counts = [result.totals[name] for name in names]
+    result_counts = [result.totals[name] for name in names[:3]]
     assert result_counts == [figures[name] for name in ("correct", "gold", "system")]
     assert result.scores[metric] == pytest.approx(figures["f1"], abs=1e-12)
     assert result.precision_recall(metric) == pytest.approx(
