@@ -256,13 +256,12 @@ def _kept_brackets(
 ) -> list[tuple[str, int, int]]:
     """Return the brackets that are scored, with the labels by which they are compared."""
     before = [0, *accumulate(copies)]  # the number of kept words before each word
-    kept = []
-    for name, start, end in brackets:
-        start, end = before[start], before[end]
-        label = parameters.bracket_label(name)
-        if start < end and label is not None:
-            kept.append((label, start, end))
-    return kept
+    labels = {name: parameters.bracket_label(name) for name in {name for name, _, _ in brackets}}
+    return [
+        (label, before[start], before[end])
+        for name, start, end in brackets
+        if (label := labels[name]) is not None and before[start] < before[end]
+    ]
 
 
 def _count_matches(
