@@ -80,10 +80,11 @@ _depkit_value() {
             case $2 in
                 --punct) echo "words keep ptb ptb7 ctb unicode upos deprel" ;;
                 --subtypes) echo "words keep drop" ;;
+                --evalb) echo "words collins nk new spmrl" ;;
                 --test) echo "words ar bootstrap mcnemar" ;;
                 --seed | --encoding) echo "free" ;;
                 --format) echo "words text json latex markdown csv" ;;
-                -b | --metric) echo "words UAS LAS LA UEM LEM RA CLAS UPOS XPOS FEATS Lemmas Tokens Sentences Words UFeats AllTags MLAS BLEX" ;;
+                -b | --metric) echo "words UAS LAS LA UEM LEM RA CLAS UPOS XPOS FEATS Lemmas Tokens Sentences Words UFeats AllTags MLAS BLEX LP LR LF1 EM Tags Crossing NoCrossing TwoCrossing" ;;
                 0 | [1-9]*) echo "file" ;;
             esac
             ;;
@@ -148,7 +149,7 @@ _depkit_options() {
         "distill") echo "--train --output --dev --dev-split --recipe --config --set --input --seed --epochs --patience --max-time --punct --resume --keep-state --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "parse") echo "--model --mean --input --tags --decode --root --format --output --output-dir --prob --marginals --features --set --treebank --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "tag") echo "--model --mean --input --tags --format --output --output-dir --features --folds --recipe --config --set --epochs --seed --work --resume --keep-state --treebank --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
-        "eval") echo "--punct --subtypes --align --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
+        "eval") echo "--punct --subtypes --align --evalb --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
         "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --plot --measure --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;
         "convert") echo "--output --from --to --dependencies --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
         "check") echo "--ud --train --max --all --json --encoding --quiet --verbose --help --debug" ;;
