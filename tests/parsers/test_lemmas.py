@@ -14,7 +14,7 @@ from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary
 from depkit.parsers.inputs.lemmas import edit_script
 from depkit.parsers.inputs.vocabulary import Table, Vocabulary
 from depkit.parsers.settings import ConfigError
-from depkit.parsers.tagger.lemmas import ABSENT, best_scripts
+from depkit.parsers.tagger.lemmas import ABSENT, best_candidates
 from depkit.training.origin import ResumeError
 from depkit.training.sources import load_sources
 from tests.training.test_loop import CPU, NO_DROPOUT, small_recipe
@@ -42,22 +42,25 @@ def test_the_bundled_model_knows_the_lemmas_of_everyday_sentences(tmp_path):
     assert len(words) == 60 and not wrong
 
 
-def test_unknown_words_get_the_best_scripts_of_the_network(tiny):
+def test_unknown_words_get_the_best_scripts_and_tags_of_the_network(tiny):
     known = EMPTY.with_lemmas(tiny[:2]).lemmas
     sentences = list(tiny)
-    scores = torch.randn(len(sentences), 1 + max(map(len, sentences)), 7)
-    best = best_scripts(scores, sentences, known)
-    best = {name: array.numpy() for name, array in best.items()}
-    logs = scores.log_softmax(-1).numpy()
-    for row, sentence in enumerate(sentences):
-        for word, form in enumerate(sentence.form, start=1):
-            word_logs = logs[row, word]
-            expected = np.argsort(-word_logs)[: best["lemma"].shape[2]]
-            if form in known:
-                expected = np.full_like(expected, ABSENT)
-            else:
-                assert best["lemma_score"][row, word] == pytest.approx(word_logs[expected])
-            assert (best["lemma"][row, word] == expected).all()
+    shape = len(sentences), 1 + max(map(len, sentences))
+    scores = {"lemma": torch.randn(*shape, 7), "upos": torch.randn(*shape, 2)}
+    best = {key: array.numpy() for key, array in best_candidates(scores, sentences, known).items()}
+    for name, size in (("lemma", 4), ("upos", 2)):
+        logs = scores[name].log_softmax(-1).numpy()
+        indices, best_logs = best[f"{name}_best"], best[f"{name}_score"]
+        assert indices.shape == best_logs.shape == (*shape, size)
+        for row, sentence in enumerate(sentences):
+            for word, form in enumerate(sentence.form, start=1):
+                word_logs = logs[row, word]
+                expected = np.argsort(-word_logs)[:size]
+                if form in known:
+                    expected = np.full_like(expected, ABSENT)
+                else:
+                    assert best_logs[row, word] == pytest.approx(word_logs[expected])
+                assert (indices[row, word] == expected).all()
 
 
 def train_tagger(recipe, sentences, directory):

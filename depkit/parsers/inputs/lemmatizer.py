@@ -1,17 +1,18 @@
 """Lemmas from the training treebank's dictionary; for other words, from plausible edit scripts.
 
 The dictionary comes first, as in UDPipe (Straka 2018) and Stanza (Qi et al. 2020). For a word that
-is not in the dictionary, the network's scores of edit scripts are combined with evidence from the
-dictionary: the share of words with the same tags and the same ending that have this edit
+is not in the dictionary, the network's scores of edit scripts and tags are combined with evidence
+from the dictionary: the share of words with the same tags and the same ending that have this edit
 (interpolated over endings of all lengths, as in Brants 2000), and whether the result is a known
-word.
+word. The tags and the lemma of an unknown word are chosen together, as in UDPipe, because a known
+lemma speaks for its tags as well; but the tags of the word do not change.
 """
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import cached_property
-from itertools import takewhile
+from itertools import product, takewhile
 from math import inf, log
 from operator import itemgetter
 
@@ -37,8 +38,11 @@ CACHE_SIZE = 100_000  # of `look_up`, in words; the cache is emptied when it is 
 # UPOS. They were chosen on held-out tenths and twentieths of the train parts of two treebanks (EWT
 # and Latin-Perseus).
 NETWORK, LEMMA, WORD, OTHER_UPOS = 0.5, 3.0, 2.0, 7.0
+# Weight of the log-probability of tags, and the difference from the likeliest tags at which tags
+# are ignored. They were chosen on held-out parts of two train parts (Tamil-TTB and EWT).
+TAGS, TAGS_MARGIN = 0.3, 6.0
 
-Script = tuple[str, float]  # an edit script and the logarithm of its probability
+Scored = tuple[str, float]  # an edit script or a tag, and the logarithm of its probability
 Edits = tuple[Counter[Edit], int]  # the number of words by edit, and of all words
 WordClass = tuple[str, str]  # UPOS and XPOS, or FEATS where there is no XPOS
 
@@ -66,21 +70,70 @@ class Lemmatizer:
         self._cache[form, tags] = lemma
         return lemma
 
-    def guess(self, form: str, tags: Tags, scripts: Sequence[Script]) -> str:
+    def guess(
+        self,
+        form: str,
+        tags: Tags,
+        scripts: Sequence[Scored],
+        candidates: Mapping[str, Sequence[Scored]] | None = None,
+    ) -> str:
         """Guess the lemma of a word that the dictionary does not have with this UPOS.
+
+        Args:
+            form: The word.
+            tags: Its UPOS, XPOS and FEATS.
+            scripts: The network's best scripts with their log-probabilities.
+            candidates: The network's best values of columns with their log-probabilities, the best
+                one first, which replace those of `tags`.
+
+        Returns:
+            The most plausible lemma, or the form if there is none.
+        """
+        best, best_score = form, -inf
+        for likely_tags, value in self._likely_tags(tags, candidates or {}):
+            lemma, score = self._guess_with_tags(form, likely_tags, scripts)
+            score += TAGS * value
+            if score > best_score:
+                best, best_score = lemma, score
+        return best
+
+    def _likely_tags(
+        self, tags: Tags, candidates: Mapping[str, Sequence[Scored]]
+    ) -> list[tuple[Tags, float]]:
+        """Return the best tags and others that are nearly as likely, with log-probabilities.
+
+        The others are those of some word in the dictionary.
+        """
+        upos: Sequence[Scored]
+        xpos: Sequence[Scored]
+        feats: Sequence[Scored]
+        upos, xpos, feats = ([(tag, 0.0)] for tag in tags)
+        upos = candidates.get("upos") or upos
+        if tags[1] != "_":  # see `_word_class`
+            xpos = candidates.get("xpos") or xpos
+        else:
+            feats = candidates.get("feats") or feats
+        likely: list[tuple[Tags, float]] = []
+        for (first, a), (second, b), (third, c) in product(upos, xpos, feats):
+            new, score = (first, second, third), a + b + c
+            if not likely or (
+                score > likely[0][1] - TAGS_MARGIN and _word_class(new) in self.evidence.classes
+            ):
+                likely.append((new, score))
+        return likely
+
+    def _guess_with_tags(
+        self, form: str, tags: Tags, scripts: Sequence[Scored]
+    ) -> tuple[str, float]:
+        """Find the most plausible lemma of a word with these tags.
 
         An edit is attested if several words of the same class with the same last character have
         it. Candidates are made by the network's scripts, by attested edits and by the scripts of
         the same form with another UPOS. A candidate is plausible if it is a lemma of the form with
         another UPOS, if it is a lemma of any word with the same UPOS, or if its edit is attested.
 
-        Args:
-            form: The word.
-            tags: Its UPOS, XPOS and FEATS.
-            scripts: The network's best scripts with their log-probabilities.
-
         Returns:
-            The most plausible candidate, or the form if there is none.
+            The most plausible candidate and its score, or the form and -inf if there is none.
         """
         tags = self.dictionary.with_usual_upos(tags)
         lemmas = self.evidence.lemmas[tags[0]]
@@ -116,7 +169,7 @@ class Lemmatizer:
             )  # fmt: skip
             if score > best_score:
                 best, best_score = lemma, score
-        return best
+        return best, best_score
 
     @cached_property
     def evidence(self) -> "_Evidence":
@@ -127,7 +180,7 @@ class Lemmatizer:
 class _Evidence:
     """Statistics of a dictionary that help with words not in it. Threads can share an instance.
 
-    lemmas: the lemmas of the dictionary by UPOS.
+    lemmas: the lemmas of the dictionary by UPOS; classes: the classes of its words.
     """
 
     def __init__(self, dictionary: LemmaDictionary) -> None:
@@ -141,6 +194,7 @@ class _Evidence:
         self._cases: dict[tuple[WordClass, str], Counter[str]] = defaultdict(Counter)
         self._case_shares: dict[tuple[WordClass, str], dict[str, float]] = {}
         classes = list(map(_word_class, dictionary.tags))
+        self.classes = frozenset(classes)
         scripts = [
             None if script == NO_LEMMA else parse_script(script) for script in dictionary.scripts
         ]

@@ -9,40 +9,45 @@ from torch import Tensor
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.device import send
 from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary
-from depkit.parsers.inputs.lemmatizer import Lemmatizer
+from depkit.parsers.inputs.lemmatizer import Lemmatizer, Scored
 
-SCRIPTS = 4  # how many of the network's edit scripts are candidates for an unknown word's lemma
-ABSENT = -1  # in place of a script's index, at words that are in the dictionary
+# How many of the network's best values are candidates for an unknown word: edit scripts and tags
+CANDIDATES = {"lemma": 4, "upos": 3, "xpos": 3, "feats": 3}
+ABSENT = -1  # in place of the index of a value, at words that are in the dictionary
 
 
-def best_scripts(
-    scores: Tensor, sentences: Sequence[Sentence], dictionary: LemmaDictionary
+def best_candidates(
+    scores: Mapping[str, Tensor], sentences: Sequence[Sentence], dictionary: LemmaDictionary
 ) -> dict[str, Tensor]:
-    """Find the best edit scripts of the words that are not in the dictionary.
+    """Find the best edit scripts and tags of the words that are not in the dictionary.
 
     Args:
-        scores: The logits of edit scripts, [batch, length, script]; position 0 is w0.
+        scores: The logits of each predicted column, [batch, length, value]; position 0 is w0.
         sentences: The sentences of the batch.
         dictionary: The lemma dictionary.
 
     Returns:
-        "lemma": the indices of the best scripts; "lemma_score": their log-probabilities. Both are
-        [batch, length, SCRIPTS], and ABSENT at words that are in the dictionary.
+        For each column, "COLUMN_best": the indices of the best values; "COLUMN_score": their
+        log-probabilities. Both are [batch, length, CANDIDATES[column]], and ABSENT at words that
+        are in the dictionary.
     """
-    batch, length, size = scores.shape
-    unknown = [
-        row * length + position
-        for row, sentence in enumerate(sentences)
-        for position, form in enumerate(sentence.form, start=1)
-        if form not in dictionary
-    ]
-    rows = send(torch.tensor(unknown, dtype=torch.long), scores.device)
-    log_probabilities, scripts = scores.flatten(0, 1)[rows].log_softmax(-1).topk(min(SCRIPTS, size))
     best = {}
-    for name, values in (("lemma", scripts), ("lemma_score", log_probabilities)):
-        all_rows = values.new_full((batch * length, values.shape[1]), ABSENT)
-        all_rows[rows] = values
-        best[name] = all_rows.unflatten(0, (batch, length))
+    unknown: Tensor | None = None
+    for name, logits in scores.items():
+        batch, length, size = logits.shape
+        if unknown is None:
+            rows = [
+                row * length + position
+                for row, sentence in enumerate(sentences)
+                for position, form in enumerate(sentence.form, start=1)
+                if form not in dictionary
+            ]
+            unknown = send(torch.tensor(rows, dtype=torch.long), logits.device)
+        chosen = logits.flatten(0, 1)[unknown].log_softmax(-1).topk(min(CANDIDATES[name], size))
+        for key, values in ((f"{name}_score", chosen.values), (f"{name}_best", chosen.indices)):
+            all_rows = values.new_full((batch * length, values.shape[1]), ABSENT)
+            all_rows[unknown] = values
+            best[key] = all_rows.unflatten(0, (batch, length))
     return best
 
 
@@ -50,9 +55,8 @@ def choose_lemmas(
     lemmatizer: Lemmatizer,
     sentence: Sentence,
     tags: Mapping[str, list[str]],
-    symbols: Sequence[str],
-    scripts: np.ndarray,
-    scores: np.ndarray,
+    symbols: Mapping[str, Sequence[str]],
+    best: Mapping[str, np.ndarray],
 ) -> list[str]:
     """Choose the lemmas of a sentence.
 
@@ -60,17 +64,29 @@ def choose_lemmas(
         lemmatizer: The lemmatizer of the model.
         sentence: A sentence.
         tags: The predicted columns by name, which are used instead of those of the sentence.
-        symbols: All edit scripts.
-        scripts: The "lemma" of the sentence in the result of `best_scripts`, [words, SCRIPTS].
-        scores: The "lemma_score" of the sentence in that result, [words, SCRIPTS].
+        symbols: All edit scripts ("lemma"), and all values of each predicted column.
+        best: The result of `best_candidates` for the words of the sentence, [words, candidates].
     """
     columns = (tags.get(name, getattr(sentence, name)) for name in ("upos", "xpos", "feats"))
     lemmas = []
     for word, (form, upos, xpos, feats) in enumerate(zip(sentence.form, *columns, strict=True)):
         lemma = lemmatizer.look_up(form, (upos, xpos, feats))
         if lemma is None:
-            best = zip(scripts[word].tolist(), scores[word].tolist(), strict=True)
-            candidates = [(symbols[index], score) for index, score in best if index != ABSENT]
-            lemma = lemmatizer.guess(form, (upos, xpos, feats), candidates)
+            candidates = {
+                name: _read_candidates(name, word, symbols, best) for name in ("lemma", *tags)
+            }
+            lemma = lemmatizer.guess(form, (upos, xpos, feats), candidates.pop("lemma"), candidates)
         lemmas.append(lemma)
     return lemmas
+
+
+def _read_candidates(
+    name: str, word: int, symbols: Mapping[str, Sequence[str]], best: Mapping[str, np.ndarray]
+) -> list[Scored]:
+    """Return the best values of a column for a word with their scores; none at a known word."""
+    indices, scores = (best[f"{name}_{kind}"][word].tolist() for kind in ("best", "score"))
+    return [
+        (symbols[name][index], score)
+        for index, score in zip(indices, scores, strict=True)
+        if index != ABSENT
+    ]

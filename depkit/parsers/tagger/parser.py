@@ -14,7 +14,7 @@ from depkit.parsers.base import Parsable, Parser, columns_to_predict
 from depkit.parsers.device import best_indices, fetch
 from depkit.parsers.inputs.lemmatizer import Lemmatizer
 from depkit.parsers.inputs.vocabulary import column_values
-from depkit.parsers.tagger.lemmas import best_scripts, choose_lemmas
+from depkit.parsers.tagger.lemmas import best_candidates, choose_lemmas
 
 
 @dataclass(repr=False)
@@ -92,7 +92,7 @@ class TaggerParser(Parser):
         """Find the best values of a batch, for `tag_columns`.
 
         scores: [batch, length, value] for each column. Returns the indices of the best values of
-        each column, [batch, length]; for lemmas, if there is a lemmatizer, see `best_scripts`.
+        each column, [batch, length]; for lemmas, if there is a lemmatizer, see `best_candidates`.
         """
         lemmatizer = self.lemmatizer
         best = {
@@ -101,7 +101,7 @@ class TaggerParser(Parser):
             if name != "lemma" or lemmatizer is None
         }
         if "lemma" in scores and lemmatizer:
-            best |= best_scripts(scores["lemma"], sentences, lemmatizer.dictionary)
+            best |= best_candidates(scores, sentences, lemmatizer.dictionary)
         return best
 
     def tag_columns(
@@ -115,7 +115,7 @@ class TaggerParser(Parser):
             best: The result of `best_tags` for the batch.
             tags: As for `base.columns_to_predict`.
         """
-        names = columns_to_predict(sentence, tags) & best.keys()
+        names = columns_to_predict(sentence, tags) & set(self.config.predicted_tags)
         columns = {
             name: self.symbols(name, best[name][row], len(sentence))
             for name in sorted(names - {"lemma"})
@@ -128,9 +128,12 @@ class TaggerParser(Parser):
         else:
             words = slice(1, len(sentence) + 1)
             lemmas = choose_lemmas(
-                self.lemmatizer, sentence, columns, self.vocabulary.columns["lemma"].symbols,
-                best["lemma"][row, words], best["lemma_score"][row, words],
-            )  # fmt: skip
+                self.lemmatizer,
+                sentence,
+                columns,
+                {name: self.vocabulary.columns[name].symbols for name in ("lemma", *columns)},
+                {key: array[row, words] for key, array in best.items()},
+            )
         return columns | {"lemma": lemmas}
 
     def symbols(self, column: str, indices: np.ndarray, words: int) -> list[str]:

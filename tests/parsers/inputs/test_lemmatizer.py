@@ -160,3 +160,29 @@ def test_words_without_a_lemma_are_known_by_their_tags_alone(tiny):
     assert "wicked" not in dictionary and dictionary.look_up("wicked", ("V", "x", "_")) is None
     scripts = [(edit_script("walked", "walk"), 0.4), (edit_script("a", "a"), 0.6)]
     assert Lemmatizer(dictionary).guess("balked", ("V", "x", "_"), scripts) == "balk"
+
+
+def test_a_known_lemma_outweighs_slightly_likelier_tags():
+    words = [
+        ("walks", "walk", "NOUN", "NNS", "_"), ("walked", "walk", "VERB", "VBD", "_"),
+        ("talking", "talk", "VERB", "VBG", "_"), ("doing", "do", "VERB", "VBG", "_"),
+        ("thing", "thing", "NOUN", "NN", "_"), ("ring", "ring", "NOUN", "NN", "_"),
+    ]  # fmt: skip
+    lemmatizer = Lemmatizer(build_dictionary(words))
+    best = ("NOUN", "NN", "_")
+    scripts = [(edit_script("thing", "thing"), -1.0), (edit_script("talking", "talk"), -1.0)]
+
+    def guess(difference):
+        candidates = {
+            "upos": [("NOUN", -0.5), ("VERB", -0.5 - difference)],
+            "xpos": [("NN", -0.5), ("VBG", -0.5 - difference)],
+        }
+        return lemmatizer.guess("walking", best, scripts, candidates)
+
+    assert lemmatizer.guess("walking", best, scripts) == "walking"
+    assert guess(0.2) == "walk"
+    assert guess(10.0) == "walking"  # The other tags are too unlikely.
+    # Tags that no word of the dictionary has together are not considered.
+    without_verbs = {"xpos": [("NN", -0.5), ("VBG", -0.7)]}
+    assert lemmatizer.guess("walking", best, scripts, without_verbs) == "walking"
+    assert lemmatizer.guess("walking", best, scripts, {"upos": [], "xpos": []}) == "walking"
