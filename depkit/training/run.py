@@ -49,6 +49,7 @@ from depkit.training.data import findings, resolve_auto, split_dev
 from depkit.training.progress import Progress
 from depkit.training.recipe import (
     Recipe,
+    Training,
     adopt_parts,
     check_punct,
     make_recipe,
@@ -350,7 +351,9 @@ def prepare(
         ConfigError: If training.punct cannot be applied to dev.
         ConfigError, TransformerError, OSError: See `load_sources`.
     """
-    recipe = resolve_auto(recipe, data.train)
+    resolved = resolve_auto(recipe, data.train)
+    _report_sizes(recipe.training, resolved.training, sum(map(len, data.train)), say)
+    recipe = resolved
     if initial:  # keep the columns that it predicts, even if this treebank lacks them
         recipe = adopt_parts(recipe, initial.config)
     for sentence in (*data.train, *data.dev):
@@ -369,6 +372,18 @@ def prepare(
     for finding in findings(recipe.parser, data.train, data.dev):
         say(f"depkit: note: {finding}")
     return Prepared(recipe, data.train, data.dev, sources)
+
+
+def _report_sizes(asked: Training, chosen: Training, words: int, say: Say) -> None:
+    """Print the settings that were chosen by the size of the treebank."""
+    sizes = {"at most {} epochs": "epochs", "batches of {} tokens": "batch_tokens"}
+    changed = [
+        text.format(getattr(chosen, name))
+        for text, name in sizes.items()
+        if getattr(chosen, name) != getattr(asked, name)
+    ]
+    if changed:
+        say(f"for {words:,} words in train: {', '.join(changed)}")
 
 
 def provide_tokenizer(

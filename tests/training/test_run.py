@@ -7,6 +7,7 @@ import sys
 from itertools import islice
 
 import pytest
+import torch
 
 import depkit
 from depkit.cli.main import run
@@ -14,7 +15,8 @@ from depkit.corpus.files import write
 from depkit.parsers import KERNELS
 from depkit.parsers.model_directory import CARD, WEIGHTS
 from depkit.parsers.settings import ConfigError
-from depkit.training.run import parse_duration
+from depkit.training.recipe import make_recipe
+from depkit.training.run import Data, parse_duration, prepare
 from tests.cli.commands import set_options
 from tests.conftest import SHARED, TINY
 
@@ -51,6 +53,23 @@ def test_the_api_makes_the_same_model_as_the_command(tmp_path):
     assert files == {path.name for path in by_command.iterdir()}
     for name in (WEIGHTS, "config.toml", "vocab.json"):
         assert (by_api / name).read_bytes() == (by_command / name).read_bytes()
+
+
+def test_sizes_that_follow_from_the_treebank_are_printed(tiny):
+    data = Data(list(tiny), list(tiny), [])
+    lines = []
+    recipe = make_recipe("selfatt", None, ["training.epochs=0", "training.updates=2000"])
+    prepared = prepare(recipe, data, torch.device("cpu"), say=lines.append)
+    words = sum(map(len, tiny))
+    assert lines[0] == f"for {words} words in train: at most 400 epochs, batches of 150 tokens"
+    assert prepared.recipe.training.epochs == 400
+    lines.clear()
+    recipe = make_recipe("selfatt", None, ["training.epochs=9", "training.updates=2000"])
+    prepared = prepare(recipe, data, torch.device("cpu"), say=lines.append)
+    assert lines[0].endswith("in train: batches of 150 tokens")
+    lines.clear()
+    prepare(prepared.recipe, data, torch.device("cpu"), say=lines.append)
+    assert not any("words in train" in line for line in lines)
 
 
 def test_the_api_explains_errors(tmp_path):
