@@ -147,6 +147,7 @@ class Learner:
         )  # fmt: skip
         family = get_family(config)
         vocabulary = family.vocabulary(prepared.train, config)
+        vocabulary = vocabulary.with_lemmas(prepared.train, tags=bool(config.inputs.prior))
         self.training, self.compiled = training, ""
         self.network: Any = family.network(config, vocabulary, transformer).to(device).train()
         self.loss: Callable[[Batch], Tensor] = self.network

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from depkit.corpus import limits
-from depkit.corpus.brackets import read_trees
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import open_bytes, read
+from depkit.corpus.files import open_bytes, read, read_trees
 from depkit.corpus.limits import limit_stream
 from depkit.corpus.text import read_text, split_at_spaces
 from tests.cli.commands import Command

@@ -12,7 +12,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 import depkit
-from depkit.corpus.brackets import read_bracketed
+from depkit.corpus.brackets import read_sentences
 from depkit.parsers.config import (
     BiaffineConfig,
     BiLSTM,
@@ -220,7 +220,7 @@ def test_no_encoder_is_larger_than_its_weights(tiny, tmp_path, kind, setting, va
 def test_a_family_needs_no_code_for_these_checks(tmp_path, monkeypatch):
     monkeypatch.setitem(FAMILIES, "depth", DepthFamily())
     config = DepthFamily.config(inputs=Inputs(word=6), encoder=BiLSTM(layers=1, size=8))
-    treebank = list(read_bracketed(["(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))\n"]))
+    treebank = list(read_sentences(["(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))\n"]))
     directory = save_parser(build_parser(config, treebank), tmp_path)
     load(directory, "cpu")
     edit_config(encoder_layers=2**20)(directory / CONFIG)
