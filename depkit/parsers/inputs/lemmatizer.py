@@ -40,7 +40,7 @@ CACHE_SIZE = 100_000  # of `look_up`, in words; the cache is emptied when it is 
 NETWORK, LEMMA, WORD, OTHER_UPOS = 0.5, 3.0, 2.0, 7.0
 # Weight of the log-probability of tags, and the difference from the likeliest tags at which tags
 # are ignored. They were chosen on held-out parts of two train parts (Tamil-TTB and EWT).
-TAGS, TAGS_MARGIN = 0.3, 5.0
+TAGS, TAGS_MARGIN = 0.5, 5.0
 
 Scored = tuple[str, float]  # an edit script or a tag, and the logarithm of its probability
 Edits = tuple[Counter[Edit], int]  # the number of words by edit, and of all words
