@@ -12,6 +12,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 HERE = Path(__file__).parent
 TINY = HERE / "data" / "tiny.conllu"
+TREES = HERE / "data" / "trees.mrg"
 SHARED = HERE.parent.parent / "shared"
 
 

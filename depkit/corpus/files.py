@@ -195,7 +195,10 @@ def read_stream(
     _check_opening(binary, encoding, file)
     limited = limit_stream(binary, encoding, file, has_sentences=True)
     with _decoding_errors(file), _wrap_text(limited, encoding) as lines:
-        yield from read_lines(lines, format, file, strict)
+        if format is PTB:
+            yield from read_sentences(lines, file, strict)
+        else:
+            yield from read_lines(lines, format, file, strict)
 
 
 @contextmanager

@@ -170,6 +170,14 @@ class Sentence:
             values |= columns
         return self.with_columns(values)
 
+    def with_constituents(self, tree: "Tree | None") -> "Sentence":
+        """Copy the sentence with another constituency tree over its words."""
+        columns = {name: getattr(self, name) for name in ATTRIBUTE_COLUMNS}
+        return Sentence(
+            self.format, self.lines, self.rows, columns, self.head, self.file, self.line,
+            self.problem, tree,
+        )  # fmt: skip
+
     def with_columns(self, columns: Mapping[str, Sequence[str]]) -> "Sentence":
         """Copy the sentence with other values in some columns, named as in its format.
 

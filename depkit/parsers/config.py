@@ -274,6 +274,16 @@ class Scorer(TagScorer):
 
 
 @dataclass(frozen=True)
+class ConstituentScorer(TagScorer):
+    """Section scorer of a constituency parser: classifiers of columns, and the span scorer."""
+
+    hidden: int = 250  # size of the hidden layer of the span scorer
+    # weight of the loss of predicted columns; the loss of a tree grows with its size, theirs does
+    # not
+    tag_weight: float = 5.0
+
+
+@dataclass(frozen=True)
 class Decoder:
     """Section decoder: how a tree is decoded from scores."""
 
@@ -354,6 +364,19 @@ class BiaffineConfig(ParserConfig):
     scorer: Scorer = field(default_factory=Scorer)
     decoder: Decoder = field(default_factory=Decoder, metadata=UNTRAINED)
     calibration: Calibration = field(default_factory=Calibration, metadata=UNTRAINED)
+
+    @property
+    def predicted_tags(self) -> list[Column]:
+        """See `ParserConfig.predicted_tags`."""
+        return self.scorer.predict
+
+
+@dataclass(frozen=True)
+class ConstituencyConfig(ParserConfig):
+    """The configuration of a constituency parser (family=constituency; Kitaev and Klein 2018)."""
+
+    family: Literal["constituency"] = field(default="constituency", kw_only=True)
+    scorer: ConstituentScorer = field(default_factory=ConstituentScorer)
 
     @property
     def predicted_tags(self) -> list[Column]:

@@ -4,12 +4,15 @@ import dataclasses
 from typing import Any
 
 from depkit.parsers.config import ParserConfig
+from depkit.parsers.constituency.family import Constituency
 from depkit.parsers.family import Family
 from depkit.parsers.graph.family import Biaffine
 from depkit.parsers.settings import ConfigError, from_dict
 from depkit.parsers.tagger.family import Tagger
 
-FAMILIES: dict[str, Family] = {family.name: family for family in (Biaffine(), Tagger())}
+FAMILIES: dict[str, Family] = {
+    family.name: family for family in (Biaffine(), Constituency(), Tagger())
+}
 
 
 def get_family(config: ParserConfig) -> Family:

@@ -66,13 +66,20 @@ class ParserNetwork(nn.Module):
         """Compute the encoder's output vectors, [batch, length, size].
 
         With inputs.stop, the encoder also reads the position after the last word; its output there
-        is left out.
+        is left out, except where padding follows.
+        """
+        return self.encode_with_stop(batch)[:, : batch.word.shape[1]]
+
+    def encode_with_stop(self, batch: Batch) -> Tensor:
+        """Compute the encoder's output vectors, with inputs.stop also after the last word.
+
+        They are [batch, length + 1, size] with inputs.stop, and [batch, length, size] without it.
         """
         x, lengths = self.projection(self.inputs(batch)), batch.lengths
         if self.stop is not None:
             x, lengths = append_position(x, lengths, self.stop)
         encoded = self.encoder(self.input_dropout(x), lengths)
-        return self.encoder_dropout(encoded[:, : batch.word.shape[1]])
+        return self.encoder_dropout(encoded)
 
     def start_epoch(self, data: Dataset) -> None:
         """Count how often each word occurs in the data of an epoch.

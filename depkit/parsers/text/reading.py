@@ -1,4 +1,4 @@
-"""Reading input files: CoNLL formats, running text, one sentence per line, or tokenized text."""
+"""Reading input files: CoNLL formats, bracketed trees, running text, or text in lines."""
 
 import os
 import re
@@ -7,7 +7,13 @@ from typing import BinaryIO
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, get_format, open_bytes, read_opening, read_stream
-from depkit.corpus.formats import FORMATS, format_from_filename, sniff_format
+from depkit.corpus.formats import (
+    FORMATS,
+    PTB,
+    format_from_filename,
+    is_bracketed,
+    sniff_format,
+)
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import (
     Segmenter,
@@ -19,8 +25,10 @@ from depkit.corpus.text import (
 )  # fmt: skip
 from depkit.parsers.text.tokenizer import Tokenizer
 
-INPUTS = ("text", "lines", "tokens", *FORMATS)
+INPUTS = ("text", "lines", "tokens", *FORMATS, PTB.name)
 READ_BYTES = 1 << 16
+# Two brackets open before there is any text. Text can begin with a single one: "(Reuters) ...".
+_TREE = re.compile(r"\ufeff?\s*\(\s*[^\s()]*\s*(\(|$)")
 
 
 def read_input(
@@ -36,8 +44,9 @@ def read_input(
         source: The path of the file.
         tokenizer: The tokenizer for running text.
         input: "text" (paragraphs between blank lines), "lines" (one sentence per line), "tokens"
-            (one sentence per line, with spaces between tokens) or a CoNLL format. None detects a
-            CoNLL format by the name or the content of the file; any other file is text.
+            (one sentence per line, with spaces between tokens), a CoNLL format or "ptb" (bracketed
+            trees). None detects the format by the name or the content of the file; any other file
+            is text.
         encoding: The encoding of the file.
         counter: A counter for the `# sent_id` of text; the numbering continues from it.
 
@@ -52,7 +61,11 @@ def read_input(
         if input is None:
             opening, binary = read_opening(binary, encoding)
             format = format_from_filename(path) or sniff_format(opening)
+            if is_bracketed(path) or (not format and _TREE.match("".join(opening))):
+                format = PTB
             input = "text" if not format and not _is_table(opening) else None
+        elif input == PTB.name:
+            format = PTB
         else:
             format = get_format(input) if input in FORMATS else None
         if format or input is None:

@@ -1,0 +1,124 @@
+"""Constituency parsers: from the scores of spans to bracketed trees, and tags."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.sentence import Sentence
+from depkit.corpus.spans import Span, spans_to_tree
+from depkit.corpus.tree import Tree, escape_form
+from depkit.parsers.base import Parsable
+from depkit.parsers.constituency.examples import COLUMN
+from depkit.parsers.device import fetch
+from depkit.parsers.tagger.parser import TaggerParser
+from depkit.trees.chart import decode_spans
+
+
+@dataclass(repr=False)
+class ConstituencyParser(TaggerParser):
+    """A parser that scores labelled spans, and finds the best constituency tree."""
+
+    def parse(
+        self,
+        sentences: Parsable,
+        tags: str = "missing",
+        batch_tokens: int | None = None,
+        context: Iterable[np.ndarray] | None = None,
+    ) -> Iterator[Sentence]:
+        """Yield the sentences with predicted `constituents`, in input order.
+
+        Args:
+            sentences: See `Parser.parse`.
+            tags: "missing" and "predict" as for `tag`; "keep" does not change tags.
+            batch_tokens: As for `tag`.
+            context: As for `tag`.
+
+        Raises:
+            ValueError: An argument is invalid, or tags are to be predicted and the parser predicts
+                none.
+            FormatError: A sentence has no tags, and the parser predicts none.
+            MemoryError: A single sentence does not fit in memory; the message names it.
+        """
+        if tags not in ("missing", "keep", "predict"):
+            raise ValueError(f"tags can be missing, keep or predict, not {tags!r}")
+        if tags == "predict" and not self.config.predicted_tags:
+            raise ValueError("this model predicts no tags")
+        compute = partial(self.parse_batch, tags=tags)
+        yield from self.map_batches(sentences, compute, batch_tokens, context)
+
+    def predict(
+        self, sentences: Iterable[Sentence], context: Iterable[np.ndarray] | None = None
+    ) -> Iterator[Sentence]:
+        """See `Parser.predict`."""
+        tags = "predict" if self.config.predicted_tags else "keep"
+        return self.parse(sentences, tags, context=context)
+
+    def warm_up(self) -> None:
+        """See `Parser.warm_up`."""
+        decode_spans(np.zeros((1, 3, 3), dtype=np.float32), np.array([2]))
+
+    @torch.inference_mode()
+    def parse_batch(self, batch: Any, sentences: Sequence[Sentence], tags: str) -> list[Sentence]:
+        """Parse the sentences of a batch; tags: as for `base.columns_to_predict`."""
+        words = np.array([len(sentence) for sentence in sentences])
+        with self.autocast():
+            fenceposts, columns = self.network.score(batch)
+        pending = fetch(self.best_tags(columns, sentences))
+        scores, labels = self.network.best_labels(fenceposts, words)
+        trees, _ = decode_spans(scores, words)
+        best = pending.wait()
+        return [
+            self._make_sentence(sentence, row, trees[row], labels[row], best, tags)
+            for row, sentence in enumerate(sentences)
+        ]
+
+    def _make_sentence(
+        self,
+        sentence: Sentence,
+        row: int,
+        nodes: np.ndarray,
+        labels: np.ndarray,
+        best: Mapping[str, np.ndarray],
+        tags: str,
+    ) -> Sentence:
+        """Make a sentence with its tree and tags.
+
+        Args:
+            sentence: A sentence of a batch.
+            row: Its index in the batch.
+            nodes: The spans of its binary tree, [spans, 2] (start, end), with padding.
+            labels: The best label of each span, [n + 1, n + 1].
+            best: The result of `best_tags` for the batch.
+            tags: As for `base.columns_to_predict`.
+        """
+        columns = self.tag_columns(sentence, row, dict(best), tags)
+        tagged = sentence.with_columns(columns) if columns else sentence
+        symbols = self.vocabulary.columns[COLUMN].symbols
+        spans = []
+        for start, end in nodes[: 2 * len(sentence) - 1].tolist():
+            if label := labels[start, end]:
+                spans.append(Span(start, end, tuple(symbols[label - 1].split(" "))))
+        return tagged.with_constituents(spans_to_tree(spans, make_leaves(tagged)))
+
+
+def make_leaves(sentence: Sentence) -> list[Tree]:
+    """Return the words of a tree with their tags: XPOS, or UPOS if there is no XPOS.
+
+    Words that were read from a tree are written as they were. Raises FormatError for a sentence
+    without tags.
+    """
+    tags = sentence.xpos if set(sentence.xpos) != {"_"} else sentence.upos
+    if set(tags) == {"_"}:
+        raise FormatError(
+            *sentence.location(),
+            "the sentence has no tags, which a tree needs, and the model predicts none; tag the"
+            " file first, or train a parser that predicts XPOS",
+        )
+    tree = sentence.constituents
+    words = [leaf.word for leaf in tree.leaves()] if tree else map(escape_form, sentence.form)
+    return [Tree(tag, (), word) for tag, word in zip(tags, words, strict=True)]
