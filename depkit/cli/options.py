@@ -125,22 +125,23 @@ MeanOption = Annotated[
     ),
 ]
 Input = Annotated[
-    Literal["text", "lines", "tokens", "conllu", "conllx", "conll09"] | None,
+    Literal["text", "lines", "tokens", "conllu", "conllx", "conll09", "ptb"] | None,
     typer.Option(
         metavar="FORMAT",
         help="Read the input in this format: text (running text), lines (one sentence per line),"
-        " tokens (one sentence per line, tokens separated by spaces), conllu, conllx or conll09."
-        " By default, the CoNLL formats are recognised by the file's name or content, and"
-        " everything else is read as text.",
+        " tokens (one sentence per line, tokens separated by spaces), conllu, conllx, conll09 or"
+        " ptb (bracketed trees). By default, the CoNLL formats and bracketed trees are recognised"
+        " by the file's name or content, and everything else is read as text.",
         rich_help_panel=DATA,
     ),
 ]
 OutputFormat = Annotated[
-    Literal["conllu", "conllx", "conll09", "json"] | None,
+    Literal["conllu", "conllx", "conll09", "json", "ptb"] | None,
     typer.Option(
         metavar="FORMAT",
-        help="Write the output in this format: conllu, conllx, conll09 or json (one line per"
-        " sentence, with character offsets). By default, CoNLL files keep their format"
+        help="Write the output in this format: conllu, conllx, conll09, json (one line per"
+        " sentence, with character offsets) or ptb (one bracketed tree per line, which is what"
+        " constituency parsers write by default). By default, CoNLL files keep their format"
         " and text becomes conllu. If the format changes, the sentences are converted as by depkit"
         " convert.",
         rich_help_panel=OUTPUT,

@@ -46,6 +46,14 @@ def parse_command(
         ),
     ] = "auto",
     format: options.OutputFormat = None,
+    dependencies: Annotated[
+        Literal["sd", "ud"] | None,
+        typer.Option(
+            help="Convert the trees of a constituency parser to dependencies: sd (Stanford"
+            " Dependencies) or ud (Universal Dependencies).",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     output: options.Output = "-",
     output_dir: options.OutputDir = "",
     prob: Annotated[
@@ -145,7 +153,7 @@ def parse_command(
         {name: value for name, value in given_options.items() if value}, mean, input, format,
         output, output_dir, features or [],
         [*(settings or []), *options.treebank_settings(treebank)], device, batch_tokens, threads,
-        encoding,
+        encoding, dependencies,
     )  # fmt: skip
     bars = options.progress_bars(quiet, job.files, "" if output_dir else output)
     totals = annotate_files(job, options.note_printer(quiet), bars)

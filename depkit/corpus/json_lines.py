@@ -12,11 +12,12 @@ from depkit.corpus.surface import surface_tokens
 def to_json_lines(sentences: Iterable[Sentence], prob: bool = False) -> Iterator[str]:
     """Convert each sentence to a line of JSON.
 
-    The keys of a sentence are sent_id, text, start, end, words, and if present newdoc, newpar and
-    multiword. The keys of a word are id, form, lemma, upos, xpos, feats, head, deprel, start and
-    end; `_` becomes null, and HEAD a number, 0 for the root. If prob is true, a word also has
-    arc_prob and label_prob, read from MISC, where `add_probabilities` has written them. The keys
-    of a multiword token are first and last (word ids), form, start and end.
+    The keys of a sentence are sent_id, text, start, end, words, and if present newdoc, newpar,
+    multiword and tree, the text of the constituency tree. The keys of a word are id, form, lemma,
+    upos, xpos, feats, head, deprel, start and end; `_` becomes null, and HEAD a number, 0 for the
+    root. If prob is true, a word also has arc_prob and label_prob, read from MISC, where
+    `add_probabilities` has written them. The keys of a multiword token are first and last (word
+    ids), form, start and end.
 
     Offsets count characters (Unicode code points) from the beginning of the document. The document
     is the input if it was raw text, else the concatenation of the sentences' texts.
@@ -67,6 +68,8 @@ def _make_record(sentence: Sentence, offset: int) -> tuple[dict[str, Any], int]:
     record |= {"text": text, "start": sentence_start, "end": sentence_end, "words": words}
     if multiword:
         record["multiword"] = multiword
+    if sentence.constituents:
+        record["tree"] = str(sentence.constituents)
     return record, offset
 
 

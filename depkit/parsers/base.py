@@ -67,6 +67,8 @@ class Parser(ABC):
 
     # Names of arguments of `parse` that only some families have
     options: ClassVar[frozenset[str]] = frozenset()
+    # Whether `parse` predicts `Sentence.constituents`, not heads
+    has_constituents: ClassVar[bool] = False
 
     def __call__(self, sentences: Parsable, **options: Any) -> list[Sentence]:
         """Parse a text or sentences; `parse` describes the arguments."""

@@ -11,9 +11,17 @@ from itertools import chain, islice, product, tee
 from threading import Lock
 from typing import Any, Literal
 
+from depkit.convert.dependencies import add_dependencies
 from depkit.convert.formats import ConversionReport, convert
-from depkit.corpus.files import PathLike, get_format, open_output, watch_reading, write
-from depkit.corpus.formats import CONLLU, Format, format_from_filename
+from depkit.corpus.files import (
+    PathLike,
+    get_format,
+    open_output,
+    watch_reading,
+    write,
+    write_trees,
+)
+from depkit.corpus.formats import CONLLU, FORMATS, PTB, Format, format_from_filename, is_bracketed
 from depkit.corpus.json_lines import to_json_lines
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import SentenceCounter
@@ -53,6 +61,7 @@ class Job:
     batch_tokens: int | None = None
     threads: int | None = None
     encoding: str = "utf-8"
+    dependencies: Literal["sd", "ud"] | None = None
 
 
 @dataclass
@@ -82,17 +91,18 @@ def annotate_files(
             input, or options that the model does not have. Reading, parsing and writing may raise
             further exceptions.
     """
-    paths = _output_paths(job)
     # Thousands of sentences are created and freed. With its default threshold, Python would spend
     # as much time on looking for reference cycles as on creating them.
     gc.set_threshold(GC_THRESHOLD)
     parser = _load_parser(job)
+    output_format = _choose_format(job, parser)
+    paths = _output_paths(job, output_format)
     probabilities = bool(job.options.get("probabilities"))
     calibration = getattr(parser.config, "calibration", None)
     if probabilities and calibration == Calibration():  # The temperatures have not been changed.
         subject = "this combination of models" if len(job.models) > 1 else "this model"
         note(f"{subject} is not calibrated; the probabilities may be too high or too low")
-    target_format = get_format(job.format) if job.format and job.format != "json" else None
+    target_format = get_format(output_format) if output_format in FORMATS else None
     report = ConversionReport()
     totals = Totals()
     first_sentences: list[Sentence] = []
@@ -113,15 +123,17 @@ def annotate_files(
         first_format: Format | None = None
         sentences, vectors = _read_sentences(parser, job, file_indices)
         sentences = count_read(collect_first(sentences))
-        if probabilities and job.format:  # Only CoNLL-U has the column MISC for them.
+        if probabilities and output_format:  # Only CoNLL-U has the column MISC for them.
             sentences = (convert(sentence, CONLLU, report=report) for sentence in sentences)
         method = getattr(parser, job.action)
         annotated = method(sentences, job.tags, job.batch_tokens, context=vectors, **job.options)
         for sentence in annotated:
+            if job.dependencies:
+                sentence = add_dependencies(sentence, job.dependencies)
             if target_format:
                 sentence = convert(sentence, target_format, report=report)
             first_format = first_format or sentence.format
-            if first_format != sentence.format and job.format != "json":
+            if first_format != sentence.format and output_format not in ("json", PTB.name):
                 raise ValueError(
                     f"{sentence.file} is in the format {sentence.format.name}, but the files before"
                     f" it are in {first_format.name}; choose one --format for all, or write them"
@@ -133,7 +145,7 @@ def annotate_files(
 
     def write_output(file_indices: Sequence[int], path: PathLike) -> None:
         sentences = annotate(file_indices)
-        if job.format == "json":
+        if output_format == "json":
             with open_output(path) as stream:
                 stream.writelines(to_json_lines(sentences, probabilities))
             return
@@ -142,7 +154,12 @@ def annotate_files(
         # line number.
         is_treebank = first_sentence and first_sentence[0].line
         encoding = job.encoding if is_treebank else "utf-8"
-        write(chain(first_sentence, sentences), path, encoding)
+        sentences = chain(first_sentence, sentences)
+        if output_format == PTB.name:
+            trees = (sentence.constituents for sentence in sentences)
+            write_trees((tree for tree in trees if tree), path, encoding)
+        else:
+            write(sentences, path, encoding)
 
     began = time.monotonic()
     with _show_progress(bars or ProgressBars(quiet=True), parser, job) as count_read:
@@ -220,6 +237,32 @@ def _load_parser(job: Job) -> Parser:
     return parser
 
 
+def _choose_format(job: Job, parser: Parser) -> str | None:
+    """Return the format of the output, None for that of the input.
+
+    Raises ConfigError if the parser does not predict what the format contains.
+    """
+    if job.action == "tag":
+        if job.format == PTB.name:
+            raise ConfigError("depkit tag predicts no trees; choose another --format")
+        return job.format
+    if not parser.has_constituents:
+        option = "--dependencies" if job.dependencies else "--format ptb"
+        if job.dependencies or job.format == PTB.name:
+            raise ConfigError(f"the model predicts no constituency trees; leave {option} out")
+        return job.format
+    if job.dependencies:
+        if job.format == PTB.name:
+            raise ConfigError("--dependencies and --format ptb exclude each other")
+        return job.format or CONLLU.name
+    if job.format in FORMATS:
+        raise ConfigError(
+            f"the model predicts constituency trees; for --format {job.format}, choose a conversion"
+            " to dependencies with --dependencies sd or --dependencies ud"
+        )
+    return job.format or PTB.name
+
+
 def _read_sentences(
     parser: Parser, job: Job, file_indices: Sequence[int]
 ) -> tuple[Iterable[Sentence], Iterable[Any] | None]:
@@ -244,8 +287,10 @@ def _read_sentences(
     return (sentence for sentence, _ in pairs), (vectors for _, vectors in pairs_again)
 
 
-def _output_paths(job: Job) -> list[str]:
+def _output_paths(job: Job, format: str | None) -> list[str]:
     """Return the paths to write: one per input file if there is an output directory.
+
+    format: the format of the output, None for that of the input.
 
     Raises ConfigError if the job's files or options contradict each other.
     """
@@ -255,7 +300,7 @@ def _output_paths(job: Job) -> list[str]:
         raise ConfigError("only one file can be standard input; give - only once")
     if job.output_dir and "-" in job.files:
         raise ConfigError("--output-dir cannot be used with standard input; name files")
-    names = [output_name(file, job.format) for file in job.files]
+    names = [output_name(file, format) for file in job.files]
     if job.output_dir and len(set(names)) < len(names):
         raise ConfigError(
             "two files in --output-dir would have the same name; rename one of the input files"
@@ -291,8 +336,9 @@ def output_name(source: str, format: str | None) -> str:
         format: The output format; None for the format of the input file, or CoNLL-U for text.
     """
     name = os.path.basename(source)
-    source_format = format_from_filename(name)
+    source_format = PTB if is_bracketed(name) else format_from_filename(name)
     if source_format and format in (None, source_format.name):
         return name
-    stem = re.sub(r"(\.(txt|conllu|conllx|conll09|conll2009))?(\.gz|\.xz)?$", "", name, flags=re.I)
+    suffixes = r"(\.(txt|conllu|conllx|conll09|conll2009|mrg|ptb))?(\.gz|\.xz)?$"
+    stem = re.sub(suffixes, "", name, flags=re.I)
     return f"{stem}.{format or 'conllu'}"

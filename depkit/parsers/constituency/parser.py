@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -22,6 +22,8 @@ from depkit.trees.chart import decode_spans
 @dataclass(repr=False)
 class ConstituencyParser(TaggerParser):
     """A parser that scores labelled spans, and finds the best constituency tree."""
+
+    has_constituents: ClassVar[bool] = True
 
     def parse(
         self,
@@ -68,8 +70,8 @@ class ConstituencyParser(TaggerParser):
         words = np.array([len(sentence) for sentence in sentences])
         with self.autocast():
             fenceposts, columns = self.network.score(batch)
-        pending = fetch(self.best_tags(columns, sentences))
-        scores, labels = self.network.best_labels(fenceposts, words)
+            pending = fetch(self.best_tags(columns, sentences))
+            scores, labels = self.network.best_labels(fenceposts, words)
         trees, _ = decode_spans(scores, words)
         best = pending.wait()
         return [

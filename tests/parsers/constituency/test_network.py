@@ -46,7 +46,7 @@ def span_scores(network, fenceposts, row, words):
 
 
 def test_examples_have_the_spans_of_their_trees(sentences):
-    network, examples = make_network(sentences)
+    _, examples = make_network(sentences)
     indices = np.array([4, 0, 20])
     batch = examples.batch(indices)
     labels = get_family(CONFIG).vocabulary(sentences, CONFIG).columns["constituents"]
