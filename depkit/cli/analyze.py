@@ -1,24 +1,44 @@
 """`depkit analyze`: breaks the scores of systems down into bins."""
 
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import typer
 
 from depkit.cli import options
-from depkit.cli.comparison_tables import agreement_tables, calibration_table, shorten_system_names
-from depkit.cli.evaluate import Confidence, Gold, Verbose, print_warnings
+from depkit.cli.analysis_tables import Record, bins_table, data_text, list_table, tables_text
+from depkit.cli.comparison_tables import agreement_tables, calibration_table
+from depkit.cli.evaluate import (
+    NO_PUNCT,
+    NO_SUBTYPES,
+    Confidence,
+    EvalbParameters,
+    Gold,
+    Verbose,
+    are_bracketed,
+    find_parameters,
+    print_warnings,
+    refuse_options,
+)
 from depkit.cli.help import ANALYSIS, DATA, OUTPUT
 from depkit.cli.output import print_output
-from depkit.cli.tables import Table, best_systems, render_table
+from depkit.cli.tables import Table
+from depkit.score import constituents
 from depkit.score.agreement import METRICS as AGREEMENT_METRICS
 from depkit.score.agreement import agreement_rows
-from depkit.score.analysis import METRICS, PRESETS, Analysis, View, analyze_view, read_data
+from depkit.score.analysis import (
+    METRICS,
+    PRESETS,
+    View,
+    analyze_view,
+    group_gold,
+    read_data,
+)
 from depkit.score.calibration import BINS, CALIBRATED_METRICS, calibration_rows, measure_calibration
-from depkit.score.groupings import GROUPINGS, NEEDS_TRAIN
+from depkit.score.evalb_parameters import Parameters
+from depkit.score.groupings import GROUPINGS, NEEDS_TRAIN, Grouping
 from depkit.score.mistakes import (
     CONFUSION_COLUMNS,
     CONFUSIONS,
@@ -26,14 +46,16 @@ from depkit.score.mistakes import (
     confusion_rows,
     worst_sentence_rows,
 )
-from depkit.score.report import Options, rows, total_rows
-from depkit.score.significance import DEFAULT_SEED, choices, describe_test
-from depkit.score.table import csv_table, flatten_record, format_p_value, format_percent
+from depkit.score.report import Options, rows
+from depkit.score.significance import DEFAULT_SEED, choices
 
 Test = Literal["ar", "bootstrap"]
-Record = dict[str, Any]
 TOP = 20  # confusions in a table
-_MAX_TEXT = 80  # characters of a sentence in a table
+SEVERAL_AND_BINS = "two or more PRED files and a table of bins"
+
+
+def _describe(groupings: Mapping[str, Grouping]) -> str:
+    return ", ".join(f"{name} ({grouping.description})" for name, grouping in groupings.items())
 
 
 def analyze_command(
@@ -51,9 +73,11 @@ def analyze_command(
         typer.Option(
             metavar="GROUPING",
             help="Group the words by this property: "
-            + ", ".join(f"{name} ({grouping.description})" for name, grouping in GROUPINGS.items())
+            + _describe(GROUPINGS)
+            + ". For bracketed trees, group the constituents: "
+            + _describe(constituents.GROUPINGS)
             + ". Give the option several times to combine groupings into one table.",
-            show_default="distance",
+            show_default="distance; label for bracketed trees",
             rich_help_panel=ANALYSIS,
         ),
     ] = None,
@@ -86,7 +110,8 @@ def analyze_command(
             metavar="METRIC",
             help=f"Count a word as correct by this metric: {', '.join(METRICS)}. With bin, a word"
             " is correct if its gold and predicted arcs are in the same bin, even if the head"
-            " differs, as in the tables of the CoNLL-X script.",
+            " differs, as in the tables of the CoNLL-X script. Constituents are always compared as"
+            " for LF1.",
             show_default="LAS",
             rich_help_panel=ANALYSIS,
         ),
@@ -189,6 +214,7 @@ def analyze_command(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    evalb_parameters: EvalbParameters = None,
     punct: options.Punct = "keep",
     subtypes: Annotated[
         options.Subtypes,
@@ -215,10 +241,35 @@ def analyze_command(
     determines the bins, and there is a single score, the accuracy. The metrics UPOS, XPOS, FEATS
     and Lemmas are computed over all words; --punct does not affect them.
 
+    For bracketed trees, the rows are of constituents, which are compared as by EVALB (see --evalb).
+    All groupings sort the gold and the predicted constituents separately.
+
     Example: depkit analyze --by distance --by upos gold.conllu one.conllu two.conllu
     """
     layout = options.resolve_format(format, as_json)
     options.check_punct(punct)
+    settings = Options(confidence, test, error_reduction, seed)
+    if are_bracketed([gold, *preds], evalb_parameters, encoding):
+        words_only = "it is for the words of dependency trees, not for bracketed trees"
+        refuse_options(
+            {
+                "--preset": preset and words_only,
+                "--confusion": confusions and words_only,
+                "--top": top and words_only,
+                "--worst": worst_sentences and words_only,
+                "--calibration": calibration and words_only,
+                "--agreement": agreement and words_only,
+                "--train": train and words_only,
+                "--punct": punct != "keep" and NO_PUNCT,
+                "--subtypes": subtypes != "keep" and NO_SUBTYPES,
+            }
+        )
+        view = constituents.make_view(by or (), bins or (), metric)
+        parameters = find_parameters(evalb_parameters or "collins")
+        _analyze_brackets(
+            gold, preds, view, parameters, settings, plot, measure, layout, encoding, quiet
+        )
+        return
     metric = _find_metric(metric)
     width = BINS
     if calibration:
@@ -245,7 +296,6 @@ def analyze_command(
     _check_metrics("--agreement", [view.metric for view in agreement_views], AGREEMENT_METRICS)
     needs_train = any(set(NEEDS_TRAIN) & set(view.by) for view in views + agreement_views)
     several = len(preds) > 1
-    several_and_bins = "two or more PRED files and a table of bins"
     _check_needs(
         {
             "--train": (train, needs_train, "--by frequency or --by oov"),
@@ -255,8 +305,8 @@ def analyze_command(
             "--plot": (plot and agreement, calibration, "a table of bins or --calibration"),
             "--measure": (measure, plot and views, "--plot of a table of bins"),
             "--confidence": (confidence, views or calibration, "a table of bins or --calibration"),
-            "--rer": (error_reduction, views and several, several_and_bins),
-            "--test": (test, views and several, several_and_bins),
+            "--rer": (error_reduction, views and several, SEVERAL_AND_BINS),
+            "--test": (test, views and several, SEVERAL_AND_BINS),
         }
     )
     _check_names(views + agreement_views, confusions or [], train)
@@ -275,33 +325,75 @@ def analyze_command(
         from depkit.drawing.plot import plot as draw_plot
 
         draw_plot([*analyses, *calibrated], plot, measure, seed)
-    settings = Options(confidence, test, error_reduction, seed)
     more_choices = choices(confidence, test, seed)
     more_choices += (("bins", str(width)),) if calibration else ()
     records = [rows(analysis, settings) for analysis in analyses]
-    tables = [_bins_table(*pair, settings) for pair in zip(analyses, records, strict=True)]
+    tables = [bins_table(*pair, settings) for pair in zip(analyses, records, strict=True)]
     for column in confusions or []:
         records.append(confusion_rows(data, column, top or TOP))
-        tables.append(_list_table(f"confusions of {column}", CONFUSION_COLUMNS, records[-1]))
+        tables.append(list_table(f"confusions of {column}", CONFUSION_COLUMNS, records[-1]))
     if worst_sentences:
         records.append(worst_sentence_rows(data, metric or "LAS", worst_sentences))
         title = f"sentences with the most errors in {metric or 'LAS'}"
-        tables.append(_list_table(title, WORST_COLUMNS, records[-1]))
+        tables.append(list_table(title, WORST_COLUMNS, records[-1]))
     for result in calibrated:
         records.append(calibration_rows(result, confidence, seed))
         tables.append(calibration_table(records[-1]))
     for view in agreement_views:
         total, binned = agreement_rows(data, view.metric), []
         if view.by:
-            groups, by_name = analyze_view(data, view).gold, " × ".join(view.by)
+            groups, by_name = group_gold(data, view), " × ".join(view.by)
             binned = agreement_rows(data, view.metric, groups, by_name)
         records.append(binned or total)
         tables += agreement_tables(binned, total)
     signature = data.signature(*more_choices)
+    _print_tables(records, tables, layout, signature)
+
+
+def _print_tables(
+    records: list[list[Record]], tables: list[Table], layout: str, signature: str
+) -> None:
+    """Print all tables; records: the rows of each table, for JSON and CSV."""
     if layout in ("json", "csv"):
-        print_output(_data_text(records, layout, signature, tables))
+        print_output(data_text(records, layout, signature, tables))
     else:
-        print_output(_tables_text(tables, layout, signature), colours=True)
+        print_output(tables_text(tables, layout, signature), colours=True)
+
+
+def _analyze_brackets(
+    gold: str,
+    preds: list[str],
+    view: View,
+    parameters: Parameters,
+    settings: Options,
+    plot: str | None,
+    measure: str | None,
+    layout: str,
+    encoding: str,
+    quiet: bool,
+) -> None:
+    """Print a table of the constituents of bracketed trees; parameters: those of EVALB."""
+    several = len(preds) > 1
+    _check_needs(
+        {
+            "--measure": (measure, plot, "--plot"),
+            "--rer": (settings.error_reduction, several, SEVERAL_AND_BINS),
+            "--test": (settings.test, several, SEVERAL_AND_BINS),
+        }
+    )
+    _check_names([view], [], None)
+    if plot:
+        _check_plot(plot)
+    options.check_inputs([gold, *preds], quiet)
+    data = constituents.read_tree_data(gold, preds, parameters, encoding)
+    analysis = constituents.analyze_constituents(data, view)
+    if plot:
+        from depkit.drawing.plot import plot as draw_plot
+
+        draw_plot([analysis], plot, measure, settings.seed)
+    records = rows(analysis, settings)
+    signature = data.signature(*choices(settings.confidence, settings.test, settings.seed))
+    _print_tables([records], [bins_table(analysis, records, settings)], layout, signature)
 
 
 def _find_metric(name: str | None) -> str | None:
@@ -397,81 +489,3 @@ def _check_plot(path: str) -> None:
         check_plot_path(path)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--plot") from None
-
-
-def _data_text(
-    records_of_tables: list[list[Record]], layout: str, signature: str, tables: list[Table]
-) -> str:
-    """Return the rows of all tables as JSON or CSV, with the signature in each row."""
-    records = [row | {"signature": signature} for records in records_of_tables for row in records]
-    if layout == "json":
-        return json.dumps(records, indent=2)
-    cells = [flatten_record(record) for record in records]
-    header = list(cells[0]) if cells else list(tables[0].columns)
-    return csv_table(header, [[str(value) for value in row.values()] for row in cells])
-
-
-def _tables_text(tables: list[Table], layout: str, signature: str) -> str:
-    """Return the text of the tables, one below the other, and of the signature."""
-    notes = [table.note for table in tables]
-    notes[-1] = "\n".join(filter(None, [notes[-1], signature]))
-    with_notes = (replace(table, note=note) for table, note in zip(tables, notes, strict=True))
-    return "\n\n".join(render_table(table, layout) for table in with_notes)
-
-
-def _bins_table(analysis: Analysis, records: list[Record], settings: Options) -> Table:
-    """Return a table of bins; it has a single score if the bins are of words, not of arcs."""
-    records = records + total_rows(analysis)
-    display_names = shorten_system_names(records)
-    several = len(display_names) > 1
-    equal_counts = all(row["correct_gold"] == row["correct_predicted"] for row in records)
-    correct = {"correct": "correct_gold"}
-    if not equal_counts:
-        correct = {"of gold": "correct_gold", "of predicted": "correct_predicted"}
-    counts = {"gold": "gold", "predicted": "predicted"} | correct
-    scores = {"precision": "precision", "recall": "recall", "F1": "f1"}
-    if not analysis.groups_arcs:
-        counts, scores = {"words": "gold", "correct": "correct_gold"}, {"accuracy": "recall"}
-    if settings.confidence:
-        scores |= {"95% from": "f1_low", "to": "f1_high"}
-    if settings.error_reduction:
-        scores["RER"] = "error_reduction"
-    header = ["bin", *(["system"] if several else []), *counts, *scores]
-    header += ["difference", "p", "p (Holm)"] if settings.test else []
-    body = []
-    for record in records:
-        row = [record["bin"], *([display_names[record["system"]]] if several else [])]
-        row += [str(record[name]) for name in counts.values()]
-        row += [format_percent(record.get(name)) for name in scores.values()]
-        if settings.test:
-            difference = record.get("difference")
-            row.append("-" if difference is None else f"{difference:+.2f}")
-            row += [format_p_value(record.get(name)) for name in ("p", "p_adjusted")]
-        body.append(row)
-    note = ""
-    if settings.test:
-        num_tests = sum(row.get("p") is not None for row in records)
-        note = describe_test(
-            settings.test, settings.trials, settings.seed, num_tests, "in this table"
-        )
-    title = f"{analysis.view.metric} by {' × '.join(analysis.view.by)}"
-    title = title if several else f"{title}: {next(iter(display_names.values()))}"
-    best = best_systems(header, body, ("precision", "recall", "F1", "accuracy"))
-    return Table(title, header, body, note, best)
-
-
-def _list_table(title: str, columns: Sequence[str], records: list[Record]) -> Table:
-    """Return a table of the records, without the columns that the title repeats."""
-    display_names = shorten_system_names(records)
-    omitted = {"metric", "confusion"} | (set() if len(display_names) > 1 else {"system"})
-    if len(display_names) < 2:
-        title += f": {next(iter(display_names.values()), 'none')}"
-    header = [name for name in columns if name not in omitted]
-    body = []
-    for record in records:
-        row = record | {"system": display_names[record["system"]]}
-        if len(row.get("text", "")) > _MAX_TEXT:
-            row["text"] = f"{row['text'][:_MAX_TEXT]} ..."
-        values = (row[name] for name in header)
-        body.append([format_percent(x, 1) if isinstance(x, float) else str(x) for x in values])
-    return Table(title, header, body)

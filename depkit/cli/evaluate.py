@@ -36,6 +36,9 @@ from depkit.score.table import (
 
 Test = Literal["ar", "bootstrap", "mcnemar"]
 NAMES = list(dict.fromkeys([*attachment.METRICS, *conll18.METRICS, *evalb.METRICS]))
+# Why options cannot be used with bracketed trees
+NO_PUNCT = "the parameters of EVALB say which words count; see --evalb"
+NO_SUBTYPES = "constituents have no subtypes"
 _MAX_LISTED = 10  # numbers of trees that a warning lists
 
 
@@ -58,6 +61,17 @@ Verbose = Annotated[
     options.verbose_flag(
         "Print the counts behind the scores on stderr: UAS 9 / 10 means that 9 of 10 words have the"
         " correct head."
+    ),
+]
+EvalbParameters = Annotated[
+    str | None,
+    typer.Option(
+        "--evalb",
+        metavar="PARAMETERS",
+        help="Score bracketed trees with these parameters of EVALB: collins, nk, new, spmrl, or the"
+        " name of a parameter file (.prm).",
+        show_default="collins",
+        rich_help_panel=ANALYSIS,
     ),
 ]
 
@@ -89,16 +103,7 @@ def evaluate_command(
             " of the script: Tokens, Sentences, Words, UPOS ... MLAS, BLEX.",
         ),
     ] = False,
-    evalb_parameters: Annotated[
-        str | None,
-        typer.Option(
-            "--evalb",
-            metavar="PARAMETERS",
-            help="Score bracketed trees with these parameters of EVALB: collins, nk, new, spmrl, or"
-            " the name of a parameter file (.prm).",
-            show_default="collins",
-        ),
-    ] = None,
+    evalb_parameters: EvalbParameters = None,
     relations: Annotated[
         bool,
         typer.Option(
@@ -164,12 +169,21 @@ def evaluate_command(
         raise typer.BadParameter("it counts all words; leave out --punct", param_hint="--align")
     if test and len(preds) < 2:
         raise typer.BadParameter("it compares PRED files, so give two or more", param_hint="--test")
-    is_bracketed = _is_bracketed([gold, *preds], evalb_parameters, encoding)
+    is_bracketed = are_bracketed([gold, *preds], evalb_parameters, encoding)
     if is_bracketed:
-        _check_tree_options(punct, subtypes, align, relations, test)
+        refuse_options(
+            {
+                "--punct": punct != "keep" and NO_PUNCT,
+                "--subtypes": subtypes and NO_SUBTYPES,
+                "--align": align and "bracketed trees must have the same words",
+                "--relations": relations and "bracketed trees have no dependency relations",
+                "--test": test == "mcnemar"
+                and "mcnemar is for words; for trees, choose ar or bootstrap",
+            }
+        )
     metrics = evalb.METRICS if is_bracketed else conll18.METRICS if align else attachment.METRICS
     name = _check_options(metric, metrics, format or as_json, relations, confidence, test)
-    parameters = _get_parameters(evalb_parameters or "collins") if is_bracketed else None
+    parameters = find_parameters(evalb_parameters or "collins") if is_bracketed else None
     options.check_inputs([gold, *preds], quiet)
     evaluations: Sequence[Evaluation]
     if parameters:
@@ -188,7 +202,7 @@ def evaluate_command(
     print_output(_render(records, layout, metrics, note), colours=layout == "text")
 
 
-def _is_bracketed(files: Sequence[str], parameters: str | None, encoding: str) -> bool:
+def are_bracketed(files: Sequence[str], parameters: str | None, encoding: str) -> bool:
     """Return whether the files are bracketed trees. Raises FormatError if only some of them are.
 
     parameters: --evalb, with which all files must be bracketed trees.
@@ -205,23 +219,14 @@ def _is_bracketed(files: Sequence[str], parameters: str | None, encoding: str) -
     return bool(bracketed) or parameters is not None
 
 
-def _check_tree_options(
-    punct: str, subtypes: str | None, align: bool, relations: bool, test: str | None
-) -> None:
-    """Raise BadParameter for an option that makes no sense for bracketed trees."""
-    problems = {
-        "--punct": punct != "keep" and "the parameters of EVALB say which words count; see --evalb",
-        "--subtypes": subtypes and "constituents have no subtypes",
-        "--align": align and "bracketed trees must have the same words",
-        "--relations": relations and "bracketed trees have no dependency relations",
-        "--test": test == "mcnemar" and "mcnemar is for words; for trees, choose ar or bootstrap",
-    }
+def refuse_options(problems: Mapping[str, object]) -> None:
+    """Raise BadParameter for the first option that has a problem, a text that is not empty."""
     for option, problem in problems.items():
         if problem:
-            raise typer.BadParameter(problem, param_hint=option)
+            raise typer.BadParameter(str(problem), param_hint=option)
 
 
-def _get_parameters(name: str) -> Parameters:
+def find_parameters(name: str) -> Parameters:
     """Return the parameters of --evalb. Raises BadParameter if there are none of this name."""
     try:
         return get_parameters(name)

@@ -30,7 +30,8 @@ def show_command(
     style: Annotated[
         Style | None,
         typer.Option(
-            help="Draw arcs above the words, or an indented tree with one word per line.",
+            help="Draw the arcs of a dependency tree above the words, or an indented tree with one"
+            " word per line.",
             show_default="arcs",
         ),
     ] = None,
@@ -82,7 +83,7 @@ def show_command(
         bool, verbose_flag("Print on stderr how many sentences were drawn.")
     ] = False,
 ) -> None:
-    """Draw the dependency trees of a CoNLL-U, CoNLL-X or CoNLL-09 file.
+    """Draw the trees of a CoNLL-U, CoNLL-X or CoNLL-09 file, or bracketed trees.
 
     Arrows point from a head to its dependents. A sentence that is wider than the terminal is
     wrapped: its words are numbered, and an arc that leaves a row shows the number of the word at
@@ -90,6 +91,9 @@ def show_command(
 
     With --diff, the wrong arcs of PRED are drawn below the words. If only the relation is wrong,
     the label shows the gold and the predicted relation: nsubj→obj.
+
+    Bracketed trees are drawn with one line for each constituent and word. With --diff, the
+    constituents that PRED lacks are marked as missed, and its wrong constituents follow the tree.
 
     Example: depkit show parsed.conllu --sentence 3
     """
@@ -106,7 +110,7 @@ def show_command(
         nonlocal num_read, num_drawn
         for drawn in _select(read_drawn_sentences(file, diff, encoding), sentence or [], file):
             num_read += 1
-            if diff is None or draw_all or sentence or drawn.wrong_words:
+            if diff is None or draw_all or sentence or drawn.has_errors:
                 num_drawn += 1
                 yield drawn
 

@@ -90,7 +90,7 @@ def plot(
         else make_panel(analysis, measure, seed)
         for analysis in analyses
     ]
-    choices = (*analyses[0].data.choices, ("seed", str(seed)))
+    choices = (*_choices(analyses[0]), ("seed", str(seed)))
     note = NOTE + ", ".join(f"{name}: {choice}" for name, choice in choices)
     image = io.BytesIO()
     with matplotlib.rc_context():
@@ -100,6 +100,10 @@ def plot(
         figure.savefig(image, format=suffix[1:], dpi=200, metadata=FORMATS[suffix])
     with open_output(path) as stream:
         stream.buffer.write(image.getvalue())
+
+
+def _choices(analysis: Analysis | Reliability) -> tuple[tuple[str, str], ...]:
+    return analysis.data.choices if isinstance(analysis, Reliability) else analysis.choices
 
 
 def check_plot_path(path: str) -> str:

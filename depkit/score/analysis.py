@@ -2,9 +2,10 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from depkit.score.evaluation import Evaluation, format_signature
 from depkit.score.groupings import (
     GROUPINGS,
     NEEDS_TRAIN,
+    Grouping,
     Groups,
     cross_groups,
     get_grouping,
@@ -41,20 +43,25 @@ class View:
 
     bins: for each grouping by a number, in order, its bins as in `parse_bins`, or "each" for a bin
     for every number. Groupings with None, and those after the last bins, have their default bins.
+    groupings, metrics: those to choose from.
     """
 
     by: tuple[str, ...]
     bins: tuple[str | None, ...] = ()
     metric: str = "LAS"
+    groupings: Mapping[str, Grouping] = field(default_factory=lambda: GROUPINGS, repr=False)
+    metrics: tuple[str, ...] = METRICS
 
     def check(self) -> None:
         """Raise ValueError for groupings, bins and metrics that do not exist or do not fit."""
         for name in self.by:
-            if get_grouping(name) and self.by.count(name) > 1:
+            if get_grouping(name, self.groupings) and self.by.count(name) > 1:
                 raise ValueError(f"grouping '{name}' is named twice")
-        if self.metric not in METRICS:
-            raise ValueError(f"there is no metric '{self.metric}'; there are {', '.join(METRICS)}")
-        numeric = [name for name in self.by if GROUPINGS[name].compute_values]
+        if self.metric not in self.metrics:
+            raise ValueError(
+                f"there is no metric '{self.metric}'; there are {', '.join(self.metrics)}"
+            )
+        numeric = [name for name in self.by if self.groupings[name].compute_values]
         if len(self.bins) > len(numeric):
             raise ValueError(
                 f"there are more bins than groupings of numbers ({', '.join(numeric) or 'none'})"
@@ -62,6 +69,14 @@ class View:
         for bins in self.bins:
             if bins is not None and bins != EACH:
                 parse_bins(bins)
+
+    @property
+    def bins_by_grouping(self) -> list[str | None]:
+        """The bins of each grouping in `by`; None for its default bins, or if it has none."""
+        bins = iter(self.bins)
+        return [
+            next(bins, None) if self.groupings[name].compute_values else None for name in self.by
+        ]
 
 
 _ONE_TO_NINE = "1,2,3,4,5,6,7,8,9,10-"
@@ -177,51 +192,76 @@ def read_data(
     return Data(words, scored, correct, evaluations, tuple(choices))
 
 
+class Entries(NamedTuple):
+    """Counted words or constituents, with an entry for each bin that one of them is in.
+
+    bin_index: [entry], indices into the labels of the bins; sentence_index: [entry]; correct:
+    [entry] bool, whether the word or constituent is correct.
+    """
+
+    bin_index: np.ndarray
+    sentence_index: np.ndarray
+    correct: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """The counts of a view: the columns of `COUNTS` for every bin and system.
+    """What is in the bins of a view, for every system.
 
-    scored: [word] bool, the words that are counted; labels: the names of the bins, in order;
-    totals: [system, bin, count] int64; gold, predicted: the words in each bin, by the gold tree
-    and by each system's tree; correct: for each system two arrays, [entry of gold] and [entry of
-    predicted] bool, whether the word of the entry is correct.
+    Attributes:
+        view: The groupings, the bins and the metric.
+        systems: The names of the systems.
+        num_sentences: The number of sentences.
+        choices: The settings to name in the signature.
+        labels: The names of the bins, in order.
+        gold: For each system, the gold words or constituents, by the gold tree.
+        predicted: For each system, its words or constituents, by its tree.
+        groups_arcs: Whether a system's bins can have other contents than the gold bins. If not, a
+            bin has a single score, the accuracy.
+        is_single_valued: Whether each word or constituent is in exactly one bin.
+        items: What is counted, "words" or "constituents".
     """
 
     view: View
-    data: Data
-    scored: np.ndarray
-    labels: list[str]
-    totals: np.ndarray
-    gold: Groups
-    predicted: list[Groups]
-    correct: list[tuple[np.ndarray, np.ndarray]]
+    systems: Sequence[str]
+    num_sentences: int
+    choices: tuple[tuple[str, str], ...]
+    labels: Sequence[str]
+    gold: Sequence[Entries]
+    predicted: Sequence[Entries]
+    groups_arcs: bool
+    is_single_valued: bool
+    items: str = "words"
+
+    @cached_property
+    def totals(self) -> np.ndarray:
+        """The counts of every bin: [system, bin, count] int64, columns as in COUNTS."""
+        bins = range(len(self.labels))
+        counts = [self._count(i, bins, by_sentence=False)[0] for i in range(len(self.systems))]
+        return np.array(counts)
 
     @property
     def bins(self) -> list[int]:
         """The bins that are not empty."""
         return np.flatnonzero(self.totals[:, :, :2].any(axis=(0, 2))).tolist()
 
-    @property
-    def groups_arcs(self) -> bool:
-        """Whether a word may be in different bins in the gold tree and in a predicted tree."""
-        return any(GROUPINGS[name].groups_arcs for name in self.view.by)
-
     def count_by_sentence(self, system: int, bins: Sequence[int]) -> np.ndarray:
-        """Count the words in some bins sentence by sentence: [sentence, bin * count] int64."""
+        """Count what is in some bins sentence by sentence: [sentence, bin * count] int64."""
+        return self._count(system, bins, by_sentence=True).reshape(self.num_sentences, -1)
+
+    def _count(self, system: int, bins: Sequence[int], by_sentence: bool) -> np.ndarray:
+        """Count what is in some bins: [sentences or 1, bin, count] int64."""
         column = np.full(len(self.labels), -1)  # [bin], its index in `bins`, -1 for none
         column[list(bins)] = np.arange(len(bins))
-        size = len(self.data.words.lengths)
-        counts = np.zeros((size, len(bins), len(COUNTS)), np.int64)
-        for count, groups, correct in zip(
-            (0, 1), (self.gold, self.predicted[system]), self.correct[system], strict=True
-        ):
-            columns = column[groups.bin_index]
-            selected = self.scored[groups.word_index] & (columns >= 0)
-            cells = self.data.words.sentence_index[groups.word_index] * len(bins) + columns
-            for i, mask in ((count, selected), (count + 2, selected & correct)):
-                flat = np.bincount(cells[mask], minlength=size * len(bins))
-                counts[:, :, i] = flat.reshape(size, len(bins))
-        return counts.reshape(size, -1)
+        rows = self.num_sentences if by_sentence else 1
+        counts = np.zeros((rows, len(bins), len(COUNTS)), np.int64)
+        for i, entries in enumerate((self.gold[system], self.predicted[system])):
+            columns = column[entries.bin_index]
+            cells = columns + (entries.sentence_index * len(bins) if by_sentence else 0)
+            for count, mask in ((i, columns >= 0), (i + 2, (columns >= 0) & entries.correct)):
+                flat = np.bincount(cells[mask], minlength=rows * len(bins))
+                counts[:, :, count] = flat.reshape(rows, len(bins))
+        return counts
 
 
 def analyze_view(data: Data, view: View) -> Analysis:
@@ -246,46 +286,60 @@ def analyze_view(data: Data, view: View) -> Analysis:
                 " or in the gold file"
             )
             raise FormatError(system.name, 0, "", message)
-    bins = iter(view.bins)
-    groups_by_grouping = [
-        group_words(
-            name, words, scored, next(bins, None) if GROUPINGS[name].compute_values else None
-        )
-        for name in view.by
-    ]
+    groups_by_grouping = group_gold_and_systems(data, view)
     gold = reduce(cross_groups, (gold_groups for gold_groups, _ in groups_by_grouping))
     predicted = [
         reduce(cross_groups, (system_groups[i] for _, system_groups in groups_by_grouping))
         for i in range(len(words.systems))
     ]
-    entries_correct = []
+    entries = []
     for groups, correct in zip(predicted, data.correct, strict=True):
         if view.metric == "bin":
             same = gold.bin_index == groups.bin_index
-            entries_correct.append((same, same))
+            pair = (same, same)
         else:
             is_correct = correct[view.metric]
-            entries_correct.append((is_correct[gold.word_index], is_correct[groups.word_index]))
-    totals = np.array(
-        [
-            _count_by_bin(scored, gold, groups, correct)
-            for groups, correct in zip(predicted, entries_correct, strict=True)
-        ]
+            pair = (is_correct[gold.word_index], is_correct[groups.word_index])
+        entries.append(
+            [
+                _select_entries(words, scored, *side)
+                for side in zip((gold, groups), pair, strict=True)
+            ]
+        )
+    return Analysis(
+        view,
+        [system.name for system in words.systems],
+        len(words.lengths),
+        data.choices,
+        list(gold.labels),
+        [pair[0] for pair in entries],
+        [pair[1] for pair in entries],
+        any(GROUPINGS[name].groups_arcs for name in view.by),
+        len(gold.word_index) <= words.size,
     )
-    labels = list(gold.labels)
-    return Analysis(view, data, scored, labels, totals, gold, predicted, entries_correct)
 
 
-def _count_by_bin(
-    scored: np.ndarray, gold: Groups, predicted: Groups, correct: tuple[np.ndarray, np.ndarray]
-) -> np.ndarray:
-    """Count the words of every bin: [bin, count] int64, columns as in COUNTS."""
-    columns = []
-    for groups, is_correct in zip((gold, predicted), correct, strict=True):
-        selected = scored[groups.word_index]
-        for mask in (selected, selected & is_correct):
-            columns.append(np.bincount(groups.bin_index[mask], minlength=len(gold.labels)))
-    return np.stack([columns[i] for i in (0, 2, 1, 3)], axis=1)
+def group_gold_and_systems(data: Data, view: View) -> list[tuple[Groups, list[Groups]]]:
+    """Group the words by each grouping of a view; see `group_words`."""
+    scored = data.words_to_count(view.metric)
+    return [
+        group_words(name, data.words, scored, bins)
+        for name, bins in zip(view.by, view.bins_by_grouping, strict=True)
+    ]
+
+
+def group_gold(data: Data, view: View) -> Groups:
+    """Group the gold words by all groupings of a view."""
+    return reduce(cross_groups, (gold for gold, _ in group_gold_and_systems(data, view)))
+
+
+def _select_entries(
+    words: Comparison, scored: np.ndarray, groups: Groups, correct: np.ndarray
+) -> Entries:
+    """Return the entries of scored words; correct: [entry] bool, for all entries of the groups."""
+    selected = scored[groups.word_index]
+    sentence_index = words.sentence_index[groups.word_index[selected]]
+    return Entries(groups.bin_index[selected], sentence_index, correct[selected])
 
 
 def precision_recall_f1(counts: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, zip_longest
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -89,30 +89,74 @@ def evaluate_trees(
             system can be scored.
         OSError: A file cannot be read.
     """
-    names = [os.fspath(x) if isinstance(x, str | os.PathLike) else "" for x in (gold, *preds)]
-    streams = [_read_sentences(source, encoding) for source in (gold, *preds)]
+    names = system_names(preds)
     rows: list[list[list[int]]] = [[] for _ in preds]
     problems: list[dict[int, str]] = [{} for _ in preds]
+    for number, sentence in enumerate(compare_trees(gold, preds, parameters, encoding), start=1):
+        for system, result in enumerate(sentence):
+            rows[system].append(result.counts)
+            if result.problem:
+                problems[system][number] = result.problem
+    return [
+        _make_evaluation(*system, parameters) for system in zip(names, rows, problems, strict=True)
+    ]
+
+
+def system_names(preds: Sequence[PathLike | Iterable[Tree]]) -> list[str]:
+    """Return the names of systems: their paths, "" for trees in memory, with numbers if equal."""
+    return number_duplicates([_source_name(pred) for pred in preds])
+
+
+def _source_name(source: PathLike | Iterable[Tree]) -> str:
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else ""
+
+
+Bracket: TypeAlias = tuple[str, int, int]  # the label, the first word and the word after the last
+
+
+class Result(NamedTuple):
+    """The comparison of a sentence of one system with the gold sentence.
+
+    counts: as in COUNTS. problem: what EVALB prints about an error, or "". gold, predicted: the
+    scored brackets in the order in which they open, with positions among the scored words; empty
+    for error and skipped sentences. partners: for each gold bracket, the index of the predicted one
+    that matches it, or -1.
+    """
+
+    counts: list[int]
+    problem: str = ""
+    gold: Sequence[Bracket] = ()
+    predicted: Sequence[Bracket] = ()
+    partners: Sequence[int] = ()
+
+
+def compare_trees(
+    gold: PathLike | Iterable[Tree],
+    preds: Sequence[PathLike | Iterable[Tree]],
+    parameters: Parameters,
+    encoding: str = "utf-8",
+) -> Iterator[list[Result]]:
+    """Yield for each gold sentence the results of all systems.
+
+    The arguments are those of `evaluate_trees`; raises the same exceptions.
+    """
+    names = [_source_name(source) for source in (gold, *preds)]
+    streams = [_read_sentences(source, encoding) for source in (gold, *preds)]
     previous: tuple[_Sentence | None, ...] = (None,) * len(names)
     for number, sentences in enumerate(zip_longest(*streams), start=1):
         reference: _Sentence | None = sentences[0]
         if reference is None and number == 1:
             raise FormatError(names[0] or "the gold trees", 0, "", "there are no trees")
+        results = []
         for system, predicted in enumerate(sentences[1:]):
             if reference is None or predicted is None:
                 if predicted is reference:
                     continue
                 last = previous[system + 1]
                 raise _different_sizes(names[0], names[system + 1], number, predicted, last)
-            counts, problem = _score_sentence(reference, predicted, parameters)
-            rows[system].append(counts)
-            if problem:
-                problems[system][number] = problem
+            results.append(_score_sentence(reference, predicted, parameters))
+        yield results
         previous = sentences
-    return [
-        _make_evaluation(*system, parameters)
-        for system in zip(number_duplicates(names[1:]), rows, problems, strict=True)
-    ]
 
 
 def _make_evaluation(
@@ -136,7 +180,7 @@ class _Sentence(NamedTuple):
     line: int  # the line on which it begins; 0 for trees in memory
     words: list[str]
     tags: list[str]
-    brackets: list[tuple[str, int, int]]  # (label, start, end), in the order of opening brackets
+    brackets: list[Bracket]  # in the order of opening brackets
 
 
 def _read_sentences(source: PathLike | Iterable[Tree], encoding: str) -> Iterator[_Sentence]:
@@ -169,10 +213,8 @@ def _make_sentence(trees: list[Tree]) -> _Sentence:
     return _Sentence(trees[0].line, words, tags, brackets)
 
 
-def _score_sentence(
-    gold: _Sentence, predicted: _Sentence, parameters: Parameters
-) -> tuple[list[int], str]:
-    """Return the counts of a sentence, as in COUNTS, and what EVALB prints about an error."""
+def _score_sentence(gold: _Sentence, predicted: _Sentence, parameters: Parameters) -> Result:
+    """Compare a sentence of a system with the gold sentence."""
     length = sum(tag not in parameters.uncounted for tag in gold.tags)
     copies = [
         [int(tag not in parameters.deleted_words) for tag in sentence.tags]
@@ -180,32 +222,32 @@ def _score_sentence(
     ]
     zeros = [0] * (len(COUNTS) - 4)
     if not any(copies[1]):
-        return [1, length, 0, 1, *zeros], ""
+        return Result([1, length, 0, 1, *zeros])
     if sum(copies[0]) != sum(copies[1]):
         _restore_quotes(gold, predicted, copies, parameters)
         if sum(copies[0]) != sum(copies[1]):
             problem = f"Length unmatch ({sum(copies[0])}|{sum(copies[1])})"
             if parameters.spmrl:
                 # A valid sentence without brackets: complete, and without crossing brackets.
-                return [1, length, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0], problem
-            return [1, length, 1, 0, *zeros], problem
+                return Result([1, length, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0], problem)
+            return Result([1, length, 1, 0, *zeros], problem)
     gold_words, words = _kept(gold.words, copies[0]), _kept(predicted.words, copies[1])
     if gold_words != words:
         for first, second in zip(gold_words, words, strict=True):
             if not parameters.same_words(first, second):
-                return [1, length, 1, 0, *zeros], f"Words unmatch ({first}|{second})"
+                return Result([1, length, 1, 0, *zeros], f"Words unmatch ({first}|{second})")
     tags = zip(_kept(gold.tags, copies[0]), _kept(predicted.tags, copies[1]), strict=True)
     correct_tags = sum(parameters.same_tags(first, second) for first, second in tags)
     gold_brackets = _kept_brackets(gold.brackets, copies[0], parameters)
     brackets = _kept_brackets(predicted.brackets, copies[1], parameters)
-    matched = _count_matches(gold_brackets, brackets, parameters)
+    partners = _match_brackets(gold_brackets, brackets, parameters)
+    matched = sum(partner >= 0 for partner in partners)
     crossings = _count_crossings(gold_brackets, brackets, len(words))
     sizes = (len(gold_brackets), len(brackets), matched)
     crossing_counts = (crossings, int(crossings == 0), int(crossings <= 2))
     complete = int(len(set(sizes)) == 1)
-    return [
-        1, length, 0, 0, len(words), 1, *sizes, complete, *crossing_counts, correct_tags
-    ], ""  # fmt: skip
+    counts = [1, length, 0, 0, len(words), 1, *sizes, complete, *crossing_counts, correct_tags]
+    return Result(counts, "", gold_brackets, brackets, partners)
 
 
 def _kept(items: list[str], copies: list[int]) -> list[str]:
@@ -252,8 +294,8 @@ def _restore_quotes(
 
 
 def _kept_brackets(
-    brackets: list[tuple[str, int, int]], copies: list[int], parameters: Parameters
-) -> list[tuple[str, int, int]]:
+    brackets: list[Bracket], copies: list[int], parameters: Parameters
+) -> list[Bracket]:
     """Return the brackets that are scored, with the labels by which they are compared."""
     before = [0, *accumulate(copies)]  # the number of kept words before each word
     labels = {name: parameters.bracket_label(name) for name in {name for name, _, _ in brackets}}
@@ -264,31 +306,26 @@ def _kept_brackets(
     ]
 
 
-def _count_matches(
-    gold: list[tuple[str, int, int]],
-    predicted: list[tuple[str, int, int]],
-    parameters: Parameters,
-) -> int:
-    """Match each gold bracket with the first equal bracket that is left; return their number."""
-    unmatched: dict[tuple[str, int, int], deque[int]] = {}
+def _match_brackets(
+    gold: list[Bracket], predicted: list[Bracket], parameters: Parameters
+) -> list[int]:
+    """Match each gold bracket with the first equal bracket that is left; see `Result.partners`."""
+    unmatched: dict[Bracket, deque[int]] = {}
     for index, bracket in enumerate(predicted):
         unmatched.setdefault(bracket, deque()).append(index)
-    matches = 0
+    partners = []
     for label, start, end in gold:
         candidates = [
             indices
             for like in parameters.labels_like.get(label, (label,))
             if (indices := unmatched.get((like, start, end)))
         ]
-        if candidates:
-            min(candidates, key=lambda indices: indices[0]).popleft()
-            matches += 1
-    return matches
+        first = min(candidates, key=lambda indices: indices[0], default=None)
+        partners.append(first.popleft() if first else -1)
+    return partners
 
 
-def _count_crossings(
-    gold: list[tuple[str, int, int]], predicted: list[tuple[str, int, int]], size: int
-) -> int:
+def _count_crossings(gold: list[Bracket], predicted: list[Bracket], size: int) -> int:
     """Count the predicted brackets that cross a gold bracket.
 
     size: the number of words. Linear in it and in the number of brackets, except for sorting.

@@ -4,9 +4,9 @@ The groupings follow MaltEval (Nilsson and Nivre 2008) and McDonald and Nivre (2
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,8 @@ class Groups(NamedTuple):
 class Grouping:
     """A way to group words, either by a number, which is assigned to a bin, or by a label.
 
-    Exactly one of `compute_values` and `compute_groups` is given.
+    Exactly one of `compute_values` and `compute_groups` is given. Their arguments are the words of
+    all files and the words of a file or, for constituents, those of `constituents`.
 
     Attributes:
         description: A short description for the help text.
@@ -49,9 +50,9 @@ class Grouping:
     """
 
     description: str
-    compute_values: Callable[[Comparison, Words], np.ndarray] | None = None
+    compute_values: Callable[[Any, Any], np.ndarray] | None = None
     bins: str = EACH
-    compute_groups: Callable[[Comparison, Words], Groups] | None = None
+    compute_groups: Callable[[Any, Any], Groups] | None = None
     groups_arcs: bool = True
     columns: tuple[str, ...] = ()
     ordered_by_size: bool = False
@@ -97,7 +98,7 @@ def _frequency(comparison: Comparison, words: Words) -> np.ndarray:
 
 def _oov(comparison: Comparison, words: Words) -> Groups:
     known = _frequency(comparison, words) > 0
-    return _single_valued(np.where(known, 0, 1), ("known", "unknown"))
+    return single_valued(np.where(known, 0, 1), ("known", "unknown"))
 
 
 def _direction(comparison: Comparison, words: Words) -> Groups:
@@ -105,7 +106,7 @@ def _direction(comparison: Comparison, words: Words) -> Groups:
     head, number = words.head, comparison.number
     labels = ("root", "left", "right", "self", "none")
     conditions = (head == 0, (0 < head) & (head < number), head > number, head == number)
-    return _single_valued(np.select(conditions, range(4), default=4), labels)
+    return single_valued(np.select(conditions, range(4), default=4), labels)
 
 
 def _projectivity(comparison: Comparison, words: Words) -> Groups:
@@ -114,7 +115,7 @@ def _projectivity(comparison: Comparison, words: Words) -> Groups:
     ends = zip(comparison.starts[:-1].tolist(), comparison.starts[1:].tolist(), strict=True)
     nonprojective = np.concatenate([nonprojective_arcs(head[start:end]) for start, end in ends])
     bin_index = np.where(words.head < 0, 2, nonprojective)
-    return _single_valued(bin_index, ("projective", "non-projective", "none"))
+    return single_valued(bin_index, ("projective", "non-projective", "none"))
 
 
 def _column(
@@ -129,7 +130,7 @@ def _column(
         label_by_code = [shorten(value) for value in comparison.values[column]]
         bin_of_label = {label: i for i, label in enumerate(dict.fromkeys(label_by_code))}
         bin_by_code = np.array([bin_of_label[label] for label in label_by_code])
-        return _single_valued(bin_by_code[words.codes[column]], list(bin_of_label))
+        return single_valued(bin_by_code[words.codes[column]], list(bin_of_label))
 
     return compute_groups
 
@@ -157,7 +158,8 @@ def _feats(comparison: Comparison, words: Words) -> Groups:
     return Groups(bin_index, word_index, list(bin_of_feature))
 
 
-def _single_valued(bin_index: np.ndarray, labels: Sequence[str]) -> Groups:
+def single_valued(bin_index: np.ndarray, labels: Sequence[str]) -> Groups:
+    """Return the groups in which each item has one bin; bin_index: [item]."""
     return Groups(bin_index, np.arange(len(bin_index)), labels)
 
 
@@ -239,40 +241,65 @@ def group_words(
     grouping = get_grouping(name)
     # The files whose trees determine the bins.
     files = (comparison.gold, *comparison.systems) if grouping.groups_arcs else (comparison.gold,)
-    if grouping.compute_values:
-        values = [grouping.compute_values(comparison, words) for words in files]
-        text = bins or grouping.bins
-        parsed_bins = bin_each_value(*values) if text == EACH else parse_bins(text)
-        gold, *systems = (
-            _single_valued(parsed_bins.assign(file_values), parsed_bins.labels)
-            for file_values in values
-        )
-    elif grouping.compute_groups:
-        if bins:
-            raise ValueError(f"grouping '{name}' is not by a number, so it cannot have bins")
-        gold, *systems = (grouping.compute_groups(comparison, words) for words in files)
-        if grouping.ordered_by_size:
-            gold, *systems = _order_by_size([gold, *systems], scored)
+    gold, *systems = group_items(name, grouping, comparison, files, scored, bins)
     if not grouping.groups_arcs:
         systems = [gold] * len(comparison.systems)
     return gold, systems
 
 
-def _order_by_size(groups: Sequence[Groups], scored: np.ndarray) -> list[Groups]:
+def group_items(
+    name: str,
+    grouping: Grouping,
+    comparison: Any,
+    files: Sequence[Any],
+    scored: np.ndarray | None = None,
+    bins: str | None = None,
+) -> list[Groups]:
+    """Group the words or constituents of files by the same labels.
+
+    Args:
+        name: The name of the grouping.
+        grouping: The grouping.
+        comparison: What all files have in common, the first argument of the grouping's function.
+        files: The files, the second argument of this function. The first file determines the order
+            of bins that are ordered by size.
+        scored: [item of the first file] bool, the items that count for this order; None for all.
+        bins: As for `group_words`.
+
+    Returns:
+        The groups of each file. Raises ValueError for invalid bins.
+    """
+    if grouping.compute_values:
+        values = [grouping.compute_values(comparison, file) for file in files]
+        text = bins or grouping.bins
+        parsed_bins = bin_each_value(*values) if text == EACH else parse_bins(text)
+        return [
+            single_valued(parsed_bins.assign(file_values), parsed_bins.labels)
+            for file_values in values
+        ]
+    assert grouping.compute_groups is not None
+    if bins:
+        raise ValueError(f"grouping '{name}' is not by a number, so it cannot have bins")
+    groups = [grouping.compute_groups(comparison, file) for file in files]
+    return _order_by_size(groups, scored) if grouping.ordered_by_size else groups
+
+
+def _order_by_size(groups: Sequence[Groups], scored: np.ndarray | None) -> list[Groups]:
     """Reorder the labels by the size of the bins in the first groups, then alphabetically."""
     bin_index, word_index, labels = groups[0]
-    sizes = np.bincount(bin_index[scored[word_index]], minlength=len(labels))
+    selected = bin_index if scored is None else bin_index[scored[word_index]]
+    sizes = np.bincount(selected, minlength=len(labels))
     order = sorted(range(len(labels)), key=lambda i: (-sizes[i], labels[i]))
     rank = np.argsort(order)
     ordered = [labels[i] for i in order]
     return [Groups(rank[group.bin_index], group.word_index, ordered) for group in groups]
 
 
-def get_grouping(name: str) -> Grouping:
+def get_grouping(name: str, groupings: Mapping[str, Grouping] = GROUPINGS) -> Grouping:
     """Return the grouping with this name; raise ValueError if there is none."""
-    if name not in GROUPINGS:
-        raise ValueError(describe_unknown("grouping", name, GROUPINGS, GROUPINGS))
-    return GROUPINGS[name]
+    if name not in groupings:
+        raise ValueError(describe_unknown("grouping", name, groupings, groupings))
+    return groupings[name]
 
 
 def cross_groups(first: Groups, second: Groups) -> Groups:

@@ -6,7 +6,6 @@ import numpy as np
 
 from depkit.score.analysis import Analysis, precision_recall_f1
 from depkit.score.calibration import Reliability, accuracy_intervals, reliability_scores
-from depkit.score.groupings import GROUPINGS
 from depkit.score.report import bootstrap
 from depkit.score.significance import DEFAULT_SEED, bootstrap_interval
 from depkit.score.table import short_names, shorten
@@ -86,7 +85,8 @@ def make_panel(analysis: Analysis, measure: str | None = None, seed: int = DEFAU
         ValueError: The measure does not exist.
     """
     by = analysis.view.by
-    curves = len(by) == 1 and GROUPINGS[by[0]].compute_values is not None
+    groupings = analysis.view.groupings
+    curves = len(by) == 1 and groupings[by[0]].compute_values is not None
     measure = measure or ("recall" if curves else "f1")
     if measure not in MEASURES:
         raise ValueError(
@@ -94,7 +94,7 @@ def make_panel(analysis: Analysis, measure: str | None = None, seed: int = DEFAU
         )
     compute = _compute_curves if curves else _compute_bars
     bins, values, low, high = compute(analysis, MEASURES.index(measure), seed)
-    names = short_names([system.name for system in analysis.data.words.systems])
+    names = short_names(analysis.systems)
     metric = "same bin" if analysis.view.metric == "bin" else analysis.view.metric
     # If the gold words determine the bins of all systems, all measures are equal.
     score = f"{metric} {measure.replace('f1', 'F1')}" if analysis.groups_arcs else metric
@@ -102,11 +102,11 @@ def make_panel(analysis: Analysis, measure: str | None = None, seed: int = DEFAU
     if curves:
         tree = {"recall": "gold ", "precision": "predicted ", "f1": ""}[measure]
         bin_label = (
-            f"{tree if analysis.groups_arcs else ''}{by[0]} ({GROUPINGS[by[0]].description})"
+            f"{tree if analysis.groups_arcs else ''}{by[0]} ({groupings[by[0]].description})"
         )
         value_label = f"{score}, %"
     else:
-        bin_label = f"{' × '.join(by)} (gold words)"
+        bin_label = f"{' × '.join(by)} (gold {analysis.items})"
         if left_out := np.count_nonzero(sizes) - len(bins):
             bin_label += f": the {len(bins)} largest, {left_out} left out"
         minuend = names[1] if len(names) == 2 else "system"

@@ -106,7 +106,7 @@ def rows(analysis: Analysis, options: Options) -> list[dict[str, Any]]:
     (F1 - F1 of the first system) / (100 - F1 of the first system), in percent.
     """
     by = " × ".join(analysis.view.by)
-    names = [system.name for system in analysis.data.words.systems]
+    names = analysis.systems
     scores = precision_recall_f1(analysis.totals)  # [system, bin, 3]
     gains = scores[:, :, 2] - scores[0, :, 2]  # [system, bin]
     p = _test_bins(analysis, options) if options.test else {}
@@ -141,13 +141,13 @@ def total_rows(analysis: Analysis) -> list[dict[str, Any]]:
 
     The list is empty if words are in several bins, as with the grouping "feats".
     """
-    if len(analysis.gold.word_index) > analysis.data.words.size:
+    if not analysis.is_single_valued:
         return []
     totals = analysis.totals.sum(axis=1)  # [system, count]
     return [
-        {"system": system.name, "bin": "all", **_counts_and_scores(counts, scores)}
+        {"system": system, "bin": "all", **_counts_and_scores(counts, scores)}
         for system, counts, scores in zip(
-            analysis.data.words.systems, totals, precision_recall_f1(totals), strict=True
+            analysis.systems, totals, precision_recall_f1(totals), strict=True
         )
     ]
 
@@ -193,7 +193,7 @@ def _test_bins(analysis: Analysis, options: Options) -> dict[tuple[int, int], fl
     p: dict[tuple[int, int], float] = {}
     for bins in _split_bins(analysis):
         baseline = analysis.count_by_sentence(0, bins)
-        for system in range(1, len(analysis.predicted)):
+        for system in range(1, len(analysis.systems)):
             values = p_values(
                 baseline, analysis.count_by_sentence(system, bins), statistic,
                 options.test or "ar", options.trials, options.seed,
@@ -204,5 +204,5 @@ def _test_bins(analysis: Analysis, options: Options) -> dict[tuple[int, int], fl
 
 def _split_bins(analysis: Analysis) -> list[list[int]]:
     """Split the non-empty bins into parts; each part's counts by sentence take about 50 MB."""
-    size = max(1, 1_500_000 // len(analysis.data.words.lengths))
+    size = max(1, 1_500_000 // analysis.num_sentences)
     return [analysis.bins[i : i + size] for i in range(0, len(analysis.bins), size)]

@@ -6,7 +6,7 @@ import pytest
 from random_parses import Parse, Word, compared_values, random_parses, sentences
 
 from depkit.score.agreement import agreement_rows
-from depkit.score.analysis import Data, View, analyze_view, read_data
+from depkit.score.analysis import Data, View, group_gold, read_data
 
 # Heads and relations. FIRST has the correct head and relation for word 1, and the correct head for
 # words 1 and 2. SECOND has both for words 1 and 2, and the correct head for words 1, 2 and 4.
@@ -32,7 +32,7 @@ def test_agreement_of_two_systems_equals_counts_by_hand() -> None:
 def test_words_are_binned_by_their_gold_heads() -> None:
     # The distances of the gold heads are 1, root, 1, 1; the predicted ones differ.
     data = read(GOLD, FIRST, SECOND)
-    groups = analyze_view(data, View(("distance",), ("1,2",), "UAS")).gold
+    groups = group_gold(data, View(("distance",), ("1,2",), "UAS"))
     # Each bin has a row for (first, second) and one for (second, first); compare the former.
     rows = agreement_rows(data, "UAS", groups, "distance")[::2]
     assert [(row["bin"], row["words"], row["score"], row["oracle"]) for row in rows] == [
@@ -48,7 +48,7 @@ def test_agreement_of_random_parses_equals_the_definitions(seed: int) -> None:
     has_words = any(word.deprel != "punct" for tree in gold for word in tree)
     ignore_punct = seed % 3 == 0 and has_words
     data = read(gold, *systems, punct="deprel" if ignore_punct else "keep", subtypes=subtypes)
-    groups = analyze_view(data, View(("position",), ("each",), metric)).gold
+    groups = group_gold(data, View(("position",), ("each",), metric))
     binned = agreement_rows(data, metric, groups, "position")
     total = agreement_rows(data, metric)
 

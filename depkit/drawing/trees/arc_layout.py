@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Literal, NamedTuple
 
-from depkit.drawing.trees.drawn_sentence import Arc, Kind
+from depkit.drawing.trees.drawn_sentence import Arc
+from depkit.drawing.trees.kinds import Kind
 
 Role = Literal["left", "head", "right"]  # of a port
 

@@ -56,3 +56,8 @@ def clip(text: str, width: int) -> str:
         return ""
     too_long = bisect_left(range(len(text)), width, key=lambda end: cell_width(text[:end]))
     return text[: too_long - 1] + "…"
+
+
+def clip_start(lines: str, limit: int) -> str:
+    """Return the connecting lines, without their beginning if they are too long."""
+    return lines if len(lines) <= limit else "…" + lines[1 - limit :]

@@ -1,22 +1,13 @@
-"""The content of a drawing: a sentence's words, tags and arcs as safe text, in no style yet."""
+"""The content of a drawing: words, tags, arcs and constituents as safe text, in no style yet."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
+from depkit.corpus.cleaning import prepare_tree
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.trees.cells import make_visible
-
-# "missed" is a gold arc that is not in the predicted tree, "wrong" the predicted arc instead.
-Kind = Literal["plain", "missed", "wrong"]
-WRONG = "✗"
-_COLOURS: dict[Kind, str] = {"missed": "\x1b[32m", "wrong": "\x1b[31m"}
-_END = "\x1b[0m"
-
-
-def colour_text(text: str, kind: Kind, colour: bool) -> str:
-    """Add the terminal's colour for a kind of arc to a text, if `colour` is true."""
-    return _COLOURS[kind] + text + _END if colour and text and kind in _COLOURS else text
+from depkit.drawing.trees.constituents import Node, make_nodes
+from depkit.drawing.trees.kinds import WRONG, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +60,31 @@ class DrawnSentence:
     def text(self) -> str:
         """The raw text from the comment `text`, "" if there is none."""
         return make_visible(self.sentence.text)
+
+    @property
+    def is_bracketed(self) -> bool:
+        """Whether constituents are drawn: the sentence has them, and no heads."""
+        return self.sentence.constituents is not None and max(self.sentence.head, default=-1) < 0
+
+    @cached_property
+    def constituents(self) -> tuple[list[Node], list[Node]]:
+        """The nodes of the tree, and the wrong constituents; see `make_nodes`.
+
+        If there is a predicted tree, both trees are compared as `prepare_tree` returns them.
+        """
+        tree = self.sentence.constituents
+        assert tree is not None
+        if self.predicted is None or self.predicted.constituents is None:
+            return make_nodes(tree)
+        return make_nodes(prepare_tree(tree), prepare_tree(self.predicted.constituents))
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether the predicted tree differs from the gold tree."""
+        if self.is_bracketed:
+            nodes, wrong = self.constituents
+            return bool(wrong) or any(node.kind == "missed" for node in nodes)
+        return bool(self.wrong_words)
 
     @cached_property
     def wrong_words(self) -> frozenset[int]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from depkit.drawing.trees.cells import cell_width, make_visible
-from depkit.drawing.trees.drawn_sentence import WRONG, DrawnSentence, Kind, colour_text
+from depkit.drawing.trees.cells import cell_width, clip_start, make_visible
+from depkit.drawing.trees.drawn_sentence import DrawnSentence
+from depkit.drawing.trees.kinds import WRONG, Kind, colour_text
 
 UNROOTED_HEADING = "# words without a head or in a cycle:"
 _Branch = tuple[int, str]  # a word, and the connecting lines before it
@@ -97,13 +98,8 @@ def _subtree(top: int, dependents: Sequence[Sequence[int]], limit: int) -> Itera
         size = len(stack)
         for dependent in reversed(dependents[word]):
             corner, deeper = ("├─ ", "│  ") if len(stack) > size else ("└─ ", "   ")
-            lines = _clip_start(indent + corner, limit)
-            stack.append((dependent, lines, _clip_start(indent + deeper, limit)))
-
-
-def _clip_start(lines: str, limit: int) -> str:
-    """Return the connecting lines, without their beginning if they are too long."""
-    return lines if len(lines) <= limit else "…" + lines[1 - limit :]
+            lines = clip_start(indent + corner, limit)
+            stack.append((dependent, lines, clip_start(indent + deeper, limit)))
 
 
 def _top_ancestor(word: int, heads: Sequence[int]) -> int:

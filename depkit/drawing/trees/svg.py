@@ -7,12 +7,12 @@ from xml.sax.saxutils import escape
 
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.trees.arc_layout import Layout, Line, Measures
-from depkit.drawing.trees.cells import cell_width
-from depkit.drawing.trees.drawn_sentence import DrawnSentence, Kind
+from depkit.drawing.trees.drawn_sentence import DrawnSentence
+from depkit.drawing.trees.kinds import Kind
+from depkit.drawing.trees.svg_constituents import draw_constituents
+from depkit.drawing.trees.svg_text import FORM, LABEL, TAG, draw_label, draw_texts, font, text_width
 
-# All sizes are in pixels. Widths of texts are estimates, because the viewer chooses the font.
-FORM, TAG, LABEL = 16, 11, 12  # font sizes
-NARROW, BROAD = "fijlrtI.,:;!|'()[]", "mwMW@%"  # letters
+# All sizes are in pixels.
 MARGIN = 20
 HEADING = 24
 LEVEL = 20  # between two levels of arcs
@@ -56,9 +56,18 @@ def draw_sentence(sentence: Sentence) -> str:
 
 def _draw(drawn: DrawnSentence) -> tuple[int, int, str]:
     """Draw one sentence; returns the width, the height and the SVG elements."""
-    measures = Measures(partial(_text_width, LABEL), step=6, gap=14, pad=CORNER)
+    heading = (
+        f'<text x="0" y="{LABEL}" {font(LABEL, "#555555")} text-anchor="start">'
+        f"{escape(drawn.name)}</text>"
+    )
+    title = f"<title>{escape(drawn.text or ' '.join(drawn.forms))}</title>"
+    if drawn.is_bracketed:
+        tree_width, bottom, tree = draw_constituents(drawn, HEADING, COLOURS, STROKES)
+        width = max(tree_width, text_width(LABEL, drawn.name))
+        return width, bottom, "\n".join([title, heading, *tree, ""])
+    measures = Measures(partial(text_width, LABEL), step=6, gap=14, pad=CORNER)
     columns = zip(drawn.forms, drawn.tags, strict=True)
-    widths = [max(_text_width(FORM, form), _text_width(TAG, tag)) for form, tag in columns]
+    widths = [max(text_width(FORM, form), text_width(TAG, tag)) for form, tag in columns]
     arcs = (drawn.arcs(), drawn.wrong_arcs())
     block = next(Layout(widths, arcs, measures).make_blocks(sys.maxsize))
     lines_above, lines_below = block.sides
@@ -67,22 +76,15 @@ def _draw(drawn: DrawnSentence) -> tuple[int, int, str]:
     tags = forms + TAG + 5
     bottom = (tags if any(drawn.tags) else forms) + 6
     elements = [
-        f"<title>{escape(drawn.text or ' '.join(drawn.forms))}</title>",
-        f'<text x="0" y="{LABEL}" {_font(LABEL, "#555555")} text-anchor="start">'
-        f"{escape(drawn.name)}</text>",
+        title,
+        heading,
         *_draw_arcs(lines_above, top, -1),
-        *_draw_texts(drawn.forms, block.centres, forms, _font(FORM, "black")),
-        *_draw_texts(drawn.tags, block.centres, tags, _font(TAG, "#555555")),
+        _group(drawn.forms, block.centres, forms, font(FORM, "black")),
+        _group(drawn.tags, block.centres, tags, font(TAG, "#555555")),
         *_draw_arcs(lines_below, bottom, 1),
     ]
-    width = max(block.width, _text_width(LABEL, drawn.name))
+    width = max(block.width, text_width(LABEL, drawn.name))
     return width, bottom + _height(lines_below), "\n".join([*elements, ""])
-
-
-def _text_width(size: int, text: str) -> int:
-    """Return the approximate width of a text in common fonts of a size."""
-    narrow, broad = (sum(map(letters.count, text)) for letters in (NARROW, BROAD))
-    return round(size * (0.62 * cell_width(text) - 0.22 * narrow + 0.32 * broad))
 
 
 def _height(lines: Sequence[Line]) -> int:
@@ -90,16 +92,8 @@ def _height(lines: Sequence[Line]) -> int:
     return LEVEL * max((line.level for line in lines), default=0) + LABEL
 
 
-def _font(size: int, colour: str) -> str:
-    return f'font-size="{size}" fill="{colour}"'
-
-
-def _draw_texts(texts: Sequence[str], centres: Sequence[int], y: int, font: str) -> Iterator[str]:
-    yield f"<g {font}>"
-    for text, centre in zip(texts, centres, strict=True):
-        if text:
-            yield f'<text x="{centre}" y="{y}">{escape(text)}</text>'
-    yield "</g>"
+def _group(texts: Sequence[str], centres: Sequence[int], y: int, attributes: str) -> str:
+    return "\n".join([f"<g {attributes}>", *draw_texts(texts, centres, y), "</g>"])
 
 
 def _draw_arcs(lines: Sequence[Line], base: int, direction: int) -> Iterator[str]:
@@ -113,7 +107,9 @@ def _draw_arcs(lines: Sequence[Line], base: int, direction: int) -> Iterator[str
             yield f'</g>\n<path fill="{COLOURS[kind]}" d="{arrows}"/>'
     for line in lines:
         if line.label:
-            yield _draw_label(line, base + direction * LEVEL * line.level)
+            y = base + direction * LEVEL * line.level
+            centre = line.label_start + line.label_width // 2
+            yield draw_label(line.label, centre, y, COLOURS[line.kind], line.label_width)
 
 
 def _arc_path(line: Line, base: int, direction: int) -> str:
@@ -142,13 +138,3 @@ def _arrow_path(lines: Sequence[Line], base: int, direction: int) -> str:
     }
     back = base + direction * ARROW
     return "".join(f"M{x - 4} {back}H{x + 4}L{x} {base}Z" for x in sorted(tips))
-
-
-def _draw_label(line: Line, y: int) -> str:
-    """Draw a label on a white rectangle that interrupts its line."""
-    return (
-        f'<rect x="{line.label_start - 2}" y="{y - LABEL // 2}" width="{line.label_width + 4}"'
-        f' height="{LABEL}" fill="white"/>'
-        f'<text x="{line.label_start + line.label_width // 2}" y="{y + LABEL // 3}"'
-        f" {_font(LABEL, COLOURS[line.kind])}>{escape(line.label)}</text>"
-    )

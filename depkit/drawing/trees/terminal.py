@@ -6,10 +6,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
+from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike
 from depkit.corpus.pairing import make_source, pair_sentences
 from depkit.corpus.sentence import Sentence
-from depkit.drawing.trees import arcs, indented
+from depkit.drawing.trees import arcs, indented, outline
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
 
 Style = Literal["arcs", "tree"]
@@ -34,7 +35,8 @@ def show(
         sentences: A file, a sentence or several sentences.
         diff: The same sentences with predicted trees. If given, the trees of `sentences` are gold
             trees, and only sentences with errors are printed, together with their wrong arcs.
-        style: "arcs" for arcs above the words, "tree" for one line per word.
+        style: "arcs" for arcs above the words, "tree" for one line per word. Constituency trees
+            always have one line per constituent and word.
         width: The width at which to wrap, by default that of the terminal.
         encoding: The encoding of files.
 
@@ -46,7 +48,7 @@ def show(
     if style not in _STYLES:
         raise ValueError(f"there is no style {style!r}; choose one of {', '.join(_STYLES)}")
     drawn_sentences = read_drawn_sentences(sentences, diff, encoding)
-    selected = (drawn for drawn in drawn_sentences if diff is None or drawn.wrong_words)
+    selected = (drawn for drawn in drawn_sentences if diff is None or drawn.has_errors)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     for drawing in draw_sentences(
         selected, style, max(width or default_width(), MIN_WIDTH), colour
@@ -76,7 +78,11 @@ def read_drawn_sentences(
     else:
         sentence_pairs = pair_sentences(gold_source, [make_source(diff, encoding)])
         for number, (gold, (predicted,)) in enumerate(sentence_pairs, start=1):
-            yield DrawnSentence(number, gold, predicted)
+            drawn = DrawnSentence(number, gold, predicted)
+            if drawn.is_bracketed and predicted.constituents is None:
+                message = "the sentence has no constituency tree, but the gold sentence has one"
+                raise FormatError(*predicted.location(), message)
+            yield drawn
 
 
 def draw_sentences(
@@ -96,7 +102,8 @@ def draw_sentences(
     separator = ""
     for drawn in sentences:
         heading = [f"# {line}" for line in (drawn.name, drawn.text) if line]
-        yield separator + "\n".join([*heading, *_STYLES[style](drawn, width, colour), ""])
+        draw = outline.draw if drawn.is_bracketed else _STYLES[style]
+        yield separator + "\n".join([*heading, *draw(drawn, width, colour), ""])
         separator = "\n"
 
 

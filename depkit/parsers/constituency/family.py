@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree
-from depkit.parsers.config import ConstituencyConfig
+from depkit.parsers.config import Calibration, ConstituencyConfig, Mean
 from depkit.parsers.family import Family
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.family import remove_empty_columns
@@ -102,6 +102,18 @@ class Constituency(Family):
         from depkit.parsers.constituency.parser import ConstituencyParser
 
         return ConstituencyParser(config, *parts)
+
+    def combine(
+        self, members: Sequence["Parser"], mean: Mean | None, calibration: Calibration
+    ) -> "Parser":
+        """See `Family.combine`."""
+        from depkit.parsers.constituency.ensemble import ConstituencyEnsemble
+        from depkit.parsers.tagger.ensemble import combine_members
+
+        return combine_members(ConstituencyEnsemble, members, mean, calibration, self.columns)
+
+    def check_combination(self, configs: Sequence[Any]) -> None:
+        """All constituency parsers can be combined."""
 
     def evaluate(
         self,

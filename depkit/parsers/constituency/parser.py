@@ -13,6 +13,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.spans import Span, spans_to_tree
 from depkit.corpus.tree import Tree, escape_form
 from depkit.parsers.base import Parsable
+from depkit.parsers.constituency.decoding import Scores, find_best_labels
 from depkit.parsers.constituency.examples import COLUMN
 from depkit.parsers.device import fetch
 from depkit.parsers.tagger.parser import TaggerParser
@@ -64,14 +65,19 @@ class ConstituencyParser(TaggerParser):
         """See `Parser.warm_up`."""
         decode_spans(np.zeros((1, 3, 3), dtype=np.float32), np.array([2]))
 
+    def score(self, batch: Any) -> Scores:
+        """Score a batch; see `decoding.Scores`."""
+        scores: Scores = self.network.score(batch)
+        return scores
+
     @torch.inference_mode()
     def parse_batch(self, batch: Any, sentences: Sequence[Sentence], tags: str) -> list[Sentence]:
         """Parse the sentences of a batch; tags: as for `base.columns_to_predict`."""
         words = np.array([len(sentence) for sentence in sentences])
         with self.autocast():
-            fenceposts, columns = self.network.score(batch)
-            pending = fetch(self.best_tags(columns, sentences))
-            scores, labels = self.network.best_labels(fenceposts, words)
+            scored = self.score(batch)
+            pending = fetch(self.best_tags(scored.columns, sentences))
+            scores, labels = find_best_labels(scored.score_spans, words, device=self.device)
         trees, _ = decode_spans(scores, words)
         best = pending.wait()
         return [

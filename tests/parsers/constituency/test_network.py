@@ -1,12 +1,14 @@
 """The hinge loss against brute force over all trees, and the best label of every span."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
 
 from depkit.corpus.files import read
 from depkit.parsers.config import ConstituencyConfig, ConstituentScorer, Inputs, SelfAttention
-from depkit.parsers.constituency import network as module
+from depkit.parsers.constituency import decoding as module
 from depkit.parsers.constituency.examples import labelled_spans
 from depkit.parsers.families import get_family
 from depkit.trees import chart
@@ -71,7 +73,9 @@ def test_the_best_labels_are_those_of_the_reference(max_spans, augmented, senten
     gold[row, start, end] = label
     with torch.no_grad():
         fenceposts = network.fenceposts(network.encode_with_stop(batch))
-        scores, labels = network.best_labels(fenceposts, words, gold if augmented else None)
+        scores, labels = module.find_best_labels(
+            partial(network.spans, fenceposts), words, gold if augmented else None
+        )
         for row, n in enumerate(words):
             all_scores = span_scores(network, fenceposts, row, n).numpy()
             sentence_gold = gold[row, : n + 1, : n + 1] if augmented else None

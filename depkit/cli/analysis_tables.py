@@ -1,0 +1,94 @@
+"""The tables of `depkit analyze`, and their texts in all formats."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from depkit.cli.comparison_tables import shorten_system_names
+from depkit.cli.tables import Table, best_systems, render_table
+from depkit.score.analysis import Analysis
+from depkit.score.report import Options, total_rows
+from depkit.score.significance import describe_test
+from depkit.score.table import csv_table, flatten_record, format_p_value, format_percent
+
+Record = dict[str, Any]
+_MAX_TEXT = 80  # characters of a sentence in a table
+
+
+def data_text(
+    records_of_tables: list[list[Record]], layout: str, signature: str, tables: list[Table]
+) -> str:
+    """Return the rows of all tables as JSON or CSV, with the signature in each row."""
+    records = [row | {"signature": signature} for records in records_of_tables for row in records]
+    if layout == "json":
+        return json.dumps(records, indent=2)
+    cells = [flatten_record(record) for record in records]
+    header = list(cells[0]) if cells else list(tables[0].columns)
+    return csv_table(header, [[str(value) for value in row.values()] for row in cells])
+
+
+def tables_text(tables: list[Table], layout: str, signature: str) -> str:
+    """Return the text of the tables, one below the other, and of the signature."""
+    notes = [table.note for table in tables]
+    notes[-1] = "\n".join(filter(None, [notes[-1], signature]))
+    with_notes = (replace(table, note=note) for table, note in zip(tables, notes, strict=True))
+    return "\n\n".join(render_table(table, layout) for table in with_notes)
+
+
+def bins_table(analysis: Analysis, records: list[Record], settings: Options) -> Table:
+    """Return a table of bins; it has a single score if the bins are of words, not of arcs."""
+    records = records + total_rows(analysis)
+    display_names = shorten_system_names(records)
+    several = len(display_names) > 1
+    equal_counts = all(row["correct_gold"] == row["correct_predicted"] for row in records)
+    correct = {"correct": "correct_gold"}
+    if not equal_counts:
+        correct = {"of gold": "correct_gold", "of predicted": "correct_predicted"}
+    counts = {"gold": "gold", "predicted": "predicted"} | correct
+    scores = {"precision": "precision", "recall": "recall", "F1": "f1"}
+    if not analysis.groups_arcs:
+        counts, scores = {"words": "gold", "correct": "correct_gold"}, {"accuracy": "recall"}
+    if settings.confidence:
+        scores |= {"95% from": "f1_low", "to": "f1_high"}
+    if settings.error_reduction:
+        scores["RER"] = "error_reduction"
+    header = ["bin", *(["system"] if several else []), *counts, *scores]
+    header += ["difference", "p", "p (Holm)"] if settings.test else []
+    body = []
+    for record in records:
+        row = [record["bin"], *([display_names[record["system"]]] if several else [])]
+        row += [str(record[name]) for name in counts.values()]
+        row += [format_percent(record.get(name)) for name in scores.values()]
+        if settings.test:
+            difference = record.get("difference")
+            row.append("-" if difference is None else f"{difference:+.2f}")
+            row += [format_p_value(record.get(name)) for name in ("p", "p_adjusted")]
+        body.append(row)
+    note = ""
+    if settings.test:
+        num_tests = sum(row.get("p") is not None for row in records)
+        note = describe_test(
+            settings.test, settings.trials, settings.seed, num_tests, "in this table"
+        )
+    title = f"{analysis.view.metric} by {' × '.join(analysis.view.by)}"
+    title = title if several else f"{title}: {next(iter(display_names.values()))}"
+    best = best_systems(header, body, ("precision", "recall", "F1", "accuracy"))
+    return Table(title, header, body, note, best)
+
+
+def list_table(title: str, columns: Sequence[str], records: list[Record]) -> Table:
+    """Return a table of the records, without the columns that the title repeats."""
+    display_names = shorten_system_names(records)
+    omitted = {"metric", "confusion"} | (set() if len(display_names) > 1 else {"system"})
+    if len(display_names) < 2:
+        title += f": {next(iter(display_names.values()), 'none')}"
+    header = [name for name in columns if name not in omitted]
+    body = []
+    for record in records:
+        row = record | {"system": display_names[record["system"]]}
+        if len(row.get("text", "")) > _MAX_TEXT:
+            row["text"] = f"{row['text'][:_MAX_TEXT]} ..."
+        values = (row[name] for name in header)
+        body.append([format_percent(x, 1) if isinstance(x, float) else str(x) for x in values])
+    return Table(title, header, body)
