@@ -45,6 +45,15 @@ def parse_command(
             rich_help_panel=MODEL,
         ),
     ] = "auto",
+    tokenizer: Annotated[
+        str,
+        typer.Option(
+            metavar="MODEL",
+            help="Split text into sentences and words with the tokenizer of this model.",
+            show_default="the model's own; en-ewt for constituency parsers without one",
+            rich_help_panel=MODEL,
+        ),
+    ] = "",
     format: options.OutputFormat = None,
     dependencies: Annotated[
         Literal["sd", "ud"] | None,
@@ -153,7 +162,7 @@ def parse_command(
         {name: value for name, value in given_options.items() if value}, mean, input, format,
         output, output_dir, features or [],
         [*(settings or []), *options.treebank_settings(treebank)], device, batch_tokens, threads,
-        encoding, dependencies,
+        encoding, dependencies, tokenizer,
     )  # fmt: skip
     bars = options.progress_bars(quiet, job.files, "" if output_dir else output)
     totals = annotate_files(job, options.note_printer(quiet), bars)

@@ -36,6 +36,8 @@ class Family(ABC):
     metrics: ClassVar[tuple[str, ...]]
     noun: ClassVar[str] = "parser"  # the word for a model in its model card
     command: ClassVar[str] = "parse"  # the depkit command that applies a model
+    # The model whose tokenizer splits text for a model without one; "" for none
+    default_tokenizer: ClassVar[str] = ""
 
     # Data
 
@@ -157,6 +159,12 @@ class Family(ABC):
 
         punct: the policy of `score.punctuation` that selects the scored words, for scores of trees.
         """
+
+    def describe_scores(self, punct: str) -> str:
+        """Say in the model card which words count in the scores; punct: as for `evaluate`."""
+        return (
+            "punctuation included" if punct == "keep" else f"without punctuation (--punct {punct})"
+        )
 
     def calibrate(
         self, parser: Any, dev: Sequence[Sentence], context: "Iterable[np.ndarray] | None"

@@ -496,6 +496,19 @@ def read_tokenizer(
     return Tokenizer(characters, table, spaces, network.to(device).eval(), device, precision)
 
 
+def load_tokenizer(model: PathLike, device: torch.device) -> Tokenizer:
+    """Load the tokenizer of a model directory, or of a bundled model by name.
+
+    Raises ModelError if there is no such model, or if it has no tokenizer or a damaged one.
+    """
+    tokenizer = read_tokenizer(find_model(model), device)
+    if tokenizer is None:
+        raise ModelError(
+            f"{model} has no tokenizer, because its treebank had no text; name another model"
+        )
+    return tokenizer
+
+
 def _read_multiwords(table: Any) -> dict[str, tuple[str, ...]]:
     """Check and return a table of a tokenizer. Raises ValueError, TypeError or AttributeError."""
     for words in table.values():

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice, product, tee
 from threading import Lock
 from typing import Any, Literal
@@ -29,7 +29,8 @@ from depkit.drawing.progress import ProgressBars, total_file_size
 from depkit.parsers.base import Parser
 from depkit.parsers.config import Calibration, Mean
 from depkit.parsers.ensembles import combine
-from depkit.parsers.model_directory import load
+from depkit.parsers.families import get_family
+from depkit.parsers.model_directory import load, load_tokenizer
 from depkit.parsers.settings import ConfigError
 from depkit.serving.input_warnings import NUM_CHECKED, find_input_warnings
 
@@ -62,6 +63,7 @@ class Job:
     threads: int | None = None
     encoding: str = "utf-8"
     dependencies: Literal["sd", "ud"] | None = None
+    tokenizer: str = ""
 
 
 @dataclass
@@ -231,6 +233,9 @@ def _load_parser(job: Job) -> Parser:
         load(model, job.device, threads=job.threads, settings=job.settings) for model in job.models
     ]
     parser = combine(models, job.mean)
+    default_tokenizer = get_family(parser.config).default_tokenizer
+    if name := job.tokenizer or ("" if parser.tokenizer else default_tokenizer):
+        parser = replace(parser, tokenizer=load_tokenizer(name, parser.device))
     for name in sorted(job.options.keys() - parser.options):
         option = OPTIONS.get(name, name)
         raise ConfigError(f"models of the family {parser.config.family} do not support {option}")

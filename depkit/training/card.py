@@ -36,13 +36,15 @@ def write_card(
         "none, so the model does not read running text; it reads CoNLL files, and text that is"
         " already split into sentences or tokens"
     )
+    if family.default_tokenizer:
+        tokenizer = f"none, so text is split by the tokenizer of {family.default_tokenizer}"
     if (directory / TOKENIZER).exists():
         tokenizer = "yes, so the model reads running text"
     if tokenizer_scores:
         score_list = ", ".join(f"{name} {score:.2f}" for name, score in tokenizer_scores.items())
         tokenizer = f"{score_list} (F1 on dev)"
     about = f"\n{recipe.about}\n" if recipe.about else ""
-    punctuation = _describe_punctuation(recipe.training.punct)
+    punctuation = family.describe_scores(recipe.training.punct)
     text = f"""# A depkit {family.noun}
 {about}
 - Encoder: {_describe_encoder(parser.encoder)}
@@ -86,7 +88,7 @@ def write_ensemble_card(
     about = f"\n{recipe.about}\n" if recipe.about else ""
     rows = "\n".join(f"| {name} | {state.best:.2f} |" for name, state in members.items())
     score_list = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
-    punctuation = _describe_punctuation(recipe.training.punct)
+    punctuation = get_family(recipe.parser).describe_scores(recipe.training.punct)
     text = f"""# A depkit ensemble
 {about}
 - Members: {len(members)}, each trained on the {num_train} sentences of the treebank without one \
@@ -107,10 +109,6 @@ all members. The directory of each member is also a model by itself.
 def _list_item(text: str) -> str:
     """Return a list item with a text; nothing if the text is empty."""
     return f"- {text[0].upper()}{text[1:]}\n" if text else ""
-
-
-def _describe_punctuation(punct: str) -> str:
-    return "punctuation included" if punct == "keep" else f"without punctuation (--punct {punct})"
 
 
 def _describe_encoder(encoder: Encoder) -> str:

@@ -34,6 +34,7 @@ _SCHEDULES = {
     "decay": ("exponential", "step", "plateau"), "decay_updates": ("exponential", "step"),
     "plateau": ("plateau",),
 }  # fmt: skip
+RENAMED = {"kk2018-factored": "factored"}  # recipes whose old names can still be used
 MIN_BATCH_TOKENS = 150  # batches are not made smaller than this for `training.updates`
 
 
@@ -152,6 +153,7 @@ def make_recipe(
     Raises:
         ConfigError: For an unknown name, key or value.
     """
+    name = RENAMED.get(name, name)
     if name not in recipe_names():
         raise ConfigError(describe_unknown("recipe", name, recipe_names(), recipe_names()))
     tables = _read_shipped(name)

@@ -26,6 +26,8 @@ class Constituency(Family):
     name = "constituency"
     config = ConstituencyConfig
     metrics = ("LF1", "LP", "LR", "EM")
+    # Treebanks of brackets have no text from which a tokenizer could be trained.
+    default_tokenizer = "en-ewt"
 
     def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
         """See `Family.read`; raises FormatError for a file without bracketed trees."""
@@ -131,6 +133,10 @@ class Constituency(Family):
             raise ConfigError("EVALB's parameters say which words count; leave out --punct")
         scores = evaluate_trees(_trees(gold), [_trees(predicted)])[0].scores
         return {name: scores[name] for name in self.metrics}
+
+    def describe_scores(self, punct: str) -> str:
+        """See `Family.describe_scores`."""
+        return "with the parameters COLLINS.prm of EVALB"
 
 
 def _trees(sentences: Iterable[Sentence]) -> Iterator[Tree]:

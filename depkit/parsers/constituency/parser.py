@@ -7,12 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from depkit.corpus.errors import FormatError
+from depkit.corpus.formats import CONLLU
+from depkit.corpus.penn import BRACKETS, penn_quotes
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.spans import Span, spans_to_tree
 from depkit.corpus.tree import Tree, escape_form
 from depkit.parsers.base import Parsable
+from depkit.parsers.chunks import Prepare
 from depkit.parsers.constituency.decoding import Scores, find_best_labels
 from depkit.parsers.constituency.examples import COLUMN
 from depkit.parsers.device import fetch
@@ -65,19 +69,51 @@ class ConstituencyParser(TaggerParser):
         """See `Parser.warm_up`."""
         decode_spans(np.zeros((1, 3, 3), dtype=np.float32), np.array([2]))
 
+    def make_preparer(self) -> Prepare:
+        """See `Parser.make_preparer`; the network reads words as `penn_words` returns them."""
+        prepare = super().make_preparer()
+
+        def prepare_words(sentences: Sequence[Sentence], context: Sequence[np.ndarray]) -> Any:
+            return prepare(list(map(self._with_penn_words, sentences)), context)
+
+        return prepare_words
+
+    def _with_penn_words(self, sentence: Sentence) -> Sentence:
+        words = self.penn_words(sentence)
+        return sentence if words == sentence.form else sentence.with_columns({"form": words})
+
+    def penn_words(self, sentence: Sentence) -> list[str]:
+        """Return the words of a sentence, written as in the Penn Treebank.
+
+        Brackets and quotation marks are replaced, but the latter not if the training treebank had
+        straight ones. The words of a sentence that was read from a bracketed tree do not change.
+        """
+        words = sentence.form
+        if sentence.constituents is not None:
+            return words
+        if '"' not in self.vocabulary.words.indices:
+            misc = sentence.column("misc") if sentence.format is CONLLU else ["_"] * len(words)
+            words = penn_quotes(words, ["SpaceAfter=No" not in value for value in misc])
+        return [BRACKETS.get(word, word) for word in words]
+
     def score(self, batch: Any) -> Scores:
         """Score a batch; see `decoding.Scores`."""
-        scores: Scores = self.network.score(batch)
-        return scores
+        with self.autocast():
+            scores: Scores = self.network.score(batch)
+
+        def score_spans(*spans: Tensor) -> Tensor:
+            with self.autocast():
+                return scores.score_spans(*spans)
+
+        return Scores(score_spans, scores.columns)
 
     @torch.inference_mode()
     def parse_batch(self, batch: Any, sentences: Sequence[Sentence], tags: str) -> list[Sentence]:
         """Parse the sentences of a batch; tags: as for `base.columns_to_predict`."""
         words = np.array([len(sentence) for sentence in sentences])
-        with self.autocast():
-            scored = self.score(batch)
-            pending = fetch(self.best_tags(scored.columns, sentences))
-            scores, labels = find_best_labels(scored.score_spans, words, device=self.device)
+        scored = self.score(batch)
+        pending = fetch(self.best_tags(scored.columns, sentences))
+        scores, labels = find_best_labels(scored.score_spans, words, device=self.device)
         trees, _ = decode_spans(scores, words)
         best = pending.wait()
         return [
@@ -111,14 +147,15 @@ class ConstituencyParser(TaggerParser):
         for start, end in nodes[: 2 * len(sentence) - 1].tolist():
             if label := labels[start, end]:
                 spans.append(Span(start, end, tuple(symbols[label - 1].split(" "))))
-        return tagged.with_constituents(spans_to_tree(spans, make_leaves(tagged)))
+        leaves = make_leaves(tagged, self.penn_words(tagged))
+        return tagged.with_constituents(spans_to_tree(spans, leaves))
 
 
-def make_leaves(sentence: Sentence) -> list[Tree]:
+def make_leaves(sentence: Sentence, forms: Sequence[str]) -> list[Tree]:
     """Return the words of a tree with their tags: XPOS, or UPOS if there is no XPOS.
 
-    Words that were read from a tree are written as they were. Raises FormatError for a sentence
-    without tags.
+    Words that were read from a tree are written as they were, all others as in `forms`. Raises
+    FormatError for a sentence without tags.
     """
     tags = sentence.xpos if set(sentence.xpos) != {"_"} else sentence.upos
     if set(tags) == {"_"}:
@@ -128,5 +165,5 @@ def make_leaves(sentence: Sentence) -> list[Tree]:
             " file first, or train a parser that predicts XPOS",
         )
     tree = sentence.constituents
-    words = [leaf.word for leaf in tree.leaves()] if tree else map(escape_form, sentence.form)
+    words = [leaf.word for leaf in tree.leaves()] if tree else map(escape_form, forms)
     return [Tree(tag, (), word) for tag, word in zip(tags, words, strict=True)]

@@ -26,12 +26,12 @@ RECIPES = [
     ("li2019-selfatt", SELFATT),
     ("li2019-selfatt", [*SELFATT, "encoder.kind=stacked", "encoder.lstm_size=7"]),
     ("li2019-bilstm", [*LI, "encoder.size=7"]),
-    ("kk2018-factored", FACTORED),
-    ("kk2018-factored", [*FACTORED, "inputs.char_kind=concat", "inputs.char_boundaries=false"]),
-    ("kk2018-factored", [*FACTORED, "inputs.stop=false", "inputs.char_boundaries=false"]),
-    ("kk2018-factored", UNFACTORED),
-    ("kk2018-factored", [*UNFACTORED, "encoder.position_attention=true"]),
-    ("kk2018-factored", [*UNFACTORED, "encoder.combine_positions=concat"]),
+    ("factored", FACTORED),
+    ("factored", [*FACTORED, "inputs.char_kind=concat", "inputs.char_boundaries=false"]),
+    ("factored", [*FACTORED, "inputs.stop=false", "inputs.char_boundaries=false"]),
+    ("factored", UNFACTORED),
+    ("factored", [*UNFACTORED, "encoder.position_attention=true"]),
+    ("factored", [*UNFACTORED, "encoder.combine_positions=concat"]),
     ("selfatt", ["inputs.word=6", "inputs.char=6", "encoder.size=8", "encoder.head_size=4"]),
 ]
 

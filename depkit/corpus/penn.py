@@ -1,0 +1,38 @@
+"""Words as the Penn Treebank writes them: quotation marks `` and '', brackets -LRB- and -RRB-."""
+
+from collections.abc import Sequence
+
+BRACKETS = {
+    "(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-",
+}  # fmt: skip
+QUOTES = {"“": "``", "”": "''", "‘": "`", "’": "'"}
+_OPENING_AND_CLOSING = {'"': ("``", "''"), "'": ("`", "'")}
+
+
+def penn_quotes(forms: Sequence[str], space_after: Sequence[bool]) -> list[str]:
+    """Replace quotation marks that are words by those of the Penn Treebank.
+
+    A straight double mark opens a quotation if there is a space only before it, and closes one if
+    there is a space only after it. Otherwise it closes the quotation that is open, or opens one. A
+    straight single mark opens a quotation only if there is a space only before it, because it can
+    also be an apostrophe.
+
+    Args:
+        forms: The words of a sentence.
+        space_after: Whether there is a space after each word.
+
+    Returns:
+        The words.
+    """
+    words = [QUOTES.get(form, form) for form in forms]
+    is_open = False
+    for i, form in enumerate(forms):
+        if form in _OPENING_AND_CLOSING:
+            before, after = i == 0 or space_after[i - 1], i + 1 == len(forms) or space_after[i]
+            opens = before and not after
+            if form == '"' and before == after:
+                opens = not is_open
+            words[i] = _OPENING_AND_CLOSING[form][not opens]
+        if words[i] in ("``", "''"):
+            is_open = words[i] == "``"
+    return words

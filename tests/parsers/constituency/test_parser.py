@@ -1,0 +1,186 @@
+"""Constituency parsers learn a small treebank, resume, combine, and write Penn words."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import read
+from depkit.corpus.penn import penn_quotes
+from depkit.corpus.sentence import new_sentence
+from depkit.parsers import config
+from depkit.parsers.config import ConstituencyConfig, ConstituentScorer, Inputs
+from depkit.parsers.constituency.decoding import find_best_labels
+from depkit.parsers.ensembles import combine
+from depkit.parsers.families import get_family
+from depkit.parsers.model_directory import WEIGHTS, load
+from depkit.parsers.settings import ConfigError
+from depkit.training.recipe import Recipe, Training
+from tests.conftest import TREES
+from tests.training.test_loop import Killed, kill_training_at, run
+
+ATTENTION = {
+    "heads": 4, "attention_dropout": 0.0, "feedforward_dropout": 0.0, "residual_dropout": 0.0,
+}  # fmt: skip
+ENCODERS = {
+    "factored": config.Factored(
+        layers=2, size=32, head_size=8, feedforward=64, positions="learned", **ATTENTION
+    ),
+    "bilstm": config.BiLSTM(layers=1, size=32, dropout=0.0),
+    "rotary": config.SelfAttention(
+        layers=2, size=64, head_size=16, feedforward=96, positions="rotary", convolution=3,
+        norm_first=True, activation="silu", zero_init=True, **ATTENTION,
+    ),
+}  # fmt: skip
+INPUTS = Inputs(
+    word=32, char=32, word_min_count=1, char_embedding=16, lowercase=False, combine="sum",
+    part_dropout=0.0, dropout=0.0, stop=True,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    return list(read(TREES))
+
+
+def make_recipe(kind="rotary", predict=("xpos",), **training):
+    scorer = ConstituentScorer(dropout=0.0, predict=list(predict), hidden=64, tag_hidden=64)
+    settings = {"epochs": 3, "batch_tokens": 60, "rate": 3e-3, "beta2": 0.98, "epsilon": 1e-8}
+    parser = ConstituencyConfig(INPUTS, ENCODERS[kind], scorer)
+    return Recipe(parser, training=Training(**(settings | {"precision": "float32"} | training)))
+
+
+@pytest.fixture(scope="module")
+def models(sentences, tmp_path_factory):
+    """Models that have learned the small treebank, without its 26th and 25th sentence."""
+    directories = []
+    for kind, train in (("rotary", sentences[:-1]), ("bilstm", sentences)):
+        directories.append(tmp_path_factory.mktemp("models") / kind)
+        run(make_recipe(kind, epochs=60), train, directories[-1])
+    return [load(directory, "cpu", "float32", 1) for directory in directories]
+
+
+@pytest.mark.parametrize("kind", ENCODERS)
+def test_every_encoder_fits_a_small_treebank(kind, sentences, tmp_path):
+    state = run(make_recipe(kind, epochs=80, patience=80), sentences, tmp_path / "model")
+    assert state.best == 100.0
+    parser = load(tmp_path / "model", "cpu", threads=1)
+    blank = [new_sentence(sentence.form) for sentence in sentences]
+    scores = get_family(parser.config).evaluate(parser.config, sentences, parser.parse(blank))
+    assert scores["LF1"] == scores["EM"] == 100.0
+
+
+@pytest.mark.parametrize("moment", [1, 4, 8])
+@pytest.mark.parametrize("kind", ENCODERS)
+def test_a_resumed_run_gives_the_model_of_an_uninterrupted_run(kind, moment, sentences, tmp_path):
+    recipe = make_recipe(kind, save_every=0.0)
+    recipe = replace(recipe, parser=replace(recipe.parser, inputs=replace(INPUTS, dropout=0.3)))
+    run(recipe, sentences, tmp_path / "whole")
+    with kill_training_at(moment), pytest.raises(Killed):
+        run(recipe, sentences, tmp_path / "cut")
+    run(recipe, sentences, tmp_path / "cut", resume=True)
+    whole, cut = (load_file(tmp_path / name / WEIGHTS) for name in ("whole", "cut"))
+    assert all(torch.equal(whole[name], cut[name]) for name in whole)
+
+
+def test_trees_are_the_same_in_batches_of_every_size(models, sentences):
+    blank = [new_sentence(sentence.form) for sentence in sentences]
+    for parser in models:
+        texts = [
+            [str(sentence.constituents) for sentence in parser.parse(blank, batch_tokens=size)]
+            for size in (1, 50, 5000)
+        ]
+        assert texts[0] == texts[1] == texts[2]
+
+
+def test_an_ensemble_decodes_the_mean_scores_of_all_spans(models, sentences):
+    ensemble = combine(models)
+    sentence = new_sentence(sentences[-1].form)
+    (parsed,) = ensemble.parse([sentence])
+    table = ensemble.vocabulary.columns["constituents"]
+    n = len(sentence)
+    total = np.zeros((n + 1, n + 1, len(table)))
+    for member in models:
+        batch = member.make_preparer()([sentence], []).batch(np.array([0]))
+        score_spans = member.score(batch).score_spans
+        names = member.vocabulary.columns["constituents"].symbols
+        for start in range(n):
+            for end in range(start + 1, n + 1):
+                with torch.no_grad():
+                    scores = score_spans(*torch.tensor([[0], [start], [end]]))[0].numpy()
+                by_name = dict(zip(names, scores, strict=True))
+                row = [by_name.get(name, scores.min()) for name in table.symbols]
+                total[start, end] += np.array(row) / len(models)
+    batch = ensemble.make_preparer()([sentence], []).batch(np.array([0]))
+    with torch.no_grad():
+        scores, labels = find_best_labels(ensemble.score(batch).score_spans, np.array([n]))
+    for start in range(n):
+        for end in range(start + 1, n + 1):
+            best = total[start, end].max()
+            if (start, end) != (0, n):
+                best = max(best, 0.0)
+            assert scores[0, start, end] == pytest.approx(best, abs=1e-4)
+            label = labels[0, start, end]
+            assert (total[start, end, label - 1] if label else 0) == pytest.approx(best, abs=1e-4)
+    assert parsed.constituents is not None
+
+
+def test_words_of_text_are_read_and_written_the_penn_way(models):
+    parser = models[0]
+    row = "{}\t{}\t_\t_\t_\t_\t_\t_\t_\t{}"
+    words = [('"', "SpaceAfter=No"), ("Ah", "_"), ("(", "SpaceAfter=No"), ("1/2", "SpaceAfter=No"),
+             (")", "SpaceAfter=No"), ('"', "_")]  # fmt: skip
+    lines = [row.format(i, word, misc) for i, (word, misc) in enumerate(words, start=1)]
+    (sentence,) = read([f"{line}\n" for line in [*lines, ""]])
+    (parsed,) = parser.parse([sentence])
+    leaves = [leaf.word for leaf in parsed.constituents.leaves()]
+    assert leaves == ["``", "Ah", "-LRB-", r"1\/2", "-RRB-", "''"]
+    assert parsed.form == [word for word, _ in words]
+    penn = new_sentence(["``", "Ah", "-LRB-", "1/2", "-RRB-", "''"])
+    (expected,) = parser.parse([penn])
+    assert str(parsed.constituents) == str(expected.constituents)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('" a b "', "`` a b ''"),
+        ("' a b '", "' a b '"),
+        ("“ a ‘ b ’ ”", "`` a ` b ' ''"),
+        ('a_" b "_c', "a_'' b ``_c"),
+        ('"_a_" ("_b_")', "``_a_'' (``_b_'')"),
+        ("the '_a_' b", "the `_a_' b"),
+        ("dogs_' b", "dogs_' b"),
+    ],
+)
+def test_quotation_marks_open_and_close(text, expected):
+    """`_` joins two words without a space; brackets are words of their own."""
+
+    def split(joined):
+        joined = joined.replace("(", "(_").replace(")", "_)")
+        parts = [part for word in joined.split() for part in word.replace("_", "_ ").split()]
+        return [part.rstrip("_") for part in parts], [not part.endswith("_") for part in parts]
+
+    forms, spaces = split(text)
+    assert penn_quotes(forms, spaces) == split(expected)[0]
+
+
+def test_tags_are_those_of_the_model_or_else_of_the_input(sentences, tmp_path):
+    run(make_recipe(predict=()), sentences, tmp_path / "model")
+    parser = load(tmp_path / "model", "cpu", threads=1)
+    (parsed,) = parser.parse([sentences[0]])
+    assert [leaf.name for leaf in parsed.constituents.leaves()] == sentences[0].xpos
+    with pytest.raises(FormatError, match="no tags, which a tree needs"):
+        next(parser.parse([new_sentence(["a", "cat"])]))
+    with pytest.raises(ValueError, match="predicts no tags"):
+        next(parser.parse([sentences[0]], "predict"))
+
+
+def test_the_end_of_the_sentence_is_needed(sentences):
+    recipe = make_recipe()
+    parser = replace(recipe.parser, inputs=replace(INPUTS, stop=False))
+    with pytest.raises(ConfigError, match=r"set inputs\.stop=true"):
+        get_family(parser).check(parser)
