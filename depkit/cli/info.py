@@ -135,6 +135,7 @@ def _model_facts(name: str) -> dict[str, Any]:
     """Return the facts about a model; raises ModelError if the model is missing or damaged."""
     from depkit.parsers import model_directory as models
     from depkit.parsers.config import describe_inputs
+    from depkit.parsers.families import get_family
     from depkit.parsers.inputs.vocabulary import SPECIAL
 
     directory = models.find_model(name)
@@ -153,6 +154,7 @@ def _model_facts(name: str) -> dict[str, Any]:
             "parameters": sum(member["parameters"] for member in members.values()),
             "mean": ensemble.mean,
             "members": members,
+            "default_tokenizer": next(iter(members.values()))["default_tokenizer"],
         }
     config, recipe = models.read_config(directory)
     vocabulary = models.read_vocabulary(directory)
@@ -170,6 +172,7 @@ def _model_facts(name: str) -> dict[str, Any]:
         "reads": {kind: len(table) - len(SPECIAL) for kind, size, table in inputs if size},
         "predicts": {column: len(table) for column, table in vocabulary.columns.items()},
         "family": config.family,
+        "default_tokenizer": get_family(config).default_tokenizer,
         "decoder": dataclasses.asdict(config).get("decoder"),
         "recipe": recipe,
     }
@@ -210,6 +213,8 @@ def _read_settings(directory: Path) -> str:
 
 def _model_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     text = "no, because the model has no tokenizer"
+    if default := facts["default_tokenizer"]:
+        text = f"yes, with the tokenizer of {default}"
     if tokenizer := facts["tokenizer"]:
         text = f"yes, with a tokenizer of {tokenizer['parameters']:,} parameters"
     rows = [
