@@ -11,7 +11,7 @@ import pytest
 import depkit
 from depkit.score.conll18 import evaluate_aligned
 from tests.cli.commands import Command
-from tests.conftest import TINY
+from tests.conftest import TINY, TREES
 from tests.parsers.test_base import make_parser
 
 
@@ -126,3 +126,15 @@ def test_large_packages_are_not_imported_before_load(name):
         "sys.exit(f'imported {large}' if large else 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_bracketed_files_are_scored_by_constituents(tmp_path):
+    pred = tmp_path / "pred.mrg"
+    pred.write_text(TREES.read_text().replace("(NP ", "(X ", 3))
+    scores = depkit.evaluate(TREES, pred)
+    assert 0 < scores.scores["LF1"] < 100 and "evalb:collins" in scores.signature
+    assert "evalb:nk" in depkit.evaluate(TREES, pred, evalb="nk").signature
+    rows = depkit.analyze(TREES, pred)
+    assert {row["bin"] for row in rows} >= {"NP", "X"} and rows[0]["metric"] == "LF1"
+    with pytest.raises(ValueError, match="leave punct and subtypes out"):
+        depkit.evaluate(TREES, pred, punct="ptb")

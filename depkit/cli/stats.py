@@ -21,7 +21,7 @@ from depkit.treebank.statistics import LABELS, Statistics, compute_statistics
 
 TOP = 20  # the most frequent labels, which the tables contain
 
-TITLES = {"upos": "UPOS", "xpos": "XPOS", "deprel": "relation"}
+TITLES = {"upos": "UPOS", "xpos": "XPOS", "deprel": "relation", "constituent": "constituent"}
 # The bins in the tables, in the notation of `depkit analyze --bins`.
 BINS = {
     "length": "1-5,6-10,11-15,16-20,21-30,31-40,41-50,51-100,101-200,201-",
@@ -48,6 +48,8 @@ def stats_command(
     ] = False,
 ) -> None:
     """Count words, tags, relations and tree shapes in CoNLL-U, CoNLL-X and CoNLL-09 files.
+
+    In bracketed trees, constituents are counted by their labels without functions.
 
     Words are syntactic words. Tokens are surface tokens, so that a multiword token counts once. An
     arc is non-projective if a word between its two ends is not a descendant of its head. A sentence

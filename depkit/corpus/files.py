@@ -12,7 +12,7 @@ import os
 import shutil
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from itertools import chain
@@ -97,6 +97,17 @@ def is_bracketed_file(path: str, encoding: str = "utf-8") -> bool | None:
         return None
     with _open_source(path, encoding) as (lines, _):
         return is_bracketed(path, _peek(lines)[0])
+
+
+def bracketed_paths(sources: Sequence[object], encoding: str = "utf-8") -> list[str]:
+    """Return the paths of the sources if all are files of bracketed trees, else an empty list.
+
+    Raises what `is_bracketed_file` raises.
+    """
+    paths = [os.fspath(source) for source in sources if isinstance(source, str | os.PathLike)]
+    if len(paths) < len(sources) or not all(is_bracketed_file(x, encoding) for x in paths):
+        return []
+    return paths
 
 
 def read_trees(

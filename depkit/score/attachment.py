@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike
+from depkit.corpus.files import PathLike, bracketed_paths
 from depkit.corpus.pairing import make_source
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import is_content, is_universal
@@ -61,11 +61,13 @@ def evaluate(
     punct: str = "keep",
     subtypes: str = "keep",
     encoding: str = "utf-8",
+    evalb: str = "collins",
 ) -> Evaluation:
     """Score one system's trees against the gold trees over the same words.
 
-    A predicted word without a head counts as wrong. CoNLL-09 predictions are read from HEAD and
-    DEPREL, not from PHEAD and PDEPREL.
+    Files of bracketed trees are scored as by EVALB; see `evalb.evaluate_trees`. A predicted word
+    without a head counts as wrong. CoNLL-09 predictions are read from HEAD and DEPREL, not from
+    PHEAD and PDEPREL.
 
     Args:
         gold: A path (`-` is standard input, .gz and .xz are decompressed) or sentences.
@@ -73,14 +75,28 @@ def evaluate(
         punct: The punctuation policy of `score.punctuation`, which reads the gold words only.
         subtypes: "keep", or "drop" to cut relations at their first `:`.
         encoding: The encoding of the files.
+        evalb: For bracketed trees, the parameters of EVALB: a name or a parameter file.
 
     Raises:
         FormatError: The words differ, a gold word has no head, the column of the policy has
             nothing but `_`, or no word is scored.
-        ValueError: `punct` or `subtypes` is unknown.
+        ValueError: `punct`, `subtypes` or `evalb` is unknown, or bracketed trees are scored with
+            the former two.
         OSError: A file cannot be read.
     """
+    if paths := bracketed_paths([gold, pred], encoding):
+        from depkit.score.evalb import evaluate_trees
+        from depkit.score.evalb_parameters import get_parameters
+
+        refuse_for_trees(punct, subtypes)
+        return evaluate_trees(paths[0], paths[1:], get_parameters(evalb), encoding)[0]
     return evaluate_systems(gold, [pred], punct, subtypes, encoding)[0]
+
+
+def refuse_for_trees(punct: str, subtypes: str) -> None:
+    """Raise ValueError for choices that do not apply to bracketed trees."""
+    if punct != "keep" or subtypes != "keep":
+        raise ValueError("leave punct and subtypes out; EVALB's parameters say what counts")
 
 
 def evaluate_systems(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from depkit.corpus.files import PathLike
+from depkit.corpus.files import PathLike, bracketed_paths
 from depkit.corpus.sentence import Sentence
 from depkit.score.analysis import (
     COUNTS,
@@ -17,6 +17,7 @@ from depkit.score.analysis import (
     precision_recall_f1,
     read_data,
 )
+from depkit.score.attachment import refuse_for_trees
 from depkit.score.groupings import GROUPINGS
 from depkit.score.significance import (
     DEFAULT_SEED,
@@ -49,9 +50,9 @@ class Options:
 def analyze(
     gold: PathLike | Sentence | Iterable[Sentence],
     *preds: PathLike | Sentence | Iterable[Sentence],
-    by: str | Sequence[str] = "distance",
+    by: str | Sequence[str] = (),
     bins: str | Sequence[str | None] = (),
-    metric: str = "LAS",
+    metric: str | None = None,
     punct: str = "keep",
     subtypes: str = "keep",
     train: PathLike | None = None,
@@ -59,15 +60,20 @@ def analyze(
     test: str | None = None,
     seed: int = DEFAULT_SEED,
     encoding: str = "utf-8",
+    evalb: str = "collins",
 ) -> list[dict[str, Any]]:
     """Compute the scores of one or several systems in bins, as `depkit analyze` does.
+
+    Of files of bracketed trees, the constituents are sorted into bins.
 
     Args:
         gold: A path or sentences.
         preds: For each system, a path or sentences.
-        by: A grouping ("distance", "deprel", "length" ...), or several, whose bins are crossed.
+        by: A grouping ("distance", "deprel", "length" ...), or several, whose bins are crossed. By
+            default "distance", for bracketed trees "label".
         bins: For each grouping by a number its bins, for example "1,2,3-6,7-".
-        metric: One of `analysis.METRICS`, for example "UAS".
+        metric: One of `analysis.METRICS`, for example "UAS"; by default "LAS", for bracketed trees
+            always "LF1".
         punct: The punctuation policy, as for `evaluate`.
         subtypes: "keep", or "drop" to cut relations at their first `:`.
         train: The training treebank, which the groupings "oov" and "frequency" need.
@@ -75,6 +81,7 @@ def analyze(
         test: A test of each later system against the first, "ar" or "bootstrap"; None for none.
         seed: The seed of intervals and tests.
         encoding: The encoding of the files.
+        evalb: For bracketed trees, the parameters of EVALB: a name or a parameter file.
 
     Returns:
         A dict for each bin and system, from which `pandas.DataFrame` makes a table.
@@ -88,11 +95,23 @@ def analyze(
     if not preds:
         raise ValueError("analyze needs the trees of at least one system, after the gold trees")
     by = (by,) if isinstance(by, str) else tuple(by)
-    view = View(by, (bins,) if isinstance(bins, str) else tuple(bins), metric)
-    view.check()
-    columns = {column for name in view.by for column in GROUPINGS[name].columns}
-    data = read_data(gold, preds, columns, punct, subtypes, encoding, train)
-    table = rows(analyze_view(data, view), Options(confidence, test, seed=seed))
+    bins = (bins,) if isinstance(bins, str) else tuple(bins)
+    if paths := bracketed_paths([gold, *preds], encoding):
+        from depkit.score import constituents
+        from depkit.score.evalb_parameters import get_parameters
+
+        refuse_for_trees(punct, subtypes)
+        view = constituents.make_view(by, bins, metric)
+        parameters = get_parameters(evalb)
+        trees = constituents.read_tree_data(paths[0], paths[1:], parameters, encoding)
+        analysis = constituents.analyze_constituents(trees, view)
+    else:
+        view = View(by or ("distance",), bins, metric or "LAS")
+        view.check()
+        columns = {column for name in view.by for column in GROUPINGS[name].columns}
+        data = read_data(gold, preds, columns, punct, subtypes, encoding, train)
+        analysis = analyze_view(data, view)
+    table = rows(analysis, Options(confidence, test, seed=seed))
     for row, number in zip(table, cycle(range(1, len(preds) + 1)), strict=False):
         row["system"] = row["system"] or f"system {number}"
     return table

@@ -8,8 +8,8 @@ import os
 from collections.abc import Iterable, Iterator
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike, read
-from depkit.corpus.formats import CONLL09, CONLLU, CONLLX
+from depkit.corpus.files import PathLike, is_bracketed_file, read
+from depkit.corpus.formats import CONLL09, CONLLU, CONLLX, PTB
 from depkit.corpus.sentence import BOM, Sentence
 from depkit.treebank.check_comments import check_comments, ends_without_space, parse_comment
 from depkit.treebank.check_labels import check_labels
@@ -62,17 +62,24 @@ class Checker:
         is_foreign = False  # whether a file is not in CoNLL-U, as UD requires
         self._start_file()
         try:
-            for sentence in read(source, encoding=encoding, strict=False):
+            is_bracketed = file != "-" and is_bracketed_file(file, encoding)
+            format = PTB.name if is_bracketed else None
+            for sentence in read(source, format, encoding, strict=False):
                 last_sentence = sentence
                 self.sentences += 1
                 self.words += len(sentence)
-                if not self.ud or sentence.format == CONLLU:
+                if is_bracketed and not self.ud:
+                    if error := sentence.problem:
+                        location = (file, error.line, error.sent_id)
+                        yield self._finding("brackets", *location, error.message)
+                elif not self.ud or (sentence.format == CONLLU and not is_bracketed):
                     yield from self._check_sentence(sentence)
                 elif not is_foreign:
                     is_foreign = True
-                    name = {CONLLX: "CoNLL-X", CONLL09: "CoNLL-09"}[sentence.format]
-                    problem = f"UD releases are in CoNLL-U, but this file seems to be in {name}"
-                    message = f"{problem}; if it is in CoNLL-U, rename it to end in .conllu"
+                    names = {CONLLX: "be in CoNLL-X", CONLL09: "be in CoNLL-09"}
+                    seems = names.get(sentence.format, "have bracketed trees")
+                    message = f"UD releases are in CoNLL-U, but this file seems to {seems}"
+                    message = f"{message}; if it is in CoNLL-U, rename it to end in .conllu"
                     yield self._finding("not-conllu", sentence.file, sentence.line, "", message)
         except FormatError as error:  # An error of the whole file
             yield self._finding("unreadable", file, error.line, "", error.message)
@@ -84,7 +91,7 @@ class Checker:
             message = f"{problem}: {error.strerror or error}"
             yield self._finding("unreadable", file, 0, "", message)
             return
-        if is_foreign:
+        if is_foreign or (is_bracketed and last_sentence is not None):
             return
         if last_sentence is None:
             yield self._finding("empty-file", file, 0, "", "the file has no sentence")

@@ -26,6 +26,7 @@ ERRORS: dict[str, str] = {
     "range": "a multiword range that does not fit the words",
     "empty-node": "an empty node out of sequence",
     "no-form": "a word without a FORM",
+    "brackets": "a bracketed tree that is malformed or has no words",
     "format": "any other reason why the sentence cannot be read",
     "head": "a HEAD that is not a number",
     "head-range": "a HEAD that is not a word of the sentence",

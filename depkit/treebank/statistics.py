@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from depkit.corpus.files import PathLike, read
+from depkit.corpus.files import PathLike, is_bracketed_file, read
+from depkit.corpus.formats import PTB
 from depkit.corpus.sentence import Sentence
 from depkit.treebank.table import Table
 from depkit.trees.shape import depths, has_crossing_arcs, nonprojective_arcs
 
-LABELS = ("upos", "xpos", "deprel")
+COLUMNS = ("upos", "xpos", "deprel")
+LABELS = (*COLUMNS, "constituent")
 # The JSON names of the percentages. In the table, each percentage is below the number it belongs
 # to, so that its name there can be short.
 JSON_NAMES = {
@@ -39,7 +41,7 @@ class Statistics:
     ranges: int = 0  # multiword ranges, such as 1-2
     empty_nodes: int = 0
     broken: int = 0  # sentences that break the format
-    unannotated: int = 0  # sentences with a word without a head
+    unannotated: int = 0  # sentences with a word without a head, and without constituents
     cyclic: int = 0  # sentences with a cycle
     several_roots: int = 0  # sentences with more than one root
     no_root: int = 0  # sentences without a root
@@ -54,6 +56,8 @@ class Statistics:
     upos: Counter[str] = field(default_factory=Counter)
     xpos: Counter[str] = field(default_factory=Counter)
     deprel: Counter[str] = field(default_factory=Counter)
+    # The count of each label of constituents, without functions.
+    constituent: Counter[str] = field(default_factory=Counter)
     # Histograms.
     # The number of sentences by their number of words.
     length: Counter[int] = field(default_factory=Counter)
@@ -72,8 +76,10 @@ class Statistics:
         self.words += len(sentence)
         self.broken += sentence.problem is not None
         self.length[len(sentence)] += 1
-        for name in ("form", "lemma", *LABELS):
+        for name in ("form", "lemma", *COLUMNS):
             getattr(self, name).update(getattr(sentence, name))
+        if tree := sentence.constituents:
+            self.constituent.update(node.label for node in tree.nodes() if node.children)
         self._add_tokens(sentence)
         self._add_tree(sentence)
 
@@ -89,7 +95,7 @@ class Statistics:
 
     def _add_tree(self, sentence: Sentence) -> None:
         if -1 in sentence.head:
-            self.unannotated += 1
+            self.unannotated += sentence.constituents is None
             return
         head = np.array(sentence.head, np.int32)
         depth = depths(head)  # number of arcs from the artificial root; -1 on and below a cycle
@@ -126,6 +132,7 @@ class Statistics:
             "UPOS tags": _count_labels(self.upos),
             "XPOS tags": _count_labels(self.xpos),
             "relations": _count_labels(self.deprel),
+            "constituent labels": len(self.constituent),
             "words per sentence": _mean(self.length),
             "longest sentence": max(self.length, default=None),
             "mean arc distance": _mean(self.distance),
@@ -189,7 +196,8 @@ def compute_statistics(
     """
     if isinstance(source, str | os.PathLike):
         result = Statistics(os.fspath(source))
-        source = read(source, encoding=encoding, strict=False)
+        format = PTB.name if is_bracketed_file(result.file, encoding) else None
+        source = read(source, format, encoding, strict=False)
     else:
         result = Statistics()
     problem = None

@@ -242,7 +242,9 @@ def test_findings_in_other_texts_are_reported(code: str, line: int, bad: str, go
 
 def test_every_code_is_tested() -> None:
     tested = {row[0] for row in [*DAMAGED, *UD_DAMAGED, *OTHER_TEXTS]}
-    elsewhere = set("unreadable format not-conllu train-overlap unseen-tag unseen-relation".split())
+    elsewhere = set(
+        "brackets unreadable format not-conllu train-overlap unseen-tag unseen-relation".split()
+    )
     assert tested | elsewhere == set(CODES)
     assert not tested & elsewhere
 
@@ -507,3 +509,14 @@ def test_chinese_of_ud_1_has_findings_of_ud_2(shared: Path) -> None:
     assert counts(path) == plain
     old = counts(path, ud=True)
     assert old == plain | {"upos": 164, "deprel": 949}  # the counts of the UD validator
+
+
+def test_malformed_trees_are_the_findings_of_bracketed_files(tmp_path: Path) -> None:
+    path = tmp_path / "trees.mrg"
+    path.write_text("(S (NN a))\n(S (NN b)\n\n( (S (NN c)))\n(())\n")
+    checker = Checker()
+    found = [(finding.code, finding.line, finding.severity) for finding in checker.check(path)]
+    assert found == [("brackets", 2, "error"), ("brackets", 5, "error")]
+    assert checker.sentences == 4
+    (finding,) = Checker(ud=True).check(path)
+    assert finding.code == "not-conllu" and "bracketed trees" in finding.message

@@ -7,7 +7,7 @@ import pytest
 
 from depkit.corpus.files import read
 from depkit.treebank.statistics import Statistics, compute_statistics
-from tests.conftest import TINY
+from tests.conftest import TINY, TREES
 
 TEXT = """\
 # text = cat's x
@@ -108,3 +108,11 @@ def test_figures_in_the_readmes_of_treebanks(shared: Path, folder: str) -> None:
         assert figures["relations"] == int(relations)
         assert result.several_roots + result.no_root == int(roots.get(name, 0))
         assert result.broken == (name == "trpb_v1.0.train.conll09")
+
+
+def test_constituents_are_counted_without_functions() -> None:
+    result = compute_statistics(TREES)
+    assert (result.sentences, result.words, result.unannotated, result.broken) == (26, 155, 0, 0)
+    assert result.labels("constituent")["NP"] == 47
+    assert result.as_dict()["constituent_labels"] == 16
+    assert compute_statistics(TINY).as_dict()["constituent"] == {}
