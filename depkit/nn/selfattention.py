@@ -4,7 +4,7 @@ Options add rotary positions (Su et al. 2021), a convolution over neighbouring w
 2020), initialisation with zeros (Zhang et al. 2019), and the variants of Kitaev and Klein (2018).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from torch.utils.checkpoint import checkpoint
 from depkit.nn.attention_mask import attention_mask, real_positions
 from depkit.nn.convolution import LocalConvolution
 from depkit.nn.dropout import SharedDropout, random_mask
+from depkit.nn.graph_attention import GraphAttention, relation_masks
 from depkit.nn.initial import orthogonal_
 from depkit.nn.positions import position_vectors, rotary_angles, rotate
 
@@ -37,6 +38,8 @@ class PositionInfo:
     # [length, input_size], the vectors that queries and keys are computed from, if these are not
     # the input of the layer
     query_vectors: Tensor | None = None
+    # from `relation_masks`, for layers that read a graph
+    relations: list[Tensor] | None = None
 
 
 def scaled_attention(
@@ -106,10 +109,17 @@ class MultiHeadAttention(nn.Module):
         head_size: The width of a head.
         dropout: The dropout rate of the attention weights.
         zero_init: Whether the last linear layer is initialised with zeros.
+        reads_graph: Whether attention reads a graph; see `GraphAttention`.
     """
 
     def __init__(
-        self, input_size: int, heads: int, head_size: int, dropout: float, zero_init: bool = False
+        self,
+        input_size: int,
+        heads: int,
+        head_size: int,
+        dropout: float,
+        zero_init: bool = False,
+        reads_graph: bool = False,
     ) -> None:
         super().__init__()
         self.heads = heads
@@ -119,6 +129,7 @@ class MultiHeadAttention(nn.Module):
         self.output = nn.Linear(heads * head_size, input_size, bias=False)
         nn.init.xavier_uniform_(self.query_key_value.weight)
         (nn.init.zeros_ if zero_init else orthogonal_)(self.output.weight)
+        self.graph = GraphAttention(head_size) if reads_graph else None
 
     def forward(self, x: Tensor, positions: PositionInfo) -> Tensor:
         """Map [batch, length, input_size] to the same shape."""
@@ -128,7 +139,11 @@ class MultiHeadAttention(nn.Module):
             query_key = rotate(query_key.contiguous(), *positions.rotation)
         dropout = self.dropout if self.training else 0.0
         query, key = query_key.unbind(0)
-        attended = scaled_attention(query, key, value[0], positions.mask, dropout)
+        mask, relations = positions.mask, positions.relations
+        if self.graph is not None and relations is not None:
+            attended = self.graph(query, key, value[0], mask, relations, dropout)
+        else:
+            attended = scaled_attention(query, key, value[0], mask, dropout)
         return self.output(attended.flatten(2))
 
     def _project(self, x: Tensor, positions: PositionInfo) -> Tensor:
@@ -240,6 +255,7 @@ class SelfAttention(nn.Module):
         window: As for `attention_mask`.
         relaxed: As for `attention_mask`.
         stop: As for `attention_mask`.
+        reads_graph: Whether the layers read a graph; see `GraphAttention`.
     """
 
     def __init__(
@@ -267,9 +283,11 @@ class SelfAttention(nn.Module):
         window: int = 0,
         relaxed: bool = False,
         stop: bool = False,
+        reads_graph: bool = False,
     ) -> None:
         super().__init__()
         self.input_size = input_size
+        self.reads_graph = reads_graph
         self.concatenates = combine_positions == "concat"
         self.output_size = size = (1 + self.concatenates) * input_size
         self.head_size = head_size
@@ -281,7 +299,10 @@ class SelfAttention(nn.Module):
         self.stop = stop
         self.layers = nn.ModuleList(
             ResidualLayer(
-                size, MultiHeadAttention(size, heads, head_size, attention_dropout, zero_init),
+                size,
+                MultiHeadAttention(
+                    size, heads, head_size, attention_dropout, zero_init, reads_graph
+                ),
                 nn.Linear(size, feedforward), nn.Linear(feedforward, size),
                 feedforward_dropout, residual_dropout, norm_first, activation, zero_init,
                 LocalConvolution(size, convolution) if convolution else None,
@@ -293,8 +314,12 @@ class SelfAttention(nn.Module):
         self.norm = nn.LayerNorm(size, eps=1e-3) if norm_first else nn.Identity()
         self.positions = nn.Embedding(longest, input_size) if positions == "learned" else None
 
-    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Map x, [batch, length, input_size], and lengths, [batch], to [..., output_size]."""
+    def forward(self, x: Tensor, lengths: Tensor, relations: Tensor | None = None) -> Tensor:
+        """Map x, [batch, length, input_size], and lengths, [batch], to [..., output_size].
+
+        relations: [batch, length, length] int8 (query, key), the graph for layers that read one, as
+        `graph_attention.arc_relations` returns it; None for a graph without arcs.
+        """
         length, device = x.shape[1], x.device
         rotation = query_vectors = None
         if self.rotary_base:
@@ -308,6 +333,10 @@ class SelfAttention(nn.Module):
             rotation,
             query_vectors if self.position_attention else None,
         )
+        if self.reads_graph:
+            if relations is None:
+                relations = torch.zeros(1, length, length, dtype=torch.int8, device=device)
+            info = replace(info, relations=relation_masks(relations, x.dtype))
         x = self.input_norm(x)
         for layer in self.layers:
             x = layer(x, info)
