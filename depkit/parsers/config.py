@@ -284,6 +284,36 @@ class ConstituentScorer(TagScorer):
 
 
 @dataclass(frozen=True)
+class TransitionScorer:
+    """Section scorer of a transition parser (Mohammadshahi and Henderson 2020)."""
+
+    # what the encoder reads: "sentence", its words in order; or "state", the words of a state in
+    # the order stack, buffer, attached words
+    reads: Literal["sentence", "state"] = "sentence"
+    graph: bool = True  # true: the encoder also reads the arcs so far (section 3.2)
+    # with reads=state and graph=false: true composes the vectors of heads and their dependents
+    composition: bool = False
+    history: int = 0  # size of an LSTM over the transitions so far; 0 for none
+    # with reads=state, true: the classifiers read the vector of the position CLS, instead of those
+    # of the nodes that a transition concerns
+    summary: bool = False
+    hidden: int = 500  # size of the hidden layer of the classifier of transitions
+    label_hidden: int = 100  # size of the hidden layer of the classifier of labels
+    dropout: float = 0.05  # dropout of the encoder's vectors and of the hidden layers
+    # in training, number of states of each sentence that the encoder reads in an epoch; 0 for all
+    states: int = 4
+
+
+@dataclass(frozen=True)
+class TransitionDecoder:
+    """Section decoder of a transition parser, which is always greedy."""
+
+    # "single" allows one child of the root, "multi" any number; "auto" is "single" if every
+    # training tree has one
+    root: Literal["auto", "single", "multi"] = "auto"
+
+
+@dataclass(frozen=True)
 class Decoder:
     """Section decoder: how a tree is decoded from scores."""
 
@@ -382,6 +412,15 @@ class ConstituencyConfig(ParserConfig):
     def predicted_tags(self) -> list[Column]:
         """See `ParserConfig.predicted_tags`."""
         return self.scorer.predict
+
+
+@dataclass(frozen=True)
+class TransitionConfig(ParserConfig):
+    """The configuration of a transition parser (family=transition)."""
+
+    family: Literal["transition"] = field(default="transition", kw_only=True)
+    scorer: TransitionScorer = field(default_factory=TransitionScorer)
+    decoder: TransitionDecoder = field(default_factory=TransitionDecoder, metadata=UNTRAINED)
 
 
 def apply_test_time_settings(config: C, settings: Sequence[str]) -> C:

@@ -32,7 +32,13 @@ ENCODERS = {
 }  # fmt: skip
 
 
-def make_encoder(encoder: Encoder, input_size: int, dropout: float, stop: bool = False) -> Any:
+def make_encoder(
+    encoder: Encoder,
+    input_size: int,
+    dropout: float,
+    stop: bool = False,
+    reads_graph: bool = False,
+) -> Any:
     """Make the network of an encoder.
 
     Args:
@@ -41,6 +47,7 @@ def make_encoder(encoder: Encoder, input_size: int, dropout: float, stop: bool =
         dropout: The dropout of the inputs. An encoder with projected inputs applies it itself; for
             other encoders, `ParserNetwork` does so.
         stop: Whether the inputs have a stop position after the last word.
+        reads_graph: Whether the encoder reads a graph, which only kind "selfatt" can do.
     """
     settings = asdict(encoder)
     if encoder.projects_inputs:
@@ -48,4 +55,6 @@ def make_encoder(encoder: Encoder, input_size: int, dropout: float, stop: bool =
         settings["input_dropout"] = dropout
     if isinstance(encoder, AttentionEncoder):
         settings["stop"] = stop
+    if reads_graph:
+        settings["reads_graph"] = True
     return ENCODERS[settings.pop("kind")](input_size, **settings)

@@ -9,9 +9,10 @@ from depkit.parsers.family import Family
 from depkit.parsers.graph.family import Biaffine
 from depkit.parsers.settings import ConfigError, from_dict
 from depkit.parsers.tagger.family import Tagger
+from depkit.parsers.transition.family import Transition
 
 FAMILIES: dict[str, Family] = {
-    family.name: family for family in (Biaffine(), Constituency(), Tagger())
+    family.name: family for family in (Biaffine(), Constituency(), Tagger(), Transition())
 }
 
 

@@ -29,6 +29,7 @@ class ParserNetwork(nn.Module):
         vocabulary: The vocabulary of the training treebank.
         transformer: The transformer, if inputs.context.source is "transformer".
         scorer_dropout: The dropout of the encoder's output vectors.
+        reads_graph: Whether the encoder reads a graph.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class ParserNetwork(nn.Module):
         vocabulary: Vocabulary,
         transformer: Transformer | None,
         scorer_dropout: float,
+        reads_graph: bool = False,
     ) -> None:
         super().__init__()
         self.inputs = InputLayer(config.inputs, vocabulary, transformer)
@@ -51,8 +53,9 @@ class ParserNetwork(nn.Module):
         # The vector of the position after the last word
         self.stop = nn.Parameter(torch.randn(input_size)) if config.inputs.stop else None
         self.encoder = make_encoder(
-            config.encoder, input_size, config.inputs.dropout, config.inputs.stop
+            config.encoder, input_size, config.inputs.dropout, config.inputs.stop, reads_graph
         )
+        self.encoder_input_size: int = input_size
         self.encoder_dropout = SharedDropout(scorer_dropout)
         self.size: int = self.encoder.output_size
 

@@ -222,6 +222,67 @@ def record_states(
 
 
 @compiled
+def arrange_nodes(
+    stack: np.ndarray,
+    buffer: np.ndarray,
+    counts: np.ndarray,
+    head: np.ndarray,
+    with_attached: bool,
+    sequence: np.ndarray,
+    segment: np.ndarray,
+    position: np.ndarray,
+) -> int:
+    """Arrange the nodes of a state as Mohammadshahi and Henderson (2020, section 4.1.1) do.
+
+    The sequence is CLS, the stack from the bottom, SEP, the buffer, and with `with_attached` also
+    SEP and the words that have a head and are no longer on the stack, in the order of the sentence.
+
+    Args:
+        stack: A state, see above.
+        buffer: The same.
+        counts: The same.
+        head: The same.
+        with_attached: Whether the sequence has the attached words.
+        sequence: [at least n + 4], overwritten with nodes, n + 1 for CLS and n + 2 for SEP.
+        segment: [at least n + 4], overwritten with 0 for CLS, the stack and the SEP after it, 1 for
+            the buffer and the SEP after it, and 2 for attached words.
+        position: [n + 1], overwritten with the index in the sequence of each node, 0 for none.
+
+    Returns:
+        The length of the sequence.
+    """
+    n = head.size
+    position[:] = 0
+    sequence[0] = n + 1
+    length = 1
+    for i in range(counts[_SIZE]):
+        sequence[length] = stack[i]
+        length += 1
+    sequence[length] = n + 2
+    length += 1
+    segment[:length] = 0
+    start = length
+    for i in range(counts[_FRONT], n):
+        sequence[length] = buffer[i]
+        length += 1
+    if with_attached:
+        sequence[length] = n + 2
+        length += 1
+    segment[start:length] = 1
+    start = length
+    if with_attached:
+        for i in range(n):
+            if head[i] >= 0:
+                sequence[length] = i + 1
+                length += 1
+    segment[start:length] = 2
+    for i in range(length):
+        if sequence[i] <= n:
+            position[sequence[i]] = i
+    return length
+
+
+@compiled
 def choose_transition(
     score: np.ndarray,
     stack: np.ndarray,
@@ -257,6 +318,7 @@ def decode_to_arc(
     buffer: np.ndarray,
     counts: np.ndarray,
     head: np.ndarray,
+    taken: np.ndarray,
 ) -> int:
     """Apply the best transitions to a state until some arcs are found, or until the last state.
 
@@ -277,6 +339,7 @@ def decode_to_arc(
         buffer: The same.
         counts: The same.
         head: The same.
+        taken: [n], for each word that gets a head, overwritten with LEFT or RIGHT.
 
     Returns:
         The number of transitions.
@@ -295,7 +358,9 @@ def decode_to_arc(
                 total += weight[transition, i] * hidden[i]
             score[transition] = total
         best = choose_transition(score, stack, buffer, counts, single_root)
+        if best == LEFT or best == RIGHT:
+            taken[(s2 if best == LEFT else s1) - 1] = best
+            arcs -= 1
         apply_transition(best, stack, buffer, counts, head)
-        arcs -= best == LEFT or best == RIGHT
         steps += 1
     return steps

@@ -173,14 +173,18 @@ def test_greedy_decoding_takes_the_best_legal_transition(seed, single_root):
         state.apply(found[-1])
     for arcs in (1, 2, 100):
         arrays = make_arrays(n)
+        taken = np.zeros(n, np.int8)
         steps, runs = 0, 0
         while not transitions.is_final(arrays[1], arrays[2]):
             before = (arrays[3] >= 0).sum()
-            steps += transitions.decode_to_arc(*parts, weight, bias, single_root, arcs, *arrays)
+            steps += transitions.decode_to_arc(
+                *parts, weight, bias, single_root, arcs, *arrays, taken
+            )
             assert (arrays[3] >= 0).sum() == min(before + arcs, n)
             runs += 1
         assert runs == -(-n // arcs) and steps == len(found)
         assert arrays[3].tolist() == state.head
+        assert taken.tolist().count(LEFT) == found.count(LEFT) and LEFT <= taken.min()
 
 
 def test_the_number_of_swaps_is_limited():

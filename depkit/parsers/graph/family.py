@@ -29,12 +29,7 @@ class Biaffine(Family):
 
     def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
         """See `Family.read`; also raises FormatError at a word without HEAD."""
-        for sentence in super().read(path, encoding):
-            if -1 in sentence.head:
-                word = sentence.head.index(-1)
-                message = "the word has no HEAD; training and dev data need trees"
-                raise FormatError(*sentence.location(word), message)
-            yield sentence
+        return require_heads(super().read(path, encoding))
 
     def findings(
         self, config: Any, train: Sequence[Sentence], dev: Sequence[Sentence]
@@ -143,6 +138,16 @@ class Biaffine(Family):
             f" arcs {_describe_change(report.before.labelled, report.after.labelled)}; of marginals"
             f" {_describe_change(report.before.marginal, report.after.marginal)}"
         )
+
+
+def require_heads(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """Yield sentences; raise FormatError at a word without HEAD."""
+    for sentence in sentences:
+        if -1 in sentence.head:
+            word = sentence.head.index(-1)
+            message = "the word has no HEAD; training and dev data need trees"
+            raise FormatError(*sentence.location(word), message)
+        yield sentence
 
 
 def _describe_change(before: float, after: float) -> str:

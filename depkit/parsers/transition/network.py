@@ -1,0 +1,292 @@
+"""The network of transition parsers: the Sentence Transformer and the State Transformer.
+
+Both are from Mohammadshahi and Henderson (2020), sections 3 and 4.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from depkit.nn.graph_attention import arc_relations
+from depkit.parsers.config import TransitionConfig
+from depkit.parsers.device import send
+from depkit.parsers.inputs.batches import Batch
+from depkit.parsers.inputs.transformer import Transformer
+from depkit.parsers.inputs.vocabulary import Vocabulary
+from depkit.parsers.network import ParserNetwork
+from depkit.parsers.transition.examples import OracleBatch
+from depkit.parsers.transition.memory import Composition, History
+from depkit.parsers.transition.states import States, legal_transitions, make_units
+from depkit.trees import transitions
+from depkit.trees.transitions import NOTHING, RIGHT, TRANSITIONS
+
+SEGMENTS = 3  # stack, buffer, attached words
+
+
+class Encoded(NamedTuple):
+    """The encoder's output for some states.
+
+    vectors: [state, position, size]; position: [state, node], the position of each node on the
+    host, or None if it is the node itself.
+    """
+
+    vectors: Tensor
+    position: np.ndarray | None = None
+
+
+class TransitionNetwork(ParserNetwork):
+    """The input layer, the encoder, and the classifiers of transitions and of labels.
+
+    With scorer.reads "sentence", the encoder reads the words of a sentence in their order (Sentence
+    Transformer), with "state" those of a state (State Transformer).
+    """
+
+    def __init__(
+        self,
+        config: TransitionConfig,
+        vocabulary: Vocabulary,
+        transformer: Transformer | None = None,
+    ) -> None:
+        scorer = config.scorer
+        super().__init__(config, vocabulary, transformer, scorer.dropout, scorer.graph)
+        self.scorer = scorer
+        self.single_root = config.decoder.root != "multi"
+        num_labels = len(vocabulary.columns["deprel"])
+        size = self.encoder_input_size
+        # Row 0 is for words without a head.
+        self.label_vectors = nn.Embedding(1 + num_labels, size, padding_idx=0)
+        if scorer.reads == "state":
+            self.special = nn.Parameter(torch.randn(2, size))  # the vectors of CLS and SEP
+            self.segments = nn.Embedding(SEGMENTS, size)
+        self.composition = Composition(size, num_labels) if scorer.composition else None
+        self.history = History(scorer.history, num_labels) if scorer.history else None
+        nodes = 1 if scorer.summary else 3
+        self.transition = Classifier(
+            nodes * self.size + scorer.history, scorer.hidden, TRANSITIONS, scorer.dropout
+        )
+        # The labels of LEFT, then those of RIGHT
+        self.label = Classifier(
+            min(nodes, 2) * self.size, scorer.label_hidden, 2 * num_labels, scorer.dropout
+        )
+
+    @property
+    def unit_kind(self) -> str:
+        """What the encoder reads anew: see `states.make_units`."""
+        if self.scorer.reads == "state":
+            return "transition"
+        return "arc" if self.scorer.graph else "sentence"
+
+    def word_vectors(self, batch: Batch) -> Tensor:
+        """Compute the vectors of the artificial root and of the words, [batch, length, size]."""
+        vectors: Tensor = self.projection(self.inputs(batch))
+        return vectors
+
+    def forward(self, batch: OracleBatch) -> Tensor:
+        """Compute the loss: the mean cross-entropies of transitions and of the labels of arcs."""
+        words = self.word_vectors(batch)
+        choices = self._choose_units(batch) if self.scorer.states else None
+        units = make_units(batch.oracles, self.unit_kind, choices)
+        labels = np.zeros(units.states.heads.shape, np.int64)
+        for unit, row in enumerate(units.row.tolist()):
+            gold = batch.oracles[row].labels
+            labels[unit, : len(gold)] = np.maximum(gold, -1) + 1
+        if self.composition is not None:
+            words = self.composition.compose_units(words, batch.oracles, units)
+        else:
+            words = words[send(torch.from_numpy(units.row), words.device)]
+        encoded = self.encode_states(words, units.states, labels)
+        history = None
+        if self.history is not None:
+            history = self.history.read(batch.oracles, units, words.device)
+        scores = self.score_transitions(encoded, units.unit, units.nodes, history)
+        legal = legal_transitions(units.nodes, self.single_root)
+        # The gold transition of a tree with several roots can be illegal with a single root.
+        legal[np.arange(len(legal)), units.gold] = True
+        is_illegal = send(torch.from_numpy(~legal), scores.device)
+        gold = send(torch.from_numpy(units.gold), scores.device)
+        loss = functional.cross_entropy(scores.masked_fill(is_illegal, float("-inf")), gold)
+        arcs = np.flatnonzero(units.dependent != NOTHING)
+        gold_label = labels[units.unit[arcs], units.dependent[arcs] - 1] - 1
+        known = arcs[gold_label >= 0]
+        if not len(known):
+            return loss
+        label_scores = self.score_labels(
+            encoded, units.unit[known], units.nodes[known], units.gold[known]
+        )
+        target = send(torch.from_numpy(gold_label[gold_label >= 0]), scores.device)
+        return loss + functional.cross_entropy(label_scores, target)
+
+    def _choose_units(self, batch: OracleBatch) -> list[np.ndarray]:
+        """Choose scorer.states units of each sentence at random, all if there are not more."""
+        choices = []
+        for oracle in batch.oracles:
+            taken = oracle.transitions
+            count = {
+                "sentence": 1, "arc": len(oracle.labels), "transition": len(taken)
+            }[self.unit_kind]  # fmt: skip
+            order = torch.randperm(count)[: self.scorer.states]
+            choices.append(np.sort(order.numpy()))
+        return choices
+
+    def encode_states(self, words: Tensor, states: States, labels: np.ndarray) -> Encoded:
+        """Run the encoder on states.
+
+        Args:
+            words: [state, length, size], the result of `word_vectors` for the sentence of each
+                state, w0 first.
+            states: The states.
+            labels: [state, n], for each word 1 + the index of its label; only those of words that
+                have a head in the state are read.
+        """
+        lengths = states.sizes + 1
+        is_attached = states.heads >= 0
+        if self.scorer.graph:
+            attached = send(torch.from_numpy(np.where(is_attached, labels, 0)), words.device)
+            longest = labels.shape[1]
+            dependents = words[:, 1 : 1 + longest] + self.label_vectors(attached)
+            words = torch.cat((words[:, :1], dependents, words[:, 1 + longest :]), dim=1)
+        if self.scorer.reads == "sentence":
+            relations = None
+            if self.scorer.graph:
+                heads = send(torch.from_numpy(states.heads), words.device)
+                relations = arc_relations(heads, words.shape[1])
+            return Encoded(self._run_encoder(words, lengths, relations))
+        sequence, segment, position, lengths = arrange_states(states, self.scorer.graph)
+        # Nodes, then CLS and SEP: the codes of `arrange_nodes` for a sentence of n words.
+        num_nodes = words.shape[1]
+        table = torch.cat((words, self.special.expand(len(words), -1, -1)), dim=1)
+        first_special = states.sizes[:, None] + 1
+        rows = np.where(sequence < first_special, sequence, sequence - first_special + num_nodes)
+        indices = send(torch.from_numpy(rows), words.device)
+        vectors = table.gather(1, indices[..., None].expand(-1, -1, table.shape[-1]))
+        vectors = vectors + self.segments(send(torch.from_numpy(segment), words.device))
+        relations = None
+        if self.scorer.graph:
+            relations = self._arranged_relations(states, position, vectors)
+        return Encoded(self._run_encoder(vectors, lengths, relations), position)
+
+    def _arranged_relations(self, states: States, position: np.ndarray, vectors: Tensor) -> Tensor:
+        """Return the relations between the positions of arranged states; see `arc_relations`."""
+        state, word = np.nonzero(states.heads >= 0)
+        # In the order of positions: the head of the node at each position after the first one.
+        heads = np.full((len(states.heads), vectors.shape[1] - 1), -1, np.int32)
+        dependent = position[state, word + 1]
+        heads[state, dependent - 1] = position[state, states.heads[state, word]]
+        return arc_relations(send(torch.from_numpy(heads), vectors.device), vectors.shape[1])
+
+    def _run_encoder(
+        self, vectors: Tensor, lengths: np.ndarray, relations: Tensor | None
+    ) -> Tensor:
+        on_device = send(torch.from_numpy(lengths), vectors.device)
+        vectors = self.input_dropout(vectors)
+        if self.scorer.graph:
+            encoded = self.encoder(vectors, on_device, relations)
+        else:
+            encoded = self.encoder(vectors, on_device)
+        dropped: Tensor = self.encoder_dropout(encoded)
+        return dropped
+
+    def score_transitions(
+        self, encoded: Encoded, state: np.ndarray, nodes: np.ndarray, history: Tensor | None = None
+    ) -> Tensor:
+        """Score transitions, [transition, TRANSITIONS] float32.
+
+        Args:
+            encoded: The result of `encode_states`.
+            state: [transition], indices of states.
+            nodes: [transition, 3], s2, s1 and b1.
+            history: [transition, scorer.history], the vectors of the transitions so far.
+        """
+        features = self._features(encoded, state, nodes)
+        if history is not None:
+            features = torch.cat((features, history.to(features.dtype)), dim=-1)
+        return self.transition(features)
+
+    def hidden_parts(self, encoded: Encoded) -> dict[str, Tensor]:
+        """Compute what each node adds to the hidden layer of `score_transitions`.
+
+        Returns for "s2", "s1" and "b1" [state, node + 1, hidden] float32; the last row is for
+        NOTHING. The bias is in the part of s2.
+        """
+        first = self.transition.first
+        vectors = functional.pad(encoded.vectors.float(), (0, 0, 0, 1))
+        parts = first.weight.float().chunk(3, dim=1)
+        s2, s1, b1 = ((vectors @ part.T).float() for part in parts)
+        return {"s2": s2 + first.bias.float(), "s1": s1, "b1": b1}
+
+    def score_labels(
+        self, encoded: Encoded, state: np.ndarray, nodes: np.ndarray, taken: np.ndarray
+    ) -> Tensor:
+        """Score the labels of arcs, [arc, label] float32.
+
+        Args:
+            encoded: The result of `encode_states`.
+            state: [arc], indices of states.
+            nodes: [arc, 3 or 2], s2 and s1 before the transition, and maybe b1.
+            taken: [arc], the transitions, LEFT or RIGHT.
+        """
+        scores = self.label(self._features(encoded, state, nodes[:, :2])).unflatten(-1, (2, -1))
+        side = send(torch.from_numpy((taken == RIGHT).astype(np.int64)), scores.device)
+        chosen: Tensor = scores[torch.arange(len(scores), device=scores.device), side]
+        return chosen
+
+    def _features(self, encoded: Encoded, state: np.ndarray, nodes: np.ndarray) -> Tensor:
+        """Concatenate the vectors of nodes, zeros for NOTHING; or take the vectors of CLS."""
+        vectors = encoded.vectors
+        index = send(torch.from_numpy(state), vectors.device)
+        if self.scorer.summary:
+            return vectors[index, 0]
+        position = np.maximum(nodes, 0)
+        if encoded.position is not None:
+            position = encoded.position[state[:, None], position]
+        columns = send(torch.from_numpy(position.astype(np.int64)), vectors.device)
+        exists = send(torch.from_numpy(nodes != NOTHING), vectors.device)
+        chosen = vectors[index[:, None], columns] * exists[..., None]
+        return chosen.flatten(1)
+
+
+class Classifier(nn.Module):
+    """A network with one hidden layer.
+
+    Args:
+        input_size: The size of the input.
+        hidden: The size of the hidden layer.
+        classes: The number of classes.
+        dropout: The dropout rate of the hidden layer.
+    """
+
+    def __init__(self, input_size: int, hidden: int, classes: int, dropout: float) -> None:
+        super().__init__()
+        self.first = nn.Linear(input_size, hidden)
+        self.second = nn.Linear(hidden, classes)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map [..., input_size] to [..., classes] float32."""
+        scores: Tensor = self.second(self.dropout(functional.relu(self.first(x)))).float()
+        return scores
+
+
+def arrange_states(
+    states: States, with_attached: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Arrange the nodes of states; see `trees.transitions.arrange_nodes`.
+
+    Returns sequence and segment, [state, position], the position of each node, [state, n + 1], and
+    the lengths of the sequences, [state]. Padding is 0.
+    """
+    longest = states.buffers.shape[1]
+    sequence = np.zeros((len(states.sizes), longest + 4), np.int64)
+    segment = np.zeros_like(sequence)
+    position = np.zeros((len(states.sizes), longest + 1), np.int64)
+    lengths = np.zeros(len(states.sizes), np.int64)
+    for row in range(len(states.sizes)):
+        arrays = states.arrays(row)
+        lengths[row] = transitions.arrange_nodes(
+            *arrays, with_attached, sequence[row], segment[row], position[row, : len(arrays[0])]
+        )
+    longest_used = int(lengths.max())
+    return sequence[:, :longest_used], segment[:, :longest_used], position, lengths

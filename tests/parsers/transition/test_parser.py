@@ -1,0 +1,260 @@
+"""Transition parsers: exactness of training and decoding, learning, resuming, memory."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from depkit.corpus.sentence import new_sentence
+from depkit.parsers.config import Inputs, SelfAttention, TransitionConfig, TransitionScorer
+from depkit.parsers.families import get_family
+from depkit.parsers.model_directory import WEIGHTS, load
+from depkit.parsers.settings import ConfigError
+from depkit.parsers.transition.parser import decode_by_arc, decode_by_transition
+from depkit.parsers.transition.states import States, legal_transitions, make_units
+from depkit.score.attachment import evaluate
+from depkit.training.recipe import Recipe, Training
+from depkit.trees.shape import has_crossing_arcs, is_tree
+from depkit.trees.transitions import LEFT, NOTHING, RIGHT, SWAP
+from tests.training.test_loop import Killed, kill_training_at, run
+
+CPU = torch.device("cpu")
+ENCODER = SelfAttention(
+    layers=2, size=48, heads=4, head_size=12, feedforward=96, attention_dropout=0.0,
+    feedforward_dropout=0.0, residual_dropout=0.0, positions="rotary", convolution=3,
+    norm_first=True, activation="silu", zero_init=True,
+)  # fmt: skip
+INPUTS = Inputs(
+    word=32, char=16, word_min_count=1, char_embedding=16, part_dropout=0.0, dropout=0.0
+)
+# All kinds of models: rows of Tables 1 and 2 of the paper
+KINDS = {
+    "sentence": {"reads": "sentence", "graph": False},
+    "sentence-graph": {"reads": "sentence", "graph": True},
+    "state": {"reads": "state", "graph": False, "composition": True, "history": 12},
+    "state-summary": {"reads": "state", "graph": False, "summary": True},
+    "state-graph": {"reads": "state", "graph": True, "history": 12},
+    "state-graph-composition": {"reads": "state", "graph": True, "composition": True},
+    "state-graph-summary": {"reads": "state", "graph": True, "summary": True},
+}
+
+
+def make_config(kind, **scorer):
+    settings = {"hidden": 64, "label_hidden": 32, "dropout": 0.0} | KINDS[kind] | scorer
+    return TransitionConfig(INPUTS, ENCODER, TransitionScorer(**settings))
+
+
+def make_network(kind, sentences, **scorer):
+    torch.manual_seed(3)
+    config = make_config(kind, **scorer)
+    family = get_family(config)
+    vocabulary = family.vocabulary(sentences, config)
+    network = family.network(config, vocabulary).eval()
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    return network, family.examples(sentences, vocabulary, config, CPU)
+
+
+def make_recipe(kind, **training):
+    settings = {"epochs": 3, "batch_tokens": 60, "rate": 3e-3, "beta2": 0.98, "epsilon": 1e-8}
+    config = make_config(kind, states=3)
+    return Recipe(config, training=Training(**(settings | {"precision": "float32"} | training)))
+
+
+def test_the_treebank_has_crossing_arcs(tiny):
+    assert any(has_crossing_arcs(np.array(s.head, np.int32)) for s in tiny)
+
+
+@pytest.mark.parametrize("kind", ["sentence", "arc", "transition"])
+def test_units_hold_all_transitions_with_their_states(kind, tiny):
+    _, examples = make_network("sentence", tiny)
+    oracles = examples.oracles
+    units = make_units(oracles, kind)
+    assert len(units.unit) == sum(len(oracle.transitions) for oracle in oracles)
+    sizes = {"sentence": len(tiny), "arc": sum(map(len, tiny)), "transition": len(units.unit)}
+    assert len(units.row) == sizes[kind] == units.unit[-1] + 1
+    every = make_units(oracles, "transition")
+    np.testing.assert_array_equal(units.nodes, every.nodes)
+    row = units.row[units.unit]
+    for index in range(len(units.unit)):
+        oracle, sentence = oracles[row[index]], tiny[row[index]]
+        taken = oracle.transitions[units.step[index]]
+        assert units.gold[index] == taken
+        s2, s1, _ = units.nodes[index]
+        dependent, head = {LEFT: (s2, s1), RIGHT: (s1, s2)}.get(int(taken), (NOTHING, 0))
+        assert units.dependent[index] == dependent
+        if dependent != NOTHING:
+            assert sentence.head[dependent - 1] == head
+        # The heads of a unit are those found before its first transition.
+        first = units.step[np.flatnonzero(units.unit == units.unit[index])[0]]
+        arcs = (oracle.transitions[:first] >= LEFT).sum()
+        assert (units.states.heads[units.unit[index]] >= 0).sum() == arcs
+
+
+def test_chosen_units_are_those_of_all_units(tiny):
+    _, examples = make_network("sentence", tiny)
+    oracles = examples.oracles[:4]
+    whole = make_units(oracles, "arc")
+    choices = [np.array([0, 2]), np.array([1]), np.array([0, 1, 2]), np.array([2])]
+    units = make_units(oracles, "arc", choices)
+    kept = [i for row, choice in enumerate(choices)
+            for i in np.flatnonzero(whole.row == row)[choice]]  # fmt: skip
+    np.testing.assert_array_equal(units.row, whole.row[kept])
+    mask = np.isin(whole.unit, kept)
+    np.testing.assert_array_equal(units.nodes, whole.nodes[mask])
+    np.testing.assert_array_equal(units.gold, whole.gold[mask])
+    for unit, index in enumerate(kept):
+        n = units.states.sizes[unit]
+        assert units.states.heads[unit, :n].tolist() == whole.states.heads[index, :n].tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_loss_is_that_of_each_state_by_itself(kind, tiny):
+    """The encoder reads one state at a time, which is built anew from the gold transitions."""
+    sentences = tiny[:3] + [s for s in tiny if has_crossing_arcs(np.array(s.head, np.int32))][:1]
+    network, examples = make_network(kind, sentences, states=0)
+    loss = network(examples.batch(np.arange(len(sentences))))
+    transition_losses, label_losses = [], []
+    for index, sentence in enumerate(sentences):
+        batch = examples.batch(np.array([index]))
+        words = network.word_vectors(batch)
+        gold = examples.oracles[index]
+        history = memory = None
+        if network.history is not None:
+            history, memory = network.history.start(1, CPU)
+        states = States.first(np.array([len(sentence)]))
+        labels = np.zeros((1, len(sentence)), np.int64)
+        for taken in gold.transitions.tolist():
+            encoded = network.encode_states(words, states, labels)
+            nodes = states.first_nodes()
+            scores = network.score_transitions(encoded, np.zeros(1, int), nodes, history)
+            legal = torch.from_numpy(legal_transitions(nodes, network.single_root))
+            scores = scores.masked_fill(~legal, float("-inf")).log_softmax(-1)
+            transition_losses.append(-scores[0, taken])
+            label = 0
+            s2, s1, _ = nodes[0]
+            if taken in (LEFT, RIGHT):
+                dependent, head = (s2, s1) if taken == LEFT else (s1, s2)
+                label = int(gold.labels[dependent - 1]) + 1
+                label_scores = network.score_labels(
+                    encoded, np.zeros(1, int), nodes, np.array([taken])
+                )
+                label_losses.append(-label_scores.log_softmax(-1)[0, label - 1])
+                if network.composition is not None:
+                    parts = (0, head, dependent, label)
+                    words = network.composition(words, *(torch.tensor([x]) for x in parts))
+                labels[0, dependent - 1] = label
+            if network.history is not None:
+                history, memory = network.history.add(
+                    torch.tensor([taken]), torch.tensor([label]), memory
+                )
+            from depkit.trees.transitions import apply_transition
+
+            apply_transition(taken, *states.arrays(0))
+        assert states.heads[0].tolist() == sentence.head
+    expected = torch.stack(transition_losses).mean() + torch.stack(label_losses).mean()
+    torch.testing.assert_close(loss, expected, rtol=1e-4, atol=1e-4)
+    loss.backward()
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_batches_are_decoded_like_single_sentences(kind, single_root, tiny):
+    network, examples = make_network(kind, tiny)
+    decode = decode_by_transition if network.scorer.reads == "state" else decode_by_arc
+    with torch.no_grad():
+        batch = examples.batch(np.arange(len(tiny)))
+        together = States.first(batch.sizes - 1)
+        labels = decode(network, network.word_vectors(batch), together, single_root)
+        for row, sentence in enumerate(tiny):
+            batch = examples.batch(np.array([row]))
+            states = States.first(batch.sizes - 1)
+            alone = decode(network, network.word_vectors(batch), states, single_root)
+            n = len(sentence)
+            assert states.heads[0, :n].tolist() == together.heads[row, :n].tolist()
+            assert alone[0, :n].tolist() == labels[row, :n].tolist()
+            assert is_tree(states.heads[0, :n])
+            assert not single_root or (states.heads[0, :n] == 0).sum() == 1
+
+
+def test_compiled_runs_of_transitions_take_the_best_one(tiny):
+    """decode_by_arc computes the scores of transitions without the module of the network."""
+    network, examples = make_network("sentence-graph", tiny[:6])
+    batch = examples.batch(np.arange(6))
+    with torch.no_grad():
+        words = network.word_vectors(batch)
+        fast = States.first(batch.sizes - 1)
+        labels = decode_by_arc(network, words, fast, True)
+        for row in range(6):
+            states = States.first(batch.sizes[row : row + 1] - 1)
+            found = np.zeros((1, int(states.sizes[0])), np.int64)
+            word = words[row : row + 1, : int(batch.sizes[row])]
+            encoded = network.encode_states(word, states, found + 1)
+            from depkit.trees.transitions import apply_transition, is_final
+
+            while not is_final(*states.arrays(0)[1:3]):
+                nodes = states.first_nodes()
+                scores = network.score_transitions(encoded, np.zeros(1, int), nodes)[0].numpy()
+                scores[~legal_transitions(nodes, True)[0]] = -np.inf
+                taken = int(scores.argmax())
+                if taken >= LEFT:
+                    chosen = network.score_labels(
+                        encoded, np.zeros(1, int), nodes, np.array([taken])
+                    )
+                    dependent = nodes[0, 0] if taken == LEFT else nodes[0, 1]
+                    found[0, dependent - 1] = int(chosen.argmax())
+                apply_transition(taken, *states.arrays(0))
+                if taken >= LEFT:
+                    encoded = network.encode_states(word, states, found + 1)
+            n = int(states.sizes[0])
+            assert states.heads[0].tolist() == fast.heads[row, :n].tolist()
+            assert found[0].tolist() == labels[row, :n].tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_model_fits_a_treebank_with_crossing_arcs(kind, tiny, tmp_path):
+    is_crossing = [has_crossing_arcs(np.array(s.head, np.int32)) for s in tiny]
+    sentences = sorted(zip(is_crossing, map(len, tiny), range(len(tiny)), strict=True))
+    sentences = [tiny[i] for *_, i in [*sentences[:6], *sentences[-2:]]]
+    recipe = make_recipe(kind, epochs=60, patience=60, batch_tokens=40, rate=5e-3)
+    state = run(recipe, sentences, tmp_path / "model")
+    assert state.best == 100.0
+    parser = load(tmp_path / "model", "cpu", threads=1)
+    blank = [new_sentence(sentence.form) for sentence in sentences]
+    assert evaluate(sentences, list(parser.parse(blank))).LAS == 100.0
+
+
+@pytest.mark.parametrize("moment", [1, 4, 8])
+@pytest.mark.parametrize("kind", ["sentence-graph", "state"])
+def test_a_resumed_run_gives_the_model_of_an_uninterrupted_run(kind, moment, tiny, tmp_path):
+    recipe = make_recipe(kind, save_every=0.0)
+    recipe = replace(recipe, parser=replace(recipe.parser, inputs=replace(INPUTS, dropout=0.3)))
+    run(recipe, tiny, tmp_path / "whole")
+    with kill_training_at(moment), pytest.raises(Killed):
+        run(recipe, tiny, tmp_path / "cut")
+    run(recipe, tiny, tmp_path / "cut", resume=True)
+    whole, cut = (load_file(tmp_path / name / WEIGHTS) for name in ("whole", "cut"))
+    assert all(torch.equal(whole[name], cut[name]) for name in whole)
+
+
+def test_swap_is_needed_for_crossing_arcs(tiny):
+    _, examples = make_network("sentence", tiny)
+    for oracle, sentence in zip(examples.oracles, tiny, strict=True):
+        crossing = has_crossing_arcs(np.array(sentence.head, np.int32))
+        assert (oracle.transitions == SWAP).any() == crossing
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"reads": "sentence", "history": 5}, r"scorer\.history needs scorer\.reads=state"),
+        ({"reads": "sentence", "summary": True}, r"scorer\.summary needs"),
+        ({"reads": "sentence", "composition": True}, r"scorer\.composition needs"),
+    ],
+)
+def test_settings_without_effect_are_refused(changes, message):
+    config = make_config("sentence", **changes)
+    with pytest.raises(ConfigError, match=message):
+        get_family(config).check(config)
