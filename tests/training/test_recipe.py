@@ -16,6 +16,11 @@ def test_shipped_recipes_load(name):
     make_recipe(name)
 
 
+def test_old_names_of_recipes_can_be_used():
+    assert make_recipe("kk2018-factored") == make_recipe("factored")
+    assert "kk2018-factored" not in recipe_names()
+
+
 def test_settings_of_all_families_and_encoders_are_listed():
     names = recipe_settings()
     assert len(names) == len(set(names))
@@ -141,7 +146,7 @@ def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
         (("bilstm", None, ["scorer.tree=false", "training.select=LAS"]), "family=tagger it can be"),
         (("bilstm", None, ["training.select=tags"]), "family=biaffine it can be LAS, UAS"),
         (("bilstm", None, ["family=tagger", "scorer.tree=true"]), "leave scorer.tree out"),
-        (("bilstm", None, ["family=transition"]), "family is 'transition'; it can be biaffine"),
+        (("bilstm", None, ["family=easyfirst"]), "family is 'easyfirst'; it can be biaffine"),
         (("bilstm", None, ["calibration.arc=2"]), "calibration .* cannot be set"),
         (("tagger", None, ["scorer.predict=[]"]), "nothing to predict"),
     ],
