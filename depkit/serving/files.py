@@ -96,6 +96,7 @@ def annotate_files(
     # Thousands of sentences are created and freed. With its default threshold, Python would spend
     # as much time on looking for reference cycles as on creating them.
     gc.set_threshold(GC_THRESHOLD)
+    _output_paths(job, job.format)  # Report mistakes before models are loaded, which takes time.
     parser = _load_parser(job)
     output_format = _choose_format(job, parser)
     paths = _output_paths(job, output_format)

@@ -81,4 +81,4 @@ def test_settings_of_a_toy_family_are_checked(trees, tmp_path, capfd):
     assert train(trees, tmp_path / "model", "--set=family=height") == 2
     err = capfd.readouterr().err
     assert "set encoder.kind=none" in err and "with family=depth it can be depth" in err
-    assert "family is 'height'; it can be biaffine, tagger, depth" in err
+    assert f"family is 'height'; it can be {', '.join(FAMILIES)}" in err

@@ -332,7 +332,7 @@ def test_a_configuration_written_as_toml_is_read_unchanged():
         ({"scorer": {"dropout": float("nan")}}, "from 0 to less than 1"),
         ({"scorer": 3}, "is a table"),
         ({"family": ["tagger"]}, "family is ..tagger..; it can be"),
-        ({"family": "graph"}, "family is 'graph'; it can be biaffine, tagger$"),
+        ({"family": "graph"}, "family is 'graph'; it can be biaffine, constituency"),
         ({"family": "biaffine", "scorer": {"tree": False}}, "scorer.tree is False, but family is"),
         ({"family": "tagger", "scorer": {"tree": True}}, "scorer.tree is True, but family is"),
     ],
