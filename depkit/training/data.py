@@ -16,9 +16,9 @@ from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import MIN_BATCH_TOKENS, Recipe, Training
 
 T = TypeVar("T")
-# The automatic number of epochs is EPOCHS for a treebank of EPOCHS_WORDS words. It falls with the
-# square root of the size, and is at most MAX_EPOCHS.
-EPOCHS, EPOCHS_WORDS, MAX_EPOCHS = 90, 200_000, 400
+# The automatic number of epochs is EPOCHS for a treebank of at most EPOCHS_WORDS words. For larger
+# treebanks, it falls with the square root of the size.
+EPOCHS, EPOCHS_WORDS = 90, 200_000
 
 
 def split_dev(sentences: Sequence[T], share: float) -> tuple[list[T], list[T]]:
@@ -58,8 +58,8 @@ def _choose_epochs(training: Training, train: Sequence[Sentence]) -> Training:
     if training.epochs:
         return training
     words = sum(map(len, train))
-    epochs = round(EPOCHS * math.sqrt(EPOCHS_WORDS / max(1, words)))
-    return replace(training, epochs=min(MAX_EPOCHS, max(1, epochs)))
+    epochs = round(EPOCHS * math.sqrt(min(1, EPOCHS_WORDS / max(1, words))))
+    return replace(training, epochs=max(1, epochs))
 
 
 def _limit_batches(training: Training, train: Sequence[Sentence]) -> Training:

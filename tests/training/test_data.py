@@ -115,14 +115,14 @@ def test_a_small_treebank_has_smaller_batches(tiny):
     assert resolved_batch_tokens(updates=10**6) == 150  # the minimum
 
 
-def test_small_treebanks_have_more_epochs_and_smaller_batches(tiny):
+def test_large_treebanks_have_fewer_epochs_and_small_ones_smaller_batches(tiny):
     """Without a number of epochs, it follows from the size of the treebank."""
     words = sum(map(len, tiny))
     sizes = [200_000 // words, 800_000 // words, 10_000_000 // words]
     trainings = [resolve_recipe(tiny * size, epochs=0).training for size in sizes]
     assert [training.epochs for training in trainings] == [90, 45, 13]
     small = resolve_recipe(tiny, epochs=0, updates=2000).training
-    assert (small.epochs, small.batch_tokens) == (400, 150)
+    assert (small.epochs, small.batch_tokens) == (90, 150)
 
 
 @pytest.mark.parametrize(

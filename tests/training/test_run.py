@@ -61,8 +61,8 @@ def test_sizes_that_follow_from_the_treebank_are_printed(tiny):
     recipe = make_recipe("selfatt", None, ["training.epochs=0", "training.updates=2000"])
     prepared = prepare(recipe, data, torch.device("cpu"), say=lines.append)
     words = sum(map(len, tiny))
-    assert lines[0] == f"for {words} words in train: at most 400 epochs, batches of 150 tokens"
-    assert prepared.recipe.training.epochs == 400
+    assert lines[0] == f"for {words} words in train: at most 90 epochs, batches of 150 tokens"
+    assert prepared.recipe.training.epochs == 90
     lines.clear()
     recipe = make_recipe("selfatt", None, ["training.epochs=9", "training.updates=2000"])
     prepared = prepare(recipe, data, torch.device("cpu"), say=lines.append)
