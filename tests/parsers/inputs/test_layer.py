@@ -222,7 +222,9 @@ def test_relaxed_windows_leave_the_last_word_before_the_stop_position_free(tiny)
     network, data = make_network(Inputs(word=8, stop=True), tiny, encoder=encoder)
     batch = data.batch(np.array([int(data.sizes.argmax())]))
     last = int(data.sizes.max()) - 1
-    (gradient,) = torch.autograd.grad(network.encode(batch)[0, 4].sum(), network.inputs.word.weight)
+    # LayerNorm makes the sum of the whole vector 0, so its gradient would be 0 or rounding noise.
+    output = network.encode(batch)[0, 4, :4].sum()
+    (gradient,) = torch.autograd.grad(output, network.inputs.word.weight)
     assert gradient[batch.word[0, last]].abs().max() > 0
 
 
