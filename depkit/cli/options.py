@@ -274,6 +274,25 @@ DevFeatures = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+Parses = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parses",
+        metavar="FILE",
+        help="Train a parser to correct the trees of this file, which are parses of a TRAIN file."
+        " Give the option once for each TRAIN file, in the same order, together with --recipe"
+        " refine.",
+        rich_help_panel=DATA,
+    ),
+]
+DevParses = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE",
+        help="Correct the trees of this file, which are parses of the --dev treebank.",
+        rich_help_panel=DATA,
+    ),
+]
 TrainSeed = Annotated[
     int,
     typer.Option(

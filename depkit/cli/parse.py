@@ -82,6 +82,14 @@ def parse_command(
             rich_help_panel=OUTPUT,
         ),
     ] = False,
+    passes: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="With a model that corrects parses, correct the trees this many times.",
+            rich_help_panel=MODEL,
+        ),
+    ] = 1,
     features: options.Features = None,
     settings: Annotated[
         list[str] | None,
@@ -118,6 +126,9 @@ def parse_command(
     multiword (each with first, last and form). Sentences, words and multiword tokens also have the
     keys start and end, which are character offsets in the input.
 
+    A model that was trained with depkit train --parses corrects the trees of CoNLL files. With
+    --passes 3, it corrects its own result twice more.
+
     --prob adds ArcProb=0.9731|LabelProb=0.8812 to the column MISC, or arc_prob and label_prob to
     JSON. ArcProb is the probability of the word's head among all possible heads, and LabelProb is
     the probability of the relation given that head. If the model is calibrated, about 90% of the
@@ -151,6 +162,7 @@ def parse_command(
         "algorithm": decode,
         "root": None if root == "auto" else root,
         "probabilities": ("marginal" if marginals else "local") if prob else "",
+        "passes": passes if passes > 1 else None,
     }
 
     options.check_inputs(files or ["-"], quiet)

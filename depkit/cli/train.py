@@ -21,6 +21,8 @@ def train_command(
     settings: options.Settings = None,
     features: options.TrainFeatures = None,
     dev_features: options.DevFeatures = "",
+    parses: options.Parses = None,
+    dev_parses: options.DevParses = "",
     init: Annotated[
         str,
         typer.Option(
@@ -85,6 +87,11 @@ def train_command(
     inputs.context.source=elmo adds the ELMo vectors of --features and --dev-features; this needs
     the package h5py.
 
+    With --parses and --recipe refine, the parser learns to correct the trees of another parser; it
+    reads these trees in addition to the words (inputs.draft). The trees of the training sentences
+    must have as many errors as those that will be corrected, so they must come from parsers that
+    were not trained on these sentences: depkit parse --out-of-fold makes them.
+
     encoder.kind is bilstm, selfatt, factored (self-attention that separates contents and
     positions), stacked (self-attention that reads the output of a BiLSTM) or none.
     encoder.recurrent_dropout=0.33 adds dropout between the time steps of a BiLSTM.
@@ -102,10 +109,13 @@ def train_command(
     Example: depkit train train.conllu --dev dev.conllu -o en.bert --set
     inputs.context.source=transformer --set inputs.context.model=google-bert/bert-base-cased
 
+    Example: depkit train train.conllu --dev dev.conllu --parses train-parsed.conllu --dev-parses
+    dev-parsed.conllu --recipe refine -o en.refiner
+
     Example: depkit train train.conllu --dev dev.conllu -o en.elmo --recipe li2019-elmo --features
     train.hdf5 --dev-features dev.hdf5
     """
-    options.check_inputs([*train, dev], quiet)
+    options.check_inputs([*train, dev, *(parses or []), dev_parses], quiet)
     options.check_punct(punct or "keep")
 
     from depkit.training import run
@@ -114,7 +124,7 @@ def train_command(
         run.train(
             train, output, dev, dev_split, recipe, config, settings or [], features or [],
             dev_features, init, seed, seeds, epochs, patience, max_time, resume, device, threads,
-            encoding, quiet, verbose, keep_state, punct,
+            encoding, quiet, verbose, keep_state, punct, parses or [], dev_parses,
         )  # fmt: skip
 
 

@@ -34,12 +34,14 @@ class Sentence:
         line: The number of the first line in that file, 0 if there is none.
         problem: The error if the sentence is broken and was read with strict=False, else None.
         constituents: The constituency tree over the words, if one is known, else None.
+        draft: The sentence with the parse that a parser is to correct, if there is one, else None.
+            New sentences with another tree or other columns have no draft.
         form, lemma, upos, xpos, feats, deprel: [words] strings, `_` where the file has none.
         head: [words] integers, 0 for the root, -1 where the file has `_`.
     """
 
     __slots__ = (
-        "format", "lines", "rows", "file", "line", "problem", "constituents",
+        "format", "lines", "rows", "file", "line", "problem", "constituents", "draft",
         "form", "lemma", "upos", "xpos", "feats", "head", "deprel",
     )  # fmt: skip
 
@@ -62,6 +64,7 @@ class Sentence:
         self.line = line
         self.problem = problem
         self.constituents = constituents
+        self.draft: Sentence | None = None
         blank = ["_"] * len(rows)
         self.form = columns["form"]
         self.lemma = columns.get("lemma", blank)
@@ -177,6 +180,12 @@ class Sentence:
             self.format, self.lines, self.rows, columns, self.head, self.file, self.line,
             self.problem, tree,
         )  # fmt: skip
+
+    def with_draft(self, draft: "Sentence") -> "Sentence":
+        """Copy the sentence with the parse that a parser is to correct."""
+        copy = self.with_constituents(self.constituents)
+        copy.draft = draft
+        return copy
 
     def with_columns(self, columns: Mapping[str, Sequence[str]]) -> "Sentence":
         """Copy the sentence with other values in some columns, named as in its format.

@@ -214,5 +214,7 @@ def _check_arguments(
         )
     if recipe.parser.inputs.tag:
         raise ConfigError("inputs.tag is set, but a tagger must not read gold tags; set it to 0")
+    if recipe.parser.inputs.draft:
+        raise ConfigError("taggers do not correct parses; set inputs.draft to 0")
     if features and recipe.parser.inputs.context.source != "elmo":
         raise ConfigError("--features requires inputs.context.source=elmo")

@@ -9,6 +9,7 @@ has a vector of each relation for keys and one for values, which all heads share
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from depkit.nn.dropout import random_mask
 
@@ -27,12 +28,12 @@ def arc_relations(heads: Tensor, length: int) -> Tensor:
     Returns:
         [batch, length, length] int8 (query, key).
     """
-    relations = torch.zeros(len(heads), length, length, dtype=torch.int8, device=heads.device)
-    row, word = (heads >= 0).nonzero(as_tuple=True)
-    head = heads[row, word].long()
-    relations[row, head, word + 1] = TO_DEPENDENT
-    relations[row, word + 1, head] = TO_HEAD
-    return relations
+    # Comparisons instead of indices of arcs, for which the host would have to wait for a GPU
+    position = torch.arange(length, device=heads.device)
+    is_arc = heads[:, None, :] == position[:, None]  # [batch, head, word]
+    is_arc = functional.pad(is_arc, (1, length - 1 - heads.shape[1]))  # [batch, head, position]
+    relations = is_arc.to(torch.int8) * TO_DEPENDENT
+    return relations.masked_fill(is_arc.transpose(1, 2), TO_HEAD)
 
 
 def relation_masks(relations: Tensor, dtype: torch.dtype) -> list[Tensor]:

@@ -159,12 +159,19 @@ class Parser(ABC):
 
     def _check_sentences(self, sentences: Parsable) -> Iterator[Sentence]:
         for sentence in self.to_sentences(sentences):
+            if self.corrects_parses and sentence.draft is None:
+                sentence = sentence.with_draft(sentence)
             self.check(sentence)
             yield sentence
 
+    @property
+    def corrects_parses(self) -> bool:
+        """Whether the parser reads a parse of the sentences: their own, or `Sentence.draft`."""
+        return bool(self.config.inputs.draft)
+
     def check(self, sentence: Sentence) -> None:
-        """Raise FormatError if the parser cannot read the sentence, see `check_tags`."""
-        check_tags(sentence, self.config.inputs)
+        """Raise FormatError if the parser cannot read the sentence, see `check_inputs`."""
+        check_inputs(sentence, self.config.inputs)
 
     def make_preparer(self) -> Prepare:
         """Return a function that encodes sentences and their contextual vectors as a Dataset.
@@ -286,8 +293,15 @@ def _is_blank(column: list[str]) -> bool:
     return column.count("_") == len(column)
 
 
-def check_tags(sentence: Sentence, inputs: Inputs) -> None:
-    """Raise FormatError if the parser reads tags and no word of the sentence has one."""
+def check_inputs(sentence: Sentence, inputs: Inputs) -> None:
+    """Raise FormatError if a sentence lacks tags, or a parse, that the parser reads."""
+    draft = sentence.draft
+    if inputs.draft and draft and -1 in draft.head:
+        raise FormatError(
+            *draft.location(draft.head.index(-1)),
+            "the word has no HEAD, but this parser corrects parses; parse the file with another"
+            " model first",
+        )
     if inputs.tag and set(input_tags(sentence, inputs.tag_column)) == {"_"}:
         needs_conll09 = inputs.tag_column == "ppos"
         advice = "give a CoNLL-09 file with this column" if needs_conll09 else "tag the file first"

@@ -119,6 +119,9 @@ class Inputs:
     # the treebank whose vector is used in parsing; "" takes the name of the file, or the largest
     # treebank if there was none of this name in training
     treebank_name: str = ""
+    # for a parser that corrects a parse of the sentence: size of a vector of the relation that a
+    # word has in that parse; the encoder also reads the arcs (Mohammadshahi and Henderson 2021)
+    draft: int = 0
     # how the vectors of word, tag, characters and context are combined
     combine: Literal["concat", "sum"] = "concat"
     # dropout of whole parts (word, tag, characters, context), drawn separately for each part
@@ -516,6 +519,7 @@ def describe_inputs(inputs: Inputs) -> list[str]:
         (inputs.affix, "prefixes, suffixes and shape"),
         (inputs.prior, "tags of the form and its endings in train"),
         (inputs.treebank, "treebank"),
+        (inputs.draft, "a parse that is corrected"),
         (inputs.tag, f"tags ({inputs.tag_column})"),
         (contextual, contextual),
     ]

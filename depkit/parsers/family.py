@@ -36,6 +36,7 @@ class Family(ABC):
     metrics: ClassVar[tuple[str, ...]]
     noun: ClassVar[str] = "parser"  # the word for a model in its model card
     command: ClassVar[str] = "parse"  # the depkit command that applies a model
+    corrects_parses: ClassVar[bool] = False  # whether inputs.draft can be set
     # The model whose tokenizer splits text for a model without one; "" for none
     default_tokenizer: ClassVar[str] = ""
 

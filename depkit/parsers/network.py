@@ -7,6 +7,7 @@ from torch.nn import functional
 from depkit.nn.attributes import AttributeLinear
 from depkit.nn.biaffine import ArcScorer, LabelScorer
 from depkit.nn.dropout import SharedDropout
+from depkit.nn.graph_attention import arc_relations
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.encoders import make_encoder
 from depkit.parsers.inputs.batches import Batch, Dataset
@@ -29,7 +30,7 @@ class ParserNetwork(nn.Module):
         vocabulary: The vocabulary of the training treebank.
         transformer: The transformer, if inputs.context.source is "transformer".
         scorer_dropout: The dropout of the encoder's output vectors.
-        reads_graph: Whether the encoder reads a graph.
+        reads_graph: Whether the encoder reads a graph. With inputs.draft, it always does.
     """
 
     def __init__(
@@ -53,8 +54,9 @@ class ParserNetwork(nn.Module):
         # The vector of the position after the last word
         self.stop = nn.Parameter(torch.randn(input_size)) if config.inputs.stop else None
         self.encoder = make_encoder(
-            config.encoder, input_size, config.inputs.dropout, config.inputs.stop, reads_graph
-        )
+            config.encoder, input_size, config.inputs.dropout, config.inputs.stop,
+            reads_graph or bool(config.inputs.draft),
+        )  # fmt: skip
         self.encoder_input_size: int = input_size
         self.encoder_dropout = SharedDropout(scorer_dropout)
         self.size: int = self.encoder.output_size
@@ -81,7 +83,11 @@ class ParserNetwork(nn.Module):
         x, lengths = self.projection(self.inputs(batch)), batch.lengths
         if self.stop is not None:
             x, lengths = append_position(x, lengths, self.stop)
-        encoded = self.encoder(self.input_dropout(x), lengths)
+        graph = []
+        if batch.draft is not None:
+            heads = batch.draft[0][:, 1:]  # without w0
+            graph = [arc_relations(heads, x.shape[1])]
+        encoded = self.encoder(self.input_dropout(x), lengths, *graph)
         return self.encoder_dropout(encoded)
 
     def start_epoch(self, data: Dataset) -> None:

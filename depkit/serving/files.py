@@ -36,7 +36,9 @@ from depkit.serving.input_warnings import NUM_CHECKED, find_input_warnings
 
 GC_THRESHOLD = 10_000  # number of new objects after which Python looks for reference cycles
 # The names on the command line of the entries of `Job.options`.
-OPTIONS = {"algorithm": "--decode", "root": "--root", "probabilities": "--prob"}
+OPTIONS = {
+    "algorithm": "--decode", "root": "--root", "probabilities": "--prob", "passes": "--passes"
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

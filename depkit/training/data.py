@@ -100,4 +100,5 @@ def digests(train: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, str
 
 def digest_of_sentences(sentences: Sequence[Sentence]) -> str:
     """Return a digest of sentences with their trees."""
-    return digest(*(f"{sentence}{sentence.constituents or ''}" for sentence in sentences))
+    parts = ((sentence, sentence.constituents, sentence.draft) for sentence in sentences)
+    return digest(*("".join(str(part) for part in row if part is not None) for row in parts))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from depkit.corpus.suggestion import describe_unknown
-from depkit.parsers.config import ParserConfig, check_encoder
+from depkit.parsers.config import ParserConfig, SelfAttention, check_encoder
 from depkit.parsers.families import FAMILIES, get_family, make_parser_config, parser_fields
 from depkit.parsers.settings import (
     ConfigError,
@@ -265,6 +265,15 @@ def check_recipe(recipe: Recipe) -> None:
     if inputs.treebank_name:
         raise ConfigError(
             "inputs.treebank_name is chosen in parsing, with --treebank NAME; leave it out"
+        )
+    if inputs.draft and not family.corrects_parses:
+        raise ConfigError(
+            f"parsers of the family {family.name} cannot correct parses; leave inputs.draft out"
+        )
+    if inputs.draft and recipe.parser.encoder.kind != SelfAttention.kind:
+        raise ConfigError(
+            "a parser that corrects parses (inputs.draft) needs encoder.kind=selfatt, because no"
+            " other encoder reads arcs"
         )
     family.check(recipe.parser)
     if not math.isfinite(recipe.distillation.text):

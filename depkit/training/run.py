@@ -21,8 +21,9 @@ import torch
 from depkit.corpus.errors import DataError, FormatError
 from depkit.corpus.files import PathLike, atomic, atomic_directory
 from depkit.corpus.lock import LOCK, lock_directory
+from depkit.corpus.pairing import Source, make_source, pair_sentences
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.base import Parser, check_tags
+from depkit.parsers.base import Parser, check_inputs
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.device import find_device
 from depkit.parsers.families import get_family
@@ -86,6 +87,8 @@ def train(
     verbose: bool = False,
     keep_state: bool = False,
     punct: str = "",
+    parses: Sequence[PathLike] = (),
+    dev_parses: PathLike = "",
 ) -> Path:
     """Train a parser on treebanks, as `depkit train` does, and return the model directory.
 
@@ -116,6 +119,9 @@ def train(
             more epochs. It is several times as large as the model.
         punct: The words that dev scores leave out as punctuation, a policy of `evaluate`, instead
             of the recipe's.
+        parses: For a parser that corrects parses (inputs.draft): parses of the training sentences,
+            one file for each of `train`.
+        dev_parses: The same for `dev`.
 
     Raises:
         ConfigError: For an unknown or invalid setting.
@@ -144,8 +150,9 @@ def train(
     with reserve_output(output, resume) as directory:
         progress = Progress(directory, quiet)
         data = read_data(
-            full_recipe.parser, files, dev, dev_split, encoding, features, dev_features
-        )
+            full_recipe.parser, files, dev, dev_split, encoding, features, dev_features, parses,
+            dev_parses,
+        )  # fmt: skip
         prepared = prepare(full_recipe, data, used_device, initial, progress.say)
         if verbose:
             progress.say(describe_settings(prepared.recipe, used_device))
@@ -262,6 +269,8 @@ def read_data(
     encoding: str,
     features: Sequence[str] = (),
     dev_features: str = "",
+    parses: Sequence[PathLike] = (),
+    dev_parses: PathLike = "",
 ) -> Data:
     """Read the treebanks of a training as the parser's family does.
 
@@ -273,11 +282,13 @@ def read_data(
         encoding: The text encoding of the files.
         features: Files of ELMo vectors for the training files.
         dev_features: The file of ELMo vectors for the dev file.
+        parses: Parses of the training files, for a parser that corrects parses.
+        dev_parses: A parse of the dev file, for the same.
 
     Raises:
         ConfigError: For arguments that cannot be combined.
         DataError: For a file without sentences.
-        FormatError: For a file that `Family.read` cannot read.
+        FormatError: For a file that `Family.read` cannot read, or a parse with other words.
     """
     if bool(dev) == (dev_split is not None):
         raise ConfigError("name either --dev FILE or --dev-split SHARE")
@@ -291,15 +302,49 @@ def read_data(
             "ELMo vectors are needed either for all files or for none; give --features for each"
             " training file and, if there is a --dev file, --dev-features"
         )
+    _check_parses(config, len(train), bool(dev), len(parses), bool(dev_parses))
     files = [read_sentences(config, path, encoding) for path in train]
+    for index, path in enumerate(parses):
+        files[index] = attach_drafts(files[index], path, encoding)
     sentences = list(chain.from_iterable(files))
     if dev_split is not None:
         sentences, dev_sentences = split_dev(sentences, dev_split)
     else:
         dev_sentences = read_sentences(config, dev, encoding)
+        if dev_parses:
+            dev_sentences = attach_drafts(dev_sentences, dev_parses, encoding)
     vectors = [FeatureFile(*pair) for pair in zip(features, files, strict=False)]
     vectors += [FeatureFile(dev_features, dev_sentences)] if dev_features else []
     return Data(sentences, dev_sentences, vectors)
+
+
+def _check_parses(
+    config: ParserConfig, files: int, has_dev: bool, parses: int, has_dev_parses: bool
+) -> None:
+    """Raise ConfigError unless there are parses of all files, or of none if none are needed."""
+    if not config.inputs.draft and (parses or has_dev_parses):
+        raise ConfigError(
+            "--parses and --dev-parses are for a parser that corrects parses; choose --recipe"
+            " refine, or leave them out"
+        )
+    if config.inputs.draft and (parses != files or has_dev != has_dev_parses):
+        raise ConfigError(
+            "a parser that corrects parses (inputs.draft) is trained by depkit train, with --parses"
+            " for each training file, in the same order, and --dev-parses if there is a --dev file;"
+            " depkit parse --out-of-fold makes parses of training files"
+        )
+
+
+def attach_drafts(
+    sentences: Sequence[Sentence], parses: PathLike, encoding: str = "utf-8"
+) -> list[Sentence]:
+    """Return sentences with the parses of a file as their drafts.
+
+    Raises FormatError if the file has other words.
+    """
+    advice = "the parses must be of the same words as the treebank"
+    pairs = pair_sentences(Source("", sentences), [make_source(parses, encoding)], advice)
+    return [sentence.with_draft(draft) for sentence, (draft,) in pairs]
 
 
 def read_sentences(config: ParserConfig, path: PathLike, encoding: str = "utf-8") -> list[Sentence]:
@@ -357,7 +402,7 @@ def prepare(
     if initial:  # keep the columns that it predicts, even if this treebank lacks them
         recipe = adopt_parts(recipe, initial.config)
     for sentence in (*data.train, *data.dev):
-        check_tags(sentence, recipe.parser.inputs)
+        check_inputs(sentence, recipe.parser.inputs)
     recipe, sources = load_sources(
         recipe, data.train, data.dev, device, data.features, initial, say
     )
@@ -369,6 +414,14 @@ def prepare(
                 f"training.punct={punct} cannot be applied to dev: {error.message}. To score all"
                 " words, use --punct keep."
             ) from None
+    if recipe.parser.inputs.draft:
+        for name, sentences in (("train", data.train), ("dev", data.dev)):
+            drafts = [sentence.draft for sentence in sentences if sentence.draft]
+            scores = get_family(recipe.parser).evaluate(
+                recipe.parser, sentences, drafts, recipe.training.punct
+            )
+            listed = " ".join(f"{metric} {score:.2f}" for metric, score in scores.items())
+            say(f"the parses of {name} that are corrected: {listed}")
     for finding in findings(recipe.parser, data.train, data.dev):
         say(f"depkit: note: {finding}")
     return Prepared(recipe, data.train, data.dev, sources)

@@ -26,6 +26,7 @@ class Biaffine(Family):
     name = "biaffine"
     config = BiaffineConfig
     metrics = ("LAS", "UAS")
+    corrects_parses = True
 
     def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
         """See `Family.read`; also raises FormatError at a word without HEAD."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import tee
 from typing import Any, ClassVar, get_args
 
 import numpy as np
@@ -30,7 +31,7 @@ from depkit.trees.decode import decode
 class GraphParser(TaggerParser):
     """A dependency parser that scores arcs and labels, and decodes the best tree."""
 
-    options: ClassVar[frozenset[str]] = frozenset({"algorithm", "root", "probabilities"})
+    options: ClassVar[frozenset[str]] = frozenset({"algorithm", "root", "probabilities", "passes"})
 
     def parse(
         self,
@@ -41,6 +42,7 @@ class GraphParser(TaggerParser):
         root: str | None = None,
         context: Iterable[np.ndarray] | None = None,
         probabilities: str = "",
+        passes: int = 1,
     ) -> Iterator[Sentence]:
         """Yield the sentences with predicted trees, in input order and with bounded memory.
 
@@ -54,12 +56,13 @@ class GraphParser(TaggerParser):
             probabilities: "local" writes the probabilities of the head and of the label of each
                 word into MISC. They are calibrated if the model is. "marginal" writes the marginal
                 probability of the head over all trees, which takes cubic time.
+            passes: For a parser that corrects parses, how often the trees are corrected.
 
         Raises:
             ValueError: An argument is invalid, or tags are to be predicted and the parser predicts
                 none.
-            FormatError: A sentence lacks the tags that the parser reads, has no MISC column for the
-                probabilities, or has too many words for marginals.
+            FormatError: A sentence lacks the tags or the parse that the parser reads, has no MISC
+                column for the probabilities, or has too many words for marginals.
             MemoryError: A single sentence does not fit in memory; the message names it.
         """
         if tags not in ("missing", "keep", "predict"):
@@ -75,11 +78,24 @@ class GraphParser(TaggerParser):
             )
         if probabilities not in KINDS:
             raise ValueError(f"probabilities can be local or marginal, not {probabilities!r}")
+        if passes < 1 or (passes > 1 and not self.corrects_parses):
+            raise ValueError(
+                f"{passes} passes are impossible"
+                if passes < 1
+                else "this model does not correct parses, so more passes would change nothing"
+            )
         if probabilities:
             sentences = check_sentences(self.to_sentences(sentences), probabilities)
-        decoding = Decoding(algorithm, root == "single", probabilities)
+        decoding = Decoding(algorithm, root == "single")
+        contexts = [None] * passes if context is None else tee(context, passes)
+        # Only the last pass reports progress, and computes probabilities.
+        silent = replace(self, on_batch_computed=None)
+        for vectors in contexts[:-1]:
+            compute = partial(self.parse_batch, tags=tags, decoding=decoding)
+            sentences = silent.map_batches(sentences, compute, batch_tokens, vectors)
+        decoding = decoding._replace(probabilities=probabilities)
         compute = partial(self.parse_batch, tags=tags, decoding=decoding)
-        yield from self.map_batches(sentences, compute, batch_tokens, context)
+        yield from self.map_batches(sentences, compute, batch_tokens, contexts[-1])
 
     def predict(
         self, sentences: Iterable[Sentence], context: Iterable[np.ndarray] | None = None

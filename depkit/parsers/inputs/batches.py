@@ -108,6 +108,9 @@ class Dataset:
     piece_batcher: PieceBatcher | None = None
     soft: SoftTargets | None = None  # a teacher's predictions
     treebank: Tensor | None = None  # [total], index of the treebank, if the network reads it
+    # [total] each, if the network corrects a parse: the heads of that parse, -1 for none, and 1 +
+    # the indices of its labels, 0 for none
+    draft: tuple[Tensor, Tensor] | None = None
     prior_row: Tensor | None = None  # [total], row of the tables of `priors`
     # For each column, the most probable values of a form and their probabilities, regardless of its
     # context, [rows, value]
@@ -146,6 +149,7 @@ class Batch:
     soft: SoftBatch | None
     words: int  # number of words, without w0 and padding
     treebank: Tensor | None  # [batch, length]
+    draft: tuple[Tensor, Tensor] | None  # heads and labels, [batch, length] each; see `Dataset`
     # For each column, values and their probabilities, [batch, length, value]
     priors: dict[str, tuple[Tensor, Tensor]]
 
@@ -184,6 +188,7 @@ def encode(
     forms |= {"": 0, "\n": 1}  # keys for padding and w0 that are never the form of a word
     # Entry 0 of each of these lists is padding.
     form, tag, treebank = [0], [PAD], [0]
+    draft_head, draft_label = [-1], [0]
     columns: dict[str, list[int]] = defaultdict(lambda: [IGNORED])
     for number, sentence in enumerate(sentences):
         form += [1, *map(forms.__getitem__, sentence.form)]
@@ -192,6 +197,11 @@ def encode(
             treebank += [vocabulary.treebanks.indices.get(name, 0)] * (1 + len(sentence))
         if inputs.tag:
             tag += [ROOT, *map(vocabulary.tags.get, input_tags(sentence, inputs.tag_column))]
+        if inputs.draft:
+            assert sentence.draft is not None  # the sentence itself may have the gold tree
+            draft_head += [-1, *sentence.draft.head]
+            labels = vocabulary.columns["deprel"].indices
+            draft_label += [0, *(1 + labels.get(label, -1) for label in sentence.draft.deprel)]
         for name, column in targets(sentence).items() if targets else ():
             has_gold = num_gold is None or number < num_gold
             columns[name] += [IGNORED, *(column if has_gold else [IGNORED] * len(sentence))]
@@ -227,6 +237,7 @@ def encode(
         piece_batcher=make_piece_batcher(sentences, transformer, inputs.context, device)
         if transformer and context is None else None,
         treebank=to_device(treebank) if vocabulary.treebanks else None,
+        draft=(to_device(draft_head), to_device(draft_label)) if inputs.draft else None,
         prior_row=prior_row, priors=priors,
     )  # fmt: skip
 
@@ -314,6 +325,10 @@ def make_batch(data: Dataset, starts: np.ndarray, sizes: np.ndarray) -> Batch:
     if data.soft is not None:
         packed = send(torch.from_numpy(data.soft.rows[index].astype(np.int32)), device)
         soft = unpack(packed, data.soft.columns, data.soft.weight)
+    draft = None
+    if data.draft is not None:
+        draft_head, draft_label = (column[entries].view(shape) for column in data.draft)
+        draft = draft_head, draft_label
     priors = {}
     if data.prior_row is not None:
         prior_row = data.prior_row[entries].view(shape)
@@ -328,7 +343,7 @@ def make_batch(data: Dataset, starts: np.ndarray, sizes: np.ndarray) -> Batch:
         {name: column[entries].view(shape) for name, column in data.targets.items()},
         context, data.piece_batcher(starts, sizes, length) if data.piece_batcher else None, soft,
         int(sizes.sum()) - len(sizes),
-        None if data.treebank is None else data.treebank[entries].view(shape), priors,
+        None if data.treebank is None else data.treebank[entries].view(shape), draft, priors,
     )  # fmt: skip
 
 

@@ -223,6 +223,10 @@ class InputLayer(nn.Module):
             assert vocabulary.treebanks is not None
             self.treebank = nn.Embedding(len(vocabulary.treebanks), config.treebank)
             self.output_size += config.treebank
+        self.draft: nn.Embedding | None = None
+        if config.draft:
+            self.draft = nn.Embedding(1 + len(vocabulary.columns["deprel"]), config.draft)
+            self.output_size += config.draft
         # Word and contextual vectors count twice when dropout rescales the remaining parts, as
         # the word does in Li et al. (2019).
         weights = [2.0 if name in ("word", "context") else 1.0 for name in sizes]
@@ -324,4 +328,7 @@ class InputLayer(nn.Module):
             parts = [torch.stack(parts).sum(0)]
         if self.treebank is not None:
             parts.append(self.treebank(batch.treebank))
+        if self.draft is not None:
+            assert batch.draft is not None
+            parts.append(self.draft(batch.draft[1]))
         return torch.cat(parts, dim=-1)

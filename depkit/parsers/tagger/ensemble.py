@@ -64,6 +64,11 @@ class TaggerEnsemble(TaggerParser):
         """See `Parser.workers`."""
         return min(member.workers for member in self.members)
 
+    @property
+    def corrects_parses(self) -> bool:
+        """See `Parser.corrects_parses`."""
+        return any(member.corrects_parses for member in self.members)
+
     def check(self, sentence: Sentence) -> None:
         """See `Parser.check`."""
         for member in self.members:

@@ -44,7 +44,7 @@ class Transition(Family):
     def check(self, config: Any) -> None:
         """See `Family.check`."""
         scorer = config.scorer
-        if scorer.graph and not isinstance(config.encoder, SelfAttention):
+        if scorer.graph and config.encoder.kind != SelfAttention.kind:
             raise ConfigError(
                 "only encoder.kind=selfatt can read a graph; choose it, or set scorer.graph=false"
             )

@@ -9,7 +9,7 @@ import torch
 from depkit.corpus.errors import FormatError
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
-from depkit.parsers.base import check_tags
+from depkit.parsers.base import check_inputs
 from depkit.parsers.config import (
     BiLSTM,
     Context,
@@ -195,9 +195,9 @@ def test_the_predicted_tags_of_conll09_are_an_input():
     assert vocabulary.columns["xpos"].symbols == ["TO", "VB"]
     data = encode([sentence], vocabulary, inputs, CPU)
     assert data.tag.tolist() == [PAD, ROOT, len(SPECIAL), len(SPECIAL) + 1]
-    check_tags(sentence, inputs)
+    check_inputs(sentence, inputs)
     with pytest.raises(FormatError, match="no PPOS, but the parser reads it; give a CoNLL-09 file"):
-        check_tags(new_sentence(["To"]), inputs)
+        check_inputs(new_sentence(["To"]), inputs)
 
 
 def test_the_stop_position_is_read_and_not_returned(tiny):
