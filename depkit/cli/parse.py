@@ -90,6 +90,15 @@ def parse_command(
             rich_help_panel=MODEL,
         ),
     ] = 1,
+    out_of_fold: Annotated[
+        bool,
+        typer.Option(
+            "--out-of-fold",
+            help="Parse the training files of an ensemble; each sentence is parsed by the member"
+            " that was not trained on it.",
+            rich_help_panel=MODEL,
+        ),
+    ] = False,
     features: options.Features = None,
     settings: Annotated[
         list[str] | None,
@@ -148,6 +157,8 @@ def parse_command(
 
     Example: depkit parse in.txt -o out.conllu
 
+    Example: depkit parse train.conllu --model en.ensemble --out-of-fold -o train-parsed.conllu
+
     Example: for window in 5 10 20 40; do depkit parse dev.conllu --model selfatt.model --set
     encoder.window=$window | depkit eval dev.conllu - -b LAS; done
     """
@@ -174,7 +185,7 @@ def parse_command(
         {name: value for name, value in given_options.items() if value}, mean, input, format,
         output, output_dir, features or [],
         [*(settings or []), *options.treebank_settings(treebank)], device, batch_tokens, threads,
-        encoding, dependencies, tokenizer,
+        encoding, dependencies, tokenizer, out_of_fold,
     )  # fmt: skip
     bars = options.progress_bars(quiet, job.files, "" if output_dir else output)
     totals = annotate_files(job, options.note_printer(quiet), bars)

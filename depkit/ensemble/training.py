@@ -15,6 +15,7 @@ import torch
 from depkit.corpus.lock import lock_directory
 from depkit.drawing.progress import ProgressBars, RemoteProgressBars, apply_message
 from depkit.ensemble.members import Plan, prepare_recipes, train_member
+from depkit.ensemble.out_of_fold import describe_folds
 from depkit.parsers.config import EnsembleConfig, Mean
 from depkit.parsers.model_directory import TOKENIZER, load, write_ensemble
 from depkit.training.card import write_ensemble_card
@@ -66,7 +67,8 @@ def _train_and_combine(
     for member, name in enumerate(plan.names):  # for a finished member, this only reads its state
         say(f"member {member + 1} of {plan.folds}, {name}")
         states[name] = train_member(plan, prepared_recipes[plan.recipe(member)], member, device)
-    write_ensemble(plan.directory, EnsembleConfig(plan.names, mean))
+    jackknife = describe_folds(first.train, plan.seed, plan.dev_split)
+    write_ensemble(plan.directory, EnsembleConfig(plan.names, mean, jackknife=jackknife))
     # Contextual vectors of dev from files, which no member can compute when it parses.
     sources = [recipe.prepared.sources for recipe in prepared_recipes.values()]
     dev_vectors = next(

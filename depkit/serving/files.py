@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, islice, product, tee
 from threading import Lock
 from typing import Any, Literal
@@ -30,8 +31,9 @@ from depkit.parsers.base import Parser
 from depkit.parsers.config import Calibration, Mean
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
-from depkit.parsers.model_directory import load, load_tokenizer
+from depkit.parsers.model_directory import find_model, load, load_tokenizer, read_ensemble
 from depkit.parsers.settings import ConfigError
+from depkit.parsers.tagger.ensemble import TaggerEnsemble
 from depkit.serving.input_warnings import NUM_CHECKED, find_input_warnings
 
 GC_THRESHOLD = 10_000  # number of new objects after which Python looks for reference cycles
@@ -66,6 +68,7 @@ class Job:
     encoding: str = "utf-8"
     dependencies: Literal["sd", "ud"] | None = None
     tokenizer: str = ""
+    out_of_fold: bool = False
 
 
 @dataclass
@@ -131,6 +134,13 @@ def annotate_files(
         if probabilities and output_format:  # Only CoNLL-U has the column MISC for them.
             sentences = (convert(sentence, CONLLU, report=report) for sentence in sentences)
         method = getattr(parser, job.action)
+        if job.out_of_fold:
+            # Other parses need not wait for the import of the modules that train parsers.
+            from depkit.ensemble.out_of_fold import annotate_out_of_fold
+
+            assert isinstance(parser, TaggerEnsemble)
+            config = read_ensemble(find_model(job.models[0]))
+            method = partial(annotate_out_of_fold, parser, config, job.action)
         annotated = method(sentences, job.tags, job.batch_tokens, context=vectors, **job.options)
         for sentence in annotated:
             if job.dependencies:
@@ -236,6 +246,8 @@ def _load_parser(job: Job) -> Parser:
         load(model, job.device, threads=job.threads, settings=job.settings) for model in job.models
     ]
     parser = combine(models, job.mean)
+    if job.out_of_fold and (len(models) > 1 or not isinstance(parser, TaggerEnsemble)):
+        raise ConfigError("--out-of-fold needs an ensemble, trained by depkit ensemble")
     default_tokenizer = get_family(parser.config).default_tokenizer
     if name := job.tokenizer or ("" if parser.tokenizer else default_tokenizer):
         parser = replace(parser, tokenizer=load_tokenizer(name, parser.device))
@@ -306,6 +318,8 @@ def _output_paths(job: Job, format: str | None) -> list[str]:
         raise ConfigError("--output and --output-dir exclude each other; give only one of them")
     if job.files.count("-") > 1:
         raise ConfigError("only one file can be standard input; give - only once")
+    if job.output_dir and job.out_of_fold:
+        raise ConfigError("--out-of-fold writes one file; give --output instead of --output-dir")
     if job.output_dir and "-" in job.files:
         raise ConfigError("--output-dir cannot be used with standard input; name files")
     names = [output_name(file, format) for file in job.files]

@@ -6,8 +6,13 @@ import pytest
 
 import depkit
 from depkit.cli.main import run
+from depkit.ensemble.jackknife import assign_folds
+from depkit.ensemble.out_of_fold import describe_folds, find_annotators
+from depkit.parsers.config import EnsembleConfig
 from depkit.parsers.graph.ensemble import GraphEnsemble
-from tests.cli.commands import ON_CPU, set_options
+from depkit.parsers.settings import ConfigError
+from depkit.training.data import split_dev
+from tests.cli.commands import ON_CPU, assert_fails, set_options
 from tests.conftest import TINY
 
 SMALL = ON_CPU + set_options(
@@ -99,3 +104,46 @@ def test_training_cannot_start_from_an_ensemble(ensemble, tmp_path, capfd):
     train = ["train", str(TINY), "--dev", str(TINY), "-o", str(tmp_path / "m"), "--device", "cpu"]
     assert run([*train, "--init", str(ensemble)]) == 1
     assert "is an ensemble; name one of its members" in capfd.readouterr().err
+
+
+def test_out_of_fold_parses_are_those_of_the_member_that_did_not_see_the_sentence(
+    ensemble, tmp_path
+):
+    gold = list(depkit.read(TINY))
+    out = tmp_path / "out.conllu"
+    parse = ["parse", str(TINY), "--device", "cpu", "-q", "-o", str(out), "--tags", "predict"]
+    assert run([*parse, "--model", str(ensemble), "--out-of-fold"]) == 0
+    by_members = [depkit.load(ensemble / name, "cpu").predict for name in
+                  ("fold-1-bilstm", "fold-2-bilstm")]  # fmt: skip
+    expected = [list(map(str, predict(gold))) for predict in by_members]
+    assert expected[0] != expected[1]
+    folds = assign_folds(len(gold), 2, seed=1).tolist()
+    parsed = list(map(str, depkit.read(out)))
+    assert parsed == [expected[fold][i] for i, fold in enumerate(folds)]
+
+
+def test_out_of_fold_parses_need_the_training_files(ensemble, tmp_path, capfd):
+    other, short = tmp_path / "other.conllu", tmp_path / "short.conllu"
+    gold = list(depkit.read(TINY))
+    depkit.write(gold[::-1], other)
+    depkit.write(gold[1:], short)
+    parse = ["parse", "--out-of-fold", "--device", "cpu", "--model"]
+    for model, file, message in (
+        (ensemble, other, "it was trained on 24 sentences, and these are 24 others"),
+        (ensemble, short, "it was trained on 24 sentences, and these are 23"),
+        ("en-ewt", TINY, "--out-of-fold needs an ensemble"),
+    ):
+        assert_fails(capfd, [*parse, str(model), str(file)], 2, message)
+    directory = ["--output-dir", str(tmp_path / "out")]
+    assert_fails(capfd, [*parse, str(ensemble), str(TINY), *directory], 2, "writes one file")
+
+
+def test_dev_sentences_of_a_split_are_annotated_by_the_whole_ensemble(tiny):
+    train, dev = split_dev(tiny, 0.25)
+    config = EnsembleConfig(["a", "b"], jackknife=describe_folds(train, 3, 0.25))
+    annotators = find_annotators(tiny, config).tolist()
+    by_sentence = dict(zip(map(str, tiny), annotators, strict=True))
+    assert [by_sentence[str(s)] for s in dev] == [2] * 6
+    assert [by_sentence[str(s)] for s in train] == assign_folds(18, 2, 3).tolist()
+    with pytest.raises(ConfigError, match="does not say which sentences"):
+        find_annotators(tiny, EnsembleConfig(["a", "b"]))

@@ -1,0 +1,100 @@
+"""Annotation of training sentences by the members of an ensemble that were not trained on them.
+
+A parser that will correct or read the output of other parsers must be trained on output that has as
+many errors as new text; a parser makes too few on the sentences that it was trained on.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from depkit.corpus.digest import digest_forms
+from depkit.corpus.sentence import Sentence
+from depkit.ensemble.jackknife import assign_folds
+from depkit.parsers.config import EnsembleConfig, Jackknife
+from depkit.parsers.settings import ConfigError
+from depkit.parsers.tagger.ensemble import TaggerEnsemble
+from depkit.training.data import split_dev
+
+
+def describe_folds(train: Sequence[Sentence], seed: int, dev_split: float | None) -> Jackknife:
+    """Describe the division of training sentences into folds, for `annotate_out_of_fold`.
+
+    Args:
+        train: The sentences that were divided.
+        seed: The seed of `assign_folds`.
+        dev_split: The share of the files' sentences that became dev sentences, or None.
+    """
+    return Jackknife(len(train), seed, digest_forms(train), dev_split or 0.0)
+
+
+def annotate_out_of_fold(
+    ensemble: TaggerEnsemble,
+    config: EnsembleConfig,
+    method: str,
+    sentences: Iterable[Sentence],
+    *arguments: Any,
+    context: Iterable[np.ndarray] | None = None,
+    **options: Any,
+) -> Iterator[Sentence]:
+    """Yield training sentences, each annotated by the member that was not trained on it.
+
+    Dev sentences that were split off from the training files are annotated by the whole ensemble.
+    All sentences are in memory at the same time.
+
+    Args:
+        ensemble: The ensemble, which was trained by depkit ensemble.
+        config: The content of its ensemble.toml.
+        method: "parse" or "tag".
+        sentences: The sentences of its training files, in the same order.
+        *arguments: Arguments of the method.
+        context: As for the method.
+        **options: Further arguments of the method.
+
+    Raises:
+        ConfigError: If they are other sentences, or the folds are not known.
+    """
+    sentences = list(sentences)
+    vectors = None if context is None else list(context)
+    annotator = find_annotators(sentences, config)
+    annotated: dict[int, Sentence] = {}
+    for number, parser in enumerate([*ensemble.members, ensemble]):
+        indices = np.flatnonzero(annotator == number).tolist()
+        parser = replace(parser, on_batch_computed=ensemble.on_batch_computed)
+        results = getattr(parser, method)(
+            [sentences[i] for i in indices], *arguments,
+            context=None if vectors is None else [vectors[i] for i in indices], **options,
+        )  # fmt: skip
+        annotated |= zip(indices, results, strict=True)
+    yield from (annotated[i] for i in range(len(sentences)))
+
+
+def find_annotators(sentences: Sequence[Sentence], config: EnsembleConfig) -> np.ndarray:
+    """Return for each sentence the number of the member that was not trained on it, [sentences].
+
+    The number of members stands for the whole ensemble. The errors are those of
+    `annotate_out_of_fold`.
+    """
+    folds, jackknife = len(config.members), config.jackknife
+    if not jackknife.sentences:
+        raise ConfigError(
+            "the ensemble does not say which sentences its members were trained on; run the depkit"
+            " ensemble command that trained it again, which records them and keeps the members"
+        )
+    annotator = np.full(len(sentences), folds)
+    train: Sequence[int] = range(len(sentences))
+    if jackknife.dev_split and len(sentences) > 1:
+        train, _ = split_dev(train, jackknife.dev_split)
+    if (
+        len(train) != jackknife.sentences
+        or digest_forms(sentences[i] for i in train) != jackknife.digest
+    ):
+        raise ConfigError(
+            f"--out-of-fold needs the training files of the ensemble, in the same order; it was"
+            f" trained on {jackknife.sentences} sentences, and these are {len(train)}"
+            f"{' others' * (len(train) == jackknife.sentences)}"
+        )
+    annotator[list(train)] = assign_folds(len(train), folds, jackknife.seed)
+    return annotator
