@@ -54,6 +54,7 @@ class Context:
     source: Literal["none", "transformer", "elmo"] = "none"
     model: str = ""  # transformer: directory of a Hugging Face encoder, or its name on the hub
     revision: str = ""  # revision of the transformer on the hub; training writes the exact one
+    depth: int = 0  # only this many layers of the transformer are used, the first ones; 0: all
     # "single" takes one layer, the top-th from the last (top=1 is the last layer); "average" takes
     # the mean of the `top` last layers; "mix" takes a weighted sum of them and learns the weights
     layers: Literal["single", "average", "mix"] = "average"
@@ -246,10 +247,24 @@ class NoEncoder:
     kind: Literal["none"] = "none"
 
 
+@dataclass(frozen=True)
+class PretrainedEncoder:
+    """Section encoder with kind=transformer: the transformer of inputs.context is the encoder.
+
+    It reads word pieces and the tags of words, with vectors of its own size. Other inputs are
+    impossible, and inputs.context must have tune=true. The vector of a word is that of its first
+    piece in the last layer.
+    """
+
+    projects_inputs: ClassVar[bool] = False
+    kind: Literal["transformer"] = "transformer"
+
+
 # To add an encoder, write its module in nn, and add its dataclass to this union and its class to
 # encoders.ENCODERS. If its matrix products are in modules other than Linear and LSTM, add the types
 # of these modules to network.PRODUCT_MODULES.
-Encoder = BiLSTM | SelfAttention | Factored | Stacked | NoEncoder
+Encoder = BiLSTM | SelfAttention | Factored | Stacked | NoEncoder | PretrainedEncoder
+GRAPH_ENCODERS = (SelfAttention.kind, PretrainedEncoder.kind)  # those that can read a graph
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,9 @@ from depkit.nn.factored import Factored
 from depkit.nn.lstm import BiLSTM
 from depkit.nn.selfattention import SelfAttention
 from depkit.nn.stacked import Stacked
-from depkit.parsers.config import AttentionEncoder, Encoder
+from depkit.parsers.config import AttentionEncoder, Encoder, PretrainedEncoder
+from depkit.parsers.inputs.transformer import Transformer
+from depkit.parsers.inputs.transformer_encoder import TransformerEncoder
 
 
 class NoEncoder(nn.Module):
@@ -38,6 +40,7 @@ def make_encoder(
     dropout: float,
     stop: bool = False,
     reads_graph: bool = False,
+    transformer: Transformer | None = None,
 ) -> Any:
     """Make the network of an encoder.
 
@@ -47,8 +50,12 @@ def make_encoder(
         dropout: The dropout of the inputs. An encoder with projected inputs applies it itself; for
             other encoders, `ParserNetwork` does so.
         stop: Whether the inputs have a stop position after the last word.
-        reads_graph: Whether the encoder reads a graph, which only kind "selfatt" can do.
+        reads_graph: Whether the encoder reads a graph; it must be one of GRAPH_ENCODERS.
+        transformer: The transformer of the inputs, if there is one.
     """
+    if isinstance(encoder, PretrainedEncoder):
+        assert transformer is not None
+        return TransformerEncoder(transformer, reads_graph)
     settings = asdict(encoder)
     if encoder.projects_inputs:
         del settings["size"]  # it equals input_size

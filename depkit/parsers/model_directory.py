@@ -239,7 +239,7 @@ def load_model_transformer(directory: Path, context: Context, shapes: Shapes) ->
             )
         return transformer
     try:
-        transformer = load_transformer(context.model, context.revision)
+        transformer = load_transformer(context.model, context.revision, context.depth)
     except TransformerError as error:
         raise ModelError(
             f"the model {directory} needs a transformer, which cannot be loaded: {error}; if the"

@@ -1,5 +1,7 @@
 """The base class of the networks of all families: the input layer and the encoder."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -8,13 +10,16 @@ from depkit.nn.attributes import AttributeLinear
 from depkit.nn.biaffine import ArcScorer, LabelScorer
 from depkit.nn.dropout import SharedDropout
 from depkit.nn.graph_attention import arc_relations
-from depkit.parsers.config import ParserConfig
+from depkit.parsers.config import ParserConfig, PretrainedEncoder
+from depkit.parsers.device import send
 from depkit.parsers.encoders import make_encoder
 from depkit.parsers.inputs.batches import Batch, Dataset
 from depkit.parsers.inputs.layer import InputLayer
+from depkit.parsers.inputs.piece_inputs import PieceInputs
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 
+_UNLIMITED = 1 << 40  # more pieces than a sentence can have
 # types that multiply matrices
 PRODUCT_MODULES = (nn.Linear, nn.LSTM, ArcScorer, LabelScorer, AttributeLinear)
 
@@ -42,7 +47,19 @@ class ParserNetwork(nn.Module):
         reads_graph: bool = False,
     ) -> None:
         super().__init__()
-        self.inputs = InputLayer(config.inputs, vocabulary, transformer)
+        self.pieces: PieceInputs | None = None  # with a transformer as the encoder
+        inputs, reader = config.inputs, transformer
+        if isinstance(config.encoder, PretrainedEncoder):
+            assert transformer is not None
+            self.pieces = PieceInputs(
+                transformer,
+                len(vocabulary.tags) if inputs.tag else 0,
+                len(vocabulary.columns["deprel"]) if inputs.draft else 0,
+            )
+            inputs = replace(inputs, tag=0, draft=0)
+            # The encoder itself divides long sentences.
+            reader = replace(transformer, max_pieces=_UNLIMITED)
+        self.inputs = InputLayer(inputs, vocabulary, reader)
         input_size = self.inputs.output_size
         projects_inputs = config.encoder.projects_inputs
         self.projection: nn.Module = nn.Identity()
@@ -55,7 +72,7 @@ class ParserNetwork(nn.Module):
         self.stop = nn.Parameter(torch.randn(input_size)) if config.inputs.stop else None
         self.encoder = make_encoder(
             config.encoder, input_size, config.inputs.dropout, config.inputs.stop,
-            reads_graph or bool(config.inputs.draft),
+            reads_graph or bool(config.inputs.draft), transformer,
         )  # fmt: skip
         self.encoder_input_size: int = input_size
         self.encoder_dropout = SharedDropout(scorer_dropout)
@@ -80,6 +97,8 @@ class ParserNetwork(nn.Module):
 
         They are [batch, length + 1, size] with inputs.stop, and [batch, length, size] without it.
         """
+        if self.pieces is not None:
+            return self.encoder_dropout(self._encode_pieces(self.pieces, batch))
         x, lengths = self.projection(self.inputs(batch)), batch.lengths
         if self.stop is not None:
             x, lengths = append_position(x, lengths, self.stop)
@@ -89,6 +108,18 @@ class ParserNetwork(nn.Module):
             graph = [arc_relations(heads, x.shape[1])]
         encoded = self.encoder(self.input_dropout(x), lengths, *graph)
         return self.encoder_dropout(encoded)
+
+    def _encode_pieces(self, inputs: PieceInputs, batch: Batch) -> Tensor:
+        """Run the transformer on word pieces; return the vectors of words and w0."""
+        sequences = inputs(batch)
+        vectors, relations = sequences.vectors, None
+        if batch.draft is not None:
+            assert inputs.label is not None
+            heads, labels = batch.draft
+            vectors = sequences.add_to_words(inputs.label(labels)[:, 1:])
+            relations = sequences.relations(heads[:, 1:])
+        lengths = send(torch.from_numpy(sequences.lengths), vectors.device)
+        return sequences.words(self.encoder(self.input_dropout(vectors), lengths, relations))
 
     def start_epoch(self, data: Dataset) -> None:
         """Count how often each word occurs in the data of an epoch.

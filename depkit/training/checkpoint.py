@@ -134,7 +134,7 @@ def _parse_state(text: str) -> State:
     return state
 
 
-def load_state(directory: Path, network: nn.Module, optimizer: torch.optim.Adam) -> None:
+def load_state(directory: Path, network: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     """Load the checkpoint's weights and moments into a network and its optimiser.
 
     Args:

@@ -42,6 +42,7 @@ from depkit.training.recipe import Recipe, Training
 from depkit.training.schedule import parameter_groups, rate_factor
 from depkit.training.sources import Sources, make_vector_table
 
+OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 MIN_REPORTED_SECONDS = 3.0  # shorter compilations of the decoder are not reported
 # Dev is scored after each epoch if it has fewer than SMALL_DEV words, or at most half as many words
 # as train; a larger dev part is scored after each DEV_RATIO * dev / train epochs.
@@ -161,14 +162,14 @@ def train(
     network.to(device)
     precision = resolve_precision(training.precision, device)
     parser = family.parser(config, vocabulary, network, device, precision, torch.get_num_threads())
-    optimizer = torch.optim.Adam(
+    optimizer = OPTIMIZERS[training.optimizer](
         parameter_groups(network, training), betas=(training.beta1, training.beta2),
         eps=training.epsilon, weight_decay=training.weight_decay, fused=device.type != "mps",
     )  # fmt: skip
 
     if feed is None:
         treebank = family.examples(
-            train_sentences, vocabulary, config, device, sources.train, transformer
+            train_sentences, vocabulary, config, device, sources.train, network.transformer
         )
         feed = Feed(lambda epoch: treebank.sizes, lambda epoch: treebank)
     if training.updates and math.isfinite(max_time) and not saved_state:

@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from depkit.corpus.suggestion import describe_unknown
-from depkit.parsers.config import ParserConfig, SelfAttention, check_encoder
+from depkit.parsers.config import (
+    GRAPH_ENCODERS,
+    Context,
+    Inputs,
+    ParserConfig,
+    PretrainedEncoder,
+    check_encoder,
+)
 from depkit.parsers.families import FAMILIES, get_family, make_parser_config, parser_fields
 from depkit.parsers.settings import (
     ConfigError,
@@ -40,7 +47,7 @@ MIN_BATCH_TOKENS = 150  # batches are not made smaller than this for `training.u
 
 @dataclass(frozen=True)
 class Training:
-    """The optimiser (Adam), its schedule, and when training stops; section [training]."""
+    """The optimiser, its schedule, and when training stops; section [training]."""
 
     epochs: int = 60  # maximum number of epochs; 0 chooses it by the size of the treebank
     patience: int = 20  # training stops after this many epochs without a better dev score
@@ -53,7 +60,9 @@ class Training:
     beta1: float = 0.9  # of Adam
     beta2: float = 0.9  # of Adam
     epsilon: float = 1e-12  # of Adam
-    weight_decay: float = 0.0  # of Adam: an L2 penalty
+    # of Adam: an L2 penalty; of AdamW: weights are multiplied by 1 - rate * weight_decay
+    weight_decay: float = 0.0
+    optimizer: Literal["adam", "adamw"] = "adam"
     clip: float = 5.0  # maximum norm of the gradient; 0 for no maximum
     # Updates over which the rate rises linearly, before the schedule begins. With the schedule
     # "linear", the rise is faster if they would take more than a fifth of the training.
@@ -270,11 +279,14 @@ def check_recipe(recipe: Recipe) -> None:
         raise ConfigError(
             f"parsers of the family {family.name} cannot correct parses; leave inputs.draft out"
         )
-    if inputs.draft and recipe.parser.encoder.kind != SelfAttention.kind:
+    if inputs.draft and recipe.parser.encoder.kind not in GRAPH_ENCODERS:
+        kinds = " or ".join(f"encoder.kind={kind}" for kind in GRAPH_ENCODERS)
         raise ConfigError(
-            "a parser that corrects parses (inputs.draft) needs encoder.kind=selfatt, because no"
-            " other encoder reads arcs"
+            f"a parser that corrects parses (inputs.draft) needs {kinds}, because no other encoder"
+            " reads arcs"
         )
+    if isinstance(recipe.parser.encoder, PretrainedEncoder):
+        _check_pretrained(inputs)
     family.check(recipe.parser)
     if not math.isfinite(recipe.distillation.text):
         raise ConfigError(
@@ -305,6 +317,29 @@ def check_recipe(recipe: Recipe) -> None:
             f"training.select is {recipe.training.select!r}; with family={family.name} it can be"
             f" {choices}"
         )
+
+
+def _check_pretrained(inputs: Inputs) -> None:
+    """Raise ConfigError for inputs that a transformer as the encoder cannot read."""
+    if not inputs.context.tune:
+        raise ConfigError(
+            "encoder.kind=transformer needs a transformer that is trained: set"
+            " inputs.context.source=transformer, inputs.context.model and inputs.context.tune=true"
+        )
+    default = Context()
+    for name, value, needed in (
+        *((name, getattr(inputs, name), 0) for name in ("word", "char", "affix", "prior")),
+        ("treebank", inputs.treebank, 0),
+        ("stop", inputs.stop, False),
+        ("vectors.file", inputs.vectors.file, ""),
+        ("context.size", inputs.context.size, 0),
+        ("context.pooling", inputs.context.pooling, default.pooling),
+    ):
+        if value != needed:
+            raise ConfigError(
+                f"with encoder.kind=transformer, inputs.{name} must be {needed!r}, because the"
+                " transformer reads only word pieces and tags"
+            )
 
 
 def check_punct(recipe: Recipe) -> None:

@@ -4,6 +4,7 @@ import re
 
 from torch import nn
 
+from depkit.parsers.inputs.transformer_encoder import GRAPH
 from depkit.parsers.network import ParserNetwork
 from depkit.training.recipe import Training
 
@@ -50,11 +51,15 @@ def parameter_groups(network: ParserNetwork, training: Training) -> list[dict]:
 
     The last layer of a transformer has the rate `context_rate`. From each layer to the layer below,
     down to the embeddings, the rate is multiplied by `layer_decay` (Howard and Ruder 2018). All
-    other parameters have the rate `rate`.
+    other parameters have the rate `rate`, also those that were added to a transformer.
     """
     context = network.inputs.context
     body = context.body if context is not None else None
-    body_weights = dict(body.named_parameters()) if body is not None else {}
+    body_weights = {
+        name: weight
+        for name, weight in (body.named_parameters() if body is not None else ())
+        if GRAPH not in name.split(".")
+    }
     layers = {name: _layer_number(name) for name in body_weights}
     top = max(layers.values(), default=0)
     depth = {name: top - layer if layer >= 0 else 0 for name, layer in layers.items()}

@@ -132,7 +132,7 @@ def load_sources(
     context = inputs.context
     if context.source == "transformer":
         if transformer is None:
-            transformer = load_transformer(context.model, context.revision)
+            transformer = load_transformer(context.model, context.revision, context.depth)
         if os.path.isdir(context.model):  # the parser may be used from another directory
             context = replace(context, model=os.path.abspath(context.model))
         context = replace(
@@ -265,7 +265,7 @@ def _transformer_vectors(
 
     key = (
         f"{transformer.digest} {context.layers} {context.top} {context.pooling} {context.overlap}"
-        f" {precision} {digest_forms(sentences)}"
+        f" {precision} {digest_forms(sentences)}{f' {context.depth}' if context.depth else ''}"
     )
     return load_or_compute(key, sizes, _shape(context), produce, say)
 

@@ -31,7 +31,7 @@ from depkit.training import budget, loop
 from depkit.training.budget import fit_to_time
 from depkit.training.checkpoint import CHECKPOINT, FINISHED, ResumeError, read_state, save_state
 from depkit.training.data import resolve_auto
-from depkit.training.loop import Feed, TrainingError, count_updates, train
+from depkit.training.loop import OPTIMIZERS, Feed, TrainingError, count_updates, train
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, Training, adopt_parts
 from tests.drawing.terminal import ClosedTerminal, Terminal, draw_at_once
@@ -149,15 +149,19 @@ class Killed(Exception):
 @contextmanager
 def kill_training_at(moment, error=Killed):
     """Within the block, training raises an error at this update, counted from 1."""
-    step, steps = torch.optim.Adam.step, count(1)
+    steps = count(1)
 
-    def killed_step(self, *arguments, **keywords):
-        if next(steps) == moment:
-            raise error
-        return step(self, *arguments, **keywords)
+    def make_killed_step(step):
+        def killed_step(self, *arguments, **keywords):
+            if next(steps) == moment:
+                raise error
+            return step(self, *arguments, **keywords)
+
+        return killed_step
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(torch.optim.Adam, "step", killed_step)
+        for kind in OPTIMIZERS.values():
+            patch.setattr(kind, "step", make_killed_step(kind.step))
         yield
 
 

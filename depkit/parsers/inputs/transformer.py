@@ -57,10 +57,16 @@ class Transformer:
     max_pieces: int  # the maximum number of pieces in its input, special pieces included
 
 
-def load_transformer(name: str, revision: str = "") -> Transformer:
+def load_transformer(name: str, revision: str = "", depth: int = 0) -> Transformer:
     """Load a transformer from a directory or, by its name, from the hub.
 
-    revision: a branch, tag or commit of the hub. Raises TransformerError.
+    Args:
+        name: The directory or the name.
+        revision: A branch, tag or commit of the hub.
+        depth: How many layers to load, the first ones; 0 loads all.
+
+    Raises:
+        TransformerError: If it cannot be loaded.
     """
     with _silence_libraries():
         folder, commit = _find_folder(name, revision)
@@ -68,6 +74,12 @@ def load_transformer(name: str, revision: str = "") -> Transformer:
     index = [_INDEX] * (weights != [folder / _WEIGHTS])
     with _safe_copy(folder, name, [*index, *(path.name for path in weights)]) as copy:
         config = _read_config(copy, name)
+        if depth > config.num_hidden_layers:
+            raise TransformerError(
+                f"{name}: the transformer has {config.num_hidden_layers} layers, so"
+                f" inputs.context.depth cannot be {depth}"
+            )
+        config.num_hidden_layers = depth or config.num_hidden_layers
         tokenizer = _read_tokenizer(copy, name, config)
         body = _read_body(copy, name, config, weights)
     file_names = ["config.json", *_TOKENIZER, *_CONFIGURATION]

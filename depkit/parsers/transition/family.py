@@ -8,7 +8,7 @@ import numpy as np
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.config import SelfAttention, TransitionConfig
+from depkit.parsers.config import GRAPH_ENCODERS, TransitionConfig
 from depkit.parsers.family import Family
 from depkit.parsers.graph.family import require_heads
 from depkit.parsers.settings import ConfigError
@@ -44,9 +44,11 @@ class Transition(Family):
     def check(self, config: Any) -> None:
         """See `Family.check`."""
         scorer = config.scorer
-        if scorer.graph and config.encoder.kind != SelfAttention.kind:
+        if scorer.graph and config.encoder.kind not in GRAPH_ENCODERS:
+            kinds = " or ".join(f"encoder.kind={kind}" for kind in GRAPH_ENCODERS)
             raise ConfigError(
-                "only encoder.kind=selfatt can read a graph; choose it, or set scorer.graph=false"
+                f"only an encoder with {kinds} can read a graph; choose one, or set"
+                " scorer.graph=false"
             )
         if scorer.reads == "sentence":
             for key in ("composition", "history", "summary"):

@@ -14,6 +14,7 @@ from depkit.nn.graph_attention import arc_relations
 from depkit.parsers.config import TransitionConfig
 from depkit.parsers.device import send
 from depkit.parsers.inputs.batches import Batch
+from depkit.parsers.inputs.piece_inputs import PieceSequences, small_embedding
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
@@ -24,6 +25,9 @@ from depkit.trees import transitions
 from depkit.trees.transitions import NOTHING, RIGHT, TRANSITIONS
 
 SEGMENTS = 3  # stack, buffer, attached words
+
+
+Words = Tensor | PieceSequences  # the vectors of words, or of their pieces
 
 
 class Encoded(NamedTuple):
@@ -61,6 +65,11 @@ class TransitionNetwork(ParserNetwork):
         if scorer.reads == "state":
             self.special = nn.Parameter(torch.randn(2, size))  # the vectors of CLS and SEP
             self.segments = nn.Embedding(SEGMENTS, size)
+        if self.pieces is not None:
+            self.label_vectors = small_embedding(1 + num_labels, size)
+            if scorer.reads == "state":
+                self.special.data = self.pieces.special_vectors()
+                self.segments = small_embedding(SEGMENTS, size)
         self.composition = Composition(size, num_labels) if scorer.composition else None
         self.history = History(scorer.history, num_labels) if scorer.history else None
         nodes = 1 if scorer.summary else 3
@@ -79,8 +88,15 @@ class TransitionNetwork(ParserNetwork):
             return "transition"
         return "arc" if self.scorer.graph else "sentence"
 
-    def word_vectors(self, batch: Batch) -> Tensor:
-        """Compute the vectors of the artificial root and of the words, [batch, length, size]."""
+    def word_vectors(self, batch: Batch) -> Words:
+        """Compute the vectors of the artificial root and of the words, [batch, length, size].
+
+        If a transformer reads sentences, they are the vectors of word pieces.
+        """
+        if self.pieces is not None:
+            sequences: PieceSequences = self.pieces(batch)
+            reads_words = self.scorer.reads == "state"
+            return sequences.words(sequences.vectors) if reads_words else sequences
         vectors: Tensor = self.projection(self.inputs(batch))
         return vectors
 
@@ -94,13 +110,14 @@ class TransitionNetwork(ParserNetwork):
             gold = batch.oracles[row].labels
             labels[unit, : len(gold)] = np.maximum(gold, -1) + 1
         if self.composition is not None:
+            assert isinstance(words, Tensor)
             words = self.composition.compose_units(words, batch.oracles, units)
         else:
-            words = words[send(torch.from_numpy(units.row), words.device)]
+            words = select_rows(words, units.row)
         encoded = self.encode_states(words, units.states, labels)
         history = None
         if self.history is not None:
-            history = self.history.read(batch.oracles, units, words.device)
+            history = self.history.read(batch.oracles, units, encoded.vectors.device)
         scores = self.score_transitions(encoded, units.unit, units.nodes, history)
         legal = legal_transitions(units.nodes, self.single_root)
         # The gold transition of a tree with several roots can be illegal with a single root.
@@ -131,20 +148,25 @@ class TransitionNetwork(ParserNetwork):
             choices.append(np.sort(order.numpy()))
         return choices
 
-    def encode_states(self, words: Tensor, states: States, labels: np.ndarray) -> Encoded:
+    def encode_states(self, words: Words, states: States, labels: np.ndarray) -> Encoded:
         """Run the encoder on states.
 
         Args:
-            words: [state, length, size], the result of `word_vectors` for the sentence of each
-                state, w0 first.
+            words: The result of `word_vectors` for the sentence of each state.
             states: The states.
             labels: [state, n], for each word 1 + the index of its label; only those of words that
                 have a head in the state are read.
         """
         lengths = states.sizes + 1
-        is_attached = states.heads >= 0
+        device = words.device if isinstance(words, Tensor) else words.vectors.device
+        attached = send(torch.from_numpy(np.where(states.heads >= 0, labels, 0)), device)
+        if isinstance(words, PieceSequences):
+            vectors, relations = words.vectors, None
+            if self.scorer.graph:
+                vectors = words.add_to_words(self.label_vectors(attached))
+                relations = words.relations(send(torch.from_numpy(states.heads), device))
+            return Encoded(words.words(self._run_encoder(vectors, words.lengths, relations)))
         if self.scorer.graph:
-            attached = send(torch.from_numpy(np.where(is_attached, labels, 0)), words.device)
             longest = labels.shape[1]
             dependents = words[:, 1 : 1 + longest] + self.label_vectors(attached)
             words = torch.cat((words[:, :1], dependents, words[:, 1 + longest :]), dim=1)
@@ -246,6 +268,13 @@ class TransitionNetwork(ParserNetwork):
         exists = send(torch.from_numpy(nodes != NOTHING), vectors.device)
         chosen = vectors[index[:, None], columns] * exists[..., None]
         return chosen.flatten(1)
+
+
+def select_rows(words: Words, rows: np.ndarray) -> Words:
+    """Return the vectors of some sentences, which may repeat."""
+    if isinstance(words, PieceSequences):
+        return words.select(rows)
+    return words[send(torch.from_numpy(rows.astype(np.int64)), words.device)]
 
 
 class Classifier(nn.Module):

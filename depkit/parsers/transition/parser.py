@@ -12,7 +12,7 @@ from torch import Tensor
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parsable, Parser
 from depkit.parsers.device import fetch, send
-from depkit.parsers.transition.network import TransitionNetwork
+from depkit.parsers.transition.network import TransitionNetwork, Words, select_rows
 from depkit.parsers.transition.states import States
 from depkit.trees import transitions
 from depkit.trees.transitions import LEFT
@@ -82,6 +82,7 @@ class TransitionParser(Parser):
         with self.autocast():
             words = network.word_vectors(batch)
             if network.scorer.reads == "state":
+                assert isinstance(words, Tensor)
                 labels = decode_by_transition(network, words, states, single_root)
             else:
                 labels = decode_by_arc(network, words, states, single_root)
@@ -95,7 +96,7 @@ class TransitionParser(Parser):
 
 
 def decode_by_arc(
-    network: TransitionNetwork, words: Tensor, states: States, single_root: bool
+    network: TransitionNetwork, words: Words, states: States, single_root: bool
 ) -> np.ndarray:
     """Parse with an encoder that reads whole sentences.
 
@@ -105,7 +106,7 @@ def decode_by_arc(
 
     Args:
         network: The network.
-        words: [sentence, length, size], the result of `word_vectors`.
+        words: The result of `word_vectors`.
         states: The first states; they become the last ones.
         single_root: As in the transition system.
 
@@ -121,7 +122,7 @@ def decode_by_arc(
     active = np.arange(len(states.sizes))
     while len(active):
         current = states[active]
-        encoded = network.encode_states(words[_to(active, words)], current, labels[active] + 1)
+        encoded = network.encode_states(select_rows(words, active), current, labels[active] + 1)
         parts = fetch(network.hidden_parts(encoded)).wait()
         for i, row in enumerate(active.tolist()):
             n = int(states.sizes[row])

@@ -1,5 +1,6 @@
 """Transition parsers: exactness of training and decoding, learning, resuming, memory."""
 
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +9,16 @@ import torch
 from safetensors.torch import load_file
 
 from depkit.corpus.sentence import new_sentence
-from depkit.parsers.config import Inputs, SelfAttention, TransitionConfig, TransitionScorer
+from depkit.parsers.config import (
+    Context,
+    Inputs,
+    PretrainedEncoder,
+    SelfAttention,
+    TransitionConfig,
+    TransitionScorer,
+)
 from depkit.parsers.families import get_family
+from depkit.parsers.inputs.transformer import load_transformer
 from depkit.parsers.model_directory import WEIGHTS, load
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.transition.parser import decode_by_arc, decode_by_transition
@@ -25,6 +34,7 @@ from depkit.trees.transitions import (
     apply_transition,
     is_final,
 )
+from tests.parsers.inputs.test_transformer import save_bert
 from tests.training.test_loop import Killed, kill_training_at, run
 
 CPU = torch.device("cpu")
@@ -36,6 +46,10 @@ ENCODER = SelfAttention(
 INPUTS = Inputs(
     word=32, char=16, word_min_count=1, char_embedding=16, part_dropout=0.0, dropout=0.0
 )
+PIECES = Inputs(
+    word=0, tag=3, tag_column="upos", dropout=0.0,
+    context=Context(source="transformer", model="bert", tune=True, size=0, available=4, width=16),
+)  # fmt: skip
 # All kinds of models: rows of Tables 1 and 2 of the paper
 KINDS = {
     "sentence": {"reads": "sentence", "graph": False},
@@ -48,20 +62,31 @@ KINDS = {
 }
 
 
-def make_config(kind, **scorer):
+def make_config(kind, pretrained=False, **scorer):
     settings = {"hidden": 64, "label_hidden": 32, "dropout": 0.0} | KINDS[kind] | scorer
-    return TransitionConfig(INPUTS, ENCODER, TransitionScorer(**settings))
+    inputs, encoder = (PIECES, PretrainedEncoder()) if pretrained else (INPUTS, ENCODER)
+    return TransitionConfig(inputs, encoder, TransitionScorer(**settings))
 
 
-def make_network(kind, sentences, **scorer):
+def make_network(kind, sentences, transformer=None, **scorer):
     torch.manual_seed(3)
-    config = make_config(kind, **scorer)
+    config = make_config(kind, transformer is not None, **scorer)
     family = get_family(config)
     vocabulary = family.vocabulary(sentences, config)
-    network = family.network(config, vocabulary).eval()
+    network = family.network(config, vocabulary, deepcopy(transformer)).eval()
     for parameter in network.parameters():
         torch.nn.init.normal_(parameter, std=0.3)
-    return network, family.examples(sentences, vocabulary, config, CPU)
+    for module in network.modules():
+        if isinstance(module, torch.nn.Embedding) and module.padding_idx is not None:
+            module.weight.data[module.padding_idx] = 0
+    arguments = (sentences, vocabulary, config, CPU, None, network.transformer)
+    return network, family.examples(*arguments)
+
+
+@pytest.fixture(params=[False, True], ids=["scratch", "pretrained"])
+def transformer(request, tmp_path):
+    """Return None, or a transformer that is the encoder."""
+    return load_transformer(str(save_bert(tmp_path / "bert"))) if request.param else None
 
 
 def make_recipe(kind, states=3, **training):
@@ -118,10 +143,10 @@ def test_chosen_units_are_those_of_all_units(tiny):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_loss_is_that_of_each_state_by_itself(kind, tiny):
+def test_the_loss_is_that_of_each_state_by_itself(kind, tiny, transformer):
     """The encoder reads one state at a time, which is built anew from the gold transitions."""
     sentences = tiny[:3] + [s for s in tiny if has_crossing_arcs(np.array(s.head, np.int32))][:1]
-    network, examples = make_network(kind, sentences, states=0)
+    network, examples = make_network(kind, sentences, transformer, states=0)
     loss = network(examples.batch(np.arange(len(sentences))))
     transition_losses, label_losses = [], []
     for index, sentence in enumerate(sentences):
@@ -166,8 +191,8 @@ def test_the_loss_is_that_of_each_state_by_itself(kind, tiny):
 
 @pytest.mark.parametrize("single_root", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_batches_are_decoded_like_single_sentences(kind, single_root, tiny):
-    network, examples = make_network(kind, tiny)
+def test_batches_are_decoded_like_single_sentences(kind, single_root, tiny, transformer):
+    network, examples = make_network(kind, tiny, transformer)
     decode = decode_by_transition if network.scorer.reads == "state" else decode_by_arc
     with torch.no_grad():
         batch = examples.batch(np.arange(len(tiny)))

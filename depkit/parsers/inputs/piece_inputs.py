@@ -1,0 +1,145 @@
+"""The sequences of word pieces that a transformer reads as the encoder of a parser."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from depkit.nn.graph_attention import arc_relations
+from depkit.parsers.device import send
+from depkit.parsers.inputs.batches import Batch
+from depkit.parsers.inputs.pieces import PieceBatch, find_segment_format
+from depkit.parsers.inputs.transformer import Transformer, TransformerError
+
+INITIAL_STD = 0.02  # of new vectors that are added to those of pieces, as for BERT
+
+
+@dataclass(frozen=True)
+class PieceSequences:
+    """The pieces of sentences, special pieces included.
+
+    vectors: [sentence, position, size].
+    lengths: [sentence], the numbers of positions, on the host.
+    first: [sentence, length of the batch], the position of the first piece of each word, on the
+        host; 0 for w0, which is the first special piece, and at padding.
+    word: [sentence, position], for each further piece of a word the position of its first piece,
+        else -1, on the host.
+    """
+
+    vectors: Tensor
+    lengths: np.ndarray
+    first: np.ndarray
+    word: np.ndarray
+
+    def select(self, rows: np.ndarray) -> "PieceSequences":
+        """Return some of the sentences, which may repeat."""
+        vectors = self.vectors[send(torch.from_numpy(rows.astype(np.int64)), self.vectors.device)]
+        return PieceSequences(vectors, self.lengths[rows], self.first[rows], self.word[rows])
+
+    def add_to_words(self, vectors: Tensor) -> Tensor:
+        """Return the vectors of pieces with vectors added at the first pieces of words.
+
+        vectors: [sentence, words, size], those of words 1, 2 and so on; zeros at padding.
+        """
+        index = self._first(vectors.shape[1])[..., None].expand_as(vectors)
+        return self.vectors.scatter_add(1, index, vectors.to(self.vectors.dtype))
+
+    def words(self, vectors: Tensor) -> Tensor:
+        """Gather the vectors of w0 and of the first pieces of words, [sentence, length, size].
+
+        vectors: [sentence, position, size].
+        """
+        index = send(torch.from_numpy(self.first), vectors.device)
+        return vectors.gather(1, index[..., None].expand(-1, -1, vectors.shape[-1]))
+
+    def relations(self, heads: Tensor) -> Tensor:
+        """Return the relations of positions, [sentence, position, position] int8.
+
+        Arcs are between the first pieces of words, and from there to the further pieces (section
+        3.2 of Mohammadshahi and Henderson 2020).
+
+        heads: [sentence, words], the heads of words 1, 2 and so on, 0 for w0 and -1 for none.
+        """
+        first = send(torch.from_numpy(self.first), heads.device)
+        target = first.gather(1, heads.long().clamp(min=0)).masked_fill(heads < 0, -1)
+        position = self._first(heads.shape[1])
+        piece_heads = send(torch.from_numpy(self.word), heads.device)
+        # Padding words have no heads and position 0, whose value is left out.
+        piece_heads = piece_heads.scatter(1, position, target)[:, 1:]
+        return arc_relations(piece_heads, self.vectors.shape[1])
+
+    def _first(self, words: int) -> Tensor:
+        """Return the positions of words 1, 2 and so on, [sentence, words], on the device."""
+        return send(torch.from_numpy(self.first[:, 1 : 1 + words].copy()), self.vectors.device)
+
+
+class PieceInputs(nn.Module):
+    """Makes the vectors of word pieces: those of the transformer, and of the tags of words.
+
+    The vectors of tags and labels are added at the first pieces of words.
+
+    Args:
+        transformer: The transformer, whose weights belong to another module.
+        tags: The number of tags; 0 if they are not read.
+        labels: The number of labels in a parse that is corrected; 0 if there is none.
+    """
+
+    def __init__(self, transformer: Transformer, tags: int, labels: int) -> None:
+        super().__init__()
+        self._bodies = [transformer.body]  # a list, so that it is not a submodule
+        self._format = find_segment_format(transformer.tokenizer, transformer.max_pieces)
+        if not len(self._format.prefix):
+            raise TransformerError(
+                f"{transformer.name}: it puts no special piece before a sentence, but as an encoder"
+                " it needs one, which stands for the root; choose another encoder.kind"
+            )
+        self.tag = small_embedding(tags, transformer.width) if tags else None
+        # Row 0 is for words without a label.
+        self.label = small_embedding(1 + labels, transformer.width) if labels else None
+
+    def forward(self, batch: Batch) -> PieceSequences:
+        """Make the sequences of the sentences of a batch."""
+        assert batch.pieces is not None
+        vectors = self._bodies[0].get_input_embeddings()(batch.pieces.ids)
+        sequences = PieceSequences(vectors, *arrange_pieces(batch.pieces, batch.word.shape[1]))
+        if self.tag is None:
+            return sequences
+        vectors = sequences.add_to_words(self.tag(batch.tag)[:, 1:])
+        return replace(sequences, vectors=vectors)
+
+    def special_vectors(self) -> Tensor:
+        """Return the vectors of the special pieces before and after a sentence, [2, size]."""
+        ends = [int(self._format.prefix[0]), int([*self._format.prefix, *self._format.suffix][-1])]
+        table: Tensor = self._bodies[0].get_input_embeddings().weight.detach()
+        return table[ends].clone()
+
+
+def small_embedding(rows: int, size: int) -> nn.Embedding:
+    """Make a table of vectors that are as small as those of BERT; row 0 stays zero."""
+    table = nn.Embedding(rows, size, padding_idx=0)
+    with torch.no_grad():
+        table.weight.mul_(INITIAL_STD)
+    return table
+
+
+def arrange_pieces(pieces: PieceBatch, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return `lengths`, `first` and `word` of `PieceSequences`.
+
+    Args:
+        pieces: The pieces of a batch in which each sentence is one segment, with all pieces of a
+            word selected.
+        length: The length of the batch, w0 and padding included.
+    """
+    rows, width = pieces.ids.shape
+    pooled = len(pieces.piece_position)
+    _, mask, piece, word = np.split(
+        pieces.host_copy, np.cumsum([rows * width, rows * width, pooled])
+    )
+    is_first = np.diff(word, prepend=-1) > 0
+    first = np.zeros(rows * length, np.int64)
+    first[word[is_first]] = piece[is_first] % width
+    owner = np.full(rows * width, -1, np.int64)
+    owner[piece[~is_first]] = first[word[~is_first]]
+    lengths = mask.reshape(rows, width).sum(axis=1)
+    return lengths, first.reshape(rows, length), owner.reshape(rows, width)

@@ -1,0 +1,159 @@
+"""A pretrained transformer as the encoder, over vectors, and with attention that reads a graph.
+
+Mohammadshahi and Henderson (2020) start their parsers from BERT in this way: its weights and its
+position vectors are kept, and each layer of attention gets vectors of relations.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from depkit.nn.graph_attention import GraphAttention, relation_masks
+from depkit.parsers.inputs.transformer import Transformer, TransformerError
+
+_ATTENTION = "depkit_graph"  # the name under which transformers knows `_attend`
+GRAPH = "graph_attention"  # the attribute of a layer of attention that has its `GraphAttention`
+
+
+class TransformerEncoder(nn.Module):
+    """An encoder that runs a transformer on vectors; see `encoders.ENCODERS` for its interface.
+
+    The transformer adds vectors of positions. A sequence that is longer than it can read is read in
+    windows that overlap by half; the arcs between a window and the rest are not read.
+
+    Args:
+        transformer: The transformer, whose weights belong to another module.
+        reads_graph: Whether its attention reads a graph; see `GraphAttention`.
+
+    Raises:
+        TransformerError: If the attention of the transformer cannot be extended.
+    """
+
+    def __init__(self, transformer: Transformer, reads_graph: bool) -> None:
+        super().__init__()
+        self._bodies = [transformer.body]  # a list, so that it is not a submodule
+        self.output_size = transformer.width
+        self.max_length = transformer.max_pieces
+        self.reads_graph = reads_graph
+        if reads_graph:
+            _extend_attention(transformer.body)
+
+    def forward(self, x: Tensor, lengths: Tensor, relations: Tensor | None = None) -> Tensor:
+        """Map x, [batch, length, size], and lengths, [batch], to [batch, length, output_size].
+
+        relations: [batch, length, length] int8 (query, key), see `graph_attention.arc_relations`;
+        None for a graph without arcs.
+        """
+        if x.shape[1] <= self.max_length:
+            return self._run(x, lengths, relations)
+        encoded = x.new_zeros(*x.shape[:2], self.output_size)
+        sizes = lengths.tolist()
+        short = [row for row, size in enumerate(sizes) if size <= self.max_length]
+        groups = [(short, self.max_length)] if short else []
+        groups += [([row], size) for row, size in enumerate(sizes) if size > self.max_length]
+        for rows, size in groups:
+            arcs = None if relations is None else relations[rows, :size, :size]
+            encoded[rows, :size] = self._run_windows(x[rows, :size], lengths[rows], arcs)
+        return encoded
+
+    def _run_windows(self, x: Tensor, lengths: Tensor, relations: Tensor | None) -> Tensor:
+        """Run the transformer on windows of sequences; arguments and result are as in `forward`."""
+        length, width = x.shape[1], self.max_length
+        step = max(1, width // 2)
+        parts: list[Tensor] = []
+        used = 0  # the number of positions whose output is in `parts`
+        for start in range(0, max(1, length - width + step), step):
+            window = slice(start, min(start + width, length))
+            arcs = None if relations is None else relations[:, window, window]
+            part = self._run(x[:, window], (lengths - start).clamp(min=1), arcs)
+            # Up to the middle of the positions that the next window also has
+            end = length if window.stop == length else start + width - (width - step) // 2
+            parts.append(part[:, used - start : end - start])
+            used = end
+        return torch.cat(parts, dim=1)
+
+    def _run(self, x: Tensor, lengths: Tensor, relations: Tensor | None) -> Tensor:
+        (body,) = self._bodies
+        mask = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+        if self.reads_graph:
+            if relations is None:
+                relations = x.new_zeros(1, x.shape[1], x.shape[1], dtype=torch.int8)
+            masks = relation_masks(relations, x.dtype)
+            for layer in _attention_layers(body):
+                getattr(layer, GRAPH).masks = masks
+        output = body(inputs_embeds=x, attention_mask=mask.long(), return_dict=True)
+        encoded: Tensor = output.last_hidden_state
+        return encoded
+
+
+class _LayerGraph(GraphAttention):
+    """The vectors of relations of one layer, and the relations of the sequences that are read."""
+
+    def __init__(self, head_size: int) -> None:
+        super().__init__(head_size)
+        self.masks: list[Tensor] = []
+
+
+def _attention_layers(body: Any) -> list[nn.Module]:
+    """Return the layers of attention that read a graph."""
+    return [module for module in body.modules() if hasattr(module, GRAPH)]
+
+
+def _extend_attention(body: Any) -> None:
+    """Give each layer of attention of a transformer vectors of relations.
+
+    Which modules these layers are is found by running the transformer once.
+    """
+    try:
+        from transformers import AttentionInterface
+        from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
+    except ImportError:
+        raise TransformerError(
+            "this version of transformers has no interface for attention that reads a graph;"
+            " install a newer one with: pip install -U transformers"
+        ) from None
+    sizes: dict[nn.Module, int] = {}
+
+    def record(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *rest: Any,
+               **options: Any) -> tuple[Tensor, None]:  # fmt: skip
+        if query.shape == key.shape == value.shape:
+            sizes[module] = query.shape[-1]
+        return value.transpose(1, 2), None
+
+    AttentionMaskInterface.register(_ATTENTION, sdpa_mask)
+    AttentionInterface.register(_ATTENTION, record)
+    body.config._attn_implementation = _ATTENTION
+    device = next(body.parameters()).device
+    try:
+        with torch.no_grad():
+            body(inputs_embeds=torch.zeros(1, 2, body.config.hidden_size, device=device))
+    finally:
+        AttentionInterface.register(_ATTENTION, _attend)
+    if len(sizes) != body.config.num_hidden_layers:
+        raise TransformerError(
+            f"the attention of a transformer of the type {body.config.model_type} cannot read a"
+            " graph; use one like BERT, or choose encoder.kind=selfatt, which reads its output"
+        )
+    for module, size in sizes.items():
+        module.add_module(GRAPH, _LayerGraph(size).to(device))
+
+
+def _attend(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    **_options: Any,
+) -> tuple[Tensor, None]:
+    """Compute the attention of a layer, as transformers calls it; see `GraphAttention.forward`."""
+    graph: Any = getattr(module, GRAPH)
+    if scaling is not None:
+        query = query * (scaling * query.shape[-1] ** 0.5)
+    if attention_mask is None:
+        attention_mask = torch.ones((), dtype=torch.bool, device=query.device)
+    masks = [mask.to(query.dtype) for mask in graph.masks]
+    return graph(query, key, value, attention_mask, masks, dropout), None
