@@ -30,8 +30,8 @@ def read_groups(
     Args:
         lines: The lines of a file.
         file: The name of the file, for errors.
-        strict: Whether a malformed tree raises FormatError. Otherwise the error is yielded after
-            the trees before it, and reading continues at the next line that can begin a tree.
+        strict: Whether a malformed tree raises FormatError after the trees before it. Otherwise
+            the error is yielded, and reading continues at the next line that can begin a tree.
 
     Raises:
         FormatError: A tree is malformed; the error names its line and its number in the file.
@@ -44,10 +44,10 @@ def read_groups(
             _parse_block(block, trees)
         except _Problem as error:
             problem = FormatError(file, error.line, f"tree {number + len(trees)}", str(error))
-            if strict:
-                raise problem from None
         if trees:
             yield trees
+        if problem and strict:
+            raise problem
         if problem:
             yield problem
         number += len(trees) + (problem is not None)

@@ -29,6 +29,8 @@ _SPACES = [0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0
 _BLANKS = CONTROLS + "".join(map(chr, _SPACES))
 _BLANK, _INLINE = f"[{_BLANKS}]", f"[{_BLANKS.replace(chr(10), '')}]"
 _CONTROL = re.compile(f"[{''.join(char for char in CONTROLS if not char.isspace())}]")
+# Stands for what could not be read. It is not a character, so no decoded text contains it.
+_PROBLEM = "\udcff"
 # A match must begin where white space begins. Otherwise the search would start again at every
 # character of a long run of white space.
 _PARAGRAPHS = re.compile(f"(?<!{_BLANK}){_INLINE}*\n{_INLINE}*\n{_BLANK}*")
@@ -44,6 +46,8 @@ class SentenceCounter:
 
 def decode_chunks(chunks: Iterable[bytes], encoding: str, file: str = "-") -> Iterator[str]:
     """Decode the bytes of a text and remove its byte order mark.
+
+    What precedes a byte that cannot be decoded is yielded before the error is raised.
 
     Args:
         chunks: The bytes, in parts of any size.
@@ -63,21 +67,24 @@ def decode_chunks(chunks: Iterable[bytes], encoding: str, file: str = "-") -> It
         if not offset:
             check_encoding(chunk, encoding, file)
         pending = len(decoder.getstate()[0])  # bytes of an unfinished character
+        problem = None
         try:
             text = decoder.decode(chunk, not chunk)
         except UnicodeDecodeError as error:
-            line += error.object[: error.start].count(b"\n")
-            start = offset - pending + error.start
-            raise FormatError(
-                file, line, "",
-                f"byte 0x{error.object[error.start]:02X} at offset {start} is not {encoding};"
-                " name the file's encoding, for example --encoding latin-1",
-            ) from None  # fmt: skip
+            start = error.start - pending  # in the chunk
+            problem = FormatError(
+                file, line + error.object[: error.start].count(b"\n"), "",
+                f"byte 0x{error.object[error.start]:02X} at offset {offset + start} is not"
+                f" {encoding}; name the file's encoding, for example --encoding latin-1",
+            )  # fmt: skip
+            text = decoder.decode(chunk[:start]) if start > 0 else ""
         offset += len(chunk)
         line += text.count("\n")
         if at_start and text:
             text, at_start = text.removeprefix(BOM), False
         yield text
+        if problem:
+            raise problem
 
 
 def read_text(
@@ -89,6 +96,9 @@ def read_text(
     file: str = "-",
 ) -> Iterator[Sentence]:
     """Read the sentences of a running text, as soon as each paragraph is complete.
+
+    An error that `chunks` raises is raised after all sentences before it; the sentence that it
+    interrupts is left out.
 
     Args:
         chunks: The text in parts of any size, which make no difference to the sentences.
@@ -105,9 +115,19 @@ def read_text(
     comments = [f"# newdoc id = {name}\n" if name else "# newdoc\n"]
     comments += ["# newpar\n"] * (not by_line)
     space_before = rest = ""
+    problem: Exception | None = None
+
+    def end_at_problem() -> Iterator[str]:
+        nonlocal problem
+        try:
+            yield from chunks
+        except Exception as error:
+            problem = error
+            yield _PROBLEM
+
     parts = (
         chunk[start : start + MAX_PARAGRAPH_LENGTH]
-        for chunk in chunks
+        for chunk in end_at_problem()
         for start in range(0, len(chunk), MAX_PARAGRAPH_LENGTH)
     )
     limit = max_sentence()
@@ -132,6 +152,8 @@ def read_text(
                 starts = [tokens[0][0] for tokens in sentences[1:]]
                 for tokens, end in zip(sentences, [*starts, None], strict=True):
                     sentence_text = text[:end] if end else text + (gap or "")
+                    if problem and _PROBLEM in sentence_text:
+                        raise problem
                     counter.last += 1
                     comments.append(f"# sent_id = {counter.last}\n")
                     yield make_sentence(sentence_text, tokens, comments, space_before, file)

@@ -59,8 +59,8 @@ def map_batches(
 
     Raises:
         MemoryError: A single sentence does not fit in memory; the message names it.
-        Exception: An error in reading a sentence is raised after the results of all sentences
-            before it; an error in computing a batch, after the results of all chunks before it.
+        Exception: An error in reading or computing a sentence is raised after the results of all
+            sentences before it. An error in computing a batch counts for all of its sentences.
     """
     pairs: Iterable[tuple[Sentence, np.ndarray | None]] = (
         zip(sentences, context, strict=True)
@@ -158,10 +158,15 @@ class _Chunk(Generic[T]):
         return all(batch.done() for batch in self.batches)
 
     def results(self) -> Iterator[T]:
-        """Wait for all batches, and return the results in the order of the sentences."""
-        for batch in self.batches:
-            batch.result()
-        return (self.results_by_index[index] for index in range(len(self.sentences)))
+        """Wait for all batches, and yield the results in the order of the sentences.
+
+        If batches have failed, an error is raised at the first sentence without a result.
+        """
+        errors = [error for batch in self.batches if (error := batch.exception())]
+        for index in range(len(self.sentences)):
+            if index not in self.results_by_index:
+                raise errors[0]
+            yield self.results_by_index[index]
 
     def _compute(self, prepared: Batches, compute: Compute[T], indices: np.ndarray) -> None:
         """Compute a batch; if it does not fit in memory, compute its halves."""

@@ -104,6 +104,7 @@ def test_the_error_for_latin_1_names_the_byte(parse):
         "depkit: error: -:3: byte 0xE9 at offset 10 is not utf-8; name the file's encoding, for"
         " example --encoding latin-1\n"
     )
+    assert [sentence.text for sentence in trees(out)] == ["Good."]
     status, out, _ = parse("caf\xe9 noir".encode("latin-1"), "--encoding", "latin-1")
     assert status == 0 and "café" in out  # CoNLL-U is UTF-8
 

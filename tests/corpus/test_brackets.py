@@ -317,3 +317,10 @@ def test_a_missing_bracket_affects_only_its_tree(
     assert lenient[:damaged] == others[:damaged]
     assert lenient[len(lenient) - len(others) + damaged :] == others[damaged:]
     assert set(errors) == {damaged + 1}
+
+
+def test_trees_before_a_malformed_one_on_the_same_line_are_read():
+    trees = []
+    with pytest.raises(FormatError, match="tree 3"):
+        trees.extend(read_trees(["(X (A a)) (X (B b)) (X (C c) d)\n"]))
+    assert [tree.leaves()[0].form for tree in trees] == ["a", "b"]

@@ -137,16 +137,41 @@ def test_bytes_in_chunks_are_decoded(text, size):
 def test_a_byte_that_cannot_be_decoded_is_reported(size):
     data = "é\nA caf".encode() + "é".encode("latin-1") + b" here"
     chunks = [data[i : i + size] for i in range(0, len(data), size)]
+    parts = []
     with pytest.raises(FormatError) as error:
-        list(decode_chunks(chunks, "utf-8", "in.txt"))
+        parts.extend(decode_chunks(chunks, "utf-8", "in.txt"))
+    assert "".join(parts) == "é\nA caf"
     assert (error.value.file, error.value.line) == ("in.txt", 2)
     assert "byte 0xE9 at offset 8 is not utf-8" in str(error.value)
     assert "".join(decode_chunks([data], "latin-1")).endswith("café here")
 
 
 def test_an_incomplete_character_at_the_end_is_reported():
+    parts = []
     with pytest.raises(FormatError, match="byte 0xC3 at offset 3 "):
-        list(decode_chunks([b"abc", b"\xc3"], "utf-8"))
+        parts.extend(decode_chunks([b"abc", b"\xc3"], "utf-8"))
+    assert "".join(parts) == "abc"
+
+
+@pytest.mark.parametrize(
+    ("by_line", "read"),
+    [(False, ["One.", "Two\nthree.", "Four."]), (True, ["One.", "Two", "three. Four."])],
+)
+@pytest.mark.parametrize("ends_early", [False, True])
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_sentences_before_an_error_are_read(by_line, read, ends_early, size):
+    text = "One.\n\nTwo\nthree. Four.\n"
+
+    def read_or_fail():
+        broken = text + ("" if ends_early else "Bro")
+        yield from (broken[i : i + size] for i in range(0, len(broken), size))
+        raise EOFError("the end is missing")
+
+    texts = []
+    with pytest.raises(EOFError, match="the end is missing"):
+        for sentence in read_text(read_or_fail(), split_at_full_stops, by_line):
+            texts.append(sentence.text)
+    assert texts == read
 
 
 def test_an_unknown_encoding_is_an_error():
