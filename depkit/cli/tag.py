@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
 
 import typer
@@ -229,6 +228,8 @@ def _check_paths(source: str, output: str, work: str, resume: bool) -> None:
     check_writable(output)
 
 
-def _work_directory(work: str) -> AbstractContextManager[str]:
+def _work_directory(work: str) -> AbstractContextManager[str | os.PathLike[str]]:
     """Return the directory for the taggers: that of --work, or else a temporary one."""
-    return nullcontext(work) if work else TemporaryDirectory(prefix="depkit-")
+    from depkit.corpus.files import temporary_directory
+
+    return nullcontext(work) if work else temporary_directory()

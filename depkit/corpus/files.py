@@ -11,6 +11,7 @@ import lzma
 import os
 import shutil
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -30,7 +31,7 @@ from depkit.corpus.formats import (
     is_bracketed,
 )
 from depkit.corpus.limits import XzStream, limit_stream
-from depkit.corpus.lock import is_temporary, temporary_path
+from depkit.corpus.lock import final_name, temporary_path
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import BOM, Sentence, as_iterable
 from depkit.corpus.terminal import EscapingStream
@@ -492,19 +493,17 @@ def atomic(path: PathLike) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     missing = [parent for parent in Path(path).parents if not parent.exists()]
     try:
-        with name_file_in_errors(path):
+        with _name_target_in_errors(path, target):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             with temporary_path(target) as temporary:
                 yield temporary
                 if target.exists():
                     shutil.copymode(target, temporary)
                 os.replace(temporary, target)
-    except BaseException as error:
+    except BaseException:
         with suppress(OSError):
             for parent in missing:
                 parent.rmdir()
-        if isinstance(error, OSError) and is_temporary(error.filename, target):
-            error.filename = os.fspath(path)  # the name that the user knows
         raise
 
 
@@ -515,12 +514,57 @@ def atomic_directory(path: PathLike) -> Iterator[Path]:
     On failure the temporary directory is removed and `path` stays unchanged.
     """
     target = Path(os.path.realpath(path))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with temporary_path(target) as temporary:
-        temporary.mkdir()
-        yield temporary
-        shutil.rmtree(target, ignore_errors=True)
-        os.replace(temporary, target)
+    with _name_target_in_errors(path, target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with temporary_path(target) as temporary:
+            temporary.mkdir()
+            yield temporary
+            shutil.rmtree(target, ignore_errors=True)
+            os.replace(temporary, target)
+
+
+@contextmanager
+def temporary_directory() -> Iterator[Path]:
+    """Yield an empty directory for temporary files, which only the user can read.
+
+    It is removed at the end, and if this process is killed, by the next one that makes such a
+    directory. Raises OSError if it cannot be made.
+    """
+    target = Path(tempfile.gettempdir(), "depkit")
+    with name_file_in_errors(target.parent), temporary_path(target) as directory:
+        directory.mkdir(mode=0o700)
+        yield directory
+
+
+def copy_directory(source: PathLike, target: PathLike) -> None:
+    """Copy the files of a directory and its subdirectories to a directory, which may exist.
+
+    Raises the first OSError, unlike `shutil.copytree`, which raises a list of errors.
+    """
+    for folder, _, names in os.walk(source, followlinks=True):
+        copy = Path(target, os.path.relpath(folder, source))
+        copy.mkdir(exist_ok=True)
+        for name in names:
+            shutil.copy2(Path(folder, name), copy)
+
+
+@contextmanager
+def _name_target_in_errors(path: PathLike, target: Path) -> Iterator[None]:
+    """Give an OSError the name that the user knows of the file that is written.
+
+    The error may have no name, that of a temporary path for `target`, or, from `shutil.copy`, first
+    the name of the file that is read.
+    """
+    try:
+        with name_file_in_errors(path):
+            yield
+    except OSError as error:
+        for name in (error.filename2, error.filename):
+            if final := final_name(name, target):
+                relative = os.path.relpath(final, target)
+                error.filename = os.path.normpath(os.path.join(path, relative))
+                error.filename2 = None
+        raise
 
 
 @contextmanager

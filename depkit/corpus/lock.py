@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from glob import escape
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO
@@ -59,6 +60,7 @@ def temporary_path(target: Path) -> Iterator[Path]:
 
     Raises OSError if that directory cannot be made.
     """
+    remove_abandoned(target.parent, escape(target.name))
     folder, file = _make_folder(target)
     try:
         yield folder / target.name
@@ -70,18 +72,28 @@ def temporary_path(target: Path) -> Iterator[Path]:
                 folder.rmdir()  # On NFS, a file that is removed disappears when it is closed.
 
 
-def is_temporary(name: object, target: Path) -> bool:
-    """Return whether a file name in an error is of a temporary path for a target."""
-    return isinstance(name, str) and name.startswith(_prefix(target))
+def final_name(name: object, target: Path) -> str | None:
+    """Return the name that a file will have when its temporary path is renamed to `target`.
+
+    name: a file name in an error. Returns None if it is not that of a temporary path for `target`,
+    or of a file in it.
+    """
+    if not isinstance(name, str) or not name.startswith(_prefix(target)):
+        return None
+    _, *names = Path(name).relative_to(target.parent).parts
+    return str(Path(target, *names[1:]))
 
 
 def _prefix(target: Path) -> str:
     return str(target.with_name(f".{target.name}."))
 
 
-def remove_abandoned(directory: Path) -> None:
-    """Remove the temporary paths of killed processes for all targets in a directory."""
-    for folder in directory.glob(".*.part"):
+def remove_abandoned(directory: Path, pattern: str = "*") -> None:
+    """Remove the temporary paths of killed processes for targets in a directory.
+
+    pattern: a pattern of the targets' names, as for `Path.glob`.
+    """
+    for folder in directory.glob(f".{pattern}.*.part"):
         _remove_if_abandoned(folder)
 
 
@@ -89,7 +101,6 @@ def _make_folder(target: Path) -> tuple[Path, BinaryIO | None]:
     """Make and lock a directory for `temporary_path`; return it and its locked file."""
     for number in count(1):
         folder = Path(f"{_prefix(target)}{number}.part")
-        _remove_if_abandoned(folder)
         with suppress(FileExistsError, LockedError):  # another process uses this number
             folder.mkdir()
             try:

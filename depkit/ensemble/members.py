@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from depkit.corpus.errors import DataError
-from depkit.corpus.files import atomic_directory
+from depkit.corpus.files import atomic_directory, copy_directory
 from depkit.corpus.lock import lock_directory
 from depkit.drawing.progress import ProgressBars
 from depkit.ensemble.jackknife import assign_folds
@@ -197,12 +197,7 @@ def train_member(
 def _copy_model(directory: Path, target: Path) -> None:
     """Copy a model directory atomically."""
     with atomic_directory(target) as temporary:
-        try:
-            shutil.copytree(directory, temporary, dirs_exist_ok=True)
-        except shutil.Error as error:  # it contains a list of errors; report the first one
-            raise OSError(
-                f"the model cannot be copied to {target}: {error.args[0][0][2]}"
-            ) from None
+        copy_directory(directory, temporary)
 
 
 def _find_reusable(directories: Sequence[str], name: str) -> Path | None:

@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 
 from depkit.corpus.errors import DataError, FormatError
-from depkit.corpus.files import PathLike, atomic, atomic_directory
+from depkit.corpus.files import PathLike, atomic, atomic_directory, copy_directory
 from depkit.corpus.lock import LOCK, lock_directory
 from depkit.corpus.pairing import Source, make_source, pair_sentences
 from depkit.corpus.sentence import Sentence
@@ -574,7 +574,7 @@ def _copy_best(directory: Path, states: Sequence[State], select: str) -> str:
     seed_directory = directory / f"seed-{best.seed}"
     if (seed_directory / TRANSFORMER).exists():
         with atomic_directory(directory / TRANSFORMER) as folder:
-            shutil.copytree(seed_directory / TRANSFORMER, folder, dirs_exist_ok=True)
+            copy_directory(seed_directory / TRANSFORMER, folder)
     for name in (CONFIG, VOCABULARY, WEIGHTS, CARD):
         with atomic(directory / name) as temporary:
             shutil.copy(seed_directory / name, temporary)

@@ -3,14 +3,22 @@
 import errno
 import fcntl
 import os
+import resource
+import shutil
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
 
-from depkit.corpus.files import atomic, atomic_directory
+from depkit.corpus.files import (
+    atomic,
+    atomic_directory,
+    copy_directory,
+    temporary_directory,
+)
 from depkit.corpus.lock import LOCK, LockedError, lock_directory, remove_abandoned
 
 HOLD = """
@@ -172,3 +180,61 @@ def test_without_locks_nothing_is_locked_and_nothing_mixes(tmp_path, monkeypatch
             remove_abandoned(tmp_path)
     assert (tmp_path / "a").read_text() == "first"
     assert names(tmp_path) == ["a"]
+
+
+def test_all_that_killed_processes_left_of_a_target_is_removed(tmp_path):
+    for name in (".a[1].1.part", ".a[1].2.part", ".b.1.part"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / LOCK).touch()
+    with atomic(tmp_path / "a[1]") as temporary:
+        temporary.touch()
+    assert names(tmp_path) == [".b.1.part", "a[1]"]
+
+
+def test_the_temporary_directory_of_a_killed_process_is_removed(tmp_path):
+    hold = """
+from depkit.corpus.files import temporary_directory
+with temporary_directory() as directory:
+    (directory / "file").touch()
+    print("made", flush=True)
+    input()
+"""
+    command = [sys.executable, "-c", hold]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(tmp_path)}, **pipes) as process:
+        assert process.stdout.readline() == "made\n"
+        (left,) = tmp_path.iterdir()
+        kill(process)
+    assert (left / "depkit" / "file").exists()
+    before, tempfile.tempdir = tempfile.tempdir, str(tmp_path)
+    try:
+        with temporary_directory() as directory:
+            assert directory.stat().st_mode & 0o777 == 0o700 and not list(directory.iterdir())
+            assert list(tmp_path.iterdir()) == [directory.parent]
+    finally:
+        tempfile.tempdir = before
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("is_directory", [False, True])
+def test_a_full_disk_is_reported_for_the_file_that_is_written(tmp_path, is_directory):
+    source, target = tmp_path / "source", tmp_path / "link"
+    (source / "deep").mkdir(parents=True)
+    (source / "deep" / "file").write_bytes(bytes(5000))
+    (tmp_path / "new").mkdir()
+    target.symlink_to("new/target")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))  # stands for a disk of this size
+    try:
+        with pytest.raises(OSError, match="File too large") as error:
+            if is_directory:
+                with atomic_directory(target) as temporary:
+                    copy_directory(source, temporary)
+            else:
+                with atomic(target) as temporary:
+                    shutil.copy(source / "deep" / "file", temporary)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    expected = target / "deep" / "file" if is_directory else target
+    assert (error.value.filename, error.value.filename2) == (str(expected), None)
+    assert not list((tmp_path / "new").iterdir())

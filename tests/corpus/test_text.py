@@ -155,7 +155,7 @@ def test_an_incomplete_character_at_the_end_is_reported():
 
 @pytest.mark.parametrize(
     ("by_line", "read"),
-    [(False, ["One.", "Two\nthree.", "Four."]), (True, ["One.", "Two", "three. Four."])],
+    [(False, ["One.", "Two three.", "Four."]), (True, ["One.", "Two", "three.", "Four."])],
 )
 @pytest.mark.parametrize("ends_early", [False, True])
 @pytest.mark.parametrize("size", [1, 7, 100])

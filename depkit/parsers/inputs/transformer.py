@@ -13,14 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import torch
 from safetensors import safe_open
 from torch import Tensor
 
-from depkit.corpus.files import PathLike, atomic_directory
+from depkit.corpus.files import PathLike, atomic_directory, temporary_directory
 from depkit.nn.limit import limit_size
 from depkit.parsers.inputs.pieces import PieceBatch
 from depkit.parsers.inputs.safe_files import (
@@ -257,8 +256,7 @@ def _safe_copy(folder: Path, name: str, weights: Sequence[str] = ()) -> Iterator
     While the block runs, transformers writes no messages and downloads nothing. weights: the names
     of the files of weights. Raises TransformerError.
     """
-    with TemporaryDirectory(prefix="depkit-") as temporary, _silence_libraries(), _stay_offline():
-        copy = Path(temporary)
+    with temporary_directory() as copy, _silence_libraries(), _stay_offline():
         copy_safe_files(folder, copy, name, [*weights, *_TOKENIZER], _CONFIGURATION)
         yield copy
 
