@@ -1,0 +1,1 @@
+"""Trials of a command under faults: `python -m tests.faults --help`."""
