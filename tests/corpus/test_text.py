@@ -1,6 +1,7 @@
 """Raw text becomes sentences without loss, whatever the sizes of its chunks."""
 
 import itertools
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -188,3 +189,17 @@ def test_cut_paragraphs_neither_begin_nor_end_in_white_space(monkeypatch):
 
     for text in ("a " * 40, "aaaaaaaaaa bbb " * 3, "aaaaaaaaa  bbbb.\n"):
         assert restore_text(read_text([text], segment)) == text
+
+
+@pytest.mark.parametrize("by_line", [False, True])
+def test_the_memory_does_not_grow_with_the_text(by_line):
+    def read_peak(size):
+        chunks = ("The cat sleeps. \n" * 500 + "\n" for _ in range(size))
+        tracemalloc.start()
+        for _ in read_text(chunks, split_at_full_stops, by_line):
+            pass
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    assert read_peak(12) < 1.5 * read_peak(4)

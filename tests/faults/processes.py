@@ -1,6 +1,5 @@
 """Runs of a command in a session of their own, so that all their processes are known."""
 
-import atexit
 import os
 import resource
 import signal
@@ -74,22 +73,19 @@ class Command:
         except SystemExit as end:
             with suppress(OSError):
                 sys.stdout.flush()
-            atexit._run_exitfuncs()
+            # What this process registered with atexit would remove the directory of the trials.
             return int(end.code or 0)
         return 0
 
 
 def preload() -> None:
     """Import what commands need, so that a fork starts at once."""
+    commands = import_module("depkit.cli.main").COMMANDS
     for name in (
-        "serving.files",
-        "ensemble.training",
-        "ensemble.distillation",
-        "ensemble.jackknife",
-    ):
+        "serving.files", "ensemble.training", "ensemble.distillation", "ensemble.jackknife",
+        "trees.jit", *(f"cli.{'evaluate' if name == 'eval' else name}" for name in commands),
+    ):  # fmt: skip
         import_module(f"depkit.{name}")
-    for name in import_module("depkit.cli.main").COMMANDS:
-        import_module(f"depkit.cli.{'evaluate' if name == 'eval' else name}")
 
 
 class Run:
