@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
+from multiprocessing import process
 from pathlib import Path
 
 DEPKIT = [sys.executable, "-m", "depkit"]
@@ -67,6 +68,7 @@ class Command:
     def _execute(self, arguments: list[str]) -> int:
         if not self.fork:
             os.execvp(self.program[0], [*self.program, *arguments])
+        process.ORIGINAL_DIR = os.getcwd()  # where the command's own processes start
         sys.argv = ["depkit", *arguments]
         try:
             import_module("depkit.__main__").main()
