@@ -87,8 +87,12 @@ def try_full_disks(
     faults: list[str] = []
     for number in range(times):
         size = (largest + _PAGE) * number // times
-        size = _PAGE * max(size // _PAGE, 1)  # standard error is also a file that is limited
-        with _provide(disk, None if limit_files else size):
+        # A disk has at least one page, so another one is filled. Standard error is not on the disk,
+        # but limited like all files.
+        size = _PAGE * max(size // _PAGE, int(limit_files))
+        with _provide(disk, None if limit_files else size + _PAGE):
+            (disk / "home").mkdir()
+            (disk / "home" / "filler").write_bytes(bytes(_PAGE))
             run = command.start(disk, errors, max_size=size if limit_files else None)
             status = run.wait()
             found = []
