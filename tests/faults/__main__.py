@@ -11,6 +11,7 @@ The exit status is 1 if a fault was found.
 """
 
 import argparse
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -39,6 +40,7 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("command", nargs="+", metavar="-- COMMAND", help="depkit's arguments")
     options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that disks are unmounted
     command = Command(options.command, fork=options.fork)
     if options.fork:
         preload()

@@ -105,14 +105,18 @@ class Run:
         watch: a function that is called every few milliseconds.
         """
         end = time.monotonic() + seconds
-        while True:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                return os.waitstatus_to_exitcode(status)
-            if time.monotonic() >= end:
-                return None
-            watch()
-            time.sleep(_POLL)
+        try:
+            while True:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+                if pid:
+                    return os.waitstatus_to_exitcode(status)
+                if time.monotonic() >= end:
+                    return None
+                watch()
+                time.sleep(_POLL)
+        except BaseException:  # the trials were interrupted
+            self.kill(only_first=False)
+            raise
 
     def kill(self, only_first: bool) -> int:
         """Kill all processes, or only the first one, and wait until all have ended.
