@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from math import prod
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.modules.module import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
@@ -97,4 +97,13 @@ def find_difference(
             return (
                 f"the tensor {name!r} has the shape {list(found[name])}, not {list(expected[name])}"
             )
+    return ""
+
+
+def find_not_finite(tensors: Mapping[str, Tensor]) -> str:
+    """Describe one tensor that has a NaN or an infinite number; return "" if there is none."""
+    for name, tensor in tensors.items():
+        # The minimum and the maximum are NaN if any number is; no second tensor is allocated.
+        if tensor.numel() and not all(value.isfinite() for value in tensor.aminmax()):
+            return f"the tensor {name!r} has a NaN or an infinite number"
     return ""

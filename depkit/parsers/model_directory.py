@@ -27,7 +27,7 @@ from torch import nn
 
 from depkit.corpus.files import PathLike, atomic
 from depkit.nn.initial import skip_initialisation
-from depkit.nn.limit import find_difference, limit_size
+from depkit.nn.limit import find_difference, find_not_finite, limit_size
 from depkit.nn.quantized import can_quantize, quantize
 from depkit.parsers.base import Parser
 from depkit.parsers.config import (
@@ -356,7 +356,7 @@ def make_network(path: Path, shapes: Shapes, make: Callable[[], N]) -> N:
         make: A function that makes the network with any weights.
 
     Raises:
-        ModelError: The network cannot be made, or the weights do not match it.
+        ModelError: The network cannot be made, or the weights do not match it or are not finite.
     """
     problem = f"{path} does not have the weights of this model"
     try:
@@ -372,6 +372,8 @@ def make_network(path: Path, shapes: Shapes, make: Callable[[], N]) -> N:
         network.load_state_dict(load_file(path))
     except (SafetensorError, RuntimeError) as error:
         raise ModelError(f"{path} is damaged: {str(error).splitlines()[-1].strip()}") from None
+    if problem := find_not_finite(network.state_dict()):
+        raise ModelError(f"{path} is damaged: {problem}")
     return network
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from depkit.nn.limit import SizeError, find_difference, limit_size
+from depkit.nn.limit import SizeError, find_difference, find_not_finite, limit_size
 
 SHAPES = {"weight": (3, 2), "bias": (3,)}
 
@@ -63,3 +63,12 @@ def test_other_threads_are_not_limited():
 def test_find_difference(found, message):
     assert message in find_difference(SHAPES, found)
     assert bool(message) == bool(find_difference(SHAPES, found))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_a_tensor_that_is_not_finite_is_found(dtype, number):
+    tensors = {"empty": torch.zeros(0, 2), "count": torch.tensor(3), "weight": torch.ones(2, 2)}
+    assert not find_not_finite(tensors)
+    tensors["weight"] = torch.tensor([[1, 2], [number, 3]], dtype=dtype)
+    assert "'weight'" in find_not_finite(tensors)

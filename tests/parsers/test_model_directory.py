@@ -1,6 +1,7 @@
 """A model directory loads to the same parser; errors name the file and what is wrong with it."""
 
 import json
+import math
 import os
 import time
 import tomllib
@@ -102,6 +103,18 @@ def write_other_weights(path):
     save_file(load_file(path) | {"arc.weight": torch.zeros(2, 2)}, path)
 
 
+def write_number(number, dtype=torch.float32):
+    """Return a function that sets one number among the weights in a file."""
+
+    def write(path):
+        weights = {name: weight.to(dtype) for name, weight in load_file(path).items()}
+        max(weights.values(), key=torch.numel).view(-1)[1] = number
+        with safe_open(path, framework="pt") as file:
+            save_file(weights, path, file.metadata())
+
+    return write
+
+
 def write_half_a_character(path):
     tables = json.loads(path.read_text("utf-8"))
     tables["words"][-1] = "\ud83d"
@@ -121,6 +134,9 @@ def write_newer_version(path):
         (VOCABULARY, lambda path: path.write_text("3"), "not a vocabulary"),
         (VOCABULARY, write_half_a_character, r"json is not a vocabulary: '\\ud83d' is half of a"),
         (WEIGHTS, write_other_weights, "does not have the weights of this model"),
+        (WEIGHTS, write_number(math.nan), r"safetensors is damaged: the tensor '.+' has a NaN or"),
+        (WEIGHTS, write_number(-math.inf, torch.float16), "has a NaN or an infinite number"),
+        (WEIGHTS, write_number(1e300, torch.float64), "has a NaN or an infinite number"),
         (CONFIG, write_newer_version, "format_version is 999"),
     ],
 )
@@ -295,6 +311,16 @@ def test_a_damaged_tokenizer_is_refused(directory, damage):
     metadata = {"tokenizer": json.dumps(description)}
     save_file(load_file(directory / TOKENIZER), directory / TOKENIZER, metadata)
     with pytest.raises(ModelError, match=TOKENIZER):
+        load(directory, "cpu")
+
+
+def test_a_tokenizer_with_a_nan_is_refused(directory):
+    network = TokenizerNetwork(len(SPECIAL) + 1, 2, 2)
+    table = Table([*SPECIAL, SPACE])
+    tokenizer = Tokenizer(table, MultiwordTable(), False, network, torch.device("cpu"))
+    write_tokenizer(directory, tokenizer, {})
+    write_number(math.nan)(directory / TOKENIZER)
+    with pytest.raises(ModelError, match=rf"{TOKENIZER} is damaged: the tensor '.+' has a NaN"):
         load(directory, "cpu")
 
 

@@ -20,7 +20,7 @@ from safetensors import safe_open
 from torch import Tensor
 
 from depkit.corpus.files import PathLike, atomic_directory, temporary_directory
-from depkit.nn.limit import limit_size
+from depkit.nn.limit import find_not_finite, limit_size
 from depkit.parsers.inputs.pieces import PieceBatch
 from depkit.parsers.inputs.safe_files import (
     TransformerError,
@@ -307,7 +307,10 @@ def _read_tokenizer(folder: Path, name: str, config: Any) -> Any:
 
 
 def _read_body(folder: Path, name: str, config: Any, weights: Sequence[Path]) -> Any:
-    """Read the model. Raises TransformerError if weights other than a pooler's are missing."""
+    """Read the model in float32.
+
+    Raises TransformerError if weights other than a pooler's are missing, or if any are not finite.
+    """
     from transformers import AutoModel
 
     shapes: dict[str, Sequence[int]] = {}
@@ -325,6 +328,9 @@ def _read_body(folder: Path, name: str, config: Any, weights: Sequence[Path]) ->
         raise TransformerError(
             f"{name}: {len(missing)} of the encoder's weights are missing, for example {missing[0]}"
         )
+    body = body.float()
+    if problem := find_not_finite(dict(body.named_parameters())):
+        raise TransformerError(f"{name}: its weights are damaged: {problem}")
     return body
 
 
