@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -19,14 +20,18 @@ from depkit.corpus.files import PathLike
 from depkit.corpus.sentence import Sentence
 
 if TYPE_CHECKING:
-    from h5py import File
+    from h5py import Dataset, File, Group
 
 Layers = Literal["single", "average", "mix"]
 
+_MAX_NUMBERS = 1 << 26  # in the vectors of a sentence, and in a block that is compressed as a whole
+
 _SCHEME = (
     "the file must have a dataset of floats [layers, words, width] for each sentence, named"
-    " 0, 1, ..."
+    f" 0, 1, ..., with at most {_MAX_NUMBERS:,} numbers"
 )
+
+_DAMAGE = (OSError, RuntimeError, LookupError, TypeError, ValueError)  # what h5py raises
 
 
 @dataclass(frozen=True)
@@ -103,21 +108,48 @@ def _open_hdf5(path: PathLike) -> Iterator["File"]:
 def _read_shape(file: "File") -> Shape:
     """Return the shape of the first dataset and the number of datasets named like sentences."""
     name = file.filename
-    first = file.get("0")
-    if first is None:
-        raise FormatError(name, 0, "", f'there is no dataset "0"; {_SCHEME}')
-    sizes = _dataset_sizes(first)
-    if sizes is None:
-        raise FormatError(name, 0, "", _describe_mismatch(first, '"0"'))
-    layers, _, width = sizes
-    # AllenNLP adds a dataset `sentence_to_index`, which is not a sentence.
-    return Shape(layers, width, sum(key.isdecimal() for key in file))
+    try:
+        first = _get_dataset(file, "0")
+        if first is None:
+            raise FormatError(name, 0, "", f'there is no dataset "0"; {_SCHEME}')
+        sizes = _dataset_sizes(first)
+        if sizes is None:
+            raise FormatError(name, 0, "", _describe_mismatch(first, '"0"'))
+        layers, _, width = sizes
+        # AllenNLP adds a dataset `sentence_to_index`, which is not a sentence.
+        return Shape(layers, width, sum(key.isdecimal() for key in file))
+    except FormatError:
+        raise
+    except _DAMAGE as error:
+        message = f"the file is damaged: {_get_reason(error)}"
+        raise FormatError(name, 0, "", message) from None
+
+
+def _get_dataset(file: "File", name: str) -> "Dataset | Group | None":
+    """Return the dataset with a name; None if there is none.
+
+    Raises FormatError, before another file is opened, if the data are not in this file: a link, a
+    dataset in external storage and a virtual dataset can name any file.
+    """
+    from h5py import Dataset, HardLink
+
+    link = file.get(name, getlink=True)
+    if link is None:
+        return None
+    dataset = file.get(name) if isinstance(link, HardLink) else None
+    is_elsewhere = isinstance(dataset, Dataset) and (dataset.is_virtual or dataset.external)
+    if dataset is None or is_elsewhere:
+        message = f'the dataset "{name}" refers to data elsewhere; store its numbers in the file'
+        raise FormatError(file.filename, 0, "", message)
+    return dataset
 
 
 def _dataset_sizes(dataset: Any) -> tuple[int, int, int] | None:
     """Return the layers, words and width of a dataset; None if it cannot be a sentence's."""
     size = getattr(dataset, "shape", None) or ()  # A group has no shape.
     if len(size) not in (2, 3) or dataset.dtype.kind != "f":
+        return None
+    if max(prod(size), prod(dataset.chunks or ())) > _MAX_NUMBERS:
         return None
     layers, words, width = size if len(size) == 3 else (1, *size)
     return layers, words, width
@@ -153,7 +185,7 @@ def _read_sentence(
         return FormatError(*sentence.location(word), message)
 
     try:
-        dataset = file.get(str(number))
+        dataset = _get_dataset(file, str(number))
         if dataset is None:
             message = f'there is no dataset "{number}" in {name}'
             raise error(f"{message}, which has {shape.sentences} sentences")
@@ -167,7 +199,9 @@ def _read_sentence(
             actual = f"{location} has {layers} layers of width {width}"
             raise error(f"{actual}, but {name}:0 has {shape.layers} of width {shape.width}")
         values = dataset[selected] if len(dataset.shape) == 3 else dataset[:][None]
-    except (OSError, RuntimeError) as cause:
+    except FormatError:
+        raise
+    except _DAMAGE as cause:
         raise error(f"{location} cannot be read: {_get_reason(cause)}") from None
     with np.errstate(over="ignore"):  # Doubles beyond the range of float32 become infinite.
         features = np.ascontiguousarray(values.swapaxes(0, 1), dtype=np.float32)

@@ -1,3 +1,4 @@
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -238,6 +239,61 @@ def test_a_damaged_sentence_is_an_error(tmp_path: Path) -> None:
     content[offset : offset + 8] = b"\xff" * 8
     path.write_bytes(content)
     assert get_error(path, count=1).startswith("elmo.hdf5:1 cannot be read: ")
+
+
+def link(file: Any, other: Path) -> None:
+    import h5py
+
+    file["1"] = h5py.ExternalLink(other, "1")
+
+
+def link_softly(file: Any, other: Path) -> None:
+    import h5py
+
+    file["other"] = h5py.ExternalLink(other, "/")
+    file["1"] = h5py.SoftLink("/other/1")
+
+
+def store_externally(file: Any, other: Path) -> None:
+    storage = [(str(other), 0, 60)]
+    file.create_dataset("1", (3, 1, 5), "float32", external=storage)
+
+
+def make_virtual(file: Any, other: Path) -> None:
+    import h5py
+
+    layout = h5py.VirtualLayout((3, 1, 5), "float64")
+    layout[:] = h5py.VirtualSource(other, "1", (3, 1, 5))
+    file.create_virtual_dataset("1", layout)
+
+
+@pytest.mark.parametrize("refer", [link, link_softly, store_externally, make_virtual])
+def test_a_file_reads_no_other_file(tmp_path: Path, path: Path, refer: Any) -> None:
+    """The other file is a pipe: opening it would never end."""
+    import h5py
+
+    hostile = store(tmp_path / "hostile.hdf5", arrays(4))
+    os.mkfifo(tmp_path / "pipe")
+    with h5py.File(hostile, "a") as file:
+        refer(file, tmp_path / "pipe")
+    error = get_error(hostile, sentences(4, 1), count=1)
+    assert error.startswith('hostile.hdf5: the dataset "1" refers to data elsewhere; ')
+    with h5py.File(hostile, "a") as file:
+        del file["0"]
+        file.move("1", "0")
+    assert 'the dataset "0" refers to data elsewhere' in get_error(hostile, sentences(4))
+
+
+@pytest.mark.parametrize("sizes", [{"shape": (3, 4, 1 << 40)}, {"chunks": (3, 4, 1 << 26)}])
+def test_a_dataset_that_does_not_fit_in_memory_is_refused(tmp_path: Path, sizes: Any) -> None:
+    """What was never written takes no place in a file, and zeros take little place."""
+    path = store(tmp_path / "large.hdf5", [])
+    import h5py
+
+    settings = {"shape": (3, 4, 5), "chunks": (1, 1, 1), "maxshape": (3, 4, None)} | sizes
+    with h5py.File(path, "a") as file:
+        file.create_dataset("0", dtype="float32", **settings)
+    assert "with at most 67,108,864 numbers" in get_error(path)
 
 
 def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
