@@ -1,11 +1,16 @@
 """Sparse linear models over conjunctions of observations, stored in a small file."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from depkit.corpus.errors import DataError
+
+_MAX_CONJUNCTIONS = 1000
 
 Observations = tuple[str, ...]
 Feature = tuple[int, Observations]  # a conjunction's index, and the values of its observations
@@ -98,25 +103,44 @@ def encode_text(text: str) -> np.ndarray:
 
 
 def load_text(path: Path, name: str) -> str:
-    """Load a text that was saved with `encode_text`."""
-    with np.load(path, allow_pickle=False) as file:
+    """Load a text that was saved with `encode_text`. Raises DataError if the file is damaged."""
+    with _name_in_errors(path), np.load(path, allow_pickle=False) as file:
         text: str = file[name].tobytes().decode()
     return text
 
 
 def load(path: Path, name: str) -> Model:
-    """Load the model with a name from a file to which numpy saved `Model.to_arrays`."""
-    with np.load(path, allow_pickle=False) as file:
+    """Load the model with a name from a file to which numpy saved `Model.to_arrays`.
+
+    Raises DataError if the file is damaged.
+    """
+    with _name_in_errors(path), np.load(path, allow_pickle=False) as file:
         arrays: dict[str, Any] = {
             key.removeprefix(name + "."): file[key] for key in file.files if key.startswith(name)
         }
-    labels = arrays["labels"].tobytes().decode().split("\n")
-    tables: list[dict[Observations, int]] = [{} for _ in range(int(arrays["conjunctions"]))]
-    lines = arrays["features"].tobytes().decode().split("\n")
-    for row, line in enumerate(lines, start=1):
-        conjunction, *key = line.split("\t")
-        tables[int(conjunction)][tuple(key)] = row
-    weights = np.zeros((len(lines) + 1, len(labels)), np.float32)
-    rows = np.repeat(np.arange(1, len(lines) + 1), arrays["counts"])
-    weights[rows, arrays["columns"]] = arrays["values"] * arrays["step"]
+        labels = arrays["labels"].tobytes().decode().split("\n")
+        count = int(arrays["conjunctions"])
+        if not 0 <= count <= _MAX_CONJUNCTIONS:
+            raise ValueError(f"it has {count} conjunctions")
+        tables: list[dict[Observations, int]] = [{} for _ in range(count)]
+        lines = arrays["features"].tobytes().decode().split("\n")
+        for row, line in enumerate(lines, start=1):
+            conjunction, *key = line.split("\t")
+            tables[int(conjunction)][tuple(key)] = row
+        weights = np.zeros((len(lines) + 1, len(labels)), np.float32)
+        rows = np.repeat(np.arange(1, len(lines) + 1), arrays["counts"])
+        weights[rows, arrays["columns"]] = arrays["values"] * arrays["step"]
+        if not np.isfinite(weights).all():
+            raise ValueError("a weight is not finite")
     return Model(labels, tables, weights)
+
+
+@contextmanager
+def _name_in_errors(path: Path) -> Iterator[None]:
+    """Turn any error about the content of a file into a DataError with its name."""
+    try:
+        yield
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # numpy and zipfile raise a dozen unrelated errors
+        raise DataError(f"{path} is damaged: {type(error).__name__}: {error}") from None

@@ -6,6 +6,7 @@ word and its numbers, with a header line `count width` in word2vec and fastText.
 
 import bz2
 import codecs
+import errno
 import json
 import lzma
 import os
@@ -303,8 +304,12 @@ def _open(file: str) -> Iterator[BinaryIO]:
         else:
             with open_bytes(file) as binary:
                 yield binary
-    except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # Errors of bz2 lack it.
+    except (
+        EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError,
+        UnicodeDecodeError,
+    ) as error:  # fmt: skip
+        # Errors of bz2 have no number, and zipfile seeks where a damaged archive says.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise FormatError(file, 0, "", f"the archive is damaged: {error}") from None
 

@@ -144,6 +144,7 @@ def get_parameters(name: str) -> Parameters:
 _SETS = ("DELETE_LABEL", "DELETE_LABEL_FOR_LENGTH", "QUOTE_LABEL")
 _PAIRS = ("EQ_LABEL", "EQ_WORD")
 _NUMBERS = ("LABELED", "CUTOFF_LEN", "MAX_ERROR", "DEBUG")
+_MAX_DIGITS = 18
 
 
 def parse_parameters(lines: Iterable[str], file: str) -> Parameters:
@@ -162,7 +163,8 @@ def parse_parameters(lines: Iterable[str], file: str) -> Parameters:
             message = f"there is no keyword {keyword[:40]!r} in files of EVALB; there are {known}"
             raise FormatError(file, number, "", message)
         size = 2 if keyword in _PAIRS else 1
-        if len(value) != size or (keyword in _NUMBERS and not value[0].isdecimal()):
+        is_number = value[:1] and value[0].isdecimal() and len(value[0]) <= _MAX_DIGITS
+        if len(value) != size or (keyword in _NUMBERS and not is_number):
             kind = "a number" if keyword in _NUMBERS else "two values" if size > 1 else "one value"
             raise FormatError(file, number, "", f"{keyword} must be followed by {kind}")
         values[keyword].append(value)

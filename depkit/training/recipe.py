@@ -187,6 +187,8 @@ def make_recipe(
             "calibration is measured when training is finished and cannot be set; leave it out"
         )
     encoder, changes = tables.get("encoder", {}), overrides.get("encoder", {})
+    if not isinstance(changes, dict):
+        raise ConfigError(f"encoder is a table of settings, not {changes!r}")
     if changes.get("kind") == "factored" and encoder.get("positions") == "rotary":
         del encoder["positions"]  # a value that this kind of encoder does not have
     overlay(tables, overrides)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from depkit.convert.coordination import find_coordination
 from depkit.convert.lexicon import NUMBERS, SELF_NAMED, TIMES, VERBS, closed_class
 from depkit.convert.linear import Model, Templates, load
+from depkit.corpus.errors import DataError
 from depkit.convert.stanford import WEIGHTS, convert, convert_tree
 from depkit.convert.train_stanford import read_pairs, remove_function_tags, save, train
 from depkit.corpus.errors import FormatError
@@ -266,3 +267,31 @@ def test_the_sample_is_converted_accurately(remove_tags: bool, min_score: float)
     trees, gold = read_sample()
     result = evaluate(gold, convert(map(remove_function_tags, trees) if remove_tags else trees))
     assert result.scores["LAS"] > min_score
+
+
+def write_arrays(path, **changes):
+    arrays = Model(["no"], [{("a",): 1}], np.ones((2, 1), np.float32)).to_arrays("m")
+    np.savez(path, **(arrays | {f"m.{name}": array for name, array in changes.items()}))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(b"text"),
+        lambda path: path.write_bytes(path.read_bytes()[:300]),
+        lambda path: path.write_bytes(path.read_bytes().replace(b"NUMPY", b"NUMPI")),
+        lambda path: path.write_bytes(path.read_bytes().replace(b"PK\1\2", b"PK\1\xff")),
+        lambda path: np.savez(path, other=np.zeros(1)),
+        lambda path: write_arrays(path, step=np.array(np.nan, np.float32)),
+        lambda path: write_arrays(path, conjunctions=np.array(1 << 40)),
+        lambda path: write_arrays(path, columns=np.array([9], np.uint8)),
+        lambda path: write_arrays(path, labels=np.array([None])),
+    ],
+)
+def test_damaged_weights_are_an_error_with_their_name(tmp_path, damage):
+    path = tmp_path / "m.npz"
+    write_arrays(path)
+    assert load(path, "m").weights.any()
+    damage(path)
+    with pytest.raises(DataError, match=r"m.npz is damaged: \w+: "):
+        load(path, "m")

@@ -120,6 +120,31 @@ def test_files_in_zip_archives_are_read_by_name(tmp_path):
     assert get_error(tmp_path / "empty.zip") == message
 
 
+@pytest.mark.parametrize(
+    ("offset", "value", "reason"),
+    [
+        (6, 99, "zip file version 9.9"),
+        (10, 77, "compression method is not supported"),
+        (8, 1, "is encrypted"),
+        (8, 32, "patched data"),
+        (46, 255, "can't decode byte 0xff"),
+        (45, 255, "Invalid argument"),
+    ],
+)
+def test_zip_archives_of_unknown_kinds_are_an_error(tmp_path, offset, value, reason):
+    """The offsets are in the entry of the archive's directory."""
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", FORMATS["glove"](WORDS, MATRIX))
+    content = bytearray(path.read_bytes())
+    entry = content.rfind(b"PK\1\2")
+    content[entry + 9] |= 8  # The name is in UTF-8.
+    content[entry + offset] = value
+    path.write_bytes(content)
+    error = get_error(path)
+    assert error.startswith(f"{path.name}: the archive") and reason in error
+
+
 @pytest.mark.parametrize("name", ["a.gz", "a.xz", "a.bz2", "a.zip"])
 @pytest.mark.parametrize("damage", ["truncated", "not compressed"])
 def test_damaged_archives_are_reported(tmp_path, name, damage):

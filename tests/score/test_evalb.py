@@ -193,6 +193,7 @@ def test_labels_are_ignored_if_the_parameters_say_so() -> None:
         ("DELETE_LABEL\n", "my.prm:1: DELETE_LABEL must be followed by one value"),
         ("EQ_LABEL A\n", "EQ_LABEL must be followed by two values"),
         ("CUTOFF_LEN x\n", "CUTOFF_LEN must be followed by a number"),
+        (f"CUTOFF_LEN {'9' * 5000}\n", "CUTOFF_LEN must be followed by a number"),
     ],
 )
 def test_mistakes_in_parameter_files_are_reported(text: str, message: str) -> None:

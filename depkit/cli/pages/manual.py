@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from depkit.cli.pages.inventory import Command, Parameter
+from depkit.cli.pages.promises import REPRODUCIBILITY, SECURITY
 
 _ESCAPES = str.maketrans(
     {
@@ -65,6 +66,8 @@ def page(command: Command, subcommands: Sequence[Command]) -> str:
         "EXAMPLES": examples,
         "ENVIRONMENT": _environment([command] if command.name else subcommands),
         "EXIT STATUS": _tagged_list(_STATUS),
+        "REPRODUCIBILITY": [] if command.name else _paragraphs(REPRODUCIBILITY),
+        "SECURITY": [] if command.name else _paragraphs(SECURITY),
         "SEE ALSO": [",\n".join(see_also)],
     }
     lines = [

@@ -15,8 +15,11 @@ from typing import Any
 _UNSAFE_SETTING = re.compile(
     r"auto_map|_?name_or_path|base_model_name_or_path|transformers_weights|fusion_config"
     r"|trust_remote_code|configuration_files|.*_implementation(_.*)?|use_kernels|kernel_config"
-    r"|.*_files?|.*_kwargs"
+    r"|.*_files?|.*_kwargs|num_labels"
 )
+# Settings for which transformers makes a list or a table before it compares it with the weights
+_COUNT = re.compile(r"(num|n)_.*|.*layers?")
+_MAX_COUNT = 1 << 20
 _QUANTIZATION = ("quantization_config", "compression_config")
 # transformers takes any of its classes for a tokenizer, and lets the class read the directory.
 _TOKENIZER_CLASS = re.compile(r"[A-Za-z0-9]*(Tokenizer|TokenizerFast|TokenizersBackend)")
@@ -49,6 +52,7 @@ def copy_safe_files(
             try:
                 text = (folder / file_name).read_text(encoding="utf-8")
                 settings = _remove_unsafe(json.loads(text))
+                _check_counts(settings)
                 (copy / file_name).write_text(json.dumps(settings), encoding="utf-8")
             except (ValueError, RecursionError) as error:
                 raise TransformerError(f"{name}: {file_name} is damaged: {error}") from None
@@ -82,6 +86,14 @@ def _remove_unsafe(value: Any) -> Any:
         for key, item in value.items()
         if not _UNSAFE_SETTING.fullmatch(key)
     }
+
+
+def _check_counts(value: Any) -> None:
+    """Raise ValueError for a number in nested tables that would fill the memory."""
+    for key, item in value.items() if isinstance(value, dict) else ():
+        if _COUNT.fullmatch(key) and isinstance(item, int | float) and item > _MAX_COUNT:
+            raise ValueError(f"{key} is more than {_MAX_COUNT:,}")
+        _check_counts(item)
 
 
 def _check_settings(settings: Any, file: str) -> None:

@@ -37,6 +37,7 @@ _TOKENIZER = (
 _CONFIGURATION = (
     "config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
 )  # fmt: skip
+_SIZES = ("num_hidden_layers", "hidden_size", "vocab_size")
 _MAX_PIECES = 512  # for a transformer whose files set no limit
 
 Layers = Literal["single", "average", "mix"]
@@ -266,7 +267,7 @@ def _read_config(folder: Path, name: str) -> Any:
     import transformers
 
     with _wrap_errors(name, "config.json is missing or damaged"):
-        kind = json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"]
+        kind = str(json.loads((folder / "config.json").read_text("utf-8"))["model_type"])
     if kind not in transformers.CONFIG_MAPPING:
         raise TransformerError(
             f"{name}: transformers {transformers.__version__} knows no model type {kind!r}; try"
@@ -278,10 +279,12 @@ def _read_config(folder: Path, name: str) -> Any:
         raise TransformerError(
             f"{name}: {kind} is an encoder-decoder, but depkit needs an encoder; name another model"
         )
-    if not all(
-        hasattr(config, field) for field in ("num_hidden_layers", "hidden_size", "vocab_size")
-    ):
+    if not all(hasattr(config, field) for field in _SIZES):
         raise TransformerError(f"{name}: {kind} is not an encoder of text; name another model")
+    for field in (*_SIZES, "max_position_embeddings"):
+        size = getattr(config, field, None)
+        if type(size) is not int and (field in _SIZES or size is not None):
+            raise TransformerError(f"{name}: {field} in config.json is {size!r}, not an integer")
     return config
 
 
@@ -294,6 +297,11 @@ def _read_tokenizer(folder: Path, name: str, config: Any) -> Any:
     if not tokenizer.is_fast:
         raise TransformerError(
             f"{name}: there is no fast tokenizer (tokenizer.json), and transformers cannot make one"
+        )
+    if not isinstance(tokenizer.model_max_length, int | float):
+        raise TransformerError(
+            f"{name}: model_max_length in tokenizer_config.json is {tokenizer.model_max_length!r},"
+            " not a number"
         )
     ids = set(tokenizer.get_vocab().values())
     if ids <= set(tokenizer.all_special_ids):

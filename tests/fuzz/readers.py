@@ -1,0 +1,238 @@
+"""The readers that are fuzzed, each with correct files to begin with; see `fuzzer.Reader`."""
+
+import gzip
+import io
+import json
+import lzma
+import zipfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from depkit.convert import linear
+from depkit.corpus.errors import DataError, FormatError
+from depkit.corpus.features import read_features
+from depkit.corpus.files import read, read_tree_groups, read_trees
+from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.corpus.vectors import read_vectors
+from depkit.score.evalb_parameters import get_parameters
+from tests.conftest import TINY, TREES
+from tests.corpus.rows import PREDICATES, RICH, row
+from tests.fuzz.fuzzer import Reader
+from tests.fuzz.mutations import mutate_arrays, mutate_json, mutate_safetensors
+
+CONLLX = row(1, "ab", 2, "x") + row(2, "café", 0, "y") + "\n" + row(1, "c d", 0, "z") + "\n"
+PARAMETERS = """# comment
+DEBUG 0
+MAX_ERROR 10
+CUTOFF_LEN 40
+LABELED 1
+DELETE_LABEL TOP
+DELETE_LABEL_FOR_LENGTH -NONE-
+QUOTE_LABEL ``
+EQ_LABEL ADVP PRT
+EQ_WORD Example example
+"""
+
+
+def _texts(*texts: str) -> Callable[[Path], list[bytes]]:
+    return lambda directory: [text.encode() for text in texts]
+
+
+def _read_sentences(path: Path, format: str | None = None) -> None:
+    """Read strictly and leniently; only an archive can be too damaged to be read leniently."""
+    list(read(path, format, strict=False))
+    for sentence in read(path, format):
+        str(sentence)
+
+
+def _read_trees(path: Path) -> None:
+    list(read_trees(path, strict=False))
+    _read_sentences(path, "ptb")
+    for group in read_tree_groups(path):
+        str(group)
+
+
+def _archives(compress: Callable[[bytes], bytes]) -> Callable[[Path], list[bytes]]:
+    return lambda directory: [compress(RICH.encode()), compress(b""), compress(b"x\n") * 2]
+
+
+def _vectors(directory: Path) -> list[bytes]:
+    matrix = np.arange(6, dtype="<f4").reshape(2, 3)
+    rows = [b"the " + matrix[0].tobytes() + b"\n", "été ".encode() + matrix[1].tobytes() + b"\n"]
+    texts = [b"the 0 1 2\n\xc3\xa9t\xc3\xa9\t3 4e0 -.5\n", b"2 3\na b 0 1 2\nthe 3 4 5\n"]
+    return [*texts, b"2 3\n" + b"".join(rows)]
+
+
+def _zipped_vectors(directory: Path) -> list[bytes]:
+    files = []
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        target = io.BytesIO()
+        with zipfile.ZipFile(target, "w", method) as archive:
+            archive.writestr("a.txt", b"the 0 1 2\n" * 20)
+        files.append(target.getvalue())
+    return files
+
+
+def _hdf5(directory: Path) -> list[bytes]:
+    import h5py
+
+    files = []
+    for settings in ({}, {"chunks": (1, 2, 4), "compression": "gzip"}):
+        with h5py.File(directory / "made", "w") as file:
+            for name, size in (("0", 2), ("1", 3)):
+                values = np.arange(3 * size * 4, dtype=np.float32).reshape(3, size, 4)
+                file.create_dataset(name, data=values, **settings)
+            file["sentence_to_index"] = "{}"
+        files.append((directory / "made").read_bytes())
+    return files
+
+
+def _read_features(path: Path) -> None:
+    list(read_features(path, _sentences(2, 3), "mix", 0))
+
+
+def _sentences(*sizes: int) -> list[Sentence]:
+    return [new_sentence(["word"] * size) for size in sizes]
+
+
+def _weights(directory: Path) -> list[bytes]:
+    weights = np.arange(6, dtype=np.float32).reshape(3, 2)
+    model = linear.Model(["no", "yes"], [{("a", "b"): 1}, {("c",): 2}], weights)
+    np.savez(directory / "made.npz", **model.to_arrays("m"))
+    return [(directory / "made.npz").read_bytes()]
+
+
+def _model(name: str) -> Callable[[Path], list[bytes]]:
+    """Return a function that writes a small model, and returns one of its files."""
+
+    def make(directory: Path) -> list[bytes]:
+        import torch
+
+        from depkit.parsers.inputs.vocabulary import SPECIAL, Table
+        from depkit.parsers.model_directory import write_tokenizer
+        from depkit.parsers.text.multiword import MultiwordTable
+        from depkit.parsers.text.tokenizer import SPACE, Tokenizer, TokenizerNetwork
+        from tests.parsers.test_base import make_parser, save_parser
+
+        save_parser(make_parser(list(read(TINY))), directory)
+        table = Table([*SPECIAL, SPACE])
+        network = TokenizerNetwork(len(table), 2, 2)
+        words = MultiwordTable({"du": ("de", "le")}, {"dinos": ("d", "nos")})
+        tokenizer = Tokenizer(table, words, False, network, torch.device("cpu"))
+        write_tokenizer(directory, tokenizer, {})
+        return [(directory / name).read_bytes()]
+
+    return make
+
+
+def _load_model(path: Path) -> None:
+    from depkit.parsers.model_directory import load
+
+    list(load(path.parent, "cpu", "float32", 1).parse(_sentences(1, 3)))
+
+
+def _ensemble(directory: Path) -> list[bytes]:
+    for name in ("a", "b"):
+        (directory / name).mkdir()
+        _model("config.toml")(directory / name)
+    return [b'format_version = 1\nmembers = ["a", "b"]\nmean = "geometric"\n[calibration]\narc=1.0']
+
+
+def _read_ensemble(path: Path) -> None:
+    from depkit.parsers.model_directory import read_ensemble
+
+    read_ensemble(path.parent)
+
+
+def _recipes(directory: Path) -> list[bytes]:
+    import depkit.recipes
+
+    files = sorted(Path(depkit.recipes.__path__[0]).glob("*.toml"))
+    return [path.read_bytes() for path in files if b"base =" not in path.read_bytes()]
+
+
+def _read_recipe(path: Path) -> None:
+    from depkit.training.recipe import make_recipe
+
+    make_recipe(file=str(path))
+
+
+def _transformer(name: str) -> Callable[[Path], list[bytes]]:
+    def make(directory: Path) -> list[bytes]:
+        from tests.parsers.inputs.test_transformer import save_bert
+
+        save_bert(directory)
+        if not (directory / name).exists():
+            keys = {"embeddings.word_embeddings.weight": "model.safetensors"}
+            return [json.dumps({"metadata": {}, "weight_map": keys}).encode()]
+        return [(directory / name).read_bytes()]
+
+    return make
+
+
+def _load_transformer(path: Path) -> None:
+    from depkit.parsers.inputs.transformer import hidden_layers, load_transformer
+    from tests.parsers.inputs.test_transformer import make_batch
+
+    if path.name.endswith("index.json"):
+        weights = path.parent / "model.safetensors"
+        if weights.exists():
+            weights.rename(path.parent / "model-1.safetensors")
+    transformer = load_transformer(str(path.parent))
+    hidden_layers(transformer, make_batch(transformer, [["one", "two"]])[0], "mix", 0)
+
+
+def _get_errors() -> tuple[type[Exception], ...]:
+    from depkit.parsers.inputs.transformer import TransformerError
+    from depkit.parsers.model_directory import ModelError
+    from depkit.parsers.settings import ConfigError
+
+    return FormatError, DataError, ModelError, ConfigError, TransformerError
+
+
+ERRORS = _get_errors()
+
+READERS: dict[str, Reader] = {
+    **{
+        name: Reader(f"f.{name}", _texts(*texts), partial(_read_sentences, format=name), ERRORS)
+        for name, texts in {
+            "conllu": (RICH, RICH + CONLLX), "conllx": (CONLLX,), "conll09": (PREDICATES,)
+        }.items()
+    },
+    "ptb": Reader("f.mrg", lambda _: [TREES.read_bytes()[:3000]], _read_trees, ERRORS),
+    "any": Reader("f", _texts(RICH, CONLLX, PREDICATES, "(S (A b))\n"), _read_sentences, ERRORS),
+    "gz": Reader("f.conllu.gz", _archives(gzip.compress), _read_sentences, ERRORS),
+    "xz": Reader("f.conllu.xz", _archives(lzma.compress), _read_sentences, ERRORS),
+    "vectors": Reader("f.vec", _vectors, read_vectors, ERRORS),
+    "zip": Reader("f.zip", _zipped_vectors, read_vectors, ERRORS),
+    "hdf5": Reader("f.hdf5", _hdf5, _read_features, ERRORS),
+    "npz": Reader("f.npz", _weights, lambda path: linear.load(path, "m"), ERRORS, mutate_arrays),
+    "prm": Reader("f.prm", _texts(PARAMETERS), lambda path: get_parameters(str(path)), ERRORS),
+    "recipe": Reader("f.toml", _recipes, _read_recipe, ERRORS),
+    "config": Reader("config.toml", _model("config.toml"), _load_model, ERRORS),
+    "ensemble": Reader("ensemble.toml", _ensemble, _read_ensemble, ERRORS),
+    "vocabulary": Reader("vocab.json", _model("vocab.json"), _load_model, ERRORS, mutate_json),
+    "weights": Reader(
+        "model.safetensors", _model("model.safetensors"), _load_model, ERRORS, mutate_safetensors
+    ),
+    "tokenizer": Reader(
+        "tokenizer.safetensors", _model("tokenizer.safetensors"), _load_model, ERRORS,
+        mutate_safetensors,
+    ),
+    **{
+        f"transformer-{name}": Reader(
+            file, _transformer(file), _load_transformer, ERRORS, mutate_json
+        )
+        for name, file in {
+            "config": "config.json", "tokenizer": "tokenizer.json",
+            "settings": "tokenizer_config.json", "index": "model.safetensors.index.json",
+        }.items()
+    },
+    "transformer-weights": Reader(
+        "model.safetensors", _transformer("model.safetensors"), _load_transformer, ERRORS,
+        mutate_safetensors,
+    ),
+}  # fmt: skip
