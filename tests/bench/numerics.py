@@ -6,7 +6,7 @@ Two heads of almost the same score can therefore be exchanged. Run
 """
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 
@@ -18,17 +18,23 @@ from depkit.parsers.base import Parser
 Parse = Callable[[Parser, Sequence[Sentence]], list[Sentence]]
 
 
+def parse(
+    parser: Parser, sentences: Iterable[Sentence], batch_tokens: int | None = None
+) -> list[Sentence]:
+    return list(parser.parse(sentences, batch_tokens=batch_tokens, probabilities="local"))
+
+
 def parse_batches_of(tokens: int) -> Parse:
-    return lambda parser, sentences: list(parser.parse(sentences, batch_tokens=tokens))
+    return lambda parser, sentences: parse(parser, sentences, batch_tokens=tokens)
 
 
 def parse_reversed(parser: Parser, sentences: Sequence[Sentence]) -> list[Sentence]:
-    return list(parser.parse(sentences[::-1]))[::-1]
+    return parse(parser, sentences[::-1])[::-1]
 
 
 def parse_in_small_chunks(parser: Parser, sentences: Sequence[Sentence]) -> list[Sentence]:
     with chunk_size(1000):
-        return list(parser.parse(sentences))
+        return parse(parser, sentences)
 
 
 @contextmanager
@@ -42,7 +48,7 @@ def chunk_size(words: int) -> Iterator[None]:
 
 
 VARIANTS: dict[str, Parse] = {
-    "the same again": lambda parser, sentences: list(parser.parse(sentences)),
+    "the same again": parse,
     "batches of one sentence": parse_batches_of(1),
     "batches of 300 words": parse_batches_of(300),
     "batches of 5000 words": parse_batches_of(5000),
@@ -51,17 +57,20 @@ VARIANTS: dict[str, Parse] = {
 }
 
 
-def count_differences(first: Sequence[Sentence], second: Sequence[Sentence]) -> tuple[int, int]:
-    """Return the number of words with another head, and of those with another head or relation."""
-    heads = relations = 0
-    for one, other in zip(first, second, strict=True):
-        for arc, other_arc in zip(
-            zip(one.head, one.deprel, strict=True), zip(other.head, other.deprel, strict=True),
-            strict=True,
-        ):  # fmt: skip
-            heads += arc[0] != other_arc[0]
-            relations += arc != other_arc
-    return heads, relations
+def count_differences(first: Sequence[Sentence], second: Sequence[Sentence]) -> dict[str, int]:
+    """Return how many words have another head, relation or rounded probability."""
+    return {
+        name: sum(
+            value != other
+            for one, two in zip(first, second, strict=True)
+            for value, other in zip(getattr(one, column), getattr(two, column), strict=True)
+        )
+        for name, column in {
+            "heads": "head",
+            "relations": "deprel",
+            "probabilities": "misc",
+        }.items()
+    }
 
 
 def main() -> None:
@@ -77,15 +86,16 @@ def main() -> None:
     }
     for file in options.files:
         sentences = list(depkit.read(file))
-        expected = list(parsers[2].parse(sentences))
+        expected = parse(parsers[2], sentences)
         others = chain(
-            ((name, parse(parsers[2], sentences)) for name, parse in VARIANTS.items()),
-            ((f"{n} threads", list(parsers[n].parse(sentences))) for n in (1, 4)),
+            ((name, variant(parsers[2], sentences)) for name, variant in VARIANTS.items()),
+            ((f"{n} threads", parse(parsers[n], sentences)) for n in (1, 4)),
         )
         words = sum(map(len, sentences))
         for name, parsed in others:
-            heads, relations = count_differences(expected, parsed)
-            print(f"{file}: {name}: {heads} heads, {relations} arcs of {words}", flush=True)
+            counts = count_differences(expected, parsed)
+            text = ", ".join(f"{count} {column}" for column, count in counts.items())
+            print(f"{file}: {name}: {text} of {words}", flush=True)
 
 
 if __name__ == "__main__":

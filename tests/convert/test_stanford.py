@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from depkit.convert.coordination import find_coordination
 from depkit.convert.lexicon import NUMBERS, SELF_NAMED, TIMES, VERBS, closed_class
 from depkit.convert.linear import Model, Templates, load
-from depkit.corpus.errors import DataError
 from depkit.convert.stanford import WEIGHTS, convert, convert_tree
 from depkit.convert.train_stanford import read_pairs, remove_function_tags, save, train
-from depkit.corpus.errors import FormatError
+from depkit.corpus.errors import DataError, FormatError
 from depkit.corpus.files import read, read_trees
 from depkit.corpus.tree import Tree
 from depkit.score.attachment import evaluate

@@ -1,0 +1,56 @@
+"""Each reader reads some mutated files; a planted fault, which guessing would not find, is found."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.fuzzer import Reader, fuzz
+from tests.fuzz.readers import READERS
+
+SLOW = ("transformer", "config", "vocabulary", "weights", "tokenizer")  # they build networks
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_readers_raise_only_errors_of_depkit(name, tmp_path):
+    if name == "hdf5":
+        pytest.importorskip("h5py")
+    report = fuzz(READERS[name], tmp_path, seed=1, count=12 if name.startswith(SLOW) else 60)
+    assert not report.findings
+    assert report.read and report.refused
+
+
+def read_planted(path: Path) -> None:
+    """Fail at a text that is reached in four steps."""
+    data = path.read_bytes()
+    if data[:1] != b"(":
+        raise ValueError
+    if data[1:2] != b"[":
+        raise ValueError
+    if data[2:3] != b"{":
+        raise ValueError
+    if data[3:4] == b"#":
+        raise KeyError(data)
+
+
+PLANTED = Reader("f", lambda directory: [b""], read_planted, (ValueError,))
+
+
+def test_a_fault_behind_several_conditions_is_found_and_reproduced(tmp_path):
+    report = fuzz(PLANTED, tmp_path, count=6000)
+    ((finding, data),) = report.findings.items()
+    assert finding.startswith("KeyError at /tests/fuzz/test_fuzz.py:")
+    (tmp_path / "f").write_bytes(data)
+    with pytest.raises(KeyError):
+        read_planted(tmp_path / "f")
+    assert fuzz(PLANTED, tmp_path, count=6000).findings == report.findings
+
+
+def read_without_end(path: Path) -> None:
+    while path.name:
+        pass
+
+
+def test_a_file_that_takes_too_long_is_found(tmp_path):
+    report = fuzz(replace(PLANTED, read=read_without_end), tmp_path, count=1, limit=0.05)
+    assert [finding.partition(" ")[0] for finding in report.findings] == ["TimeLimitError"]
