@@ -26,14 +26,15 @@ class Reader:
         name: The name of the file that is changed.
         seeds: Returns correct files; it can also write the other files of their directory.
         read: Reads the file in a directory.
-        errors: The errors with which it may refuse a file.
+        errors: Returns the errors with which it may refuse a file. It is a function because some
+            modules with errors take seconds to import.
         mutate: Makes other files.
     """
 
     name: str
     seeds: Callable[[Path], list[bytes]]
     read: Callable[[Path], object]
-    errors: tuple[type[Exception], ...]
+    errors: Callable[[], tuple[type[Exception], ...]]
     mutate: Mutate = mutate_bytes
 
 
@@ -71,6 +72,7 @@ def fuzz(
         limit: The seconds of processor time after which reading a file is stopped.
     """
     report, corpus, seen = Report(), reader.seeds(directory), set[Any]()
+    errors = reader.errors()
     path, end = directory / reader.name, monotonic() + (seconds or float("inf"))
     for data in generate_inputs(Random(seed), corpus, reader.mutate, count):
         path.write_bytes(data)
@@ -79,7 +81,7 @@ def fuzz(
             with _trace(reached), _limit_time(limit):
                 reader.read(path)
             report.read += 1
-        except reader.errors:
+        except errors:
             report.refused += 1
         except (Exception, TimeLimitError) as error:
             report.findings.setdefault(_describe(error), data)

@@ -17,11 +17,12 @@ from depkit.corpus.features import read_features
 from depkit.corpus.files import read, read_tree_groups, read_trees
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.vectors import read_vectors
+from depkit.parsers.settings import ConfigError
 from depkit.score.evalb_parameters import get_parameters
 from tests.conftest import TINY, TREES
 from tests.corpus.rows import PREDICATES, RICH, row
 from tests.fuzz.fuzzer import Reader
-from tests.fuzz.mutations import mutate_arrays, mutate_json, mutate_safetensors
+from tests.fuzz.mutations import mutate_arrays, mutate_bytes, mutate_json, mutate_safetensors
 
 CONLLX = row(1, "ab", 2, "x") + row(2, "café", 0, "y") + "\n" + row(1, "c d", 0, "z") + "\n"
 PARAMETERS = """# comment
@@ -185,54 +186,54 @@ def _load_transformer(path: Path) -> None:
     hidden_layers(transformer, make_batch(transformer, [["one", "two"]])[0], "mix", 0)
 
 
-def _get_errors() -> tuple[type[Exception], ...]:
+def _errors() -> tuple[type[Exception], ...]:
+    return FormatError, DataError, ConfigError
+
+
+def _model_errors() -> tuple[type[Exception], ...]:
     from depkit.parsers.inputs.transformer import TransformerError
     from depkit.parsers.model_directory import ModelError
-    from depkit.parsers.settings import ConfigError
 
-    return FormatError, DataError, ModelError, ConfigError, TransformerError
+    return *_errors(), ModelError, TransformerError
 
-
-ERRORS = _get_errors()
 
 READERS: dict[str, Reader] = {
     **{
-        name: Reader(f"f.{name}", _texts(*texts), partial(_read_sentences, format=name), ERRORS)
+        name: Reader(f"f.{name}", _texts(*texts), partial(_read_sentences, format=name), _errors)
         for name, texts in {
             "conllu": (RICH, RICH + CONLLX), "conllx": (CONLLX,), "conll09": (PREDICATES,)
         }.items()
     },
-    "ptb": Reader("f.mrg", lambda _: [TREES.read_bytes()[:3000]], _read_trees, ERRORS),
-    "any": Reader("f", _texts(RICH, CONLLX, PREDICATES, "(S (A b))\n"), _read_sentences, ERRORS),
-    "gz": Reader("f.conllu.gz", _archives(gzip.compress), _read_sentences, ERRORS),
-    "xz": Reader("f.conllu.xz", _archives(lzma.compress), _read_sentences, ERRORS),
-    "vectors": Reader("f.vec", _vectors, read_vectors, ERRORS),
-    "zip": Reader("f.zip", _zipped_vectors, read_vectors, ERRORS),
-    "hdf5": Reader("f.hdf5", _hdf5, _read_features, ERRORS),
-    "npz": Reader("f.npz", _weights, lambda path: linear.load(path, "m"), ERRORS, mutate_arrays),
-    "prm": Reader("f.prm", _texts(PARAMETERS), lambda path: get_parameters(str(path)), ERRORS),
-    "recipe": Reader("f.toml", _recipes, _read_recipe, ERRORS),
-    "config": Reader("config.toml", _model("config.toml"), _load_model, ERRORS),
-    "ensemble": Reader("ensemble.toml", _ensemble, _read_ensemble, ERRORS),
-    "vocabulary": Reader("vocab.json", _model("vocab.json"), _load_model, ERRORS, mutate_json),
-    "weights": Reader(
-        "model.safetensors", _model("model.safetensors"), _load_model, ERRORS, mutate_safetensors
-    ),
-    "tokenizer": Reader(
-        "tokenizer.safetensors", _model("tokenizer.safetensors"), _load_model, ERRORS,
-        mutate_safetensors,
-    ),
+    "ptb": Reader("f.mrg", lambda _: [TREES.read_bytes()[:3000]], _read_trees, _errors),
+    "any": Reader("f", _texts(RICH, CONLLX, PREDICATES, "(S (A b))\n"), _read_sentences, _errors),
+    "gz": Reader("f.conllu.gz", _archives(gzip.compress), _read_sentences, _errors),
+    "xz": Reader("f.conllu.xz", _archives(lzma.compress), _read_sentences, _errors),
+    "vectors": Reader("f.vec", _vectors, read_vectors, _errors),
+    "zip": Reader("f.zip", _zipped_vectors, read_vectors, _errors),
+    "hdf5": Reader("f.hdf5", _hdf5, _read_features, _errors),
+    "npz": Reader("f.npz", _weights, lambda path: linear.load(path, "m"), _errors, mutate_arrays),
+    "prm": Reader("f.prm", _texts(PARAMETERS), lambda path: get_parameters(str(path)), _errors),
+    "recipe": Reader("f.toml", _recipes, _read_recipe, _errors),
+    "ensemble": Reader("ensemble.toml", _ensemble, _read_ensemble, _model_errors),
+    **{
+        name: Reader(file, _model(file), _load_model, _model_errors, mutate)
+        for name, file, mutate in (
+            ("config", "config.toml", mutate_bytes),
+            ("vocabulary", "vocab.json", mutate_json),
+            ("weights", "model.safetensors", mutate_safetensors),
+            ("tokenizer", "tokenizer.safetensors", mutate_safetensors),
+        )
+    },
     **{
         f"transformer-{name}": Reader(
-            file, _transformer(file), _load_transformer, ERRORS, mutate_json
+            file, _transformer(file), _load_transformer, _model_errors, mutate
         )
-        for name, file in {
-            "config": "config.json", "tokenizer": "tokenizer.json",
-            "settings": "tokenizer_config.json", "index": "model.safetensors.index.json",
-        }.items()
+        for name, file, mutate in (
+            ("config", "config.json", mutate_json),
+            ("tokenizer", "tokenizer.json", mutate_json),
+            ("settings", "tokenizer_config.json", mutate_json),
+            ("index", "model.safetensors.index.json", mutate_json),
+            ("weights", "model.safetensors", mutate_safetensors),
+        )
     },
-    "transformer-weights": Reader(
-        "model.safetensors", _transformer("model.safetensors"), _load_transformer, ERRORS,
-        mutate_safetensors,
-    ),
 }  # fmt: skip

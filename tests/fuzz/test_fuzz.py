@@ -1,4 +1,4 @@
-"""Each reader reads some mutated files; a planted fault, which guessing would not find, is found."""
+"""Readers read some mutated files; a planted fault that guessing would not find is found."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +33,7 @@ def read_planted(path: Path) -> None:
         raise KeyError(data)
 
 
-PLANTED = Reader("f", lambda directory: [b""], read_planted, (ValueError,))
+PLANTED = Reader("f", lambda directory: [b""], read_planted, lambda: (ValueError,))
 
 
 def test_a_fault_behind_several_conditions_is_found_and_reproduced(tmp_path):
