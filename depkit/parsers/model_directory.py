@@ -201,7 +201,8 @@ def read_ensemble(directory: Path) -> EnsembleConfig:
         raise ModelError(f"{path} names no members")
     directories: dict[Path, str] = {}
     for name in config.members:
-        if Path(name).name != name or name == ".." or not (directory / name / CONFIG).is_file():
+        is_name = Path(name).name == name != ".." and len(name.encode()) < 256
+        if not is_name or not (directory / name / CONFIG).is_file():
             raise ModelError(
                 f"{path} names a member {name!r}, but there is no model {name!r} in its directory"
             )

@@ -154,11 +154,17 @@ def overlay(tables: dict[str, Any], values: dict[str, Any]) -> None:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parse TOML. Raises ConfigError for other text, and for tables within too many others."""
+    """Parse TOML.
+
+    Raises ConfigError for other text, for tables within too many others, and for an integer of so
+    many digits that Python does not print it.
+    """
     if _LONG_KEY.search(text):
         raise ConfigError("it has a key of too many parts")
     try:
-        return tomllib.loads(text)
+        tables = tomllib.loads(text)
+        repr(tables)
+        return tables
     except RecursionError:
         raise ConfigError("its values are nested too deeply") from None
     except ValueError as error:

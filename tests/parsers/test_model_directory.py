@@ -275,6 +275,8 @@ def test_an_ensemble_has_distinct_members_that_are_no_ensembles(tiny, tmp_path):
         (["a"] * 200, "names the member 'a' twice"),
         (["a", "link"], "names the member 'a' twice"),
         (["a", "loop"], "names a member 'loop', which is an ensemble itself"),
+        (["a", "é" * 200], "there is no model 'éé"),
+        (["a", "b\0"], "there is no model 'b"),
     ):
         make_ensemble(tmp_path, *members)
         with pytest.raises(ModelError, match=message):
@@ -321,6 +323,12 @@ def test_a_tokenizer_with_a_nan_is_refused(directory):
     write_tokenizer(directory, tokenizer, {})
     write_number(math.nan)(directory / TOKENIZER)
     with pytest.raises(ModelError, match=rf"{TOKENIZER} is damaged: the tensor '.+' has a NaN"):
+        load(directory, "cpu")
+
+
+def test_an_integer_that_cannot_be_printed_is_an_error(directory):
+    (directory / CONFIG).write_text(f"format_version = 1\nfamily = 0x{'f' * 5000}")
+    with pytest.raises(ModelError, match=r"config.toml: Exceeds the limit \(4300 digits\)"):
         load(directory, "cpu")
 
 
