@@ -140,7 +140,8 @@ def _name_in_errors(path: Path) -> Iterator[None]:
     """Turn any error about the content of a file into a DataError with its name."""
     try:
         yield
-    except (OSError, MemoryError):
-        raise
     except Exception as error:  # numpy and zipfile raise a dozen unrelated errors
+        # An OSError without a name is from a seek to where a damaged archive says.
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.filename):
+            raise
         raise DataError(f"{path} is damaged: {type(error).__name__}: {error}") from None

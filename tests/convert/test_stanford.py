@@ -280,6 +280,7 @@ def write_arrays(path, **changes):
         lambda path: path.write_bytes(path.read_bytes()[:300]),
         lambda path: path.write_bytes(path.read_bytes().replace(b"NUMPY", b"NUMPI")),
         lambda path: path.write_bytes(path.read_bytes().replace(b"PK\1\2", b"PK\1\xff")),
+        lambda path: path.write_bytes(path.read_bytes()[:-4] + b"\xff\xff\0\0"),
         lambda path: np.savez(path, other=np.zeros(1)),
         lambda path: write_arrays(path, step=np.array(np.nan, np.float32)),
         lambda path: write_arrays(path, conjunctions=np.array(1 << 40)),

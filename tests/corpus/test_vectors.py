@@ -128,7 +128,8 @@ def test_files_in_zip_archives_are_read_by_name(tmp_path):
         (8, 1, "is encrypted"),
         (8, 32, "patched data"),
         (46, 255, "can't decode byte 0xff"),
-        (45, 255, "Invalid argument"),
+        (45, 255, "Truncated file header"),
+        (67, 255, "Invalid argument"),  # the offset of the directory
     ],
 )
 def test_zip_archives_of_unknown_kinds_are_an_error(tmp_path, offset, value, reason):
@@ -142,7 +143,7 @@ def test_zip_archives_of_unknown_kinds_are_an_error(tmp_path, offset, value, rea
     content[entry + offset] = value
     path.write_bytes(content)
     error = get_error(path)
-    assert error.startswith(f"{path.name}: the archive") and reason in error
+    assert error.startswith("the archive") and reason in error
 
 
 @pytest.mark.parametrize("name", ["a.gz", "a.xz", "a.bz2", "a.zip"])

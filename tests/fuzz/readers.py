@@ -19,12 +19,16 @@ from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.vectors import read_vectors
 from depkit.parsers.settings import ConfigError
 from depkit.score.evalb_parameters import get_parameters
-from tests.conftest import TINY, TREES
+from tests.conftest import TINY
 from tests.corpus.rows import PREDICATES, RICH, row
 from tests.fuzz.fuzzer import Reader
 from tests.fuzz.mutations import mutate_arrays, mutate_bytes, mutate_json, mutate_safetensors
 
 CONLLX = row(1, "ab", 2, "x") + row(2, "café", 0, "y") + "\n" + row(1, "c d", 0, "z") + "\n"
+TREES = """( (S (NP-SBJ-1 (DT the) (NN cat))
+    (VP (VBZ sleeps) (S (NP (-NONE- *-1)))) (. .)) )
+(TOP (NP=2|PP (-LRB- -LRB-) (NN \\/) (-RRB- -RRB-)))
+"""
 PARAMETERS = """# comment
 DEBUG 0
 MAX_ERROR 10
@@ -204,7 +208,7 @@ READERS: dict[str, Reader] = {
             "conllu": (RICH, RICH + CONLLX), "conllx": (CONLLX,), "conll09": (PREDICATES,)
         }.items()
     },
-    "ptb": Reader("f.mrg", lambda _: [TREES.read_bytes()[:3000]], _read_trees, _errors),
+    "ptb": Reader("f.mrg", _texts(TREES), _read_trees, _errors),
     "any": Reader("f", _texts(RICH, CONLLX, PREDICATES, "(S (A b))\n"), _read_sentences, _errors),
     "gz": Reader("f.conllu.gz", _archives(gzip.compress), _read_sentences, _errors),
     "xz": Reader("f.conllu.xz", _archives(lzma.compress), _read_sentences, _errors),
