@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from itertools import islice
 from random import Random
 from typing import Any
@@ -66,16 +67,16 @@ def mutate_json(random: Random, data: bytes, other: bytes) -> bytes:
 def _change_value(random: Random, value: Any) -> Any:
     """Replace, remove or double one value within a value."""
     if not isinstance(value, dict | list) or not value or random.random() < 0.1:
-        return random.choice(_VALUES)
+        return deepcopy(random.choice(_VALUES))
     keys: Sequence[Any] = list(value) if isinstance(value, dict) else range(len(value))
     key = random.choice(keys)
     change = random.random()
     if change < 0.1:
         del value[key]
     elif change < 0.2 and isinstance(value, list):
-        value.insert(random.randrange(len(value)), value[key])
+        value.insert(random.randrange(len(value)), deepcopy(value[key]))
     elif change < 0.2:
-        value[random.choice(keys)] = value[key]
+        value[random.choice(keys)] = deepcopy(value[key])
     else:
         value[key] = _change_value(random, value[key])
     return value
