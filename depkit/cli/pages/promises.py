@@ -15,9 +15,9 @@ REPRODUCIBILITY = (
     " seed, also if it was interrupted and resumed; but --max-time ends it after as many updates as"
     " the time allows.",
     "A model that has a NaN or an infinite number among its weights is refused when it is loaded."
-    " If a score is NaN or infinite nevertheless, the command fails; it does not write a tree for"
-    " such scores. Very small numbers (denormals) are computed as they are and not replaced by"
-    " zero. On some processors, a model that has many of them is slow.",
+    " If the score of a head or of a constituent is NaN or infinite nevertheless, the command"
+    " fails. Very small numbers (denormals) are computed as they are and not replaced by zero. On"
+    " some processors, a model that has many of them is slow.",
 )
 
 SECURITY = (
