@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -31,11 +32,16 @@ def read_planted(path: Path) -> None:
         raise KeyError(data)
 
 
-PLANTED = Reader("f", lambda directory: [b""], read_planted, lambda: (ValueError,))
+def append_byte(random: Random, data: bytes, other: bytes) -> bytes:
+    return data + bytes([random.choice(b"abcdefghijklm([#")])
+
+
+PLANTED = Reader("f", lambda directory: [b""], read_planted, lambda: (ValueError,), append_byte)
 
 
 def test_a_fault_behind_several_conditions_is_found(tmp_path):
-    report = fuzz(PLANTED, tmp_path, count=4000)
+    """One byte is appended to a file, so that files must be kept that reach new lines."""
+    report = fuzz(PLANTED, tmp_path, count=600)
     ((finding, data),) = report.findings.items()
     assert finding.startswith("KeyError at /tests/fuzz/test_fuzz.py:")
     (tmp_path / "f").write_bytes(data)
