@@ -171,7 +171,7 @@ def _transformer(name: str) -> Callable[[Path], list[bytes]]:
 
         save_bert(directory)
         if not (directory / name).exists():
-            keys = {"embeddings.word_embeddings.weight": "model.safetensors"}
+            keys = {"embeddings.word_embeddings.weight": "model-1.safetensors"}
             return [json.dumps({"metadata": {}, "weight_map": keys}).encode()]
         return [(directory / name).read_bytes()]
 
