@@ -63,7 +63,7 @@ def count_differences(first: Sequence[Sentence], second: Sequence[Sentence]) -> 
         name: sum(
             value != other
             for one, two in zip(first, second, strict=True)
-            for value, other in zip(getattr(one, column), getattr(two, column), strict=True)
+            for value, other in zip(one.column(column), two.column(column), strict=True)
         )
         for name, column in {
             "heads": "head",

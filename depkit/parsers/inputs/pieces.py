@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from depkit.parsers.inputs.safe_files import TransformerError
+
 _BLOCK = 20_000  # distinct words split at once; a larger block takes more memory, not less time
 
 Pooling = Literal["first", "last", "mean"]
@@ -144,7 +146,7 @@ def _needs_space(backend: Any) -> bool:
 def find_segment_format(tokenizer: Any, max_pieces: int) -> SegmentFormat:
     """Find a tokenizer's special pieces by comparing a word encoded with and without them.
 
-    Raises ValueError if they leave no room for other pieces.
+    Raises TransformerError if they leave no room for other pieces.
     """
     backend = _backend(tokenizer)
     word = backend.encode("a", add_special_tokens=False).ids
@@ -152,14 +154,14 @@ def find_segment_format(tokenizer: Any, max_pieces: int) -> SegmentFormat:
     ends = range(len(word), len(segment) + 1)
     end = next((end for end in ends if segment[end - len(word) : end] == word), None)
     if end is None:
-        raise ValueError("the tokenizer splits words differently when it adds special pieces")
+        raise TransformerError("the tokenizer splits words differently when it adds special pieces")
     prefix, suffix = segment[: end - len(word)], segment[end:]
     format = SegmentFormat(
         np.array(prefix, dtype=np.int64), np.array(suffix, dtype=np.int64),
         tokenizer.pad_token_id or 0, max_pieces,
     )  # fmt: skip
     if format.capacity < 1:
-        raise ValueError(
+        raise TransformerError(
             f"the transformer reads at most {max_pieces} pieces, and the special pieces leave no"
             " room for words"
         )

@@ -281,10 +281,17 @@ def _read_config(folder: Path, name: str) -> Any:
         )
     if not all(hasattr(config, field) for field in _SIZES):
         raise TransformerError(f"{name}: {kind} is not an encoder of text; name another model")
-    for field in (*_SIZES, "max_position_embeddings"):
-        size = getattr(config, field, None)
-        if type(size) is not int and (field in _SIZES or size is not None):
-            raise TransformerError(f"{name}: {field} in config.json is {size!r}, not an integer")
+    for field in _SIZES:
+        size = getattr(config, field)
+        if type(size) is not int or size < 1:
+            raise TransformerError(
+                f"{name}: {field} in config.json is {size!r}, not an integer above 0"
+            )
+    positions = getattr(config, "max_position_embeddings", None)
+    if not isinstance(positions, int | None):
+        raise TransformerError(
+            f"{name}: max_position_embeddings in config.json is {positions!r}, not an integer"
+        )
     return config
 
 
@@ -303,8 +310,9 @@ def _read_tokenizer(folder: Path, name: str, config: Any) -> Any:
             f"{name}: model_max_length in tokenizer_config.json is {tokenizer.model_max_length!r},"
             " not a number"
         )
-    ids = set(tokenizer.get_vocab().values())
-    if ids <= set(tokenizer.all_special_ids):
+    with _wrap_errors(name, "its tokenizer cannot be read"):
+        ids, special_ids = set(tokenizer.get_vocab().values()), set(tokenizer.all_special_ids)
+    if ids <= special_ids:
         raise TransformerError(f"{name}: there is no tokenizer.json, or it has no vocabulary")
     if max(ids) >= config.vocab_size:
         raise TransformerError(

@@ -292,6 +292,8 @@ def test_settings_that_import_or_name_files_are_ignored(bert_copy, bert, setting
         ("config.json", {"text_config": {"n_layers": 1e30}}, "n_layers is more than 1,048,576"),
         ("config.json", {"model_type": ["bert"]}, "model type"),
         ("config.json", {"hidden_size": "16"}, "hidden_size"),
+        ("config.json", {"num_hidden_layers": 0}, "num_hidden_layers.* is 0, not an integer above"),
+        ("tokenizer_config.json", {"backend": 0.5, "unk_token": ""}, "tokenizer cannot be read"),
         ("config.json", {"vocab_size": 1000.0}, "vocab_size"),
         ("config.json", {"max_position_embeddings": [512]}, "max_position_embeddings"),
         ("tokenizer_config.json", {"model_max_length": "x"}, "model_max_length.*not a number"),
