@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from depkit.cli import options
-from depkit.cli.help import MODEL, OUTPUT
+from depkit.cli.help import MACHINE, MODEL, OUTPUT
 
 
 def parse_command(
@@ -113,6 +113,33 @@ def parse_command(
         ),
     ] = None,
     treebank: options.Treebank = "",
+    shard: Annotated[
+        str,
+        typer.Option(
+            metavar="I/N",
+            help="Parse only part I of N of each file. The files NAME.I-of-N.conllu in"
+            " --output-dir, one after another, are the result for the whole file.",
+            rich_help_panel=MACHINE,
+        ),
+    ] = "",
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Parse with this many processes, each with its own copy of the model. With several"
+            " devices (--device cuda:0,cuda:1), they take turns.",
+            rich_help_panel=MACHINE,
+        ),
+    ] = 1,
+    skip_done: Annotated[
+        bool,
+        typer.Option(
+            "--skip-done",
+            help="Leave out files that the same command has finished before. For each output file,"
+            " a file NAME.done says how it was made.",
+            rich_help_panel=MACHINE,
+        ),
+    ] = False,
     device: options.Device = "auto",
     batch_tokens: options.BatchTokens = None,
     threads: options.Threads = None,
@@ -155,7 +182,15 @@ def parse_command(
     encoder.attend='["content"]' restricts attention to the contents of words, and
     encoder.attend='["position"]' to their positions.
 
+    A large file can be divided: --workers 4 parses with four processes, and --shard 3/100 parses
+    the third of a hundred parts, for example in an array of Slurm. The files must not be
+    compressed. Text is divided between paragraphs, CoNLL files between sentences. With --skip-done,
+    a command that was interrupted can be repeated and leaves out the files that are finished.
+
     Example: depkit parse in.txt -o out.conllu
+
+    Example: sbatch --array 1-100 --wrap 'depkit parse in.txt --output-dir out --skip-done --shard
+    $SLURM_ARRAY_TASK_ID/100'
 
     Example: depkit parse train.conllu --model en.ensemble --out-of-fold -o train-parsed.conllu
 
@@ -185,7 +220,7 @@ def parse_command(
         {name: value for name, value in given_options.items() if value}, mean, input, format,
         output, output_dir, features or [],
         [*(settings or []), *options.treebank_settings(treebank)], device, batch_tokens, threads,
-        encoding, dependencies, tokenizer, out_of_fold,
+        encoding, dependencies, tokenizer, out_of_fold, shard, workers, skip_done,
     )  # fmt: skip
     bars = options.progress_bars(quiet, job.files, "" if output_dir else output)
     totals = annotate_files(job, options.note_printer(quiet), bars)

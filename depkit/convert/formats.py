@@ -49,6 +49,12 @@ class ConversionReport:
         if count and name:
             self.dropped[name] += count
 
+    def add(self, other: "ConversionReport") -> None:
+        """Add the counts of another report."""
+        self.dropped.update(other.dropped)
+        self.words_with_spaces += other.words_with_spaces
+        self.cleared_deps += other.cleared_deps
+
     def notes(self, format: str) -> list[str]:
         """Describe the losses to the user, one line per kind; `format` is the new format's name."""
         notes = []

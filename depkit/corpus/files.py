@@ -189,6 +189,8 @@ def read_stream(
     encoding: str = "utf-8",
     file: str = "-",
     strict: bool = True,
+    line: int = 1,
+    character: int = 0,
 ) -> Iterator[Sentence]:
     """Read the sentences of a stream of bytes.
 
@@ -198,6 +200,8 @@ def read_stream(
         encoding: The text encoding.
         file: The name of the stream, for errors.
         strict: Whether a broken sentence raises FormatError; see `reader.read_lines`.
+        line: As for `reader.read_lines`.
+        character: As for `reader.read_lines`.
 
     Raises:
         FormatError: The stream breaks its format or is in another encoding, or a sentence is too
@@ -210,7 +214,7 @@ def read_stream(
         if format is PTB:
             yield from read_sentences(lines, file, strict)
         else:
-            yield from read_lines(lines, format, file, strict)
+            yield from read_lines(lines, format, file, strict, line, character)
 
 
 @contextmanager

@@ -9,7 +9,9 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import surface_tokens
 
 
-def to_json_lines(sentences: Iterable[Sentence], prob: bool = False) -> Iterator[str]:
+def to_json_lines(
+    sentences: Iterable[Sentence], prob: bool = False, start: int = 0
+) -> Iterator[str]:
     """Convert each sentence to a line of JSON.
 
     The keys of a sentence are sent_id, text, start, end, words, and if present newdoc, newpar,
@@ -20,9 +22,10 @@ def to_json_lines(sentences: Iterable[Sentence], prob: bool = False) -> Iterator
     ids), form, start and end.
 
     Offsets count characters (Unicode code points) from the beginning of the document. The document
-    is the input if it was raw text, else the concatenation of the sentences' texts.
+    is the input if it was raw text, else the concatenation of the sentences' texts. start: the
+    offset of the first sentence.
     """
-    offset = 0
+    offset = start
     for sentence in sentences:
         if any(line.startswith("# newdoc") for line in sentence.lines):
             offset = 0

@@ -12,11 +12,17 @@ from depkit.corpus.sentence import BOM, HEAD_NUMBERS, HeadError, Sentence, find_
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _EMPTY = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
 SURROGATE = re.compile("[\ud800-\udfff]")
+ROWS_BLOCK = 1 << 19  # characters of a block of a file, about 12,000 words; see `blocks`
 _IDS = tuple(str(number) for number in range(1, 1001))
 
 
 def read_lines(
-    lines: Iterable[str], format: Format | None = None, file: str = "-", strict: bool = True
+    lines: Iterable[str],
+    format: Format | None = None,
+    file: str = "-",
+    strict: bool = True,
+    line: int = 1,
+    character: int = 0,
 ) -> Iterator[Sentence]:
     r"""Read the sentences of a stream of lines.
 
@@ -29,6 +35,8 @@ def read_lines(
         file: The name of the stream, for errors.
         strict: Whether a sentence that breaks the format raises FormatError. Otherwise the
             sentence has all its lines, and the error is its `problem`.
+        line: The number of the first line in the file.
+        character: The number of characters of the file before it.
 
     Raises:
         FormatError: A sentence breaks the format.
@@ -37,7 +45,7 @@ def read_lines(
     first_line = next(lines, "")
     # A byte order mark becomes an entry of the block before the first line.
     block = [BOM] * first_line.startswith(BOM)
-    start = 1
+    start = line
     has_text = False  # whether the block contains more than blank lines
     lines = filter(None, chain([first_line.removeprefix(BOM)], lines))
     for is_blank, group in groupby(lines, str.isspace):
@@ -46,11 +54,13 @@ def read_lines(
             has_text = True
         elif has_text:  # Blank lines belong to the sentence before them.
             format = format or sniff_format(block)
-            yield _parse_block(block, format, file, start, strict)
-            start += len(block) - (start == 1 and block[0] == BOM)
+            yield _parse_block(block, format, file, start, strict, character)
+            has_mark = start == 1 and block[0] == BOM
+            start += len(block) - has_mark
+            character += sum(map(len, block)) - has_mark
             block, has_text = [], False
     if has_text:
-        yield _parse_block(block, format or sniff_format(block), file, start, strict)
+        yield _parse_block(block, format or sniff_format(block), file, start, strict, character)
 
 
 class _Problem(Exception):
@@ -62,11 +72,17 @@ class _Problem(Exception):
 
 
 def _parse_block(
-    block: list[str], format: Format | None, file: str, start: int, strict: bool
+    block: list[str], format: Format | None, file: str, start: int, strict: bool, character: int
 ) -> Sentence:
-    """Make a sentence from a block of lines, the first of which has the line number `start`.
+    """Make a sentence from a block of lines.
 
-    If strict, raises FormatError for a broken sentence; otherwise such a sentence has a `problem`.
+    Args:
+        block: The lines.
+        format: Their format, None if it was not recognised.
+        file: The name of the file.
+        start: The number of the first line.
+        strict: Whether a broken sentence raises FormatError; otherwise it has a `problem`.
+        character: The number of characters before the lines.
     """
     begin = int(start == 1 and block[0] == BOM)  # index of the first line, after a byte order mark
     try:
@@ -83,14 +99,16 @@ def _parse_block(
             head = parse_heads(columns["head"])
         except HeadError as error:
             raise _Problem(rows[error.word], str(error)) from None
-        return Sentence(format, block, rows, columns, head, file, start)
+        sentence = Sentence(format, block, rows, columns, head, file, start)
     except _Problem as problem:
         line = start + problem.index - begin
         sent_id = find_comment(block, "sent_id").encode(errors="replace").decode()
         format_error = FormatError(file, line, sent_id, str(problem))
         if strict:
             raise format_error from None
-        return _recover_sentence(block, begin, format or CONLLU, file, start, format_error)
+        sentence = _recover_sentence(block, begin, format or CONLLU, file, start, format_error)
+    sentence.block = character // ROWS_BLOCK
+    return sentence
 
 
 def _find_rows(block: list[str], begin: int) -> tuple[int, int]:

@@ -36,12 +36,14 @@ class Sentence:
         constituents: The constituency tree over the words, if one is known, else None.
         draft: The sentence with the parse that a parser is to correct, if there is one, else None.
             New sentences with another tree or other columns have no draft.
+        block: The number of the block of its file, see `blocks`. A parser makes batches of
+            sentences of one block.
         form, lemma, upos, xpos, feats, deprel: [words] strings, `_` where the file has none.
         head: [words] integers, 0 for the root, -1 where the file has `_`.
     """
 
     __slots__ = (
-        "format", "lines", "rows", "file", "line", "problem", "constituents", "draft",
+        "format", "lines", "rows", "file", "line", "problem", "constituents", "draft", "block",
         "form", "lemma", "upos", "xpos", "feats", "head", "deprel",
     )  # fmt: skip
 
@@ -65,6 +67,7 @@ class Sentence:
         self.problem = problem
         self.constituents = constituents
         self.draft: Sentence | None = None
+        self.block = 0
         blank = ["_"] * len(rows)
         self.form = columns["form"]
         self.lemma = columns.get("lemma", blank)
@@ -176,10 +179,12 @@ class Sentence:
     def with_constituents(self, tree: "Tree | None") -> "Sentence":
         """Copy the sentence with another constituency tree over its words."""
         columns = {name: getattr(self, name) for name in ATTRIBUTE_COLUMNS}
-        return Sentence(
+        copy = Sentence(
             self.format, self.lines, self.rows, columns, self.head, self.file, self.line,
             self.problem, tree,
         )  # fmt: skip
+        copy.block = self.block
+        return copy
 
     def with_draft(self, draft: "Sentence") -> "Sentence":
         """Copy the sentence with the parse that a parser is to correct."""
@@ -216,10 +221,12 @@ class Sentence:
             lines[row] = "\t".join(cells)
         attributes = {name: getattr(self, name) for name in ATTRIBUTE_COLUMNS} | new_columns
         head = parse_heads(new_columns["head"]) if "head" in new_columns else self.head
-        return Sentence(
+        copy = Sentence(
             self.format, lines, self.rows, attributes, head, self.file, self.line, self.problem,
             self.constituents,
         )  # fmt: skip
+        copy.block = self.block
+        return copy
 
     def to_conllu(self) -> str:
         """Convert the sentence to CoNLL-U, with a blank line at the end.

@@ -26,22 +26,25 @@ Segmenter = Callable[[list[str]], list[list[list[Token]]]]
 MAX_PARAGRAPH_LENGTH = 1 << 16  # characters; a longer one is cut at the end of a sentence
 # White space as Python defines it, and control characters such as NUL.
 _SPACES = [0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
-_BLANKS = CONTROLS + "".join(map(chr, _SPACES))
-_BLANK, _INLINE = f"[{_BLANKS}]", f"[{_BLANKS.replace(chr(10), '')}]"
+BLANKS = CONTROLS + "".join(map(chr, _SPACES))
+_BLANK, _INLINE = f"[{BLANKS}]", f"[{BLANKS.replace(chr(10), '')}]"
 _CONTROL = re.compile(f"[{''.join(char for char in CONTROLS if not char.isspace())}]")
 # Stands for what could not be read. It is not a character, so no decoded text contains it.
 _PROBLEM = "\udcff"
 # A match must begin where white space begins. Otherwise the search would start again at every
 # character of a long run of white space.
-_PARAGRAPHS = re.compile(f"(?<!{_BLANK}){_INLINE}*\n{_INLINE}*\n{_BLANK}*")
-_LINES = re.compile(f"(?<!{_BLANK}){_INLINE}*\n{_BLANK}*")
+PARAGRAPHS = re.compile(f"(?<!{_BLANK}){_INLINE}*\n{_INLINE}*\n{_BLANK}*")
+LINES = re.compile(f"(?<!{_BLANK}){_INLINE}*\n{_BLANK}*")
+
+
+TEXT_BLOCK = 1 << 16  # characters of a block of text, about 12,000 words; see `blocks`
 
 
 @dataclass
-class SentenceCounter:
+class ParagraphCounter:
     """A counter for `# sent_id`, which several texts of one corpus can share."""
 
-    last: int = 0  # the number of the last sentence
+    last: int = 0  # the number of the last paragraph
 
 
 def decode_chunks(chunks: Iterable[bytes], encoding: str, file: str = "-") -> Iterator[str]:
@@ -92,13 +95,16 @@ def read_text(
     segment: Segmenter,
     by_line: bool = False,
     name: str = "",
-    counter: SentenceCounter | None = None,
+    counter: ParagraphCounter | None = None,
     file: str = "-",
+    character: int = 0,
+    by_block: bool = False,
 ) -> Iterator[Sentence]:
     """Read the sentences of a running text, as soon as each paragraph is complete.
 
-    An error that `chunks` raises is raised after all sentences before it; the sentence that it
-    interrupts is left out.
+    The `# sent_id` of a sentence is the number of its paragraph and its number there, such as 3-1;
+    that of a line is only the number of the line, without blank lines. An error that `chunks`
+    raises is raised after all sentences before it; the sentence that it interrupts is left out.
 
     Args:
         chunks: The text in parts of any size, which make no difference to the sentences.
@@ -107,15 +113,23 @@ def read_text(
         name: An id for `# newdoc`.
         counter: A counter for `# sent_id` that continues after other texts.
         file: The name of the file, for the sentences.
+        character: The number of characters of the file before the text. If there are any, it is not
+            the beginning of a document.
+        by_block: Whether paragraphs are split into sentences when their block is complete, so that
+            it makes no difference for the segmenter how the text is read.
 
     Raises:
         FormatError: A line, or the white space between two words, is too long, see `limits`.
     """
-    counter = counter or SentenceCounter()
-    comments = [f"# newdoc id = {name}\n" if name else "# newdoc\n"]
-    comments += ["# newpar\n"] * (not by_line)
+    counter = counter or ParagraphCounter()
+    comments = [] if character else [f"# newdoc id = {name}\n" if name else "# newdoc\n"]
     space_before = rest = ""
     problem: Exception | None = None
+    offset = character  # of the beginning of `rest`
+    block, number = offset // TEXT_BLOCK, 0  # of the last paragraph, and of its last sentence
+    in_paragraph = False  # whether the last paragraph was cut
+    # Paragraphs to be split into sentences: text, white space after it, block, whether it continues
+    pending: list[tuple[str, str | None, int, bool]] = []
 
     def end_at_problem() -> Iterator[str]:
         nonlocal problem
@@ -124,6 +138,31 @@ def read_text(
         except Exception as error:
             problem = error
             yield _PROBLEM
+
+    def make_sentences() -> Iterator[Sentence]:
+        nonlocal rest, offset, space_before, number, comments
+        segmented = segment([_replace_controls(text) for text, *_ in pending])
+        for (text, gap, text_block, is_rest), sentences in zip(pending, segmented, strict=True):
+            if gap is None and len(sentences) > 1:
+                # The paragraph was cut within its last sentence, which is read again.
+                cut = sentences.pop()[0][0]
+                rest, offset = text[cut:] + rest, offset - len(text) + cut
+                text = text[:cut]
+            if not is_rest:
+                counter.last, number = counter.last + 1, 0
+                comments += ["# newpar\n"] * (not by_line)
+            starts = [tokens[0][0] for tokens in sentences[1:]]
+            for tokens, end in zip(sentences, [*starts, None], strict=True):
+                sentence_text = text[:end] if end else text + (gap or "")
+                if problem and _PROBLEM in sentence_text:
+                    raise problem
+                number += 1
+                sent_id = f"{counter.last}" if by_line else f"{counter.last}-{number}"
+                comments.append(f"# sent_id = {sent_id}\n")
+                sentence = make_sentence(sentence_text, tokens, comments, space_before, file)
+                sentence.block = text_block
+                yield sentence
+                space_before, comments = "", []
 
     parts = (
         chunk[start : start + MAX_PARAGRAPH_LENGTH]
@@ -137,29 +176,25 @@ def read_text(
             raise too_large(file, 0, "line")
         if chunk and "\n" not in chunk and (by_line or len(rest) <= MAX_PARAGRAPH_LENGTH):
             continue  # No paragraph ends in this chunk.
-        while True:
-            text = rest.lstrip(_BLANKS)
-            space_before, rest = space_before + rest[: len(rest) - len(text)], text
-            texts, gaps, rest = _split_paragraphs(rest, not chunk, by_line)
-            if not texts:
-                break
-            segmented = segment([_replace_controls(text) for text in texts])
-            for text, gap, sentences in zip(texts, gaps, segmented, strict=True):
-                if gap is None and len(sentences) > 1:
-                    # The paragraph was cut within its last sentence, which is read again.
-                    cut = sentences.pop()[0][0]
-                    text, rest = text[:cut], text[cut:] + rest
-                starts = [tokens[0][0] for tokens in sentences[1:]]
-                for tokens, end in zip(sentences, [*starts, None], strict=True):
-                    sentence_text = text[:end] if end else text + (gap or "")
-                    if problem and _PROBLEM in sentence_text:
-                        raise problem
-                    counter.last += 1
-                    comments.append(f"# sent_id = {counter.last}\n")
-                    yield make_sentence(sentence_text, tokens, comments, space_before, file)
-                    space_before, comments = "", []
-                if gap is not None and not by_line:
-                    comments = ["# newpar\n"]
+        has_more = True
+        while has_more:
+            text = rest.lstrip(BLANKS)
+            space = rest[: len(rest) - len(text)]
+            space_before, offset = space_before + space, offset + len(space)
+            texts, gaps, rest = _split_paragraphs(text, not chunk, by_line)
+            for text, gap in zip(texts, gaps, strict=True):
+                if not in_paragraph and offset > len(space_before) + character:
+                    block = offset // TEXT_BLOCK
+                if by_block and pending and pending[-1][2] != block:
+                    yield from make_sentences()
+                    pending.clear()
+                pending.append((text, gap, block, in_paragraph))
+                in_paragraph = gap is None
+                offset += len(text) + len(gap or "")
+            has_more = bool(texts)
+            if pending and (in_paragraph or not by_block or not chunk):
+                yield from make_sentences()
+                pending.clear()
 
 
 def _split_paragraphs(
@@ -173,8 +208,8 @@ def _split_paragraphs(
     """
     texts: list[str] = []
     gaps: list[str | None] = []
-    start, stop = 0, len(text.rstrip(_BLANKS))
-    for match in (_LINES if by_line else _PARAGRAPHS).finditer(text):
+    start, stop = 0, len(text.rstrip(BLANKS))
+    for match in (LINES if by_line else PARAGRAPHS).finditer(text):
         too_long = not by_line and match.start() - start > MAX_PARAGRAPH_LENGTH
         # White space at the end may continue in the next chunk.
         if too_long or (match.end() == len(text) and not is_last):
@@ -184,7 +219,7 @@ def _split_paragraphs(
         gaps.append(match[0])
         start = match.end()
     if not by_line and stop - start > MAX_PARAGRAPH_LENGTH:
-        texts.append(text[start : start + MAX_PARAGRAPH_LENGTH].rstrip(_BLANKS))
+        texts.append(text[start : start + MAX_PARAGRAPH_LENGTH].rstrip(BLANKS))
         gaps.append(None)
         start += len(texts[-1])
     elif is_last and start < stop:

@@ -23,7 +23,7 @@ from depkit.corpus.errors import DataError
 from depkit.corpus.files import atomic, read, write
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.corpus.text import SentenceCounter
+from depkit.corpus.text import ParagraphCounter
 from depkit.ensemble.teacher import RowFunction, apply_rows
 from depkit.parsers.base import Parser
 from depkit.training.progress import Progress
@@ -152,7 +152,7 @@ def annotate_text(
             return silver
 
     omitted: Counter[str] = Counter()
-    sentence_counter = SentenceCounter()
+    sentence_counter = ParagraphCounter()
     sentences = chain.from_iterable(
         teacher.read(f, input, encoding, sentence_counter) for f in files
     )

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
 import numpy as np
 import torch
 
+from depkit.corpus.blocks import Part
 from depkit.corpus.errors import FormatError
 from depkit.corpus.features import describe_features, read_features
 from depkit.corpus.files import PathLike
 from depkit.corpus.sentence import Sentence, as_iterable, new_sentence
-from depkit.corpus.text import SentenceCounter, read_text
+from depkit.corpus.text import ParagraphCounter, read_text
 from depkit.parsers.chunks import Compute, Prepare, map_batches
 from depkit.parsers.config import Inputs, describe_inputs
 from depkit.parsers.device import autocast
@@ -216,10 +217,11 @@ class Parser(ABC):
         source: PathLike,
         input: str | None = None,
         encoding: str = "utf-8",
-        counter: SentenceCounter | None = None,
+        counter: ParagraphCounter | None = None,
+        part: Part | None = None,
     ) -> Iterator[Sentence]:
         """Yield the sentences of a file of trees or of raw text, see `text.reading.read_input`."""
-        return read_input(source, self.tokenizer, input, encoding, counter)
+        return read_input(source, self.tokenizer, input, encoding, counter, part)
 
     def tokenize(self, text: str) -> Iterator[Sentence]:
         """Yield the sentences of a text. Raises ValueError if the parser has no tokenizer."""

@@ -1,8 +1,8 @@
 """The batch pipeline of parsing: read sentences in chunks, and compute batches on worker threads.
 
 A chunk is a part of the stream of sentences, large enough that sentences of similar length can be
-batched together. Its sentences are read and encoded while batches of the previous chunk are
-computed.
+batched together. All of its sentences are in the same block of their file, see `corpus.blocks`. Its
+sentences are read and encoded while batches of the previous chunk are computed.
 """
 
 from collections import deque
@@ -94,15 +94,20 @@ def _generate_results(
     """Do what `map_batches` does, without changing the number of threads of torch."""
     sentences: list[Sentence] = []  # the sentences of the next chunk
     context: list[np.ndarray] = []
-    words, limit = 0, FIRST_CHUNK
+    block, words, limit = 0, 0, FIRST_CHUNK
     started: deque[_Chunk[T]] = deque()
     reader, reading_error = iter(pairs), None
     with _make_executor(workers) as executor:
         slots = _Slots(workers)
 
-        def start_chunk() -> None:
+        def finish_chunk() -> Iterator[T]:
+            """Start to compute the chunk that was read; yield the results of earlier ones."""
+            nonlocal sentences, context
             prepared = prepare(sentences, context)
             started.append(_Chunk(sentences, prepared, compute, batch_tokens, executor, slots))
+            sentences, context = [], []
+            while len(started) > (workers > 1 and limit > FIRST_CHUNK):
+                yield from started.popleft().results()
 
         while True:
             try:
@@ -112,6 +117,10 @@ def _generate_results(
             except Exception as error:  # the sentences before it are parsed first
                 reading_error = error
                 break
+            if sentence.block != block:  # its chunks are the same wherever reading has begun
+                if sentences:
+                    yield from finish_chunk()
+                block, words, limit = sentence.block, 0, CHUNK if sentence.block else FIRST_CHUNK
             sentences.append(sentence)
             if vectors is not None:
                 context.append(vectors)
@@ -119,13 +128,10 @@ def _generate_results(
             if started and started[0].is_done():
                 yield from started.popleft().results()
             if words >= limit:
-                start_chunk()
-                while len(started) > (workers > 1 and limit > FIRST_CHUNK):
-                    yield from started.popleft().results()
-                sentences, context = [], []
+                yield from finish_chunk()
                 words, limit = 0, min(GROWTH * limit, CHUNK)
         if sentences:
-            start_chunk()
+            yield from finish_chunk()
         while started:
             yield from started.popleft().results()
     if reading_error:

@@ -5,15 +5,16 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice, product, tee
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, TextIO, cast
 
 from depkit.convert.dependencies import add_dependencies
 from depkit.convert.formats import ConversionReport, convert
+from depkit.corpus.blocks import Part
 from depkit.corpus.files import (
     PathLike,
     get_format,
@@ -25,7 +26,7 @@ from depkit.corpus.files import (
 from depkit.corpus.formats import CONLLU, FORMATS, PTB, Format, format_from_filename, is_bracketed
 from depkit.corpus.json_lines import to_json_lines
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.text import SentenceCounter
+from depkit.corpus.text import ParagraphCounter
 from depkit.drawing.progress import ProgressBars, total_file_size
 from depkit.parsers.base import Parser
 from depkit.parsers.config import Calibration, Mean
@@ -35,6 +36,7 @@ from depkit.parsers.model_directory import find_model, load, load_tokenizer, rea
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.ensemble import TaggerEnsemble
 from depkit.serving.input_warnings import NUM_CHECKED, find_input_warnings
+from depkit.serving.parts import find_kind, find_part, is_done, mark_done, parse_shard
 
 GC_THRESHOLD = 10_000  # number of new objects after which Python looks for reference cycles
 # The names on the command line of the entries of `Job.options`.
@@ -69,6 +71,9 @@ class Job:
     dependencies: Literal["sd", "ud"] | None = None
     tokenizer: str = ""
     out_of_fold: bool = False
+    shard: str = ""
+    workers: int = 1
+    skip_done: bool = False
 
 
 @dataclass
@@ -98,41 +103,111 @@ def annotate_files(
             input, or options that the model does not have. Reading, parsing and writing may raise
             further exceptions.
     """
-    # Thousands of sentences are created and freed. With its default threshold, Python would spend
-    # as much time on looking for reference cycles as on creating them.
-    gc.set_threshold(GC_THRESHOLD)
-    _output_paths(job, job.format)  # Report mistakes before models are loaded, which takes time.
-    parser = _load_parser(job)
-    output_format = _choose_format(job, parser)
-    paths = _output_paths(job, output_format)
-    probabilities = bool(job.options.get("probabilities"))
-    calibration = getattr(parser.config, "calibration", None)
-    if probabilities and calibration == Calibration():  # The temperatures have not been changed.
-        subject = "this combination of models" if len(job.models) > 1 else "this model"
-        note(f"{subject} is not calibrated; the probabilities may be too high or too low")
-    target_format = get_format(output_format) if output_format in FORMATS else None
-    report = ConversionReport()
-    totals = Totals()
-    first_sentences: list[Sentence] = []
+    get_output_paths(job)  # Report mistakes before models are loaded, which takes time.
+    if job.workers > 1:
+        from depkit.serving.workers import annotate_with_workers
 
-    def collect_first(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-        for sentence in sentences:
-            yield sentence
-            if len(first_sentences) < NUM_CHECKED:
-                first_sentences.append(sentence)
-                if len(first_sentences) == NUM_CHECKED:
-                    note_input_warnings()
+        return annotate_with_workers(job, note, bars or ProgressBars(quiet=True))
+    run = Run.start(job, note)
+    began = time.monotonic()
+    with _show_progress(bars or ProgressBars(quiet=True), run.parser, job) as count_read:
+        run.count_read = count_read
+        if job.output_dir:
+            for index, path in enumerate(get_output_paths(job, run.output_format)):
+                part = find_part(job, index)
+                if not (job.skip_done and is_done(job, index, path)):
+                    run.write([index], path, part)
+                    mark_done(job, index, path)
+        else:
+            run.write(range(len(job.files)), job.output)
+    run.totals.seconds = time.monotonic() - began
+    run.finish()
+    return run.totals
 
-    def note_input_warnings() -> None:
-        for warning in find_input_warnings(parser, first_sentences):
-            note(warning)
 
-    def annotate(file_indices: Sequence[int]) -> Iterator[Sentence]:
+@dataclass
+class Run:
+    """A job whose models are loaded, and what was counted so far."""
+
+    job: Job
+    parser: Parser
+    output_format: str | None  # None for that of the input
+    note: Callable[[str], None]
+    totals: Totals = field(default_factory=Totals)
+    report: ConversionReport = field(default_factory=ConversionReport)
+    first_sentences: list[Sentence] = field(default_factory=list)  # for warnings about the input
+    # Counts the sentences of a stream
+    count_read: Callable[[Iterable[Sentence]], Iterable[Sentence]] = lambda sentences: sentences
+
+    @staticmethod
+    def start(job: Job, note: Callable[[str], None]) -> "Run":
+        """Load the models; the errors are those of `annotate_files`."""
+        # Thousands of sentences are created and freed. With its default threshold, Python would
+        # spend as much time on looking for reference cycles as on creating them.
+        gc.set_threshold(GC_THRESHOLD)
+        parser = _load_parser(job)
+        run = Run(job, parser, _choose_format(job, parser), note)
+        get_output_paths(job, run.output_format)
+        calibration = getattr(parser.config, "calibration", None)
+        if run.has_probabilities and calibration == Calibration():  # It has not been changed.
+            subject = "this combination of models" if len(job.models) > 1 else "this model"
+            note(f"{subject} is not calibrated; the probabilities may be too high or too low")
+        return run
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether probabilities are written."""
+        return bool(self.job.options.get("probabilities"))
+
+    @property
+    def target_format(self) -> Format | None:
+        """The CoNLL format of the output; None for another format, or that of the input."""
+        return get_format(self.output_format) if self.output_format in FORMATS else None
+
+    def finish(self) -> None:
+        """Print notes on the input, if there was little of it, and on the conversion."""
+        if len(self.first_sentences) < NUM_CHECKED:
+            self._note_input_warnings()
+        if self.target_format:
+            for conversion_note in self.report.notes(self.target_format.name):
+                self.note(conversion_note)
+
+    def write(
+        self, file_indices: Sequence[int], path: PathLike | TextIO, part: Part | None = None
+    ) -> None:
+        """Annotate some of the job's files, or a part of one file, and write the result.
+
+        path: a path or a text stream.
+        """
+        job, sentences = self.job, self.annotate(file_indices, part)
+        if self.output_format == "json":
+            start = part.start.character if part else 0
+            lines = to_json_lines(sentences, self.has_probabilities, start)
+            is_path = isinstance(path, str | os.PathLike)
+            with open_output(cast(str, path)) if is_path else nullcontext(path) as stream:
+                cast(TextIO, stream).writelines(lines)
+            return
+        first_sentence = list(islice(sentences, 1))
+        # Treebanks are written in their encoding, and text in UTF-8. Sentences of raw text have no
+        # line number.
+        is_treebank = first_sentence and first_sentence[0].line
+        encoding = job.encoding if is_treebank else "utf-8"
+        sentences = chain(first_sentence, sentences)
+        if self.output_format == PTB.name:
+            trees = (sentence.constituents for sentence in sentences)
+            write_trees((tree for tree in trees if tree), path, encoding)
+        else:
+            write(sentences, path, encoding)
+
+    def annotate(self, file_indices: Sequence[int], part: Part | None = None) -> Iterator[Sentence]:
+        """Yield the annotated sentences of some of the job's files, or of a part of one file."""
+        job, parser = self.job, self.parser
         first_format: Format | None = None
-        sentences, vectors = _read_sentences(parser, job, file_indices)
-        sentences = count_read(collect_first(sentences))
-        if probabilities and output_format:  # Only CoNLL-U has the column MISC for them.
-            sentences = (convert(sentence, CONLLU, report=report) for sentence in sentences)
+        sentences, vectors = _read_sentences(parser, job, file_indices, part)
+        sentences = self.count_read(self._collect_first(sentences))
+        if self.has_probabilities and self.output_format:
+            # Only CoNLL-U has the column MISC for them.
+            sentences = (convert(sentence, CONLLU, report=self.report) for sentence in sentences)
         method = getattr(parser, job.action)
         if job.out_of_fold:
             # Other parses need not wait for the import of the modules that train parsers.
@@ -145,51 +220,30 @@ def annotate_files(
         for sentence in annotated:
             if job.dependencies:
                 sentence = add_dependencies(sentence, job.dependencies)
-            if target_format:
-                sentence = convert(sentence, target_format, report=report)
+            if self.target_format:
+                sentence = convert(sentence, self.target_format, report=self.report)
             first_format = first_format or sentence.format
-            if first_format != sentence.format and output_format not in ("json", PTB.name):
+            if first_format != sentence.format and self.output_format not in ("json", PTB.name):
                 raise ValueError(
                     f"{sentence.file} is in the format {sentence.format.name}, but the files before"
                     f" it are in {first_format.name}; choose one --format for all, or write them"
                     " separately with --output-dir"
                 )
-            totals.words += len(sentence)
-            totals.sentences += 1
+            self.totals.words += len(sentence)
+            self.totals.sentences += 1
             yield sentence
 
-    def write_output(file_indices: Sequence[int], path: PathLike) -> None:
-        sentences = annotate(file_indices)
-        if output_format == "json":
-            with open_output(path) as stream:
-                stream.writelines(to_json_lines(sentences, probabilities))
-            return
-        first_sentence = list(islice(sentences, 1))
-        # Treebanks are written in their encoding, and text in UTF-8. Sentences of raw text have no
-        # line number.
-        is_treebank = first_sentence and first_sentence[0].line
-        encoding = job.encoding if is_treebank else "utf-8"
-        sentences = chain(first_sentence, sentences)
-        if output_format == PTB.name:
-            trees = (sentence.constituents for sentence in sentences)
-            write_trees((tree for tree in trees if tree), path, encoding)
-        else:
-            write(sentences, path, encoding)
+    def _collect_first(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        for sentence in sentences:
+            yield sentence
+            if len(self.first_sentences) < NUM_CHECKED:
+                self.first_sentences.append(sentence)
+                if len(self.first_sentences) == NUM_CHECKED:
+                    self._note_input_warnings()
 
-    began = time.monotonic()
-    with _show_progress(bars or ProgressBars(quiet=True), parser, job) as count_read:
-        if job.output_dir:
-            for i, path in enumerate(paths):
-                write_output([i], path)
-        else:
-            write_output(range(len(job.files)), job.output)
-    totals.seconds = time.monotonic() - began
-    if len(first_sentences) < NUM_CHECKED:
-        note_input_warnings()
-    if target_format:
-        for conversion_note in report.notes(target_format.name):
-            note(conversion_note)
-    return totals
+    def _note_input_warnings(self) -> None:
+        for warning in find_input_warnings(self.parser, self.first_sentences):
+            self.note(warning)
 
 
 @contextmanager
@@ -284,7 +338,7 @@ def _choose_format(job: Job, parser: Parser) -> str | None:
 
 
 def _read_sentences(
-    parser: Parser, job: Job, file_indices: Sequence[int]
+    parser: Parser, job: Job, file_indices: Sequence[int], part: Part | None = None
 ) -> tuple[Iterable[Sentence], Iterable[Any] | None]:
     """Return the sentences of some of a job's files, and their ELMo vectors or None.
 
@@ -292,11 +346,11 @@ def _read_sentences(
         parser: The model.
         job: The job. Its option `features` names the files with ELMo vectors, if there are any.
         file_indices: Indices into the job's files.
+        part: If there is only one file, the part of it to read; None for all of it.
     """
-    sentence_counter = SentenceCounter()
-    files = (
-        parser.read(job.files[i], job.input, job.encoding, sentence_counter) for i in file_indices
-    )
+    counter = ParagraphCounter(part.start.paragraph if part else 0)
+    kind = find_kind(job, file_indices[0]) if part else job.input
+    files = (parser.read(job.files[i], kind, job.encoding, counter, part) for i in file_indices)
     if not job.features:
         return chain.from_iterable(files), None
     attached = (
@@ -307,7 +361,7 @@ def _read_sentences(
     return (sentence for sentence, _ in pairs), (vectors for _, vectors in pairs_again)
 
 
-def _output_paths(job: Job, format: str | None) -> list[str]:
+def get_output_paths(job: Job, format: str | None = None) -> list[str]:
     """Return the paths to write: one per input file if there is an output directory.
 
     format: the format of the output, None for that of the input.
@@ -322,7 +376,12 @@ def _output_paths(job: Job, format: str | None) -> list[str]:
         raise ConfigError("--out-of-fold writes one file; give --output instead of --output-dir")
     if job.output_dir and "-" in job.files:
         raise ConfigError("--output-dir cannot be used with standard input; name files")
-    names = [output_name(file, format) for file in job.files]
+    if (job.shard or job.skip_done) and not job.output_dir:
+        option = "--shard" if job.shard else "--skip-done"
+        raise ConfigError(f"{option} needs --output-dir, where each input file has its own output")
+    names = [output_name(file, format or job.format) for file in job.files]
+    if job.shard:
+        names = list(map(parse_shard(job.shard).name, names))
     if job.output_dir and len(set(names)) < len(names):
         raise ConfigError(
             "two files in --output-dir would have the same name; rename one of the input files"

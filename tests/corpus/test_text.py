@@ -60,9 +60,9 @@ def test_no_text_is_lost_however_it_is_cut_into_chunks(text, cuts, by_line):
 def test_documents_paragraphs_and_sentences_have_comments():
     sentences = list(read_text(["One. Two\nhere.\n\nThree\n"], split_at_full_stops, name="in.txt"))
     assert [[line for line in sentence.lines if line[0] == "#"] for sentence in sentences] == [
-        ["# newdoc id = in.txt\n", "# newpar\n", "# sent_id = 1\n", "# text = One.\n"],
-        ["# sent_id = 2\n", "# text = Two here.\n"],
-        ["# newpar\n", "# sent_id = 3\n", "# text = Three\n"],
+        ["# newdoc id = in.txt\n", "# newpar\n", "# sent_id = 1-1\n", "# text = One.\n"],
+        ["# sent_id = 1-2\n", "# text = Two here.\n"],
+        ["# newpar\n", "# sent_id = 2-1\n", "# text = Three\n"],
     ]
     assert [sentence.column("misc") for sentence in sentences] == [
         ["_"], ["SpacesAfter=\\n", "SpacesAfter=\\n\\n"], ["SpacesAfter=\\n"],
@@ -70,7 +70,7 @@ def test_documents_paragraphs_and_sentences_have_comments():
 
 
 def test_lines_become_sentences_and_ids_continue():
-    counter = text_module.SentenceCounter(5)  # five sentences were read before
+    counter = text_module.ParagraphCounter(5)  # five sentences were read before
     sentences = list(read_text(["a b\n\n", "c.\n"], split_at_spaces, True, counter=counter))
     results = [(sentence.sent_id, sentence.form) for sentence in sentences]
     assert results == [("6", ["a", "b"]), ("7", ["c."])]

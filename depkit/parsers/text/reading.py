@@ -5,19 +5,22 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
+from depkit.corpus.blocks import Part, Position, open_part
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, get_format, open_bytes, read_opening, read_stream
 from depkit.corpus.formats import (
+    CONLLU,
     FORMATS,
     PTB,
+    Format,
     format_from_filename,
     is_bracketed,
     sniff_format,
 )
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import (
+    ParagraphCounter,
     Segmenter,
-    SentenceCounter,
     decode_chunks,
     read_text,
     split_at_spaces,
@@ -25,7 +28,8 @@ from depkit.corpus.text import (
 )  # fmt: skip
 from depkit.parsers.text.tokenizer import Tokenizer
 
-INPUTS = ("text", "lines", "tokens", *FORMATS, PTB.name)
+TEXT_INPUTS = ("text", "lines", "tokens")
+INPUTS = (*TEXT_INPUTS, *FORMATS, PTB.name)
 READ_BYTES = 1 << 16
 # Two brackets open before there is any text. Text can begin with a single one: "(Reuters) ...".
 _TREE = re.compile(r"\ufeff?\s*\(\s*[^\s()]*\s*(\(|$)")
@@ -36,7 +40,8 @@ def read_input(
     tokenizer: Tokenizer | None,
     input: str | None = None,
     encoding: str = "utf-8",
-    counter: SentenceCounter | None = None,
+    counter: ParagraphCounter | None = None,
+    part: Part | None = None,
 ) -> Iterator[Sentence]:
     """Yield the sentences of a file, or of stdin (`-`), as they are read.
 
@@ -49,6 +54,8 @@ def read_input(
             is text.
         encoding: The encoding of the file.
         counter: A counter for the `# sent_id` of text; the numbering continues from it.
+        part: The part of the file to read, None for all of it; then `input` must be given. The
+            counter must have the number of paragraphs before it.
 
     Raises:
         FormatError: The file is not valid.
@@ -57,20 +64,21 @@ def read_input(
     if input not in (None, *INPUTS):
         raise ValueError(f"there is no input {input!r}; it can be {', '.join(INPUTS)}")
     path = os.fspath(source)
+    start = part.start if part else Position()
     with open_bytes(path) as binary:
+        if part:
+            binary = open_part(binary, part)
         if input is None:
-            opening, binary = read_opening(binary, encoding)
-            format = format_from_filename(path) or sniff_format(opening)
-            if is_bracketed(path) or (not format and _TREE.match("".join(opening))):
-                format = PTB
-            input = "text" if not format and not _is_table(opening) else None
+            input, format, binary = _detect(path, binary, encoding)
         elif input == PTB.name:
             format = PTB
         else:
             format = get_format(input) if input in FORMATS else None
         if format or input is None:
             try:
-                yield from read_stream(binary, format, encoding, path)
+                yield from read_stream(
+                    binary, format, encoding, path, True, start.line, start.character
+                )
             except FormatError as error:
                 if format:
                     raise
@@ -80,7 +88,32 @@ def read_input(
         name = "" if path == "-" else _clean_name(os.path.basename(path))
         text = decode_chunks(_read_available(binary), encoding, path)
         segment = choose_segment(input, tokenizer, path)
-        yield from read_text(text, segment, input != "text", name, counter, path)
+        # A pipe may be slow, so its sentences are not delayed.
+        by_block = os.path.isfile(path)
+        yield from read_text(
+            text, segment, input != "text", name, counter, path, start.character, by_block
+        )
+
+
+def detect_input(path: str, encoding: str = "utf-8") -> str:
+    """Return the kind of input of a file, one of INPUTS. Raises OSError, and as `open_bytes`."""
+    with open_bytes(path) as binary:
+        input, format, _ = _detect(path, binary, encoding)
+    return input or (format.name if format else CONLLU.name)
+
+
+def _detect(
+    path: str, binary: BinaryIO, encoding: str
+) -> tuple[str | None, Format | None, BinaryIO]:
+    """Detect the kind of input of a file.
+
+    Returns "text" or None, the format of a file of trees if it is known, and a stream of all bytes.
+    """
+    opening, binary = read_opening(binary, encoding)
+    format = format_from_filename(path) or sniff_format(opening)
+    if is_bracketed(path) or (not format and _TREE.match("".join(opening))):
+        format = PTB
+    return "text" if not format and not _is_table(opening) else None, format, binary
 
 
 def choose_segment(input: str, tokenizer: Tokenizer | None, path: str) -> Segmenter:

@@ -1,0 +1,170 @@
+"""Blocks of a file, which are parsed independently, so that several processes can share a file.
+
+A block contains the paragraphs (of text) or the sentences (of other files) that start within BLOCK
+characters, counted from a multiple of BLOCK. A parser makes batches of sentences of one block only,
+so a block has the same result in whatever process and after whatever other blocks it is parsed.
+"""
+
+import io
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from typing import BinaryIO, cast
+
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import PathLike, open_lines
+from depkit.corpus.reader import ROWS_BLOCK
+from depkit.corpus.sentence import BOM
+from depkit.corpus.text import BLANKS, LINES, PARAGRAPHS, TEXT_BLOCK
+
+_READ = 1 << 20  # bytes
+# Blank lines of a CoNLL file may contain white space, which the reader reports as an error.
+_SENTENCES = re.compile(r"\n(?:[^\S\n]*\n)+")
+_SEPARATORS = {"text": PARAGRAPHS, "lines": LINES, "tokens": LINES}
+
+
+@dataclass(frozen=True)
+class Position:
+    """The start of a paragraph or sentence in a file.
+
+    byte: its offset in bytes; character: its offset in characters; line: the number of its line;
+    paragraph: the number of paragraphs, or sentences, before it.
+    """
+
+    byte: int = 0
+    character: int = 0
+    line: int = 1
+    paragraph: int = 0
+
+
+@dataclass(frozen=True)
+class Part:
+    """Consecutive blocks of a file: from a position to that of the next block, None for the end."""
+
+    start: Position = Position()
+    end: Position | None = None
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of several parts of about equal size, numbered from 1."""
+
+    number: int
+    total: int
+
+    @staticmethod
+    def parse(text: str) -> "Shard":
+        """Parse "I/N". Raises ValueError for other text."""
+        match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
+        if not match or not 1 <= int(match[1]) <= int(match[2]):
+            raise ValueError(f"{text!r} is no shard; write I/N, with I from 1 to N, e.g. 1/8")
+        return Shard(int(match[1]), int(match[2]))
+
+    def name(self, file: str) -> str:
+        """Insert the shard into the name of a file: out.conllu becomes out.003-of-100.conllu."""
+        stem, dot, suffix = file.partition(".")
+        number = f"{self.number:0{len(str(self.total))}}"
+        return f"{stem}.{number}-of-{self.total}{dot}{suffix}"
+
+    def select(self, blocks: Sequence[Position]) -> Part | None:
+        """Return the blocks of this shard, None if there are none.
+
+        blocks: the positions of all blocks, as `find_blocks` returns them.
+        """
+        first, stop = self.limits(len(blocks))
+        return make_part(blocks, first, stop) if first < stop else None
+
+    def limits(self, count: int) -> tuple[int, int]:
+        """Return the number of the first of `count` blocks, and of the first one after the last."""
+        return count * (self.number - 1) // self.total, count * self.number // self.total
+
+
+def make_part(blocks: Sequence[Position], first: int, stop: int) -> Part:
+    """Return the part from one block to another, which is not included."""
+    return Part(blocks[first], blocks[stop] if stop < len(blocks) else None)
+
+
+def block_size(kind: str) -> int:
+    """Return the number of characters of a block of this kind of input; see `find_blocks`."""
+    return TEXT_BLOCK if kind in _SEPARATORS else ROWS_BLOCK
+
+
+def find_blocks(path: PathLike, encoding: str, kind: str) -> list[Position]:
+    """Return the position of each block of a file, at least one.
+
+    Args:
+        path: The file.
+        encoding: The text encoding.
+        kind: "text", "lines" or "tokens", or "rows" for the CoNLL formats.
+
+    Raises:
+        FormatError: If the parts of a text in this encoding cannot be decoded by themselves; see
+            also `files.open_lines`.
+        OSError, ValueError: As `files.open_lines`.
+    """
+    separator, size = _SEPARATORS.get(kind, _SENTENCES), block_size(kind)
+    here = Position()
+    blocks, rest, previous = [here], "", ""
+    with open_lines(path, encoding) as text:
+        if "\n".encode(encoding) != b"\n":
+            message = f"a file in {encoding} cannot be divided; convert it to UTF-8 first"
+            raise FormatError(os.fspath(path), 0, "", message)
+        for chunk in chain(iter(partial(text.read, _READ), ""), [""]):
+            buffer, consumed = rest + chunk, 0
+            if not previous:  # White space before the first paragraph belongs to it.
+                consumed = len(buffer) - len(buffer.lstrip(BOM + BLANKS))
+                here = _move(here, buffer[:consumed], encoding)
+            for match in separator.finditer(previous + buffer, len(previous) + consumed):
+                end = match.end() - len(previous)
+                if end == len(buffer):  # White space may continue in the next chunk.
+                    break
+                here = _move(here, buffer[consumed:end], encoding)
+                here = replace(here, paragraph=here.paragraph + 1)
+                consumed = end
+                if here.character // size > blocks[-1].character // size:
+                    blocks.append(here)
+            # The white space at the end of the chunk is kept for the next one.
+            keep = max(consumed, len(buffer.rstrip(BLANKS)))
+            here = _move(here, buffer[consumed:keep], encoding)
+            previous = (previous + buffer[:keep])[-1:]
+            rest = buffer[keep:]
+    return blocks
+
+
+def _move(position: Position, text: str, encoding: str) -> Position:
+    """Return the position after a text that begins at a position."""
+    has_mark = not position.byte and text.startswith(BOM)
+    return Position(
+        position.byte + len(text.encode(encoding, "surrogateescape")),
+        position.character + len(text) - has_mark,
+        position.line + text.count("\n"),
+        position.paragraph,
+    )
+
+
+def open_part(binary: BinaryIO, part: Part) -> BinaryIO:
+    """Return a stream of the bytes of a part; binary: a file that can be read at any position."""
+    binary.seek(part.start.byte)
+    if part.end is None:
+        return binary
+    limited = _Limited(binary, part.end.byte - part.start.byte)
+    return cast(BinaryIO, io.BufferedReader(limited, 1 << 16))
+
+
+class _Limited(io.RawIOBase):
+    """A stream of a number of bytes of another stream."""
+
+    def __init__(self, binary: BinaryIO, size: int) -> None:
+        self.binary, self.size = binary, size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        data = self.binary.read(min(self.size, len(buffer)))
+        self.size -= len(data)
+        buffer[: len(data)] = data
+        return len(data)

@@ -1,0 +1,110 @@
+"""Parts of the files of a job, for several machines or processes, and what is finished of them."""
+
+import json
+import os
+from functools import cache
+from typing import TYPE_CHECKING
+
+from depkit.corpus.blocks import Part, Position, Shard, find_blocks
+from depkit.corpus.digest import digest_files
+from depkit.corpus.files import PathLike, atomic
+from depkit.corpus.formats import PTB
+from depkit.parsers.model_directory import find_model, model_files
+from depkit.parsers.settings import ConfigError
+from depkit.parsers.text.reading import TEXT_INPUTS, detect_input
+from depkit.version import __version__
+
+if TYPE_CHECKING:
+    from depkit.serving.files import Job
+
+
+def parse_shard(text: str) -> Shard:
+    """Parse the option --shard. Raises ConfigError for a text that is not I/N."""
+    try:
+        return Shard.parse(text)
+    except ValueError as error:
+        raise ConfigError(f"--shard: {error}") from None
+
+
+def find_kind(job: "Job", index: int) -> str:
+    """Return the kind of input of a job's file: that of --input, or else by name or content."""
+    return job.input or detect_input(job.files[index], job.encoding)
+
+
+def find_blocks_of_file(job: "Job", index: int) -> list[Position]:
+    """Return the positions of the blocks of a job's file.
+
+    Raises ConfigError if the file cannot be divided.
+    """
+    file = job.files[index]
+    reason = ""
+    if not os.path.isfile(file):
+        os.stat(file)  # raises an error if there is no such file
+        reason = "it is no file"
+    elif file.lower().endswith((".gz", ".xz")):
+        reason = "it is compressed; decompress it first"
+    if not reason:
+        kind = find_kind(job, index)
+        if kind == PTB.name:
+            reason = "it has bracketed trees; convert it with depkit convert, or split it yourself"
+        elif job.format == "json" and kind not in TEXT_INPUTS:
+            reason = "the offsets of --format json need all of its text; choose another format"
+        elif job.features:
+            reason = "--features has vectors for whole files"
+        elif job.out_of_fold:
+            reason = "--out-of-fold needs all of its sentences"
+    if reason:
+        raise ConfigError(f"{file} cannot be divided: {reason}")
+    return find_blocks(file, job.encoding, kind if kind in TEXT_INPUTS else "rows")
+
+
+def find_part(job: "Job", index: int) -> Part | None:
+    """Return the part of a job's file that belongs to its shard; None for the whole file."""
+    if not job.shard:
+        return None
+    blocks = find_blocks_of_file(job, index)
+    part = parse_shard(job.shard).select(blocks)
+    # A shard without blocks is an empty part at the beginning of the file.
+    return part or Part(blocks[0], blocks[0])
+
+
+def is_done(job: "Job", index: int, path: PathLike) -> bool:
+    """Return whether the same job has finished an output file before; see `mark_done`."""
+    try:
+        with open(_marker(path), encoding="utf-8") as file:
+            return os.path.exists(path) and json.load(file) == _describe(job, index)
+    except (OSError, ValueError):
+        return False
+
+
+def mark_done(job: "Job", index: int, path: PathLike) -> None:
+    """Write beside an output file how it was made, for --skip-done."""
+    if job.skip_done:
+        with atomic(_marker(path)) as temporary:
+            temporary.write_text(json.dumps(_describe(job, index), indent=1) + "\n", "utf-8")
+
+
+def _marker(path: PathLike) -> str:
+    return f"{os.fspath(path)}.done"
+
+
+def _describe(job: "Job", index: int) -> dict[str, object]:
+    """Describe how an output file is made: the input, the models and the options."""
+    status = os.stat(job.files[index])
+    options = {
+        "action": job.action, "tags": job.tags, **job.options, "mean": job.mean,
+        "input": job.input, "format": job.format, "settings": list(job.settings),
+        "encoding": job.encoding, "dependencies": job.dependencies, "shard": job.shard,
+        "batch_tokens": job.batch_tokens,
+    }  # fmt: skip
+    models = [*job.models, *([job.tokenizer] if job.tokenizer else [])]
+    digests = [_digest_model(os.fspath(model)) for model in models]
+    return {
+        "depkit": __version__, "file": os.path.abspath(job.files[index]), "size": status.st_size,
+        "modified": status.st_mtime_ns, "models": digests, "options": options,
+    }  # fmt: skip
+
+
+@cache
+def _digest_model(model: str) -> str:
+    return digest_files(model_files(find_model(model)))

@@ -1,0 +1,116 @@
+"""Shards and worker processes write the bytes of a single run, and finished files are skipped."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from depkit.cli.main import run
+from depkit.corpus import blocks, reader, text
+from depkit.corpus.files import read, write
+from depkit.serving import files, workers
+from tests.cli.commands import ON_CPU, assert_fails
+from tests.conftest import TINY
+
+WORDS = "Dogs bark. The small cat sees an old dog near the river.\n\nTime flies.\n\n"
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Make blocks small, in this process."""
+    for module in (blocks, text):
+        monkeypatch.setattr(module, "TEXT_BLOCK", 300)
+    for module in (blocks, reader):
+        monkeypatch.setattr(module, "ROWS_BLOCK", 900)
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    (tmp_path / "a.txt").write_text(WORDS * 40)
+    write(list(read(TINY)) * 3, tmp_path / "b.conllu")
+    return [str(tmp_path / "a.txt"), str(tmp_path / "b.conllu")]
+
+
+def parse(*arguments):
+    return run(["parse", *map(str, arguments), *ON_CPU, "-q"])
+
+
+def join(folder: Path, name: str) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.glob(f"{name}.*")))
+
+
+def test_shards_one_after_another_are_the_single_run(inputs, tmp_path, small_blocks):
+    assert parse(*inputs, "--output-dir", tmp_path / "whole") == 0
+    for number in range(1, 12):
+        assert parse(*inputs, "--output-dir", tmp_path / "out", "--shard", f"{number}/11") == 0
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names[:2] == ["a.01-of-11.conllu", "a.02-of-11.conllu"] and len(names) == 22
+    for name in ("a", "b"):
+        assert join(tmp_path / "out", name) == (tmp_path / "whole" / f"{name}.conllu").read_bytes()
+    sent_ids = [s.sent_id for s in read(tmp_path / "out" / "a.11-of-11.conllu")]
+    assert sent_ids[-3:] == ["79-1", "79-2", "80-1"]
+
+
+def test_offsets_of_shards_count_from_the_beginning_of_the_file(inputs, tmp_path, small_blocks):
+    assert parse(inputs[0], "--format", "json", "-o", tmp_path / "whole") == 0
+    for number in range(1, 4):
+        options = ["--format", "json", "--shard", f"{number}/3"]
+        assert parse(inputs[0], "--output-dir", tmp_path / "out", *options) == 0
+    assert join(tmp_path / "out", "a") == (tmp_path / "whole").read_bytes()
+
+
+def test_workers_write_what_one_process_writes(tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "TASK_BLOCKS", 1)
+    path = tmp_path / "in.txt"
+    path.write_text(WORDS * 2000)  # three blocks
+    assert parse(path, "-o", tmp_path / "one.conllu") == 0
+    assert parse(path, "-o", tmp_path / "two.conllu", "--workers", "2") == 0
+    assert (tmp_path / "two.conllu").read_bytes() == (tmp_path / "one.conllu").read_bytes()
+
+
+def test_finished_files_are_skipped(inputs, tmp_path, monkeypatch):
+    options = ["--output-dir", tmp_path / "out", "--skip-done"]
+    assert parse(*inputs, *options) == 0
+    marker = json.loads((tmp_path / "out" / "a.conllu.done").read_text())
+    assert marker["file"] == inputs[0] and marker["options"]["action"] == "parse"
+    written = []
+    original = files.Run.write
+    monkeypatch.setattr(
+        files.Run, "write", lambda self, i, *rest: (written.append(i), original(self, i, *rest))
+    )
+    assert parse(*inputs, *options) == 0 and written == []
+    assert parse(*inputs, *options, "--tags", "predict") == 0 and written == [[0], [1]]
+    (tmp_path / "out" / "b.conllu").unlink()
+    assert parse(*inputs, *options, "--tags", "predict") == 0 and written[2:] == [[1]]
+    Path(inputs[0]).write_text("Another text.")
+    assert parse(*inputs, *options, "--tags", "predict") == 0 and written[3:] == [[0]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["a.txt", "--shard", "3/2", "--output-dir", "out"], 2, "is no shard; write I/N"),
+        (["a.txt", "--shard", "1/2"], 2, "--shard needs --output-dir"),
+        (["a.txt", "--skip-done"], 2, "--skip-done needs --output-dir"),
+        (["a.txt.gz", "--shard", "1/2", "--output-dir", "out"], 2, "it is compressed"),
+        (["trees.mrg", "--shard", "1/2", "--output-dir", "out"], 2, "it has bracketed trees"),
+        (["-", "--workers", "2"], 1, "-"),
+        (["b.conllu", "--format", "json", "--workers", "2"], 2, "choose another format"),
+        (["a.txt", "b.conllu", "--workers", "2"], 2, "needs --output-dir"),
+    ],
+)
+def test_what_cannot_be_divided_is_refused(
+    inputs, arguments, status, message, tmp_path, capfd, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt.gz").write_bytes(b"")
+    Path("trees.mrg").write_text("((A b))\n")
+    assert_fails(capfd, ["parse", *arguments, "--device", "cpu"], status, message)
+
+
+def test_an_error_in_a_worker_is_one_line(tmp_path, capfd):
+    path = tmp_path / "bad.conllu"
+    path.write_text(TINY.read_text() + "1\ta\n\n")
+    arguments = ["parse", str(path), "--workers", "2", "--device", "cpu", "-o", str(tmp_path / "o")]
+    assert_fails(capfd, arguments, 1, f"{path}:2", "column")
+    assert not (tmp_path / "o").exists()
