@@ -37,8 +37,8 @@ def make_command(way: str) -> Command:
 )
 def test_kills_show_what_a_command_loses(way, fault, tmp_path):
     lines = []
-    faults = try_kills(make_command(way), tmp_path, 4, say=lines.append)
-    assert lines[1].startswith("4 kills (") and " 0 orphans" in lines[1]
+    faults = try_kills(make_command(way), tmp_path, 12, say=lines.append)
+    assert lines[1].startswith("12 kills (") and " 0 orphans" in lines[1]
     assert not faults if fault is None else any(fault in found for found in faults)
 
 

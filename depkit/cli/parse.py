@@ -177,20 +177,19 @@ def parse_command(
     a window: with --set encoder.window=10, a word attends only to words at most 10 positions away.
     If encoder.relaxed=true is also set, the artificial root, the first and the last word still
     attend to all words, and all words to them. A convolution (encoder.convolution) still reads
-    neighbouring words, and a BiLSTM below the self-attention the whole sentence. The second example
+    neighbouring words, and a BiLSTM below the self-attention the whole sentence. The last example
     prints the LAS for several windows. If a parser has encoder.kind=factored,
     encoder.attend='["content"]' restricts attention to the contents of words, and
     encoder.attend='["position"]' to their positions.
 
     A large file can be divided: --workers 4 parses with four processes, and --shard 3/100 parses
-    the third of a hundred parts, for example in an array of Slurm. The files must not be
-    compressed. Text is divided between paragraphs, CoNLL files between sentences. With --skip-done,
+    the third of a hundred parts. The second example is the command of a script that is started with
+    sbatch --array 1-100 on a cluster with Slurm. The files must not be compressed. Text is divided between paragraphs, CoNLL files between sentences. With --skip-done,
     a command that was interrupted can be repeated and leaves out the files that are finished.
 
     Example: depkit parse in.txt -o out.conllu
 
-    Example: sbatch --array 1-100 --wrap 'depkit parse in.txt --output-dir out --skip-done --shard
-    $SLURM_ARRAY_TASK_ID/100'
+    Example: depkit parse in.txt --output-dir out --skip-done --shard $SLURM_ARRAY_TASK_ID/100
 
     Example: depkit parse train.conllu --model en.ensemble --out-of-fold -o train-parsed.conllu
 

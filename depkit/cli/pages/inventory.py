@@ -63,7 +63,7 @@ OFFERS: dict[str, Kind | tuple[str, ...]] = {
     **dict.fromkeys(("FILE", "GOLD", "IN", "ORIGINAL", "OUT", "PRED", "TEXT", "TRAIN"), "file"),
     "DIR": "directory",
     **dict.fromkeys(("MODEL", "TEACHER"), "model"),
-    **dict.fromkeys(("BINS", "ENCODING", "ID", "NAME", "TIME"), "free"),
+    **dict.fromkeys(("BINS", "ENCODING", "I/N", "ID", "NAME", "TIME"), "free"),
     "DEVICE": ("auto", "cpu", "cuda", "mps"),
     "GROUPING": tuple(GROUPINGS),
     "KEY=VALUE": tuple(f"{name}=" for name in recipe_settings()),

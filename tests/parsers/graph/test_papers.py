@@ -22,6 +22,8 @@ FACTORED = ["inputs.word=6", "inputs.char=6", "inputs.char_embedding=4", "encode
 FACTORED += ["encoder.size=6", "encoder.heads=2", "encoder.head_size=4", "encoder.feedforward=10"]
 UNFACTORED = [*FACTORED, "encoder.kind=selfatt", "encoder.input_norm=true"]
 
+# The inputs of the default recipe without those that are tested elsewhere
+OWN = ["inputs.word=6", "inputs.char=6", "inputs.affix=0", "inputs.prior=0"]
 RECIPES = [
     ("li2019-selfatt", SELFATT),
     ("li2019-selfatt", [*SELFATT, "encoder.kind=stacked", "encoder.lstm_size=7"]),
@@ -32,7 +34,7 @@ RECIPES = [
     ("factored", UNFACTORED),
     ("factored", [*UNFACTORED, "encoder.position_attention=true"]),
     ("factored", [*UNFACTORED, "encoder.combine_positions=concat"]),
-    ("selfatt", ["inputs.word=6", "inputs.char=6", "encoder.size=8", "encoder.head_size=4"]),
+    ("selfatt", [*OWN, "encoder.size=8", "encoder.head_size=4"]),
 ]
 
 
