@@ -184,8 +184,9 @@ def parse_command(
 
     A large file can be divided: --workers 4 parses with four processes, and --shard 3/100 parses
     the third of a hundred parts. The second example is the command of a script that is started with
-    sbatch --array 1-100 on a cluster with Slurm. The files must not be compressed. Text is divided between paragraphs, CoNLL files between sentences. With --skip-done,
-    a command that was interrupted can be repeated and leaves out the files that are finished.
+    sbatch --array 1-100 on a cluster with Slurm. The files must not be compressed. Text is divided
+    between paragraphs, CoNLL files between sentences. With --skip-done, a command that was
+    interrupted can be repeated and leaves out the files that are finished.
 
     Example: depkit parse in.txt -o out.conllu
 
