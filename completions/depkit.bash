@@ -120,6 +120,14 @@ _depkit_value() {
                 --max | --encoding) echo "free" ;;
             esac
             ;;
+        "suspects")
+            case $2 in
+                --parses | -o | --output | 0) echo "file" ;;
+                --model) echo "model" ;;
+                --limit | --threads | --encoding) echo "free" ;;
+                --device) echo "words auto cpu cuda mps" ;;
+            esac
+            ;;
         "stats")
             case $2 in
                 --encoding) echo "free" ;;
@@ -155,6 +163,7 @@ _depkit_options() {
         "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --plot --measure --evalb --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;
         "convert") echo "--output --from --to --dependencies --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
         "check") echo "--ud --train --max --all --json --encoding --quiet --verbose --help --debug" ;;
+        "suspects") echo "--parses --model --limit --output --json --device --threads --encoding --quiet --verbose --help --debug" ;;
         "stats") echo "--json --encoding --quiet --verbose --help --debug" ;;
         "show") echo "--style --sentence --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;
         "info") echo "--json --quiet --verbose --help --debug" ;;
@@ -196,7 +205,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$number")
     else
-        reply="words train ensemble distill parse tag eval analyze convert check stats show info"
+        reply="words train ensemble distill parse tag eval analyze convert check suspects stats show info"
     fi
     COMPREPLY=()
     case $reply in

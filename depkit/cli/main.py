@@ -31,6 +31,7 @@ COMMANDS = {
     "analyze": "Break scores down by distance, depth, relation and more.",
     "convert": "Convert Penn trees to dependencies, and between CoNLL formats.",
     "check": "Find errors in CoNLL-U, CoNLL-X and CoNLL-09 files.",
+    "suspects": "List annotations of a treebank that are probably wrong.",
     "stats": "Count words, tags, relations and tree shapes in treebanks.",
     "show": "Draw dependency trees in the terminal or as an SVG image.",
     "info": "Show versions and devices, or describe a model.",

@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from depkit.convert.formats import convert
 from depkit.corpus.digest import digest_forms
+from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
 from depkit.ensemble.jackknife import assign_folds
 from depkit.parsers.config import EnsembleConfig, Jackknife
+from depkit.parsers.model_directory import find_model, load, read_ensemble
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.ensemble import TaggerEnsemble
 from depkit.training.data import split_dev
@@ -69,6 +72,35 @@ def annotate_out_of_fold(
         )  # fmt: skip
         annotated |= zip(indices, results, strict=True)
     yield from (annotated[i] for i in range(len(sentences)))
+
+
+def parse_out_of_fold(
+    model: str, sentences: Iterable[Sentence], device: str = "auto", threads: int | None = None
+) -> Iterator[Sentence]:
+    """Parse and tag the training sentences of an ensemble, each by a member that did not see it.
+
+    Args:
+        model: The directory of the ensemble.
+        sentences: As for `annotate_out_of_fold`.
+        device: As for `load`.
+        threads: As for `load`.
+
+    Returns:
+        The sentences in CoNLL-U, with the probabilities of heads and labels if the parsers have
+        probabilities.
+
+    Raises:
+        ConfigError: The model is not an ensemble; or as for `annotate_out_of_fold`.
+    """
+    ensemble = load(model, device, threads=threads)
+    if not isinstance(ensemble, TaggerEnsemble):
+        raise ConfigError(f"{model} is not an ensemble, trained by depkit ensemble")
+    options: dict[str, Any] = (
+        {"probabilities": "local"} if "probabilities" in ensemble.options else {}
+    )
+    converted = (convert(sentence, CONLLU) for sentence in sentences)
+    config = read_ensemble(find_model(model))
+    return annotate_out_of_fold(ensemble, config, "parse", converted, "predict", **options)
 
 
 def find_annotators(sentences: Sequence[Sentence], config: EnsembleConfig) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Tables of scores as plain text, Markdown, LaTeX (booktabs), HTML or CSV."""
+"""Tables of scores as plain text, Markdown, LaTeX (booktabs), HTML, CSV or TSV."""
 
 import csv
 import io
@@ -154,19 +154,23 @@ def flatten_record(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any
     return flattened
 
 
-def csv_table(header: Row, rows: Sequence[Row]) -> str:
+def csv_table(header: Row, rows: Sequence[Row], delimiter: str = ",") -> str:
     r"""Return comma-separated values (RFC 4180, but lines end in \n), header first.
+
+    With another delimiter, such as a tab, cells that contain it are quoted instead.
 
     Cells that a spreadsheet would run as formulas, such as the label `=1+1`, get an apostrophe
     before them.
     """
-    return "\n".join(_csv_row([_disarm(cell) for cell in row]) for row in (header, *rows))
+    return "\n".join(
+        _csv_row([_disarm(cell) for cell in row], delimiter) for row in (header, *rows)
+    )
 
 
-def _csv_row(cells: Row) -> str:
+def _csv_row(cells: Row, delimiter: str) -> str:
     stream = io.StringIO()
     # With this line end, the writer also quotes cells that contain \r, which ends a row as well.
-    csv.writer(stream, lineterminator="\r\n").writerow(cells)
+    csv.writer(stream, delimiter=delimiter, lineterminator="\r\n").writerow(cells)
     return stream.getvalue().removesuffix("\r\n")
 
 

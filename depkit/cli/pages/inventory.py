@@ -60,7 +60,9 @@ class Command:
 # the help). "parse KEY=VALUE" is the metavar KEY=VALUE in the subcommand parse. For parameters of
 # other types (numbers, flags, choices), the completion follows from the type.
 OFFERS: dict[str, Kind | tuple[str, ...]] = {
-    **dict.fromkeys(("FILE", "GOLD", "IN", "ORIGINAL", "OUT", "PRED", "TEXT", "TRAIN"), "file"),
+    **dict.fromkeys(
+        ("FILE", "GOLD", "IN", "ORIGINAL", "OUT", "PRED", "TEXT", "TRAIN", "TREEBANK"), "file"
+    ),
     "DIR": "directory",
     **dict.fromkeys(("MODEL", "TEACHER"), "model"),
     **dict.fromkeys(("BINS", "ENCODING", "I/N", "ID", "NAME", "TIME"), "free"),

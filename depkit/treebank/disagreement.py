@@ -1,0 +1,134 @@
+"""Suspects on which parsers disagree with the treebank.
+
+Parsers that were not trained on a sentence annotate it without knowing its annotation in the
+treebank. Where they are confident and disagree, the treebank is often wrong.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from operator import eq
+from typing import NamedTuple
+
+from depkit.corpus.probabilities import ARC_PROB, read_probabilities
+from depkit.corpus.sentence import Sentence
+from depkit.treebank.suspects import KINDS, PARSER, TAGS, Suspect
+
+Value = str | int | None  # a tag, a relation or a head; None if there is none to compare
+
+
+class _Dispute(NamedTuple):
+    """A word for which a parse and the treebank differ; the lists have an entry for each parse."""
+
+    sentence: int
+    word: int
+    kind: str
+    gold_value: Value
+    gold_label: str
+    values: tuple[Value, ...]
+    labels: list[str]
+    probabilities: list[float | None]
+
+
+def find_disagreements(
+    pairs: Iterable[tuple[Sentence, Sequence[Sentence]]],
+) -> Iterator[Suspect]:
+    """Yield the words for which the parses find another annotation more probable.
+
+    The probability of an annotation is the mean over all parses. A parse gives to its annotation:
+
+    - of a head, the ArcProb in its MISC;
+    - of a relation, its LabelProb; relations are compared only where the head is the same;
+    - of a tag, and if there are no probabilities, the share of words for which the treebank agrees
+      with the parse, among the words with the same predicted tag or relation;
+
+    and 0 to all others. Columns that contain only `_` in the treebank or in a parse are not
+    compared. All sentences of the treebank pass before the first suspect is yielded.
+
+    Args:
+        pairs: Each sentence of the treebank, and its parses, in the same order for all sentences.
+
+    Raises:
+        FormatError: The probabilities of a parse are invalid, or some words have none.
+    """
+    filled: set[tuple[int, str]] = set()  # the columns that have values; number 0 is the treebank
+    counts: defaultdict[tuple[int, str], Counter[tuple[Value, bool]]] = defaultdict(Counter)
+    disputes: list[_Dispute] = []
+    for index, (gold, parses) in enumerate(pairs):
+        values = [_values(sentence, gold) for sentence in (gold, *parses)]
+        probabilities = [_probabilities(parse) for parse in parses]
+        for kind in KINDS:
+            columns = [columns[kind] for columns in values]
+            for number, column in enumerate(columns):
+                if (number, kind) not in filled and not {"_", None}.issuperset(column):
+                    filled.add((number, kind))
+            for number, (parse, column) in enumerate(zip(parses, columns[1:], strict=True), 1):
+                groups = parse.deprel if kind == "head" else column
+                counts[number, kind].update(zip(groups, map(eq, column, columns[0]), strict=True))
+            for i, row in enumerate(zip(*columns, strict=True)):
+                if row[0] is not None and row.count(row[0]) < len(row):
+                    labels = [parse.deprel[i] for parse in parses]
+                    known = [
+                        column[kind][i] if kind in column else None for column in probabilities
+                    ]
+                    disputes.append(
+                        _Dispute(index, i, kind, row[0], gold.deprel[i], row[1:], labels, known)
+                    )
+    for dispute in disputes:
+        if (0, dispute.kind) in filled:
+            yield from _judge(dispute, filled, counts)
+
+
+def _values(sentence: Sentence, gold: Sentence) -> dict[str, Sequence[Value]]:
+    """Return for each kind the values of a sentence that can be compared with the treebank."""
+    heads = [head if head >= 0 else None for head in sentence.head]
+    labels = [
+        label if head == gold_head and head >= 0 else None
+        for label, head, gold_head in zip(sentence.deprel, sentence.head, gold.head, strict=True)
+    ]
+    return {"head": heads, "deprel": labels, **{name: getattr(sentence, name) for name in TAGS}}
+
+
+def _probabilities(parse: Sentence) -> dict[str, list[float]]:
+    """Return the probabilities of the heads and labels of a parse, or nothing if it has none."""
+    if "misc" not in parse.format.columns or f"{ARC_PROB}=" not in "".join(parse.column("misc")):
+        return {}
+    arcs, labels = read_probabilities(parse).T.tolist()
+    return {"head": arcs, "deprel": labels}
+
+
+def _judge(
+    dispute: _Dispute,
+    filled: set[tuple[int, str]],
+    counts: dict[tuple[int, str], Counter[tuple[Value, bool]]],
+) -> Iterator[Suspect]:
+    """Yield a suspect if the parses find another annotation of the word more probable.
+
+    filled, counts: as in `find_disagreements`.
+    """
+    sentence, word, kind, gold_value, gold_label, values, labels, known = dispute
+    voters = [number for number in range(1, len(values) + 1) if (number, kind) in filled]
+    weights: defaultdict[Value, float] = defaultdict(float)
+    for number in voters:
+        value, probability = values[number - 1], known[number - 1]
+        if probability is None:
+            group = labels[number - 1] if kind == "head" else value
+            agreed, differed = (counts[number, kind][group, equal] for equal in (True, False))
+            probability = agreed / (agreed + differed)
+        weights[value] += probability / len(voters)
+    gold_probability = weights.pop(gold_value, 0.0)
+    weights.pop(None, None)
+    if not weights:
+        return
+    alternative = max(weights, key=weights.__getitem__)
+    probability = weights[alternative]
+    if probability <= gold_probability:
+        return
+    gold_text, text = str(gold_value), str(alternative)
+    if kind == "head":
+        gold_text += f":{gold_label}"
+        text += f":{labels[values.index(alternative)]}"
+    agreeing = sum(values[number - 1] == alternative for number in voters)
+    evidence = f"{agreeing} of {len(voters)} parse{'s' * (len(voters) > 1)}"
+    yield Suspect(
+        sentence, word, kind, gold_text, text, probability, gold_probability, PARSER, evidence
+    )
