@@ -240,7 +240,7 @@ complete -c depkit -n '__depkit_is_command "check"' -s h -l help -d 'Show this m
 complete -c depkit -n '__depkit_is_command "check"' -l debug -d 'If there is an error, show its traceback.'
 complete -c depkit -n '__depkit_is_command "suspects"' -F
 complete -c depkit -n '__depkit_is_command "suspects"' -l parses -r -F -d 'Compare the treebank with these parses of its sentences, by a parser that was not trained on them. The option can be given several times.'
-complete -c depkit -n '__depkit_is_command "suspects"' -l model -r -f -a 'en-ewt (__depkit_directories)' -d 'Compare the treebank, on which this ensemble was trained, with the parses of the member of the ensemble that was not trained on the sentence.'
+complete -c depkit -n '__depkit_is_command "suspects"' -l model -r -f -a 'en-ewt (__depkit_directories)' -d 'Compare the treebank, on which this ensemble was trained, with the parses of the member of the ensemble that was not trained on the sentence. The environment variable DEPKIT_MODEL has no effect here.'
 complete -c depkit -n '__depkit_is_command "suspects"' -l limit -r -f -d 'Write only this many suspects, those with the highest scores.'
 complete -c depkit -n '__depkit_is_command "suspects"' -s o -l output -r -F -d 'Write the output to this file; - is stdout.'
 complete -c depkit -n '__depkit_is_command "suspects"' -l json -d 'Write one JSON object with all suspects instead of a table.'

@@ -9,6 +9,7 @@ import typer
 from depkit.cli import options
 from depkit.cli.help import MODEL, OUTPUT
 from depkit.cli.output import print_message
+from depkit.corpus.errors import FormatError
 from depkit.corpus.files import check_writable, open_output
 from depkit.corpus.pairing import Source, make_source, pair_sentences
 from depkit.corpus.sentence import Sentence
@@ -46,7 +47,8 @@ def suspects_command(
         typer.Option(
             metavar="MODEL",
             help="Compare the treebank, on which this ensemble was trained, with the parses of the"
-            " member of the ensemble that was not trained on the sentence.",
+            " member of the ensemble that was not trained on the sentence. The environment variable"
+            " DEPKIT_MODEL has no effect here.",
             rich_help_panel=MODEL,
         ),
     ] = "",
@@ -134,6 +136,8 @@ def suspects_command(
             for sentence, predicted in pair_sentences(gold, systems, ADVICE)
         )
         suspects = list(find_disagreements(pairs))
+        if not sentences:
+            raise FormatError(treebank, 0, "", "there are no sentences")
         suspects += find_variation(sentences)
     ranked = rank_suspects(suspects)
     records = list(describe_suspects(ranked[:limit], sentences))
@@ -142,7 +146,8 @@ def suspects_command(
     if verbose and not quiet:
         counts = Counter(f"{suspect.kind} ({suspect.source})" for suspect in ranked)
         details = ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
-        print_message(f"{len(ranked):,} suspects: {details}" if counts else "no suspects")
+        noun = "suspect" if len(ranked) == 1 else "suspects"
+        print_message(f"{len(ranked):,} {noun}: {details}" if counts else "no suspects")
 
 
 def _parse_out_of_fold(model: str, gold: Source, device: str, threads: int | None) -> Source:

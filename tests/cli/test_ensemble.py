@@ -1,5 +1,6 @@
 """depkit ensemble: the model that it trains, and the options that it rejects."""
 
+import csv
 import json
 
 import pytest
@@ -120,6 +121,23 @@ def test_out_of_fold_parses_are_those_of_the_member_that_did_not_see_the_sentenc
     folds = assign_folds(len(gold), 2, seed=1).tolist()
     parsed = list(map(str, depkit.read(out)))
     assert parsed == [expected[fold][i] for i, fold in enumerate(folds)]
+
+
+def test_suspects_are_found_with_out_of_fold_parses(ensemble, tmp_path, capfd):
+    parsed = str(tmp_path / "parsed.conllu")
+    options = ["--model", str(ensemble), "--device", "cpu", "--threads", "1"]
+    parse = ["parse", str(TINY), *options, "--out-of-fold", "--prob", "--tags", "predict"]
+    assert run([*parse, "-q", "-o", parsed]) == 0
+    assert run(["suspects", str(TINY), "--parses", parsed]) == 0
+    expected = capfd.readouterr().out
+    assert expected.count("\n") > 1
+    assert run(["suspects", str(TINY), *options]) == 0
+    rows, expected_rows = (list(csv.reader(text.splitlines(), delimiter="\t"))
+                           for text in (capfd.readouterr().out, expected))  # fmt: skip
+    # The probabilities in files are rounded, which can change the order.
+    assert sorted(row[3:9] for row in rows) == sorted(row[3:9] for row in expected_rows)
+    arguments = ["suspects", str(TINY), "--model", "en-ewt", "--device", "cpu"]
+    assert_fails(capfd, arguments, 2, "en-ewt is not an ensemble")
 
 
 def test_out_of_fold_parses_need_the_training_files(ensemble, tmp_path, capfd):

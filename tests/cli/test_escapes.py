@@ -70,6 +70,8 @@ COMMANDS = {
     "stats in JSON": ["stats", "GOLD", "--json"],
     "check": ["check", "GOLD"],
     "check in JSON": ["check", "GOLD", "--json"],
+    "suspects": ["suspects", "GOLD", "--parses", "PRED", "-v"],
+    "suspects in JSON": ["suspects", "GOLD", "--parses", "PRED", "--json"],
     "eval": ["eval", "GOLD", "PRED", "PRED2", "-v"],
     "eval in JSON": ["eval", "GOLD", "PRED", "--json"],
     "worst": ["analyze", "--worst", "3", "GOLD", "PRED"],
