@@ -5,11 +5,13 @@ import sys
 import time
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from tests.bench import gpu
+from depkit.trees.shape import is_tree
+from tests.bench import gpu, suspects
 from tests.bench.__main__ import (
     ENTRIES,
     REQUIRED_OPTIONS,
@@ -231,3 +233,24 @@ def test_the_gpu_benchmark_ends_in_time(options, tmp_path):
     assert [cells[1:3] for cells in table[2:]] == [[row.group, row.name] for row in rows]
     assert all(any(cells[3:]) for cells in table[2:])
     assert "- torch: " in "\n".join(lines)
+
+
+def test_planted_errors_are_counted(tiny, tmp_path, capsys):
+    corrupted, errors = suspects.corrupt(tiny, 0.05, 0.02, np.random.default_rng(1))
+    changed = {
+        (i, j): (new[0] != old[0], new[1] != old[1])
+        for i, sentences in enumerate(zip(corrupted, tiny, strict=True))
+        for j, (new, old) in enumerate(
+            zip(*(zip(s.head, s.deprel, strict=True) for s in sentences), strict=True)
+        )
+        if new != old
+    }
+    words = sum(map(len, tiny))
+    assert changed.keys() == errors
+    assert list(changed.values()).count((False, True)) == round(0.05 * words)
+    assert list(changed.values()).count((True, False)) == round(0.02 * words)
+    assert all(is_tree(np.array(sentence.head, np.int32)) for sentence in corrupted)
+    # With parses that are equal to the treebank, exactly the planted errors are suspect.
+    main(["suspects", str(TINY), "--parses", str(TINY), "--heads", "0.02"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("parser")][-1].endswith("| 100.0% | 100.0%")
