@@ -19,6 +19,7 @@ from depkit.corpus.errors import FormatError
 from depkit.corpus.files import (
     PathLike,
     get_format,
+    is_parquet,
     open_bytes,
     read,
     read_opening,
@@ -26,8 +27,17 @@ from depkit.corpus.files import (
     read_trees,
     write,
 )
-from depkit.corpus.formats import PTB, Format, format_from_filename, is_bracketed
+from depkit.corpus.formats import (
+    CONLLU,
+    NON_TABULAR,
+    PARQUET,
+    PTB,
+    Format,
+    format_from_filename,
+    is_bracketed,
+)
 from depkit.corpus.limits import limit_stream
+from depkit.corpus.parquet import import_pyarrow
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.progress import reading_bar
 
@@ -49,7 +59,7 @@ def convert_command(
         ),
     ] = "-",
     source: Annotated[
-        Literal["ptb", "conllx", "conll09", "conllu"] | None,
+        Literal["ptb", "conllx", "conll09", "conllu", "parquet"] | None,
         typer.Option(
             "--from",
             help="Read the files in this format; ptb is the bracketed format of the Penn Treebank.",
@@ -57,7 +67,7 @@ def convert_command(
         ),
     ] = None,
     target: Annotated[
-        Literal["conllx", "conll09", "conllu"] | None,
+        Literal["conllx", "conll09", "conllu", "parquet"] | None,
         typer.Option(
             "--to",
             help="Write the output in this format.",
@@ -114,7 +124,7 @@ def convert_command(
         bool, verbose_flag("Print the number of converted sentences on stderr.")
     ] = False,
 ) -> None:
-    """Convert Penn trees to dependencies, and treebanks between CoNLL formats.
+    """Convert Penn trees to dependencies, and treebanks between CoNLL formats and Parquet.
 
     Between CoNLL formats, FORM, LEMMA, FEATS, HEAD and DEPREL are copied. UPOS corresponds to
     CPOSTAG of CoNLL-X; XPOS corresponds to POSTAG of CoNLL-X and POS of CoNLL-09. Comments,
@@ -122,6 +132,12 @@ def convert_command(
     PDEPREL only in CoNLL-X, and the columns of predicted values, the predicates and their arguments
     only in CoNLL-09. They are left out when the format changes, and a note says how many were
     left out. If the format does not change, everything is kept.
+
+    A Parquet file has one row per sentence, with CoNLL-U in its columns: sent_id, text and comments;
+    the lists tokens, lemmas, upos, xpos, feats, head, deprel, deps and misc; mwt (multiword
+    ranges) and empty_nodes; and the lists arc_prob and label_prob, if MISC has probabilities.
+    CoNLL-U that is converted to Parquet and back is unchanged. Messages about a sentence in a
+    Parquet file give its line in this CoNLL-U.
 
     With --dependencies ud, each sentence has two comments: sent_id, which is the file's name and a
     number, and text. Penn trees do not record where the original text has spaces, so spaces are
@@ -148,10 +164,16 @@ def convert_command(
     if dependencies and not format_names & {"ptb", None}:
         raise typer.BadParameter("it needs Penn trees as input", param_hint="--dependencies")
     penn_format = "conllu" if dependencies == "ud" else "conllx"
-    format = get_format(target) if target else format_from_filename(output)
+    format = PARQUET if target == PARQUET.name else get_format(target) if target else None
+    format = format or format_from_filename(output)
+    is_parquet_output = format is PARQUET
+    if is_parquet_output:
+        import_pyarrow()
+        format = CONLLU
     if not (format or original or format_names == {"ptb"}):
         raise typer.BadParameter(
-            "choose conllx, conll09 or conllu, or give -o a file name with one of these endings",
+            "choose conllx, conll09, conllu or parquet, or give -o a file name with one of these"
+            " endings",
             param_hint="--to",
         )
     check_inputs(inputs, quiet)
@@ -172,7 +194,8 @@ def convert_command(
     if original:
         merged = merge(read(original, strict=False), merged, merge_tags, predicted, report)
     with reading_bar(progress_bars(quiet, inputs, output), "converting", inputs):
-        count = write(_convert(merged, format, predicted, report, problems, files[0]), output)
+        converted = _convert(merged, format, predicted, report, problems, files[0])
+        count = write(converted, output, format=PARQUET.name if is_parquet_output else None)
     for note in report.notes(format.name if format else "") if report else []:
         print_line(f"depkit: note: {note}")
     if verbose and not quiet:
@@ -259,7 +282,7 @@ def _read(
         yield from _read_penn_trees(path, encoding, problems, penn_format, sent_ids)
         return
     with open_bytes(path) as binary:
-        if format_name is None:
+        if format_name is None and not is_parquet(binary):
             opening, binary = read_opening(binary, encoding)
             if "".join(opening).lstrip().startswith("("):
                 binary = limit_stream(binary, encoding, path)
@@ -267,7 +290,9 @@ def _read(
                 trees = path if os.path.isfile(path) else lines
                 yield from _read_penn_trees(trees, encoding, problems, penn_format, sent_ids)
                 return
-        format = get_format(format_name) if format_name else None
+        format = NON_TABULAR.get(format_name or "")
+        if format_name and not format:
+            format = get_format(format_name)
         yield from read_stream(binary, format, encoding, path, strict=False)
 
 

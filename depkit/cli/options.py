@@ -125,25 +125,25 @@ MeanOption = Annotated[
     ),
 ]
 Input = Annotated[
-    Literal["text", "lines", "tokens", "conllu", "conllx", "conll09", "ptb"] | None,
+    Literal["text", "lines", "tokens", "conllu", "conllx", "conll09", "ptb", "parquet"] | None,
     typer.Option(
         metavar="FORMAT",
         help="Read the input in this format: text (running text), lines (one sentence per line),"
-        " tokens (one sentence per line, tokens separated by spaces), conllu, conllx, conll09 or"
-        " ptb (bracketed trees). By default, the CoNLL formats and bracketed trees are recognised"
-        " by the file's name or content, and everything else is read as text.",
+        " tokens (one sentence per line, tokens separated by spaces), conllu, conllx, conll09, ptb"
+        " (bracketed trees) or parquet. By default, the CoNLL formats, bracketed trees and Parquet"
+        " are recognised by the file's name or content, and everything else is read as text.",
         rich_help_panel=DATA,
     ),
 ]
 OutputFormat = Annotated[
-    Literal["conllu", "conllx", "conll09", "json", "ptb"] | None,
+    Literal["conllu", "conllx", "conll09", "json", "ptb", "parquet"] | None,
     typer.Option(
         metavar="FORMAT",
         help="Write the output in this format: conllu, conllx, conll09, json (one line per"
-        " sentence, with character offsets) or ptb (one bracketed tree per line, which is what"
-        " constituency parsers write by default). By default, CoNLL files keep their format"
-        " and text becomes conllu. If the format changes, the sentences are converted as by depkit"
-        " convert.",
+        " sentence, with character offsets), ptb (one bracketed tree per line, which is what"
+        " constituency parsers write by default) or parquet (one row per sentence). By default,"
+        " CoNLL files keep their format, text becomes conllu, and -o FILE.parquet is parquet."
+        " If the format changes, the sentences are converted as by depkit convert.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -173,6 +173,10 @@ def parse_command(
     that contain the arc. The time for this grows with the cube of the sentence length
     (0.1 s for 400 words, 10 s for 1,600); sentences of more than 2,000 words are refused.
 
+    Parquet has one row per sentence; depkit convert --help names its columns. With --prob, it also
+    has the columns arc_prob and label_prob. The last example lists, with DuckDB, the arcs with a
+    probability above 0.95.
+
     To measure how much a parser with self-attention depends on distant words, restrict attention to
     a window: with --set encoder.window=10, a word attends only to words at most 10 positions away.
     If encoder.relaxed=true is also set, the artificial root, the first and the last word still
@@ -196,6 +200,11 @@ def parse_command(
 
     Example: for window in 5 10 20 40; do depkit parse dev.conllu --model selfatt.model --set
     encoder.window=$window | depkit eval dev.conllu - -b LAS; done
+
+    Example: depkit parse in.txt --prob -o out.parquet
+
+    Example: duckdb -c "FROM (SELECT sent_id, unnest(tokens) AS token, unnest(head) AS head,
+    unnest(deprel) AS deprel, unnest(arc_prob) AS prob FROM 'out.parquet') WHERE prob > 0.95"
     """
     if prob and format in ("conllx", "conll09"):
         raise typer.BadParameter(

@@ -218,6 +218,7 @@ def _refuse(context: typer.Context, names: Sequence[str], reason: str) -> None:
 def _check_paths(source: str, output: str, work: str, resume: bool) -> None:
     """Refuse files that cannot be used, before hours of training."""
     from depkit.corpus.files import check_writable
+    from depkit.corpus.formats import PARQUET, format_from_filename
     from depkit.serving.files import check_overwriting
 
     if resume and not work:
@@ -225,6 +226,8 @@ def _check_paths(source: str, output: str, work: str, resume: bool) -> None:
     check_overwriting([source], [output])
     if os.path.isdir(output):
         raise ValueError(f"{output} is a directory; name a file to write")
+    if format_from_filename(output) is PARQUET:
+        raise ValueError(f"--folds cannot write {output}; write CoNLL and use depkit convert")
     check_writable(output)
 
 

@@ -18,12 +18,14 @@ from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, Literal, TextIO, cast
 
 from depkit.corpus.brackets import BLANKS, read_clean_trees, read_groups, read_sentences
 from depkit.corpus.encodings import check_encoding
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import (
+    NON_TABULAR,
+    PARQUET,
     PTB,
     Format,
     format_from_filename,
@@ -32,6 +34,7 @@ from depkit.corpus.formats import (
 )
 from depkit.corpus.limits import XzStream, limit_stream
 from depkit.corpus.lock import final_name, temporary_path
+from depkit.corpus.parquet import is_parquet, read_parquet, write_parquet
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import BOM, Sentence, as_iterable
 from depkit.corpus.terminal import EscapingStream
@@ -52,27 +55,44 @@ def read(
 
     Args:
         source: A path (`-` is stdin; .gz and .xz are unpacked), or lines with their line ends.
-        format: "conllu", "conllx", "conll09" or "ptb". None to recognise it by the file's name,
-            or else by its content; "ptb" is recognised only if strict.
-        encoding: The text encoding of a file.
+        format: "conllu", "conllx", "conll09", "ptb" or "parquet". None to recognise it by the
+            file's name, or else by its content; "ptb" is recognised only if strict. The content
+            of a Parquet file is always recognised.
+        encoding: The text encoding of a file that is not a Parquet file.
         strict: Whether a broken sentence raises FormatError; see `reader.read_lines`.
 
     Raises:
         FormatError: The file breaks its format, or a sentence is too large, see `limits`.
         OSError: The file cannot be read.
-        ValueError: The format or the encoding is unknown.
+        ValueError: The format or the encoding is unknown, or pyarrow is not installed.
     """
-    given_format = PTB if format == PTB.name else get_format(format) if format else None
-    with _open_source(source, encoding) as (lines, file):
-        chosen = given_format or format_from_filename(file)
-        # Reading that is not strict must keep every line, which is impossible with brackets.
-        if not chosen and strict:
-            opening, lines = _peek(lines)
-            chosen = PTB if is_bracketed(file, opening) else None
-        if chosen is PTB:
-            yield from read_sentences(lines, file, strict)
-        else:
-            yield from read_lines(lines, chosen, file, strict)
+    given_format = NON_TABULAR.get(format or "") or (get_format(format) if format else None)
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        chosen = given_format or format_from_filename(path)
+        with open_bytes(path) as binary:
+            yield from read_stream(binary, chosen, encoding, path, strict)
+    else:
+        yield from _read_lines(source, given_format, "-", strict)
+
+
+def _read_lines(
+    lines: Iterable[str],
+    format: Format | None,
+    file: str,
+    strict: bool,
+    line: int = 1,
+    character: int = 0,
+) -> Iterator[Sentence]:
+    """Read the sentences of lines; the arguments are those of `read_stream`."""
+    # Reading that is not strict must keep every line, which is impossible with brackets.
+    if not format and strict:
+        opening, lines = _peek(lines)
+        format = PTB if is_bracketed(file, opening) else None
+    if format is PTB:
+        yield from read_sentences(lines, file, strict)
+    else:
+        yield from read_lines(lines, format, file, strict, line, character)
 
 
 def _peek(lines: Iterable[str]) -> tuple[str, Iterable[str]]:
@@ -96,6 +116,9 @@ def is_bracketed_file(path: str, encoding: str = "utf-8") -> bool | None:
         return is_bracketed(path)
     if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
         return None
+    with open_bytes(path) as binary:
+        if is_parquet(binary):
+            return False
     with _open_source(path, encoding) as (lines, _):
         return is_bracketed(path, _peek(lines)[0])
 
@@ -196,7 +219,7 @@ def read_stream(
 
     Args:
         binary: The stream, which is not closed.
-        format: The format; None to recognise it by the first sentence.
+        format: The format; None to recognise it by the content.
         encoding: The text encoding.
         file: The name of the stream, for errors.
         strict: Whether a broken sentence raises FormatError; see `reader.read_lines`.
@@ -208,13 +231,13 @@ def read_stream(
             large, see `limits`.
         ValueError: The encoding is unknown.
     """
+    if format is PARQUET or is_parquet(binary):
+        yield from read_parquet(binary, file, strict)
+        return
     _check_opening(binary, encoding, file)
     limited = limit_stream(binary, encoding, file, has_sentences=True)
     with _decoding_errors(file), _wrap_text(limited, encoding) as lines:
-        if format is PTB:
-            yield from read_sentences(lines, file, strict)
-        else:
-            yield from read_lines(lines, format, file, strict, line, character)
+        yield from _read_lines(lines, format, file, strict, line, character)
 
 
 @contextmanager
@@ -313,6 +336,12 @@ class _WatchedStream(io.RawIOBase):
         self.watch(len(chunk))
         return len(chunk)
 
+    def seekable(self) -> bool:
+        return self.file.seekable()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self.file.seek(offset, whence)
+
 
 def read_opening(binary: BinaryIO, encoding: str) -> tuple[list[str], BinaryIO]:
     """Read the lines up to the blank line after the first sentence or paragraph of a stream.
@@ -366,22 +395,37 @@ class _RewoundStream(io.RawIOBase):
 
 
 def write(
-    sentences: Sentence | Iterable[Sentence], target: PathLike | TextIO, encoding: str = "utf-8"
+    sentences: Sentence | Iterable[Sentence],
+    target: PathLike | TextIO,
+    encoding: str = "utf-8",
+    format: Literal["parquet"] | None = None,
 ) -> int:
     """Write a sentence or several sentences to a file or a text stream.
 
     A file appears under its name only when it is complete. A missing blank line after a sentence is
-    added; a byte order mark is written only before the first sentence.
+    added; a byte order mark is written only before the first sentence. A path that ends in .parquet
+    becomes a Parquet file, see `parquet`, whose sentences must be in CoNLL-U.
 
     Args:
         sentences: A sentence or an iterable of sentences.
         target: A path (`-` is stdout; .gz and .xz are compressed) or a text stream.
-        encoding: The text encoding of a file.
+        encoding: The text encoding of a file that is not a Parquet file.
+        format: "parquet" writes a Parquet file whatever the path's ending is.
 
     Returns:
         The number of sentences written.
+
+    Raises:
+        FormatError: A sentence cannot be in a Parquet file; see `parquet.to_batches`.
+        OSError: The file cannot be written.
+        ValueError: The encoding is unknown, or pyarrow is not installed.
     """
     if isinstance(target, str | os.PathLike):
+        if format or format_from_filename(os.fspath(target)) is PARQUET:
+            if os.fspath(target) == "-" and sys.stdout and sys.stdout.isatty():
+                raise ValueError("a terminal cannot show Parquet; name an output file")
+            with _open_binary_output(target) as binary:
+                return write_parquet(sentences, binary)
         with open_output(target, encoding) as stream:
             return write(sentences, stream)
     count = 0
@@ -412,12 +456,20 @@ def open_output(path: PathLike, encoding: str = "utf-8", colours: bool = False) 
         OSError: The file cannot be written.
         ValueError: The encoding is unknown.
     """
+    with _open_binary_output(path) as binary, _wrap_text(binary, encoding) as text:
+        is_terminal = os.fspath(path) == "-" and sys.stdout.isatty()
+        yield cast(TextIO, EscapingStream(text, colours)) if is_terminal else text
+
+
+@contextmanager
+def _open_binary_output(path: PathLike) -> Iterator[BinaryIO]:
+    """Open a stream of the bytes of a file or of stdout; see `open_output`."""
     name = os.fspath(path)
     if name == "-":
         if sys.stdout is None:
             raise OSError("standard output is closed")
-        with name_file_in_errors(STDOUT), _wrap_text(sys.stdout.buffer, encoding) as text:
-            yield cast(TextIO, EscapingStream(text, colours)) if sys.stdout.isatty() else text
+        with name_file_in_errors(STDOUT):
+            yield sys.stdout.buffer
         return
     direct = os.path.exists(name) and not os.path.isfile(name)
     with (
@@ -425,9 +477,8 @@ def open_output(path: PathLike, encoding: str = "utf-8", colours: bool = False) 
         nullcontext(Path(name)) if direct else atomic(name) as destination,
         open(destination, "wb") as file,
         _wrap_compression(file, name, "wb") as binary,
-        _wrap_text(binary, encoding) as text,
     ):
-        yield text
+        yield binary
 
 
 @contextmanager

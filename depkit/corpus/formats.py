@@ -69,12 +69,16 @@ CONLL09 = Format(
 FORMATS = {format.name: format for format in (CONLLU, CONLLX, CONLL09)}
 # Bracketed trees as in the Penn Treebank. This is not a table, so it has no columns.
 PTB = Format("ptb", ())
+# A Parquet file, see `parquet`. Its sentences are in CoNLL-U.
+PARQUET = Format("parquet", ())
+NON_TABULAR = {format.name: format for format in (PTB, PARQUET)}
 
 _SUFFIXES = {
     ".conllu": CONLLU,
     ".conllx": CONLLX,
     ".conll09": CONLL09,
     ".conll2009": CONLL09,
+    ".parquet": PARQUET,
 }
 _PTB_SUFFIXES = (".mrg", ".ptb")
 _COARSE_TAGS = UPOS | {"CONJ", "_"}  # CONJ is a UPOS of Universal Dependencies version 1.

@@ -54,13 +54,13 @@ def read_lines(
             has_text = True
         elif has_text:  # Blank lines belong to the sentence before them.
             format = format or sniff_format(block)
-            yield _parse_block(block, format, file, start, strict, character)
+            yield parse_block(block, format, file, start, strict, character)
             has_mark = start == 1 and block[0] == BOM
             start += len(block) - has_mark
             character += sum(map(len, block)) - has_mark
             block, has_text = [], False
     if has_text:
-        yield _parse_block(block, format or sniff_format(block), file, start, strict, character)
+        yield parse_block(block, format or sniff_format(block), file, start, strict, character)
 
 
 class _Problem(Exception):
@@ -71,8 +71,8 @@ class _Problem(Exception):
         self.index = index
 
 
-def _parse_block(
-    block: list[str], format: Format | None, file: str, start: int, strict: bool, character: int
+def parse_block(
+    block: list[str], format: Format | None, file: str, start: int, strict: bool, character: int = 0,
 ) -> Sentence:
     """Make a sentence from a block of lines.
 

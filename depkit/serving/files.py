@@ -23,8 +23,17 @@ from depkit.corpus.files import (
     write,
     write_trees,
 )
-from depkit.corpus.formats import CONLLU, FORMATS, PTB, Format, format_from_filename, is_bracketed
+from depkit.corpus.formats import (
+    CONLLU,
+    FORMATS,
+    PARQUET,
+    PTB,
+    Format,
+    format_from_filename,
+    is_bracketed,
+)
 from depkit.corpus.json_lines import to_json_lines
+from depkit.corpus.parquet import import_pyarrow
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import ParagraphCounter
 from depkit.drawing.progress import ProgressBars, total_file_size
@@ -103,6 +112,10 @@ def annotate_files(
             input, or options that the model does not have. Reading, parsing and writing may raise
             further exceptions.
     """
+    if not job.format and format_from_filename(job.output) is PARQUET:
+        job = replace(job, format=PARQUET.name)
+    if job.format == PARQUET.name:
+        import_pyarrow()
     get_output_paths(job)  # Report mistakes before models are loaded, which takes time.
     if job.workers > 1:
         from depkit.serving.workers import annotate_with_workers
@@ -161,7 +174,9 @@ class Run:
 
     @property
     def target_format(self) -> Format | None:
-        """The CoNLL format of the output; None for another format, or that of the input."""
+        """The CoNLL format to convert to; None for another format, or that of the input."""
+        if self.output_format == PARQUET.name:
+            return CONLLU
         return get_format(self.output_format) if self.output_format in FORMATS else None
 
     def finish(self) -> None:
@@ -186,6 +201,9 @@ class Run:
             is_path = isinstance(path, str | os.PathLike)
             with open_output(cast(str, path)) if is_path else nullcontext(path) as stream:
                 cast(TextIO, stream).writelines(lines)
+            return
+        if self.output_format == PARQUET.name:
+            write(sentences, path, parquet=True)
             return
         first_sentence = list(islice(sentences, 1))
         # Treebanks are written in their encoding, and text in UTF-8. Sentences of raw text have no
@@ -329,7 +347,7 @@ def _choose_format(job: Job, parser: Parser) -> str | None:
         if job.format == PTB.name:
             raise ConfigError("--dependencies and --format ptb exclude each other")
         return job.format or CONLLU.name
-    if job.format in FORMATS:
+    if job.format in FORMATS or job.format == PARQUET.name:
         raise ConfigError(
             f"the model predicts constituency trees; for --format {job.format}, choose a conversion"
             " to dependencies with --dependencies sd or --dependencies ud"
@@ -420,6 +438,6 @@ def output_name(source: str, format: str | None) -> str:
     source_format = PTB if is_bracketed(name) else format_from_filename(name)
     if source_format and format in (None, source_format.name):
         return name
-    suffixes = r"(\.(txt|conllu|conllx|conll09|conll2009|mrg|ptb))?(\.gz|\.xz)?$"
+    suffixes = r"(\.(txt|conllu|conllx|conll09|conll2009|mrg|ptb|parquet))?(\.gz|\.xz)?$"
     stem = re.sub(suffixes, "", name, flags=re.I)
     return f"{stem}.{format or 'conllu'}"

@@ -7,10 +7,19 @@ from typing import BinaryIO
 
 from depkit.corpus.blocks import Part, Position, open_part
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike, get_format, open_bytes, read_opening, read_stream
+from depkit.corpus.files import (
+    PathLike,
+    get_format,
+    is_parquet,
+    open_bytes,
+    read_opening,
+    read_stream,
+)
 from depkit.corpus.formats import (
     CONLLU,
     FORMATS,
+    NON_TABULAR,
+    PARQUET,
     PTB,
     Format,
     format_from_filename,
@@ -29,7 +38,7 @@ from depkit.corpus.text import (
 from depkit.parsers.text.tokenizer import Tokenizer
 
 TEXT_INPUTS = ("text", "lines", "tokens")
-INPUTS = (*TEXT_INPUTS, *FORMATS, PTB.name)
+INPUTS = (*TEXT_INPUTS, *FORMATS, *NON_TABULAR)
 READ_BYTES = 1 << 16
 # Two brackets open before there is any text. Text can begin with a single one: "(Reuters) ...".
 _TREE = re.compile(r"\ufeff?\s*\(\s*[^\s()]*\s*(\(|$)")
@@ -49,9 +58,9 @@ def read_input(
         source: The path of the file.
         tokenizer: The tokenizer for running text.
         input: "text" (paragraphs between blank lines), "lines" (one sentence per line), "tokens"
-            (one sentence per line, with spaces between tokens), a CoNLL format or "ptb" (bracketed
-            trees). None detects the format by the name or the content of the file; any other file
-            is text.
+            (one sentence per line, with spaces between tokens), a CoNLL format, "ptb" (bracketed
+            trees) or "parquet". None detects the format by the name or the content of the file;
+            any other file is text.
         encoding: The encoding of the file.
         counter: A counter for the `# sent_id` of text; the numbering continues from it.
         part: The part of the file to read, None for all of it; then `input` must be given. The
@@ -70,10 +79,8 @@ def read_input(
             binary = open_part(binary, part)
         if input is None:
             input, format, binary = _detect(path, binary, encoding)
-        elif input == PTB.name:
-            format = PTB
         else:
-            format = get_format(input) if input in FORMATS else None
+            format = NON_TABULAR.get(input) or (get_format(input) if input in FORMATS else None)
         if format or input is None:
             try:
                 yield from read_stream(
@@ -109,6 +116,8 @@ def _detect(
 
     Returns "text" or None, the format of a file of trees if it is known, and a stream of all bytes.
     """
+    if is_parquet(binary):
+        return None, PARQUET, binary
     opening, binary = read_opening(binary, encoding)
     format = format_from_filename(path) or sniff_format(opening)
     if is_bracketed(path) or (not format and _TREE.match("".join(opening))):
