@@ -133,7 +133,7 @@ def convert_command(
     only in CoNLL-09. They are left out when the format changes, and a note says how many were
     left out. If the format does not change, everything is kept.
 
-    A Parquet file has one row per sentence, with CoNLL-U in its columns: sent_id, text and comments;
+    A Parquet file has one row per sentence, with CoNLL-U in columns: sent_id, text and comments;
     the lists tokens, lemmas, upos, xpos, feats, head, deprel, deps and misc; mwt (multiword
     ranges) and empty_nodes; and the lists arc_prob and label_prob, if MISC has probabilities.
     CoNLL-U that is converted to Parquet and back is unchanged. Messages about a sentence in a
@@ -195,7 +195,7 @@ def convert_command(
         merged = merge(read(original, strict=False), merged, merge_tags, predicted, report)
     with reading_bar(progress_bars(quiet, inputs, output), "converting", inputs):
         converted = _convert(merged, format, predicted, report, problems, files[0])
-        count = write(converted, output, format=PARQUET.name if is_parquet_output else None)
+        count = write(converted, output, parquet=is_parquet_output)
     for note in report.notes(format.name if format else "") if report else []:
         print_line(f"depkit: note: {note}")
     if verbose and not quiet:

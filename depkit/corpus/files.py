@@ -18,7 +18,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TextIO, cast
+from typing import Any, BinaryIO, TextIO, cast
 
 from depkit.corpus.brackets import BLANKS, read_clean_trees, read_groups, read_sentences
 from depkit.corpus.encodings import check_encoding
@@ -398,7 +398,7 @@ def write(
     sentences: Sentence | Iterable[Sentence],
     target: PathLike | TextIO,
     encoding: str = "utf-8",
-    format: Literal["parquet"] | None = None,
+    parquet: bool = False,
 ) -> int:
     """Write a sentence or several sentences to a file or a text stream.
 
@@ -410,7 +410,7 @@ def write(
         sentences: A sentence or an iterable of sentences.
         target: A path (`-` is stdout; .gz and .xz are compressed) or a text stream.
         encoding: The text encoding of a file that is not a Parquet file.
-        format: "parquet" writes a Parquet file whatever the path's ending is.
+        parquet: Whether to write a Parquet file even if the path does not end in .parquet.
 
     Returns:
         The number of sentences written.
@@ -421,7 +421,7 @@ def write(
         ValueError: The encoding is unknown, or pyarrow is not installed.
     """
     if isinstance(target, str | os.PathLike):
-        if format or format_from_filename(os.fspath(target)) is PARQUET:
+        if parquet or format_from_filename(os.fspath(target)) is PARQUET:
             if os.fspath(target) == "-" and sys.stdout and sys.stdout.isatty():
                 raise ValueError("a terminal cannot show Parquet; name an output file")
             with _open_binary_output(target) as binary:

@@ -15,8 +15,9 @@ The columns are named as in the collection of Universal Dependencies on the Hugg
 
 On the hub, HEAD is text; here it is a number, so that it can be compared. There, UPOS was once a
 number, and FEATS, DEPS and MISC were dictionaries of Python as text; here all cells are the text of
-CoNLL-U, so that nothing is lost. The last three columns are not on the hub. `original` is for sentences with \r\n, a byte order mark, blank lines in unusual positions, HEAD with leading
-zeros, or unusual ranges.
+CoNLL-U, so that nothing is lost. The last three columns are not on the hub. `original` is for
+sentences with \r\n, a byte order mark, blank lines in unusual positions, HEAD with leading zeros,
+or unusual ranges.
 
 Only `tokens` is required for reading. A missing list or a null in a list is read as `_`, and
 without `comments`, sent_id and text become comments. Other columns are ignored, also `arc_prob` and
@@ -59,7 +60,8 @@ _MEMORY = 64  # The values of a batch that is read take at most this multiple of
 def to_batches(sentences: Sentence | Iterable[Sentence]) -> "Iterator[RecordBatch]":
     """Convert sentences in CoNLL-U to Arrow batches of limited size, which are made one by one.
 
-    The columns are explained at the top of this module.
+    The columns are explained at the top of this module. A byte order mark is kept only before the
+    first sentence.
 
     Raises:
         FormatError: A sentence is in another format, is broken, or contains lone surrogates.
@@ -68,7 +70,9 @@ def to_batches(sentences: Sentence | Iterable[Sentence]) -> "Iterator[RecordBatc
     import_pyarrow()
     block: list[Sentence] = []
     size = 0
-    for sentence in as_iterable(sentences):
+    for number, sentence in enumerate(as_iterable(sentences)):
+        if number and sentence.lines[0] == BOM:
+            sentence = parse_block(sentence.lines[1:], CONLLU, sentence.file, sentence.line, True)
         block.append(sentence)
         size += sum(map(len, sentence.lines))
         if len(block) == _BATCH_SENTENCES or size >= _BATCH_CHARACTERS:
@@ -312,7 +316,7 @@ def _make_blocks(batch: "RecordBatch", file: str, row: int) -> list[list[str]]:
     }
     blocks = []
     for index in range(len(batch)):
-        record = {name: column[index] for name, column in lists.items()}
+        record: dict[str, Any] = {name: column[index] for name, column in lists.items()}
         words = lines[offsets[index] : offsets[index + 1]]
         for name in ("empty_nodes", "mwt"):
             if record[name] and None in record[name]:
@@ -378,7 +382,7 @@ def _restore_originals(
     for index, original in enumerate(originals):
         if original is not None:
             block = list(io.StringIO(original.removeprefix(BOM), newline="\n"))
-            block = [BOM] * original.startswith(BOM) + block
+            block = [BOM] * (original.startswith(BOM) and row + index == 1) + block
             if not "".join(block).strip(BOM + "\r\n"):
                 _raise_row_error(file, row + index, "original contains no sentence")
             indices.append(index)
@@ -474,9 +478,12 @@ def _read_batches(binary: BinaryIO, file: str) -> "Iterator[RecordBatch]":
         with _arrow_errors(file, f"row {row} or a row after it cannot be read"):
             batch = next(batches, None)
         if batch is None:
-            return
+            break
         yield batch
         row += len(batch)
+    if row - 1 != metadata.num_rows:
+        message = f"the file has {row - 1} rows instead of {metadata.num_rows}; it is damaged"
+        raise FormatError(file, 0, "", message)
 
 
 @contextmanager
