@@ -201,10 +201,9 @@ def parse_command(
     Example: for window in 5 10 20 40; do depkit parse dev.conllu --model selfatt.model --set
     encoder.window=$window | depkit eval dev.conllu - -b LAS; done
 
-    Example: depkit parse in.txt --prob -o out.parquet
-
-    Example: duckdb -c "FROM (SELECT sent_id, unnest(tokens) AS token, unnest(head) AS head,
-    unnest(deprel) AS deprel, unnest(arc_prob) AS prob FROM 'out.parquet') WHERE prob > 0.95"
+    Example: depkit parse in.txt --prob -o out.parquet && duckdb -c "FROM (SELECT sent_id,
+    unnest(tokens) AS token, unnest(head) AS head, unnest(deprel) AS deprel, unnest(arc_prob) AS
+    prob FROM 'out.parquet') WHERE prob > 0.95"
     """
     if prob and format in ("conllx", "conll09"):
         raise typer.BadParameter(
