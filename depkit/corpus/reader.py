@@ -72,7 +72,12 @@ class _Problem(Exception):
 
 
 def parse_block(
-    block: list[str], format: Format | None, file: str, start: int, strict: bool, character: int = 0,
+    block: list[str],
+    format: Format | None,
+    file: str,
+    start: int,
+    strict: bool,
+    character: int = 0,
 ) -> Sentence:
     """Make a sentence from a block of lines.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from depkit.corpus.blocks import Part, Position, Shard, find_blocks
 from depkit.corpus.digest import digest_files
 from depkit.corpus.files import PathLike, atomic
-from depkit.corpus.formats import PTB
+from depkit.corpus.formats import PARQUET, PTB
 from depkit.parsers.model_directory import find_model, model_files
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import TEXT_INPUTS, detect_input
@@ -47,6 +47,8 @@ def find_blocks_of_file(job: "Job", index: int) -> list[Position]:
         kind = find_kind(job, index)
         if kind == PTB.name:
             reason = "it has bracketed trees; convert it with depkit convert, or split it yourself"
+        elif kind == PARQUET.name:
+            reason = "it is a Parquet file; write several files instead"
         elif job.format == "json" and kind not in TEXT_INPUTS:
             reason = "the offsets of --format json need all of its text; choose another format"
         elif job.features:

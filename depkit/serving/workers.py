@@ -15,7 +15,7 @@ from multiprocessing.queues import Queue
 from depkit.convert.formats import ConversionReport
 from depkit.corpus.blocks import Part, make_part
 from depkit.corpus.files import open_output
-from depkit.corpus.formats import FORMATS
+from depkit.corpus.formats import FORMATS, PARQUET
 from depkit.drawing.progress import ProgressBars
 from depkit.parsers.device import find_devices
 from depkit.parsers.settings import ConfigError
@@ -48,6 +48,8 @@ def annotate_with_workers(job: Job, note: Callable[[str], None], bars: ProgressB
 
     The output is the same as that of one process.
     """
+    if job.format == PARQUET.name:
+        raise ConfigError("--workers cannot write Parquet; use --shard, which writes several files")
     if len(job.files) > 1 and not job.output_dir:
         raise ConfigError("--workers with several files needs --output-dir")
     tasks = [_divide(job, index) for index in range(len(job.files))]

@@ -48,7 +48,7 @@ def test_english_text_is_split_tagged_and_parsed(parse):
     status, out, err = parse(FLIES)
     assert (status, err) == (0, "")
     time, fruit = trees(out)
-    comments = ["newdoc", "newpar", "sent_id = 1", "text = Time flies like an arrow."]
+    comments = ["newdoc", "newpar", "sent_id = 1-1", "text = Time flies like an arrow."]
     assert time.lines[:4] == [f"# {comment}\n" for comment in comments]
     assert fruit.form == ["Fruit", "flies", "like", "a", "banana", "."]
     assert fruit.lemma[4:] == ["banana", "."] and fruit.upos[3:] == ["DET", "NOUN", "PUNCT"]
@@ -140,12 +140,12 @@ def test_output_files_are_named_after_the_input_files(tmp_path):
     assert len((out / "c.json").read_text().splitlines()) == 24
 
 
-def test_sentences_of_several_files_are_numbered_consecutively(tmp_path, capfd):
+def test_paragraphs_of_several_files_are_numbered_consecutively(tmp_path, capfd):
     for name in "ab":
         (tmp_path / name).write_text(FLIES)
     assert run(["parse", str(tmp_path / "a"), str(tmp_path / "b"), *ON_CPU]) == 0
     sentences = trees(capfd.readouterr().out)
-    assert [sentence.sent_id for sentence in sentences] == ["1", "2", "3", "4"]
+    assert [sentence.sent_id for sentence in sentences] == ["1-1", "1-2", "2-1", "2-2"]
 
 
 def test_the_first_sentences_are_written_before_all_text_is_read():
