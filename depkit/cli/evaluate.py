@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -18,14 +17,8 @@ from depkit.score import attachment, conll18, evalb
 from depkit.score.evalb_parameters import Parameters, get_parameters
 from depkit.score.evalb_report import format_report
 from depkit.score.evaluation import Evaluation, Metric
-from depkit.score.significance import (
-    DEFAULT_SEED,
-    TRIALS,
-    choices,
-    compare_systems,
-    describe_test,
-    intervals,
-)
+from depkit.score.records import evaluation_records
+from depkit.score.significance import DEFAULT_SEED
 from depkit.score.table import (
     csv_table,
     flatten_record,
@@ -198,7 +191,7 @@ def evaluate_command(
     if name:
         print_output("\n".join(_score_text(evaluation, name) for evaluation in evaluations))
         return
-    records, note = _make_records(evaluations, relations, confidence, test, seed)
+    records, note = evaluation_records(evaluations, relations, confidence, test, seed)
     print_output(_render(records, layout, metrics, note), colours=layout == "text")
 
 
@@ -350,37 +343,6 @@ def _counts_text(evaluation: Evaluation) -> str:
         total = f"{gold:,}" if gold == predicted else f"{gold:,} gold, {predicted:,} predicted"
         parts.append(f"{name} {correct:,} / {total}")
     return f"{evaluation.system}: {', '.join(parts)}"
-
-
-def _make_records(
-    evaluations: Sequence[Evaluation],
-    relations: bool,
-    confidence: bool,
-    test: Test | None,
-    seed: int,
-) -> tuple[list[dict[str, Any]], str]:
-    """Return records, one per system, and a sentence about the significance test."""
-    more_choices = choices(confidence, test, seed)
-    records = []
-    for evaluation in evaluations:
-        record = replace(evaluation, choices=(*evaluation.choices, *more_choices)).as_dict()
-        if confidence:
-            record["confidence"] = {
-                name: {"low": low, "high": high}
-                for name, (low, high) in intervals(evaluation, seed=seed).items()
-            }
-        if relations:
-            record["relations"] = evaluation.relation_scores()
-        records.append(record)
-    if not test:
-        return records, ""
-    differences_of_systems = compare_systems(evaluations, test, seed=seed)
-    for record, differences in zip(records[1:], differences_of_systems, strict=True):
-        record["test"] = {
-            name: {"difference": result.difference, "p": result.p, "p_adjusted": result.adjusted}
-            for name, result in differences.items()
-        }
-    return records, describe_test(test, TRIALS, seed, len(evaluations) - 1)
 
 
 def _render(

@@ -66,6 +66,14 @@ def read_probabilities(sentence: Sentence) -> np.ndarray:
     return probabilities
 
 
+def has_probabilities(sentence: Sentence) -> bool:
+    """Return whether the first word of a sentence has the probability of its head."""
+    if "misc" not in sentence.format.columns or not len(sentence):
+        return False
+    parts = sentence.column("misc")[0].split("|")
+    return any(part.partition("=")[0] == ARC_PROB for part in parts)
+
+
 def _parse_number(text: str) -> float:
     """Parse a number; return NaN if the text is not a number."""
     try:

@@ -128,6 +128,15 @@ class Data:
             )
             raise FormatError(self.words.gold.name or "gold", 0, "", message)
 
+    def select(self, systems: Sequence[int]) -> "Data":
+        """Return the data of some systems only, which are given by their indices."""
+        return replace(
+            self,
+            words=replace(self.words, systems=[self.words.systems[i] for i in systems]),
+            correct=[self.correct[i] for i in systems],
+            evaluations=[self.evaluations[i] for i in systems],
+        )
+
     def signature(self, *more: tuple[str, str]) -> str:
         """Return the settings behind the numbers, as `Evaluation.signature`, with further ones."""
         sizes = (len(self.words.lengths), self.words.size, int(self.scored.sum()))
@@ -143,7 +152,7 @@ def read_data(
     subtypes: str = "keep",
     encoding: str = "utf-8",
     train: PathLike | None = None,
-    probabilities: bool = False,
+    probabilities: bool | None = False,
 ) -> Data:
     """Read a gold file and the files of systems, which must have the same words.
 
@@ -155,7 +164,8 @@ def read_data(
         subtypes: "keep", or "drop" to cut relations at their first `:`.
         encoding: The encoding of all files.
         train: A training file, whose forms are counted for the groupings "frequency" and "oov".
-        probabilities: Whether to read the probabilities of the systems' heads and labels.
+        probabilities: Whether to read the probabilities of the systems' heads and labels; None for
+            the files whose first sentence has them.
 
     Raises:
         FormatError: As `attachment.evaluate`; or the training file has no sentences, or

@@ -10,7 +10,7 @@ import numpy as np
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.pairing import Source, pair_sentences
-from depkit.corpus.probabilities import read_probabilities
+from depkit.corpus.probabilities import has_probabilities, read_probabilities
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import base_relation
 
@@ -80,7 +80,8 @@ class WordsBuilder:
         name: The name of the file.
         columns: The columns to store.
         codes: Codes for each column, which the files of a comparison share.
-        probabilities: Whether to read and store the probabilities of heads and labels as well.
+        probabilities: Whether to read and store the probabilities of heads and labels as well; None
+            to do so if the first sentence has them.
     """
 
     def __init__(
@@ -88,14 +89,15 @@ class WordsBuilder:
         name: str,
         columns: Iterable[str],
         codes: dict[str, Codes],
-        probabilities: bool = False,
+        probabilities: bool | None = False,
     ) -> None:
         self.name = name
         self.lengths = array("q")
         self._head = array("i")
         self._columns = {column: array("i") for column in columns}
         self._codes = codes
-        self._probability: list[np.ndarray] | None = [] if probabilities else None
+        self._reads_probabilities = probabilities
+        self._probability: list[np.ndarray] = []
 
     def add(self, sentence: Sentence) -> None:
         """Append the words of a sentence."""
@@ -103,7 +105,9 @@ class WordsBuilder:
         self._head.extend(sentence.head)
         for column, codes in self._columns.items():
             codes.extend(map(self._codes[column].__getitem__, getattr(sentence, column)))
-        if self._probability is not None:
+        if self._reads_probabilities is None:
+            self._reads_probabilities = has_probabilities(sentence)
+        if self._reads_probabilities:
             self._probability.append(read_probabilities(sentence))
 
     @property
@@ -184,7 +188,7 @@ def read_comparison(
     columns: Iterable[str],
     subtypes: str = "keep",
     locations: bool = False,
-    probabilities: bool = False,
+    probabilities: bool | None = False,
 ) -> Comparison:
     """Read all files in parallel and collect their words; see `pairing.pair_sentences`.
 
@@ -194,7 +198,8 @@ def read_comparison(
         columns: The columns to store, from `COLUMNS`.
         subtypes: "keep" or "drop", as in `column_codes`.
         locations: Whether to store the file and line of every gold sentence.
-        probabilities: Whether to read and store the probabilities in the systems' files.
+        probabilities: Whether to read and store the probabilities in the systems' files; None for
+            the files whose first sentence has them.
 
     Raises:
         FormatError: The words differ, a gold word has no head, there is no sentence, or
