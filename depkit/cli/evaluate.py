@@ -309,14 +309,15 @@ def _score_text(evaluation: Evaluation, name: str) -> str:
 def print_warnings(evaluations: Sequence[Evaluation], quiet: bool, verbose: bool) -> None:
     """Print warnings about the files on stderr unless `quiet`, and the counts if `verbose`."""
     if not quiet:
-        for warning in _make_warnings(evaluations):
+        for warning in describe_warnings(evaluations):
             print_message(f"depkit: warning: {warning}")
     if verbose:
         for evaluation in evaluations:
             print_message(_counts_text(evaluation))
 
 
-def _make_warnings(evaluations: Sequence[Evaluation]) -> list[str]:
+def describe_warnings(evaluations: Sequence[Evaluation]) -> list[str]:
+    """Return warnings about headless words, cycles, several roots and the policy --punct."""
     warnings = []
     for evaluation in evaluations:
         totals = evaluation.totals

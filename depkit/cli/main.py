@@ -34,6 +34,7 @@ COMMANDS = {
     "suspects": "List annotations of a treebank that are probably wrong.",
     "stats": "Count words, tags, relations and tree shapes in treebanks.",
     "show": "Draw dependency trees in the terminal or as an SVG image.",
+    "report": "Compare parsed files with a gold file on one HTML page.",
     "info": "Show versions and devices, or describe a model.",
 }
 

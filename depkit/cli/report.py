@@ -1,0 +1,90 @@
+"""`depkit report`: compares systems with a gold treebank in one HTML file."""
+
+from typing import Annotated
+
+import typer
+
+from depkit.cli import options
+from depkit.cli.evaluate import Gold, are_bracketed, describe_warnings
+from depkit.cli.help import DATA, OUTPUT
+from depkit.cli.output import print_message
+from depkit.corpus.errors import FormatError
+from depkit.corpus.files import check_writable, open_output
+from depkit.drawing.report.contents import COLUMNS, LIMIT, make_contents
+from depkit.drawing.report.page import render_page
+from depkit.score.analysis import read_data
+
+
+def report_command(
+    gold: Gold,
+    preds: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PRED",
+            help="Compare these parsed files, which have the same words as GOLD. The first one is"
+            " the baseline of comparisons.",
+        ),
+    ],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the page to this file, e.g. report.html; - is stdout.",
+            rich_help_panel=OUTPUT,
+        ),
+    ],
+    limit_sentences: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Put at most this many sentences into the page, spread evenly over the treebank."
+            " All scores are of all sentences.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = LIMIT,
+    punct: options.Punct = "keep",
+    subtypes: Annotated[
+        options.Subtypes, typer.Option(help=options.SUBTYPES_HELP, rich_help_panel=DATA)
+    ] = "keep",
+    encoding: options.Encoding = "utf-8",
+    quiet: options.Quiet = False,
+    verbose: Annotated[
+        bool, options.verbose_flag("Print on stderr how large the page is.")
+    ] = False,
+) -> None:
+    """Write a page that shows where parsers are wrong and where they differ.
+
+    The page is a single HTML file for a browser. It needs no network and can be sent by mail or
+    printed. It contains the scores of depkit eval with confidence intervals and tests of
+    significance; curves by distance, sentence length and depth; tables by relation and tag; the
+    confusions of relations; the calibration of files written by depkit parse --prob; the agreement
+    of two or more systems; and the sentences, with the trees of gold and systems.
+
+    A click on a confusion opens its sentences. They can also be searched by relation, kind of
+    error, distance and words, or by which of two systems is right. The address of the page then
+    contains the search, so that it can be sent to others.
+
+    Example: depkit report gold.conllu baseline.conllu new.conllu -o report.html
+    """
+    options.check_punct(punct)
+    options.check_inputs([gold, *preds], quiet)
+    if are_bracketed([gold, *preds], None, encoding):
+        message = "the report is of dependency trees; for bracketed trees, use depkit analyze"
+        raise FormatError(gold, 0, "", message)
+    check_writable(output)
+    data = read_data(gold, preds, COLUMNS, punct, subtypes, encoding, probabilities=None)
+    notes = describe_warnings(data.evaluations)
+    for note in () if quiet else notes:
+        print_message(f"depkit: warning: {note}")
+    contents = make_contents(data, limit_sentences, notes=notes)
+    page = render_page(contents)
+    with open_output(output) as stream:
+        stream.write(page)
+    if verbose and not quiet:
+        sentences = contents["sentences"]
+        print_message(
+            f"{len(sentences['rows']):,} of {sentences['total']:,} sentences,"
+            f" {len(page) / 1e6:.1f} MB"
+        )
