@@ -78,6 +78,7 @@ COMMANDS = {
     "worst in CSV": ["analyze", "--worst", "3", "--format", "csv", "GOLD", "PRED"],
     "worst in Markdown": ["analyze", "--worst", "3", "--format", "markdown", "GOLD", "PRED"],
     "confusions": ["analyze", "--confusion", "deprel", "--by", "deprel", "GOLD", "PRED"],
+    "report": ["report", "GOLD", "PRED", "PRED2", "-o", "-", "-v"],
     "info": ["info", "MODEL", "-v"],
     "info in JSON": ["info", "MODEL", "--json"],
     "an error in a file": ["convert", "BROKEN", "--to", "conllx"],

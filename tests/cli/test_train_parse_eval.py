@@ -75,9 +75,10 @@ def test_a_closed_pipe_is_not_an_error(model):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
-@pytest.mark.parametrize("command", ["parse", "eval", "analyze", "info"])
+@pytest.mark.parametrize("command", ["parse", "eval", "analyze", "report", "info"])
 def test_a_full_disk_is_an_error_of_one_line(model, command):
-    more = ["--model", str(model)] if command == "parse" else [str(TINY)]
+    more = {"parse": ["--model", str(model)], "report": [str(TINY), "-o", "-"]}
+    more = more.get(command, [str(TINY)])
     with open("/dev/full", "wb") as full:
         result = subprocess.run(
             [*DEPKIT, command, *([] if command == "info" else [str(TINY), *more])],

@@ -761,6 +761,7 @@
     const isTyping = form.contains(document.activeElement);
     writeForm();
     writeList();
+    form.dataset.fragment = location.hash; // what is shown now
     if (fragment.startsWith("sentences?") || single) {
       const heading = document.querySelector("#sentences h2");
       if (!isTyping) {

@@ -1,0 +1,168 @@
+"""The page of a report in a real browser: every filter and every cell, without any error."""
+
+import re
+
+import pytest
+
+from tests.cli.commands import Command
+from tests.drawing.report.browser import MISSING, open_browser
+from tests.drawing.report.test_report import FIRST, HOSTILE, SECOND, TREES, write_trees
+
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+
+run = Command("report")
+LONG = [(f"w{i}", "X", 1 if i else 0, "dep" if i else "root") for i in range(60)]
+RESULT = "return document.querySelector('[aria-live]').textContent"
+CHANGE = """
+const box = document.querySelector(`form [name=${arguments[0]}]`);
+box.value = arguments[1];
+box.dispatchEvent(new Event('change'));
+"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with open_browser() as window:
+        yield window
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    hostile = [(text, text, i, text) for i, text in enumerate(HOSTILE)]
+    trees = [*TREES, LONG, hostile]
+    wrong = {(4, i): (i, "<i>", "<u>") for i in range(2, len(HOSTILE))}
+    files = [
+        write_trees(folder / "gold.conllu", trees),
+        write_trees(folder / "first.conllu", trees, FIRST | wrong, probability=True),
+        write_trees(folder / "second.conllu", trees, SECOND | {(4, 3): (-1, "_", "_")}),
+    ]
+    run(*files, "-o", folder / "out.html")
+    return (folder / "out.html").as_uri()
+
+
+def found(text: str) -> tuple[int, ...]:
+    """Return the numbers of sentences and of matching words in the text above the list."""
+    return tuple(map(int, re.findall("[0-9]+", text)))
+
+
+def wait(browser, condition: str) -> None:
+    """Wait until a condition holds: a change of the fragment is handled a moment later."""
+    for _ in range(500):
+        if browser.run(f"return {condition}"):
+            return
+    raise AssertionError(f"not within 500 requests: {condition}")
+
+
+def set_filter(browser, name: str, value: str) -> tuple[int, ...]:
+    browser.run(CHANGE, name, value)
+    wait(browser, "document.querySelector('form').dataset.fragment === location.hash")
+    return found(browser.run(RESULT))
+
+
+def test_every_filter_selects_the_sentences_of_the_data(browser, page):
+    browser.open(page)
+    assert found(browser.run(RESULT)) == (5,)
+    assert set_filter(browser, "words", "^birds .*cats$") == (1,)
+    assert set_filter(browser, "words", "(") == ()
+    assert "not a regular expression" in browser.run(RESULT)
+    assert set_filter(browser, "words", "") == (5,)
+    wrong = len(HOSTILE) - 2
+    assert set_filter(browser, "error", "wrong") == (4, 3 + wrong)
+    assert set_filter(browser, "error", "head") == (2, 2)
+    assert set_filter(browser, "error", "label") == (2, 1 + wrong)
+    assert set_filter(browser, "error", "both") == (1, 1)
+    assert set_filter(browser, "error", "tag") == (2, 1 + wrong)
+    assert set_filter(browser, "error", "wrong") == (4, 3 + wrong)
+    assert set_filter(browser, "relation", "nsubj") == (1, 1)
+    assert set_filter(browser, "predicted", "det") == (0, 0)
+    assert set_filter(browser, "predicted", "obj") == (1, 1)
+    assert set_filter(browser, "relation", "") == (3, 3)
+    assert set_filter(browser, "tag", "ADJ") == (1, 1)
+    assert set_filter(browser, "tag", "") == (3, 3)
+    assert set_filter(browser, "distance", "1") == (3, 3)
+    assert set_filter(browser, "distance", "root") == (0, 0)
+    assert set_filter(browser, "distance", "") == (3, 3)
+    assert set_filter(browser, "system", "1") == (1, 1)
+    browser.run("document.querySelector('form button').click()")
+    wait(browser, "document.querySelector('form').dataset.fragment === '#sentences?'")
+    assert set_filter(browser, "pair", "0,1") == (2, 2)
+    assert set_filter(browser, "pair", "1,0") == (3, 2 + wrong - 1)
+    assert set_filter(browser, "trees", "all") == (3, 2 + wrong - 1)
+    assert set_filter(browser, "order", "errors") == (3, 2 + wrong - 1)
+    first = browser.run("return document.querySelector('article').id")
+    assert first == "sentence-5"
+    assert browser.messages() == []
+
+
+def test_every_cell_and_link_opens_as_many_words_as_it_says(browser, page):
+    browser.open(page)
+    cells = browser.run(
+        "return [...document.querySelectorAll('.heat a')].map(a => [a.hash, a.textContent])"
+    )
+    assert len(cells) >= 3
+    for address, number in cells:
+        browser.run("location.hash = arguments[0]", address)
+        wait(browser, "document.querySelector('form').dataset.fragment === location.hash")
+        assert found(browser.run(RESULT))[1] == int(number), address
+    links = "[...document.querySelectorAll('main a[href^=\"#sentence\"], nav a')].map(a => a.hash)"
+    for address in browser.run(f"return {links}"):
+        browser.run("location.hash = arguments[0]", address)
+    browser.run("location.hash = '#sentence-4'")
+    wait(browser, "document.querySelectorAll('article').length === 1")
+    assert browser.run("return document.querySelectorAll('article figure').length") == 2
+    assert browser.messages() == []
+
+
+def test_buttons_and_choices_work(browser, page):
+    browser.open(page)
+    browser.run("document.querySelectorAll('details').forEach(element => { element.open = true })")
+    sort = "[...document.querySelectorAll('#tables tbody tr')].map(row => row.cells[1].textContent)"
+    browser.run("document.querySelectorAll('#tables th button')[1].click()")
+    down = list(map(int, browser.run(f"return {sort}")[:5]))
+    assert down == sorted(down, reverse=True)
+    browser.run("document.querySelectorAll('#tables th button')[1].click()")
+    up = list(map(int, browser.run(f"return {sort}")[:5]))
+    assert up == sorted(up)
+    browser.run("""
+        document.querySelectorAll('th button').forEach(button => button.click());
+        for (const box of document.querySelectorAll('.choice select'))
+            for (const option of [...box.options]) {
+                box.value = option.value;
+                box.dispatchEvent(new Event('change'));
+            }
+    """)
+    assert browser.messages() == []
+
+
+def test_hostile_text_is_shown_as_text(browser, page):
+    browser.open(f"{page}#sentence-5")
+    shown = browser.run("return document.querySelector('article .words').textContent")
+    assert all(text in shown for text in HOSTILE[:2]) and "\u202e" not in shown
+    assert browser.run("return document.title") == "Parser report"
+    bad = "return document.querySelectorAll('img, b, i, u, main script').length"
+    assert browser.run(bad) == 0
+    wide = browser.run("return [document.body.scrollWidth, document.documentElement.clientWidth]")
+    assert wide[0] <= wide[1]
+    assert browser.messages() == []
+
+
+@pytest.mark.parametrize("width", [360, 1400])
+def test_wide_sentences_are_wrapped(browser, page, width):
+    browser.devtools(
+        "Emulation.setDeviceMetricsOverride",
+        width=width, height=900, deviceScaleFactor=1, mobile=False,
+    )  # fmt: skip
+    browser.open("about:blank")
+    browser.open(f"{page}#sentence-4")
+    sizes = "[...document.querySelectorAll('svg.tree')].map(image => image.getBoundingClientRect().right)"
+    right = browser.run(f"return {sizes}")
+    assert len(right) == 2 and max(right) <= width
+    rows = "new Set([...document.querySelectorAll('svg.tree .small')].map(t => t.getAttribute('y')))"
+    assert browser.run(f"return ({rows}).size") > (8 if width < 500 else 1)
+    browser.devtools("Emulation.clearDeviceMetricsOverride")
+
+
+def test_the_page_has_no_request_but_its_own(browser, page):
+    browser.open(page)
+    assert browser.run("return performance.getEntriesByType('resource').length") == 0

@@ -1,0 +1,185 @@
+"""The data of a report equal those of eval and analyze, and its page is safe and self-contained."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from depkit.drawing.report.contents import COLUMNS, make_contents
+from depkit.drawing.report.page import render_page
+from depkit.score.analysis import read_data
+from tests.cli.commands import Command
+
+run, evaluate, analyze = Command("report"), Command("eval"), Command("analyze")
+
+Word = tuple[str, str, int, str]  # form, UPOS, head, relation
+TREES: list[list[Word]] = [
+    [("The", "DET", 2, "det"), ("cats", "NOUN", 3, "nsubj"), ("sleep", "VERB", 0, "root"),
+     ("here", "ADV", 3, "advmod"), (".", "PUNCT", 3, "punct")],
+    [("Go", "VERB", 0, "root"), ("home", "NOUN", 1, "obj"), ("now", "ADV", 1, "advmod")],
+    [("Birds", "NOUN", 2, "nsubj"), ("see", "VERB", 0, "root"), ("red", "ADJ", 4, "amod"),
+     ("cats", "NOUN", 2, "obj")],
+]  # fmt: skip
+# The wrong words of two systems by sentence and word, with head, relation and tag.
+FIRST = {(0, 1): (3, "obj", "NOUN"), (1, 1): (3, "obj", "PROPN"), (2, 2): (2, "obj", "ADJ")}
+SECOND = {(0, 1): (3, "obj", "NOUN"), (0, 4): (2, "punct", "PUNCT"), (2, 0): (0, "root", "NOUN")}
+# Text that would be markup, a script, a comment, the end of the data or a change of direction.
+HOSTILE = [
+    "</script><script>document.title='bad'</script>", "<img src=x onerror=alert(1)>", "<!--<script>",
+    "&lt;b&gt;", "\u202eright\u2066", "]]>'\"\\", "\u0085\u2028", "x" * 5000, "@DATA@",
+]  # fmt: skip
+
+
+def write_trees(
+    path: Path, trees: list[list[Word]], wrong: Any = (), probability: bool = False
+) -> str:
+    wrong = dict(wrong)
+    misc = "ArcProb=0.9000|LabelProb=0.8000" if probability else "_"
+    lines = []
+    for s, tree in enumerate(trees):
+        lines.append(f"# sent_id = s{s + 1}")
+        for w, (form, tag, head, relation) in enumerate(tree):
+            head, relation, tag = wrong.get((s, w), (head, relation, tag))
+            lines.append(f"{w + 1}\t{form}\t_\t{tag}\t_\t_\t{head}\t{relation}\t_\t{misc}")
+        lines.append("")
+    path.write_text("\n".join([*lines, ""]), "utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """A gold file, a system without probabilities and one with them."""
+    return [
+        write_trees(tmp_path / "gold.conllu", TREES),
+        write_trees(tmp_path / "first.conllu", TREES, FIRST),
+        write_trees(tmp_path / "second.conllu", TREES, SECOND, probability=True),
+    ]
+
+
+def hostile_trees() -> list[list[Word]]:
+    return [[(text, text, i, text) for i, text in enumerate(HOSTILE)]]
+
+
+def read_page(page: str) -> Any:
+    """Return the data in a page."""
+    return json.loads(re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[0])
+
+
+def records(table: dict[str, Any]) -> list[dict[str, Any]]:
+    return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+
+
+@pytest.mark.parametrize("options", [[], ["--punct", "upos", "--subtypes", "drop"]])
+def test_every_number_equals_eval_and_analyze(files, options, tmp_path):
+    run(*files, "-o", tmp_path / "out.html", *options)
+    data = read_page((tmp_path / "out.html").read_text())
+
+    def expect(*arguments):
+        return json.loads(analyze(*arguments, "--json", *options)[0])
+
+    out, _ = evaluate(*files, "--confidence", "--test", "ar", "--json", *options)
+    assert data["scores"] == json.loads(out)
+    assert {record["signature"] for record in data["scores"]} == {data["signature"]}
+    for kind, names in (("curves", "distance length depth"), ("tables", "deprel upos")):
+        assert [group["by"] for group in data[kind]] == names.split()
+        for group in data[kind]:
+            assert records(group) == [
+                row
+                for metric in ("LAS", "UAS")
+                for row in expect(
+                    *files, "--by", group["by"], "--metric", metric, "--confidence"
+                )
+            ]
+    assert records(data["confusions"]) == expect(*files, "--confusion", "deprel", "--top", 99)
+    for name, arguments in (
+        ("agreement", files),
+        ("calibration", [files[0], files[2], "--confidence"]),
+    ):
+        assert records(data[name]) == [
+            row
+            for metric in ("UAS", "LAS")
+            for row in expect(*arguments, f"--{name}", "--metric", metric)
+        ]
+
+
+def test_sentences_contain_the_trees_and_the_differences_of_systems(files):
+    data = make_contents(read_data(files[0], files[1:], COLUMNS, "upos"))
+    packed = data["sentences"]
+    number, sent_id, place, forms, tags, heads, relations, left_out, *systems = packed["rows"][0]
+    assert (number, sent_id, place, left_out) == (1, "s1", f"{files[0]}:2", [4])
+    words = zip(
+        [packed["forms"][form] for form in forms],
+        [packed["tags"][tag] for tag in tags],
+        heads,
+        [packed["relations"][relation] for relation in relations],
+        strict=True,
+    )
+    assert list(words) == TREES[0]
+    obj, punct = map(packed["relations"].index, ("obj", "punct"))
+    assert systems == [[[1, 3, obj]], [], [[1, 3, obj], [4, 2, punct]], []]
+    propn = packed["tags"].index("PROPN")
+    assert packed["rows"][1][8:10] == [[[1, 3, obj]], [[1, propn]]]
+
+
+def test_one_system_without_tags_and_probabilities_has_fewer_sections(tmp_path):
+    trees = [[(form, "_", head, relation) for form, _, head, relation in tree] for tree in TREES]
+    gold = write_trees(tmp_path / "gold.conllu", trees)
+    run(gold, write_trees(tmp_path / "pred.conllu", TREES, FIRST), "-o", tmp_path / "out.html")
+    data = read_page((tmp_path / "out.html").read_text())
+    assert not {"agreement", "calibration"} & data.keys()
+    assert [group["by"] for group in data["tables"]] == ["deprel"]
+    assert all(row[9] == [] for row in data["sentences"]["rows"])  # no wrong tags
+    assert data["test"] == "" and "test" not in data["scores"][0]
+
+
+@pytest.mark.parametrize(("limit", "numbers"), [(1, [1]), (2, [1, 3]), (3, [1, 2, 3]), (9, [1, 2, 3])])
+def test_a_limit_spreads_the_sentences_and_keeps_the_scores(files, limit, numbers, tmp_path):
+    _, err = run(*files, "-o", tmp_path / "out.html", "--limit-sentences", limit, "-v")
+    data = read_page((tmp_path / "out.html").read_text())
+    assert [row[0] for row in data["sentences"]["rows"]] == numbers
+    assert data["sentences"]["total"] == data["scores"][0]["sentences"] == 3
+    assert f"{len(numbers)} of 3 sentences, 0.0 MB" in err
+
+
+def test_the_page_is_self_contained_and_escapes_all_text(tmp_path):
+    gold = write_trees(tmp_path / "gold<b>.conllu", hostile_trees())
+    pred = write_trees(tmp_path / "pred&.conllu", hostile_trees(), {(0, 1): (0, "<i>", "<i>")})
+    page = render_page(make_contents(read_data(gold, [pred], COLUMNS)))
+    assert page.isascii()
+    assert read_page(page)["sentences"]["forms"] == HOSTILE
+    # Without its own style and script, and with its data removed, only the template is left.
+    own = r"(?s)<style>.*?</style>|(?<=id=\"data\">).*?(?=</script>)|<script>.*?</script>"
+    template = re.sub(own, "", page)
+    assert page.count("<script") == 2 and page.count("</script>") == 2
+    assert not re.search(r"<i>|<img|@[A-Z]+@|(?i:\b(?:src|href|url|import)\b)", template)
+    assert not re.search(r"url\(|@import", page.partition("</style>")[0])
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy and re.fullmatch(
+        "default-src 'none'; style-src 'sha256-[^']+='; script-src 'sha256-[^']+=';"
+        " base-uri 'none'; form-action 'none'",
+        policy[1],
+    )
+
+
+def test_warnings_are_printed_and_are_in_the_page(files, tmp_path):
+    cyclic = write_trees(tmp_path / "cyclic.conllu", TREES, {(1, 0): (2, "obj", "VERB")})
+    for quiet in ([], ["-q"]):
+        _, err = run(files[0], cyclic, "-o", tmp_path / "out.html", *quiet)
+        data = read_page((tmp_path / "out.html").read_text())
+        assert data["notes"] == [f"{cyclic}: 1 of 3 trees has a cycle"]
+        assert err == ("" if quiet else f"depkit: warning: {data['notes'][0]}\n")
+
+
+def test_the_page_goes_to_stdout_or_stays_unwritten(files, tmp_path):
+    assert read_page(run(*files, "-o", "-")[0])["gold"] == files[0]
+    bracketed = tmp_path / "trees.mrg"
+    bracketed.write_text("(S (NP (NN a)) (VP (VB b)))\n")
+    message = f"{bracketed}: the report is of dependency trees"
+    assert message in str(run.failure(bracketed, bracketed, "-o", tmp_path / "new.html"))
+    assert "POLICY" in run(*files, "-o", "-", "--punct", "POLICY", code=2)[1]
+    assert "limit" in run(*files, "-o", "-", "--limit-sentences", 0, code=2)[1]
+    shorter = write_trees(tmp_path / "shorter.conllu", TREES[:1])
+    run(files[0], shorter, "-o", tmp_path / "new.html", code=1)
+    assert not (tmp_path / "new.html").exists()
