@@ -625,10 +625,12 @@
       for (const side of [arcs.gold, arcs.system]) sizes.push(textWidth(side[word].label, 12, side[word].kind) - 6);
       return { word, text, tag: tag === "_" ? "" : tag, width: Math.max(...sizes) + GAP };
     });
+    const total = columns.reduce((sum, column) => sum + column.width, 0);
+    const edges = total > available ? Math.min(90, available / 6) : 0; // room for arcs that leave a row
     const rows = [[]];
     let used = 0;
     for (const column of columns) {
-      if (used + column.width > available && rows.at(-1).length) {
+      if (used + column.width > available - 2 * edges && rows.at(-1).length) {
         rows.push([]);
         used = 0;
       }
@@ -636,7 +638,6 @@
       used += column.width;
     }
     const rowOf = rows.flatMap((row, i) => row.map(() => i));
-    const edges = rows.length > 1 ? 40 : 0; // room for the arcs that leave a row
     const image = draw("svg", { class: "tree", role: "img", "aria-label": `Tree of sentence ${sentence.number}, ${shorten(names[system])}` });
     let [y, width] = [0, 0];
     for (const [index, row] of rows.entries()) {
@@ -726,6 +727,8 @@
       image.append(draw("path", { class: line.kind || null, d: path }));
       if (line.arrow !== null)
         image.append(draw("path", { class: `arrow ${line.kind}`, d: `M${line.arrow} ${base}l-4 ${direction * 7}h8z` }));
+      const label = textWidth(line.label, 12, line.kind) + 4;
+      if (line.label) labels.push(draw("rect", { x: line.middle - label / 2, y: far - 7, width: label, height: 14 }));
       labels.push(draw("text", { class: `label ${line.kind}`, x: line.middle, y: far + 4 }, line.label));
     }
     image.append(...labels); // above all lines

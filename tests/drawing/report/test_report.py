@@ -42,7 +42,7 @@ def write_trees(
         lines.append(f"# sent_id = s{s + 1}")
         for w, (form, tag, head, relation) in enumerate(tree):
             head, relation, tag = wrong.get((s, w), (head, relation, tag))
-            lines.append(f"{w + 1}\t{form}\t_\t{tag}\t_\t_\t{head}\t{relation}\t_\t{misc}")
+            lines.append(f"{w + 1}\t{form}\t_\t{tag}\t_\t_\t{head if head >= 0 else "_"}\t{relation}\t_\t{misc}")
         lines.append("")
     path.write_text("\n".join([*lines, ""]), "utf-8")
     return str(path)
