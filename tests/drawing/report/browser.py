@@ -64,7 +64,11 @@ def open_browser() -> Iterator[Browser]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
         try:
             assert driver.stdout
-            port = next(filter(None, (re.search(r"successfully on port (\d+)", line) for line in driver.stdout)))
+            port = next(
+                filter(
+                    None, (re.search(r"successfully on port (\d+)", line) for line in driver.stdout)
+                )
+            )
             browser = Browser(f"http://127.0.0.1:{port[1]}")
             try:
                 yield browser

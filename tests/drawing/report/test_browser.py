@@ -155,10 +155,12 @@ def test_wide_sentences_are_wrapped(browser, page, width):
     )  # fmt: skip
     browser.open("about:blank")
     browser.open(f"{page}#sentence-4")
-    sizes = "[...document.querySelectorAll('svg.tree')].map(image => image.getBoundingClientRect().right)"
-    right = browser.run(f"return {sizes}")
+    trees = "[...document.querySelectorAll('svg.tree')]"
+    right = browser.run(f"return {trees}.map(tree => tree.getBoundingClientRect().right)")
     assert len(right) == 2 and max(right) <= width
-    rows = "new Set([...document.querySelectorAll('svg.tree .small')].map(t => t.getAttribute('y')))"
+    rows = (
+        "new Set([...document.querySelectorAll('svg.tree .small')].map(t => t.getAttribute('y')))"
+    )
     assert browser.run(f"return ({rows}).size") > (8 if width < 500 else 1)
     browser.devtools("Emulation.clearDeviceMetricsOverride")
 

@@ -27,8 +27,9 @@ FIRST = {(0, 1): (3, "obj", "NOUN"), (1, 1): (3, "obj", "PROPN"), (2, 2): (2, "o
 SECOND = {(0, 1): (3, "obj", "NOUN"), (0, 4): (2, "punct", "PUNCT"), (2, 0): (0, "root", "NOUN")}
 # Text that would be markup, a script, a comment, the end of the data or a change of direction.
 HOSTILE = [
-    "</script><script>document.title='bad'</script>", "<img src=x onerror=alert(1)>", "<!--<script>",
-    "&lt;b&gt;", "\u202eright\u2066", "]]>'\"\\", "\u0085\u2028", "x" * 5000, "@DATA@",
+    "</script><script>document.title='bad'</script>", "<img src=x onerror=alert(1)>",
+    "<!--<script>", "&lt;b&gt;", "\u202eright\u2066", "]]>'\"\\", "\u0085\u2028",
+    "x" * 5000, "@DATA@",
 ]  # fmt: skip
 
 
@@ -42,7 +43,8 @@ def write_trees(
         lines.append(f"# sent_id = s{s + 1}")
         for w, (form, tag, head, relation) in enumerate(tree):
             head, relation, tag = wrong.get((s, w), (head, relation, tag))
-            lines.append(f"{w + 1}\t{form}\t_\t{tag}\t_\t_\t{head if head >= 0 else "_"}\t{relation}\t_\t{misc}")
+            number = "_" if head < 0 else head
+            lines.append(f"{w + 1}\t{form}\t_\t{tag}\t_\t_\t{number}\t{relation}\t_\t{misc}")
         lines.append("")
     path.write_text("\n".join([*lines, ""]), "utf-8")
     return str(path)
@@ -64,7 +66,9 @@ def hostile_trees() -> list[list[Word]]:
 
 def read_page(page: str) -> Any:
     """Return the data in a page."""
-    return json.loads(re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[0])
+    return json.loads(
+        re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[0]
+    )
 
 
 def records(table: dict[str, Any]) -> list[dict[str, Any]]:
@@ -88,9 +92,7 @@ def test_every_number_equals_eval_and_analyze(files, options, tmp_path):
             assert records(group) == [
                 row
                 for metric in ("LAS", "UAS")
-                for row in expect(
-                    *files, "--by", group["by"], "--metric", metric, "--confidence"
-                )
+                for row in expect(*files, "--by", group["by"], "--metric", metric, "--confidence")
             ]
     assert records(data["confusions"]) == expect(*files, "--confusion", "deprel", "--top", 99)
     for name, arguments in (
@@ -134,7 +136,9 @@ def test_one_system_without_tags_and_probabilities_has_fewer_sections(tmp_path):
     assert data["test"] == "" and "test" not in data["scores"][0]
 
 
-@pytest.mark.parametrize(("limit", "numbers"), [(1, [1]), (2, [1, 3]), (3, [1, 2, 3]), (9, [1, 2, 3])])
+@pytest.mark.parametrize(
+    ("limit", "numbers"), [(1, [1]), (2, [1, 3]), (3, [1, 2, 3]), (9, [1, 2, 3])]
+)
 def test_a_limit_spreads_the_sentences_and_keeps_the_scores(files, limit, numbers, tmp_path):
     _, err = run(*files, "-o", tmp_path / "out.html", "--limit-sentences", limit, "-v")
     data = read_page((tmp_path / "out.html").read_text())
