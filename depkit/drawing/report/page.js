@@ -153,9 +153,11 @@
   /** Curves with intervals; points: [{system, x, value, low, high}], x from 0 to 1 or a bin. */
   function chart(label, points, ticks, diagonal = false) {
     const [width, height, left, bottom, top] = [560, 280, 44, 34, 10];
-    const values = points.flatMap((p) => [p.value, p.low ?? p.value, p.high ?? p.value]);
-    let low = diagonal ? 0 : Math.max(0, Math.floor(Math.min(...values) / 5) * 5);
-    const high = diagonal ? 100 : Math.min(100, Math.ceil(Math.max(...values) / 5) * 5);
+    // The interval of a bin with few words may reach far down: what is more than 10 below all points
+    // is cut off.
+    const lowest = Math.min(...points.flatMap((p) => [p.value, Math.max(p.low ?? p.value, p.value - 10)]));
+    let low = diagonal ? 0 : Math.max(0, Math.floor(lowest / 5) * 5);
+    const high = diagonal ? 100 : Math.min(100, Math.ceil(Math.max(...points.map((p) => p.high ?? p.value)) / 5) * 5);
     if (low >= high) low = high - 5;
     const x = (value) => left + 14 + value * (width - left - 28);
     const y = (value) => top + ((high - value) / (high - low)) * (height - top - bottom);
@@ -177,7 +179,7 @@
       for (const p of own) {
         const at = x(p.x) + shift;
         if (p.low !== null && p.low !== undefined)
-          image.append(draw("path", { class: `bar system${style(i)}`, d: `M${at} ${y(p.low)}V${y(p.high)}M${at - 3} ${y(p.low)}h6M${at - 3} ${y(p.high)}h6` }));
+          image.append(draw("path", { class: `bar system${style(i)}`, d: `M${at} ${y(Math.max(p.low, low))}V${y(p.high)}${p.low < low ? "" : `M${at - 3} ${y(p.low)}h6`}M${at - 3} ${y(p.high)}h6` }));
         image.append(marker(i, at, y(p.value)));
       }
     });
