@@ -13,9 +13,9 @@ _ESCAPES = str.maketrans({character: f"\\u{ord(character):04x}" for character in
 def render_page(contents: dict[str, Any]) -> str:
     """Return the HTML page of the contents of a report, which are JSON data.
 
-    The page is ASCII, whatever the text of the treebank, which the script reads from JSON and sets
-    as text only. Its Content-Security-Policy allows this style and this script and nothing else,
-    by their digests.
+    The data are ASCII without markup, whatever the text of the treebank, and the script sets them
+    as text only. The Content-Security-Policy allows this style and this script, by their digests,
+    and nothing else.
     """
     style, script = _read("page.css"), _read("page.js")
     policy = f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}"
