@@ -163,7 +163,8 @@ def test_several_files_are_parsed_into_a_directory_or_one_file(model, tmp_path):
         "parse {tiny} --model {model} -o {new}", "parse {tiny} --model {model} --output-dir {new}",
         "tag {tiny} --model {model} -o {new}", "convert {tiny} --to conllx -o {new}",
         "tag {tiny} --folds 2 --epochs 1 -o {new} --work {new}.work",
-        "show {tiny} --svg {new}", "analyze {tiny} {tiny} --plot {new}.svg",
+        "show {tiny} --svg {new}", "report {tiny} {tiny} -o {new}",
+        "analyze {tiny} {tiny} --plot {new}.svg",
         "train {tiny} {training} -o {new}", "distill {model} --train {tiny} {training} -o {new}",
         "ensemble {tiny} {training} --folds 2 --recipes bilstm -o {new}",
     ],
@@ -253,6 +254,7 @@ def test_an_internal_error_mentions_debug(capfd, monkeypatch):
         ("eval", "--punct ptb --test ar gold.conllx"), ("analyze", "--by distance"),
         ("convert", "en.conllu -o en.conllx"), ("show", "parsed.conllu --sentence 3"),
         ("info", "en-ewt"), ("check", ""), ("stats", ""),
+        ("report", "new.conllu -o report.html"),
     ],
 )  # fmt: skip
 def test_help_has_an_example(command, example, capfd):

@@ -54,9 +54,9 @@
   const count = (value, noun) => `${value.toLocaleString("en")} ${noun}${value === 1 ? "" : "s"}`;
   const probability = (p) => (p < 0.00005 ? "<0.0001" : p.toFixed(4));
 
-  /** The rows of a table of the data as objects. */
+  /** The rows of a table of the data as objects; none if the data have no such table. */
   const records = (table) =>
-    table.rows.map((row) => Object.fromEntries(table.columns.map((key, i) => [key, row[i]])));
+    table ? table.rows.map((row) => Object.fromEntries(table.columns.map((key, i) => [key, row[i]]))) : [];
   const systemOf = (record) => data.systems.findIndex((system) => system.file === record.system);
   const distinct = (values) => [...new Set(values)];
 
@@ -222,7 +222,7 @@
   }
 
   function showCurves(parent) {
-    const groups = data.curves.map((group) => [group, records(group)]);
+    const groups = (data.curves ?? []).map((group) => [group, records(group)]);
     if (!groups.length) return false;
     parent.append(legend(names.map((_, i) => i)));
     chooser(parent, [metricChoice(groups[0][1])], (metric) => {
@@ -249,7 +249,7 @@
   }
 
   function showTables(parent) {
-    const groups = data.tables.map((group) => [group, records(group)]);
+    const groups = (data.tables ?? []).map((group) => [group, records(group)]);
     if (!groups.length) return false;
     chooser(parent, [metricChoice(groups[0][1])], (metric) =>
       groups.map(([group, all]) => {
@@ -317,8 +317,8 @@
   }
 
   function showCalibration(parent) {
-    if (!data.calibration) return false;
     const all = records(data.calibration);
+    if (!all.length) return false;
     chooser(parent, [metricChoice(all)], (metric) => {
       const own = all.filter((row) => row.metric === metric);
       const bins = own.filter((row) => row.bin !== "all");
@@ -343,8 +343,8 @@
   }
 
   function showAgreement(parent) {
-    if (!data.agreement) return false;
     const all = records(data.agreement);
+    if (!all.length) return false;
     chooser(parent, [metricChoice(all)], (metric) => {
       const own = all.filter((row) => row.metric === metric);
       const [first] = own;

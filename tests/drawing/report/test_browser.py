@@ -165,6 +165,16 @@ def test_wide_sentences_are_wrapped(browser, page, width):
     browser.devtools("Emulation.clearDeviceMetricsOverride")
 
 
+def test_a_single_system_without_errors_has_a_page(browser, tmp_path):
+    gold = write_trees(tmp_path / "gold.conllu", TREES)
+    run(gold, gold, "-o", tmp_path / "out.html")
+    browser.open((tmp_path / "out.html").as_uri())
+    hidden = "[...document.querySelectorAll('section[hidden]')].map(section => section.id)"
+    assert browser.run(f"return {hidden}") == ["confusions", "calibration", "agreement"]
+    assert set_filter(browser, "error", "wrong") == (0, 0)
+    assert browser.messages() == []
+
+
 def test_the_page_has_no_request_but_its_own(browser, page):
     browser.open(page)
     assert browser.run("return performance.getEntriesByType('resource').length") == 0
