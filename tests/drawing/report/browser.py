@@ -42,6 +42,10 @@ class Browser:
         """Run JavaScript in the page and return what it returns."""
         return self._call("/execute/sync", {"script": script, "args": list(arguments)})
 
+    def run_async(self, script: str, *arguments: Any) -> Any:
+        """Run JavaScript that ends by calling its last argument, and return what it passes."""
+        return self._call("/execute/async", {"script": script, "args": list(arguments)})
+
     def devtools(self, command: str, **parameters: Any) -> Any:
         """Run a command of Chromium's developer tools."""
         return self._call("/goog/cdp/execute", {"cmd": command, "params": parameters})
