@@ -624,7 +624,7 @@
     const columns = sentence.forms.map((form, word) => {
       const [text, tag] = [shorten(packed.forms[form], 30), shorten(packed.tags[sentence.tags[word]], 16)];
       const sizes = [textWidth(text, 14), textWidth(tag, 11)];
-      for (const side of [arcs.gold, arcs.system]) sizes.push(textWidth(side[word].label, 12, side[word].kind) - 6);
+      for (const side of [arcs.gold, arcs.system]) sizes.push(textWidth(side[word].label, 12, side[word].kind) + 4);
       return { word, text, tag: tag === "_" ? "" : tag, width: Math.max(...sizes) + GAP };
     });
     const total = columns.reduce((sum, column) => sum + column.width, 0);
