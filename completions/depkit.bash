@@ -39,7 +39,7 @@ _depkit_value() {
                 --dev-split | --seed | --epochs | --patience | --max-time | --batch-tokens | --threads | --encoding) echo "free" ;;
                 --recipe) echo "words bilstm en-ewt factored finetune g2g-sent g2g-state kk2018 kk2018-small li2019-bert li2019-bilstm li2019-elmo li2019-selfatt mh2020-sent mh2020-state refine selfatt small tagger" ;;
                 --set) echo "words about= training.epochs= training.patience= training.batch_tokens= training.updates= training.accumulate= training.rate= training.context_rate= training.layer_decay= training.beta1= training.beta2= training.epsilon= training.weight_decay= training.optimizer= training.clip= training.warmup= training.schedule= training.decay= training.decay_updates= training.plateau= training.select= training.punct= training.precision= training.save_every= training.storage= tokenizer.enabled= tokenizer.embedding= tokenizer.size= tokenizer.dropout= tokenizer.epochs= tokenizer.batch_characters= tokenizer.rate= distillation.weight= distillation.text= family= inputs.word= inputs.word_min_count= inputs.word_unknown= inputs.word_std= inputs.word_dropout= inputs.lowercase= inputs.tag= inputs.tag_column= inputs.tag_dropout= inputs.char= inputs.char_kind= inputs.char_embedding= inputs.char_dropout= inputs.char_vector_dropout= inputs.char_boundaries= inputs.affix= inputs.affix_rows= inputs.affix_dropout= inputs.prior= inputs.treebank= inputs.treebank_name= inputs.draft= inputs.combine= inputs.part_dropout= inputs.dropout= inputs.stop= inputs.lexicon= inputs.vectors.file= inputs.vectors.combine= inputs.vectors.keep= inputs.vectors.tune= inputs.vectors.scale= inputs.vectors.width= inputs.context.source= inputs.context.model= inputs.context.revision= inputs.context.depth= inputs.context.layers= inputs.context.top= inputs.context.pooling= inputs.context.size= inputs.context.dropout= inputs.context.tune= inputs.context.overlap= inputs.context.checkpointing= inputs.context.digest= inputs.context.available= inputs.context.width= encoder.kind= encoder.layers= encoder.size= encoder.dropout= encoder.recurrent_dropout= encoder.heads= encoder.head_size= encoder.feedforward= encoder.attention_dropout= encoder.feedforward_dropout= encoder.residual_dropout= encoder.positions= encoder.norm_first= encoder.window= encoder.relaxed= encoder.rotary_base= encoder.combine_positions= encoder.drop_positions= encoder.position_attention= encoder.input_norm= encoder.convolution= encoder.activation= encoder.zero_init= encoder.attend= encoder.lstm_layers= encoder.lstm_size= encoder.lstm_dropout= scorer.dropout= scorer.predict= scorer.tag_hidden= scorer.shared_attributes= scorer.arc= scorer.label= scorer.tag_vector= decoder.algorithm= decoder.root= decoder.root_label= scorer.hidden= scorer.tag_weight= scorer.reads= scorer.graph= scorer.composition= scorer.history= scorer.summary= scorer.label_hidden= scorer.states=" ;;
-                --input) echo "words text lines tokens conllu conllx conll09 ptb" ;;
+                --input) echo "words text lines tokens conllu conllx conll09 ptb parquet" ;;
                 --punct) echo "words keep ptb ptb7 ctb unicode upos deprel" ;;
                 --device) echo "words auto cpu cuda mps" ;;
                 0) echo "model" ;;
@@ -49,11 +49,11 @@ _depkit_value() {
             case $2 in
                 --model | --tokenizer) echo "model" ;;
                 --mean) echo "words arithmetic geometric" ;;
-                --input) echo "words text lines tokens conllu conllx conll09 ptb" ;;
+                --input) echo "words text lines tokens conllu conllx conll09 ptb parquet" ;;
                 --tags) echo "words keep predict" ;;
                 --decode) echo "words mst eisner argmax" ;;
                 --root) echo "words auto single multi" ;;
-                --format) echo "words conllu conllx conll09 json ptb" ;;
+                --format) echo "words conllu conllx conll09 json ptb parquet" ;;
                 --dependencies) echo "words sd ud" ;;
                 -o | --output | --features | [0-9]*) echo "file" ;;
                 --output-dir) echo "directory" ;;
@@ -66,9 +66,9 @@ _depkit_value() {
             case $2 in
                 --model) echo "model" ;;
                 --mean) echo "words arithmetic geometric" ;;
-                --input) echo "words text lines tokens conllu conllx conll09 ptb" ;;
+                --input) echo "words text lines tokens conllu conllx conll09 ptb parquet" ;;
                 --tags) echo "words missing predict" ;;
-                --format) echo "words conllu conllx conll09 json ptb" ;;
+                --format) echo "words conllu conllx conll09 json ptb parquet" ;;
                 -o | --output | --features | --config | [0-9]*) echo "file" ;;
                 --output-dir | --work) echo "directory" ;;
                 --folds | --epochs | --seed | --treebank | --batch-tokens | --threads | --encoding) echo "free" ;;
@@ -108,8 +108,8 @@ _depkit_value() {
         "convert")
             case $2 in
                 -o | --output | --tags | --merge | [0-9]*) echo "file" ;;
-                --from) echo "words ptb conllx conll09 conllu" ;;
-                --to) echo "words conllx conll09 conllu" ;;
+                --from) echo "words ptb conllx conll09 conllu parquet" ;;
+                --to) echo "words conllx conll09 conllu parquet" ;;
                 --dependencies) echo "words sd ud" ;;
                 --encoding) echo "free" ;;
             esac
@@ -142,6 +142,14 @@ _depkit_value() {
                 --color) echo "words auto always never" ;;
             esac
             ;;
+        "report")
+            case $2 in
+                -o | --output | 0 | [1-9]*) echo "file" ;;
+                --limit-sentences | --encoding) echo "free" ;;
+                --punct) echo "words keep ptb ptb7 ctb unicode upos deprel" ;;
+                --subtypes) echo "words keep drop" ;;
+            esac
+            ;;
         "info")
             case $2 in
                 0) echo "model" ;;
@@ -166,6 +174,7 @@ _depkit_options() {
         "suspects") echo "--parses --model --limit --output --json --device --threads --encoding --quiet --verbose --help --debug" ;;
         "stats") echo "--json --encoding --quiet --verbose --help --debug" ;;
         "show") echo "--style --sentence --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;
+        "report") echo "--output --limit-sentences --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
         "info") echo "--json --quiet --verbose --help --debug" ;;
     esac
 }
@@ -205,7 +214,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$number")
     else
-        reply="words train ensemble distill parse tag eval analyze convert check suspects stats show info"
+        reply="words train ensemble distill parse tag eval analyze convert check suspects stats show report info"
     fi
     COMPREPLY=()
     case $reply in
