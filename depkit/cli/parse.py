@@ -30,8 +30,8 @@ def parse_command(
     decode: Annotated[
         Literal["mst", "eisner", "argmax"] | None,
         typer.Option(
-            help="Choose how heads are decoded: mst (the best tree), eisner (the best projective"
-            " tree) or argmax (the best head of every word, which may not form a tree).",
+            help="Decode heads with this algorithm: mst (the best tree), eisner (the best"
+            " projective tree) or argmax (the best head of every word, which may not form a tree).",
             show_default="set by the model, usually mst",
             rich_help_panel=MODEL,
         ),
@@ -69,7 +69,7 @@ def parse_command(
         bool,
         typer.Option(
             "--prob",
-            help="Write how probable every word's head and relation are.",
+            help="Write the probability of every word's head and relation.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
@@ -126,8 +126,8 @@ def parse_command(
         int,
         typer.Option(
             min=1,
-            help="Parse with this many processes, each with its own copy of the model. With several"
-            " devices (--device cuda:0,cuda:1), they take turns.",
+            help="Parse with this many processes, each with its own copy of the model. If there"
+            " are several devices (--device cuda:0,cuda:1), the processes are spread over them.",
             rich_help_panel=MACHINE,
         ),
     ] = 1,
@@ -135,8 +135,8 @@ def parse_command(
         bool,
         typer.Option(
             "--skip-done",
-            help="Leave out files that the same command has finished before. For each output file,"
-            " a file NAME.done says how it was made.",
+            help="Skip files that the same command has already finished. For each output file, a"
+            " file NAME.done records how it was made.",
             rich_help_panel=MACHINE,
         ),
     ] = False,
@@ -181,8 +181,8 @@ def parse_command(
     a window: with --set encoder.window=10, a word attends only to words at most 10 positions away.
     If encoder.relaxed=true is also set, the artificial root, the first and the last word still
     attend to all words, and all words to them. A convolution (encoder.convolution) still reads
-    neighbouring words, and a BiLSTM below the self-attention the whole sentence. The last example
-    prints the LAS for several windows. If a parser has encoder.kind=factored,
+    neighbouring words, and a BiLSTM below the self-attention reads the whole sentence. The fourth
+    example prints the LAS for several windows. If a parser has encoder.kind=factored,
     encoder.attend='["content"]' restricts attention to the contents of words, and
     encoder.attend='["position"]' to their positions.
 
@@ -190,7 +190,7 @@ def parse_command(
     the third of a hundred parts. The second example is the command of a script that is started with
     sbatch --array 1-100 on a cluster with Slurm. The files must not be compressed. Text is divided
     between paragraphs, CoNLL files between sentences. With --skip-done, a command that was
-    interrupted can be repeated and leaves out the files that are finished.
+    interrupted can be repeated and skips the files that are finished.
 
     Example: depkit parse in.txt -o out.conllu
 

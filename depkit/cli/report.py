@@ -40,7 +40,7 @@ def report_command(
         typer.Option(
             min=1,
             help="Put at most this many sentences into the page, spread evenly over the treebank."
-            " All scores are of all sentences.",
+            " All scores are computed from all sentences.",
             rich_help_panel=OUTPUT,
         ),
     ] = LIMIT,
@@ -51,7 +51,7 @@ def report_command(
     encoding: options.Encoding = "utf-8",
     quiet: options.Quiet = False,
     verbose: Annotated[
-        bool, options.verbose_flag("Print on stderr how large the page is.")
+        bool, options.verbose_flag("Print on stderr how many sentences and MB the page has.")
     ] = False,
 ) -> None:
     """Write a page that shows where parsers are wrong and where they differ.
@@ -64,14 +64,14 @@ def report_command(
 
     A click on a confusion opens its sentences. They can also be searched by relation, kind of
     error, distance and words, or by which of two systems is right. The address of the page then
-    contains the search, so that it can be sent to others.
+    contains the search, so a link to it can be shared.
 
     Example: depkit report gold.conllu baseline.conllu new.conllu -o report.html
     """
     options.check_punct(punct)
     options.check_inputs([gold, *preds], quiet)
     if are_bracketed([gold, *preds], None, encoding):
-        message = "the report is of dependency trees; for bracketed trees, use depkit analyze"
+        message = "the report needs dependency trees; for bracketed trees, use depkit analyze"
         raise FormatError(gold, 0, "", message)
     check_writable(output)
     data = read_data(gold, preds, COLUMNS, punct, subtypes, encoding, probabilities=None)

@@ -46,9 +46,9 @@ def suspects_command(
         str,
         typer.Option(
             metavar="MODEL",
-            help="Compare the treebank, on which this ensemble was trained, with the parses of the"
-            " member of the ensemble that was not trained on the sentence. The environment variable"
-            " DEPKIT_MODEL has no effect here.",
+            help="Compare each sentence with the parse by the member of this ensemble that was not"
+            " trained on it. The ensemble must have been trained on the treebank. The environment"
+            " variable DEPKIT_MODEL has no effect here.",
             rich_help_panel=MODEL,
         ),
     ] = "",
@@ -81,23 +81,24 @@ def suspects_command(
     """List annotations of a treebank that are probably wrong, the most suspicious first.
 
     The output is a table with tab-separated values. It can be opened in a spreadsheet; a text that
-    begins with = + - or @ gets an apostrophe before it. Each row has an annotation of a word (gold)
-    and what it should be instead (alternative). The kind is head, deprel (only the relation is
-    suspect), upos, xpos or feats. A head is written as number:relation.
+    begins with = + - or @ gets an apostrophe before it. Each row has an annotation of a word in
+    the treebank (gold) and the one that is proposed (alternative). The kind is head, deprel (only
+    the relation is suspect), upos, xpos or feats. A head is written as number:relation.
 
-    The source of a suspect is a parser or variation. The source parser is used with --parses or
+    There are two sources of suspects, parser and variation. The source parser needs --parses or
     --model: a parser that has not seen the sentence disagrees with the treebank. Several parses are
     averaged. The probability of a head is the ArcProb of depkit parse --prob, that of a
     relation is the LabelProb. Relations are compared only where the head is the same. The
-    probability of a tag, and of everything else if there are no probabilities, is measured: how
-    often the treebank agrees with the parse where it has the same tag or relation.
+    probability of a tag, and of heads and relations if the parses have no probabilities, is how
+    often the parse and the treebank agree on words to which the parse gives the same tag or
+    relation.
 
     The source variation needs no parser: the same words are annotated differently elsewhere in the
-    treebank (variation n-grams of Dickinson and Meurers). These words are a single word with its
-    tag, or two words and all words between them, which are linked as head and dependent. At least
-    one word on each side must also be the same. The minority is suspect. The probability of an
-    annotation is its share of all occurrences, multiplied by 0.75, 0.94, 0.98 or 0.996 if one, two,
-    three or four words on each side are the same.
+    treebank (variation n-grams of Dickinson and Meurers). They are a single word, for tags, or a
+    head and its dependent with all words between them. At least one word on each side must also be
+    the same. The less frequent annotation is suspect. The probability of an annotation is its share
+    of all occurrences, multiplied by 0.75, 0.94, 0.98 or 0.996 if one, two, three or four words on
+    each side are the same.
 
     The table is sorted by the score, which is the probability of the alternative minus that of the
     treebank's own annotation (gold_probability). If both sources propose the same, the source is

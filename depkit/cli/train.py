@@ -27,8 +27,8 @@ def train_command(
         str,
         typer.Option(
             metavar="MODEL",
-            help="Start from the weights of this trained model. Its network, its vocabulary and its"
-            " tokenizer are also used.",
+            help="Start from the weights of this trained model, with the same network, vocabulary"
+            " and tokenizer.",
             rich_help_panel=MODEL,
         ),
     ] = "",
@@ -57,12 +57,12 @@ def train_command(
 ) -> None:
     """Train a parser, and with it a tagger and a tokenizer.
 
-    During the training, the output directory always contains the model of the best epoch so far, a
-    log (log.jsonl) and the state from which --resume continues. When the training is finished, a
+    During training, the output directory always contains the model of the best epoch so far, a
+    log (log.jsonl) and the state from which --resume continues. When training is finished, a
     model card (README.md) is added, and the parser is calibrated on the development treebank: of
     the arcs to which depkit parse --prob gives a probability of 0.9, about 90% are then correct.
 
-    The settings of the recipe determine what the vector of a word is made of; --set changes them.
+    The settings of the recipe determine the parts of a word's vector; --set changes them.
     inputs.word=100 adds a word embedding of size 100; 0 omits it. inputs.tag=100 adds an embedding
     of the tag in the input: the XPOS tag; with inputs.tag_column=upos, the UPOS tag; with
     inputs.tag_column=ppos, the predicted tag of CoNLL-09 (PPOS). inputs.char=100 adds a vector of
@@ -74,10 +74,10 @@ def train_command(
     inputs.lexicon=FILE adds the words of a CoNLL-U file to the lemma dictionary.
 
     If the sentences are from several treebanks, inputs.treebank=12 adds a vector of the treebank,
-    so that each can keep its own kind of annotation. The name of a treebank is that of its file
+    so that each can keep its own annotation style. The name of a treebank is that of its file
     without the extension and without -ud-train, -train, -dev and the like; that of ewt/train.conllu
-    is ewt. Parsing uses the vector of the
-    treebank with the name of the input file, or that of depkit parse --treebank NAME.
+    is ewt. Parsing uses the vector of the treebank with the name of the input file, or that of
+    depkit parse --treebank NAME.
 
     inputs.context.source=transformer adds the output of the transformer inputs.context.model, which
     is a directory or a name on the Hugging Face hub. It can be any encoder that AutoModel loads, if

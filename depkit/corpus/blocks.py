@@ -1,8 +1,8 @@
 """Blocks of a file, which are parsed independently, so that several processes can share a file.
 
-A block contains the paragraphs (of text) or the sentences (of other files) that start within BLOCK
-characters, counted from a multiple of BLOCK. A parser makes batches of sentences of one block only,
-so a block has the same result in whatever process and after whatever other blocks it is parsed.
+A file is divided at the multiples of `block_size` characters. A block contains the paragraphs (of
+text) or sentences (of other files) that start between two of them. A batch never contains sentences
+of two blocks, so the result of a block depends neither on the process nor on other blocks.
 """
 
 import io
@@ -21,7 +21,7 @@ from depkit.corpus.sentence import BOM
 from depkit.corpus.text import BLANKS, LINES, PARAGRAPHS, TEXT_BLOCK
 
 _READ = 1 << 20  # bytes
-# Blank lines of a CoNLL file may contain white space, which the reader reports as an error.
+# A blank line of a CoNLL file can contain white space; the reader reports that as an error.
 _SENTENCES = re.compile(r"\n(?:[^\S\n]*\n)+")
 _SEPARATORS = {"text": PARAGRAPHS, "lines": LINES, "tokens": LINES}
 
@@ -42,7 +42,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Part:
-    """Consecutive blocks of a file: from a position to that of the next block, None for the end."""
+    """Consecutive blocks of a file: from `start` up to `end`, or to the end of the file if None."""
 
     start: Position = Position()
     end: Position | None = None
@@ -78,12 +78,15 @@ class Shard:
         return make_part(blocks, first, stop) if first < stop else None
 
     def limits(self, count: int) -> tuple[int, int]:
-        """Return the number of the first of `count` blocks, and of the first one after the last."""
+        """Return the indices of the first of the shard's blocks, and of the first one after them.
+
+        count: the number of blocks of the file.
+        """
         return count * (self.number - 1) // self.total, count * self.number // self.total
 
 
 def make_part(blocks: Sequence[Position], first: int, stop: int) -> Part:
-    """Return the part from one block to another, which is not included."""
+    """Return the part with the blocks from index `first` up to, but not including, `stop`."""
     return Part(blocks[first], blocks[stop] if stop < len(blocks) else None)
 
 
@@ -101,7 +104,7 @@ def find_blocks(path: PathLike, encoding: str, kind: str) -> list[Position]:
         kind: "text", "lines" or "tokens", or "rows" for the CoNLL formats.
 
     Raises:
-        FormatError: If the parts of a text in this encoding cannot be decoded by themselves; see
+        FormatError: If text in this encoding cannot be decoded from the middle, such as UTF-16; see
             also `files.open_lines`.
         OSError, ValueError: As `files.open_lines`.
     """
@@ -135,7 +138,7 @@ def find_blocks(path: PathLike, encoding: str, kind: str) -> list[Position]:
 
 
 def _move(position: Position, text: str, encoding: str) -> Position:
-    """Return the position after a text that begins at a position."""
+    """Return the position at the end of a text that begins at `position`."""
     has_mark = not position.byte and text.startswith(BOM)
     return Position(
         position.byte + len(text.encode(encoding, "surrogateescape")),
@@ -146,7 +149,7 @@ def _move(position: Position, text: str, encoding: str) -> Position:
 
 
 def open_part(binary: BinaryIO, part: Part) -> BinaryIO:
-    """Return a stream of the bytes of a part; binary: a file that can be read at any position."""
+    """Return a stream of the bytes of a part; binary: a seekable file."""
     binary.seek(part.start.byte)
     if part.end is None:
         return binary
@@ -155,7 +158,7 @@ def open_part(binary: BinaryIO, part: Part) -> BinaryIO:
 
 
 class _Limited(io.RawIOBase):
-    """A stream of a number of bytes of another stream."""
+    """A stream of the next `size` bytes of another stream."""
 
     def __init__(self, binary: BinaryIO, size: int) -> None:
         self.binary, self.size = binary, size

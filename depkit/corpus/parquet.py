@@ -13,11 +13,11 @@ The columns are named as in the collection of Universal Dependencies on the Hugg
 | arc_prob, label_prob | list of float64 | ArcProb and LabelProb of MISC, null if there are none |
 | original | string | the lines of the sentence, if the columns above do not determine them |
 
-On the hub, HEAD is text; here it is a number, so that it can be compared. There, UPOS was once a
-number, and FEATS, DEPS and MISC were dictionaries of Python as text; here all cells are the text of
-CoNLL-U, so that nothing is lost. The last three columns are not on the hub. `original` is for
-sentences with \r\n, a byte order mark, blank lines in unusual positions, HEAD with leading zeros,
-or unusual ranges.
+On the hub, HEAD is text; here it is a number, so that it can be compared. In its older versions,
+UPOS is a number, and FEATS, DEPS and MISC are printed Python dictionaries; here all cells are the
+text of CoNLL-U, so that nothing is lost. The last three columns are not on the hub. `original` is
+for sentences with \r\n, a byte order mark, blank lines in unusual positions, HEAD with leading
+zeros, or unusual ranges.
 
 Only `tokens` is required for reading. A missing list or a null in a list is read as `_`, and
 without `comments`, sent_id and text become comments. Other columns are ignored, also `arc_prob` and
@@ -44,8 +44,8 @@ from depkit.corpus.sentence import BOM, Sentence, as_iterable
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch, Schema
 
-# The beginning of every Parquet file: a magic number and the first byte of its first header, a
-# control character, because a text can begin with PAR1.
+# The first bytes of every Parquet file: the magic number PAR1 and the first byte of a header. A
+# text can also begin with PAR1, but not with this control character after it.
 MAGIC = b"PAR1\x15"
 # The names of the columns FORM, LEMMA, ... of CoNLL-U.
 _LISTS = ("tokens", "lemmas", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -58,7 +58,7 @@ _MEMORY = 64  # The values of a batch that is read take at most this multiple of
 
 
 def to_batches(sentences: Sentence | Iterable[Sentence]) -> "Iterator[RecordBatch]":
-    """Convert sentences in CoNLL-U to Arrow batches of limited size, which are made one by one.
+    """Convert sentences in CoNLL-U to Arrow batches of limited size, one batch at a time.
 
     The columns are explained at the top of this module. A byte order mark is kept only before the
     first sentence.
@@ -87,7 +87,7 @@ def from_batches(
 ) -> Iterator[Sentence]:
     """Convert Arrow batches to sentences in CoNLL-U.
 
-    The `line` of a sentence is that in the CoNLL-U file that contains all sentences.
+    The `line` of a sentence is its line number in a CoNLL-U file of all these sentences.
 
     Args:
         batches: Batches with the columns that are explained at the top of this module.
@@ -138,7 +138,7 @@ def read_parquet(binary: BinaryIO, file: str = "-", strict: bool = True) -> Iter
     """Read the sentences of a Parquet file, a few hundred at a time.
 
     A stream that cannot seek, such as a pipe, is first copied to a temporary file, because the
-    directory of a Parquet file is at its end.
+    metadata of a Parquet file are at its end.
 
     Args:
         binary: The stream, which is not closed.
@@ -159,7 +159,7 @@ def read_parquet(binary: BinaryIO, file: str = "-", strict: bool = True) -> Iter
 
 
 def is_parquet(binary: BinaryIO) -> bool:
-    """Return whether a stream continues with the beginning of a Parquet file; reads nothing."""
+    """Return whether the next bytes of a stream begin a Parquet file, without consuming them."""
     peek = getattr(binary, "peek", None)
     return bool(peek and peek(len(MAGIC))[: len(MAGIC)] == MAGIC)
 
@@ -334,9 +334,9 @@ def _make_blocks(batch: "RecordBatch", file: str, row: int) -> list[list[str]]:
 
 
 def _flatten(column: "Array", lengths: np.ndarray, file: str, row: int, name: str) -> "Array":
-    """Return all values of the lists of a column; a list that is null has as many nulls as words.
+    """Return the values of a column of lists; a null list is replaced by one null for each word.
 
-    Raises FormatError if another list does not have the length of the tokens.
+    Raises FormatError if the length of any other list is not the number of tokens.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -354,7 +354,7 @@ def _flatten(column: "Array", lengths: np.ndarray, file: str, row: int, name: st
 
 
 def _insert_extras(words: list[str], ranges: list[dict], nodes: list[dict]) -> list[str]:
-    """Return the lines of words with those of empty nodes and ranges before and between them.
+    """Insert the lines of empty nodes and ranges among the lines of words.
 
     An empty node follows its word, and a range precedes its first word. One with an invalid id is
     put at the end, where the reader reports it.
@@ -377,7 +377,7 @@ def _insert_extras(words: list[str], ranges: list[dict], nodes: list[dict]) -> l
 def _restore_originals(
     blocks: list[list[str]], originals: Sequence[str | None], file: str, row: int
 ) -> None:
-    """Replace blocks by those of the column `original`, which must agree with the other columns."""
+    """Replace blocks by those of the column `original`; both must have the same content."""
     indices, sentences = [], []
     for index, original in enumerate(originals):
         if original is not None:
@@ -397,7 +397,7 @@ def _restore_originals(
 
 
 def _parse_row(block: list[str], file: str, row: int, line: int, strict: bool) -> Sentence:
-    """Make a sentence of its lines, the first of which has the number `line`."""
+    """Parse the lines of a sentence; line: the number of the first one."""
     if not strict:
         return parse_block(block, CONLLU, file, line, strict)
     try:
@@ -411,7 +411,7 @@ def _raise_row_error(file: str, row: int, message: str) -> NoReturn:
 
 
 def _check_types(schema: "Schema", file: str) -> None:
-    """Raise FormatError if there are no tokens, or a column that is read has another type."""
+    """Raise FormatError if there are no tokens, or a column that is read has a wrong type."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -455,7 +455,7 @@ def _check_sizes(batch: "RecordBatch", file: str, row: int) -> None:
 
 
 def _read_batches(binary: BinaryIO, file: str) -> "Iterator[RecordBatch]":
-    """Yield the columns that are known, in batches that are small if the rows are large."""
+    """Yield batches of the known columns, with fewer rows in a batch if the rows can be large."""
     from pyarrow.parquet import ParquetFile
 
     with _arrow_errors(file, "the file is not a Parquet file, or it is damaged"):
@@ -468,7 +468,7 @@ def _read_batches(binary: BinaryIO, file: str) -> "Iterator[RecordBatch]":
         _check_types(parquet.schema_arrow, file)
         names = [name for name in _make_schema().names if name not in _PROBABILITIES]
         names = [name for name in names if name in parquet.schema_arrow.names]
-    # A text that is stored once in a row group can be the value of each of its rows.
+    # With dictionary encoding, each row can be as large as its whole row group.
     rows = _MEMORY * max_sentence() // max(size, 1)
     batches = parquet.iter_batches(
         max(1, min(rows, _BATCH_SENTENCES)), columns=names, use_threads=False

@@ -1,7 +1,7 @@
 """Annotation of training sentences by the members of an ensemble that were not trained on them.
 
-A parser that will correct or read the output of other parsers must be trained on output that has as
-many errors as new text; a parser makes too few on the sentences that it was trained on.
+A parser that will correct or read the output of other parsers must be trained on output with as
+many errors as on new text. On the sentences of its own training data, a parser makes fewer errors.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ def describe_folds(train: Sequence[Sentence], seed: int, dev_split: float | None
     Args:
         train: The sentences that were divided.
         seed: The seed of `assign_folds`.
-        dev_split: The share of the files' sentences that became dev sentences, or None.
+        dev_split: The share of the sentences that was split off as dev sentences, or None.
     """
     return Jackknife(len(train), seed, digest_forms(train), dev_split or 0.0)
 
@@ -45,7 +45,7 @@ def annotate_out_of_fold(
     """Yield training sentences, each annotated by the member that was not trained on it.
 
     Dev sentences that were split off from the training files are annotated by the whole ensemble.
-    All sentences are in memory at the same time.
+    All sentences are held in memory.
 
     Args:
         ensemble: The ensemble, which was trained by depkit ensemble.
@@ -57,7 +57,8 @@ def annotate_out_of_fold(
         **options: Further arguments of the method.
 
     Raises:
-        ConfigError: If they are other sentences, or the folds are not known.
+        ConfigError: If the sentences are not those of the training files, or ensemble.toml does not
+            record the folds.
     """
     sentences = list(sentences)
     vectors = None if context is None else list(context)
@@ -77,7 +78,7 @@ def annotate_out_of_fold(
 def parse_out_of_fold(
     model: str, sentences: Iterable[Sentence], device: str = "auto", threads: int | None = None
 ) -> Iterator[Sentence]:
-    """Parse and tag the training sentences of an ensemble, each by a member that did not see it.
+    """Parse and tag the training sentences of an ensemble, each by the member not trained on it.
 
     Args:
         model: The directory of the ensemble.
@@ -104,16 +105,16 @@ def parse_out_of_fold(
 
 
 def find_annotators(sentences: Sequence[Sentence], config: EnsembleConfig) -> np.ndarray:
-    """Return for each sentence the number of the member that was not trained on it, [sentences].
+    """Return the index of the member that was not trained on each sentence, [sentences].
 
-    The number of members stands for the whole ensemble. The errors are those of
-    `annotate_out_of_fold`.
+    Dev sentences get the index len(members), which stands for the whole ensemble. Raises the errors
+    of `annotate_out_of_fold`.
     """
     folds, jackknife = len(config.members), config.jackknife
     if not jackknife.sentences:
         raise ConfigError(
-            "the ensemble does not say which sentences its members were trained on; run the depkit"
-            " ensemble command that trained it again, which records them and keeps the members"
+            "the ensemble does not say which sentences its members were trained on; to record them,"
+            " run the same depkit ensemble command again, which keeps the trained members"
         )
     annotator = np.full(len(sentences), folds)
     train: Sequence[int] = range(len(sentences))
@@ -124,9 +125,9 @@ def find_annotators(sentences: Sequence[Sentence], config: EnsembleConfig) -> np
         or digest_forms(sentences[i] for i in train) != jackknife.digest
     ):
         raise ConfigError(
-            f"--out-of-fold needs the training files of the ensemble, in the same order; it was"
-            f" trained on {jackknife.sentences} sentences, and these are {len(train)}"
-            f"{' others' * (len(train) == jackknife.sentences)}"
+            f"give the training files of the ensemble, in the same order; it was trained on"
+            f" {jackknife.sentences} sentences, but the files contain {len(train)}"
+            f"{' different ones' * (len(train) == jackknife.sentences)}"
         )
     annotator[list(train)] = assign_folds(len(train), folds, jackknife.seed)
     return annotator

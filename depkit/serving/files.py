@@ -48,7 +48,7 @@ from depkit.serving.input_warnings import NUM_CHECKED, find_input_warnings
 from depkit.serving.parts import find_kind, find_part, is_done, mark_done, parse_shard
 
 GC_THRESHOLD = 10_000  # number of new objects after which Python looks for reference cycles
-# The names on the command line of the entries of `Job.options`.
+# The command-line option of each entry of `Job.options`.
 OPTIONS = {
     "algorithm": "--decode", "root": "--root", "probabilities": "--prob", "passes": "--passes"
 }  # fmt: skip
@@ -87,11 +87,11 @@ class Job:
 
 @dataclass
 class Totals:
-    """Numbers of sentences and words that a job has processed."""
+    """The numbers of sentences and words that a job has processed, and the time it took."""
 
     sentences: int = 0
     words: int = 0
-    seconds: float = 0.0  # without the loading of models
+    seconds: float = 0.0  # without loading the models, unless worker processes load them
 
 
 def annotate_files(
@@ -116,7 +116,7 @@ def annotate_files(
         job = replace(job, format=PARQUET.name)
     if job.format == PARQUET.name:
         import_pyarrow()
-    get_output_paths(job)  # Report mistakes before models are loaded, which takes time.
+    get_output_paths(job)  # Report errors before the models are loaded, which takes time.
     if job.workers > 1:
         from depkit.serving.workers import annotate_with_workers
 
@@ -140,7 +140,7 @@ def annotate_files(
 
 @dataclass
 class Run:
-    """A job whose models are loaded, and what was counted so far."""
+    """A job with its loaded models, and the counts so far."""
 
     job: Job
     parser: Parser
@@ -149,7 +149,7 @@ class Run:
     totals: Totals = field(default_factory=Totals)
     report: ConversionReport = field(default_factory=ConversionReport)
     first_sentences: list[Sentence] = field(default_factory=list)  # for warnings about the input
-    # Counts the sentences of a stream
+    # Counts the words of a stream of sentences as they are read
     count_read: Callable[[Iterable[Sentence]], Iterable[Sentence]] = lambda sentences: sentences
 
     @staticmethod
@@ -162,7 +162,7 @@ class Run:
         run = Run(job, parser, _choose_format(job, parser), note)
         get_output_paths(job, run.output_format)
         calibration = getattr(parser.config, "calibration", None)
-        if run.has_probabilities and calibration == Calibration():  # It has not been changed.
+        if run.has_probabilities and calibration == Calibration():  # the default
             subject = "this combination of models" if len(job.models) > 1 else "this model"
             note(f"{subject} is not calibrated; the probabilities may be too high or too low")
         return run
@@ -174,13 +174,13 @@ class Run:
 
     @property
     def target_format(self) -> Format | None:
-        """The CoNLL format to convert to; None for another format, or that of the input."""
+        """The CoNLL format to convert to; None for JSON, bracketed trees, or the input format."""
         if self.output_format == PARQUET.name:
             return CONLLU
         return get_format(self.output_format) if self.output_format in FORMATS else None
 
     def finish(self) -> None:
-        """Print notes on the input, if there was little of it, and on the conversion."""
+        """Print notes on the conversion, and on the input if they have not been printed yet."""
         if len(self.first_sentences) < NUM_CHECKED:
             self._note_input_warnings()
         if self.target_format:
@@ -224,11 +224,11 @@ class Run:
         sentences, vectors = _read_sentences(parser, job, file_indices, part)
         sentences = self.count_read(self._collect_first(sentences))
         if self.has_probabilities and self.output_format:
-            # Only CoNLL-U has the column MISC for them.
+            # Only CoNLL-U has the column MISC, which contains the probabilities.
             sentences = (convert(sentence, CONLLU, report=self.report) for sentence in sentences)
         method = getattr(parser, job.action)
         if job.out_of_fold:
-            # Other parses need not wait for the import of the modules that train parsers.
+            # This imports the training modules, which takes time and is needed only here.
             from depkit.ensemble.out_of_fold import annotate_out_of_fold
 
             assert isinstance(parser, TaggerEnsemble)
@@ -296,7 +296,7 @@ def _show_progress(
             yield sentence
 
     def count_parsed(batch: Sequence[Sentence]) -> None:
-        # Copies of a sentence may fill up a batch.
+        # A batch may be padded with copies of a sentence.
         distinct = {id(sentence): sentence for sentence in batch}.values()
         with lock:  # batches are computed on several threads
             parsed_totals.sentences += len(distinct)
@@ -330,7 +330,7 @@ def _load_parser(job: Job) -> Parser:
 
 
 def _choose_format(job: Job, parser: Parser) -> str | None:
-    """Return the format of the output, None for that of the input.
+    """Return the output format; None for the input format.
 
     Raises ConfigError if the parser does not predict what the format contains.
     """

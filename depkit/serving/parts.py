@@ -1,4 +1,4 @@
-"""Parts of the files of a job, for several machines or processes, and what is finished of them."""
+"""Parts of the files of a job, for several machines or processes, and markers of finished files."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def find_kind(job: "Job", index: int) -> str:
-    """Return the kind of input of a job's file: that of --input, or else by name or content."""
+    """Return the input format of a job's file: --input, or else detected by name or content."""
     return job.input or detect_input(job.files[index], job.encoding)
 
 
@@ -40,7 +40,7 @@ def find_blocks_of_file(job: "Job", index: int) -> list[Position]:
     reason = ""
     if not os.path.isfile(file):
         os.stat(file)  # raises an error if there is no such file
-        reason = "it is no file"
+        reason = "it is not a regular file"
     elif file.lower().endswith((".gz", ".xz")):
         reason = "it is compressed; decompress it first"
     if not reason:
@@ -48,11 +48,11 @@ def find_blocks_of_file(job: "Job", index: int) -> list[Position]:
         if kind == PTB.name:
             reason = "it has bracketed trees; convert it with depkit convert, or split it yourself"
         elif kind == PARQUET.name:
-            reason = "it is a Parquet file; write several files instead"
+            reason = "it is a Parquet file; store the treebank in several files instead"
         elif job.format == "json" and kind not in TEXT_INPUTS:
-            reason = "the offsets of --format json need all of its text; choose another format"
+            reason = "--format json needs the whole file for its offsets; choose another format"
         elif job.features:
-            reason = "--features has vectors for whole files"
+            reason = "a file of --features has the vectors of a whole file"
         elif job.out_of_fold:
             reason = "--out-of-fold needs all of its sentences"
     if reason:
@@ -71,7 +71,7 @@ def find_part(job: "Job", index: int) -> Part | None:
 
 
 def is_done(job: "Job", index: int, path: PathLike) -> bool:
-    """Return whether the same job has finished an output file before; see `mark_done`."""
+    """Return whether the same job has already finished an output file; see `mark_done`."""
     try:
         with open(_marker(path), encoding="utf-8") as file:
             return os.path.exists(path) and json.load(file) == _describe(job, index)
@@ -80,7 +80,7 @@ def is_done(job: "Job", index: int, path: PathLike) -> bool:
 
 
 def mark_done(job: "Job", index: int, path: PathLike) -> None:
-    """Write beside an output file how it was made, for --skip-done."""
+    """Record how an output file was made in a file next to it, for --skip-done."""
     if job.skip_done:
         with atomic(_marker(path)) as temporary:
             temporary.write_text(json.dumps(_describe(job, index), indent=1) + "\n", "utf-8")

@@ -29,13 +29,13 @@ from depkit.serving.parts import (
     parse_shard,
 )
 
-TASK_BLOCKS = 4  # blocks that a process annotates at a time
-_run: Run | None = None  # in a worker process
+TASK_BLOCKS = 4  # the number of blocks in a task
+_run: Run | None = None  # the job of this process, if it is a worker
 
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a task: the output, what was counted, and notes to the user."""
+    """The result of a task: the output, the counts, and notes to the user."""
 
     text: str
     totals: Totals
@@ -84,7 +84,7 @@ def annotate_with_workers(job: Job, note: Callable[[str], None], bars: ProgressB
                 mark_done(job, index, path)
     except BrokenProcessPool:
         raise OSError(
-            "a worker process was killed, perhaps because the memory is full; use fewer --workers"
+            "a worker process was killed, perhaps because memory ran out; use fewer --workers"
         ) from None
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -99,7 +99,7 @@ def annotate_with_workers(job: Job, note: Callable[[str], None], bars: ProgressB
 
 
 def _divide(job: Job, index: int) -> list[Part]:
-    """Divide a file, or the part of it in the job's shard, into the parts of tasks."""
+    """Divide a file, or the job's shard of it, into one part for each task."""
     blocks = find_blocks_of_file(job, index)
     first, stop = 0, len(blocks)
     if job.shard:
@@ -126,7 +126,7 @@ def _run_tasks(
 def _start_worker(job: Job, devices: "Queue[str]") -> None:
     """Load the models in a new process."""
     global _run
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     _run = Run.start(replace(job, device=devices.get()), lambda text: None)
 
 

@@ -17,7 +17,7 @@ Value = str | int | None  # a tag, a relation or a head; None if there is none t
 
 
 class _Dispute(NamedTuple):
-    """A word for which a parse and the treebank differ; the lists have an entry for each parse."""
+    """A word for which a parse and the treebank differ; the sequences have one entry per parse."""
 
     sentence: int
     word: int
@@ -32,17 +32,18 @@ class _Dispute(NamedTuple):
 def find_disagreements(
     pairs: Iterable[tuple[Sentence, Sequence[Sentence]]],
 ) -> Iterator[Suspect]:
-    """Yield the words for which the parses find another annotation more probable.
+    """Yield the words for which an annotation in the parses is more probable than the gold one.
 
-    The probability of an annotation is the mean over all parses. A parse gives to its annotation:
+    The probability of an annotation is the mean over all parses. The probability of a parse's own
+    annotation is as follows, and that of all others is 0:
 
-    - of a head, the ArcProb in its MISC;
-    - of a relation, its LabelProb; relations are compared only where the head is the same;
-    - of a tag, and if there are no probabilities, the share of words for which the treebank agrees
-      with the parse, among the words with the same predicted tag or relation;
+    - head: ArcProb in MISC;
+    - relation: LabelProb; relations are compared only where the head is the same;
+    - tag, or head or relation without such a probability: among the words with the same predicted
+      tag or relation, the share for which the parse and the treebank agree.
 
-    and 0 to all others. Columns that contain only `_` in the treebank or in a parse are not
-    compared. All sentences of the treebank pass before the first suspect is yielded.
+    Columns that contain only `_` in the treebank or in a parse are not compared. All sentences are
+    read before the first suspect is yielded.
 
     Args:
         pairs: Each sentence of the treebank, and its parses, in the same order for all sentences.
@@ -101,7 +102,7 @@ def _judge(
     filled: set[tuple[int, str]],
     counts: dict[tuple[int, str], Counter[tuple[Value, bool]]],
 ) -> Iterator[Suspect]:
-    """Yield a suspect if the parses find another annotation of the word more probable.
+    """Yield a suspect if an annotation in the parses is more probable than the gold one.
 
     filled, counts: as in `find_disagreements`.
     """

@@ -23,14 +23,14 @@ class Suspect:
     Attributes:
         sentence: The 0-based index of the sentence in the treebank.
         word: The 0-based index of the word in the sentence.
-        kind: One of KINDS. The head and the relation of a word are suspects of the kind "head"; if
-            only the relation is doubted, the kind is "deprel".
+        kind: One of KINDS: "head" if the head is suspect, with or without its relation; "deprel" if
+            only the relation is suspect.
         gold: The annotation of the treebank; a head is written as in DEPS: `4:nsubj`.
         alternative: The annotation that is proposed, in the same form.
         probability: The probability of the alternative.
         gold_probability: The probability of the treebank's annotation, as far as it is known.
         source: PARSER, VARIATION or BOTH.
-        evidence: A text that says what the probabilities are based on.
+        evidence: What the probabilities are based on, as text.
     """
 
     sentence: int
@@ -45,15 +45,15 @@ class Suspect:
 
     @property
     def score(self) -> float:
-        """The number by which suspects are ranked."""
+        """The score for ranking: higher scores come first."""
         return self.probability - self.gold_probability
 
 
 def rank_suspects(suspects: Iterable[Suspect]) -> list[Suspect]:
     """Sort suspects by their scores, the highest first; equal scores stay in the treebank's order.
 
-    Suspects of both sources that propose the same for the same word are merged. Their sources are
-    regarded as independent: with the probabilities p and q, the merged probability is
+    Suspects for which both sources propose the same annotation are merged. The sources are treated
+    as independent: with the probabilities p and q, the merged probability is
     1 - (1 - p)(1 - q). The probability of the treebank's annotation is the smaller one.
     """
     merged: dict[tuple[int, int, str, str], Suspect] = {}
@@ -82,7 +82,7 @@ def _merge(first: Suspect, second: Suspect) -> Suspect:
 def describe_suspects(
     suspects: Sequence[Suspect], sentences: Sequence[Sentence]
 ) -> Iterator[dict[str, Any]]:
-    """Yield for each ranked suspect a record with its rank, its probabilities and its position.
+    """Yield a record for each ranked suspect, with its rank, probabilities and position.
 
     sentences: the sentences of the treebank.
     """

@@ -24,7 +24,7 @@ _MAX_QUOTED = 80  # characters of an n-gram
 
 @dataclass(frozen=True, eq=False)
 class _Words:
-    """All words of a treebank in a row, with a boundary before the first and after each sentence.
+    """All words of a treebank, with a boundary before the first and after each sentence.
 
     Attributes:
         form: [position] codes from 1; 0 is a boundary.
@@ -45,7 +45,7 @@ class _Words:
 class Minority(NamedTuple):
     """Occurrences of contexts that are annotated differently from most others, as arrays."""
 
-    occurrence: np.ndarray  # its index
+    occurrence: np.ndarray  # the index of the occurrence
     alternative: np.ndarray  # the most frequent annotation of the same context
     example: np.ndarray  # the index of the first occurrence that has the alternative
     num_alternative: np.ndarray  # how many occurrences have the alternative
@@ -77,12 +77,13 @@ def find_variation(
 
     The probability of an annotation is its share of the occurrences, multiplied by 1 - 1/4^c if c
     words on each side of the nucleus are identical: the more context is identical, the less likely
-    are two correct annotations. If two annotations are the most frequent ones, both are suspect
-    with the score 0. Of several n-grams around a word, the one with the highest score is chosen.
+    it is that both annotations are correct. If the two most frequent annotations are equally
+    frequent, both are suspect with the score 0. Of several n-grams around a word, the one with the
+    highest score is chosen.
 
-    Two words that are not head and dependent also vary from the same words that are. But this is
-    never the alternative, because it would not tell what the head should be. The time is
-    O(n log n) for each length of n-grams.
+    Two words can be linked in some occurrences and not in others; occurrences without a link also
+    count. But "no link" is never the alternative, because it would not say what the head should be.
+    The time is O(n log n) for each length of n-grams.
 
     Args:
         sentences: The treebank.
@@ -107,7 +108,7 @@ def find_variation(
                         best[key] = variation
     for (position, kind), variation in sorted(best.items()):
         sentence = sentences[words.sentence[position]]
-        if kind in TAGS or sentence.head[words.word[position]] >= 0:  # not without annotation
+        if kind in TAGS or sentence.head[words.word[position]] >= 0:  # skip words without a head
             yield _make_suspect(sentences, words, position, kind, variation)
 
 
@@ -116,7 +117,7 @@ def repeated_ngrams(
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield for each length from 2 the n-grams that occur at least twice.
 
-    Only where the first n - 1 words of an n-gram are repeated can it be repeated.
+    An n-gram can only be repeated if its first n - 1 words are repeated.
 
     Args:
         form: [position] codes of words from 1; 0 is a boundary, which no n-gram contains and which
@@ -144,7 +145,7 @@ def repeated_ngrams(
 
 
 def find_minority(context: np.ndarray, annotation: np.ndarray) -> Minority:
-    """Find the occurrences that another annotation of the same context at least equals in number.
+    """Find occurrences whose annotation is at most as frequent as another one of the same context.
 
     Args:
         context: [occurrence] int64; occurrences with the same number have the same context.
@@ -189,7 +190,7 @@ def _concatenate(sentences: Sequence[Sentence]) -> _Words:
         sentence_index += [index] * (len(sentence) + 1)
         word_index += range(len(sentence) + 1)
         for name, known in codes.items():
-            # Only the codes of forms must differ from 0.
+            # Codes of forms start at 1, because 0 is a boundary.
             shift = name == "form"
             columns[name] += [
                 known.setdefault(text, len(known) + shift) for text in getattr(sentence, name)
@@ -204,7 +205,7 @@ def _concatenate(sentences: Sequence[Sentence]) -> _Words:
 
 
 def _annotate_pairs(words: _Words, distance: int) -> np.ndarray:
-    """Return how each word is linked to the word at a distance to the right: [position].
+    """Return how each word is linked to the word `distance` positions to its right: [position].
 
     0: not at all; 1 + 2 * label if the left word is the dependent, 2 + 2 * label if it is the head.
     """
@@ -220,7 +221,7 @@ def _annotate_pairs(words: _Words, distance: int) -> np.ndarray:
 def _read_minority(
     minority: Minority, words: _Words, layer: str, start: np.ndarray, length: int, context: int
 ) -> Iterator[tuple[tuple[int, str], _Variation]]:
-    """Yield the position and the kind of each suspect with what the n-gram says about it.
+    """Yield the position and the kind of each suspect, and its variation.
 
     Args:
         minority: The occurrences, as indices into `start`.

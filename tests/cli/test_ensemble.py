@@ -147,8 +147,8 @@ def test_out_of_fold_parses_need_the_training_files(ensemble, tmp_path, capfd):
     depkit.write(gold[1:], short)
     parse = ["parse", "--out-of-fold", "--device", "cpu", "--model"]
     for model, file, message in (
-        (ensemble, other, "it was trained on 24 sentences, and these are 24 others"),
-        (ensemble, short, "it was trained on 24 sentences, and these are 23"),
+        (ensemble, other, "trained on 24 sentences, but the files contain 24 different ones"),
+        (ensemble, short, "it was trained on 24 sentences, but the files contain 23"),
         ("en-ewt", TINY, "--out-of-fold needs an ensemble"),
     ):
         assert_fails(capfd, [*parse, str(model), str(file)], 2, message)

@@ -1,1 +1,1 @@
-"""Trials of a command under faults: `python -m tests.faults --help`."""
+"""Fault injection tests of a command: `python -m tests.faults --help`."""

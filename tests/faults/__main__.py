@@ -1,4 +1,4 @@
-"""Try a depkit command under faults.
+"""Test a depkit command by fault injection: kills at random times, or full disks.
 
 The command runs in an empty directory. Name its inputs with absolute paths and its outputs with
 relative ones:
@@ -22,21 +22,21 @@ from tests.faults.processes import Command, preload
 
 
 def main(arguments: list[str]) -> int:
-    """Run the trials of a command line; return the exit status."""
+    """Run the tests of a command line; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.faults", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("fault", choices=["kill", "disk"])
     parser.add_argument("--times", type=int, default=10, help="number of kills or of disks")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the moments of the kills")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random times of the kills")
     parser.add_argument(
         "--again", action="append", default=[], metavar="ARGUMENT",
         help="add this argument to continue a command, for example --again=--resume",
     )  # fmt: skip
-    parser.add_argument("--fork", action="store_true", help="import depkit once, and fork it")
+    parser.add_argument("--fork", action="store_true", help="import depkit only once")
     parser.add_argument(
-        "--limit-files", action="store_true", help="limit the sizes of files, not of the disk"
+        "--limit-files", action="store_true", help="limit the size of each file instead of the disk"
     )
     parser.add_argument("command", nargs="+", metavar="-- COMMAND", help="depkit's arguments")
     options = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""Runs of a command on disks that become full, at one write after the other.
+"""Runs of a command on disks of increasing sizes, which become full at different writes.
 
 A disk is a file system in memory (tmpfs) of limited size. Where none can be mounted, the size of
 every file is limited instead.
@@ -33,7 +33,7 @@ def can_mount(folder: Path) -> bool:
 
 @contextmanager
 def mount(folder: Path, size: int) -> Iterator[None]:
-    """Mount a file system in memory within the block, on a directory that is made."""
+    """Mount a file system in memory on a new directory for the body of the with statement."""
     folder.mkdir()
     try:
         command = ["mount", "-t", "tmpfs", "-o", f"size={size},nr_inodes=0", "none", str(folder)]
@@ -87,8 +87,8 @@ def try_full_disks(
     faults: list[str] = []
     for number in range(times):
         size = (largest + _PAGE) * number // times
-        # A disk has at least one page, so another one is filled. Standard error is not on the disk,
-        # but limited like all files.
+        # A tmpfs has at least one page, so it gets one more, which `filler` fills. A limit for each
+        # file also applies to standard error, so it is at least one page.
         size = _PAGE * max(size // _PAGE, int(limit_files))
         with _provide(disk, None if limit_files else size + _PAGE):
             (disk / "home").mkdir()

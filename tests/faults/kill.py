@@ -1,4 +1,4 @@
-"""Kills of a command at random moments; the outputs must be those of an undisturbed run."""
+"""Kills of a command at random times; the outputs must be those of an undisturbed run."""
 
 import random
 import shutil
@@ -20,14 +20,14 @@ def try_kills(
     """Kill a command (SIGKILL) and continue it until it was killed `kills` times.
 
     A run that ends before it is killed is compared with the undisturbed one, and the next run
-    starts in an empty directory. At random, all processes are killed or only the first one, as the
-    kernel does when memory is short; the others must then end by themselves.
+    starts in an empty directory. At random, all processes are killed, or only the first one, as by
+    the out-of-memory killer; the others must then end by themselves.
 
     Args:
         command: The command.
         folder: An empty directory for the trials.
         kills: The number of kills.
-        seed: The seed of the random moments.
+        seed: The seed of the random times.
         again: The arguments with which a killed command is continued.
         say: Called with each line of the report.
 

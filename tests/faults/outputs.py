@@ -30,7 +30,7 @@ def _read(path: Path) -> Any:
             header = json.loads(data[8 : 8 + size])
         except ValueError:
             return data
-        header.pop("__metadata__", None)  # the times of a checkpoint
+        header.pop("__metadata__", None)  # contains the times of a checkpoint
         return header, data[8 + size :]
     if path.suffix in (".json", ".jsonl", ".md"):
         return _TIMES.sub("", data.decode("utf-8", "replace"))
@@ -38,7 +38,7 @@ def _read(path: Path) -> Any:
 
 
 def find_differences(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
-    """Return a description of each file that two results of `read_outputs` do not share."""
+    """Return a description of each file that differs between two results of `read_outputs`."""
     return [
         *(f"{name} is missing" for name in expected.keys() - found.keys()),
         *(f"{name} is left over" for name in found.keys() - expected.keys()),
@@ -50,7 +50,7 @@ def find_differences(expected: dict[str, Any], found: dict[str, Any]) -> list[st
 def find_incomplete(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
     """Return the names of files that a failed run has left incomplete under their final names.
 
-    A file is complete if the undisturbed run has written the same, or, for the files of an
+    A file is complete if the undisturbed run has written the same content, or, for the files of an
     unfinished training, if it can be read. Logs and standard output may end anywhere.
     """
     return [
@@ -70,7 +70,7 @@ def _can_be_read(name: str, content: Any) -> bool:
         if name.endswith(".safetensors"):
             header, data = content
             return len(data) == max(entry["data_offsets"][1] for entry in header.values())
-        if name.endswith(".json"):  # Without the times it may be no JSON.
+        if name.endswith(".json"):  # Without its times, the text may be invalid JSON.
             return content.rstrip().endswith(("}", "]"))
         if name.endswith(".toml"):
             return bool(tomllib.loads(content.decode()))

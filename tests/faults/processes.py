@@ -68,20 +68,20 @@ class Command:
     def _execute(self, arguments: list[str]) -> int:
         if not self.fork:
             os.execvp(self.program[0], [*self.program, *arguments])
-        process.ORIGINAL_DIR = os.getcwd()  # where the command's own processes start
+        process.ORIGINAL_DIR = os.getcwd()  # for processes that the command spawns
         sys.argv = ["depkit", *arguments]
         try:
             import_module("depkit.__main__").main()
         except SystemExit as end:
             with suppress(OSError):
                 sys.stdout.flush()
-            # What this process registered with atexit would remove the directory of the trials.
+            # Do not exit here: inherited atexit functions would remove the directory of the tests.
             return int(end.code or 0)
         return 0
 
 
 def preload() -> None:
-    """Import what commands need, so that a fork starts at once."""
+    """Import the modules that commands need, so that a fork starts quickly."""
     commands = import_module("depkit.cli.main").COMMANDS
     for name in (
         "serving.files", "ensemble.training", "ensemble.distillation", "ensemble.jackknife",
@@ -100,7 +100,7 @@ class Run:
     def wait(
         self, seconds: float = float("inf"), watch: Callable[[], object] = lambda: None
     ) -> int | None:
-        """Wait until the process has ended and return its status, or None after some seconds.
+        """Wait until the process has ended and return its status; None after `seconds`.
 
         watch: a function that is called every few milliseconds.
         """

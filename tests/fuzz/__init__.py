@@ -1,4 +1,4 @@
-"""Fuzzing of everything that reads files from elsewhere, guided by the lines that an input reaches.
+"""Coverage-guided fuzzing of the code that reads files from untrusted sources.
 
 Run `python -m tests.fuzz READER... --seconds N [--seed N]`.
 """

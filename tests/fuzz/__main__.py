@@ -10,11 +10,11 @@ from pathlib import Path
 from tests.fuzz.fuzzer import fuzz
 from tests.fuzz.readers import READERS
 
-_MEMORY = 2 << 30  # bytes that reading may take, beside what the process has at its start
+_MEMORY = 2 << 30  # bytes that reading may allocate, in addition to the memory used at the start
 
 
 def limit_memory() -> None:
-    """Let allocations fail, so that a file that needs too much memory raises an error."""
+    """Limit the address space, so that a file that needs too much memory raises MemoryError."""
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + _MEMORY, size + _MEMORY))
 

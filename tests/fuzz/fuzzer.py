@@ -20,15 +20,15 @@ SECONDS = 5.0  # of processor time for one file
 
 @dataclass(frozen=True)
 class Reader:
-    """What is fuzzed.
+    """A function that reads files, and the files with which fuzzing starts.
 
     Attributes:
-        name: The name of the file that is changed.
-        seeds: Returns correct files; it can also write the other files of their directory.
+        name: The name of the file that is mutated.
+        seeds: Returns the contents of valid files; it can also write other files to the directory.
         read: Reads the file in a directory.
         errors: Returns the errors with which it may refuse a file. It is a function because some
             modules with errors take seconds to import.
-        mutate: Makes other files.
+        mutate: Changes the content of a file at random.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Report:
 
     read: int = 0
     refused: int = 0
-    lines: int = 0  # lines of code that were reached, each with the line before it
-    findings: dict[str, bytes] = field(default_factory=dict)  # by what is wrong and where
+    lines: int = 0  # pairs of successive lines of code that were reached
+    findings: dict[str, bytes] = field(default_factory=dict)  # by type and location
 
 
 class TimeLimitError(BaseException):
-    """Reading takes too long. No reader must catch this error."""
+    """Reading takes too long. A BaseException, so that readers do not catch it."""
 
 
 def fuzz(
@@ -64,10 +64,10 @@ def fuzz(
 
     Args:
         reader: The reader.
-        directory: An empty directory. While a file is read it stands there, so that it is found
-            even after a crash of the process.
-        seed: Another seed gives other files.
-        seconds: How long new files are made; None for no limit.
+        directory: An empty directory, which contains each file while it is read, so that the file
+            is still there if the process crashes.
+        seed: The seed of the mutations.
+        seconds: The time after which fuzzing stops; None for no limit.
         count: How many files are read; None for no limit.
         limit: The seconds of processor time after which reading a file is stopped.
     """
@@ -136,7 +136,7 @@ def _limit_time(seconds: float) -> Iterator[None]:
 
 
 def _describe(error: BaseException) -> str:
-    """Return the type of an error and the innermost line of the repository that it passed."""
+    """Return the type of an error and the innermost line of the repository in its traceback."""
     frames = [
         frame for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename.startswith(ROOT) and frame.filename != __file__

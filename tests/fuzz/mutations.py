@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-# Makes a changed file from a file and from another one, of which parts may be used.
+# Returns a mutation of the first file, which can contain parts of the second one.
 Mutate = Callable[[Random, bytes, bytes], bytes]
 
 _MAX_SIZE = 1 << 16  # bytes of a mutated file
@@ -65,7 +65,7 @@ def mutate_json(random: Random, data: bytes, other: bytes) -> bytes:
 
 
 def _change_value(random: Random, value: Any) -> Any:
-    """Replace, remove or double one value within a value."""
+    """Replace, remove or duplicate one value within a value."""
     if not isinstance(value, dict | list) or not value or random.random() < 0.1:
         return deepcopy(random.choice(_VALUES))
     keys: Sequence[Any] = list(value) if isinstance(value, dict) else range(len(value))
@@ -83,7 +83,7 @@ def _change_value(random: Random, value: Any) -> Any:
 
 
 def mutate_safetensors(random: Random, data: bytes, other: bytes) -> bytes:
-    """Change the header, the metadata that are JSON within it, or any bytes."""
+    """Change the header, the JSON texts in its metadata, or any bytes."""
     size = int.from_bytes(data[:8], "little")
     header, body = data[8 : 8 + size], data[8 + size :]
     if random.random() < 0.2:
@@ -130,9 +130,9 @@ def mutate_arrays(random: Random, data: bytes, other: bytes) -> bytes:
 def generate_inputs(
     random: Random, corpus: list[bytes], mutate: Mutate, count: int | None = None
 ) -> Iterator[bytes]:
-    """Yield the files of a corpus, then mutated ones without end, or until `count`.
+    """Yield the files of a corpus, then mutated ones; `count` files in all, None for no limit.
 
-    The corpus may grow meanwhile; new files are used more often.
+    The corpus may grow meanwhile; the newest files are mutated more often.
     """
 
     def generate() -> Iterator[bytes]:

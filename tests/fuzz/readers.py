@@ -1,4 +1,4 @@
-"""The readers that are fuzzed, each with correct files to begin with; see `fuzzer.Reader`."""
+"""The readers that are fuzzed, each with valid files to start from; see `fuzzer.Reader`."""
 
 import gzip
 import io
@@ -47,7 +47,7 @@ def _texts(*texts: str) -> Callable[[Path], list[bytes]]:
 
 
 def _read_sentences(path: Path, format: str | None = None) -> None:
-    """Read strictly and leniently; only an archive can be too damaged to be read leniently."""
+    """Read leniently, then strictly; lenient reading should fail only for damaged archives."""
     list(read(path, format, strict=False))
     for sentence in read(path, format):
         str(sentence)

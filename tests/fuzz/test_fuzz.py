@@ -1,4 +1,4 @@
-"""Readers read some mutated files; a planted fault that guessing would not find is found."""
+"""Readers read some mutated files; the fuzzer finds a fault that random files do not reach."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ def test_readers_raise_only_errors_of_depkit(name, tmp_path):
 
 
 def read_planted(path: Path) -> None:
-    """Fail at a text that is reached in three steps."""
+    """Fail for a text that is found in three steps, one byte at a time."""
     data = path.read_bytes()
     if data[:1] != b"(":
         raise ValueError
@@ -40,7 +40,7 @@ PLANTED = Reader("f", lambda directory: [b""], read_planted, lambda: (ValueError
 
 
 def test_a_fault_behind_several_conditions_is_found(tmp_path):
-    """One byte is appended to a file, so that files must be kept that reach new lines."""
+    """Each mutation appends one byte, so files that reach new lines must be kept."""
     report = fuzz(PLANTED, tmp_path, count=600)
     ((finding, data),) = report.findings.items()
     assert finding.startswith("KeyError at /tests/fuzz/test_fuzz.py:")

@@ -4,33 +4,33 @@ REPRODUCIBILITY = (
     "On a CPU, depkit parse and depkit tag write the same bytes again if the input files, the"
     " options, the number of threads, the model, the computer, and the versions of depkit and its"
     " libraries are the same.",
-    "If any of these changes, a few words can get other annotations. Computers round numbers, so"
-    " that the result of a sum depends on its order, and the order depends on the size of a batch,"
-    " the processor and the library. Where two heads have almost the same score, the other one can"
-    " then be chosen, and probabilities can differ in their last digits. This includes another"
-    " --batch-tokens, another order of the sentences, other files in the same command, and too"
-    " little memory, for which batches are halved. On a GPU, even the same command can give"
+    "If any of these changes, a few words can get other annotations. Because of rounding,"
+    " the result of a floating-point sum depends on its order, which depends on the batch size, the"
+    " processor and the library. If two heads have almost the same score, either can be chosen, and"
+    " probabilities can differ in their last digits. Such changes include another --batch-tokens,"
+    " another order of the sentences, other files in the same command, and a lack of memory, after"
+    " which batches are halved. On a GPU, even the same command can give"
     " slightly different scores.",
-    "On a CPU, a training gives the same weights again under the same conditions and with the same"
+    "On a CPU, training gives the same weights again under the same conditions and with the same"
     " seed, also if it was interrupted and resumed; but --max-time ends it after as many updates as"
     " the time allows.",
     "A model that has a NaN or an infinite number among its weights is refused when it is loaded."
     " If the score of a head or of a constituent is NaN or infinite nevertheless, the command"
-    " fails. Very small numbers (denormals) are computed as they are and not replaced by zero. On"
+    " fails. Very small numbers (denormals) are not flushed to zero. On"
     " some processors, a model that has many of them is slow.",
 )
 
 SECURITY = (
     "You can read a treebank, a text, an archive, a file of vectors or a model directory from"
-    " somebody else. It cannot do worse than give wrong results or a one-line error:",
+    " somebody else. The worst that it can cause is wrong results or a one-line error:",
     "No file is unpickled, and no code in a model directory is run. Weights are read only from"
     " safetensors files, and those of a transformer only from files in its own directory; settings"
     " of a transformer that name code, kernels or files are ignored or refused. An HDF5 file that"
     " refers to other files is refused.",
     "Nothing is sent or downloaded, with one exception: if a recipe, an option or a model names a"
-    " frozen transformer that is not a directory, its files are downloaded from the Hugging Face"
-    " hub, unless they have been downloaded before. HF_HUB_OFFLINE=1 in the environment forbids"
-    " this.",
+    " transformer that is not a directory, its files are downloaded from the Hugging Face hub,"
+    " unless they have been downloaded before or are part of the model. HF_HUB_OFFLINE=1 in the"
+    " environment forbids this.",
     "Messages, and tables and drawings at a terminal, show control characters in an escaped form,"
     " so that a file cannot control the terminal. Output that is redirected to a file or a program"
     " is not changed: the text of the input remains as it was. In CSV, texts that a spreadsheet"
@@ -39,15 +39,15 @@ SECURITY = (
     " an archive (DEPKIT_MAX_SENTENCE changes this limit), and the sizes in a model's configuration"
     " must be those of its weights. The time for reading a file is proportional to its"
     " uncompressed size, which can be a thousand times the size of an archive.",
-    "A directory that is written is locked until the command ends, in whatever way, so that two"
+    "A directory that is written is locked until the command ends, even by a crash, so that two"
     " commands cannot mix their files there. An output file appears only when it is complete.",
     "What is not promised: that the predictions of a model from somebody else are good, or that a"
     " model does not reveal words of the treebank on which it was trained. The limits do not"
     " protect against errors in libraries that read files, such as those of HDF5; if you must"
     " expect attacks, use a container or another user account. Compiled code is cached in the"
     " directory of the installation, or in the user's cache directory, and is trusted: nobody else"
-    " should be able to write there. A file system without locks, and Windows, do not lock"
-    " directories.",
+    " should be able to write there. Directories are not locked on Windows, nor on"
+    " file systems without locks.",
     "Please report a file that breaks one of these promises as an issue in the repository of"
     " depkit, with the command, the output of depkit info and, if possible, the file.",
 )

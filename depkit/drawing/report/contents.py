@@ -1,7 +1,7 @@
-"""The contents of a report as data for JSON: all scores come from `score`, none is computed here.
+"""The contents of a report as data for JSON; all scores are computed by the package `score`.
 
-The keys of the contents are sections of the page. A section without data is missing, and the page
-hides it. Tables are stored by column names and rows, see `as_table`.
+Most keys of the contents are sections of the page. A section without data is left out, and the page
+hides it. Tables are stored as column names and rows, see `as_table`.
 """
 
 import platform
@@ -30,7 +30,7 @@ TEST = "ar"
 CURVES = ("distance", "length", "depth")
 TABLES = ("deprel", "upos", "xpos")
 GROUPED_METRICS = ("LAS", "UAS")
-COLUMNS = ("form",)  # the columns that `read_data` has to read in addition
+COLUMNS = ("form",)  # further columns that `read_data` must read
 LIMIT = 10_000  # sentences in the page
 
 Table = dict[str, list[Any]]
@@ -45,7 +45,7 @@ def make_contents(
         data: The gold words and the words of all systems, read with the columns in COLUMNS, and
             with probabilities where there are any.
         limit: The page has at most this many sentences, spread evenly over the treebank. All
-            scores are of all sentences.
+            scores are computed from all sentences.
         seed: The seed of intervals and tests.
         notes: Warnings about the files.
 
@@ -109,13 +109,13 @@ def make_contents(
 
 
 def as_table(records: Sequence[dict[str, Any]]) -> Table:
-    """Return records with the same keys as a table, which repeats no key."""
+    """Return records with the same keys as a table, which contains each key only once."""
     columns = list(records[0]) if records else []
     return {"columns": columns, "rows": [[record[key] for key in columns] for record in records]}
 
 
 def _group(data: Data, names: Sequence[str], seed: int) -> list[dict[str, Any]]:
-    """Return the tables of groupings; those by a column that is `_` throughout are left out."""
+    """Return the tables of groupings, except those by a column that contains only `_`."""
     groups = []
     for name in names:
         columns = GROUPINGS[name].columns
@@ -141,7 +141,7 @@ def _distance_bins() -> list[tuple[int, int, str]]:
 
 
 def pack_sentences(data: Data, limit: int) -> dict[str, Any]:
-    """Return sentences with the trees of all systems, as short lists of numbers.
+    """Return sentences with the trees of all systems, as compact lists of numbers.
 
     Args:
         data: The gold words and the words of all systems.
@@ -150,10 +150,11 @@ def pack_sentences(data: Data, limit: int) -> dict[str, Any]:
     Returns:
         total: The number of sentences in the treebank.
         forms, relations, tags: The texts that the numbers below are indices into.
-        rows: A list for each sentence: its number from 1, its sent_id, its place (file:line), and
-            for its words the lists of forms, gold tags, gold heads and gold relations; the words
-            that are left out as punctuation, from 0; then for each system a list of [word from 0,
-            head, relation] where its arc differs from gold, and of [word, tag] where its tag does.
+        rows: A list for each sentence: its number from 1, its sent_id, its location (file:line),
+            and for its words the lists of forms, gold tags, gold heads and gold relations; the
+            indices from 0 of words that are not scored; then for each system a list of [word from
+            0, head, relation] where its arc differs from gold, and of [word, tag] where its tag
+            does.
             A head is the number of a word from 1, 0 for the root and -1 for no head.
     """
     words, gold = data.words, data.words.gold
@@ -203,7 +204,7 @@ def _differences(
 
 
 class _Texts:
-    """Numbers the texts of a column that are used, in the order of their first use."""
+    """Numbers the texts that are used in a column, in the order of their first use."""
 
     def __init__(self, values: Sequence[str]) -> None:
         self.values = values

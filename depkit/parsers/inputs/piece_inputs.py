@@ -1,4 +1,4 @@
-"""The sequences of word pieces that a transformer reads as the encoder of a parser."""
+"""Sequences of word pieces, the input of a transformer that is the encoder of a parser."""
 
 from dataclasses import dataclass, replace
 
@@ -12,7 +12,7 @@ from depkit.parsers.inputs.batches import Batch
 from depkit.parsers.inputs.pieces import PieceBatch, find_segment_format
 from depkit.parsers.inputs.transformer import Transformer, TransformerError
 
-INITIAL_STD = 0.02  # of new vectors that are added to those of pieces, as for BERT
+INITIAL_STD = 0.02  # the standard deviation of initial tag and label embeddings, as in BERT
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class PieceSequences:
     lengths: [sentence], the numbers of positions, on the host.
     first: [sentence, length of the batch], the position of the first piece of each word, on the
         host; 0 for w0, which is the first special piece, and at padding.
-    word: [sentence, position], for each further piece of a word the position of its first piece,
-        else -1, on the host.
+    word: [sentence, position], at each piece of a word after the first, the position of the first
+        one; -1 elsewhere; on the host.
     """
 
     vectors: Tensor
@@ -33,14 +33,14 @@ class PieceSequences:
     word: np.ndarray
 
     def select(self, rows: np.ndarray) -> "PieceSequences":
-        """Return some of the sentences, which may repeat."""
+        """Return the sentences with the indices `rows`, in which an index may be repeated."""
         vectors = self.vectors[send(torch.from_numpy(rows.astype(np.int64)), self.vectors.device)]
         return PieceSequences(vectors, self.lengths[rows], self.first[rows], self.word[rows])
 
     def add_to_words(self, vectors: Tensor) -> Tensor:
-        """Return the vectors of pieces with vectors added at the first pieces of words.
+        """Return the vectors of pieces, after adding a vector to the first piece of each word.
 
-        vectors: [sentence, words, size], those of words 1, 2 and so on; zeros at padding.
+        vectors: [sentence, words, size], for words 1, 2 and so on; zeros at padding.
         """
         index = self._first(vectors.shape[1])[..., None].expand_as(vectors)
         return self.vectors.scatter_add(1, index, vectors.to(self.vectors.dtype))
@@ -56,8 +56,8 @@ class PieceSequences:
     def relations(self, heads: Tensor) -> Tensor:
         """Return the relations of positions, [sentence, position, position] int8.
 
-        Arcs are between the first pieces of words, and from there to the further pieces (section
-        3.2 of Mohammadshahi and Henderson 2020).
+        An arc links the first pieces of two words. The first piece of a word is also the head of
+        its other pieces (section 3.2 of Mohammadshahi and Henderson 2020).
 
         heads: [sentence, words], the heads of words 1, 2 and so on, 0 for w0 and -1 for none.
         """
@@ -65,7 +65,7 @@ class PieceSequences:
         target = first.gather(1, heads.long().clamp(min=0)).masked_fill(heads < 0, -1)
         position = self._first(heads.shape[1])
         piece_heads = send(torch.from_numpy(self.word), heads.device)
-        # Padding words have no heads and position 0, whose value is left out.
+        # Padding words have position 0 and no head; [:, 1:] removes position 0.
         piece_heads = piece_heads.scatter(1, position, target)[:, 1:]
         return arc_relations(piece_heads, self.vectors.shape[1])
 
@@ -75,9 +75,9 @@ class PieceSequences:
 
 
 class PieceInputs(nn.Module):
-    """Makes the vectors of word pieces: those of the transformer, and of the tags of words.
+    """Adds tag embeddings to the transformer's embeddings of word pieces.
 
-    The vectors of tags and labels are added at the first pieces of words.
+    Embeddings of tags and labels are added to the first pieces of words.
 
     Args:
         transformer: The transformer, whose weights belong to another module.
@@ -91,8 +91,8 @@ class PieceInputs(nn.Module):
         self._format = find_segment_format(transformer.tokenizer, transformer.max_pieces)
         if not len(self._format.prefix):
             raise TransformerError(
-                f"{transformer.name}: it puts no special piece before a sentence, but as an encoder"
-                " it needs one, which stands for the root; choose another encoder.kind"
+                f"{transformer.name}: its tokenizer adds no special token before a sentence, which"
+                " an encoder needs to represent the root; choose another encoder.kind"
             )
         self.tag = small_embedding(tags, transformer.width) if tags else None
         # Row 0 is for words without a label.
@@ -116,7 +116,7 @@ class PieceInputs(nn.Module):
 
 
 def small_embedding(rows: int, size: int) -> nn.Embedding:
-    """Make a table of vectors that are as small as those of BERT; row 0 stays zero."""
+    """Make an embedding with the initial standard deviation of BERT's; row 0 stays zero."""
     table = nn.Embedding(rows, size, padding_idx=0)
     with torch.no_grad():
         table.weight.mul_(INITIAL_STD)

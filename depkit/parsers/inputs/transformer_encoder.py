@@ -1,7 +1,7 @@
-"""A pretrained transformer as the encoder, over vectors, and with attention that reads a graph.
+"""A pretrained transformer as an encoder of vectors, whose attention can read a graph.
 
-Mohammadshahi and Henderson (2020) start their parsers from BERT in this way: its weights and its
-position vectors are kept, and each layer of attention gets vectors of relations.
+Mohammadshahi and Henderson (2020) initialise their parsers from BERT in this way: they keep its
+weights and position embeddings, and add relation embeddings to each attention layer.
 """
 
 from typing import Any
@@ -12,15 +12,15 @@ from torch import Tensor, nn
 from depkit.nn.graph_attention import GraphAttention, relation_masks
 from depkit.parsers.inputs.transformer import Transformer, TransformerError
 
-_ATTENTION = "depkit_graph"  # the name under which transformers knows `_attend`
-GRAPH = "graph_attention"  # the attribute of a layer of attention that has its `GraphAttention`
+_ATTENTION = "depkit_graph"  # the name under which `_attend` is registered
+GRAPH = "graph_attention"  # the attribute of an attention layer that holds its `GraphAttention`
 
 
 class TransformerEncoder(nn.Module):
     """An encoder that runs a transformer on vectors; see `encoders.ENCODERS` for its interface.
 
-    The transformer adds vectors of positions. A sequence that is longer than it can read is read in
-    windows that overlap by half; the arcs between a window and the rest are not read.
+    The transformer adds position embeddings. A sequence that is too long for it is read in windows
+    that overlap by half; arcs between words that are not in the same window are not read.
 
     Args:
         transformer: The transformer, whose weights belong to another module.
@@ -67,7 +67,7 @@ class TransformerEncoder(nn.Module):
             window = slice(start, min(start + width, length))
             arcs = None if relations is None else relations[:, window, window]
             part = self._run(x[:, window], (lengths - start).clamp(min=1), arcs)
-            # Up to the middle of the positions that the next window also has
+            # Use the output up to the middle of the overlap with the next window.
             end = length if window.stop == length else start + width - (width - step) // 2
             parts.append(part[:, used - start : end - start])
             used = end
@@ -88,7 +88,7 @@ class TransformerEncoder(nn.Module):
 
 
 class _LayerGraph(GraphAttention):
-    """The vectors of relations of one layer, and the relations of the sequences that are read."""
+    """The relation embeddings of one layer, and the relation masks of the current batch."""
 
     def __init__(self, head_size: int) -> None:
         super().__init__(head_size)
@@ -96,14 +96,14 @@ class _LayerGraph(GraphAttention):
 
 
 def _attention_layers(body: Any) -> list[nn.Module]:
-    """Return the layers of attention that read a graph."""
+    """Return the attention layers that `_extend_attention` has extended."""
     return [module for module in body.modules() if hasattr(module, GRAPH)]
 
 
 def _extend_attention(body: Any) -> None:
-    """Give each layer of attention of a transformer vectors of relations.
+    """Add relation embeddings to each attention layer of a transformer.
 
-    Which modules these layers are is found by running the transformer once.
+    The transformer is run once to find out which modules are its attention layers.
     """
     try:
         from transformers import AttentionInterface
@@ -149,7 +149,7 @@ def _attend(
     dropout: float = 0.0,
     **_options: Any,
 ) -> tuple[Tensor, None]:
-    """Compute the attention of a layer, as transformers calls it; see `GraphAttention.forward`."""
+    """Compute the attention of a layer; transformers calls this. See `GraphAttention.forward`."""
     graph: Any = getattr(module, GRAPH)
     if scaling is not None:
         query = query * (scaling * query.shape[-1] ** 0.5)

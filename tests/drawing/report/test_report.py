@@ -182,7 +182,7 @@ def test_the_page_goes_to_stdout_or_stays_unwritten(files, tmp_path):
     assert read_page(run(*files, "-o", "-")[0])["gold"] == files[0]
     bracketed = tmp_path / "trees.mrg"
     bracketed.write_text("(S (NP (NN a)) (VP (VB b)))\n")
-    message = f"{bracketed}: the report is of dependency trees"
+    message = f"{bracketed}: the report needs dependency trees"
     assert message in str(run.failure(bracketed, bracketed, "-o", tmp_path / "new.html"))
     assert "POLICY" in run(*files, "-o", "-", "--punct", "POLICY", code=2)[1]
     assert "limit" in run(*files, "-o", "-", "--limit-sentences", 0, code=2)[1]
