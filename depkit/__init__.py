@@ -29,7 +29,7 @@ children:
 `show` draws trees in the terminal; a notebook draws the tree of any sentence that it displays:
 
     >>> depkit.show(sentences[1])
-    # sentence 1 (sent_id 2)
+    # sentence 1 (sent_id 1-2)
     # It was asleep.
                  root
       ╭──nsubj───╮ │
@@ -46,8 +46,8 @@ and `write` writes sentences to a file:
     2
     >>> for sentence in depkit.read("parsed.conllu"):
     ...     print(sentence.sent_id, sentence.deprel)
-    1 ['det', 'nsubj', 'root', 'case', 'det', 'obl', 'punct']
-    2 ['nsubj', 'cop', 'root', 'punct']
+    1-1 ['det', 'nsubj', 'root', 'case', 'det', 'obl', 'punct']
+    1-2 ['nsubj', 'cop', 'root', 'punct']
 
 `evaluate` scores trees against gold trees, and `analyze` breaks the scores down:
 

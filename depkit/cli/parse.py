@@ -221,7 +221,8 @@ def parse_command(
 
     options.check_inputs(files or ["-"], quiet)
 
-    from depkit.serving.files import Job, annotate_files
+    from depkit.serving.files import annotate_files
+    from depkit.serving.job import Job
 
     job = Job(
         files or ["-"], models or ["en-ewt"], "parse", tags or "missing",

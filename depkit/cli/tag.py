@@ -190,7 +190,8 @@ def tag_command(
     _refuse(context, _NEED_FOLDS, "it needs --folds as well")
     options.check_inputs(sources, quiet)
 
-    from depkit.serving.files import Job, annotate_files
+    from depkit.serving.files import annotate_files
+    from depkit.serving.job import Job
 
     job = Job(
         sources, models or ["en-ewt"], "tag", tags, {}, mean, input, format, output, output_dir,
@@ -219,7 +220,7 @@ def _check_paths(source: str, output: str, work: str, resume: bool) -> None:
     """Refuse files that cannot be used, before hours of training."""
     from depkit.corpus.files import check_writable
     from depkit.corpus.formats import PARQUET, format_from_filename
-    from depkit.serving.files import check_overwriting
+    from depkit.serving.job import check_overwriting
 
     if resume and not work:
         raise typer.BadParameter("it needs --work as well", param_hint="--resume")

@@ -15,7 +15,7 @@ from depkit.parsers.text.reading import TEXT_INPUTS, detect_input
 from depkit.version import __version__
 
 if TYPE_CHECKING:
-    from depkit.serving.files import Job
+    from depkit.serving.job import Job
 
 
 def parse_shard(text: str) -> Shard:

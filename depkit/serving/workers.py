@@ -20,7 +20,7 @@ from depkit.drawing.progress import ProgressBars
 from depkit.parsers.device import find_devices
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import TEXT_INPUTS
-from depkit.serving.files import Job, Run, Totals, get_output_paths
+from depkit.serving.job import Job, Totals, get_output_paths
 from depkit.serving.parts import (
     find_blocks_of_file,
     find_kind,
@@ -28,6 +28,7 @@ from depkit.serving.parts import (
     mark_done,
     parse_shard,
 )
+from depkit.serving.run import Run
 
 TASK_BLOCKS = 4  # the number of blocks in a task
 _run: Run | None = None  # the job of this process, if it is a worker
@@ -53,7 +54,7 @@ def annotate_with_workers(job: Job, note: Callable[[str], None], bars: ProgressB
     if len(job.files) > 1 and not job.output_dir:
         raise ConfigError("--workers with several files needs --output-dir")
     tasks = [_divide(job, index) for index in range(len(job.files))]
-    began, totals, report = time.monotonic(), Totals(), ConversionReport()
+    totals, report = Totals(), ConversionReport()
     notes: dict[str, None] = {}
     context = multiprocessing.get_context("spawn")
     devices: Queue[str] = context.Queue()
@@ -67,6 +68,7 @@ def annotate_with_workers(job: Job, note: Callable[[str], None], bars: ProgressB
     try:
         with bars.bar("parsing" if job.action == "parse" else "tagging") as show:
             output_format = pool.submit(_get_output_format).result()
+            began = time.monotonic()  # a process has loaded the models
             for index, path in enumerate(get_output_paths(job, output_format)):
                 if job.skip_done and is_done(job, index, path):
                     continue

@@ -31,7 +31,8 @@ from depkit.parsers.graph.network import BiaffineNetwork, Scores
 from depkit.parsers.inputs.batches import Batch, length_batches
 from depkit.parsers.inputs.form_cache import FormCache
 from depkit.parsers.model_directory import load
-from depkit.serving.files import Job, annotate_files
+from depkit.serving.files import annotate_files
+from depkit.serving.job import Job
 from depkit.training import loop
 from depkit.training.recipe import make_recipe
 from depkit.training.run import Data, Prepared, prepare, read_data

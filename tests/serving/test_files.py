@@ -8,7 +8,8 @@ import pytest
 import depkit
 from depkit.drawing.progress import ProgressBars
 from depkit.parsers.settings import ConfigError
-from depkit.serving.files import Job, annotate_files, output_name
+from depkit.serving.files import annotate_files
+from depkit.serving.job import Job, output_name
 from tests.conftest import TINY
 from tests.drawing.terminal import Terminal, draw_at_once
 from tests.parsers.test_base import make_parser, save_parser

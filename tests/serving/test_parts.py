@@ -8,7 +8,8 @@ import pytest
 from depkit.cli.main import run
 from depkit.corpus import blocks, reader, text
 from depkit.corpus.files import read, write
-from depkit.serving import files, workers
+from depkit.serving import run as serving_run
+from depkit.serving import workers
 from tests.cli.commands import ON_CPU, assert_fails
 from tests.conftest import TINY
 
@@ -74,9 +75,11 @@ def test_finished_files_are_skipped(inputs, tmp_path, monkeypatch):
     marker = json.loads((tmp_path / "out" / "a.conllu.done").read_text())
     assert marker["file"] == inputs[0] and marker["options"]["action"] == "parse"
     written = []
-    original = files.Run.write
+    original = serving_run.Run.write
     monkeypatch.setattr(
-        files.Run, "write", lambda self, i, *rest: (written.append(i), original(self, i, *rest))
+        serving_run.Run,
+        "write",
+        lambda self, i, *x: (written.append(i), original(self, i, *x)),
     )
     assert parse(*inputs, *options) == 0 and written == []
     assert parse(*inputs, *options, "--tags", "predict") == 0 and written == [[0], [1]]
