@@ -287,6 +287,9 @@ def _read_config(folder: Path, name: str) -> Any:
             raise TransformerError(
                 f"{name}: {field} in config.json is {size!r}, not an integer above 0"
             )
+    heads = getattr(config, "num_attention_heads", 1)
+    if isinstance(heads, int) and heads < 1:
+        raise TransformerError(f"{name}: num_attention_heads in config.json is {heads}")
     positions = getattr(config, "max_position_embeddings", None)
     if not isinstance(positions, int | None):
         raise TransformerError(
@@ -312,6 +315,7 @@ def _read_tokenizer(folder: Path, name: str, config: Any) -> Any:
         )
     with _wrap_errors(name, "its tokenizer cannot be read"):
         ids, special_ids = set(tokenizer.get_vocab().values()), set(tokenizer.all_special_ids)
+        tokenizer.backend_tokenizer.encode("a", add_special_tokens=True)
     if ids <= special_ids:
         raise TransformerError(f"{name}: there is no tokenizer.json, or it has no vocabulary")
     if max(ids) >= config.vocab_size:
@@ -369,6 +373,11 @@ def _wrap_errors(name: str, message: str) -> Iterator[None]:
     except MemoryError:
         raise
     except Exception as error:  # transformers raises a dozen unrelated errors
+        raise TransformerError(f"{name}: {message} ({_first_line(error)})") from error
+    except BaseException as error:
+        # The library tokenizers is written in Rust, whose panics are no subclass of Exception.
+        if type(error).__name__ != "PanicException":
+            raise
         raise TransformerError(f"{name}: {message} ({_first_line(error)})") from error
 
 

@@ -292,6 +292,7 @@ def test_settings_that_import_or_name_files_are_ignored(bert_copy, bert, setting
         ("config.json", {"text_config": {"n_layers": 1e30}}, "n_layers is more than 1,048,576"),
         ("config.json", {"model_type": ["bert"]}, "model type"),
         ("config.json", {"hidden_size": "16"}, "hidden_size"),
+        ("config.json", {"num_attention_heads": -1}, "num_attention_heads"),
         ("config.json", {"num_hidden_layers": 0}, "num_hidden_layers.* is 0, not an integer above"),
         ("tokenizer_config.json", {"backend": 0.5, "unk_token": ""}, "tokenizer cannot be read"),
         ("config.json", {"vocab_size": 1000.0}, "vocab_size"),
@@ -305,6 +306,21 @@ def test_settings_that_cannot_be_ignored_are_refused(bert_copy, file_name, setti
     for load in (load_transformer, from_description):
         with pytest.raises(TransformerError, match=f"({file_name})?.*{message}"):
             load(str(bert_copy))
+
+
+def test_a_panic_of_the_library_of_tokenizers_is_an_error(tmp_path):
+    folder = save_bert(tmp_path)
+    settings = json.loads((folder / "tokenizer.json").read_text())
+    settings["post_processor"] = {
+        "type": "TemplateProcessing",
+        "single": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}},
+                   {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": {"[SEP]": {"id": "[SEP]", "ids": [3], "tokens": ["[SEP]"]}},
+    }  # fmt: skip
+    (folder / "tokenizer.json").write_text(json.dumps(settings))
+    with pytest.raises(TransformerError, match="its tokenizer cannot be read"):
+        load_transformer(str(folder))
 
 
 @pytest.mark.parametrize(
