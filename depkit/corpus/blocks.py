@@ -64,10 +64,10 @@ class Shard:
         return Shard(int(match[1]), int(match[2]))
 
     def name(self, file: str) -> str:
-        """Insert the shard into the name of a file: out.conllu becomes out.003-of-100.conllu."""
-        stem, dot, suffix = file.partition(".")
+        """Insert the shard into the name of a file: a.b.conllu becomes a.b.003-of-100.conllu."""
+        stem, suffix = os.path.splitext(file)
         number = f"{self.number:0{len(str(self.total))}}"
-        return f"{stem}.{number}-of-{self.total}{dot}{suffix}"
+        return f"{stem}.{number}-of-{self.total}{suffix}"
 
     def select(self, blocks: Sequence[Position]) -> Part | None:
         """Return the blocks of this shard, None if there are none.

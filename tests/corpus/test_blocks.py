@@ -120,7 +120,7 @@ def test_shards_are_parsed_and_named(text_, number, total):
     shard = Shard.parse(text_)
     assert shard == Shard(number, total)
     width = len(str(total))
-    assert shard.name("a.b.conllu") == f"a.{number:0{width}}-of-{total}.b.conllu"
+    assert shard.name("a.b.conllu") == f"a.b.{number:0{width}}-of-{total}.conllu"
     for wrong in ("0/3", "4/3", "1", "a/b", "1/2/3", "-1/2", "1/"):
         with pytest.raises(ValueError, match="is no shard; write I/N"):
             Shard.parse(wrong)
