@@ -24,6 +24,7 @@ NUM_VALUES = 8  # number of values that are kept for a form
 # Weights of interpolation, in words: of the shorter ending in the estimate of a longer one, and of
 # the endings in the estimate of a form
 ENDING_WEIGHT, FORM_WEIGHT = 6.0, 1.0
+FOLDS = 10  # parts of the training words, see `encode_priors`
 _FORMS_AT_ONCE = 1000
 MAX_FORMS = 50_000  # the cache is emptied when it has more forms
 _LEVELS = LONGEST_ENDING + 3
@@ -47,9 +48,81 @@ class ColumnCounts:
         entries = np.repeat(stops - lengths.cumsum(), lengths) + np.arange(lengths.sum())
         return np.repeat(known, lengths), self.values[entries], self.counts[entries]
 
+    def distributions(self, chains: np.ndarray) -> np.ndarray:
+        """Compute the distributions of forms, [forms, values].
 
-# For each column, values and their probabilities, both [rows, at most NUM_VALUES]
-Tables = dict[str, tuple[np.ndarray, np.ndarray]]
+        chains: the nodes of the forms, from `Priors.chains`.
+        """
+        num_forms = len(chains)
+        result = np.full((num_forms, self.size), 1 / self.size, dtype=np.float32)
+        for level in range(_LEVELS):
+            rows, values, counts = self.entries(chains[:, level])
+            weight = FORM_WEIGHT if level > LONGEST_ENDING else ENDING_WEIGHT
+            totals = np.bincount(rows, counts, num_forms).astype(np.float32) + weight
+            result *= (weight / totals)[:, None]
+            result[rows, values] += counts / totals[rows]
+        return result
+
+    def best(self, chains: np.ndarray) -> "Best":
+        """Find the most likely values of forms; chains: as for `distributions`."""
+        kept = min(NUM_VALUES, self.size)
+        indices = np.zeros((len(chains), kept), dtype=np.int64)
+        probabilities = np.zeros((len(chains), kept), dtype=np.float32)
+        for start in range(0, len(chains), _FORMS_AT_ONCE):
+            part = slice(start, start + _FORMS_AT_ONCE)
+            all_values = self.distributions(chains[part])
+            indices[part] = np.argpartition(-all_values, kept - 1, axis=1)[:, :kept]
+            probabilities[part] = np.take_along_axis(all_values, indices[part], axis=1)
+        return indices, probabilities
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """How often forms occur with the values of a column; pairs of a form and a value.
+
+    A form is known by its nodes, the last of which is that of the form itself.
+    """
+
+    chains: np.ndarray  # [pairs, levels], the nodes of the form
+    value: np.ndarray  # [pairs], the index of the value
+    number: np.ndarray  # [pairs]
+    size: int  # number of values of the column
+
+    def count(self, num_nodes: int) -> ColumnCounts:
+        """Count the values at nodes. At endings, each form counts once, at forms each occurrence.
+
+        Pairs that occur in several places are added up; those whose sum is 0 or less do not count.
+        """
+        keys = self.chains[:, -1] * self.size + self.value
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        number = np.bincount(inverse, self.number, len(first))
+        first, number = first[number > 0], number[number > 0]
+        chains, value = self.chains[first], self.value[first]
+        weights = np.ones(chains.shape)
+        weights[:, -2:] = number[:, None]
+        weights[chains < 0] = 0
+        keys = (chains * self.size + value[:, None]).ravel()
+        distinct, inverse = np.unique(keys, return_inverse=True)
+        sums = np.bincount(inverse, weights.ravel(), len(distinct)).astype(np.float32)
+        distinct, sums = distinct[sums > 0], sums[sums > 0]
+        starts = np.searchsorted(distinct, np.arange(num_nodes) * self.size)
+        return ColumnCounts(starts, distinct % self.size, sums, self.size)
+
+    def without(self, chains: np.ndarray, value: np.ndarray) -> "Occurrences":
+        """Leave words out, each with the nodes of its form and the index of its value."""
+        known = (chains[:, -1] >= 0) & (value >= 0)
+        return Occurrences(
+            np.concatenate((self.chains, chains[known])),
+            np.concatenate((self.value, value[known])),
+            np.concatenate((self.number, np.full(known.sum(), -1))),
+            self.size,
+        )
+
+
+# For some forms, the indices of their most likely values and the probabilities of these, both
+# [forms, at most NUM_VALUES]
+Best = tuple[np.ndarray, np.ndarray]
+Tables = dict[str, Best]  # for each column
 
 
 class Priors:
@@ -65,105 +138,35 @@ class Priors:
         nodes[None] = -1
         self._rows: dict[str, int] = {}  # of the forms in the cache
         self._cache: Tables = {}
-        forms = list(dictionary.forms)
-        chains = np.array([[nodes[name] for name in _node_names(form)] for form in forms])
+        chains = np.array(
+            [[nodes[name] for name in _node_names(form)] for form in dictionary.forms]
+        )
         chains = chains.reshape(-1, _LEVELS)
         self.nodes = dict(nodes)  # for the name of an ending or a form, its number
-        flat = [dictionary.forms[form] for form in forms]
+        flat = list(dictionary.forms.values())
         sizes = np.array([len(readings) // 3 for readings in flat], dtype=np.int64)
-        triples = np.array([n for readings in flat for n in readings], dtype=np.int64).reshape(
-            -1, 3
-        )
-        row = np.repeat(np.arange(len(forms)), sizes)
-        self.counts = {}
+        triples = np.array([n for readings in flat for n in readings], dtype=np.int64)
+        tags, _, number = triples.reshape(-1, 3).T
+        form = np.repeat(np.arange(len(flat)), sizes)
+        self.occurrences = {}
         for name, table in columns.items():
-            if name not in _COLUMNS:
-                continue
-            symbols = [tags[_COLUMNS[name]] for tags in dictionary.tags]
-            indices = np.array([table.indices.get(symbol, -1) for symbol in symbols])
-            value = indices[triples[:, 0]]
-            known = value >= 0
-            keys = row[known] * len(table) + value[known]
-            distinct, inverse = np.unique(keys, return_inverse=True)
-            counts = np.bincount(inverse, triples[known, 2], len(distinct))
-            self.counts[name] = self._count(
-                chains[distinct // len(table)], distinct % len(table), counts, len(table)
-            )
+            if name in _COLUMNS:
+                symbols = [reading[_COLUMNS[name]] for reading in dictionary.tags]
+                indices = [table.indices.get(symbol, -1) for symbol in symbols]
+                value = np.array(indices, dtype=np.int64)[tags]
+                known = value >= 0
+                self.occurrences[name] = Occurrences(
+                    chains[form[known]], value[known], number[known], len(table)
+                )
+        self.counts = {
+            name: pairs.count(len(self.nodes)) for name, pairs in self.occurrences.items()
+        }
 
     def chains(self, forms: Sequence[str]) -> np.ndarray:
         """Find the nodes of forms, [forms, levels]; -1 stands for a node that does not exist."""
         get = self.nodes.get
         chains = [[get(name, -1) for name in _node_names(form)] for form in forms]
         return np.array(chains, dtype=np.int64).reshape(-1, _LEVELS)
-
-    def _count(
-        self, chains: np.ndarray, value: np.ndarray, number: np.ndarray, size: int
-    ) -> ColumnCounts:
-        """Count the values at nodes. At endings, each form counts once, at forms each occurrence.
-
-        chains: [pairs, nodes]; value and number: the value of each pair of a form and a value, and
-        the number of its occurrences.
-        """
-        weights = np.ones(chains.shape)
-        weights[:, -2:] = number[:, None]
-        weights[chains < 0] = 0
-        keys = (chains * size + value[:, None]).ravel()
-        distinct, inverse = np.unique(keys, return_inverse=True)
-        sums = np.bincount(inverse, weights.ravel()).astype(np.float32)
-        distinct, sums = distinct[sums > 0], sums[sums > 0]
-        starts = np.searchsorted(distinct, np.arange(len(self.nodes)) * size)
-        return ColumnCounts(starts, distinct % size, sums, size)
-
-    def distributions(
-        self, column: str, chains: np.ndarray, gold: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Compute the distributions of forms, [forms, values].
-
-        Args:
-            column: The name of the column.
-            chains: The nodes of the forms, from `chains`.
-            gold: For each form, the index of the value of an occurrence that is left out of the
-                counts, or a negative number to leave out none.
-        """
-        table = self.counts[column]
-        num_forms = len(chains)
-        # Forms that occur with the gold value only once. Without this occurrence, their endings do
-        # not count them either.
-        is_last = np.zeros(num_forms, dtype=bool)
-        if gold is not None:
-            rows, values, counts = table.entries(chains[:, -1])
-            is_last[rows[(values == gold[rows]) & (counts == 1)]] = True
-        result = np.full((num_forms, table.size), 1 / table.size, dtype=np.float32)
-        for level in range(_LEVELS):
-            is_form = level > LONGEST_ENDING
-            rows, values, counts = table.entries(chains[:, level])
-            if gold is not None:
-                counts -= (values == gold[rows]) & (is_form | is_last[rows])
-            weight = FORM_WEIGHT if is_form else ENDING_WEIGHT
-            totals = np.bincount(rows, counts, num_forms).astype(np.float32) + weight
-            result *= (weight / totals)[:, None]
-            result[rows, values] += counts / totals[rows]
-        return result
-
-    def best(
-        self, column: str, chains: np.ndarray, gold: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Find the most likely values of forms; arguments: as for `distributions`.
-
-        Returns:
-            The indices of the values, [forms, at most NUM_VALUES], and their probabilities.
-        """
-        kept = min(NUM_VALUES, self.counts[column].size)
-        indices = np.zeros((len(chains), kept), dtype=np.int64)
-        probabilities = np.zeros((len(chains), kept), dtype=np.float32)
-        for start in range(0, len(chains), _FORMS_AT_ONCE):
-            part = slice(start, start + _FORMS_AT_ONCE)
-            all_values = self.distributions(
-                column, chains[part], None if gold is None else gold[part]
-            )
-            indices[part] = np.argpartition(-all_values, kept - 1, axis=1)[:, :kept]
-            probabilities[part] = np.take_along_axis(all_values, indices[part], axis=1)
-        return indices, probabilities
 
     def look_up(self, forms: Sequence[str]) -> Tables:
         """Return the best values of forms in all columns, from a cache as far as possible."""
@@ -174,8 +177,8 @@ class Priors:
         rows = [self._rows[form] for form in forms]
         chains = self.chains(new)
         tables = {}
-        for name in self.counts:
-            values, probabilities = self.best(name, chains)
+        for name, counts in self.counts.items():
+            values, probabilities = counts.best(chains)
             if name in self._cache:
                 values = np.concatenate((self._cache[name][0], values))
                 probabilities = np.concatenate((self._cache[name][1], probabilities))
@@ -205,32 +208,43 @@ def encode_priors(
 ) -> tuple[np.ndarray, Tables]:
     """Compute the distributions of the words of a dataset.
 
+    The words with gold values, which were counted, are divided into FOLDS parts of consecutive
+    words. For each word its part is left out of the counts; so they are as incomplete in training
+    as they are for other texts.
+
     Args:
         priors: The counts.
         forms: The distinct forms; the first two are the keys of padding and w0.
         form: [total], for each entry of the dataset its form.
-        targets: The gold values of the entries, which are left out of the counts; {} if there are
-            none.
+        targets: The gold values of the entries, negative for those that have none; {} if no entry
+            has one.
 
     Returns:
-        For each entry the index of a row, [total], and for each column the rows, as `Priors.best`
-        returns them. The probabilities of padding and w0 are zeros.
+        For each entry the index of a row, [total], and for each column the rows. The probabilities
+        of padding and w0 are zeros.
     """
-    names = [name for name in priors.counts if name in targets]
-    if not names:
+    gold = {name: np.array(targets[name]) for name in priors.counts if name in targets}
+    if not gold:
         tables = priors.look_up(forms)
-        rows, is_word = form, np.arange(len(forms)) >= 2
-    else:
-        keys = np.stack([form, *(np.array(targets[name]) for name in names)])
-        distinct, rows = np.unique(keys, axis=1, return_inverse=True)
-        chains = priors.chains(forms)[distinct[0]]
-        tables = {
-            name: priors.best(
-                name, chains, distinct[1 + names.index(name)] if name in names else None
-            )
-            for name in priors.counts
-        }
-        rows, is_word = rows.ravel(), distinct[0] >= 2
-    for _, probabilities in tables.values():
-        probabilities *= is_word[:, None]
+        for _, probabilities in tables.values():
+            probabilities[:2] = 0
+        return form, tables
+    counted = np.flatnonzero(np.stack(list(gold.values())).max(0) >= 0)
+    fold = np.zeros(len(form), dtype=np.int64)  # 0: the entries without gold values
+    fold[counted] = 1 + np.arange(len(counted)) * FOLDS // max(1, len(counted))
+    keys, rows = np.unique(fold * len(forms) + form, return_inverse=True)
+    chains = priors.chains(forms)
+    fold_of_row, form_of_row = keys // len(forms), keys % len(forms)
+    tables = {}
+    for name, pairs in priors.occurrences.items():
+        parts = []
+        for number in np.unique(fold_of_row):
+            counts = priors.counts[name]
+            if number and name in gold:
+                left_out = fold == number
+                rest = pairs.without(chains[form[left_out]], gold[name][left_out])
+                counts = rest.count(len(priors.nodes))
+            parts.append(counts.best(chains[form_of_row[fold_of_row == number]]))
+        values, probabilities = map(np.concatenate, zip(*parts, strict=True))
+        tables[name] = values, probabilities * (form_of_row >= 2)[:, None]
     return rows, tables

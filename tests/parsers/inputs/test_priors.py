@@ -69,28 +69,32 @@ def test_distributions_equal_those_of_plain_loops(readings, columns, column):
     forms = sorted({form for form, _, _ in readings}) + ["xyzzing", "Xs", "THE", "ß", "-ing"]
     values = columns[column].symbols
     table = make_priors(readings, columns)
-    computed = table.distributions(column, table.chains(forms))
+    computed = table.counts[column].distributions(table.chains(forms))
     for form, row in zip(forms, computed, strict=True):
         np.testing.assert_allclose(row, expected(readings, column, values, form), rtol=1e-4)
     np.testing.assert_allclose(computed.sum(1), 1, rtol=1e-4)
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-def test_an_occurrence_is_left_out_as_if_it_were_not_in_the_treebank(readings, columns, column):
+def test_words_are_left_out_as_if_they_were_not_in_the_treebank(readings, columns, column):
     full = make_priors(readings, columns)
-    for reading in readings:
-        form, gold = reading[0], columns[column].indices[value_of(reading, column)]
-        row = full.distributions(column, full.chains([form]), np.array([gold]))
-        rest = make_priors(readings - Counter([reading]), columns)
-        without = rest.distributions(column, rest.chains([form]))
-        np.testing.assert_allclose(row, without, rtol=1e-4)
+    words = list(readings)[::2] + list(readings)[:3]  # some of them twice
+    readings.update(list(readings)[:3])
+    full = make_priors(readings, columns)
+    gold = np.array([columns[column].indices[value_of(reading, column)] for reading in words])
+    pairs = full.occurrences[column].without(full.chains([form for form, _, _ in words]), gold)
+    forms = sorted({form for form, _, _ in readings}) + ["xyzzing"]
+    computed = pairs.count(len(full.nodes)).distributions(full.chains(forms))
+    rest = make_priors(readings - Counter(words), columns)
+    expected = rest.counts[column].distributions(rest.chains(forms))
+    np.testing.assert_allclose(computed, expected, rtol=1e-4)
 
 
 def test_the_best_values_are_those_with_the_highest_probabilities(readings, columns):
     table = make_priors(readings, columns)
     chains = table.chains(["the", "dog", "xyzzing"])
-    full = table.distributions("upos", chains)
-    indices, probabilities = table.best("upos", chains)
+    full = table.counts["upos"].distributions(chains)
+    indices, probabilities = table.counts["upos"].best(chains)
     kept = min(priors.NUM_VALUES, full.shape[1])
     for row in range(len(chains)):
         assert sorted(probabilities[row]) == sorted(full[row])[-kept:]
@@ -102,7 +106,8 @@ def test_cached_rows_equal_computed_ones(readings, columns, monkeypatch):
     table = make_priors(readings, columns)
     for forms in (["the", "dog"], ["dog", "xyzzing", "the"], ["a", "dog", "b"], ["the", "the"]):
         for name, cached in table.look_up(forms).items():
-            for computed, rows in zip(table.best(name, table.chains(forms)), cached, strict=True):
+            best = table.counts[name].best(table.chains(forms))
+            for computed, rows in zip(best, cached, strict=True):
                 np.testing.assert_array_equal(computed, rows)
 
 
@@ -114,6 +119,28 @@ def test_equal_words_of_a_dataset_share_a_row(readings, columns):
     assert set(tables) == set(COLUMNS)
     for _, probabilities in tables.values():
         assert not probabilities[rows[:2]].any() and probabilities[rows[2:4]].any(1).all()
-    gold = {"upos": [-100, -100, columns["upos"].indices["DET"], 0, -100, -100]}
-    rows, _ = encode_priors(table, forms, form, gold)
-    assert rows[2] != rows[5]
+
+
+def test_the_counts_for_a_training_word_are_those_of_the_other_folds(tiny, columns, monkeypatch):
+    monkeypatch.setattr(priors, "FOLDS", 3)
+    words = [reading for sentence in tiny for reading in extract_readings(sentence)]
+    table = make_priors(Counter(words), columns)
+    forms = ["", "\n", *dict.fromkeys(form for form, _, _ in words), "not counted"]
+    form = np.array([0, 1, *(forms.index(form) for form, _, _ in words), len(forms) - 1])
+    gold = {
+        name: [-100, -100, *(columns[name].indices[value_of(word, name)] for word in words), -100]
+        for name in COLUMNS
+    }
+    rows, tables = encode_priors(table, forms, form, gold)
+    for i, (word, _, _) in enumerate(words):
+        fold = i * 3 // len(words)
+        rest = [other for j, other in enumerate(words) if j * 3 // len(words) != fold]
+        counts = make_priors(Counter(rest), columns)
+        for name, (values, probabilities) in tables.items():
+            whole = counts.counts[name].distributions(counts.chains([word]))[0]
+            row = rows[i + 2]
+            np.testing.assert_allclose(probabilities[row], whole[values[row]], rtol=1e-4)
+    for name, (values, probabilities) in tables.items():
+        assert not probabilities[rows[:2]].any()
+        whole = table.counts[name].distributions(table.chains(["not counted"]))[0]
+        np.testing.assert_allclose(probabilities[rows[-1]], whole[values[rows[-1]]], rtol=1e-4)
