@@ -263,9 +263,16 @@ def read_config(directory: Path) -> tuple[ParserConfig, dict]:
         fields = parser_fields()
         config = make_parser_config({k: v for k, v in tables.items() if k in fields})
         check_encoder(config.encoder, {})
+        _check_resolved(config)
         return config, tables
     except ConfigError as error:
         raise ModelError(f"{directory / CONFIG}: {error}") from None
+
+
+def _check_resolved(config: ParserConfig) -> None:
+    """Raise ConfigError if the decoder's rule of the root is "auto", which training replaces."""
+    if getattr(getattr(config, "decoder", None), "root", "") == "auto":
+        raise ConfigError("decoder.root is missing or auto; in a model it is single or multi")
 
 
 def _check_version(path: Path, tables: dict[str, Any]) -> None:

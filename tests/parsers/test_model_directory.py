@@ -332,6 +332,12 @@ def test_an_integer_that_cannot_be_printed_is_an_error(directory):
         load(directory, "cpu")
 
 
+def test_a_model_without_a_rule_for_the_root_is_refused(directory):
+    edit_config(decoder_root="auto")(directory / CONFIG)
+    with pytest.raises(ModelError, match=r"config\.toml: decoder\.root is missing or auto"):
+        load(directory, "cpu")
+
+
 def test_long_keys_are_found_in_time_and_usual_values_are_not():
     assert parse_toml('a.b = "a.b.c.d.e.f.g.h.i.j/../../x.conllu"\nc = [1.5, 2.5]')
     start = time.process_time()
