@@ -20,11 +20,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from depkit import Sentence, evaluate, read, write
-from depkit.ensemble.jackknife import accuracies
 from depkit.training.data import split_dev
 from depkit.trees.shape import has_crossing_arcs
 
-COLUMNS = ("upos", "xpos", "feats", "lemma")
+METRICS = ("UAS", "LAS", "UPOS", "XPOS", "FEATS", "Lemmas")
 NON_PROJECTIVE = 0.01  # with a greater share of non-projective sentences, UDPipe swaps words
 UDPIPE = Path(__file__).parent / "peers" / "udpipe_run.py"
 
@@ -94,13 +93,10 @@ def compare(
         subprocess.run(training, check=True)
         seconds = time.perf_counter() - began
         subprocess.run(parsing, check=True)
-        result = list(read(parsed))
-        scores = evaluate(dev, result)
-        tags = accuracies(dev, result, COLUMNS)
-        figures = (scores.UAS, scores.LAS, *(tags[column] for column in COLUMNS))
+        scores = evaluate(dev, read(parsed)).scores
         yield (
             Path(treebank.partition(":")[0]).name,
             name,
             f"{seconds:.0f}",
-            *map("{:.2f}".format, figures),
+            *(f"{scores[metric]:.2f}" for metric in METRICS),
         )
