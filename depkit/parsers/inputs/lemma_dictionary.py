@@ -43,9 +43,9 @@ class LemmaDictionary:
                 if with_missing or self.scripts[script] != NO_LEMMA:
                     yield (form, self.tags[tags], self.scripts[script]), count
 
-    def __contains__(self, form: str) -> bool:
-        """Return whether the dictionary has a lemma for a form, ignoring case."""
-        return form.lower() in self._forms_by_lower_case
+    def contains(self, forms: Iterable[str]) -> Iterator[bool]:
+        """Yield for each form whether the dictionary has a lemma for it, ignoring case."""
+        return map(self._forms_by_lower_case.__contains__, map(str.lower, forms))
 
     def readings_ignoring_case(self, form: str) -> list[tuple[Reading, int]]:
         """Return the readings of a form and of all forms that differ from it only in case."""

@@ -10,7 +10,7 @@ lemma speaks for its tags as well; but the tags of the word do not change.
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import product, takewhile
 from math import inf, log
@@ -47,6 +47,20 @@ Edits = tuple[Counter[Edit], int]  # the number of words by edit, and of all wor
 WordClass = tuple[str, str]  # UPOS and XPOS, or FEATS where there is no XPOS
 
 
+class _Cache(dict[tuple[str, Tags], str | None]):
+    """The lemmas that `LemmaDictionary.look_up` has returned."""
+
+    def __init__(self, dictionary: LemmaDictionary) -> None:
+        super().__init__()
+        self.dictionary = dictionary
+
+    def __missing__(self, key: tuple[str, Tags]) -> str | None:
+        if len(self) >= CACHE_SIZE:
+            self.clear()
+        self[key] = lemma = self.dictionary.look_up(*key)
+        return lemma
+
+
 class Lemmatizer:
     """Chooses the lemmas of words.
 
@@ -57,18 +71,11 @@ class Lemmatizer:
     def __init__(self, dictionary: LemmaDictionary, words: Container[str] = ()) -> None:
         self.dictionary = dictionary
         self.words = words
-        self._cache: dict[tuple[str, Tags], str | None] = {}
+        self._cache = _Cache(dictionary)
 
-    def look_up(self, form: str, tags: Tags) -> str | None:
-        """Return the lemma that the dictionary has for a word; None if it has none."""
-        try:
-            return self._cache[form, tags]
-        except KeyError:
-            lemma = self.dictionary.look_up(form, tags)
-        if len(self._cache) >= CACHE_SIZE:
-            self._cache.clear()
-        self._cache[form, tags] = lemma
-        return lemma
+    def look_up(self, forms: Iterable[str], tags: Iterable[Tags]) -> list[str | None]:
+        """Return the lemmas that the dictionary has for words; None for those it does not have."""
+        return list(map(self._cache.__getitem__, zip(forms, tags, strict=True)))
 
     def guess(
         self,

@@ -39,8 +39,8 @@ def best_candidates(
             rows = [
                 row * length + position
                 for row, sentence in enumerate(sentences)
-                for position, form in enumerate(sentence.form, start=1)
-                if form not in dictionary
+                for position, known in enumerate(dictionary.contains(sentence.form), start=1)
+                if not known
             ]
             unknown = send(torch.tensor(rows, dtype=torch.long), logits.device)
         chosen = logits.flatten(0, 1)[unknown].log_softmax(-1).topk(min(CANDIDATES[name], size))
@@ -68,14 +68,16 @@ def choose_lemmas(
         best: The result of `best_candidates` for the words of the sentence, [words, candidates].
     """
     columns = (tags.get(name, getattr(sentence, name)) for name in ("upos", "xpos", "feats"))
+    tags_of_words = list(zip(*columns, strict=True))
     lemmas = []
-    for word, (form, upos, xpos, feats) in enumerate(zip(sentence.form, *columns, strict=True)):
-        lemma = lemmatizer.look_up(form, (upos, xpos, feats))
+    for word, lemma in enumerate(lemmatizer.look_up(sentence.form, tags_of_words)):
         if lemma is None:
             candidates = {
                 name: _read_candidates(name, word, symbols, best) for name in ("lemma", *tags)
             }
-            lemma = lemmatizer.guess(form, (upos, xpos, feats), candidates.pop("lemma"), candidates)
+            lemma = lemmatizer.guess(
+                sentence.form[word], tags_of_words[word], candidates.pop("lemma"), candidates
+            )
         lemmas.append(lemma)
     return lemmas
 

@@ -48,7 +48,8 @@ def test_the_most_frequent_lemma_of_the_best_matching_readings_is_looked_up(word
             counts = next(filter(None, levels), Counter())
             best = {lemma for lemma, count in counts.items() if count == max(counts.values())}
             assert known.look_up(form, (upos, xpos, feats)) in (best or {None})
-        assert (form in known) == any(form.lower() == other.lower() for other, *_ in words)
+        is_known = any(form.lower() == other.lower() for other, *_ in words)
+        assert list(known.contains([form])) == [is_known]
 
 
 @given(WORDS, WORDS)
@@ -115,7 +116,8 @@ D, ED = edit_script("liked", "like"), edit_script("walked", "walk")
 def test_guesses_of_unknown_words_are_plausible(form, upos, xpos, scripts, expected):
     lemmatizer = Lemmatizer(build_dictionary(ENGLISH), {"bake", "ring"})
     tags = (upos, xpos, "_")
-    assert (lemmatizer.look_up(form, tags) or lemmatizer.guess(form, tags, scripts)) == expected
+    [lemma] = lemmatizer.look_up([form], [tags])
+    assert (lemma or lemmatizer.guess(form, tags, scripts)) == expected
 
 
 def test_xpos_decides_where_it_contradicts_upos():
@@ -157,7 +159,8 @@ def test_words_without_a_lemma_are_known_by_their_tags_alone(tiny):
     counts = known.counts() + Counter({("wicked", ("V", "x", "_"), NO_LEMMA): 3})
     dictionary = LemmaDictionary.from_counts(counts)
     assert LemmaDictionary.from_json(json.loads(json.dumps(dictionary.to_json()))) == dictionary
-    assert "wicked" not in dictionary and dictionary.look_up("wicked", ("V", "x", "_")) is None
+    assert dictionary.look_up("wicked", ("V", "x", "_")) is None
+    assert not any(dictionary.contains(["wicked"]))
     scripts = [(edit_script("walked", "walk"), 0.4), (edit_script("a", "a"), 0.6)]
     assert Lemmatizer(dictionary).guess("balked", ("V", "x", "_"), scripts) == "balk"
 
