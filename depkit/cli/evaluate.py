@@ -233,23 +233,33 @@ def _print_tree_warnings(
     evaluations: Sequence[evalb.TreeEvaluation], quiet: bool, verbose: bool
 ) -> None:
     """Print warnings about trees that are not scored, and the report of EVALB if `verbose`."""
+    if not quiet:
+        for warning in describe_tree_warnings(evaluations):
+            print_message(f"depkit: warning: {warning}")
+    if verbose:
+        for evaluation in evaluations:
+            for line in (f"{evaluation.system}:", *format_report(evaluation).split("\n")):
+                print_message(line)
+
+
+def describe_tree_warnings(evaluations: Sequence[evalb.TreeEvaluation]) -> list[str]:
+    """Return warnings about trees that are not scored."""
+    warnings = []
     for evaluation in evaluations:
         skipped = np.flatnonzero(evaluation.counts[:, evalb.COUNTS.index("skipped")]) + 1
         for numbers, text in (
             (list(evaluation.problems), "other words than the gold tree"),
             (skipped.tolist(), "no words that are scored"),
         ):
-            if numbers and not quiet:
+            if numbers:
                 verb = "has" if len(numbers) == 1 else "have"
                 listed = ", ".join(map(str, numbers[:_MAX_LISTED]))
                 listed += ", ..." if len(numbers) > _MAX_LISTED else ""
-                print_message(
-                    f"depkit: warning: {evaluation.system}: {len(numbers):,} of"
-                    f" {evaluation.sentences:,} trees {verb} {text}: tree {listed}"
+                warnings.append(
+                    f"{evaluation.system}: {len(numbers):,} of {evaluation.sentences:,} trees"
+                    f" {verb} {text}: tree {listed}"
                 )
-        if verbose:
-            for line in (f"{evaluation.system}:", *format_report(evaluation).split("\n")):
-                print_message(line)
+    return warnings
 
 
 def _check_options(
@@ -376,7 +386,7 @@ def _table(
     best = {
         (i, j)
         for i, j in best_systems(columns, rows, {"score", "precision", "recall", "F1", *names})
-        if "Crossing" not in (rows[i][0], columns[j])  # Fewer crossing constituents are better.
+        if not {rows[i][0], columns[j]} & {*evalb.LOWER_IS_BETTER}
     }
     return render_table(Table("", columns, rows, note, best), layout)
 

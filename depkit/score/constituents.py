@@ -4,6 +4,7 @@ Constituents are compared as by EVALB; see `evalb`. What `analysis` is for words
 constituents.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -13,7 +14,16 @@ import numpy as np
 from depkit.corpus.files import PathLike
 from depkit.corpus.tree import Tree
 from depkit.score.analysis import Analysis, Entries, View
-from depkit.score.evalb import COUNTS, Bracket, Result, compare_trees, system_names
+from depkit.score.evalb import (
+    COUNTS,
+    Bracket,
+    Result,
+    TreeEvaluation,
+    TreeSentence,
+    compare_trees,
+    make_evaluations,
+    system_names,
+)
 from depkit.score.evalb_parameters import BUILT_IN, Parameters
 from depkit.score.evaluation import format_signature
 from depkit.score.groupings import Grouping, Groups, cross_groups, group_items, single_valued
@@ -44,16 +54,29 @@ class Constituents:
 class TreeData:
     """The gold constituents and the systems' constituents of an analysis.
 
-    For each system, the constituents of sentences that count in its scores. labels: all labels;
-    choices: the settings to name in the signature.
+    Attributes:
+        systems: The names of the systems.
+        sentences: The gold sentences.
+        results: For each sentence, the results of all systems.
+        evaluations: The scores of each system.
+        labels: All labels.
+        gold, predicted: For each system, the constituents of sentences that count in its scores.
+        choices: The settings to name in the signature.
     """
 
     systems: list[str]
-    num_sentences: int
+    sentences: list[TreeSentence]
+    results: list[list[Result]]
+    evaluations: list[TreeEvaluation]
     labels: list[str]
     gold: list[Constituents]
     predicted: list[Constituents]
     choices: tuple[tuple[str, str], ...]
+
+    @property
+    def num_sentences(self) -> int:
+        """The number of sentences."""
+        return len(self.sentences)
 
     def signature(self, *more: tuple[str, str]) -> str:
         """Return the settings behind the numbers, with further ones."""
@@ -98,16 +121,20 @@ def read_tree_data(
     encoding: str = "utf-8",
 ) -> TreeData:
     """Read the gold trees and those of systems; arguments and exceptions as of `evaluate_trees`."""
-    results = list(zip(*compare_trees(gold, preds, parameters, encoding), strict=True))
+    names = system_names(preds)
+    pairs = list(compare_trees(gold, preds, parameters, encoding))
+    results = [results for _, results in pairs]
     code_by_label: dict[str, int] = {}
     sides = [
         _collect(results_of_system, code_by_label, is_gold)
         for is_gold in (True, False)
-        for results_of_system in results
+        for results_of_system in zip(*results, strict=True)
     ]
     return TreeData(
-        system_names(preds),
-        len(results[0]),
+        names,
+        [sentence for sentence, _ in pairs],
+        results,
+        make_evaluations(names, results, parameters),
         list(code_by_label),
         sides[: len(preds)],
         sides[len(preds) :],
@@ -137,6 +164,28 @@ def _collect(
     columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T
     sentences, lengths, spans, depths, labels, is_correct = list(columns)
     return Constituents(sentences, lengths, spans, depths, labels, is_correct.astype(bool))
+
+
+def classify_wrong(result: Result) -> dict[int, str]:
+    """Return for each predicted bracket of a sentence that is wrong what is wrong with it.
+
+    "crossing" if it crosses a gold bracket; "label" if a gold bracket with the same words was
+    missed, so that only the label is wrong; otherwise "span".
+    """
+    matched = set(result.partners)
+    missed = Counter(
+        (start, end)
+        for (_, start, end), i in zip(result.gold, result.partners, strict=True)
+        if i < 0
+    )
+    kinds = {}
+    for i, (_, start, end) in enumerate(result.predicted):
+        if i in matched:
+            continue
+        has_span = missed[start, end] > 0
+        missed[start, end] -= has_span
+        kinds[i] = "crossing" if result.crossing[i] else "label" if has_span else "span"
+    return kinds
 
 
 def _depths(brackets: Sequence[Bracket]) -> list[int]:

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, zip_longest
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -52,7 +52,9 @@ METRICS = {
     "NoCrossing": Metric("no_crossing", "valid", "valid"),
     "TwoCrossing": Metric("few_crossings", "valid", "valid"),
 }
+LOWER_IS_BETTER = ("Crossing",)  # of all other metrics of the package, higher values are better
 _QUOTATION_MARKS = ("'", '"', "/")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,10 +91,26 @@ def evaluate_trees(
             system can be scored.
         OSError: A file cannot be read.
     """
-    names = system_names(preds)
-    rows: list[list[list[int]]] = [[] for _ in preds]
-    problems: list[dict[int, str]] = [{} for _ in preds]
-    for number, sentence in enumerate(compare_trees(gold, preds, parameters, encoding), start=1):
+    results = (results for _, results in compare_trees(gold, preds, parameters, encoding))
+    return make_evaluations(system_names(preds), results, parameters)
+
+
+def make_evaluations(
+    names: Sequence[str], results: Iterable[Sequence["Result"]], parameters: Parameters
+) -> list[TreeEvaluation]:
+    """Add up the results of all sentences.
+
+    Args:
+        names: The names of the systems.
+        results: For each sentence, the results of all systems.
+        parameters: The parameters of the comparison.
+
+    Raises:
+        FormatError: No sentence of a system can be scored.
+    """
+    rows: list[list[list[int]]] = [[] for _ in names]
+    problems: list[dict[int, str]] = [{} for _ in names]
+    for number, sentence in enumerate(results, start=1):
         for system, result in enumerate(sentence):
             rows[system].append(result.counts)
             if result.problem:
@@ -114,13 +132,29 @@ def _source_name(source: PathLike | Iterable[Tree]) -> str:
 Bracket: TypeAlias = tuple[str, int, int]  # the label, the first word and the word after the last
 
 
+class TreeSentence(NamedTuple):
+    """A sentence as EVALB reads it, before any deletion."""
+
+    line: int  # the line on which it begins; 0 for trees in memory
+    words: list[str]
+    tags: list[str]
+    brackets: list[Bracket]  # in the order of opening brackets
+
+
 class Result(NamedTuple):
     """The comparison of a sentence of one system with the gold sentence.
 
-    counts: as in COUNTS. problem: what EVALB prints about an error, or "". gold, predicted: the
-    scored brackets in the order in which they open, with positions among the scored words; empty
-    for error and skipped sentences. partners: for each gold bracket, the index of the predicted one
-    that matches it, or -1.
+    All attributes but `counts` and `problem` are empty for error and skipped sentences.
+
+    Attributes:
+        counts: As in COUNTS.
+        problem: What EVALB prints about an error, or "".
+        gold, predicted: The scored brackets in the order in which they open, with positions among
+            the scored words.
+        partners: For each gold bracket, the index of the predicted one that matches it, or -1.
+        crossing: For each predicted bracket, whether it crosses a gold bracket.
+        words: For each scored word, its index in the gold sentence.
+        wrong_tags: The positions of scored words with a wrong tag, and this tag.
     """
 
     counts: list[int]
@@ -128,6 +162,9 @@ class Result(NamedTuple):
     gold: Sequence[Bracket] = ()
     predicted: Sequence[Bracket] = ()
     partners: Sequence[int] = ()
+    crossing: Sequence[bool] = ()
+    words: Sequence[int] = ()
+    wrong_tags: Sequence[tuple[int, str]] = ()
 
 
 def compare_trees(
@@ -135,16 +172,16 @@ def compare_trees(
     preds: Sequence[PathLike | Iterable[Tree]],
     parameters: Parameters,
     encoding: str = "utf-8",
-) -> Iterator[list[Result]]:
-    """Yield for each gold sentence the results of all systems.
+) -> Iterator[tuple[TreeSentence, list[Result]]]:
+    """Yield each gold sentence with the results of all systems.
 
     The arguments are those of `evaluate_trees`; raises the same exceptions.
     """
     names = [_source_name(source) for source in (gold, *preds)]
     streams = [_read_sentences(source, encoding) for source in (gold, *preds)]
-    previous: tuple[_Sentence | None, ...] = (None,) * len(names)
+    previous: tuple[TreeSentence | None, ...] = (None,) * len(names)
     for number, sentences in enumerate(zip_longest(*streams), start=1):
-        reference: _Sentence | None = sentences[0]
+        reference: TreeSentence | None = sentences[0]
         if reference is None and number == 1:
             raise FormatError(names[0] or "the gold trees", 0, "", "there are no trees")
         results = []
@@ -155,7 +192,8 @@ def compare_trees(
                 last = previous[system + 1]
                 raise _different_sizes(names[0], names[system + 1], number, predicted, last)
             results.append(_score_sentence(reference, predicted, parameters))
-        yield results
+        assert reference  # otherwise a system has a tree too many, which has been reported
+        yield reference, results
         previous = sentences
 
 
@@ -174,22 +212,13 @@ def _make_evaluation(
     )
 
 
-class _Sentence(NamedTuple):
-    """A sentence as EVALB reads it, before any deletion."""
-
-    line: int  # the line on which it begins; 0 for trees in memory
-    words: list[str]
-    tags: list[str]
-    brackets: list[Bracket]  # in the order of opening brackets
-
-
-def _read_sentences(source: PathLike | Iterable[Tree], encoding: str) -> Iterator[_Sentence]:
+def _read_sentences(source: PathLike | Iterable[Tree], encoding: str) -> Iterator[TreeSentence]:
     if isinstance(source, str | os.PathLike):
         return map(_make_sentence, read_tree_groups(source, encoding))
     return (_make_sentence([tree]) for tree in source)
 
 
-def _make_sentence(trees: list[Tree]) -> _Sentence:
+def _make_sentence(trees: list[Tree]) -> TreeSentence:
     words: list[str] = []
     tags: list[str] = []
     labels: list[str] = []
@@ -210,10 +239,10 @@ def _make_sentence(trees: list[Tree]) -> _Sentence:
             ends.append(0)
             stack.extend(reversed(node.children))
     brackets = list(zip(labels, starts, ends, strict=True))
-    return _Sentence(trees[0].line, words, tags, brackets)
+    return TreeSentence(trees[0].line, words, tags, brackets)
 
 
-def _score_sentence(gold: _Sentence, predicted: _Sentence, parameters: Parameters) -> Result:
+def _score_sentence(gold: TreeSentence, predicted: TreeSentence, parameters: Parameters) -> Result:
     """Compare a sentence of a system with the gold sentence."""
     length = sum(tag not in parameters.uncounted for tag in gold.tags)
     copies = [
@@ -237,25 +266,32 @@ def _score_sentence(gold: _Sentence, predicted: _Sentence, parameters: Parameter
             if not parameters.same_words(first, second):
                 return Result([1, length, 1, 0, *zeros], f"Words unmatch ({first}|{second})")
     tags = zip(_kept(gold.tags, copies[0]), _kept(predicted.tags, copies[1]), strict=True)
-    correct_tags = sum(parameters.same_tags(first, second) for first, second in tags)
+    wrong_tags = [
+        (position, second)
+        for position, (first, second) in enumerate(tags)
+        if not parameters.same_tags(first, second)
+    ]
     gold_brackets = _kept_brackets(gold.brackets, copies[0], parameters)
     brackets = _kept_brackets(predicted.brackets, copies[1], parameters)
     partners = _match_brackets(gold_brackets, brackets, parameters)
     matched = sum(partner >= 0 for partner in partners)
-    crossings = _count_crossings(gold_brackets, brackets, len(words))
+    crossing = _find_crossing(gold_brackets, brackets, len(words))
+    crossings = sum(crossing)
     sizes = (len(gold_brackets), len(brackets), matched)
     crossing_counts = (crossings, int(crossings == 0), int(crossings <= 2))
     complete = int(len(set(sizes)) == 1)
-    counts = [1, length, 0, 0, len(words), 1, *sizes, complete, *crossing_counts, correct_tags]
-    return Result(counts, "", gold_brackets, brackets, partners)
+    counts = [1, length, 0, 0, len(words), 1, *sizes, complete, *crossing_counts]
+    counts.append(len(words) - len(wrong_tags))
+    kept = _kept(range(len(gold.words)), copies[0])
+    return Result(counts, "", gold_brackets, brackets, partners, crossing, kept, wrong_tags)
 
 
-def _kept(items: list[str], copies: list[int]) -> list[str]:
+def _kept(items: Sequence[T], copies: list[int]) -> list[T]:
     return [item for item, count in zip(items, copies, strict=True) for _ in range(count)]
 
 
 def _restore_quotes(
-    gold: _Sentence, predicted: _Sentence, copies: list[list[int]], parameters: Parameters
+    gold: TreeSentence, predicted: TreeSentence, copies: list[list[int]], parameters: Parameters
 ) -> None:
     """Keep quotation marks that are deleted in one sentence, but are other words in the other one.
 
@@ -325,8 +361,8 @@ def _match_brackets(
     return partners
 
 
-def _count_crossings(gold: list[Bracket], predicted: list[Bracket], size: int) -> int:
-    """Count the predicted brackets that cross a gold bracket.
+def _find_crossing(gold: list[Bracket], predicted: list[Bracket], size: int) -> list[bool]:
+    """Return for each predicted bracket whether it crosses a gold bracket.
 
     size: the number of words. Linear in it and in the number of brackets, except for sorting.
     """
@@ -341,7 +377,7 @@ def _count_crossings(gold: list[Bracket], predicted: list[Bracket], size: int) -
             last_start[boundary], first_end[boundary] = start, end
             following[boundary] = boundary + 1
             boundary = _find(following, boundary)
-    return sum(first_end[start] < end or last_start[end] > start for _, start, end in predicted)
+    return [first_end[start] < end or last_start[end] > start for _, start, end in predicted]
 
 
 def _find(following: list[int], index: int) -> int:
@@ -355,7 +391,7 @@ def _find(following: list[int], index: int) -> int:
 
 
 def _different_sizes(
-    gold: str, name: str, number: int, sentence: _Sentence | None, last: _Sentence | None
+    gold: str, name: str, number: int, sentence: TreeSentence | None, last: TreeSentence | None
 ) -> FormatError:
     """Return the error for two files with different numbers of trees.
 
