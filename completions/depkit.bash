@@ -146,6 +146,7 @@ _depkit_value() {
             case $2 in
                 -o | --output | 0 | [1-9]*) echo "file" ;;
                 --limit-sentences | --encoding) echo "free" ;;
+                --evalb) echo "words collins nk new spmrl" ;;
                 --punct) echo "words keep ptb ptb7 ctb unicode upos deprel" ;;
                 --subtypes) echo "words keep drop" ;;
             esac
@@ -174,7 +175,7 @@ _depkit_options() {
         "suspects") echo "--parses --model --limit --output --json --device --threads --encoding --quiet --verbose --help --debug" ;;
         "stats") echo "--json --encoding --quiet --verbose --help --debug" ;;
         "show") echo "--style --sentence --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;
-        "report") echo "--output --limit-sentences --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
+        "report") echo "--output --limit-sentences --evalb --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
         "info") echo "--json --quiet --verbose --help --debug" ;;
     esac
 }

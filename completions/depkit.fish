@@ -275,6 +275,7 @@ complete -c depkit -n '__depkit_is_command "show"' -l debug -d 'If there is an e
 complete -c depkit -n '__depkit_is_command "report"' -F
 complete -c depkit -n '__depkit_is_command "report"' -s o -l output -r -F -d 'Write the page to this file, e.g. report.html; - is stdout.'
 complete -c depkit -n '__depkit_is_command "report"' -l limit-sentences -r -f -d 'Put at most this many sentences into the page, spread evenly over the treebank. All scores are computed from all sentences.'
+complete -c depkit -n '__depkit_is_command "report"' -l evalb -r -f -a 'collins nk new spmrl' -d 'Score bracketed trees with these parameters of EVALB: collins, nk, new, spmrl, or the name of a parameter file (.prm).'
 complete -c depkit -n '__depkit_is_command "report"' -l punct -r -f -a 'keep ptb ptb7 ctb unicode upos deprel' -d 'Leave these words of the gold file out of the scores as punctuation: keep (none), ptb (words with the XPOS `` \'\' : , or .), ptb7 (the same and -LRB- or -RRB-), ctb (XPOS PU), unicode (forms that consist of punctuation characters, as in the CoNLL scripts), upos (UPOS PUNCT), deprel (relation punct) or tags:A,B,... (the XPOS A, B, ...).'
 complete -c depkit -n '__depkit_is_command "report"' -l subtypes -r -f -a 'keep drop' -d 'Choose drop to ignore the subtypes of relations, so that nsubj:pass counts as nsubj.'
 complete -c depkit -n '__depkit_is_command "report"' -l encoding -r -f -d 'Read the input files in this text encoding, e.g. latin-1.'

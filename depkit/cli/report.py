@@ -5,14 +5,25 @@ from typing import Annotated
 import typer
 
 from depkit.cli import options
-from depkit.cli.evaluate import Gold, are_bracketed, describe_warnings
+from depkit.cli.evaluate import (
+    NO_PUNCT,
+    NO_SUBTYPES,
+    EvalbParameters,
+    Gold,
+    are_bracketed,
+    describe_tree_warnings,
+    describe_warnings,
+    find_parameters,
+    refuse_options,
+)
 from depkit.cli.help import DATA, OUTPUT
 from depkit.cli.output import print_message
-from depkit.corpus.errors import FormatError
 from depkit.corpus.files import check_writable, open_output
-from depkit.drawing.report.contents import COLUMNS, LIMIT, make_contents
+from depkit.drawing.report import constituents, dependencies
+from depkit.drawing.report.contents import LIMIT
 from depkit.drawing.report.page import render_page
 from depkit.score.analysis import read_data
+from depkit.score.constituents import read_tree_data
 
 
 def report_command(
@@ -44,6 +55,7 @@ def report_command(
             rich_help_panel=OUTPUT,
         ),
     ] = LIMIT,
+    evalb_parameters: EvalbParameters = None,
     punct: options.Punct = "keep",
     subtypes: Annotated[
         options.Subtypes, typer.Option(help=options.SUBTYPES_HELP, rich_help_panel=DATA)
@@ -62,6 +74,10 @@ def report_command(
     confusions of relations; the calibration of files written by depkit parse --prob; the agreement
     of two or more systems; and the sentences, with the trees of gold and systems.
 
+    For bracketed trees, as in the Penn Treebank, the scores are those of EVALB (--evalb), the
+    curves and tables are by the length, depth and label of constituents, and the drawings show the
+    constituents that are scored. There are no confusions, no calibration and no agreement.
+
     A click on a confusion opens its sentences. They can also be searched by relation, kind of
     error, distance and words, or by which of two systems is right. The address of the page then
     contains the search, so a link to it can be shared.
@@ -70,15 +86,25 @@ def report_command(
     """
     options.check_punct(punct)
     options.check_inputs([gold, *preds], quiet)
-    if are_bracketed([gold, *preds], None, encoding):
-        message = "the report needs dependency trees; for bracketed trees, use depkit analyze"
-        raise FormatError(gold, 0, "", message)
     check_writable(output)
-    data = read_data(gold, preds, COLUMNS, punct, subtypes, encoding, probabilities=None)
-    notes = describe_warnings(data.evaluations)
+    if are_bracketed([gold, *preds], evalb_parameters, encoding):
+        refuse_options(
+            {
+                "--punct": punct != "keep" and NO_PUNCT,
+                "--subtypes": subtypes != "keep" and NO_SUBTYPES,
+            }
+        )
+        parameters = find_parameters(evalb_parameters or "collins")
+        trees = read_tree_data(gold, preds, parameters, encoding)
+        notes = describe_tree_warnings(trees.evaluations)
+        contents = constituents.make_contents(gold, trees, limit_sentences, notes=notes)
+    else:
+        columns = dependencies.COLUMNS
+        data = read_data(gold, preds, columns, punct, subtypes, encoding, probabilities=None)
+        notes = describe_warnings(data.evaluations)
+        contents = dependencies.make_contents(data, limit_sentences, notes=notes)
     for note in () if quiet else notes:
         print_message(f"depkit: warning: {note}")
-    contents = make_contents(data, limit_sentences, notes=notes)
     page = render_page(contents)
     with open_output(output) as stream:
         stream.write(page)

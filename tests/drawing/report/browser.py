@@ -4,15 +4,42 @@ import json
 import re
 import shutil
 import subprocess
-from base64 import b64decode
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.request import Request, urlopen
 
+import pytest
+
 MISSING = [name for name in ("chromium", "chromedriver") if not shutil.which(name)]
+needs_browser = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 TIMEOUT = 120  # seconds that one command may take on a busy machine
+
+RESULT = "return document.querySelector('[aria-live]').textContent"
+CHANGE = """
+const box = document.querySelector(`form [name=${arguments[0]}]`);
+box.value = arguments[1];
+box.dispatchEvent(new Event('change'));
+"""
+# Opens each address and returns what stands above the list then.
+VISIT = """
+const [addresses, done] = arguments;
+const visit = async () => {
+    const texts = [];
+    for (const address of addresses) {
+        const change = new Promise(end => addEventListener('hashchange', end, { once: true }));
+        if (location.hash !== address) {
+            location.hash = address;
+            await change;
+        }
+        texts.push(document.querySelector('[aria-live]').textContent);
+    }
+    return texts;
+};
+visit().then(done);
+"""
 
 
 class Browser:
@@ -24,6 +51,7 @@ class Browser:
             "browserName": "chrome",
             "goog:chromeOptions": options,
             "goog:loggingPrefs": {"browser": "ALL"},
+            "timeouts": {"script": 1000 * TIMEOUT},
         }
         self._address = f"{address}/session"
         body = {"capabilities": {"alwaysMatch": capabilities}}
@@ -54,9 +82,6 @@ class Browser:
         """Return the messages on the console since the last call."""
         return [entry["message"] for entry in self._call("/se/log", {"type": "browser"})]
 
-    def screenshot(self) -> bytes:
-        return b64decode(self._call("/screenshot", method="GET"))
-
     def close(self) -> None:
         self._call("", method="DELETE")
 
@@ -80,3 +105,33 @@ def open_browser() -> Iterator[Browser]:
                 browser.close()
         finally:
             driver.terminate()
+
+
+def found(text: str) -> tuple[int, ...]:
+    """Return the numbers of sentences and of matching words in the text above the list."""
+    return tuple(map(int, re.findall("[0-9]+", text)))
+
+
+def wait(browser: Browser, condition: str) -> None:
+    """Wait until a condition holds: a change of the fragment is handled a moment later."""
+    end = time.monotonic() + TIMEOUT
+    while not browser.run(f"return {condition}"):
+        assert time.monotonic() < end, f"not within {TIMEOUT} seconds: {condition}"
+        time.sleep(0.01)
+
+
+def set_filter(browser: Browser, name: str, value: str) -> tuple[int, ...]:
+    browser.run(CHANGE, name, value)
+    wait(browser, "document.querySelector('form').dataset.fragment === location.hash")
+    return found(browser.run(RESULT))
+
+
+def clear_filter(browser: Browser, fragment: str) -> None:
+    """Click on the button below the filters, and wait for the fragment of an empty filter."""
+    browser.run("document.querySelector('form button').click()")
+    wait(browser, f"document.querySelector('form').dataset.fragment === '{fragment}'")
+
+
+def visit(browser: Browser, addresses: list[str]) -> list[str]:
+    """Open the fragments one after another, and return the texts above the list."""
+    return browser.run_async(VISIT, addresses)

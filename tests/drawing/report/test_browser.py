@@ -1,46 +1,23 @@
 """The page of a report in a real browser: every filter and every cell, without any error."""
 
-import re
-
 import pytest
 
 from tests.cli.commands import Command
-from tests.drawing.report.browser import MISSING, open_browser
+from tests.drawing.report.browser import (
+    CHANGE,
+    RESULT,
+    clear_filter,
+    found,
+    needs_browser,
+    set_filter,
+    visit,
+    wait,
+)
 from tests.drawing.report.test_report import FIRST, HOSTILE, SECOND, TREES, write_trees
 
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
-
+pytestmark = needs_browser
 run = Command("report")
 LONG = [(f"w{i}", "X", 1 if i else 0, "dep" if i else "root") for i in range(60)]
-RESULT = "return document.querySelector('[aria-live]').textContent"
-CHANGE = """
-const box = document.querySelector(`form [name=${arguments[0]}]`);
-box.value = arguments[1];
-box.dispatchEvent(new Event('change'));
-"""
-# Opens each address and returns what stands above the list then.
-VISIT = """
-const [addresses, done] = arguments;
-const visit = async () => {
-    const texts = [];
-    for (const address of addresses) {
-        const change = new Promise(end => addEventListener('hashchange', end, { once: true }));
-        if (location.hash !== address) {
-            location.hash = address;
-            await change;
-        }
-        texts.push(document.querySelector('[aria-live]').textContent);
-    }
-    return texts;
-};
-visit().then(done);
-"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with open_browser() as window:
-        yield window
 
 
 @pytest.fixture(scope="module")
@@ -56,25 +33,6 @@ def page(tmp_path_factory):
     ]
     run(*files, "-o", folder / "out.html")
     return (folder / "out.html").as_uri()
-
-
-def found(text: str) -> tuple[int, ...]:
-    """Return the numbers of sentences and of matching words in the text above the list."""
-    return tuple(map(int, re.findall("[0-9]+", text)))
-
-
-def wait(browser, condition: str) -> None:
-    """Wait until a condition holds: a change of the fragment is handled a moment later."""
-    for _ in range(500):
-        if browser.run(f"return {condition}"):
-            return
-    raise AssertionError(f"not within 500 requests: {condition}")
-
-
-def set_filter(browser, name: str, value: str) -> tuple[int, ...]:
-    browser.run(CHANGE, name, value)
-    wait(browser, "document.querySelector('form').dataset.fragment === location.hash")
-    return found(browser.run(RESULT))
 
 
 def test_every_filter_selects_the_sentences_of_the_data(browser, page):
@@ -101,8 +59,7 @@ def test_every_filter_selects_the_sentences_of_the_data(browser, page):
     assert set_filter(browser, "distance", "root") == (0, 0)
     assert set_filter(browser, "distance", "") == (3, 3)
     assert set_filter(browser, "system", "1") == (1, 1)
-    browser.run("document.querySelector('form button').click()")
-    wait(browser, "document.querySelector('form').dataset.fragment === '#sentences?'")
+    clear_filter(browser, "#sentences?")
     assert set_filter(browser, "pair", "0,1") == (2, 2)
     assert set_filter(browser, "pair", "1,0") == (3, 2 + wrong - 1)
     assert set_filter(browser, "trees", "all") == (3, 2 + wrong - 1)
@@ -118,14 +75,30 @@ def test_every_cell_and_link_opens_as_many_words_as_it_says(browser, page):
         "return [...document.querySelectorAll('.heat a')].map(a => [a.hash, a.textContent])"
     )
     assert len(cells) >= 3
-    results = browser.run_async(VISIT, [address for address, _ in cells])
+    results = visit(browser, [address for address, _ in cells])
     assert [found(text)[1] for text in results] == [int(number) for _, number in cells]
     links = "[...document.querySelectorAll('main a[href^=\"#sentence\"], nav a')].map(a => a.hash)"
     addresses = browser.run(f"return {links}")
-    assert len(browser.run_async(VISIT, addresses)) == len(addresses)
+    assert len(visit(browser, addresses)) == len(addresses)
     browser.run("location.hash = '#sentence-4'")
     wait(browser, "document.querySelectorAll('article').length === 1")
     assert browser.run("return document.querySelectorAll('article figure').length") == 2
+    assert browser.messages() == []
+
+
+def test_an_expression_that_takes_too_long_is_stopped(browser, page):
+    browser.open(page)
+    browser.run(CHANGE, "words", "(x+)+y")  # exponential in the 5,000 x of a hostile word
+    wait(browser, "document.querySelector('[aria-live]').textContent === 'Searching…'")
+    # The page can be used in the meantime, and another condition starts the search anew.
+    assert set_filter(browser, "words", "^birds") == (1,)
+    browser.run(CHANGE, "words", "(x+)+y")
+    wait(browser, "document.querySelector('[role=alert]')")
+    assert "stopped after 10 seconds" in browser.run(RESULT)
+    set_filter(browser, "error", "head")
+    assert "stopped after 10 seconds" in browser.run(RESULT)
+    assert browser.run("return document.querySelectorAll('article').length") == 0
+    assert set_filter(browser, "words", "") == (2, 2)
     assert browser.messages() == []
 
 

@@ -1,0 +1,134 @@
+"""The contents of the report of bracketed trees; the package `score` computes all scores."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from depkit.drawing.report.contents import (
+    LIMIT,
+    Texts,
+    describe_groups,
+    describe_page,
+    describe_scores,
+    spread_evenly,
+)
+from depkit.score.constituents import (
+    GROUPINGS,
+    METRICS,
+    NO_LABEL,
+    TreeData,
+    analyze_constituents,
+    classify_wrong,
+    make_view,
+)
+from depkit.score.evalb import Bracket, Result
+from depkit.score.significance import DEFAULT_SEED
+
+CURVES = ("span-length", "depth", "length")
+TABLES = ("label", "span-length")
+WRONG = ("span", "label", "crossing")  # the kinds of `classify_wrong`, by their numbers in the data
+
+
+def make_contents(
+    gold: str,
+    data: TreeData,
+    limit: int = LIMIT,
+    seed: int = DEFAULT_SEED,
+    notes: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Compute everything that a report of bracketed trees shows.
+
+    Args:
+        gold: The name of the gold file.
+        data: The compared trees.
+        limit: The page has at most this many sentences, spread evenly over the treebank. All
+            scores are computed from all sentences.
+        seed: The seed of intervals and tests.
+        notes: Warnings about the files.
+
+    Returns:
+        The contents, which can be written as JSON: those of `describe_page` and
+        `describe_scores`, and
+            curves, tables: For each grouping the table of `describe_groups`.
+            sentences: See `pack_sentences`.
+    """
+    contents = describe_page("constituents")
+    contents |= describe_scores(gold, data.evaluations, "constituents", seed, notes)
+    for section, names in (("curves", CURVES), ("tables", TABLES)):
+        contents[section] = [
+            describe_groups(
+                name,
+                GROUPINGS[name],
+                (analyze_constituents(data, make_view((name,), (), metric)) for metric in METRICS),
+                seed,
+            )
+            for name in names
+        ]
+    contents["sentences"] = pack_sentences(gold, data, limit)
+    return contents
+
+
+def pack_sentences(gold: str, data: TreeData, limit: int) -> dict[str, Any]:
+    """Return sentences with the scored brackets of all systems, as compact lists of numbers.
+
+    Args:
+        gold: The name of the gold file.
+        data: The compared trees.
+        limit: How many sentences to pack; they are spread evenly over the treebank.
+
+    Returns:
+        total: The number of sentences in the treebank.
+        words, tags, labels: The texts that the numbers below are indices into.
+        rows: A list for each sentence: its number from 1; its location (file:line); the lists of
+            its words and tags; and its gold, which is the indices of the scored words and the list
+            of scored gold brackets. A bracket is [label, start, end], with positions among the
+            scored words. Then for each system its problem, "" if it is scored; its brackets; its
+            wrong tags, [position among the scored words, tag]; and its own gold in the rare case
+            that EVALB keeps other quotation marks for it, else null. A correct bracket is the index
+            of the gold bracket, or [label, index] if it has another label that counts as the same.
+            A wrong bracket is [label, start, end, kind], and its kind is an index into WRONG.
+    """
+    words, tags, labels = Texts(), Texts(), Texts()
+
+    def pack_label(bracket: Bracket) -> int:
+        return labels.pack([bracket[0] or NO_LABEL])[0]
+
+    def pack_gold(result: Result) -> list[Any]:
+        return [list(result.words), [[pack_label(x), *x[1:]] for x in result.gold]]
+
+    def pack_system(result: Result, gold: list[Any]) -> list[Any]:
+        kinds = classify_wrong(result)
+        gold_index = {partner: i for i, partner in enumerate(result.partners)}
+        brackets: list[Any] = []
+        for i, bracket in enumerate(result.predicted):
+            if i in kinds:
+                brackets.append([pack_label(bracket), *bracket[1:], WRONG.index(kinds[i])])
+            elif bracket == result.gold[gold_index[i]]:
+                brackets.append(gold_index[i])
+            else:
+                brackets.append([pack_label(bracket), gold_index[i]])
+        wrong_tags = [[position, *tags.pack([tag])] for position, tag in result.wrong_tags]
+        own_gold = pack_gold(result) if result.words else gold
+        problem = describe_problem(result)
+        return [problem, brackets, wrong_tags, None if own_gold == gold else own_gold]
+
+    packed = []
+    for i in spread_evenly(data.num_sentences, limit):
+        sentence, results = data.sentences[i], data.results[i]
+        scored = pack_gold(next((result for result in results if result.words), Result([])))
+        location = f"{gold}:{sentence.line}" if sentence.line else gold
+        row = [i + 1, location, words.pack(sentence.words), tags.pack(sentence.tags), scored]
+        packed.append([*row, *(pack_system(result, scored) for result in results)])
+    return {
+        "total": data.num_sentences,
+        "words": words.used,
+        "tags": tags.used,
+        "labels": labels.used,
+        "rows": packed,
+    }
+
+
+def describe_problem(result: Result) -> str:
+    """Return why a sentence of a system is not scored, "" if it is."""
+    if result.problem:
+        return f"other words than the gold tree: {result.problem}"
+    return "" if result.words else "no words that are scored"
