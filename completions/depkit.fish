@@ -243,7 +243,7 @@ complete -c depkit -n '__depkit_is_command "suspects"' -F
 complete -c depkit -n '__depkit_is_command "suspects"' -l parses -r -F -d 'Compare the treebank with these parses of its sentences, by a parser that was not trained on them. The option can be given several times.'
 complete -c depkit -n '__depkit_is_command "suspects"' -l model -r -f -a 'en-ewt (__depkit_directories)' -d 'Compare each sentence with the parse by the member of this ensemble that was not trained on it. The ensemble must have been trained on the treebank. The environment variable DEPKIT_MODEL has no effect here.'
 complete -c depkit -n '__depkit_is_command "suspects"' -l limit -r -f -d 'Write only this many suspects, those with the highest scores.'
-complete -c depkit -n '__depkit_is_command "suspects"' -s o -l output -r -F -d 'Write the output to this file; - is stdout.'
+complete -c depkit -n '__depkit_is_command "suspects"' -s o -l output -r -F -d 'Write to this file; - is stdout. If the name ends in .html, write a page that shows the suspects in drawings of their sentences.'
 complete -c depkit -n '__depkit_is_command "suspects"' -l json -d 'Write one JSON object with all suspects instead of a table.'
 complete -c depkit -n '__depkit_is_command "suspects"' -l device -r -f -a 'auto cpu cuda mps' -d 'Compute on this device: auto (a GPU if there is one, else the CPU), cpu, cuda, cuda:N (the GPU with number N, from 0) or mps (the GPU of an Apple computer).'
 complete -c depkit -n '__depkit_is_command "suspects"' -l threads -r -f -d 'Use this many CPU threads.'

@@ -14,6 +14,9 @@ from depkit.corpus.files import check_writable, open_output
 from depkit.corpus.pairing import Source, make_source, pair_sentences
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.progress import reading_bar
+from depkit.drawing.report.contents import LIMIT
+from depkit.drawing.report.page import render_page
+from depkit.drawing.report.suspects import make_contents
 from depkit.score.table import csv_table
 from depkit.treebank.disagreement import find_disagreements
 from depkit.treebank.output import to_json
@@ -57,11 +60,21 @@ def suspects_command(
         typer.Option(
             min=1,
             help="Write only this many suspects, those with the highest scores.",
-            show_default="all",
+            show_default=f"all; {LIMIT:,} in a page",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    output: options.Output = "-",
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write to this file; - is stdout. If the name ends in .html, write a page that"
+            " shows the suspects in drawings of their sentences.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "-",
     as_json: Annotated[
         bool,
         typer.Option(
@@ -84,6 +97,10 @@ def suspects_command(
     begins with = + - or @ gets an apostrophe before it. Each row has an annotation of a word in
     the treebank (gold) and the one that is proposed (alternative). The kind is head, deprel (only
     the relation is suspect), upos, xpos or feats. A head is written as number:relation.
+
+    With -o FILE.html, the output is a single HTML file for a browser, which needs no network. It
+    draws the sentence of each suspect; suspects can be searched by kind, source, relation or tag,
+    and by the words of the sentence.
 
     There are two sources of suspects, parser and variation. The source parser needs --parses or
     --model: a parser that has not seen the sentence disagrees with the treebank. Several parses are
@@ -109,14 +126,12 @@ def suspects_command(
 
     Example: depkit parse dev.conllu --tags predict --prob -o parsed.conllu
 
-    Example: depkit suspects dev.conllu --parses parsed.conllu --limit 500 -o suspects.tsv
+    Example: depkit suspects dev.conllu --parses parsed.conllu --limit 500 -o suspects.html
     """
-    if output.lower().endswith((".html", ".htm")):
-        raise typer.BadParameter(
-            "there is no HTML page of suspects yet; name a file that ends in .tsv, or in .json with"
-            " --json",
-            param_hint="--output",
-        )
+    as_page = output.lower().endswith((".html", ".htm"))
+    if as_page and as_json:
+        message = "it writes a table or a page; for a page, leave it out"
+        raise typer.BadParameter(message, param_hint="--json")
     files = [treebank, *(parses or [])]
     options.check_inputs(files, quiet)
     check_writable(output)
@@ -141,9 +156,13 @@ def suspects_command(
             raise FormatError(treebank, 0, "", "there are no sentences")
         suspects += find_variation(sentences)
     ranked = rank_suspects(suspects)
-    records = list(describe_suspects(ranked[:limit], sentences))
+    if as_page:
+        text = render_page(make_contents(treebank, sentences, ranked, limit or LIMIT))
+    else:
+        records = list(describe_suspects(ranked[:limit], sentences))
+        text = _json_text(sentences, len(ranked), records) if as_json else _table(records)
     with open_output(output) as stream:
-        stream.write(_json_text(sentences, len(ranked), records) if as_json else _table(records))
+        stream.write(text)
     if verbose and not quiet:
         counts = Counter(f"{suspect.kind} ({suspect.source})" for suspect in ranked)
         details = ", ".join(f"{count:,} {name}" for name, count in counts.most_common())

@@ -107,6 +107,6 @@ def test_files_that_do_not_fit_are_reported(files: list[str], tmp_path: Path) ->
 
 def test_usage_errors(files: list[str], tmp_path: Path) -> None:
     output = tmp_path / "suspects.html"
-    assert "there is no HTML page of suspects yet" in run(*files, "-o", output, code=2)[1]
+    assert "leave it out" in run(*files, "--json", "-o", output, code=2)[1]
     assert not output.exists()
     assert "only one file can be standard input" in run("-", "--parses", "-", code=2)[1]
