@@ -16,6 +16,7 @@ from depkit.cli.help import Command, Group
 from depkit.cli.output import print_message, print_output
 from depkit.cli.usage import usage_message
 from depkit.corpus.suggestion import describe_unknown
+from depkit.parsers.launcher import started_by_torchrun
 from depkit.parsers.settings import ConfigError
 from depkit.version import __version__
 
@@ -38,6 +39,10 @@ COMMANDS = {
     "info": "Show versions and devices, or describe a model.",
 }
 
+_TORCHRUN_SIGNAL = (
+    "depkit: error: torchrun has ended this process; if another one has failed, its message says"
+    " why"
+)
 _MAX_MESSAGE = 2000  # characters; a message may quote a file
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
@@ -62,6 +67,8 @@ class Subcommands(Group):
         name, *rest = arguments
         if name not in COMMANDS:
             context.fail(describe_unknown("command", name, COMMANDS, COMMANDS))
+        if name != "train" and started_by_torchrun():
+            raise ConfigError(f"torchrun can start only depkit train; run depkit {name} without it")
         return name, subcommand(name), rest
 
 
@@ -106,6 +113,7 @@ def main() -> None:
         for line in traceback.format_exc().splitlines():
             print_message(line)
         status = 1
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # no file is half-written; print no second error
     _flush_stderr()
     gc.freeze()  # otherwise Python's last garbage collection visits all of torch's objects: 0.4 s
     sys.exit(status)
@@ -121,7 +129,8 @@ def _flush_stderr() -> None:
 
 
 def _exit_on_signal(signum: int, frame: FrameType | None) -> None:
-    sys.exit(128 + signum)  # raises SystemExit, so that half-written files are removed
+    # This raises SystemExit, so that half-written files are removed.
+    sys.exit(_TORCHRUN_SIGNAL if started_by_torchrun() else 128 + signum)
 
 
 def run(arguments: list[str]) -> int:

@@ -98,7 +98,18 @@ def train_command(
     --verbose prints all settings; depkit/parsers/config.py and depkit/training/recipe.py explain
     them.
 
+    PyTorch's launcher torchrun starts several processes that train one parser together: on CPUs, or
+    with one GPU for each process. Each process computes training.accumulate batches of an update,
+    so that N processes train as one process does with N times this number; use fewer or smaller
+    batches if this makes updates too large. Only the first process writes files, computes the
+    scores on the development treebank, and trains the tokenizer. Each process uses one CPU thread,
+    or as many as --threads says. All processes must read the same files, and --resume requires the
+    same number of processes. If one of them fails, all end; --resume then continues the run.
+
     Example: depkit train train.conllu --dev dev.conllu -o en.model --max-time 90m
+
+    Example: torchrun --standalone --nproc-per-node 2 -m depkit train train.conllu --dev dev.conllu
+    -o en.model
 
     Example: depkit train it_isdt-ud-train.conllu it_vit-ud-train.conllu --dev it_isdt-ud-dev.conllu
     -o it.model --set inputs.treebank=12

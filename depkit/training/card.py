@@ -6,6 +6,7 @@ from depkit.parsers.config import Encoder, describe_inputs
 from depkit.parsers.families import get_family
 from depkit.parsers.model_directory import CARD, TOKENIZER, read_tokenizer_notes, write_text
 from depkit.training.checkpoint import State
+from depkit.training.origin import TORCHRUN
 from depkit.training.progress import format_duration
 from depkit.training.recipe import Recipe
 
@@ -45,6 +46,7 @@ def write_card(
         tokenizer = f"{score_list} (F1 on dev)"
     about = f"\n{recipe.about}\n" if recipe.about else ""
     punctuation = family.describe_scores(recipe.training.punct)
+    processes = state.origin.settings.get(TORCHRUN, "")
     text = f"""# A depkit {family.noun}
 {about}
 - Encoder: {_describe_encoder(parser.encoder)}
@@ -52,7 +54,7 @@ def write_card(
 {"".join(map(_list_item, family.describe(parser)))}\
 - Tokenizer: {tokenizer}
 - Trained on {num_train} sentences for {state.epoch} epochs ({state.update} updates, \
-{format_duration(state.seconds)}), seed {state.seed}
+{format_duration(state.seconds)}), seed {state.seed}{processes and f", by {processes}"}
 - Best {recipe.training.select} on dev: {state.best:.2f} after epoch {state.best_epoch} (this \
 model); measured on {num_dev} sentences, {punctuation}
 {_list_item(teacher)}{_list_item(calibration_note)}

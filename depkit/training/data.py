@@ -13,6 +13,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.families import get_family
 from depkit.parsers.settings import ConfigError
+from depkit.training.distributed import batches_per_update
 from depkit.training.recipe import MIN_BATCH_TOKENS, Recipe, Training
 
 T = TypeVar("T")
@@ -67,7 +68,7 @@ def _limit_batches(training: Training, train: Sequence[Sentence]) -> Training:
     if not training.updates:
         return training
     tokens = sum(len(sentence) + 1 for sentence in train) * training.epochs
-    max_size = tokens // (training.updates * training.accumulate)
+    max_size = tokens // (training.updates * batches_per_update(training.accumulate))
     size = min(training.batch_tokens, max(MIN_BATCH_TOKENS, max_size))
     return replace(training, batch_tokens=size)
 

@@ -36,6 +36,17 @@ from depkit.training.checkpoint import (
     save_state,
 )
 from depkit.training.data import digests
+from depkit.training.distributed import (
+    batches_per_update,
+    clock,
+    fail_together,
+    first_before_others,
+    on_first,
+    own_part,
+    own_seed,
+    share_value,
+    sum_gradients,
+)
 from depkit.training.origin import check_origin, make_origin, retain_batch_size, weight_settings
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, Training
@@ -128,7 +139,7 @@ def train(
         vocabulary = replace(vocabulary, vectors=Table(SPECIAL + sources.vectors.words))
     if initial:
         vocabulary = extend_vocabulary(initial.vocabulary, vocabulary)
-    saved_state = read_state(directory) if resume else None
+    saved_state = on_first(read_state, directory) if resume else None
     if saved_state:
         recipe = retain_batch_size(saved_state.origin, recipe)
         training = recipe.training
@@ -143,6 +154,14 @@ def train(
         "another --init": digest_weights(initial.network) if initial else "",
     }
     origin = make_origin(seed, weight_settings(recipe), data_digests)
+    difference = share_value(origin).describe_difference(origin)
+    fail_together(
+        TrainingError(
+            f"the first process of torchrun was started with {difference}; start all processes with"
+            " the same settings and the same files"
+        )
+        if difference else None
+    )  # fmt: skip
     if saved_state:
         check_origin(directory, saved_state.origin, origin)
         if is_finished(saved_state, recipe, max_time):
@@ -177,9 +196,9 @@ def train(
         network.start_epoch(first.dataset)
 
         def update(indices: np.ndarray) -> None:
-            float(_backward(network, first, indices, device, precision)[0])  # this waits for a GPU
+            _backward(network, first, indices, device, precision).tolist()  # this waits for a GPU
 
-        training = fit_to_time(training, first.sizes, update, max_time)
+        training = share_value(fit_to_time(training, first.sizes, update, max_time))
         optimizer.zero_grad()
         del first, update
         if training != recipe.training:
@@ -190,31 +209,33 @@ def train(
                 f" {training.updates:,} updates in the time"
             )
 
-    (directory / CARD).unlink(missing_ok=True)  # it describes the run before it was resumed
+    on_first((directory / CARD).unlink, True)  # it describes the run before it was resumed
     state = saved_state or State(origin, seed)
     if saved_state:
         load_state(directory, network, optimizer)
-        write_config(directory, recipe.tables())  # the number of epochs, for example, may be new
+        # The number of epochs, for example, may be new.
+        on_first(write_config, directory, recipe.tables())
     else:
-        write_description(directory, recipe.tables(), vocabulary, network.transformer)
+        on_first(write_description, directory, recipe.tables(), vocabulary, network.transformer)
         # Save the state before any weights: a run with weights but without a state cannot be
         # resumed.
-        save_state(directory, state, network, optimizer)
-    progress.truncate_log(state.epoch)
+        on_first(save_state, directory, state, network, optimizer)
+    on_first(progress.truncate_log, state.epoch)
 
     updates = count_updates(feed, recipe)
     if state.epoch:
         progress.say(f"{progress.label}resuming after epoch {state.epoch}")
     started = time.monotonic()
-    parser.warm_up()
+    with first_before_others():
+        parser.warm_up()
     if (compile_seconds := time.monotonic() - started) > MIN_REPORTED_SECONDS:
         progress.say(
             f"compiled the decoder in {compile_seconds:.0f} s; this is necessary once after"
             " installation"
         )
     dev_interval = dev_epochs(sum(map(len, dev_sentences)), int(feed.sizes(0).sum()))
-    started = time.monotonic() - state.seconds  # including earlier parts of a resumed run
-    saved_time = time.monotonic()
+    started = clock() - state.seconds  # including earlier parts of a resumed run
+    group_size = batches_per_update(training.accumulate)
     while not is_finished(state, recipe, max_time):
         random = np.random.default_rng([seed, state.epoch])
         data = None  # free the last epoch's data before the next epoch's data are made
@@ -222,22 +243,21 @@ def train(
         network.start_epoch(data.dataset)
         batches = length_batches(data.sizes, training.batch_tokens, random)
         network.train()
-        total_loss = torch.tensor(state.loss, device=device)
-        epoch_started, words = time.monotonic(), 0
+        totals = torch.tensor([state.loss, 0.0], device=device)  # loss and number of words
+        epoch_started = time.monotonic()
         while state.batch < len(batches):
             # Seed each update, so that a resumed run draws the same random numbers.
-            torch.manual_seed(seed * 1_000_003 + state.update)
-            seconds = time.monotonic() - started
+            torch.manual_seed(own_seed(seed * 1_000_003 + state.update))
+            seconds = clock() - started
             fraction = max(state.update / updates, seconds / max_time)  # finished part of the run
             for group in optimizer.param_groups:
                 factor = rate_factor(training, state.update, fraction, updates, state.reductions)
                 group["lr"] = group["rate"] * factor
-            update_batches = batches[state.batch : state.batch + training.accumulate]
-            for indices in update_batches:
-                share = 1 / len(update_batches)
-                loss, num_words = _backward(network, data, indices, device, precision, share)
-                total_loss += loss
-                words += num_words
+            update_batches = batches[state.batch : state.batch + group_size]
+            with sum_gradients(network, totals) as own_totals:
+                for indices in own_part(update_batches):
+                    share = 1 / len(update_batches)
+                    own_totals += _backward(network, data, indices, device, precision, share)
             if training.clip:
                 nn.utils.clip_grad_norm_(network.parameters(), training.clip)
             optimizer.step()
@@ -250,34 +270,33 @@ def train(
                 progress.show(
                     max(state.update / updates, seconds / max_time),
                     f"epoch {state.epoch + 1} of {training.epochs}"
-                    f"  loss {float(total_loss) / math.ceil(state.batch / training.accumulate):.3f}"
-                    f"  {words / (time.monotonic() - epoch_started):,.0f} words/s",
+                    f"  loss {float(totals[0]) / math.ceil(state.batch / group_size):.3f}"
+                    f"  {float(totals[1]) / (time.monotonic() - epoch_started):,.0f} words/s",
                 )
-            if time.monotonic() - saved_time > training.save_every and state.batch < len(batches):
-                state.loss, state.seconds = float(total_loss), time.monotonic() - started
+            if seconds - state.seconds > training.save_every and state.batch < len(batches):
+                state.loss, state.seconds = float(totals[0]), clock() - started
                 _check_finite(state.loss, network)
-                save_state(directory, state, network, optimizer)
-                saved_time = time.monotonic()
+                on_first(save_state, directory, state, network, optimizer)
 
-        state.loss = float(total_loss)
+        state.loss = float(totals[0])
         _check_finite(state.loss, network)
-        speed = words / (time.monotonic() - epoch_started)
+        speed = float(totals[1]) / (time.monotonic() - epoch_started)
         if has_shared_vocabulary:  # those of left-out folds are not trained
             network.inputs.reset_unseen(data.dataset)
-        state.seconds = time.monotonic() - started
+        state.seconds = clock() - started
         state.epoch += 1
         scores: dict[str, float] = {}
         if state.epoch % dev_interval == 0 or is_finished(state, recipe, max_time):
-            scores = score_dev(parser, dev_sentences, sources.dev, training.punct)
+            scores = on_first(score_dev, parser, dev_sentences, sources.dev, training.punct)
         is_best = bool(scores) and scores[training.select] > state.best
         if is_best:
-            write_weights(directory, network, training.storage)
+            on_first(write_weights, directory, network, training.storage)
             # This removes temperatures, which were fitted for the former weights.
-            write_config(directory, recipe.tables())
+            on_first(write_config, directory, recipe.tables())
             state.best, state.best_epoch = scores[training.select], state.epoch
         if scores:  # otherwise this could be the end of the time, with dev not scored
-            state.seconds = time.monotonic() - started
-        mean_loss = state.loss / math.ceil(state.batch / training.accumulate)
+            state.seconds = clock() - started
+        mean_loss = state.loss / math.ceil(state.batch / group_size)
         state.batch, state.loss = 0, 0.0
         if state.update <= training.warmup:
             state.reduced_epoch = state.epoch  # stagnant epochs count from the end of the warm-up
@@ -286,7 +305,8 @@ def train(
         epochs_left = training.epochs - state.epoch
         seconds_per_epoch = state.seconds / state.epoch
         seconds_left = min(seconds_per_epoch * epochs_left, max_time - state.seconds)
-        progress.write_epoch(
+        on_first(
+            progress.write_epoch,
             {
                 "epoch": state.epoch, "update": state.update, "loss": mean_loss,
                 "rate": optimizer.param_groups[0]["lr"],
@@ -296,18 +316,17 @@ def train(
             scores,
         )  # fmt: skip
         if is_finished(state, recipe, max_time) and not keep_state:
-            save_finished(directory, state)
+            on_first(save_finished, directory, state)
         else:
-            save_state(directory, state, network, optimizer)
-        saved_time = time.monotonic()
+            on_first(save_state, directory, state, network, optimizer)
     return state
 
 
 def _backward(
     network: ParserNetwork, data: Examples, indices: np.ndarray, device: torch.device,
     precision: torch.dtype, share: float = 1.0,
-) -> tuple[Tensor, int]:  # fmt: skip
-    """Compute the gradients of a batch; return its loss times `share` and its number of words.
+) -> Tensor:  # fmt: skip
+    """Compute the gradients of a batch; return its loss times `share` and its number of words, [2].
 
     Raises TrainingError if the batch does not fit in memory.
     """
@@ -324,7 +343,8 @@ def _backward(
             f"a batch of {len(indices)} sentences of up to {longest - 1} words does not fit in"
             " memory; lower training.batch_tokens"
         ) from error
-    return loss.detach(), batch.words
+    loss = loss.detach().float()
+    return torch.stack((loss, torch.full_like(loss, batch.words)))
 
 
 def is_finished(state: State, recipe: Recipe, max_time: float = math.inf) -> bool:
@@ -361,7 +381,7 @@ def count_updates(feed: Feed, recipe: Recipe) -> int:
         key = sizes.tobytes()
         if key not in counts:
             batches = len(length_batches(sizes, training.batch_tokens, random))
-            counts[key] = math.ceil(batches / training.accumulate)
+            counts[key] = math.ceil(batches / batches_per_update(training.accumulate))
         updates += counts[key]
     return updates
 

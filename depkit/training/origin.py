@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from depkit.training.distributed import num_ranks
 from depkit.training.recipe import Recipe
 
 # Settings that may change when a run is resumed: those that determine when the run ends and how its
 # model is stored, and paths of files whose contents are compared by `Sources.key`.
 _CHANGEABLE = {f"training.{name}" for name in ("epochs", "patience", "save_every", "storage")}
 _CHANGEABLE |= {"inputs.lexicon", "inputs.vectors.file"}
+TORCHRUN = "torchrun"  # the name of the number of processes among the settings
 _MAX_NAMED = 3  # maximum number of settings that an error names
 
 
@@ -100,9 +102,12 @@ def retain_batch_size(origin: Origin, recipe: Recipe) -> Recipe:
 def weight_settings(recipe: Recipe) -> dict[str, Any]:
     """Return the settings of a recipe that are compared on --resume, as nested tables.
 
-    Those in `_CHANGEABLE` are among them, but may differ.
+    Those in `_CHANGEABLE` are among them, but may differ. The number of processes is added if there
+    are several.
     """
     tables = recipe.tables()
+    if num_ranks() > 1:
+        tables[TORCHRUN] = f"{num_ranks()} processes"
     for name in ("about", "tokenizer", "calibration"):
         tables.pop(name, None)
     return tables

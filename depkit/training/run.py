@@ -47,6 +47,13 @@ from depkit.training import loop, tokenizer
 from depkit.training.card import write_card
 from depkit.training.checkpoint import State
 from depkit.training.data import findings, resolve_auto, split_dev
+from depkit.training.distributed import (
+    first_before_others,
+    is_first,
+    join_ranks,
+    on_first,
+    own_device,
+)
 from depkit.training.progress import Progress
 from depkit.training.recipe import (
     Recipe,
@@ -146,33 +153,37 @@ def train(
             )
         full_recipe = adopt_parts(full_recipe, initial.config)
         check_punct(full_recipe)
-    used_device = set_up_device(device, threads)
-    with reserve_output(output, resume) as directory:
+    used_device = set_up_device(own_device(device), threads)
+    with join_ranks(used_device), reserve_output(output, resume) as directory:
+        quiet = quiet or not is_first()
         progress = Progress(directory, quiet)
-        data = read_data(
-            full_recipe.parser, files, dev, dev_split, encoding, features, dev_features, parses,
-            dev_parses,
-        )  # fmt: skip
-        prepared = prepare(full_recipe, data, used_device, initial, progress.say)
+        with first_before_others():
+            data = read_data(
+                full_recipe.parser, files, dev, dev_split, encoding, features, dev_features, parses,
+                dev_parses,
+            )  # fmt: skip
+            prepared = prepare(full_recipe, data, used_device, initial, progress.say)
         if verbose:
             progress.say(describe_settings(prepared.recipe, used_device))
-        limit -= provide_tokenizer(
-            directory, prepared, used_device, seed, limit, progress.say, initial, init
-        )
+        limit -= on_first(
+            provide_tokenizer,
+            directory, prepared, used_device, seed, limit, progress.say, initial, init,
+        )  # fmt: skip
+        is_copied = seeds > 1 and is_first()  # the best model, to the directory of all
         states: list[State] = []
         for model_seed in range(seed, seed + seeds):
             seed_directory = directory / f"seed-{model_seed}" if seeds > 1 else directory
             bar_name = f"seed {model_seed}" if seeds > 1 else "training"
             seed_progress = Progress(seed_directory, quiet, name=bar_name)
-            with lock_directory(seed_directory) if seeds > 1 else nullcontext():
-                if seeds > 1:
+            with lock_directory(seed_directory) if is_copied else nullcontext():
+                if is_copied:
                     copy_tokenizer(directory, seed_directory)
                 state = train_model(
                     prepared, seed_directory, used_device, model_seed, resume, limit,
                     seed_progress, initial, keep_state=keep_state,
                 )  # fmt: skip
             states.append(state)
-        if seeds > 1:
+        if is_copied:
             progress.say(_copy_best(directory, states, prepared.recipe.training.select))
         report_model(directory, full_recipe.parser, progress.say)
         return directory
@@ -231,9 +242,13 @@ def reserve_output(output: PathLike, resume: bool) -> Iterator[Path]:
     """Lock the directory to train into and yield it, see `lock_directory`.
 
     Raises ValueError for a file, for a directory that another process has locked, and for a
-    directory that is not empty unless a run is resumed.
+    directory that is not empty unless a run is resumed. With several processes, this is done by the
+    first one alone.
     """
     directory = Path(output)
+    if not is_first():
+        yield directory
+        return
     if directory.exists() and not directory.is_dir():
         raise ValueError(f"{output} is a file; name a directory")
     with lock_directory(directory):
@@ -496,6 +511,8 @@ def train_model(
 ) -> State:
     """Train a model, calibrate it on dev and write its card. A finished model is left unchanged.
 
+    With several processes, the first one alone calibrates it and writes the card.
+
     `loop.train` explains most arguments in detail.
 
     Args:
@@ -521,6 +538,8 @@ def train_model(
             prepared.recipe, prepared.train, prepared.dev, directory, device, seed, resume,
             max_time, initial, progress, prepared.sources, vocabulary, feed, keep_state,
         )  # fmt: skip
+    if not is_first():
+        return state
     result = f"best epoch: {state.best_epoch} of {state.epoch}, dev"
     result += f" {prepared.recipe.training.select} {state.best:.2f}"
     if (directory / CARD).exists():  # loop.train removes the card before it trains

@@ -1,0 +1,8 @@
+"""PyTorch's launcher `torchrun`, as the processes that it starts see it; without torch."""
+
+import os
+
+
+def started_by_torchrun() -> bool:
+    """Return whether this process is one of several that torchrun has started."""
+    return os.environ.get("WORLD_SIZE", "1") != "1"

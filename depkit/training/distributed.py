@@ -1,0 +1,218 @@
+"""Training by several processes that `torchrun` starts: each has a part of an update's batches.
+
+The processes are numbered; the number of a process is its rank. All have the same data, weights and
+state. After each update their gradients are summed, so that N processes compute what one process
+computes with N times `training.accumulate`. Rank 0 alone writes files and scores dev, and what is
+measured, such as the time, is its measurement in all ranks. A training has one process unless it is
+within `join_ranks`.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor, distributed, nn
+
+from depkit.parsers.launcher import started_by_torchrun
+from depkit.parsers.settings import ConfigError
+
+T = TypeVar("T")
+# Other ranks wait while rank 0 scores dev or trains a tokenizer. A process that has ended is
+# noticed at once, because its connections are closed.
+_TIMEOUT = timedelta(days=30)
+
+
+class RankError(ValueError):
+    """Another process of the training has failed, or cannot be reached."""
+
+    def __init__(
+        self, message: str = "another process of this training has ended; its message says why"
+    ) -> None:
+        super().__init__(message)
+
+
+def own_device(name: str) -> str:
+    """Return the name of the device of this process; each has a GPU of its own.
+
+    Raises ConfigError for a device that several processes cannot use.
+    """
+    if not started_by_torchrun():
+        return name
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name not in ("cpu", "cuda"):
+        raise ConfigError(
+            f"--device {name} cannot be used with torchrun; name cpu, or cuda for one GPU per"
+            " process"
+        )
+    return f"cuda:{os.environ['LOCAL_RANK']}" if name == "cuda" else name
+
+
+@contextmanager
+def join_ranks(device: torch.device) -> Iterator[None]:
+    """Within the block, the processes that torchrun has started are the ranks of one training.
+
+    device: the device of this process. Raises ConnectionError if the processes cannot connect.
+    """
+    if not started_by_torchrun():
+        yield
+        return
+    is_gpu = device.type == "cuda"
+    try:
+        if is_gpu:
+            torch.cuda.set_device(device)
+        distributed.init_process_group(
+            "cpu:gloo,cuda:nccl" if is_gpu else "gloo",
+            timeout=_TIMEOUT, device_id=device if is_gpu else None,
+        )  # fmt: skip
+    except (RuntimeError, ValueError) as error:
+        raise ConnectionError(
+            f"the processes of torchrun cannot connect to each other: {error}"
+        ) from error
+    has_ended = False
+    try:
+        yield
+        has_ended = True
+    finally:
+        # This closes the connections, so that other ranks do not wait for this one after its error.
+        # NCCL would wait for them; its connections are closed when the process ends.
+        if has_ended or not is_gpu:
+            distributed.destroy_process_group()
+
+
+def num_ranks() -> int:
+    """Return the number of processes of the training."""
+    return distributed.get_world_size() if _has_group() else 1
+
+
+def is_first() -> bool:
+    """Return whether this is rank 0, or the only process."""
+    return not _has_group() or distributed.get_rank() == 0
+
+
+def _has_group() -> bool:
+    return distributed.is_available() and distributed.is_initialized()
+
+
+def batches_per_update(accumulate: int) -> int:
+    """Return the number of batches of an update; accumulate: that of each rank."""
+    return accumulate * num_ranks()
+
+
+def own_part(batches: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+    """Return the batches of an update that this rank computes; there may be none."""
+    return batches[distributed.get_rank() :: num_ranks()] if _has_group() else batches
+
+
+def own_seed(seed: int) -> int:
+    """Return a seed that differs by rank; that of rank 0 is `seed`."""
+    return seed + (distributed.get_rank() << 40 if _has_group() else 0)
+
+
+@contextmanager
+def sum_gradients(network: nn.Module, totals: Tensor) -> Iterator[Tensor]:
+    """Replace the gradients that the block computes in each rank by their sum over all ranks.
+
+    A weight that has no gradient in any rank has none afterwards, as in a single process. An error
+    in the block of one rank is raised there, and RankError in all others.
+
+    Args:
+        network: The network.
+        totals: [n] float32, on the network's device. What the block adds to the tensor that is
+            yielded is added to this one for all ranks.
+    """
+    if not _has_group():
+        yield totals
+        return
+    weights = [weight for weight in network.parameters() if weight.requires_grad]
+    own_totals, error = torch.zeros_like(totals), None
+    try:
+        yield own_totals
+        gradients = [w.new_zeros(w.shape) if w.grad is None else w.grad for w in weights]
+        flat = torch.cat([own_totals, *(gradient.flatten() for gradient in gradients)])
+    except Exception as caught:
+        error = caught
+    # The flags are on the CPU, so that the host does not wait for a GPU.
+    flags = torch.tensor([error is not None, *(w.grad is not None for w in weights)]).int()
+    _call(distributed.all_reduce, flags)
+    failures, *counts = flags.tolist()
+    if error:
+        raise error
+    if failures:
+        raise RankError
+    _call(distributed.all_reduce, flat)
+    sums = flat.split([len(totals), *(weight.numel() for weight in weights)])
+    totals += sums[0]
+    for weight, gradient, count in zip(weights, sums[1:], counts, strict=True):
+        weight.grad = gradient.view_as(weight) if count else None
+
+
+def fail_together(error: Exception | None) -> None:
+    """Raise the error of this rank, if it has one; raise RankError if only others have one."""
+    failures = torch.tensor([error is not None]).int()
+    if _has_group():
+        _call(distributed.all_reduce, failures)
+    if error:
+        raise error
+    if failures.item():
+        raise RankError
+
+
+def share_value(value: T) -> T:
+    """Return rank 0's value in all ranks."""
+    if not _has_group():
+        return value
+    values = [value]
+    _call(distributed.broadcast_object_list, values)
+    return values[0]
+
+
+def clock() -> float:
+    """Return rank 0's `time.monotonic` in all ranks, in seconds."""
+    seconds = torch.tensor([time.monotonic()], dtype=torch.float64)
+    if _has_group():
+        _call(distributed.broadcast, seconds, 0)
+    return seconds.item()
+
+
+def on_first(function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function in rank 0 alone, and return its result in all ranks.
+
+    An error is raised in rank 0, and RankError in all others.
+    """
+    result: Any = None
+    error = None
+    if is_first():
+        try:
+            result = function(*arguments)
+        except Exception as caught:
+            error = caught
+    has_failed, result = share_value((error is not None, None if error else result))
+    if error:
+        raise error
+    if has_failed:
+        raise RankError
+    return result
+
+
+@contextmanager
+def first_before_others() -> Iterator[None]:
+    """Run the block in rank 0, then in all others, which find in the cache what rank 0 computed."""
+    if not is_first():
+        share_value(None)
+    yield
+    if is_first():
+        share_value(None)
+
+
+def _call(collective: Callable[..., Any], *arguments: Any) -> None:
+    """Call a collective operation; raise RankError if another process has ended."""
+    try:
+        collective(*arguments)
+    except RuntimeError as error:
+        raise RankError from error
