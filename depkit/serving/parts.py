@@ -2,10 +2,12 @@
 
 import json
 import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from depkit.corpus.blocks import Part, Position, Shard, find_blocks
+from depkit.corpus.blocks import Part, Position, Shard, find_blocks, make_part
 from depkit.corpus.digest import digest_files
 from depkit.corpus.files import PathLike, atomic
 from depkit.corpus.formats import PARQUET, PTB
@@ -16,6 +18,21 @@ from depkit.version import __version__
 
 if TYPE_CHECKING:
     from depkit.serving.job import Job
+
+
+TASK_BLOCKS = 4  # the number of blocks in a task
+
+
+@dataclass(frozen=True)
+class Task:
+    """A part of a file, which one worker annotates.
+
+    index: the index of the file in the job; size: the size of the part in bytes.
+    """
+
+    index: int
+    part: Part
+    size: int
 
 
 def parse_shard(text: str) -> Shard:
@@ -31,13 +48,10 @@ def find_kind(job: "Job", index: int) -> str:
     return job.input or detect_input(job.files[index], job.encoding)
 
 
-def find_blocks_of_file(job: "Job", index: int) -> list[Position]:
-    """Return the positions of the blocks of a job's file.
-
-    Raises ConfigError if the file cannot be divided.
-    """
+def check_divisible(job: "Job", index: int) -> str:
+    """Return the input format of a job's file. Raises ConfigError if it cannot be divided."""
     file = job.files[index]
-    reason = ""
+    kind = reason = ""
     if not os.path.isfile(file):
         os.stat(file)  # raises an error if there is no such file
         reason = "it is not a regular file"
@@ -57,7 +71,34 @@ def find_blocks_of_file(job: "Job", index: int) -> list[Position]:
             reason = "--out-of-fold needs all of its sentences"
     if reason:
         raise ConfigError(f"{file} cannot be divided: {reason}")
-    return find_blocks(file, job.encoding, kind if kind in TEXT_INPUTS else "rows")
+    return kind
+
+
+def find_blocks_of_file(job: "Job", index: int) -> list[Position]:
+    """Return the positions of the blocks of a job's file.
+
+    Raises ConfigError if the file cannot be divided.
+    """
+    kind = check_divisible(job, index)
+    return find_blocks(job.files[index], job.encoding, kind if kind in TEXT_INPUTS else "rows")
+
+
+def divide(job: "Job", indices: Iterable[int]) -> Iterator[Task]:
+    """Divide files of a job, or its shard of them, into tasks. A file is read when its turn comes.
+
+    indices: the indices of the files.
+
+    Raises ConfigError if a file cannot be divided.
+    """
+    for index in indices:
+        blocks = find_blocks_of_file(job, index)
+        ends = [*(block.byte for block in blocks), os.path.getsize(job.files[index])]
+        first, stop = parse_shard(job.shard or "1/1").limits(len(blocks))
+        if first == stop:  # A shard without blocks is an empty part at the beginning of the file.
+            yield Task(index, Part(blocks[0], blocks[0]), 0)
+        for start in range(first, stop, TASK_BLOCKS):
+            end = min(start + TASK_BLOCKS, stop)
+            yield Task(index, make_part(blocks, start, end), ends[end] - ends[start])
 
 
 def find_part(job: "Job", index: int) -> Part | None:

@@ -1,6 +1,7 @@
 """Shards and worker processes write the bytes of a single run, and finished files are skipped."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,10 @@ import pytest
 from depkit.cli.main import run
 from depkit.corpus import blocks, reader, text
 from depkit.corpus.files import read, write
+from depkit.serving import parts
 from depkit.serving import run as serving_run
-from depkit.serving import workers
+from depkit.serving.job import Job
+from depkit.serving.parts import divide
 from tests.cli.commands import ON_CPU, assert_fails
 from tests.conftest import TINY
 
@@ -60,13 +63,33 @@ def test_offsets_of_shards_count_from_the_beginning_of_the_file(inputs, tmp_path
     assert join(tmp_path / "out", "a") == (tmp_path / "whole").read_bytes()
 
 
-def test_workers_write_what_one_process_writes(tmp_path, monkeypatch):
-    monkeypatch.setattr(workers, "TASK_BLOCKS", 1)
-    path = tmp_path / "in.txt"
+def test_workers_write_what_one_process_writes(inputs, tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "TASK_BLOCKS", 1)
+    path = tmp_path / "c.txt"
     path.write_text(WORDS * 2000)  # three blocks
-    assert parse(path, "-o", tmp_path / "one.conllu") == 0
-    assert parse(path, "-o", tmp_path / "two.conllu", "--workers", "2") == 0
-    assert (tmp_path / "two.conllu").read_bytes() == (tmp_path / "one.conllu").read_bytes()
+    assert parse(*inputs, path, "--output-dir", tmp_path / "one") == 0
+    assert parse(*inputs, path, "--output-dir", tmp_path / "two", "--workers", "2") == 0
+    for name in ("a", "b", "c"):
+        expected = (tmp_path / "one" / f"{name}.conllu").read_bytes()
+        assert (tmp_path / "two" / f"{name}.conllu").read_bytes() == expected
+
+
+def test_a_shard_without_blocks_is_an_empty_file(inputs, tmp_path):
+    options = ["--output-dir", tmp_path, "--shard", "1/3", "--workers", "2"]
+    assert parse(inputs[0], *options) == 0
+    assert (tmp_path / "a.1-of-3.conllu").read_bytes() == b""
+
+
+def test_tasks_cover_the_blocks_of_a_shard(inputs, small_blocks):
+    whole = [list(divide(Job(inputs, []), [index])) for index in (0, 1)]
+    assert list(divide(Job(inputs, []), [0, 1])) == whole[0] + whole[1]
+    for index, tasks in enumerate(whole):
+        assert len(tasks) > 2 and sum(t.size for t in tasks) == Path(inputs[index]).stat().st_size
+        assert tasks[0].part.start.byte == 0 and tasks[-1].part.end is None
+        assert all(a.part.end == b.part.start for a, b in pairwise(tasks))
+    shards = [list(divide(Job(inputs, [], shard=f"{i}/2"), [0])) for i in (1, 2)]
+    assert shards[0][-1].part.end == shards[1][0].part.start
+    assert sum(task.size for shard in shards for task in shard) == Path(inputs[0]).stat().st_size
 
 
 def test_finished_files_are_skipped(inputs, tmp_path, monkeypatch):

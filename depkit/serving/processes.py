@@ -1,0 +1,76 @@
+"""Workers that are processes of this machine."""
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from multiprocessing.queues import Queue
+
+from depkit.parsers.device import find_devices
+from depkit.serving.job import Job
+from depkit.serving.parts import Task
+from depkit.serving.worker import Pool, Result, Worker
+
+_worker: Worker | None = None  # that of this process, if it is a worker
+
+
+@contextmanager
+def start_processes(job: Job) -> Iterator[Pool]:
+    """Start as many processes as the job has workers, and end them after the block.
+
+    Raises OSError within the block if a process is killed; see also `files.annotate_files`.
+    """
+    context = multiprocessing.get_context("spawn")
+    devices: Queue[str] = context.Queue()
+    names = [str(device) for device in find_devices(job.device)]
+    for number in range(job.workers):
+        devices.put(names[number % len(names)])
+    job = replace(job, threads=job.threads or max(1, (os.cpu_count() or 1) // job.workers))
+    executor = ProcessPoolExecutor(job.workers, context, _start_worker, (job, devices))
+    try:
+        output_format = executor.submit(_get_output_format).result()
+        yield Pool(output_format, partial(_annotate_tasks, executor, 2 * job.workers))
+    except BrokenProcessPool:
+        raise OSError(
+            "a worker process was killed, perhaps because memory ran out; use fewer --workers"
+        ) from None
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            process.terminate()
+
+
+def _annotate_tasks(
+    executor: ProcessPoolExecutor, ahead: int, tasks: Iterable[Task]
+) -> Iterator[Result]:
+    """Yield the results of tasks in order; at most `ahead` of them are submitted in advance."""
+    futures: deque[Future[Result]] = deque()
+    for task in tasks:
+        futures.append(executor.submit(_annotate, task))
+        if len(futures) > ahead:
+            yield futures.popleft().result()
+    while futures:
+        yield futures.popleft().result()
+
+
+def _start_worker(job: Job, devices: "Queue[str]") -> None:
+    """Load the models in a new process."""
+    global _worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    _worker = Worker(replace(job, device=devices.get()))
+
+
+def _get_output_format() -> str | None:
+    assert _worker is not None
+    return _worker.run.output_format
+
+
+def _annotate(task: Task) -> Result:
+    assert _worker is not None
+    return _worker.annotate(task)

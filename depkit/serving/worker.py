@@ -1,0 +1,53 @@
+"""What a worker does: a process with its own copy of the models annotates parts of files."""
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from depkit.convert.formats import ConversionReport
+from depkit.serving.job import Job, Totals
+from depkit.serving.parts import Task
+from depkit.serving.run import Run
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a task: the output, the counts, and notes to the user."""
+
+    task: Task
+    text: str
+    totals: Totals
+    report: ConversionReport
+    notes: list[str]
+
+
+class Worker:
+    """A job with its loaded models.
+
+    Args:
+        job: The files, models and options. The errors are those of `files.annotate_files`.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.notes: list[str] = []
+        self.run = Run.start(job, lambda text: self.notes.append(text))
+
+    def annotate(self, task: Task) -> Result:
+        """Annotate a part of a file; the errors are those of `files.annotate_files`."""
+        self.run.totals, self.run.report = Totals(), ConversionReport()
+        stream = io.StringIO()
+        self.run.write([task.index], stream, task.part)
+        notes, self.notes = self.notes, []
+        return Result(task, stream.getvalue(), self.run.totals, self.run.report, notes)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Workers that have loaded their models.
+
+    output_format: as in `Run`. annotate: a function that yields the results of tasks in the order
+    of the tasks. A limited number of tasks is in work at the same time.
+    """
+
+    output_format: str | None
+    annotate: Callable[[Iterable[Task]], Iterator[Result]]
