@@ -33,9 +33,9 @@ _CONTROL = re.compile(f"[{''.join(char for char in CONTROLS if not char.isspace(
 _PROBLEM = "\udcff"
 # A match must begin where white space begins. Otherwise the search would start again at every
 # character of a long run of white space.
-PARAGRAPHS = re.compile(f"(?<!{_BLANK}){_INLINE}*\n{_INLINE}*\n{_BLANK}*")
-LINES = re.compile(f"(?<!{_BLANK}){_INLINE}*\n{_BLANK}*")
-
+PARAGRAPH_END, LINE_END = f"\n{_INLINE}*\n{_BLANK}*", f"\n{_BLANK}*"
+PARAGRAPHS = re.compile(f"(?<!{_BLANK}){_INLINE}*{PARAGRAPH_END}")
+LINES = re.compile(f"(?<!{_BLANK}){_INLINE}*{LINE_END}")
 
 TEXT_BLOCK = 1 << 16  # characters of a block of text, about 12,000 words; see `blocks`
 
