@@ -1,7 +1,8 @@
 """Blocks of a file, which are parsed independently, so that several processes can share a file.
 
-A file is divided at the multiples of `block_size` characters. A block contains the paragraphs (of
-text) or sentences (of other files) that start between two of them. A batch never contains sentences
+A file is divided at the multiples of `block_size` characters, and a Parquet file at the multiples
+of `parquet.BLOCK_ROWS` rows. A block contains the paragraphs (of text) or sentences (of other
+files) that start between two of them. A batch never contains sentences
 of two blocks, so the result of a block depends neither on the process nor on other blocks.
 """
 
@@ -16,7 +17,9 @@ from itertools import chain
 from typing import BinaryIO, cast
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike, open_lines
+from depkit.corpus.files import PathLike, open_bytes, open_lines
+from depkit.corpus.formats import PARQUET
+from depkit.corpus.parquet import BLOCK_ROWS, find_block_lines
 from depkit.corpus.reader import ROWS_BLOCK
 from depkit.corpus.sentence import BOM
 from depkit.corpus.text import BLANKS, LINE_END, PARAGRAPH_END, TEXT_BLOCK
@@ -34,7 +37,8 @@ class Position:
     """The start of a paragraph or sentence in a file.
 
     byte: its offset in bytes; character: its offset in characters; line: the number of its line;
-    paragraph: the number of paragraphs, or sentences, before it.
+    paragraph: the number of paragraphs, or sentences, before it. In a Parquet file, the offset in
+    bytes is estimated, and the offset in characters is 0.
     """
 
     byte: int = 0
@@ -104,13 +108,15 @@ def find_blocks(path: PathLike, encoding: str, kind: str) -> list[Position]:
     Args:
         path: The file.
         encoding: The text encoding.
-        kind: "text", "lines" or "tokens", or "rows" for the CoNLL formats.
+        kind: "text", "lines" or "tokens", "rows" for the CoNLL formats, or "parquet".
 
     Raises:
         FormatError: If text in this encoding cannot be decoded from the middle, such as UTF-16; see
             also `files.open_lines`.
         OSError, ValueError: As `files.open_lines`.
     """
+    if kind == PARQUET.name:
+        return _find_parquet_blocks(os.fspath(path))
     separator, size = re.compile(_SEPARATORS.get(kind, _ROWS)), block_size(kind)
     here = Position()
     blocks, rest, has_begun = [here], "", False
@@ -143,6 +149,16 @@ def find_blocks(path: PathLike, encoding: str, kind: str) -> list[Position]:
             here = _move(here, buffer[consumed:keep], encoding, first - 1 + len(starts))
             rest = buffer[keep:]
     return blocks
+
+
+def _find_parquet_blocks(path: str) -> list[Position]:
+    with open_bytes(path) as binary:
+        lines = find_block_lines(binary, path)
+    size = os.path.getsize(path)
+    return [
+        Position(size * index // len(lines), 0, line, index * BLOCK_ROWS)
+        for index, line in enumerate(lines)
+    ]
 
 
 def _move(position: Position, text: str, encoding: str, paragraph: int) -> Position:

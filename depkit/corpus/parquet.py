@@ -28,8 +28,8 @@ import io
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import accumulate
+from contextlib import ExitStack, contextmanager
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
 
 import numpy as np
@@ -54,6 +54,7 @@ _PROBABILITIES = {"arc_prob": ARC_PROB, "label_prob": LABEL_PROB}
 # A batch, which is a row group of a file, ends at these numbers of sentences or characters.
 _BATCH_SENTENCES = 2000
 _BATCH_CHARACTERS = 1 << 22
+BLOCK_ROWS = 500  # rows of a block of a file, about 12,000 words; see `blocks`
 _MEMORY = 64  # The values of a batch that is read take at most this multiple of `max_sentence`.
 
 
@@ -100,8 +101,27 @@ def from_batches(
             see `limits`.
         ValueError: pyarrow is not installed.
     """
+    return _parse_batches(batches, file, strict)
+
+
+def _parse_batches(
+    batches: "Iterable[RecordBatch]", file: str, strict: bool, first: int = 0, line: int = 1
+) -> Iterator[Sentence]:
+    """Do what `from_batches` does; first, line: as for `read_parquet`."""
+    for row, block in enumerate(_convert_batches(batches, file, first + 1), start=first + 1):
+        sentence = _parse_row(block, file, row, line, strict)
+        sentence.block = (row - 1) // BLOCK_ROWS
+        yield sentence
+        line += _count_lines(block)
+
+
+def _count_lines(block: list[str]) -> int:
+    return len(block) - (block[0] == BOM)
+
+
+def _convert_batches(batches: "Iterable[RecordBatch]", file: str, row: int) -> Iterator[list[str]]:
+    """Yield the lines of each row in CoNLL-U; row: the number of the first row."""
     import_pyarrow()
-    row, line = 1, 1
     for batch in batches:
         _check_types(batch.schema, file)
         with _arrow_errors(file, f"row {row} or a row after it is damaged"):
@@ -110,10 +130,8 @@ def from_batches(
         blocks = _make_blocks(batch, file, row)
         if "original" in batch.schema.names and batch["original"].null_count < len(batch):
             _restore_originals(blocks, batch["original"].to_pylist(), file, row)
-        for block in blocks:
-            yield _parse_row(block, file, row, line, strict)
-            line += len(block) - (block[0] == BOM)
-            row += 1
+        yield from blocks
+        row += len(batch)
 
 
 def write_parquet(sentences: Sentence | Iterable[Sentence], binary: BinaryIO) -> int:
@@ -134,7 +152,29 @@ def write_parquet(sentences: Sentence | Iterable[Sentence], binary: BinaryIO) ->
     return count
 
 
-def read_parquet(binary: BinaryIO, file: str = "-", strict: bool = True) -> Iterator[Sentence]:
+def find_block_lines(binary: BinaryIO, file: str) -> list[int]:
+    """Return the line number of the first row of each block of a Parquet file, at least one.
+
+    Lines are counted as in `from_batches`. Raises the errors of `read_parquet`.
+    """
+    lines = [1]
+    line = 1
+    blocks = _convert_batches(_read_batches(binary, file), file, 1)
+    for row, block in enumerate(blocks):
+        if row and not row % BLOCK_ROWS:
+            lines.append(line)
+        line += _count_lines(block)
+    return lines
+
+
+def read_parquet(
+    binary: BinaryIO,
+    file: str = "-",
+    strict: bool = True,
+    first: int = 0,
+    stop: int | None = None,
+    line: int = 1,
+) -> Iterator[Sentence]:
     """Read the sentences of a Parquet file, a few hundred at a time.
 
     A stream that cannot seek, such as a pipe, is first copied to a temporary file, because the
@@ -144,18 +184,22 @@ def read_parquet(binary: BinaryIO, file: str = "-", strict: bool = True) -> Iter
         binary: The stream, which is not closed.
         file: The name of the stream, for errors.
         strict: As for `from_batches`.
+        first: The index of the first row to read.
+        stop: The index of the first row after it that is not read; None for the end of the file.
+        line: The line number of the first row, as in `from_batches`.
 
     Raises:
         FormatError: The file is not a Parquet file or is damaged; and the errors of `from_batches`.
         ValueError: pyarrow is not installed.
     """
     import_pyarrow()
-    if isinstance(binary, io.BufferedReader) and binary.seekable():
-        yield from from_batches(_read_batches(binary, file), file, strict)
-        return
-    with tempfile.TemporaryFile() as copy:
-        shutil.copyfileobj(binary, copy)
-        yield from from_batches(_read_batches(cast(BinaryIO, copy), file), file, strict)
+    with ExitStack() as stack:
+        if not (isinstance(binary, io.BufferedReader) and binary.seekable()):
+            copy = stack.enter_context(tempfile.TemporaryFile())
+            shutil.copyfileobj(binary, copy)
+            binary = cast(BinaryIO, copy)
+        batches = _read_batches(binary, file, first, stop)
+        yield from _parse_batches(batches, file, strict, first, line)
 
 
 def is_parquet(binary: BinaryIO) -> bool:
@@ -454,8 +498,13 @@ def _check_sizes(batch: "RecordBatch", file: str, row: int) -> None:
                 _raise_row_error(file, row + index, too_large(file, 0, "sentence").message)
 
 
-def _read_batches(binary: BinaryIO, file: str) -> "Iterator[RecordBatch]":
-    """Yield batches of the known columns, with fewer rows in a batch if the rows can be large."""
+def _read_batches(
+    binary: BinaryIO, file: str, first: int = 0, stop: int | None = None
+) -> "Iterator[RecordBatch]":
+    """Yield batches of the known columns, with fewer rows in a batch if the rows can be large.
+
+    first, stop: As for `read_parquet`.
+    """
     from pyarrow.parquet import ParquetFile
 
     with _arrow_errors(file, "the file is not a Parquet file, or it is damaged"):
@@ -463,26 +512,32 @@ def _read_batches(binary: BinaryIO, file: str) -> "Iterator[RecordBatch]":
             binary, buffer_size=1 << 16, pre_buffer=False, page_checksum_verification=True
         )
         metadata = parquet.metadata
-        groups = range(metadata.num_row_groups)
-        size = max([metadata.row_group(index).total_byte_size for index in groups], default=0)
+        groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+        size = max([group.total_byte_size for group in groups], default=0)
         _check_types(parquet.schema_arrow, file)
         names = [name for name in _make_schema().names if name not in _PROBABILITIES]
         names = [name for name in names if name in parquet.schema_arrow.names]
     # With dictionary encoding, each row can be as large as its whole row group.
     rows = _MEMORY * max_sentence() // max(size, 1)
+    stop = metadata.num_rows if stop is None else stop
+    # The row groups that contain these rows, and the limits of the rows of each group
+    limits = list(pairwise(accumulate((group.num_rows for group in groups), initial=0)))
+    indices = [index for index, (start, end) in enumerate(limits) if start < stop and end > first]
     batches = parquet.iter_batches(
-        max(1, min(rows, _BATCH_SENTENCES)), columns=names, use_threads=False
+        max(1, min(rows, _BATCH_SENTENCES)), indices, names, use_threads=False
     )
-    row = 1
+    row = limits[indices[0]][0] if indices else 0
     while True:
-        with _arrow_errors(file, f"row {row} or a row after it cannot be read"):
+        with _arrow_errors(file, f"row {row + 1} or a row after it cannot be read"):
             batch = next(batches, None)
         if batch is None:
             break
-        yield batch
-        row += len(batch)
-    if row - 1 != metadata.num_rows:
-        message = f"the file has {row - 1} rows instead of {metadata.num_rows}; it is damaged"
+        start, row = row, row + len(batch)
+        if start < stop and row > first:
+            yield batch[max(0, first - start) : stop - start]
+    if indices and row != limits[indices[-1]][1]:
+        expected = limits[indices[-1]][1]
+        message = f"the file has {row} rows instead of {expected}; it is damaged"
         raise FormatError(file, 0, "", message)
 
 

@@ -61,8 +61,6 @@ def check_divisible(job: "Job", index: int) -> str:
         kind = find_kind(job, index)
         if kind == PTB.name:
             reason = "it has bracketed trees; convert it with depkit convert, or split it yourself"
-        elif kind == PARQUET.name:
-            reason = "it is a Parquet file; store the treebank in several files instead"
         elif job.format == "json" and kind not in TEXT_INPUTS:
             reason = "--format json needs the whole file for its offsets; choose another format"
         elif job.features:
@@ -80,7 +78,8 @@ def find_blocks_of_file(job: "Job", index: int) -> list[Position]:
     Raises ConfigError if the file cannot be divided.
     """
     kind = check_divisible(job, index)
-    return find_blocks(job.files[index], job.encoding, kind if kind in TEXT_INPUTS else "rows")
+    kind = kind if kind in (*TEXT_INPUTS, PARQUET.name) else "rows"
+    return find_blocks(job.files[index], job.encoding, kind)
 
 
 def divide(job: "Job", indices: Iterable[int]) -> Iterator[Task]:

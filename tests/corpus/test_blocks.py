@@ -5,9 +5,10 @@ from itertools import pairwise
 
 import pytest
 
-from depkit.corpus import blocks, reader, text
+from depkit.corpus import blocks, files, parquet, reader, text
 from depkit.corpus.blocks import Part, Shard, find_blocks, make_part
 from depkit.corpus.errors import FormatError
+from depkit.corpus.files import write
 from depkit.corpus.json_lines import to_json_lines
 from depkit.corpus.text import ParagraphCounter
 from depkit.parsers.text.reading import read_input
@@ -85,6 +86,33 @@ def test_the_parts_of_a_file_give_the_whole(kind, seed, tmp_path):
             for part, (part_sentences, _) in zip(parts, read_parts, strict=True)
             for line in to_json_lines(part_sentences, start=part.start.character)
         ]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_parts_of_a_parquet_file_give_the_whole(seed, tmp_path, monkeypatch):
+    pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra depkit[parquet]")
+    for module in (blocks, parquet):
+        monkeypatch.setattr(module, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(parquet, "_BATCH_SENTENCES", 4)
+    chooser = random.Random(seed)
+    (tmp_path / "in").write_text(make_file("conllu", chooser))
+    write(files.read(tmp_path / "in"), tmp_path / "in.parquet")
+    path = tmp_path / "groups.parquet"
+    table = pq.read_table(tmp_path / "in.parquet")
+    pq.write_table(table, path, row_group_size=chooser.randint(1, 13))
+    whole = list(read_input(path, None))
+    positions = find_blocks(path, "utf-8", "parquet")
+    assert [(p.paragraph, p.line) for p in positions] == [
+        (index, whole[index].line) for index in range(0, 12, 3)
+    ]
+    parts = [make_part(positions, *limits) for limits in ((0, 1), (1, 1), (1, 3), (3, 4))]
+    sentences = [s for part in parts for s in read(path, "parquet", part)[0]]
+    assert list(map(str, sentences)) == list(map(str, whole))
+    assert [(s.block, s.line) for s in sentences] == [
+        (index // 3, sentence.line) for index, sentence in enumerate(whole)
+    ]
+    pq.write_table(table[:0], path)
+    assert len(find_blocks(path, "utf-8", "parquet")) == 1
 
 
 def test_blocks_are_about_equal(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from depkit.cli.main import run
-from depkit.corpus import blocks, reader, text
+from depkit.corpus import blocks, parquet, reader, text
 from depkit.corpus.files import read, write
 from depkit.serving import parts
 from depkit.serving import run as serving_run
@@ -53,6 +53,19 @@ def test_shards_one_after_another_are_the_single_run(inputs, tmp_path, small_blo
         assert join(tmp_path / "out", name) == (tmp_path / "whole" / f"{name}.conllu").read_bytes()
     sent_ids = [s.sent_id for s in read(tmp_path / "out" / "a.11-of-11.conllu")]
     assert sent_ids[-3:] == ["79-1", "79-2", "80-1"]
+
+
+def test_shards_of_a_parquet_file_are_the_single_run(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow", reason="Parquet needs the extra depkit[parquet]")
+    for module in (blocks, parquet):
+        monkeypatch.setattr(module, "BLOCK_ROWS", 20)
+    path = tmp_path / "a.parquet"
+    write(list(read(TINY)) * 3, path)
+    assert parse(path, "--format", "conllu", "-o", tmp_path / "whole") == 0
+    for number in range(1, 4):
+        options = ["--format", "conllu", "--shard", f"{number}/3"]
+        assert parse(path, "--output-dir", tmp_path / "out", *options) == 0
+    assert join(tmp_path / "out", "a") == (tmp_path / "whole").read_bytes()
 
 
 def test_offsets_of_shards_count_from_the_beginning_of_the_file(inputs, tmp_path, small_blocks):

@@ -26,6 +26,7 @@ from depkit.corpus.formats import (
     is_bracketed,
     sniff_format,
 )
+from depkit.corpus.parquet import read_parquet
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import (
     ParagraphCounter,
@@ -75,6 +76,10 @@ def read_input(
     path = os.fspath(source)
     start = part.start if part else Position()
     with open_bytes(path) as binary:
+        if part and input == PARQUET.name:
+            stop = part.end.paragraph if part.end else None
+            yield from read_parquet(binary, path, True, start.paragraph, stop, start.line)
+            return
         if part:
             binary = open_part(binary, part)
         if input is None:
