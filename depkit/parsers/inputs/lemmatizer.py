@@ -197,7 +197,7 @@ class _Evidence:
         # neighbours. A class is sorted when it is first needed.
         self._sorted: dict[WordClass, list[tuple[str, Edit]]] = {}
         self._edits: dict[tuple[WordClass, str], Edits] = {}
-        self._attested: dict[tuple[WordClass, str], set[Edit]] = {}
+        self._attested: dict[tuple[WordClass, str], dict[Edit, int]] = {}
         self._cases: dict[tuple[WordClass, str], Counter[str]] = defaultdict(Counter)
         self._case_shares: dict[tuple[WordClass, str], dict[str, float]] = {}
         classes = list(map(_word_class, dictionary.tags))
@@ -228,12 +228,19 @@ class _Evidence:
         edits = (self._edits_with_ending(word_class, ending) for ending in endings)
         return list(takewhile(itemgetter(1), edits))
 
-    def attested_edits(self, word_class: WordClass, form: str) -> set[Edit]:
-        """Return edits of two or more words of a class with the same last character as a form."""
+    def attested_edits(self, word_class: WordClass, form: str) -> dict[Edit, int]:
+        """Return edits of two or more words of a class with the same last character as a form.
+
+        Their order, which decides between lemmas that are equally plausible, is always the same;
+        the order of a set of tuples of strings would change from process to process.
+
+        Returns:
+            The number of words by edit.
+        """
         key = word_class, form[-1:].lower()
         if key not in self._attested:
             edits, _ = self._edits_with_ending(*key) if form else (Counter[Edit](), 0)
-            self._attested[key] = {edit for edit, count in edits.items() if count > 1}
+            self._attested[key] = {edit: count for edit, count in edits.items() if count > 1}
         return self._attested[key]
 
     def _edits_with_ending(self, word_class: WordClass, ending: str) -> Edits:
