@@ -57,8 +57,9 @@ _depkit_value() {
                 --dependencies) echo "words sd ud" ;;
                 -o | --output | --features | [0-9]*) echo "file" ;;
                 --output-dir) echo "directory" ;;
-                --passes | --treebank | --shard | --workers | --batch-tokens | --threads | --encoding) echo "free" ;;
+                --passes | --treebank | --shard | --workers | --address | --batch-tokens | --threads | --encoding) echo "free" ;;
                 --set) echo "words encoder.window= encoder.relaxed= encoder.attend= inputs.context.model= inputs.treebank_name=" ;;
+                --engine) echo "words processes ray" ;;
                 --device) echo "words auto cpu cuda mps" ;;
             esac
             ;;
@@ -166,7 +167,7 @@ _depkit_options() {
         "train") echo "--output --dev --dev-split --recipe --config --set --features --dev-features --parses --dev-parses --init --seed --seeds --epochs --patience --max-time --punct --resume --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
         "ensemble") echo "--output --dev --dev-split --folds --recipes --mean --reuse --config --set --features --dev-features --seed --epochs --patience --max-time --punct --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
         "distill") echo "--train --output --dev --dev-split --recipe --config --set --input --seed --epochs --patience --max-time --punct --resume --keep-state --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
-        "parse") echo "--model --mean --input --tags --decode --root --tokenizer --format --dependencies --output --output-dir --prob --marginals --passes --out-of-fold --features --set --treebank --shard --workers --skip-done --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
+        "parse") echo "--model --mean --input --tags --decode --root --tokenizer --format --dependencies --output --output-dir --prob --marginals --passes --out-of-fold --features --set --treebank --shard --workers --engine --address --skip-done --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "tag") echo "--model --mean --input --tags --format --output --output-dir --features --folds --recipe --config --set --epochs --seed --work --resume --keep-state --treebank --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "eval") echo "--punct --subtypes --align --evalb --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
         "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --plot --measure --evalb --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;

@@ -133,6 +133,8 @@ complete -c depkit -n '__depkit_is_command "parse"' -l set -r -f -a 'encoder.win
 complete -c depkit -n '__depkit_is_command "parse"' -l treebank -r -f -d 'Annotate like this treebank, if the model was trained on several with inputs.treebank.'
 complete -c depkit -n '__depkit_is_command "parse"' -l shard -r -f -d 'Parse only part I of N of each file. The files NAME.I-of-N.conllu in --output-dir, one after another, are the result for the whole file.'
 complete -c depkit -n '__depkit_is_command "parse"' -l workers -r -f -d 'Parse with this many processes, each with its own copy of the model. If there are several devices (--device cuda:0,cuda:1), the processes are spread over them.'
+complete -c depkit -n '__depkit_is_command "parse"' -l engine -r -f -a 'processes ray' -d 'Start the --workers as processes of this machine, or as actors of a Ray cluster, which can have many machines.'
+complete -c depkit -n '__depkit_is_command "parse"' -l address -r -f -d 'With --engine ray, use the Ray cluster at this address, e.g. 10.0.0.1:6379. auto is the cluster that RAY_ADDRESS names, or that this machine belongs to.'
 complete -c depkit -n '__depkit_is_command "parse"' -l skip-done -d 'Skip files that the same command has already finished. For each output file, a file NAME.done records how it was made.'
 complete -c depkit -n '__depkit_is_command "parse"' -l device -r -f -a 'auto cpu cuda mps' -d 'Compute on this device: auto (a GPU if there is one, else the CPU), cpu, cuda, cuda:N (the GPU with number N, from 0) or mps (the GPU of an Apple computer).'
 complete -c depkit -n '__depkit_is_command "parse"' -l batch-tokens -r -f -d 'Process at most this many words at once, padding included. Larger batches need more memory.'

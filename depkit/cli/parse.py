@@ -131,6 +131,24 @@ def parse_command(
             rich_help_panel=MACHINE,
         ),
     ] = 1,
+    engine: Annotated[
+        Literal["processes", "ray"],
+        typer.Option(
+            help="Start the --workers as processes of this machine, or as actors of a Ray cluster,"
+            " which can have many machines.",
+            rich_help_panel=MACHINE,
+        ),
+    ] = "processes",
+    address: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="With --engine ray, use the Ray cluster at this address, e.g. 10.0.0.1:6379. auto"
+            " is the cluster that RAY_ADDRESS names, or that this machine belongs to.",
+            show_default="a new cluster on this machine",
+            rich_help_panel=MACHINE,
+        ),
+    ] = "",
     skip_done: Annotated[
         bool,
         typer.Option(
@@ -181,7 +199,7 @@ def parse_command(
     a window: with --set encoder.window=10, a word attends only to words at most 10 positions away.
     If encoder.relaxed=true is also set, the artificial root, the first and the last word still
     attend to all words, and all words to them. A convolution (encoder.convolution) still reads
-    neighbouring words, and a BiLSTM below the self-attention reads the whole sentence. The fourth
+    neighbouring words, and a BiLSTM below the self-attention reads the whole sentence. The fifth
     example prints the LAS for several windows. If a parser has encoder.kind=factored,
     encoder.attend='["content"]' restricts attention to the contents of words, and
     encoder.attend='["position"]' to their positions.
@@ -189,12 +207,25 @@ def parse_command(
     A large file can be divided: --workers 4 parses with four processes, and --shard 3/100 parses
     the third of a hundred parts. The second example is the command of a script that is started with
     sbatch --array 1-100 on a cluster with Slurm. The files must not be compressed. Text is divided
-    between paragraphs, CoNLL files between sentences. With --skip-done, a command that was
-    interrupted can be repeated and skips the files that are finished.
+    between paragraphs, CoNLL and Parquet files between sentences. With --skip-done, a command that
+    was interrupted can be repeated and skips the files that are finished. The output is the same in
+    all of these ways.
+
+    With --engine ray, as in the third example, the workers are actors of a Ray cluster; this needs
+    the extra named ray. Without --address, Ray is started on this machine and ended again. With it,
+    each worker takes --threads CPUs of the cluster (1 by default). A worker takes one GPU if the
+    cluster has any and --device is not cpu. If a machine is lost, the others parse again what it
+    was parsing. depkit and Ray must be installed on all machines in the same versions, and the
+    files and the model must have the same paths on all of them, for example on a network file
+    system. URLs such as s3://bucket/in.txt cannot be read or written; mount such storage as a file
+    system. Only the machine on which the command runs writes.
 
     Example: depkit parse in.txt -o out.conllu
 
     Example: depkit parse in.txt --output-dir out --skip-done --shard $SLURM_ARRAY_TASK_ID/100
+
+    Example: depkit parse in/*.txt --output-dir out --skip-done --engine ray --address auto
+    --workers 64
 
     Example: depkit parse train.conllu --model en.ensemble --out-of-fold -o train-parsed.conllu
 
@@ -210,6 +241,8 @@ def parse_command(
             f"{format} has no column MISC for probabilities; use --format conllu or json",
             param_hint="--prob",
         )
+    if address and engine != "ray":
+        raise typer.BadParameter("it needs --engine ray as well", param_hint="--address")
     if marginals and not prob:
         raise typer.BadParameter("it needs --prob as well", param_hint="--marginals")
     given_options = {
@@ -230,6 +263,7 @@ def parse_command(
         output, output_dir, features or [],
         [*(settings or []), *options.treebank_settings(treebank)], device, batch_tokens, threads,
         encoding, dependencies, tokenizer, out_of_fold, shard, workers, skip_done,
+        engine, address,
     )  # fmt: skip
     bars = options.progress_bars(quiet, job.files, "" if output_dir else output)
     totals = annotate_files(job, options.note_printer(quiet), bars)

@@ -14,6 +14,7 @@ from depkit.drawing.progress import ProgressBars, total_file_size
 from depkit.parsers.base import Parser
 from depkit.serving.job import Job, Totals, get_output_paths
 from depkit.serving.parts import find_part, is_done, mark_done
+from depkit.serving.ray_actors import import_ray
 from depkit.serving.run import Run
 from depkit.serving.workers import annotate_with_workers
 
@@ -40,8 +41,10 @@ def annotate_files(
         job = replace(job, format=PARQUET.name)
     if job.format == PARQUET.name:
         import_pyarrow()
+    if job.engine == "ray":
+        import_ray(job.address)
     get_output_paths(job)  # Report errors before the models are loaded, which takes time.
-    if job.workers > 1:
+    if job.workers > 1 or job.engine == "ray":
         return annotate_with_workers(job, note, bars or ProgressBars(quiet=True))
     run = Run.start(job, note)
     began = time.monotonic()

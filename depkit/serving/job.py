@@ -43,6 +43,8 @@ class Job:
     shard: str = ""
     workers: int = 1
     skip_done: bool = False
+    engine: Literal["processes", "ray"] = "processes"
+    address: str = ""
 
 
 @dataclass
@@ -59,8 +61,14 @@ def get_output_paths(job: Job, format: str | None = None) -> list[str]:
 
     format: the format of the output, None for that of the input.
 
-    Raises ConfigError if the job's files or options contradict each other.
+    Raises ConfigError if the job's files or options contradict each other, or are URLs.
     """
+    for name in (*job.files, job.output, job.output_dir):
+        if re.match(r"\w+://", name) and not os.path.exists(name):
+            raise ConfigError(
+                f"{name} is a URL, but files and directories must have paths; copy the file to a"
+                " disk, or mount the storage as a file system"
+            )
     if job.output_dir and job.output != "-":
         raise ConfigError("--output and --output-dir exclude each other; give only one of them")
     if job.files.count("-") > 1:

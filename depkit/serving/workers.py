@@ -13,22 +13,24 @@ from depkit.parsers.text.reading import TEXT_INPUTS
 from depkit.serving.job import Job, Totals, get_output_paths
 from depkit.serving.parts import check_divisible, divide, is_done, mark_done, parse_shard
 from depkit.serving.processes import start_processes
+from depkit.serving.ray_actors import start_actors
 
 
 def annotate_with_workers(job: Job, note: Callable[[str], None], bars: ProgressBars) -> Totals:
-    """Do what `files.annotate_files` does, with several processes.
+    """Do what `files.annotate_files` does, with the workers of the job's engine.
 
     The output is the same as that of one process.
     """
+    option = "--engine ray" if job.engine == "ray" else "--workers"
     if job.format == PARQUET.name:
-        raise ConfigError("--workers cannot write Parquet; use --shard, which writes several files")
+        raise ConfigError(f"{option} cannot write Parquet; use --shard, which writes several files")
     if len(job.files) > 1 and not job.output_dir:
-        raise ConfigError("--workers with several files needs --output-dir")
+        raise ConfigError(f"{option} with several files needs --output-dir")
     kinds = [check_divisible(job, index) for index in range(len(job.files))]
     totals, report = Totals(), ConversionReport()
     notes: dict[str, None] = {}
     with (
-        start_processes(job) as pool,
+        start_actors(job, note) if job.engine == "ray" else start_processes(job) as pool,
         bars.bar("parsing" if job.action == "parse" else "tagging") as show,
     ):
         began = time.monotonic()  # the models are loaded

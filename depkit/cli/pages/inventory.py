@@ -65,7 +65,7 @@ OFFERS: dict[str, Kind | tuple[str, ...]] = {
     ),
     "DIR": "directory",
     **dict.fromkeys(("MODEL", "TEACHER"), "model"),
-    **dict.fromkeys(("BINS", "ENCODING", "I/N", "ID", "NAME", "TIME"), "free"),
+    **dict.fromkeys(("ADDRESS", "BINS", "ENCODING", "I/N", "ID", "NAME", "TIME"), "free"),
     "DEVICE": ("auto", "cpu", "cuda", "mps"),
     "GROUPING": tuple(GROUPINGS),
     "KEY=VALUE": tuple(f"{name}=" for name in recipe_settings()),

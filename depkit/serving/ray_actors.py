@@ -1,0 +1,236 @@
+"""Workers that are actors of a Ray cluster, on one machine or several.
+
+The actors read the files themselves, and the process that started them writes the results. A task
+whose actor, or whose machine, is lost is given to another actor, and its result is written once.
+
+Ray Data is not used: it needs pandas as well, and it would restart a lost actor with the tasks of
+that actor, which would wait forever if the remaining machines have no processor left for it.
+"""
+
+import logging
+import os
+import re
+import secrets
+import signal
+import socket
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from depkit.parsers.settings import ConfigError
+from depkit.serving.job import Job
+from depkit.serving.parts import Task
+from depkit.serving.worker import Pool, Result, Worker
+
+MAX_LOSSES = 3  # how often a task is lost, with the actor that computes it, before the job fails
+PATIENCE = 60  # seconds of waiting for the cluster to start a worker, until a note says so
+# Bytes of shared memory of a local cluster for the results that have not been fetched; when it is
+# full, Ray writes them to disk.
+OBJECT_STORE = 100 << 20
+
+
+def import_ray(address: str) -> Any:
+    """Return the module ray. Raises ValueError if it is not installed.
+
+    address: the address of the cluster to connect to; "" to start one, with a random
+    authentication token.
+    """
+    if not address:  # Otherwise Ray would write a token into the user's home directory.
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex())
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    try:
+        import ray
+    except ModuleNotFoundError:
+        raise ValueError("--engine ray needs Ray: pip install 'depkit[ray]'") from None
+    return ray
+
+
+@contextmanager
+def start_actors(job: Job, note: Callable[[str], None]) -> Iterator[Pool]:
+    """Connect to a cluster, or start one on this machine, and start the job's workers as actors.
+
+    The actors, and a cluster that was started, end after the block.
+
+    Args:
+        job: The job.
+        note: Called with a message to the user if the cluster does not start any worker.
+
+    Raises:
+        ConfigError: If the job names a particular GPU.
+        OSError: If there is no such cluster, or workers are killed again and again, within the
+            block too; see also `files.annotate_files`.
+        SystemExit: If the process receives SIGTERM.
+    """
+    if "," in job.device or job.device.startswith("cuda:"):
+        raise ConfigError("--engine ray chooses the GPU of each worker; give --device cuda")
+    ray = import_ray(job.address)
+    threads = job.threads or 1
+    if not job.address:
+        threads = job.threads or max(1, (os.cpu_count() or 1) // job.workers)
+    try:
+        _connect(ray, job.address, job.workers * threads)
+        uses_gpu = job.device == "cuda"
+        if job.device == "auto":
+            uses_gpu = ray.cluster_resources().get("GPU", 0) > 0
+        job = replace(job, threads=threads, device="cuda" if uses_gpu else job.device)
+        actors = _Actors(ray, job, note)
+        yield Pool(actors.start(), actors.annotate)
+    except SystemExit:
+        # Ray changes the exit status of the signal's handler, even to 0.
+        raise SystemExit(128 + signal.SIGTERM) from None
+    finally:
+        ray.shutdown()
+
+
+def _connect(ray: Any, address: str, num_cpus: int) -> None:
+    """Connect to a cluster, or start one with this number of CPUs if there is no address."""
+    local = {
+        "num_cpus": num_cpus, "object_store_memory": OBJECT_STORE, "include_dashboard": False,
+        "_node_ip_address": "127.0.0.1",
+    }  # fmt: skip
+    previous = signal.getsignal(signal.SIGTERM)
+    try:
+        if server := re.fullmatch(r"(ray://)?(.+):(\d+)", address):
+            # Ray would try for minutes to connect.
+            socket.create_connection((server[2], int(server[3])), timeout=20).close()
+        # Ray would print errors of the cluster, such as the loss of a machine, to standard output,
+        # where they would be between the trees.
+        ray._private.worker.print_to_stdstream = lambda *arguments, **options: None
+        ray.init(
+            address or "local", **({} if address else local), logging_level=logging.CRITICAL,
+            log_to_driver=False,
+        )  # fmt: skip
+    except Exception as error:  # Ray raises exceptions of many types
+        problem = f"cannot connect to the Ray cluster {address}"
+        reason = (isinstance(error, OSError) and error.strerror) or " ".join(str(error).split())
+        raise OSError(f"{problem if address else 'cannot start Ray'}: {reason}") from None
+    finally:
+        signal.signal(signal.SIGTERM, previous)  # `ray.init` replaces it
+
+
+class Actor:
+    """A process of the cluster that annotates parts of files."""
+
+    def start(self, job: Job, directory: str, settings: dict[str, str]) -> str | None:
+        """Load the models; return the output format.
+
+        An error in a constructor would not reach the process that started the actor.
+
+        Args:
+            job: The job.
+            directory: The directory to which the names of files are relative.
+            settings: Environment variables.
+        """
+        os.chdir(directory)
+        os.environ.update(settings)
+        self.worker = Worker(job)
+        return self.worker.run.output_format
+
+    def annotate(self, task: Task) -> Result:
+        """Annotate a part of a file."""
+        return self.worker.annotate(task)
+
+
+class _Actors:
+    """The actors of a job.
+
+    Args:
+        ray: The module ray, connected to a cluster.
+        job: The job.
+        note: As for `start_actors`.
+    """
+
+    def __init__(self, ray: Any, job: Job, note: Callable[[str], None]) -> None:
+        self.ray, self.job, self.note = ray, job, note
+        resources = {"num_cpus": job.threads, "num_gpus": int(job.device == "cuda")}
+        self.actor_class = ray.remote(**resources)(Actor)
+        self.idle: list[Any] = []
+        # The actor and task of each call that has not returned; the task is None if it starts.
+        self.calls: dict[Any, tuple[Any, Task | None]] = {}
+        self.queue: deque[Task] = deque()  # tasks for the next idle actors
+        self.losses: Counter[Task | None] = Counter()  # how often actors were lost with a task
+
+    def start(self) -> str | None:
+        """Start the actors; return the output format when the first of them is ready."""
+        for _ in range(self.job.workers):
+            self._start_actor()
+        while not (returned := self._wait()):
+            pass
+        return returned[1]
+
+    def annotate(self, tasks: Iterable[Task]) -> Iterator[Result]:
+        """Yield the results of tasks in order; at most three tasks per actor are in work."""
+        tasks = iter(tasks)
+        # The tasks in work, in order, with the results or errors of those that have returned
+        results: dict[Task, Result | Exception | None] = {}
+        while True:
+            new = list(islice(tasks, 3 * self.job.workers - len(results)))
+            results |= dict.fromkeys(new)
+            self.queue += new
+            if not results:
+                return
+            while self.queue and self.idle:
+                actor, task = self.idle.pop(), self.queue.popleft()
+                self.calls[actor.annotate.remote(task)] = actor, task
+            if (returned := self._wait()) and returned[0]:
+                results[returned[0]] = returned[1]
+            while results and (result := next(iter(results.values()))):
+                if isinstance(result, Exception):
+                    raise result
+                del results[result.task]
+                yield result
+
+    def _start_actor(self) -> None:
+        passed = ("DEPKIT_", "HF_HUB_OFFLINE")
+        settings = {name: value for name, value in os.environ.items() if name.startswith(passed)}
+        actor = self.actor_class.remote()
+        self.calls[actor.start.remote(self.job, os.getcwd(), settings)] = actor, None
+
+    def _wait(self) -> tuple[Task | None, Any] | None:
+        """Wait until a call returns; return its task, and its result or the error of the task.
+
+        If the actor is lost, another one is started, its task is put back into the queue, and None
+        is returned.
+        """
+        finished: list[Any] = []
+        while not finished:
+            finished, _ = self.ray.wait(list(self.calls), timeout=PATIENCE)
+            if not finished and not any(task for _, task in self.calls.values()):
+                self._note_waiting()
+        actor, task = self.calls.pop(finished[0])
+        try:
+            result = self.ray.get(finished[0])
+        except self.ray.exceptions.RayTaskError as error:
+            if not task:
+                raise error.cause from None
+            result = error.cause
+        except self.ray.exceptions.RayError as error:
+            self._replace(actor, task, error)
+            return None
+        del self.losses[task]
+        self.idle.append(actor)
+        return task, result
+
+    def _replace(self, actor: Any, task: Task | None, error: Exception) -> None:
+        """Start another actor instead of a lost one; raise OSError if that happens too often."""
+        self.losses[task] += 1
+        if self.losses[task] > MAX_LOSSES * (1 if task else self.job.workers):
+            what = f"with the same part of {self.job.files[task.index]}" if task else "at its start"
+            reason = " ".join(str(error).split())[:300]
+            raise OSError(
+                f"a worker of the Ray cluster was lost {self.losses[task]} times {what}, perhaps"
+                f" because memory ran out; use fewer --workers ({reason})"
+            )
+        self.ray.kill(actor)  # It may only be out of reach.
+        self._start_actor()
+        if task:
+            self.queue.appendleft(task)
+
+    def _note_waiting(self) -> None:
+        needs = f"{self.job.threads} CPUs" + " and a GPU" * (self.job.device == "cuda")
+        self.note(f"no worker has started yet; the Ray cluster must have {needs} for each")
+        self.note = lambda text: None  # once is enough
