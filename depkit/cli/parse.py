@@ -127,7 +127,9 @@ def parse_command(
         typer.Option(
             min=1,
             help="Parse with this many processes, each with its own copy of the model. If there"
-            " are several devices (--device cuda:0,cuda:1), the processes are spread over them.",
+            " are several devices (--device cuda:0,cuda:1), the processes are spread over them."
+            " Several processes can share a fast GPU, which then waits less for reading, lemmas and"
+            " writing.",
             rich_help_panel=MACHINE,
         ),
     ] = 1,

@@ -2,8 +2,8 @@
 
 A file is divided at the multiples of `block_size` characters, and a Parquet file at the multiples
 of `parquet.BLOCK_ROWS` rows. A block contains the paragraphs (of text) or sentences (of other
-files) that start between two of them. A batch never contains sentences
-of two blocks, so the result of a block depends neither on the process nor on other blocks.
+files) that start between two of them. A batch never contains sentences of two blocks, so the result
+of a block depends neither on the process nor on other blocks.
 """
 
 import io
