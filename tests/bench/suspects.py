@@ -1,7 +1,9 @@
 """Corrupt a treebank at random, and measure how many of these errors `depkit suspects` ranks high.
 
 python -m tests.bench suspects TREEBANK --parses FILE...
+python -m tests.bench suspects TREEBANK --write FILE
 
+The second command writes the corrupted treebank, to train the parsers of the parses on it.
 Labels and heads of random words are changed, and only suspects of the kinds head and deprel are
 counted, each word once, at its best rank. An error is found if its word is in the list, whatever
 the alternative. The errors that the treebank has had before are not known, and count as words
@@ -13,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from depkit import Sentence, read
+from depkit import Sentence, read, write
 from depkit.treebank.disagreement import find_disagreements
 from depkit.treebank.suspects import Suspect, rank_suspects
 from depkit.treebank.variation import find_variation
@@ -31,11 +33,15 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--labels", type=float, default=0.02, help="share of wrong labels")
     parser.add_argument("--heads", type=float, default=0.01, help="share of wrong heads")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", metavar="FILE", help="only write the corrupted treebank")
     arguments = parser.parse_args(argv)
     gold = list(read(arguments.treebank))
     parses = list(zip(*map(read, arguments.parses), strict=True)) or [()] * len(gold)
     random = np.random.default_rng(arguments.seed)
     corrupted, errors = corrupt(gold, arguments.labels, arguments.heads, random)
+    if arguments.write:
+        write(corrupted, arguments.write)
+        return
     by_parsers = list(find_disagreements(zip(corrupted, parses, strict=True)))
     by_variation = list(find_variation(corrupted))
     words = sum(map(len, gold))
