@@ -1,4 +1,4 @@
-"""Random changes to files: of their bytes, and of the values in JSON, in safetensors and in npz."""
+"""Random changes to files: of bytes, and of values in JSON, safetensors, npz and Parquet."""
 
 import io
 import json
@@ -124,6 +124,24 @@ def mutate_arrays(random: Random, data: bytes, other: bytes) -> bytes:
         np.savez(target, **arrays)
         return target.getvalue()
     except Exception:  # The file has been damaged before, or the array cannot be converted.
+        return mutate_bytes(random, data, other)
+
+
+def mutate_table(random: Random, data: bytes, other: bytes) -> bytes:
+    """Change values of the rows of a Parquet file, or any bytes."""
+    if random.random() < 0.3:
+        return mutate_bytes(random, data, other)
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        rows = parquet.read_table(io.BytesIO(data), use_threads=False).to_pylist()
+        for _ in range(random.choice((1, 1, 2, 3))):
+            rows = _change_value(random, rows)
+        target = io.BytesIO()
+        parquet.write_table(pa.Table.from_pylist(rows), target)
+        return target.getvalue()
+    except Exception:  # The file has been damaged before, or the rows are not a table.
         return mutate_bytes(random, data, other)
 
 

@@ -22,7 +22,13 @@ from depkit.score.evalb_parameters import get_parameters
 from tests.conftest import TINY
 from tests.corpus.rows import PREDICATES, RICH, row
 from tests.fuzz.fuzzer import Reader
-from tests.fuzz.mutations import mutate_arrays, mutate_bytes, mutate_json, mutate_safetensors
+from tests.fuzz.mutations import (
+    mutate_arrays,
+    mutate_bytes,
+    mutate_json,
+    mutate_safetensors,
+    mutate_table,
+)
 
 CONLLX = row(1, "ab", 2, "x") + row(2, "café", 0, "y") + "\n" + row(1, "c d", 0, "z") + "\n"
 TREES = """( (S (NP-SBJ-1 (DT the) (NN cat))
@@ -78,6 +84,24 @@ def _zipped_vectors(directory: Path) -> list[bytes]:
         with zipfile.ZipFile(target, "w", method) as archive:
             archive.writestr("a.txt", b"the 0 1 2\n" * 20)
         files.append(target.getvalue())
+    return files
+
+
+def _parquet(directory: Path) -> list[bytes]:
+    """Return files of depkit, and files without checksums, in which damage goes further."""
+    from pyarrow import parquet
+
+    from depkit.corpus.parquet import write_parquet
+
+    files = []
+    for text in (RICH, RICH.replace("\n", "\r\n")):  # The second one has the column `original`.
+        (directory / "made.conllu").write_text(text, newline="")
+        target = io.BytesIO()
+        write_parquet(read(directory / "made.conllu"), target)
+        table = parquet.read_table(io.BytesIO(target.getvalue()), use_threads=False)
+        plain = io.BytesIO()
+        parquet.write_table(table, plain, compression="none", use_dictionary=False)
+        files += [target.getvalue(), plain.getvalue()]
     return files
 
 
@@ -214,6 +238,7 @@ READERS: dict[str, Reader] = {
     "xz": Reader("f.conllu.xz", _archives(lzma.compress), _read_sentences, _errors),
     "vectors": Reader("f.vec", _vectors, read_vectors, _errors),
     "zip": Reader("f.zip", _zipped_vectors, read_vectors, _errors),
+    "parquet": Reader("f.parquet", _parquet, _read_sentences, _errors, mutate_table),
     "hdf5": Reader("f.hdf5", _hdf5, _read_features, _errors),
     "npz": Reader("f.npz", _weights, lambda path: linear.load(path, "m"), _errors, mutate_arrays),
     "prm": Reader("f.prm", _texts(PARAMETERS), lambda path: get_parameters(str(path)), _errors),

@@ -10,12 +10,13 @@ from tests.fuzz.fuzzer import Reader, fuzz
 from tests.fuzz.readers import READERS
 
 SLOW = ("transformer", "config", "vocabulary", "weights", "tokenizer")  # they build networks
+PACKAGES = {"hdf5": "h5py", "parquet": "pyarrow"}
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_readers_raise_only_errors_of_depkit(name, tmp_path):
-    if name == "hdf5":
-        pytest.importorskip("h5py")
+    if package := PACKAGES.get(name):
+        pytest.importorskip(package)
     report = fuzz(READERS[name], tmp_path, seed=1, count=12 if name.startswith(SLOW) else 60)
     assert not report.findings
     assert report.read  # at least the correct files
