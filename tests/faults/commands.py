@@ -27,7 +27,8 @@ COMMANDS = {
     "train-frozen": (f"{_TRAIN} {_BERT}", "--resume"),
     "train-elmo": (
         f"{_TRAIN} --features INPUTS/tiny.hdf5 --dev-features INPUTS/tiny.hdf5"
-        " --set inputs.context.source=elmo", "--resume",
+        " --set inputs.context.source=elmo --set inputs.context.layers=average"
+        " --set inputs.context.top=0", "--resume",
     ),
     "train-seeds": (f"{_TRAIN} --seeds 2 --keep-state", "--resume"),
     "ensemble": (

@@ -6,18 +6,19 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+_CACHES = ("home", "tmp/torchinductor_")
 _TIMES = re.compile(r'"(seconds|left|words_per_second)": [^,}\s]+|\b\d+(:\d\d)+\b')
 
 
 def read_outputs(folder: Path) -> dict[str, Any]:
     """Return the contents of all files by their names, without times; None for a directory.
 
-    The home directory is left out: it has the caches of other libraries.
+    The caches of other libraries, in the home directory and of TorchInductor, are left out.
     """
     outputs = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
-        if name.split("/")[0] != "home":
+        if not name.startswith(_CACHES):
             outputs[name] = None if path.is_dir() else _read(path)
     return outputs
 
