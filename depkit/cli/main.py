@@ -1,6 +1,7 @@
 """The command `depkit`: its subcommands, its errors and its exit status."""
 
 import gc
+import io
 import os
 import signal
 import sys
@@ -107,6 +108,7 @@ def _depkit(
 def main() -> None:
     """Entry point of the console script."""
     signal.signal(signal.SIGTERM, _exit_on_signal)
+    _buffer_stdout()
     try:
         status = run(sys.argv[1:])
     except Exception:  # with --debug; the message may contain text from a file
@@ -117,6 +119,20 @@ def main() -> None:
     _flush_stderr()
     gc.freeze()  # otherwise Python's last garbage collection visits all of torch's objects: 0.4 s
     sys.exit(status)
+
+
+def _buffer_stdout() -> None:
+    """Give stdout a buffer if it has none, because of PYTHONUNBUFFERED or `python -u`.
+
+    Without a buffer, Python does not notice that a disk has become full within a text: it ignores
+    how many bytes the operating system has written.
+    """
+    stdout = sys.stdout
+    if isinstance(getattr(stdout, "buffer", None), io.RawIOBase):
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(stdout.buffer), stdout.encoding, stdout.errors,
+            line_buffering=stdout.isatty(),
+        )  # fmt: skip
 
 
 def _flush_stderr() -> None:

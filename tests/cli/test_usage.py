@@ -175,6 +175,21 @@ def test_closed_streams_do_not_change_the_status(line: str, status: int) -> None
     assert "depkit: error" not in result.stdout and "internal" not in result.stderr
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_disk_that_becomes_full_within_the_output_is_an_error(unbuffered: str, tmp_path) -> None:
+    """Without a buffer, Python ignores that the system has written only a part."""
+    resource = pytest.importorskip("resource", reason="Windows does not limit the size of files")
+    with open(tmp_path / "stdout", "wb") as stdout:
+        result = subprocess.run(
+            [sys.executable, "-m", "depkit", "stats", TINY, "--json"],
+            stdout=stdout, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512)),
+        )  # fmt: skip
+    assert result.returncode == 1
+    assert result.stderr == "depkit: error: standard output: File too large\n"
+
+
 def test_reading_from_a_pipe_prints_no_note() -> None:
     command = [sys.executable, "-m", "depkit", "stats", "-"]
     result = subprocess.run(command, input=f"{ROW}\n", capture_output=True, text=True, check=True)
