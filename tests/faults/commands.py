@@ -61,9 +61,9 @@ COMMANDS = {
     "convert-gz": ("convert INPUTS/parsed.conllu --to conllx -o converted.conllx.gz", ""),
     "check": ("check INPUTS/parsed.conllu --all --json", ""),
     "stats": ("stats INPUTS/parsed.conllu --json", ""),
-    "eval": ("eval INPUTS/gold.conllu INPUTS/parsed.conllu --relations --format csv", ""),
+    "eval": ("eval INPUTS/gold.conllu INPUTS/parsed.conllu --confidence --format csv", ""),
     "analyze": (
-        "analyze INPUTS/gold.conllu INPUTS/parsed.conllu --by distance,deprel --format csv"
+        "analyze INPUTS/gold.conllu INPUTS/parsed.conllu --by distance --by deprel --format csv"
         " --plot plot.svg", "",
     ),
     "report": ("report INPUTS/gold.conllu INPUTS/parsed.conllu -o report.html", ""),
