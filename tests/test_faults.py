@@ -4,6 +4,9 @@ import sys
 
 import pytest
 
+from depkit.cli.main import COMMANDS as SUBCOMMANDS
+from tests.faults.__main__ import main
+from tests.faults.commands import COMMANDS
 from tests.faults.disk import can_mount, try_full_disks
 from tests.faults.kill import try_kills
 from tests.faults.outputs import find_incomplete
@@ -59,6 +62,23 @@ def test_full_disks_show_what_a_command_leaves_and_says(way, fault, limit_files,
     )
     assert lines[1].startswith("3 disks, ") and " 0 of them" not in lines[1]
     assert not faults if fault is None else any(fault in found for found in faults)
+
+
+def test_every_subcommand_is_among_the_commands_for_fault_injection():
+    assert {arguments.split()[0] for arguments, _ in COMMANDS.values()} == SUBCOMMANDS.keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["kill", "trian"], "there is no command trian"), (["disk"], "give either names"),
+        (["kill", "train", "--", "info"], "give either names"),
+    ],
+)  # fmt: skip
+def test_names_and_command_lines_are_not_mixed(arguments, message, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert message in capsys.readouterr().err
 
 
 def test_files_of_an_unfinished_training_are_complete_if_they_can_be_read():
