@@ -22,7 +22,7 @@ try:
     name = "out" if "direct" in way else ".out.part"
     with open(name, "a" if "append" in way else "w") as file:
         for number in range(10):
-            time.sleep(0.005)
+            time.sleep(0.03 if "append" in way else 0.005)  # long, compared with the start
             file.write(f"{number}" * 2000)
             file.flush()
     os.replace(name, "out")

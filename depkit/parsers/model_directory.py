@@ -302,19 +302,21 @@ def read_vocabulary(directory: Path) -> Vocabulary:
         return Vocabulary.from_json(_parse_json(_read_text(directory, VOCABULARY, _MAX_VOCABULARY)))
     except ModelError:
         raise
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise ModelError(f"{directory / VOCABULARY} is not a vocabulary: {error}") from None
 
 
 def _parse_json(text: str) -> Any:
     """Parse JSON. Raises ValueError if it is invalid, or has half of a surrogate pair."""
-    data = json.loads(text)
-    if r"\u" in text:  # Without an escape, a text in UTF-8 has no surrogates.
-        try:
+    try:
+        data = json.loads(text)
+        if r"\u" in text:  # Without an escape, a text in UTF-8 has no surrogates.
             json.dumps(data, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            half = ascii(error.object[error.start])
-            raise ValueError(f"{half} is half of a surrogate pair, not a character") from None
+    except RecursionError:
+        raise ValueError("its values are nested too deeply") from None
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        raise ValueError(f"{half} is half of a surrogate pair, not a character") from None
     return data
 
 

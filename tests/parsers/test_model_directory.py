@@ -199,7 +199,11 @@ def make_pipe(path):
         (CONFIG, replace_text("#" * 2_000_000), "more than 1,048,576 bytes"),
         (CONFIG, make_pipe, "not a regular file"),
         (VOCABULARY, make_pipe, "not a regular file"),
-        (VOCABULARY, replace_text("[" * 1_000_000), "not a vocabulary"),
+        (
+            VOCABULARY,
+            replace_text("[" * 1_000_000),
+            "vocabulary: .* nested too deeply",
+        ),
         (VOCABULARY, edit_vocabulary("words", 3), "not a list of strings"),
         (VOCABULARY, edit_vocabulary("words", ["a"]), "not a list of strings"),
         (VOCABULARY, edit_vocabulary("words", "a"), "'inputs.word.weight' has the shape"),
