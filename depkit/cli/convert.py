@@ -39,6 +39,7 @@ from depkit.corpus.formats import (
 from depkit.corpus.limits import limit_stream
 from depkit.corpus.parquet import import_pyarrow
 from depkit.corpus.sentence import Sentence
+from depkit.corpus.storage import file_identity, is_rereadable
 from depkit.drawing.progress import reading_bar
 
 MAX_REPORTED = 20  # broken sentences that are reported one by one
@@ -154,11 +155,10 @@ def convert_command(
     """
     format_names = {source or _format_name(path) for path in files}
     inputs = [*files, *filter(None, [original, tags])]
-    if os.path.isfile(output):
-        if any(os.path.samefile(path, output) for path in inputs if os.path.isfile(path)):
-            raise typer.BadParameter(
-                "this file is also an input; name another file to write", param_hint="-o"
-            )
+    if file_identity(output) in set(map(file_identity, inputs)) - {None}:
+        raise typer.BadParameter(
+            "this file is also an input; name another file to write", param_hint="-o"
+        )
     if merge_tags and not original:
         raise typer.BadParameter("it needs --merge as well", param_hint="--merge-tags")
     if dependencies and not format_names & {"ptb", None}:
@@ -287,7 +287,7 @@ def _read(
             if "".join(opening).lstrip().startswith("("):
                 binary = limit_stream(binary, encoding, path)
                 lines = io.TextIOWrapper(binary, encoding, "surrogateescape", newline="\n")
-                trees = path if os.path.isfile(path) else lines
+                trees = path if is_rereadable(path) else lines
                 yield from _read_penn_trees(trees, encoding, problems, penn_format, sent_ids)
                 return
         format = NON_TABULAR.get(format_name or "")

@@ -22,6 +22,7 @@ from depkit.corpus.formats import PARQUET
 from depkit.corpus.parquet import BLOCK_ROWS, find_block_lines
 from depkit.corpus.reader import ROWS_BLOCK
 from depkit.corpus.sentence import BOM
+from depkit.corpus.storage import file_size
 from depkit.corpus.text import BLANKS, LINE_END, PARAGRAPH_END, TEXT_BLOCK
 
 _READ = 1 << 20  # bytes
@@ -154,7 +155,7 @@ def find_blocks(path: PathLike, encoding: str, kind: str) -> list[Position]:
 def _find_parquet_blocks(path: str) -> list[Position]:
     with open_bytes(path) as binary:
         lines = find_block_lines(binary, path)
-    size = os.path.getsize(path)
+    size = file_size(path)
     return [
         Position(size * index // len(lines), 0, line, index * BLOCK_ROWS)
         for index, line in enumerate(lines)

@@ -1,7 +1,7 @@
 """Reading and writing of files.
 
 The name `-` stands for stdin or stdout, .gz and .xz files are compressed or decompressed, and
-written files appear only when they are complete.
+written files appear only when they are complete. A file can also be named by a URL, see `storage`.
 """
 
 import errno
@@ -37,10 +37,9 @@ from depkit.corpus.lock import final_name, temporary_path
 from depkit.corpus.parquet import is_parquet, read_parquet, write_parquet
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import BOM, Sentence, as_iterable
+from depkit.corpus.storage import PathLike, check_url, is_rereadable, is_url, open_file, upload
 from depkit.corpus.terminal import EscapingStream
 from depkit.corpus.tree import Tree
-
-PathLike = str | os.PathLike[str]
 
 STDIN, STDOUT = "standard input", "standard output"  # their names in errors
 
@@ -114,7 +113,7 @@ def is_bracketed_file(path: str, encoding: str = "utf-8") -> bool | None:
     """
     if is_bracketed(path) or format_from_filename(path):
         return is_bracketed(path)
-    if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
+    if path == "-" or (os.path.exists(path) and not is_rereadable(path)):
         return None
     with open_bytes(path) as binary:
         if is_parquet(binary):
@@ -283,7 +282,7 @@ def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
     name = os.fspath(path)
     if name == "-" and sys.stdin is None:
         raise OSError("standard input is closed")
-    with nullcontext(sys.stdin.buffer) if name == "-" else open(name, "rb") as file:
+    with nullcontext(sys.stdin.buffer) if name == "-" else open_file(name) as file:
         try:
             with (
                 name_file_in_errors(STDIN if name == "-" else name),
@@ -525,7 +524,8 @@ def check_writable(path: PathLike) -> None:
     """Raise OSError if a file cannot be written, for example before a long computation.
 
     A temporary file is made and removed again, because permissions alone do not tell: root and
-    network file systems ignore them. `-`, directories, pipes and devices are not checked.
+    network file systems ignore them. `-`, directories, pipes and devices are not checked. Of a URL,
+    only whether its kind is known is checked.
     """
     if os.fspath(path) != "-" and (os.path.isfile(path) or not os.path.exists(path)):
         with suppress(_Discarded), atomic(path) as temporary:
@@ -543,7 +543,16 @@ def atomic(path: PathLike) -> Iterator[Path]:
 
     Missing directories are created, and removed again on failure. If `path` is a symbolic link, the
     file that it points to is replaced. What a killed process has left of the same file is removed.
+    If `path` is a URL, the file is uploaded on success.
     """
+    if is_url(path):
+        url = os.fspath(path)
+        check_url(url)
+        with temporary_directory() as directory:
+            temporary = directory / "upload"
+            yield temporary
+            upload(temporary, url)
+        return
     check_parent(path)
     target = Path(os.path.realpath(path))
     missing = [parent for parent in Path(path).parents if not parent.exists()]

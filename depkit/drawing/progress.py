@@ -10,6 +10,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, TextIO
 
 from depkit.corpus.files import watch_reading
+from depkit.corpus.storage import file_size
 from depkit.corpus.terminal import escape_controls
 
 if TYPE_CHECKING:
@@ -217,12 +218,12 @@ def total_file_size(files: Sequence[str]) -> int | None:
     total = 0
     for file in files:
         try:
-            status = os.fstat(sys.stdin.fileno()) if file == "-" else os.stat(file)
+            size = os.fstat(sys.stdin.fileno()).st_size if file == "-" else file_size(file)
         except (OSError, ValueError, AttributeError):  # reading a missing file reports it
             return None
-        if not status.st_size:  # a pipe
+        if not size:  # a pipe
             return None
-        total += status.st_size
+        total += size
     return total
 
 

@@ -4,11 +4,11 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any, Literal
 
 from depkit.corpus.files import PathLike
 from depkit.corpus.formats import PTB, format_from_filename, is_bracketed
+from depkit.corpus.storage import check_url, file_identity, is_url
 from depkit.parsers.config import Mean
 from depkit.parsers.settings import ConfigError
 from depkit.serving.parts import parse_shard
@@ -61,14 +61,13 @@ def get_output_paths(job: Job, format: str | None = None) -> list[str]:
 
     format: the format of the output, None for that of the input.
 
-    Raises ConfigError if the job's files or options contradict each other, or are URLs.
+    Raises ConfigError if the job's files or options contradict each other, and the errors of
+    `storage.check_url`.
     """
-    for name in (*job.files, job.output, job.output_dir):
-        if re.match(r"\w+://", name) and not os.path.exists(name):
-            raise ConfigError(
-                f"{name} is a URL, but files and directories must have paths; copy the file to a"
-                " disk, or mount the storage as a file system"
-            )
+    for name in filter(is_url, (*job.files, job.output, job.output_dir)):
+        check_url(name)
+    if url := next(filter(is_url, job.features), ""):
+        raise ConfigError(f"--features cannot read the URL {url}; copy the file to a disk")
     if job.output_dir and job.output != "-":
         raise ConfigError("--output and --output-dir exclude each other; give only one of them")
     if job.files.count("-") > 1:
@@ -101,9 +100,9 @@ def get_output_paths(job: Job, format: str | None = None) -> list[str]:
 
 def check_overwriting(sources: Iterable[str], targets: Iterable[str]) -> None:
     """Raise ConfigError if a file to write is also a file to read."""
-    pairs = product(filter(os.path.isfile, targets), filter(os.path.isfile, sources))
-    for target, source in pairs:
-        if os.path.samefile(target, source):
+    files_to_read = set(map(file_identity, sources)) - {None}
+    for target in targets:
+        if file_identity(target) in files_to_read:
             raise ConfigError(f"{target} is one of the files to read; write to another file")
 
 

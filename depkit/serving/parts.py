@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from depkit.corpus.blocks import Part, Position, Shard, find_blocks, make_part
 from depkit.corpus.digest import digest_files
-from depkit.corpus.files import PathLike, atomic
+from depkit.corpus.files import PathLike, atomic, open_bytes
 from depkit.corpus.formats import PARQUET, PTB
+from depkit.corpus.storage import file_exists, file_size, file_version, is_rereadable, is_url
 from depkit.parsers.model_directory import find_model, model_files
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import TEXT_INPUTS, detect_input
@@ -52,7 +53,7 @@ def check_divisible(job: "Job", index: int) -> str:
     """Return the input format of a job's file. Raises ConfigError if it cannot be divided."""
     file = job.files[index]
     kind = reason = ""
-    if not os.path.isfile(file):
+    if not is_rereadable(file):
         os.stat(file)  # raises an error if there is no such file
         reason = "it is not a regular file"
     elif file.lower().endswith((".gz", ".xz")):
@@ -91,7 +92,7 @@ def divide(job: "Job", indices: Iterable[int]) -> Iterator[Task]:
     """
     for index in indices:
         blocks = find_blocks_of_file(job, index)
-        ends = [*(block.byte for block in blocks), os.path.getsize(job.files[index])]
+        ends = [*(block.byte for block in blocks), file_size(job.files[index])]
         first, stop = parse_shard(job.shard or "1/1").limits(len(blocks))
         if first == stop:  # A shard without blocks is an empty part at the beginning of the file.
             yield Task(index, Part(blocks[0], blocks[0]), 0)
@@ -113,8 +114,8 @@ def find_part(job: "Job", index: int) -> Part | None:
 def is_done(job: "Job", index: int, path: PathLike) -> bool:
     """Return whether the same job has already finished an output file; see `mark_done`."""
     try:
-        with open(_marker(path), encoding="utf-8") as file:
-            return os.path.exists(path) and json.load(file) == _describe(job, index)
+        with open_bytes(_marker(path)) as binary:
+            return file_exists(path) and json.load(binary) == _describe(job, index)
     except (OSError, ValueError):
         return False
 
@@ -132,7 +133,7 @@ def _marker(path: PathLike) -> str:
 
 def _describe(job: "Job", index: int) -> dict[str, object]:
     """Describe how an output file is made: the input, the models and the options."""
-    status = os.stat(job.files[index])
+    file = job.files[index]
     options = {
         "action": job.action, "tags": job.tags, **job.options, "mean": job.mean,
         "input": job.input, "format": job.format, "settings": list(job.settings),
@@ -142,8 +143,9 @@ def _describe(job: "Job", index: int) -> dict[str, object]:
     models = [*job.models, *([job.tokenizer] if job.tokenizer else [])]
     digests = [_digest_model(os.fspath(model)) for model in models]
     return {
-        "depkit": __version__, "file": os.path.abspath(job.files[index]), "size": status.st_size,
-        "modified": status.st_mtime_ns, "models": digests, "options": options,
+        "depkit": __version__, "file": file if is_url(file) else os.path.abspath(file),
+        "size": file_size(file), "modified": file_version(file), "models": digests,
+        "options": options,
     }  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from depkit.corpus.formats import (
 )
 from depkit.corpus.parquet import read_parquet
 from depkit.corpus.sentence import Sentence
+from depkit.corpus.storage import is_rereadable
 from depkit.corpus.text import (
     ParagraphCounter,
     Segmenter,
@@ -101,7 +102,7 @@ def read_input(
         text = decode_chunks(_read_available(binary), encoding, path)
         segment = choose_segment(input, tokenizer, path)
         # A pipe may be slow, so its sentences are not delayed.
-        by_block = os.path.isfile(path)
+        by_block = is_rereadable(path)
         yield from read_text(
             text, segment, input != "text", name, counter, path, start.character, by_block
         )

@@ -1,0 +1,172 @@
+"""Files that are named by a path or by a URL, such as s3://bucket/in.txt or memory://in.txt.
+
+URLs are opened by fsspec, which needs a package of its own for most kinds of store, such as s3fs.
+These packages are imported when a URL is used.
+"""
+
+import errno
+import io
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO, cast
+
+PathLike = str | os.PathLike[str]
+
+# URLs can be chained, as in simplecache::s3://bucket/in.txt.
+_URL = re.compile(r"[A-Za-z][\w+.:-]*://")
+_FETCH = 1 << 20  # bytes that are read ahead
+_BUFFER = 1 << 16  # bytes
+
+
+def is_url(path: PathLike) -> bool:
+    """Return whether a file is named by a URL."""
+    return bool(_URL.match(os.fspath(path)))
+
+
+def check_url(url: str) -> None:
+    """Raise ValueError or OSError if no package is installed that opens URLs of this kind."""
+    with _name_url_in_errors(url):
+        _find_store(url)
+
+
+def is_rereadable(path: PathLike) -> bool:
+    """Return whether a file can be read several times, unlike stdin and pipes.
+
+    The existence of a URL is not checked.
+    """
+    return is_url(path) or os.path.isfile(path)
+
+
+def file_exists(path: PathLike) -> bool:
+    """Return whether there is such a file. Raises OSError and ValueError for URLs."""
+    if not is_url(path):
+        return os.path.exists(path)
+    with _name_url_in_errors(path):
+        store, name = _find_store(path)
+        return store.exists(name)
+
+
+def file_identity(path: PathLike) -> object:
+    """Return a value that all names of a file have in common; None if it is not a regular file.
+
+    The value of a URL, which may not exist, is its text.
+    """
+    name = os.fspath(path).removeprefix("file://")
+    if is_url(name):
+        return name
+    status = os.stat(name) if os.path.isfile(name) else None
+    return status and (status.st_dev, status.st_ino)
+
+
+def file_size(path: PathLike) -> int:
+    """Return the size of a file in bytes; 0 if the store does not tell it.
+
+    Raises OSError, and ValueError for URLs.
+    """
+    if not is_url(path):
+        return os.path.getsize(path)
+    with _name_url_in_errors(path):
+        store, name = _find_store(path)
+        return store.size(name) or 0
+
+
+def file_version(path: PathLike) -> int | str:
+    """Return a value that changes when the file changes: the time, or a digest of what is known.
+
+    Raises OSError, and ValueError for URLs.
+    """
+    if not is_url(path):
+        return os.stat(path).st_mtime_ns
+    with _name_url_in_errors(path):
+        store, name = _find_store(path)
+        return store.ukey(name)
+
+
+def open_file(path: PathLike) -> BinaryIO:
+    """Open a file for reading its bytes. Raises OSError, and ValueError for URLs."""
+    if not is_url(path):
+        return open(path, "rb")
+    with _name_url_in_errors(path):
+        store, name = _find_store(path)
+        stream = _StoredStream(store.open(name, "rb", block_size=_FETCH), os.fspath(path))
+    return cast(BinaryIO, io.BufferedReader(stream, _BUFFER))
+
+
+def upload(source: PathLike, url: str) -> None:
+    """Copy a local file to a URL, where it appears only when it is complete.
+
+    Raises OSError and ValueError.
+    """
+    with _name_url_in_errors(url):
+        from fsspec.asyn import AsyncFileSystem
+
+        store, name = _find_store(url)
+        if isinstance(store, AsyncFileSystem):  # An object store shows only complete objects.
+            store.put_file(source, name)
+            return
+        partial = f"{name}.{secrets.token_hex(4)}.part"
+        store.makedirs(store._parent(name), exist_ok=True)
+        try:
+            store.put_file(source, partial)
+            store.mv(partial, name)
+        except BaseException:
+            with suppress(Exception):
+                store.rm_file(partial)
+            raise
+
+
+def _find_store(url: PathLike) -> tuple[Any, str]:
+    """Return the file system of fsspec for a URL, and the file's name in it."""
+    try:
+        from fsspec.core import url_to_fs
+    except ModuleNotFoundError:
+        raise ImportError("URLs need fsspec: pip install fsspec") from None
+    return url_to_fs(os.fspath(url))
+
+
+@contextmanager
+def _name_url_in_errors(url: PathLike) -> Iterator[None]:
+    """Turn the errors of fsspec's stores, which are of any type, into one that names the URL."""
+    url = os.fspath(url)
+    try:
+        yield
+    except ImportError as error:
+        raise ValueError(f"{url}: {error}") from error
+    except Exception as error:
+        number, reason = errno.EIO, " ".join(str(error).split()) or type(error).__name__
+        if isinstance(error, FileNotFoundError):  # Its message may be only the name of the file.
+            number, reason = errno.ENOENT, os.strerror(errno.ENOENT)
+        if isinstance(error, OSError) and error.strerror:
+            number, reason = error.errno or number, error.strerror
+        raise OSError(number, reason, url) from error
+
+
+class _StoredStream(io.RawIOBase):
+    """A stream of the bytes of a file in a store, whose errors name the URL."""
+
+    def __init__(self, file: Any, url: str) -> None:
+        self.file, self.url = file, url
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with _name_url_in_errors(self.url):
+            data = self.file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seekable(self) -> bool:
+        return self.file.seekable()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        with _name_url_in_errors(self.url):
+            return self.file.seek(offset, whence)
+
+    def close(self) -> None:
+        if not self.closed:
+            self.file.close()
+        super().close()
