@@ -11,6 +11,7 @@ import typer
 
 from depkit.cli.help import ANALYSIS, DATA, MACHINE, MODEL, OTHER, OUTPUT, TRAINING
 from depkit.cli.output import print_message
+from depkit.corpus.storage import is_url
 
 if TYPE_CHECKING:
     from depkit.drawing.progress import ProgressBars
@@ -24,6 +25,12 @@ def _check_encoding(encoding: str) -> str:
             f"there is no encoding {encoding!r}; write for example utf-8, latin-1 or cp1252"
         ) from None
     return encoding
+
+
+def _refuse_url(directory: str) -> str:
+    if is_url(directory):
+        raise typer.BadParameter(f"{directory} is a URL; name a directory of this machine")
+    return directory
 
 
 def _check_models(context: typer.Context, models: list[Path] | None) -> list[Path] | None:
@@ -198,6 +205,7 @@ ModelOutput = Annotated[
         metavar="DIR",
         help="Write the model into this directory, which must be new or empty, unless an"
         " interrupted training is continued.",
+        callback=_refuse_url,
         rich_help_panel=OUTPUT,
     ),
 ]

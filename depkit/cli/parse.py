@@ -201,7 +201,7 @@ def parse_command(
     a window: with --set encoder.window=10, a word attends only to words at most 10 positions away.
     If encoder.relaxed=true is also set, the artificial root, the first and the last word still
     attend to all words, and all words to them. A convolution (encoder.convolution) still reads
-    neighbouring words, and a BiLSTM below the self-attention reads the whole sentence. The fifth
+    neighbouring words, and a BiLSTM below the self-attention reads the whole sentence. The sixth
     example prints the LAS for several windows. If a parser has encoder.kind=factored,
     encoder.attend='["content"]' restricts attention to the contents of words, and
     encoder.attend='["position"]' to their positions.
@@ -219,8 +219,13 @@ def parse_command(
     cluster has any and --device is not cpu. If a machine is lost, the others parse again what it
     was parsing. depkit and Ray must be installed on all machines in the same versions, and the
     files and the model must have the same paths on all of them, for example on a network file
-    system. URLs such as s3://bucket/in.txt cannot be read or written; mount such storage as a file
-    system. Only the machine on which the command runs writes.
+    system; files can also be URLs. Only the machine on which the command runs writes.
+
+    The files to read, -o and --output-dir can be URLs of any kind that fsspec opens, such as
+    s3://bucket/in.txt or gs://bucket/in.txt, as in the fourth example. Most kinds need a package of
+    their own, such as s3fs or gcsfs, which finds your credentials in its usual places. A file is
+    uploaded when it is complete; until then it is in the directory for temporary files. Models and
+    the files of --features must be on this machine.
 
     Example: depkit parse in.txt -o out.conllu
 
@@ -228,6 +233,8 @@ def parse_command(
 
     Example: depkit parse in/*.txt --output-dir out --skip-done --engine ray --address auto
     --workers 64
+
+    Example: depkit parse s3://bucket/in.txt --output-dir s3://bucket/out --workers 4
 
     Example: depkit parse train.conllu --model en.ensemble --out-of-fold -o train-parsed.conllu
 

@@ -37,7 +37,7 @@ from depkit.corpus.lock import final_name, temporary_path
 from depkit.corpus.parquet import is_parquet, read_parquet, write_parquet
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import BOM, Sentence, as_iterable
-from depkit.corpus.storage import PathLike, check_url, is_rereadable, is_url, open_file, upload
+from depkit.corpus.storage import PathLike, check_url, is_url, open_file, upload
 from depkit.corpus.terminal import EscapingStream
 from depkit.corpus.tree import Tree
 
@@ -113,7 +113,7 @@ def is_bracketed_file(path: str, encoding: str = "utf-8") -> bool | None:
     """
     if is_bracketed(path) or format_from_filename(path):
         return is_bracketed(path)
-    if path == "-" or (os.path.exists(path) and not is_rereadable(path)):
+    if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
         return None
     with open_bytes(path) as binary:
         if is_parquet(binary):
@@ -524,8 +524,8 @@ def check_writable(path: PathLike) -> None:
     """Raise OSError if a file cannot be written, for example before a long computation.
 
     A temporary file is made and removed again, because permissions alone do not tell: root and
-    network file systems ignore them. `-`, directories, pipes and devices are not checked. Of a URL,
-    only whether its kind is known is checked.
+    network file systems ignore them. `-`, directories, pipes and devices are not checked. For a
+    URL, only the package that opens it is looked for.
     """
     if os.fspath(path) != "-" and (os.path.isfile(path) or not os.path.exists(path)):
         with suppress(_Discarded), atomic(path) as temporary:

@@ -74,8 +74,9 @@ def file_size(path: PathLike) -> int:
 
 
 def file_version(path: PathLike) -> int | str:
-    """Return a value that changes when the file changes: the time, or a digest of what is known.
+    """Return a value that changes when the file changes.
 
+    It is the time of the last change, or for a URL a digest of what the store tells about the file.
     Raises OSError, and ValueError for URLs.
     """
     if not is_url(path):

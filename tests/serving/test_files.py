@@ -109,8 +109,9 @@ def test_tagging_does_not_change_trees(model, tmp_path):
         (["a/x", "b/x"], {"output_dir": "c"}, "two files in --output-dir would have the same name"),
         (["a", "b"], {"features": ["c"]}, "names 1 files, but there are 2"),
         ([TINY], {"output": str(TINY)}, "one of the files to read"),
-        (["s3://a/b.txt"], {}, "s3://a/b.txt is a URL"),
-        ([TINY], {"output_dir": "file:///c"}, "file:///c is a URL"),
+        ([TINY], {"output": f"file://{TINY}"}, "one of the files to read"),
+        (["memory://a.conllu"], {"output_dir": "memory://"}, "one of the files to read"),
+        ([TINY], {"features": ["s3://a/b"]}, "--features cannot read the URL s3://a/b"),
         ([TINY], {"options": {"beam": 8}}, "the family biaffine do not support beam"),
     ],
 )

@@ -87,6 +87,33 @@ def test_workers_write_what_one_process_writes(inputs, tmp_path, monkeypatch):
         assert (tmp_path / "two" / f"{name}.conllu").read_bytes() == expected
 
 
+def test_urls_give_what_paths_give(tmp_path, small_blocks, monkeypatch):
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+    (tmp_path / "a.txt").write_text(WORDS * 40)
+    memory.pipe("/in/a.txt", (WORDS * 40).encode())
+    assert parse(tmp_path / "a.txt", "-o", tmp_path / "out") == 0
+    expected = (tmp_path / "out").read_bytes()
+    options = ["--output-dir", "memory://out", "--skip-done"]
+    for number in (1, 2):
+        assert parse("memory://in/a.txt", *options, "--shard", f"{number}/2") == 0
+    assert b"".join(memory.cat(f"/out/a.{i}-of-2.conllu") for i in (1, 2)) == expected
+    with monkeypatch.context() as context:
+        context.setattr(serving_run.Run, "write", None)  # must not be called
+        assert parse("memory://in/a.txt", *options, "--shard", "1/2") == 0
+    memory.pipe("/in/a.txt", b"Another text.")
+    assert parse("memory://in/a.txt", *options, "--shard", "2/2") == 0
+    assert b"Another" in memory.cat("/out/a.2-of-2.conllu")
+    memory.rm("/", recursive=True)
+
+
+def test_workers_read_and_write_urls(inputs, tmp_path):
+    pytest.importorskip("fsspec")
+    assert parse(inputs[0], "-o", tmp_path / "one") == 0
+    urls = [f"file://{inputs[0]}", "-o", f"file://{tmp_path}/two"]
+    assert parse(*urls, "--workers", "2") == 0
+    assert (tmp_path / "two").read_bytes() == (tmp_path / "one").read_bytes()
+
+
 def test_a_shard_without_blocks_is_an_empty_file(inputs, tmp_path):
     options = ["--output-dir", tmp_path, "--shard", "1/3", "--workers", "2"]
     assert parse(inputs[0], *options) == 0
