@@ -41,8 +41,8 @@ COMMANDS = {
 }
 
 _TORCHRUN_SIGNAL = (
-    "depkit: error: torchrun has ended this process; if another one has failed, its message says"
-    " why"
+    "depkit: error: torchrun has ended this process; if another process has failed, its message"
+    " says why"
 )
 _MAX_MESSAGE = 2000  # characters; a message may quote a file
 
@@ -115,7 +115,8 @@ def main() -> None:
         for line in traceback.format_exc().splitlines():
             print_message(line)
         status = 1
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # no file is half-written; print no second error
+    # No file is half-written now, so SIGTERM may end the process at once, without a second message.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _flush_stderr()
     gc.freeze()  # otherwise Python's last garbage collection visits all of torch's objects: 0.4 s
     sys.exit(status)
@@ -124,8 +125,8 @@ def main() -> None:
 def _buffer_stdout() -> None:
     """Give stdout a buffer if it has none, because of PYTHONUNBUFFERED or `python -u`.
 
-    Without a buffer, Python does not notice that a disk has become full within a text: it ignores
-    how many bytes the operating system has written.
+    Without a buffer, Python ignores how many bytes of a text the operating system has written, so
+    it does not notice if the disk becomes full in the middle of the text.
     """
     stdout = sys.stdout
     if isinstance(getattr(stdout, "buffer", None), io.RawIOBase):

@@ -128,16 +128,16 @@ def parse_command(
             min=1,
             help="Parse with this many processes, each with its own copy of the model. If there"
             " are several devices (--device cuda:0,cuda:1), the processes are spread over them."
-            " Several processes can share a fast GPU, which then waits less for reading, lemmas and"
-            " writing.",
+            " Several processes can share a fast GPU, so that it has work while one of them reads,"
+            " chooses lemmas or writes.",
             rich_help_panel=MACHINE,
         ),
     ] = 1,
     engine: Annotated[
         Literal["processes", "ray"],
         typer.Option(
-            help="Start the --workers as processes of this machine, or as actors of a Ray cluster,"
-            " which can have many machines.",
+            help="Start the --workers as processes on this machine, or as actors of a Ray cluster,"
+            " which can consist of many machines.",
             rich_help_panel=MACHINE,
         ),
     ] = "processes",
@@ -145,8 +145,9 @@ def parse_command(
         str,
         typer.Option(
             metavar="ADDRESS",
-            help="With --engine ray, use the Ray cluster at this address, e.g. 10.0.0.1:6379. auto"
-            " is the cluster that RAY_ADDRESS names, or that this machine belongs to.",
+            help="With --engine ray, use the Ray cluster at this address, e.g. 10.0.0.1:6379. The"
+            " address auto stands for the cluster that the environment variable RAY_ADDRESS names,"
+            " or otherwise for the cluster that this machine belongs to.",
             show_default="a new cluster on this machine",
             rich_help_panel=MACHINE,
         ),
@@ -210,22 +211,23 @@ def parse_command(
     the third of a hundred parts. The second example is the command of a script that is started with
     sbatch --array 1-100 on a cluster with Slurm. The files must not be compressed. Text is divided
     between paragraphs, CoNLL and Parquet files between sentences. With --skip-done, a command that
-    was interrupted can be repeated and skips the files that are finished. The output is the same in
-    all of these ways.
+    was interrupted can be repeated and skips the files that are finished. The result for a sentence
+    is the same in all of these ways.
 
-    With --engine ray, as in the third example, the workers are actors of a Ray cluster; this needs
-    the extra named ray. Without --address, Ray is started on this machine and ended again. With it,
-    each worker takes --threads CPUs of the cluster (1 by default). A worker takes one GPU if the
-    cluster has any and --device is not cpu. If a machine is lost, the others parse again what it
-    was parsing. depkit and Ray must be installed on all machines in the same versions, and the
-    files and the model must have the same paths on all of them, for example on a network file
-    system; files can also be URLs. Only the machine on which the command runs writes.
+    With --engine ray, as in the third example, the workers are actors of a Ray cluster. This needs
+    Ray: pip install 'depkit[ray]'. Without --address, depkit starts Ray on this machine, and stops
+    it at the end. With --address, each worker takes --threads CPUs of the cluster (1 by default). A
+    worker takes one GPU if the cluster has any and --device is not cpu. If a machine is lost, the
+    other machines repeat the parts that it was parsing. All machines need the same versions of
+    depkit and Ray, and the files and the model must have the same paths on all machines, for
+    example on a network file system; files can also be URLs. Only the machine on which the command
+    runs writes the output.
 
-    The files to read, -o and --output-dir can be URLs of any kind that fsspec opens, such as
-    s3://bucket/in.txt or gs://bucket/in.txt, as in the fourth example. Most kinds need a package of
-    their own, such as s3fs or gcsfs, which finds your credentials in its usual places. A file is
-    uploaded when it is complete; until then it is in the directory for temporary files. Models and
-    the files of --features must be on this machine.
+    The files to read, -o and --output-dir can be URLs of any kind that fsspec can open, such as
+    s3://bucket/in.txt or gs://bucket/in.txt, as in the fourth example. For most kinds of URL,
+    fsspec needs a further package, such as s3fs or gcsfs; its documentation explains where it looks
+    for your credentials. A file is uploaded when it is complete; until then it is in the directory
+    for temporary files. Models and the files of --features cannot be URLs.
 
     Example: depkit parse in.txt -o out.conllu
 

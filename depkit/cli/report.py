@@ -76,7 +76,7 @@ def report_command(
 
     For bracketed trees, as in the Penn Treebank, the scores are those of EVALB (--evalb), the
     curves and tables are by the length, depth and label of constituents, and the drawings show the
-    constituents that are scored. There are no confusions, no calibration and no agreement.
+    constituents that are scored. The page then has no confusions, calibration or agreement.
 
     A click on a confusion opens its sentences. They can also be searched by relation, kind of
     error, distance and words, or by which of two systems is right. The address of the page then

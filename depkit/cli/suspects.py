@@ -70,8 +70,8 @@ def suspects_command(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write to this file; - is stdout. If the name ends in .html, write a page that"
-            " shows the suspects in drawings of their sentences.",
+            help="Write to this file; - is stdout. If the name ends in .html, write an HTML page"
+            " that draws the sentences of the suspects.",
             rich_help_panel=OUTPUT,
         ),
     ] = "-",
@@ -98,9 +98,9 @@ def suspects_command(
     the treebank (gold) and the one that is proposed (alternative). The kind is head, deprel (only
     the relation is suspect), upos, xpos or feats. A head is written as number:relation.
 
-    With -o FILE.html, the output is a single HTML file for a browser, which needs no network. It
-    draws the sentence of each suspect; suspects can be searched by kind, source, relation or tag,
-    and by the words of the sentence.
+    With -o FILE.html, the output is a single HTML page, which a browser shows without network
+    access. The page draws the sentence of each suspect; suspects can be searched by kind, source,
+    relation or tag, and by the words of the sentence.
 
     There are two sources of suspects, parser and variation. The source parser needs --parses or
     --model: a parser that has not seen the sentence disagrees with the treebank. Several parses are
@@ -130,7 +130,7 @@ def suspects_command(
     """
     as_page = output.lower().endswith((".html", ".htm"))
     if as_page and as_json:
-        message = "it writes a table or a page; for a page, leave it out"
+        message = "it cannot be used with an HTML page; leave it out, or name another file"
         raise typer.BadParameter(message, param_hint="--json")
     files = [treebank, *(parses or [])]
     options.check_inputs(files, quiet)

@@ -99,12 +99,13 @@ def train_command(
     them.
 
     PyTorch's launcher torchrun starts several processes that train one parser together: on CPUs, or
-    with one GPU for each process. Each process computes training.accumulate batches of an update,
-    so that N processes train as one process does with N times this number; use fewer or smaller
-    batches if this makes updates too large. Only the first process writes files, computes the
-    scores on the development treebank, and trains the tokenizer. Each process uses one CPU thread,
-    or as many as --threads says. All processes must read the same files, and --resume requires the
-    same number of processes. If one of them fails, all end; --resume then continues the run.
+    with one GPU for each process. Each process computes training.accumulate batches of each update,
+    so an update of N processes has N times as many batches as an update of one process. If this is
+    too many, lower training.accumulate or training.batch_tokens. Only the first process writes
+    files, computes the scores on the development treebank, and trains the tokenizer. Each process
+    uses one CPU thread, or the number of threads that --threads gives. All processes must read the
+    same files, and --resume requires the same number of processes. If one process fails, all
+    processes end; --resume then continues the run.
 
     Example: depkit train train.conllu --dev dev.conllu -o en.model --max-time 90m
 

@@ -2,8 +2,8 @@
 
 A file is divided at the multiples of `block_size` characters, and a Parquet file at the multiples
 of `parquet.BLOCK_ROWS` rows. A block contains the paragraphs (of text) or sentences (of other
-files) that start between two of them. A batch never contains sentences of two blocks, so the result
-of a block depends neither on the process nor on other blocks.
+files) that start between two such positions. A batch never contains sentences of two blocks, so
+the result of a block depends neither on the process nor on other blocks.
 """
 
 import io
@@ -26,9 +26,10 @@ from depkit.corpus.storage import file_size
 from depkit.corpus.text import BLANKS, LINE_END, PARAGRAPH_END, TEXT_BLOCK
 
 _READ = 1 << 20  # bytes
-# Expressions for the white space before a paragraph or sentence, from its first line end. As they
-# begin with a line end, they are found ten times as fast as `text.PARAGRAPHS`. A blank line of a
-# CoNLL file can contain white space; the reader reports that as an error.
+# Regular expressions for the white space before a paragraph or sentence, from the first line end of
+# this white space. As they begin with a line end, a search for them is ten times as fast as one
+# for `text.PARAGRAPHS`. A blank line of a CoNLL file can contain white space; the reader reports
+# that as an error.
 _ROWS = r"\n(?:[^\S\n]*\n)+"
 _SEPARATORS = {"text": PARAGRAPH_END, "lines": LINE_END, "tokens": LINE_END}
 
@@ -131,7 +132,7 @@ def find_blocks(path: PathLike, encoding: str, kind: str) -> list[Position]:
                 consumed = len(buffer) - len(buffer.lstrip(BOM + BLANKS))
                 has_begun = consumed < len(buffer)
                 here = _move(here, buffer[:consumed], encoding, 0)
-            # The indices at which paragraphs start
+            # The indices in `buffer` at which paragraphs start
             starts = [match.end() for match in separator.finditer(buffer, consumed)]
             if starts and starts[-1] == len(buffer):  # White space may continue in the next chunk.
                 starts.pop()

@@ -525,7 +525,7 @@ def check_writable(path: PathLike) -> None:
 
     A temporary file is made and removed again, because permissions alone do not tell: root and
     network file systems ignore them. `-`, directories, pipes and devices are not checked. For a
-    URL, only the package that opens it is looked for.
+    URL, this only checks that the package that opens it is installed.
     """
     if os.fspath(path) != "-" and (os.path.isfile(path) or not os.path.exists(path)):
         with suppress(_Discarded), atomic(path) as temporary:

@@ -107,7 +107,7 @@ def from_batches(
 def _parse_batches(
     batches: "Iterable[RecordBatch]", file: str, strict: bool, first: int = 0, line: int = 1
 ) -> Iterator[Sentence]:
-    """Do what `from_batches` does; first, line: as for `read_parquet`."""
+    """Yield what `from_batches` yields; first, line: as for `read_parquet`."""
     for row, block in enumerate(_convert_batches(batches, file, first + 1), start=first + 1):
         sentence = _parse_row(block, file, row, line, strict)
         sentence.block = (row - 1) // BLOCK_ROWS
@@ -153,9 +153,10 @@ def write_parquet(sentences: Sentence | Iterable[Sentence], binary: BinaryIO) ->
 
 
 def find_block_lines(binary: BinaryIO, file: str) -> list[int]:
-    """Return the line number of the first row of each block of a Parquet file, at least one.
+    """Return the line number of the first row of each block of a Parquet file.
 
-    Lines are counted as in `from_batches`. Raises the errors of `read_parquet`.
+    An empty file has one block. Lines are counted as in `from_batches`. Raises the errors of
+    `read_parquet`.
     """
     lines = [1]
     line = 1
@@ -185,7 +186,7 @@ def read_parquet(
         file: The name of the stream, for errors.
         strict: As for `from_batches`.
         first: The index of the first row to read.
-        stop: The index of the first row after it that is not read; None for the end of the file.
+        stop: The index of the row after the last row to read; None to read to the end of the file.
         line: The line number of the first row, as in `from_batches`.
 
     Raises:
@@ -520,7 +521,8 @@ def _read_batches(
     # With dictionary encoding, each row can be as large as its whole row group.
     rows = _MEMORY * max_sentence() // max(size, 1)
     stop = metadata.num_rows if stop is None else stop
-    # The row groups that contain these rows, and the limits of the rows of each group
+    # limits: the first row of each row group, and the row after its last one; indices: the row
+    # groups that contain rows to read
     limits = list(pairwise(accumulate((group.num_rows for group in groups), initial=0)))
     indices = [index for index, (start, end) in enumerate(limits) if start < stop and end > first]
     batches = parquet.iter_batches(

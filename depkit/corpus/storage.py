@@ -1,6 +1,6 @@
 """Files that are named by a path or by a URL, such as s3://bucket/in.txt or memory://in.txt.
 
-URLs are opened by fsspec, which needs a package of its own for most kinds of store, such as s3fs.
+URLs are opened by fsspec, which needs a further package for most kinds of store, such as s3fs.
 These packages are imported when a URL is used.
 """
 
@@ -35,7 +35,7 @@ def check_url(url: str) -> None:
 def is_rereadable(path: PathLike) -> bool:
     """Return whether a file can be read several times, unlike stdin and pipes.
 
-    The existence of a URL is not checked.
+    Whether there is a file at a URL is not checked.
     """
     return is_url(path) or os.path.isfile(path)
 
@@ -50,9 +50,9 @@ def file_exists(path: PathLike) -> bool:
 
 
 def file_identity(path: PathLike) -> object:
-    """Return a value that all names of a file have in common; None if it is not a regular file.
+    """Return a value that is the same for all names of a file; None if it is not a regular file.
 
-    The value of a URL, which may not exist, is its text.
+    For a URL, the value is the URL itself, whether or not there is a file; file:// names a path.
     """
     name = os.fspath(path).removeprefix("file://")
     if is_url(name):
@@ -62,7 +62,7 @@ def file_identity(path: PathLike) -> object:
 
 
 def file_size(path: PathLike) -> int:
-    """Return the size of a file in bytes; 0 if the store does not tell it.
+    """Return the size of a file in bytes; 0 if the store does not report it.
 
     Raises OSError, and ValueError for URLs.
     """
@@ -76,7 +76,8 @@ def file_size(path: PathLike) -> int:
 def file_version(path: PathLike) -> int | str:
     """Return a value that changes when the file changes.
 
-    It is the time of the last change, or for a URL a digest of what the store tells about the file.
+    It is the time of the last change, or for a URL a digest of what the store reports about the
+    file.
     Raises OSError, and ValueError for URLs.
     """
     if not is_url(path):
@@ -130,7 +131,10 @@ def _find_store(url: PathLike) -> tuple[Any, str]:
 
 @contextmanager
 def _name_url_in_errors(url: PathLike) -> Iterator[None]:
-    """Turn the errors of fsspec's stores, which are of any type, into one that names the URL."""
+    """Turn the exceptions of fsspec, which have many types, into one that names the URL.
+
+    It is a ValueError if a package is missing, otherwise an OSError.
+    """
     url = os.fspath(url)
     try:
         yield

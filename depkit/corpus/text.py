@@ -31,8 +31,8 @@ _BLANK, _INLINE = f"[{BLANKS}]", f"[{BLANKS.replace(chr(10), '')}]"
 _CONTROL = re.compile(f"[{''.join(char for char in CONTROLS if not char.isspace())}]")
 # Stands for what could not be read. It is not a character, so no decoded text contains it.
 _PROBLEM = "\udcff"
-# A match must begin where white space begins. Otherwise the search would start again at every
-# character of a long run of white space.
+# A match of PARAGRAPHS or LINES must begin where white space begins. Otherwise the search would
+# start again at every character of a long run of white space.
 PARAGRAPH_END, LINE_END = f"\n{_INLINE}*\n{_BLANK}*", f"\n{_BLANK}*"
 PARAGRAPHS = re.compile(f"(?<!{_BLANK}){_INLINE}*{PARAGRAPH_END}")
 LINES = re.compile(f"(?<!{_BLANK}){_INLINE}*{LINE_END}")

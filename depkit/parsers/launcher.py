@@ -1,4 +1,4 @@
-"""PyTorch's launcher `torchrun`, as the processes that it starts see it; without torch."""
+"""Detection of PyTorch's launcher `torchrun`, without importing torch."""
 
 import os
 

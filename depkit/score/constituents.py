@@ -167,10 +167,10 @@ def _collect(
 
 
 def classify_wrong(result: Result) -> dict[int, str]:
-    """Return for each predicted bracket of a sentence that is wrong what is wrong with it.
+    """Return the kind of error of each wrong predicted bracket of a sentence, by its index.
 
-    "crossing" if it crosses a gold bracket; "label" if a gold bracket with the same words was
-    missed, so that only the label is wrong; otherwise "span".
+    The kind is "crossing" if the bracket crosses a gold bracket; "label" if a gold bracket with the
+    same words was missed, so that only the label is wrong; otherwise "span".
     """
     matched = set(result.partners)
     missed = Counter(

@@ -52,7 +52,7 @@ METRICS = {
     "NoCrossing": Metric("no_crossing", "valid", "valid"),
     "TwoCrossing": Metric("few_crossings", "valid", "valid"),
 }
-LOWER_IS_BETTER = ("Crossing",)  # of all other metrics of the package, higher values are better
+LOWER_IS_BETTER = ("Crossing",)  # for all other metrics of the package, higher values are better
 _QUOTATION_MARKS = ("'", '"', "/")
 T = TypeVar("T")
 
@@ -154,7 +154,8 @@ class Result(NamedTuple):
         partners: For each gold bracket, the index of the predicted one that matches it, or -1.
         crossing: For each predicted bracket, whether it crosses a gold bracket.
         words: For each scored word, its index in the gold sentence.
-        wrong_tags: The positions of scored words with a wrong tag, and this tag.
+        wrong_tags: For each scored word with a wrong tag, its position among the scored words, and
+            this tag.
     """
 
     counts: list[int]
@@ -192,7 +193,7 @@ def compare_trees(
                 last = previous[system + 1]
                 raise _different_sizes(names[0], names[system + 1], number, predicted, last)
             results.append(_score_sentence(reference, predicted, parameters))
-        assert reference  # otherwise a system has a tree too many, which has been reported
+        assert reference  # an error has been raised if a system has more trees than gold
         yield reference, results
         previous = sentences
 

@@ -67,7 +67,7 @@ def get_output_paths(job: Job, format: str | None = None) -> list[str]:
     for name in filter(is_url, (*job.files, job.output, job.output_dir)):
         check_url(name)
     if url := next(filter(is_url, job.features), ""):
-        raise ConfigError(f"--features cannot read the URL {url}; copy the file to a disk")
+        raise ConfigError(f"--features cannot read the URL {url}; copy the file to this machine")
     if job.output_dir and job.output != "-":
         raise ConfigError("--output and --output-dir exclude each other; give only one of them")
     if job.files.count("-") > 1:

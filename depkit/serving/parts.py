@@ -84,7 +84,9 @@ def find_blocks_of_file(job: "Job", index: int) -> list[Position]:
 
 
 def divide(job: "Job", indices: Iterable[int]) -> Iterator[Task]:
-    """Divide files of a job, or its shard of them, into tasks. A file is read when its turn comes.
+    """Divide files of a job, or the job's shard of each file, into tasks.
+
+    A file is read only when its first task is requested.
 
     indices: the indices of the files.
 

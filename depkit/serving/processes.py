@@ -17,14 +17,15 @@ from depkit.serving.job import Job
 from depkit.serving.parts import Task
 from depkit.serving.worker import Pool, Result, Worker
 
-_worker: Worker | None = None  # that of this process, if it is a worker
+_worker: Worker | None = None  # the worker of this process, if it is a worker process
 
 
 @contextmanager
 def start_processes(job: Job) -> Iterator[Pool]:
     """Start as many processes as the job has workers, and end them after the block.
 
-    Raises OSError within the block if a process is killed; see also `files.annotate_files`.
+    Raises OSError within the block if a process is killed, and the errors of
+    `files.annotate_files`.
     """
     context = multiprocessing.get_context("spawn")
     devices: Queue[str] = context.Queue()

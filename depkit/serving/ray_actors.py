@@ -3,8 +3,8 @@
 The actors read the files themselves, and the process that started them writes the results. A task
 whose actor, or whose machine, is lost is given to another actor, and its result is written once.
 
-Ray Data is not used: it needs pandas as well, and it would restart a lost actor with the tasks of
-that actor, which would wait forever if the remaining machines have no processor left for it.
+Ray Data is not used: it also needs pandas, and it keeps the tasks of a lost actor for the restarted
+actor. They would wait forever if the remaining machines have no free processor for that actor.
 """
 
 import logging
@@ -25,8 +25,8 @@ from depkit.serving.job import Job
 from depkit.serving.parts import Task
 from depkit.serving.worker import Pool, Result, Worker
 
-MAX_LOSSES = 3  # how often a task is lost, with the actor that computes it, before the job fails
-PATIENCE = 60  # seconds of waiting for the cluster to start a worker, until a note says so
+MAX_LOSSES = 3  # the job fails if actors are lost more often than this with the same task
+PATIENCE = 60  # seconds of waiting for a worker to start, after which a note tells the user
 # Bytes of shared memory of a local cluster for the results that have not been fetched; when it is
 # full, Ray writes them to disk.
 OBJECT_STORE = 100 << 20
@@ -38,7 +38,8 @@ def import_ray(address: str) -> Any:
     address: the address of the cluster to connect to; "" to start one, with a random
     authentication token.
     """
-    if not address:  # Otherwise Ray would write a token into the user's home directory.
+    if not address:
+        # If no token is set, Ray writes one into the user's home directory.
         os.environ.setdefault("RAY_AUTH_MODE", "token")
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex())
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -61,8 +62,8 @@ def start_actors(job: Job, note: Callable[[str], None]) -> Iterator[Pool]:
 
     Raises:
         ConfigError: If the job names a particular GPU.
-        OSError: If there is no such cluster, or workers are killed again and again, within the
-            block too; see also `files.annotate_files`.
+        OSError: If there is no such cluster, or, also within the block, if workers are lost too
+            often; and the errors of `files.annotate_files`.
         SystemExit: If the process receives SIGTERM.
     """
     if "," in job.device or job.device.startswith("cuda:"):
@@ -95,10 +96,10 @@ def _connect(ray: Any, address: str, num_cpus: int) -> None:
     previous = signal.getsignal(signal.SIGTERM)
     try:
         if server := re.fullmatch(r"(ray://)?(.+):(\d+)", address):
-            # Ray would try for minutes to connect.
+            # Test the address first, because Ray would try to connect for minutes.
             socket.create_connection((server[2], int(server[3])), timeout=20).close()
         # Ray would print errors of the cluster, such as the loss of a machine, to standard output,
-        # where they would be between the trees.
+        # where they would be mixed with the trees.
         ray._private.worker.print_to_stdstream = lambda *arguments, **options: None
         ray.init(
             address or "local", **({} if address else local), logging_level=logging.CRITICAL,
@@ -118,7 +119,8 @@ class Actor:
     def start(self, job: Job, directory: str, settings: dict[str, str]) -> str | None:
         """Load the models; return the output format.
 
-        An error in a constructor would not reach the process that started the actor.
+        This is not done by the constructor, because its errors would not reach the process that
+        started the actor.
 
         Args:
             job: The job.
@@ -149,7 +151,8 @@ class _Actors:
         resources = {"num_cpus": job.threads, "num_gpus": int(job.device == "cuda")}
         self.actor_class = ray.remote(**resources)(Actor)
         self.idle: list[Any] = []
-        # The actor and task of each call that has not returned; the task is None if it starts.
+        # The actor and task of each call that has not returned. The task is None if the
+        # actor starts.
         self.calls: dict[Any, tuple[Any, Task | None]] = {}
         self.queue: deque[Task] = deque()  # tasks for the next idle actors
         self.losses: Counter[Task | None] = Counter()  # how often actors were lost with a task
@@ -163,9 +166,9 @@ class _Actors:
         return returned[1]
 
     def annotate(self, tasks: Iterable[Task]) -> Iterator[Result]:
-        """Yield the results of tasks in order; at most three tasks per actor are in work."""
+        """Yield the results of tasks in order; at most three tasks per actor are in progress."""
         tasks = iter(tasks)
-        # The tasks in work, in order, with the results or errors of those that have returned
+        # The tasks in progress, in order, with the results or errors of those that have returned
         results: dict[Task, Result | Exception | None] = {}
         while True:
             new = list(islice(tasks, 3 * self.job.workers - len(results)))
@@ -225,12 +228,13 @@ class _Actors:
                 f"a worker of the Ray cluster was lost {self.losses[task]} times {what}, perhaps"
                 f" because memory ran out; use fewer --workers ({reason})"
             )
-        self.ray.kill(actor)  # It may only be out of reach.
+        self.ray.kill(actor)  # It may still run, but be unreachable.
         self._start_actor()
         if task:
             self.queue.appendleft(task)
 
     def _note_waiting(self) -> None:
-        needs = f"{self.job.threads} CPUs" + " and a GPU" * (self.job.device == "cuda")
-        self.note(f"no worker has started yet; the Ray cluster must have {needs} for each")
+        needs = "1 CPU" if self.job.threads == 1 else f"{self.job.threads} CPUs"
+        needs += " and a GPU" * (self.job.device == "cuda")
+        self.note(f"no worker has started yet; the Ray cluster must have {needs} for each worker")
         self.note = lambda text: None  # once is enough

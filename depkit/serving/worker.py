@@ -1,4 +1,4 @@
-"""What a worker does: a process with its own copy of the models annotates parts of files."""
+"""A worker: a process that has its own copy of the models and annotates parts of files."""
 
 import io
 from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +25,9 @@ class Worker:
     """A job with its loaded models.
 
     Args:
-        job: The files, models and options. The errors are those of `files.annotate_files`.
+        job: The files, models and options.
+
+    Raises the errors of `files.annotate_files`.
     """
 
     def __init__(self, job: Job) -> None:
@@ -43,10 +45,10 @@ class Worker:
 
 @dataclass(frozen=True)
 class Pool:
-    """Workers that have loaded their models.
+    """Workers, at least one of which has loaded its models.
 
     output_format: as in `Run`. annotate: a function that yields the results of tasks in the order
-    of the tasks. A limited number of tasks is in work at the same time.
+    of the tasks. A limited number of tasks is in progress at the same time.
     """
 
     output_format: str | None

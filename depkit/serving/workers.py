@@ -33,7 +33,7 @@ def annotate_with_workers(job: Job, note: Callable[[str], None], bars: ProgressB
         start_actors(job, note) if job.engine == "ray" else start_processes(job) as pool,
         bars.bar("parsing" if job.action == "parse" else "tagging") as show,
     ):
-        began = time.monotonic()  # the models are loaded
+        began = time.monotonic()  # a worker has loaded its models
         paths = get_output_paths(job, pool.output_format)
         indices = [
             index

@@ -1,10 +1,10 @@
-"""Training by several processes that `torchrun` starts: each has a part of an update's batches.
+"""Training with several processes that `torchrun` starts, each of which has its own batches.
 
 The processes are numbered; the number of a process is its rank. All have the same data, weights and
-state. After each update their gradients are summed, so that N processes compute what one process
-computes with N times `training.accumulate`. Rank 0 alone writes files and scores dev, and what is
-measured, such as the time, is its measurement in all ranks. A training has one process unless it is
-within `join_ranks`.
+state. In each update, the gradients of all ranks are summed, so that N processes compute what one
+process computes with N times `training.accumulate`. Only rank 0 writes files and scores dev. All
+ranks use the measurements of rank 0, such as the elapsed time, so that their decisions are equal.
+Outside of `join_ranks`, a training has one process.
 """
 
 import os
@@ -22,8 +22,8 @@ from depkit.parsers.launcher import started_by_torchrun
 from depkit.parsers.settings import ConfigError
 
 T = TypeVar("T")
-# Other ranks wait while rank 0 scores dev or trains a tokenizer. A process that has ended is
-# noticed at once, because its connections are closed.
+# The timeout is long, because other ranks wait while rank 0 scores dev or trains a tokenizer. The
+# end of a process is noticed without it, because the connections of the process are closed.
 _TIMEOUT = timedelta(days=30)
 
 
@@ -37,7 +37,7 @@ class RankError(ValueError):
 
 
 def own_device(name: str) -> str:
-    """Return the name of the device of this process; each has a GPU of its own.
+    """Return the name of the device of this process; with cuda, each process has its own GPU.
 
     Raises ConfigError for a device that several processes cannot use.
     """
@@ -79,8 +79,9 @@ def join_ranks(device: torch.device) -> Iterator[None]:
         yield
         has_ended = True
     finally:
-        # This closes the connections, so that other ranks do not wait for this one after its error.
-        # NCCL would wait for them; its connections are closed when the process ends.
+        # Close the connections, so that other ranks do not wait for this rank if it has failed.
+        # With NCCL, closing them would wait for the other ranks, so after an error they are left
+        # open until this process ends.
         if has_ended or not is_gpu:
             distributed.destroy_process_group()
 
@@ -100,7 +101,7 @@ def _has_group() -> bool:
 
 
 def batches_per_update(accumulate: int) -> int:
-    """Return the number of batches of an update; accumulate: that of each rank."""
+    """Return the number of batches of an update; accumulate: the batches of each rank."""
     return accumulate * num_ranks()
 
 
@@ -123,8 +124,8 @@ def sum_gradients(network: nn.Module, totals: Tensor) -> Iterator[Tensor]:
 
     Args:
         network: The network.
-        totals: [n] float32, on the network's device. What the block adds to the tensor that is
-            yielded is added to this one for all ranks.
+        totals: [n] float32, on the network's device. The sum of what the blocks of all ranks add to
+            the yielded tensors is added to it.
     """
     if not _has_group():
         yield totals
@@ -173,7 +174,7 @@ def share_value(value: T) -> T:
 
 
 def clock() -> float:
-    """Return rank 0's `time.monotonic` in all ranks, in seconds."""
+    """Return the value of `time.monotonic` in rank 0, in seconds, in all ranks."""
     seconds = torch.tensor([time.monotonic()], dtype=torch.float64)
     if _has_group():
         _call(distributed.broadcast, seconds, 0)
@@ -202,7 +203,7 @@ def on_first(function: Callable[..., T], *arguments: Any) -> T:
 
 @contextmanager
 def first_before_others() -> Iterator[None]:
-    """Run the block in rank 0, then in all others, which find in the cache what rank 0 computed."""
+    """Run the block in rank 0, then in all other ranks, which can use what rank 0 has cached."""
     if not is_first():
         share_value(None)
     yield

@@ -326,7 +326,7 @@ def _backward(
     network: ParserNetwork, data: Examples, indices: np.ndarray, device: torch.device,
     precision: torch.dtype, share: float = 1.0,
 ) -> Tensor:  # fmt: skip
-    """Compute the gradients of a batch; return its loss times `share` and its number of words, [2].
+    """Compute the gradients of a batch; return [2], its loss times `share` and its number of words.
 
     Raises TrainingError if the batch does not fit in memory.
     """

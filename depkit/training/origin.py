@@ -16,7 +16,7 @@ from depkit.training.recipe import Recipe
 # model is stored, and paths of files whose contents are compared by `Sources.key`.
 _CHANGEABLE = {f"training.{name}" for name in ("epochs", "patience", "save_every", "storage")}
 _CHANGEABLE |= {"inputs.lexicon", "inputs.vectors.file"}
-TORCHRUN = "torchrun"  # the name of the number of processes among the settings
+TORCHRUN = "torchrun"  # the setting that contains the number of processes
 _MAX_NAMED = 3  # maximum number of settings that an error names
 
 

@@ -53,7 +53,7 @@ class Training:
     patience: int = 20  # training stops after this many epochs without a better dev score
     batch_tokens: int = 1000  # maximum number of tokens in a batch, padding included
     updates: int = 0  # batches of a small treebank are reduced to get this many updates; 0: never
-    accumulate: int = 1  # batches of each process whose mean gradient makes one update
+    accumulate: int = 1  # batches of each process in an update, which uses their mean gradient
     rate: float = 2e-3  # the highest learning rate
     context_rate: float = 5e-5  # the highest rate of the last layer of a fine-tuned transformer
     layer_decay: float = 1.0  # multiplies context_rate from each layer to the layer below

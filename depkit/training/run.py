@@ -169,21 +169,22 @@ def train(
             provide_tokenizer,
             directory, prepared, used_device, seed, limit, progress.say, initial, init,
         )  # fmt: skip
-        is_copied = seeds > 1 and is_first()  # the best model, to the directory of all
+        # With several seeds, the first process locks the directories of the seeds and copies files.
+        manages_seeds = seeds > 1 and is_first()
         states: list[State] = []
         for model_seed in range(seed, seed + seeds):
             seed_directory = directory / f"seed-{model_seed}" if seeds > 1 else directory
             bar_name = f"seed {model_seed}" if seeds > 1 else "training"
             seed_progress = Progress(seed_directory, quiet, name=bar_name)
-            with lock_directory(seed_directory) if is_copied else nullcontext():
-                if is_copied:
+            with lock_directory(seed_directory) if manages_seeds else nullcontext():
+                if manages_seeds:
                     copy_tokenizer(directory, seed_directory)
                 state = train_model(
                     prepared, seed_directory, used_device, model_seed, resume, limit,
                     seed_progress, initial, keep_state=keep_state,
                 )  # fmt: skip
             states.append(state)
-        if is_copied:
+        if manages_seeds:
             progress.say(_copy_best(directory, states, prepared.recipe.training.select))
         report_model(directory, full_recipe.parser, progress.say)
         return directory
@@ -242,8 +243,8 @@ def reserve_output(output: PathLike, resume: bool) -> Iterator[Path]:
     """Lock the directory to train into and yield it, see `lock_directory`.
 
     Raises ValueError for a file, for a directory that another process has locked, and for a
-    directory that is not empty unless a run is resumed. With several processes, this is done by the
-    first one alone.
+    directory that is not empty unless a run is resumed. Only the first process of a training does
+    this; the others only yield the directory.
     """
     directory = Path(output)
     if not is_first():
@@ -511,7 +512,7 @@ def train_model(
 ) -> State:
     """Train a model, calibrate it on dev and write its card. A finished model is left unchanged.
 
-    With several processes, the first one alone calibrates it and writes the card.
+    With several processes, only the first one calibrates the model and writes the card.
 
     `loop.train` explains most arguments in detail.
 

@@ -2,8 +2,8 @@
 
 python -m tests.bench pages FILE...
 
-The processor time is that of the main thread of the page, and hardly depends on other programs;
-times until the first paint and until the page can be used are by the clock.
+The processor time is that of the main thread of the page, and hardly depends on other programs. The
+times until the first paint and until the page is usable are elapsed times.
 """
 
 import argparse

@@ -3,7 +3,8 @@
 python -m tests.bench suspects TREEBANK --parses FILE...
 python -m tests.bench suspects TREEBANK --write FILE
 
-The second command writes the corrupted treebank, to train the parsers of the parses on it.
+The second command writes the corrupted treebank, so that the parsers that make the parses can be
+trained on it.
 Labels and heads of random words are changed, and only suspects of the kinds head and deprel are
 counted, each word once, at its best rank. An error is found if its word is in the list, whatever
 the alternative. The errors that the treebank has had before are not known, and count as words

@@ -177,7 +177,7 @@ def test_closed_streams_do_not_change_the_status(line: str, status: int) -> None
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_disk_that_becomes_full_within_the_output_is_an_error(unbuffered: str, tmp_path) -> None:
-    """Without a buffer, Python ignores that the system has written only a part."""
+    """Without a buffer, Python would ignore that only a part of the text was written."""
     resource = pytest.importorskip("resource", reason="Windows does not limit the size of files")
     with open(tmp_path / "stdout", "wb") as stdout:
         result = subprocess.run(

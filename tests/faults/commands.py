@@ -13,7 +13,7 @@ _SMALL = (
     f"--config {TINY.with_suffix('.toml')} --epochs 4 --set tokenizer.epochs=20"
     " --set inputs.dropout=0.1 --set scorer.dropout=0.1 --device cpu --threads 1"
 )
-# The file has no raw text, so no tokenizer is trained on it.
+# A CoNLL-X file has no raw text, so no tokenizer is trained.
 _TRAIN = f"train INPUTS/tiny.conllx --dev INPUTS/tiny.conllx -o model --recipe bilstm {_SMALL}"
 _BERT = "--set inputs.context.source=transformer --set inputs.context.model=INPUTS/bert"
 _PARSE = "--model INPUTS/teacher --device cpu --threads 1"

@@ -61,7 +61,7 @@ def try_kills(
         status = run.wait(moments.uniform(0, duration))
         if status is not None:
             if not counts["since start"]:
-                # The load of the machine can have changed. Kills should come before the end.
+                # The machine may be less busy than before. Kills should come before a run ends.
                 duration = min(duration, time.monotonic() - began)
             finish(run, status)
             counts["since start"] = 0

@@ -88,7 +88,7 @@ def _zipped_vectors(directory: Path) -> list[bytes]:
 
 
 def _parquet(directory: Path) -> list[bytes]:
-    """Return files of depkit, and files without checksums, in which damage goes further."""
+    """Return files of depkit, and files without checksums, whose damage is not found at once."""
     from pyarrow import parquet
 
     from depkit.corpus.parquet import write_parquet

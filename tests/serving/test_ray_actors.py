@@ -1,4 +1,4 @@
-"""Actors of Ray write the bytes of a single process, also if machines are lost."""
+"""Ray actors give the same output as a single process, even if machines are lost."""
 
 import os
 import random
@@ -123,7 +123,7 @@ def test_every_task_has_one_result_in_order_whatever_is_lost(seed):
     texts = []
     for result in start(ray).annotate(generate()):
         texts.append(result.text)
-        assert submitted - len(texts) < 9  # the number of tasks in work is bounded
+        assert submitted - len(texts) < 9  # the number of tasks in progress is bounded
     assert texts == [str(number) for number in range(60)]
     assert ray.killed == sum(attempts[number] - 1 for number in range(60)) > 0
 

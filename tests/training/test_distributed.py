@@ -1,4 +1,4 @@
-"""Several processes train what one process trains, and end together."""
+"""Several processes train the same model as one process, and all of them end together."""
 
 import json
 import multiprocessing

@@ -33,8 +33,8 @@ SECURITY = (
     " environment forbids this.",
     "With --engine ray, text and trees are sent between the machines of the Ray cluster. A cluster"
     " that depkit starts accepts only programs that know its authentication token, a random number."
-    " On a cluster of your own, everybody who can connect to it can run programs, unless it also"
-    " has an authentication token (RAY_AUTH_MODE).",
+    " On a cluster of your own, anyone who can connect to it can run programs, unless it also has"
+    " an authentication token (RAY_AUTH_MODE).",
     "Messages, and tables and drawings at a terminal, show control characters in an escaped form,"
     " so that a file cannot control the terminal. Output that is redirected to a file or a program"
     " is not changed: the text of the input remains as it was. In CSV, texts that a spreadsheet"

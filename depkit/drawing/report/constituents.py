@@ -79,12 +79,13 @@ def pack_sentences(gold: str, data: TreeData, limit: int) -> dict[str, Any]:
         total: The number of sentences in the treebank.
         words, tags, labels: The texts that the numbers below are indices into.
         rows: A list for each sentence: its number from 1; its location (file:line); the lists of
-            its words and tags; and its gold, which is the indices of the scored words and the list
+            its words and tags; and its gold analysis: the indices of the scored words, and the list
             of scored gold brackets. A bracket is [label, start, end], with positions among the
             scored words. Then for each system its problem, "" if it is scored; its brackets; its
-            wrong tags, [position among the scored words, tag]; and its own gold in the rare case
-            that EVALB keeps other quotation marks for it, else null. A correct bracket is the index
-            of the gold bracket, or [label, index] if it has another label that counts as the same.
+            wrong tags, [position among the scored words, tag]; and its own gold analysis in the
+            rare case that EVALB keeps other quotation marks for this system, else null. A correct
+            bracket is the index of the gold bracket, or [label, index] if it has another label that
+            EVALB treats as equal.
             A wrong bracket is [label, start, end, kind], and its kind is an index into WRONG.
     """
     words, tags, labels = Texts(), Texts(), Texts()

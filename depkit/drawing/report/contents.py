@@ -1,4 +1,4 @@
-"""What the contents of all pages have in common. The contents are data for JSON.
+"""The parts that the contents of all pages share. Contents are data that can be written as JSON.
 
 Most keys of the contents are sections of the page. A section without data is left out, and the page
 hides it. Tables are stored as column names and rows, see `as_table`.

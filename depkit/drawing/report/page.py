@@ -29,8 +29,9 @@ def render_page(contents: dict[str, Any]) -> str:
     """Return the HTML page of the contents of a report, which are JSON data.
 
     contents["kind"] is a key of _KINDS. The data are ASCII without markup, whatever the text of the
-    treebank, and the script sets them as text only. The Content-Security-Policy allows this style
-    and this script, by their digests, workers that the script makes, and nothing else.
+    treebank, and the script shows them only as text. The Content-Security-Policy allows this style
+    and this script, which it names by their digests, workers that the script makes, and nothing
+    else.
     """
     kind = contents["kind"]
     title, scripts = _KINDS[kind]

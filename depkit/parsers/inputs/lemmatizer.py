@@ -74,7 +74,7 @@ class Lemmatizer:
         self._cache = _Cache(dictionary)
 
     def look_up(self, forms: Iterable[str], tags: Iterable[Tags]) -> list[str | None]:
-        """Return the lemmas that the dictionary has for words; None for those it does not have."""
+        """Return the lemma of each word that the dictionary has, and None for other words."""
         return list(map(self._cache.__getitem__, zip(forms, tags, strict=True)))
 
     def guess(
@@ -231,8 +231,8 @@ class _Evidence:
     def attested_edits(self, word_class: WordClass, form: str) -> dict[Edit, int]:
         """Return edits of two or more words of a class with the same last character as a form.
 
-        Their order, which decides between lemmas that are equally plausible, is always the same;
-        the order of a set of tuples of strings would change from process to process.
+        The dictionary that is returned has a fixed order, which decides between equally plausible
+        lemmas. The order of a set of tuples of strings would differ between processes.
 
         Returns:
             The number of words by edit.

@@ -23,7 +23,7 @@ const box = document.querySelector(`form [name=${arguments[0]}]`);
 box.value = arguments[1];
 box.dispatchEvent(new Event('change'));
 """
-# Opens each address and returns what stands above the list then.
+# Opens each address in turn and returns the texts above the list.
 VISIT = """
 const [addresses, done] = arguments;
 const visit = async () => {
@@ -113,7 +113,7 @@ def found(text: str) -> tuple[int, ...]:
 
 
 def wait(browser: Browser, condition: str) -> None:
-    """Wait until a condition holds: a change of the fragment is handled a moment later."""
+    """Wait until a condition holds, because the page handles a change of the fragment later."""
     end = time.monotonic() + TIMEOUT
     while not browser.run(f"return {condition}"):
         assert time.monotonic() < end, f"not within {TIMEOUT} seconds: {condition}"

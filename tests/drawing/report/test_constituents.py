@@ -36,8 +36,8 @@ GOLD = [
     LONG,
     HOSTILE,
 ]
-# A constituent that crosses a gold one; a wrong label, a wrong tag, and ADVP, which counts as PRT;
-# other words than the gold tree.
+# Sentence 1 has a constituent that crosses a gold one; sentence 2 has a wrong label, a wrong tag,
+# and ADVP, which counts as PRT; sentence 3 has other words than the gold tree.
 FIRST = [
     "(S (NP (DT the) (NN cat)) (VP (VBD sat) (IN on)) (NP (NNS mats)) (. .))",
     "(S (NP (PRP he)) (VP (VBD looked) (ADVP (IN up)) (NP (RB quickly))))",

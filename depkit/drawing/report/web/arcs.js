@@ -1,7 +1,7 @@
 // Dependency trees as arcs from heads to words. An arc has a word and a head, both numbered from 0;
 // the head -1 is the root, or no head.
 
-/** The arc of a word; head: numbered from 1, 0 for the root, -1 for no head; mark: before its label. */
+/** The arc of a word; head: numbered from 1, 0 for the root, -1 for no head; mark: a text before its label. */
 function makeArc(word, head, relation, kind, mark = "") {
   const label = head < 0 ? "no head" : relation === "_" ? "" : shorten(relation, 24);
   return { word, head: head - 1, label: `${mark}${label}`, kind };
@@ -35,7 +35,7 @@ const ARCS = {
       const [low, high] = [Math.min(...part.ends), Math.max(...part.ends)];
       parts.push({ ...part, span: high - low, ...placeLabel(part, low, high, end) });
     }
-    // Short arcs are the lowest. The vertical arcs of roots come last, so that their labels are above all.
+    // Short arcs are the lowest. The vertical arcs of roots come last, so that their labels are at the top.
     return parts.sort((a, b) => (a.span === 0) - (b.span === 0) || a.span - b.span);
   },
 

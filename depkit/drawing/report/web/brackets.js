@@ -1,7 +1,7 @@
 // Constituency trees as lines that span the words of each constituent. A bracket has a first word and
 // the word after its last one, both numbered from 0. Brackets are in the order in which they open.
 
-const DROP = 6; // the ends of a line that point to the words
+const DROP = 6; // the length of the ends of a line, which point to the words
 
 const BRACKETS = {
   leavesRows: false,

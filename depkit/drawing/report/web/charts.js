@@ -21,8 +21,8 @@ function legend(systems) {
 /** Curves with intervals; points: [{system, x, value, low, high}], x from 0 to 1 or a bin. */
 function chart(label, points, ticks, diagonal = false) {
   const [width, height, left, bottom, top] = [560, 280, 44, 34, 10];
-  // The interval of a bin with few words may reach far down: what is more than 10 below all points
-  // is cut off.
+  // The interval of a bin with few words may be very long. The part of it that is more than 10 below
+  // all points is cut off.
   const lowest = Math.min(...points.flatMap((p) => [p.value, Math.max(p.low ?? p.value, p.value - 10)]));
   let low = diagonal ? 0 : Math.max(0, Math.floor(lowest / 5) * 5);
   const high = diagonal ? 100 : Math.min(100, Math.ceil(Math.max(...points.map((p) => p.high ?? p.value)) / 5) * 5);

@@ -62,8 +62,8 @@ const LIST = {
 /**
  * A function that finds the parts of a sentence that fulfil a filter; null if all sentences do.
  *
- * A part is "g" and the index of a gold bracket, "p", the system and the index of its bracket, or
- * "w" and a word.
+ * A part is named by "g" and the index of a gold bracket, by "p", the index of a system, "." and the
+ * index of its bracket, or by "w" and the index of a word.
  */
 function matcher({ error, label, right, ...rest }) {
   const system = systemIn(rest);

@@ -64,7 +64,7 @@ function select(label, options, value, change, attributes = {}) {
 const optionsOf = (values) =>
   [["", "any"], ...[...values].sort((a, b) => a.localeCompare(b)).map((text) => [text, text])];
 
-/** A content that is made again whenever one of its choices changes. */
+/** Content that is made again whenever the value of one of its choices changes. */
 function chooser(parent, choices, show) {
   const values = choices.map((choice) => choice.options[0][0]);
   const content = make("div");
@@ -98,7 +98,7 @@ function table(caption, header, rows, sortable = false) {
       heads.forEach((head) => head.removeAttribute("aria-sort"));
       heads[column].setAttribute("aria-sort", up ? "ascending" : "descending");
       const compare = ([a], [b]) => {
-        if (a === null || b === null) return (a === null) - (b === null); // without value: last
+        if (a === null || b === null) return (a === null) - (b === null); // cells without a value come last
         const sign = typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
         return up ? sign : -sign;
       };

@@ -4,13 +4,13 @@
 // The script of each page defines LIST:
 //   id, item: the id of the section, and the name of an item, as in #sentences and #sentence-3;
 //   items: each with its number from 1; text(item): the words that are searched;
-//   filters, defaults: the names of the conditions in the address, and their values if not "";
+//   filters, defaults: the names of the conditions in the address, and default values other than "";
 //   check(filter): corrects conditions that come from an address;
 //   fields(box): the fields of the form; box(label, name, options) makes one for a condition;
-//   matcher(filter): a function that returns the set of all parts of an item that fulfil the
+//   matcher(filter): returns a function that maps an item to the set of its parts that fulfil the
 //     conditions; null if there are no conditions. part(filter): the name of such a part;
 //   orders: [name, text, a function that returns the function that compares two items];
-//   article(item, matched, filter): an item of the list; without filter, an item that is shown alone.
+//   article(item, matched, filter): the element of an item; without filter, the item is shown alone.
 
 const PAGE = 20; // items on a page of the list
 const SEARCH_SECONDS = 10; // after this time, the search for a regular expression is stopped
@@ -76,7 +76,7 @@ function startSearch(pattern) {
     return;
   }
   const timer = setTimeout(() => fail(`The search was stopped after ${SEARCH_SECONDS} seconds: this regular`
-    + " expression takes too long. Repetitions within repetitions, as in (a+)+, are often the reason."), SEARCH_SECONDS * 1000);
+    + " expression takes too long. Nested repetitions, as in (a+)+, are often the reason."), SEARCH_SECONDS * 1000);
   stopSearch = () => {
     worker.terminate();
     clearTimeout(timer);
@@ -109,7 +109,7 @@ function writeList() {
   stopSearch();
   if (only === null && filter.words && searched.pattern !== filter.words) {
     result.replaceChildren(make("p", {}, "Searching…"));
-    startSearch(filter.words); // calls this function again
+    startSearch(filter.words); // calls this function again at the end
     return;
   }
   if (only === null) writeFound();

@@ -1,5 +1,5 @@
-// What all reports of systems have: the sections with their scores, which are those of the data, and
-// the conditions on systems of a search.
+// The parts that all reports of systems share: the sections with scores, and the search conditions that
+// choose systems. The scores are taken from the data; the page does not compute any.
 
 const names = data.systems.map((system) => system.name);
 const systemOf = (record) => data.systems.findIndex((system) => system.file === record.system);
