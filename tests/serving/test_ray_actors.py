@@ -290,4 +290,7 @@ def test_a_cluster_of_this_machine_is_started_and_prints_nothing(options, tmp_pa
     one = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
     two = subprocess.run([*command, "--engine", "ray"], cwd=tmp_path, capture_output=True)
     skip_if_too_slow(two.stderr.decode())
-    assert (two.returncode, two.stdout, two.stderr) == (0, one.stdout, b"")
+    notes = two.stderr.decode().splitlines()
+    # On a busy machine, the worker may start after PATIENCE.
+    assert not [note for note in notes if "no worker has started yet" not in note]
+    assert (two.returncode, two.stdout) == (0, one.stdout)
