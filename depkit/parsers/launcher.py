@@ -5,4 +5,5 @@ import os
 
 def started_by_torchrun() -> bool:
     """Return whether this process is one of several that torchrun has started."""
-    return os.environ.get("WORLD_SIZE", "1") != "1"
+    # Other launchers set WORLD_SIZE, too.
+    return "LOCAL_RANK" in os.environ and os.environ.get("WORLD_SIZE", "1") != "1"

@@ -219,6 +219,7 @@ def test_a_killed_process_ends_the_others_with_one_line(tmp_path):
 
 
 def test_other_commands_and_other_gpus_are_refused_with_torchrun(monkeypatch, capfd):
+    monkeypatch.setenv("LOCAL_RANK", "0")
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert_fails(capfd, ["info"], 2, "torchrun can start only depkit train; run depkit info")
     assert_fails(capfd, [*TRAIN, "-o", "x", "--device", "cuda:1"], 2, "--device cuda:1 cannot be")
