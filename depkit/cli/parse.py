@@ -215,13 +215,13 @@ def parse_command(
     is the same in all of these ways.
 
     With --engine ray, as in the third example, the workers are actors of a Ray cluster. This needs
-    Ray: pip install 'depkit[ray]'. Without --address, depkit starts Ray on this machine, and stops
-    it at the end. With --address, each worker takes --threads CPUs of the cluster (1 by default). A
-    worker takes one GPU if the cluster has any and --device is not cpu. If a machine is lost, the
-    other machines repeat the parts that it was parsing. All machines need the same versions of
-    depkit and Ray, and the files and the model must have the same paths on all machines, for
-    example on a network file system; files can also be URLs. Only the machine on which the command
-    runs writes the output.
+    the package ray, which the extra ray of depkit installs. Without --address, depkit starts Ray on
+    this machine, and stops it at the end. With --address, each worker takes --threads CPUs of the
+    cluster (1 by default). A worker takes one GPU if the cluster has any and --device is not cpu.
+    If a machine is lost, the other machines repeat the parts that it was parsing. All machines need
+    the same versions of depkit and Ray, and the files and the model must have the same paths on all
+    machines, for example on a network file system; files can also be URLs. Only the machine on
+    which the command runs writes the output.
 
     The files to read, -o and --output-dir can be URLs of any kind that fsspec can open, such as
     s3://bucket/in.txt or gs://bucket/in.txt, as in the fourth example. For most kinds of URL,
