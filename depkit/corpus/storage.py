@@ -77,8 +77,7 @@ def file_version(path: PathLike) -> int | str:
     """Return a value that changes when the file changes.
 
     It is the time of the last change, or for a URL a digest of what the store reports about the
-    file.
-    Raises OSError, and ValueError for URLs.
+    file. Raises OSError, and ValueError for URLs.
     """
     if not is_url(path):
         return os.stat(path).st_mtime_ns

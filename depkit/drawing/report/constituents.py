@@ -85,8 +85,8 @@ def pack_sentences(gold: str, data: TreeData, limit: int) -> dict[str, Any]:
             wrong tags, [position among the scored words, tag]; and its own gold analysis in the
             rare case that EVALB keeps other quotation marks for this system, else null. A correct
             bracket is the index of the gold bracket, or [label, index] if it has another label that
-            EVALB treats as equal.
-            A wrong bracket is [label, start, end, kind], and its kind is an index into WRONG.
+            EVALB treats as equal. A wrong bracket is [label, start, end, kind], and its kind is an
+            index into WRONG.
     """
     words, tags, labels = Texts(), Texts(), Texts()
 

@@ -78,6 +78,13 @@ class Browser:
         """Run a command of Chromium's developer tools."""
         return self._call("/goog/cdp/execute", {"cmd": command, "params": parameters})
 
+    def set_width(self, width: int) -> None:
+        """Give the window this width in pixels."""
+        self.devtools(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=900, deviceScaleFactor=1, mobile=False,
+        )  # fmt: skip
+
     def messages(self) -> list[str]:
         """Return the messages on the console since the last call."""
         return [entry["message"] for entry in self._call("/se/log", {"type": "browser"})]

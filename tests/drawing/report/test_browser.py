@@ -137,10 +137,7 @@ def test_hostile_text_is_shown_as_text(browser, page):
 
 @pytest.mark.parametrize("width", [360, 1400])
 def test_wide_sentences_are_wrapped(browser, page, width):
-    browser.devtools(
-        "Emulation.setDeviceMetricsOverride",
-        width=width, height=900, deviceScaleFactor=1, mobile=False,
-    )  # fmt: skip
+    browser.set_width(width)
     browser.open("about:blank")
     browser.open(f"{page}#sentence-4")
     trees = "[...document.querySelectorAll('svg.tree')]"

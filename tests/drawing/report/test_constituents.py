@@ -242,10 +242,7 @@ def test_each_label_opens_the_constituents_that_were_missed(browser: Browser, pa
 @needs_browser
 @pytest.mark.parametrize("width", [360, 1400])
 def test_drawings_mark_errors_and_fit_the_window(browser: Browser, page: Path, width: int) -> None:
-    browser.devtools(
-        "Emulation.setDeviceMetricsOverride",
-        width=width, height=900, deviceScaleFactor=1, mobile=False,
-    )  # fmt: skip
+    browser.set_width(width)
     browser.open("about:blank")
     browser.open(f"{page.as_uri()}#sentence-1")
     wait(browser, "document.querySelectorAll('article figure').length === 2")

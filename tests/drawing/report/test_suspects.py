@@ -148,10 +148,7 @@ def test_a_suspect_is_drawn_with_the_proposed_arc(browser: Browser, page: Path) 
 @needs_browser
 @pytest.mark.parametrize("width", [360, 1400])
 def test_hostile_text_is_shown_as_text(browser: Browser, page: Path, width: int) -> None:
-    browser.devtools(
-        "Emulation.setDeviceMetricsOverride",
-        width=width, height=900, deviceScaleFactor=1, mobile=False,
-    )  # fmt: skip
+    browser.set_width(width)
     browser.open("about:blank")
     browser.open(f"{page.as_uri()}#suspects?annotation={quote('&lt;b&gt;')}")
     shown = browser.run("return document.querySelector('article .words').textContent")
