@@ -11,7 +11,7 @@ import typer
 from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars, verbose_flag
 from depkit.cli.output import print_message
 from depkit.cli.tables import Table, render_table
-from depkit.corpus.files import open_output
+from depkit.corpus.streams import open_output
 from depkit.drawing.progress import ProgressBars, reading_bar
 from depkit.treebank.check import Checker
 from depkit.treebank.check_training import TrainingSet

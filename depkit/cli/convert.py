@@ -20,9 +20,7 @@ from depkit.corpus.files import (
     PathLike,
     get_format,
     is_parquet,
-    open_bytes,
     read,
-    read_opening,
     read_stream,
     read_trees,
     write,
@@ -40,6 +38,7 @@ from depkit.corpus.limits import limit_stream
 from depkit.corpus.parquet import import_pyarrow
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.storage import file_identity, is_rereadable
+from depkit.corpus.streams import open_bytes, read_opening
 from depkit.drawing.progress import reading_bar
 
 MAX_REPORTED = 20  # broken sentences that are reported one by one

@@ -1,6 +1,6 @@
 """Printing for people: all that commands print on stdout and stderr passes through here.
 
-Treebanks on stdout pass through `files.open_output`, and the lines of long work through
+Treebanks on stdout pass through `streams.open_output`, and the lines of long work through
 `drawing.progress`; both escape what controls a terminal as well.
 """
 
@@ -22,7 +22,8 @@ def print_output(text: str, colours: bool = False) -> None:
     An error such as that of a full disk names standard output.
     colours: as for `terminal.escape_controls`.
     """
-    from depkit.corpus.files import STDOUT, name_file_in_errors
+    from depkit.corpus.atomic import name_file_in_errors
+    from depkit.corpus.streams import STDOUT
 
     with name_file_in_errors(STDOUT):
         # Without color=True, Typer would remove what looks like colours from data in files.

@@ -18,7 +18,8 @@ from depkit.cli.evaluate import (
 )
 from depkit.cli.help import DATA, OUTPUT
 from depkit.cli.output import print_message
-from depkit.corpus.files import check_writable, open_output
+from depkit.corpus.atomic import check_writable
+from depkit.corpus.streams import open_output
 from depkit.drawing.report import constituents, dependencies
 from depkit.drawing.report.contents import LIMIT
 from depkit.drawing.report.page import render_page

@@ -9,7 +9,7 @@ import typer
 
 from depkit.cli.options import Encoding, Quiet, check_inputs, verbose_flag
 from depkit.cli.output import print_message
-from depkit.corpus.files import open_output
+from depkit.corpus.streams import open_output
 from depkit.drawing.trees import svg
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
 from depkit.drawing.trees.terminal import (

@@ -12,7 +12,7 @@ from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars, ver
 from depkit.cli.output import print_message
 from depkit.cli.tables import Table, render_table
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import open_output
+from depkit.corpus.streams import open_output
 from depkit.drawing.progress import reading_bar
 from depkit.score.bins import parse_bins
 from depkit.score.table import format_percent, short_names

@@ -28,8 +28,9 @@ from depkit.convert.relation_features import RELATION_TEMPLATES, observe_relatio
 from depkit.convert.stanford import ROOT, WEIGHTS, Converter, Reattach, find_arcs
 from depkit.convert.universal import BRACKETS, find_universal_reattachments, most_frequent_upos
 from depkit.convert.universal import WEIGHTS as UNIVERSAL
+from depkit.corpus.atomic import atomic
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import atomic, read, read_trees
+from depkit.corpus.files import read, read_trees
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree, tree_from_nodes

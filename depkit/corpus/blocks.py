@@ -17,12 +17,13 @@ from itertools import chain
 from typing import BinaryIO, cast
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike, open_bytes, open_lines
+from depkit.corpus.files import PathLike
 from depkit.corpus.formats import PARQUET
 from depkit.corpus.parquet import BLOCK_ROWS, find_block_lines
 from depkit.corpus.reader import ROWS_BLOCK
 from depkit.corpus.sentence import BOM
 from depkit.corpus.storage import file_size
+from depkit.corpus.streams import open_bytes, open_lines
 from depkit.corpus.text import BLANKS, LINE_END, PARAGRAPH_END, TEXT_BLOCK
 
 _READ = 1 << 20  # bytes
@@ -114,8 +115,8 @@ def find_blocks(path: PathLike, encoding: str, kind: str) -> list[Position]:
 
     Raises:
         FormatError: If text in this encoding cannot be decoded from the middle, such as UTF-16; see
-            also `files.open_lines`.
-        OSError, ValueError: As `files.open_lines`.
+            also `streams.open_lines`.
+        OSError, ValueError: As `streams.open_lines`.
     """
     if kind == PARQUET.name:
         return _find_parquet_blocks(os.fspath(path))

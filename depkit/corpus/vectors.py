@@ -23,7 +23,8 @@ import numpy as np
 
 from depkit.corpus.binary_vectors import Block, is_binary, quote, read_binary_blocks
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike, open_bytes
+from depkit.corpus.files import PathLike
+from depkit.corpus.streams import open_bytes
 
 _CHUNK = 1 << 18  # bytes read at a time
 _MAX_ROW_LENGTH = 1 << 24  # bytes; a file with longer rows does not contain word vectors

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depkit.corpus.files import open_output
+from depkit.corpus.streams import open_output
 from depkit.score.analysis import Analysis
 from depkit.score.calibration import Reliability
 from depkit.score.panels import Diagram, Panel, make_diagram, make_panel

@@ -9,8 +9,8 @@ from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TextIO
 
-from depkit.corpus.files import watch_reading
 from depkit.corpus.storage import file_size
+from depkit.corpus.streams import watch_reading
 from depkit.corpus.terminal import escape_controls
 
 if TYPE_CHECKING:

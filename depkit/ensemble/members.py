@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from depkit.corpus.atomic import atomic_directory, copy_directory
 from depkit.corpus.errors import DataError
-from depkit.corpus.files import atomic_directory, copy_directory
 from depkit.corpus.lock import lock_directory
 from depkit.drawing.progress import ProgressBars
 from depkit.ensemble.jackknife import assign_folds

@@ -18,9 +18,10 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from depkit.corpus.atomic import atomic
 from depkit.corpus.digest import digest, digest_files
 from depkit.corpus.errors import DataError
-from depkit.corpus.files import atomic, read, write
+from depkit.corpus.files import read, write
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.text import ParagraphCounter

@@ -25,7 +25,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import nn
 
-from depkit.corpus.files import PathLike, atomic
+from depkit.corpus.atomic import atomic
+from depkit.corpus.files import PathLike
 from depkit.nn.initial import skip_initialisation
 from depkit.nn.limit import find_difference, find_not_finite, limit_size
 from depkit.nn.quantized import can_quantize, quantize

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import open_lines
+from depkit.corpus.streams import open_lines
 
 
 @dataclass(frozen=True)

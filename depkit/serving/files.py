@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 
-from depkit.corpus.files import watch_reading
 from depkit.corpus.formats import PARQUET, format_from_filename
 from depkit.corpus.parquet import import_pyarrow
 from depkit.corpus.sentence import Sentence
+from depkit.corpus.streams import watch_reading
 from depkit.drawing.progress import ProgressBars, total_file_size
 from depkit.parsers.base import Parser
 from depkit.serving.job import Job, Totals, get_output_paths

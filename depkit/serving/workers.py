@@ -5,8 +5,8 @@ from collections.abc import Callable
 from itertools import groupby
 
 from depkit.convert.formats import ConversionReport
-from depkit.corpus.files import open_output
 from depkit.corpus.formats import FORMATS, PARQUET
+from depkit.corpus.streams import open_output
 from depkit.drawing.progress import ProgressBars, total_file_size
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import TEXT_INPUTS

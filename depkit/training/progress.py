@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TextIO
 
-from depkit.corpus.files import atomic, name_file_in_errors
+from depkit.corpus.atomic import atomic, name_file_in_errors
 from depkit.drawing.progress import ProgressBars, UpdateBar
 
 LOG = "log.jsonl"

@@ -18,8 +18,9 @@ from pathlib import Path
 
 import torch
 
+from depkit.corpus.atomic import atomic, atomic_directory, copy_directory
 from depkit.corpus.errors import DataError, FormatError
-from depkit.corpus.files import PathLike, atomic, atomic_directory, copy_directory
+from depkit.corpus.files import PathLike
 from depkit.corpus.lock import LOCK, lock_directory
 from depkit.corpus.pairing import Source, make_source, pair_sentences
 from depkit.corpus.sentence import Sentence

@@ -15,7 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from depkit.corpus.files import atomic, read, write
+from depkit.corpus.atomic import atomic
+from depkit.corpus.files import read, write
 from tests.bench.measure import ROOT, Bench, Peer, Row, describe_machine
 
 if TYPE_CHECKING:

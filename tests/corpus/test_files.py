@@ -1,6 +1,5 @@
 """Compressed, encoded, piped and damaged files; written files are complete or absent."""
 
-import errno
 import gzip
 import io
 import lzma
@@ -15,15 +14,8 @@ from pathlib import Path
 import pytest
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import (
-    atomic,
-    check_writable,
-    open_lines,
-    open_output,
-    read,
-    watch_reading,
-    write,
-)
+from depkit.corpus.files import read, write
+from depkit.corpus.streams import open_lines, open_output
 from tests.corpus.rows import RICH, row
 
 LATIN = RICH.replace("molino", "cañón")
@@ -39,17 +31,6 @@ def test_written_files_are_read_unchanged(tmp_path, name):
     with open_raw(path, "rb") as file:
         assert file.read() == RICH.encode()
     assert os.listdir(tmp_path) == [name]
-
-
-@pytest.mark.parametrize("name", ["a.conllu", "a.conllu.gz", "a.conllu.xz"])
-def test_watched_reads_add_up_to_the_size_of_the_file(name, tmp_path):
-    path, sizes = tmp_path / name, []
-    write(read((RICH * 1_000).splitlines(True)), path)
-    with watch_reading(sizes.append):
-        assert sum(1 for _ in read(path)) == 2_000
-    assert sum(sizes) == path.stat().st_size
-    list(read(path))
-    assert sum(sizes) == path.stat().st_size
 
 
 def test_compressed_files_do_not_depend_on_name_and_time(tmp_path):
@@ -142,13 +123,6 @@ def test_a_form_that_the_encoding_lacks_leaves_the_old_file(tmp_path):
     assert os.listdir(tmp_path) == ["a.conllu"] and path.read_text() == "old"
 
 
-def test_lines_end_only_at_newlines(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes("a\rb\x0cc\u2028d\x85\ne\r\nf".encode())
-    with open_lines(path) as lines:
-        assert list(lines) == ["a\rb\x0cc\u2028d\x85\n", "e\r\n", "f"]
-
-
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, FormatError, OSError])
 @pytest.mark.parametrize("name", ["a.conllu", "a.conllu.gz", "a.conllu.xz"])
 @pytest.mark.parametrize("old", [None, b"old"])
@@ -190,27 +164,6 @@ def test_a_symbolic_link_stays_a_link(tmp_path):
     assert os.listdir(tmp_path / "there") == ["a.conllu"]
 
 
-def test_atomic_renames_a_complete_file(tmp_path):
-    with atomic(tmp_path / "a") as temporary:
-        assert not temporary.exists()
-        temporary.write_text("new")
-        assert not (tmp_path / "a").exists()
-    assert os.listdir(tmp_path) == ["a"]
-
-
-def test_missing_directories_are_made_and_removed_after_an_error(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for target in (tmp_path / "one" / "two" / "a", Path("three/four/a"), Path("three/b")):
-        with pytest.raises(ZeroDivisionError), atomic(target):
-            _ = 1 / 0
-        assert os.listdir(tmp_path) == []
-    for target in (tmp_path / "one" / "two" / "a", Path("three/four/a"), Path("three/b")):
-        assert write(read(RICH.splitlines(True)), target) == 2
-    with pytest.raises(ZeroDivisionError), atomic("three/five/c"):
-        _ = 1 / 0
-    assert sorted(os.listdir("three")) == ["b", "four"]
-
-
 def test_errors_name_the_requested_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
@@ -223,26 +176,6 @@ def test_errors_name_the_requested_file(tmp_path, monkeypatch):
     for call in (lambda: write([], tmp_path), lambda: list(read(tmp_path))):
         with pytest.raises(IsADirectoryError):
             call()
-
-
-def test_a_check_whether_a_file_can_be_written_leaves_no_trace(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for path in (tmp_path / "new", "one/two/a", "-", os.devnull):
-        check_writable(path)
-    assert os.listdir(tmp_path) == []
-    Path("old").write_text("old")
-    check_writable("old")
-    with pytest.raises(NotADirectoryError, match="'old'"):
-        check_writable("old/a")
-    monkeypatch.setattr(Path, "touch", refuse_access)
-    for path in ("a", "old", "one/two/a"):
-        with pytest.raises(PermissionError, match=f"'{path}'"):
-            check_writable(path)
-    assert os.listdir(tmp_path) == ["old"] and Path("old").read_text() == "old"
-
-
-def refuse_access(path):
-    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 def test_devices_are_written_to_and_stay_devices():

@@ -11,8 +11,9 @@ import pytest
 
 from depkit.corpus import limits
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import open_bytes, read, read_trees
+from depkit.corpus.files import read, read_trees
 from depkit.corpus.limits import limit_stream
+from depkit.corpus.streams import open_bytes
 from depkit.corpus.text import read_text, split_at_spaces
 from tests.cli.commands import Command
 

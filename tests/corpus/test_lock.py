@@ -13,18 +13,13 @@ from threading import Barrier
 
 import pytest
 
-from depkit.corpus.files import (
-    atomic,
-    atomic_directory,
-    copy_directory,
-    temporary_directory,
-)
+from depkit.corpus.atomic import atomic, atomic_directory, copy_directory, temporary_directory
 from depkit.corpus.lock import LOCK, LockedError, lock_directory, remove_abandoned
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from depkit.corpus.files import atomic
+from depkit.corpus.atomic import atomic
 from depkit.corpus.lock import lock_directory
 directory = Path(sys.argv[1])
 with lock_directory(directory), atomic(directory / "file") as temporary:
@@ -193,7 +188,7 @@ def test_all_that_killed_processes_left_of_a_target_is_removed(tmp_path):
 
 def test_the_temporary_directory_of_a_killed_process_is_removed(tmp_path):
     hold = """
-from depkit.corpus.files import temporary_directory
+from depkit.corpus.atomic import temporary_directory
 with temporary_directory() as directory:
     (directory / "file").touch()
     print("made", flush=True)

@@ -14,9 +14,10 @@ from hypothesis import given
 import depkit
 from depkit.corpus import parquet
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import is_bracketed_file, read, read_stream, watch_reading, write
+from depkit.corpus.files import is_bracketed_file, read, read_stream, write
 from depkit.corpus.parquet import from_batches, read_parquet, to_batches, write_parquet
 from depkit.corpus.sentence import new_sentence
+from depkit.corpus.streams import watch_reading
 from tests.cli.commands import Command
 from tests.corpus.rows import PREDICATES, RICH, parse, row
 from tests.corpus.test_fuzz import mutated_files, reproducible

@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
-from depkit.corpus.files import open_output, read, write
+from depkit.corpus.files import read, write
 from depkit.corpus.storage import file_exists, file_identity, file_size, file_version, is_url
+from depkit.corpus.streams import open_output
 from tests.cli.commands import assert_fails
 from tests.corpus.rows import RICH
 

@@ -19,7 +19,8 @@ import torch
 from safetensors import safe_open
 from torch import Tensor
 
-from depkit.corpus.files import PathLike, atomic_directory, temporary_directory
+from depkit.corpus.atomic import atomic_directory, temporary_directory
+from depkit.corpus.files import PathLike
 from depkit.nn.limit import find_not_finite, limit_size
 from depkit.parsers.inputs.pieces import PieceBatch
 from depkit.parsers.inputs.safe_files import (

@@ -7,14 +7,7 @@ from typing import BinaryIO
 
 from depkit.corpus.blocks import Part, Position, open_part
 from depkit.corpus.errors import FormatError
-from depkit.corpus.files import (
-    PathLike,
-    get_format,
-    is_parquet,
-    open_bytes,
-    read_opening,
-    read_stream,
-)
+from depkit.corpus.files import PathLike, get_format, is_parquet, read_stream
 from depkit.corpus.formats import (
     CONLLU,
     FORMATS,
@@ -29,6 +22,7 @@ from depkit.corpus.formats import (
 from depkit.corpus.parquet import read_parquet
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.storage import is_rereadable
+from depkit.corpus.streams import open_bytes, read_opening
 from depkit.corpus.text import (
     ParagraphCounter,
     Segmenter,
