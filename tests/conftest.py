@@ -4,11 +4,16 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from depkit.corpus.files import read
 
 # The tests run in several processes, so each process computes on one thread.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A test must not fail because the machine is busy.
+settings.register_profile("depkit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("depkit")
 
 HERE = Path(__file__).parent
 TINY = HERE / "data" / "tiny.conllu"

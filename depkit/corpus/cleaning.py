@@ -14,13 +14,31 @@ def clean_tree(tree: Tree) -> Tree | None:
     """Return a tree without empty elements and without the bracket around it.
 
     Constituents that contain nothing but empty elements are removed as well. The bracket around a
-    whole tree has no label, or the label TOP, ROOT or S1; it is kept if it contains several
-    constituents. Returns None if there are no words.
+    whole tree has no label, or the label TOP, ROOT or S1. It is removed if it contains a single
+    constituent, and its label is then the `wrapper` of the result. Returns None if there are no
+    words.
     """
     clean = remove_empty_elements(tree)
-    while clean and clean.name in WRAPPERS and len(clean.children) == 1:
-        clean = clean.children[0]
-    return clean
+    if not clean or not _is_wrapper(clean):
+        return clean
+    root = clean.children[0]
+    while _is_wrapper(root):
+        root = root.children[0]
+    return Tree(root.name, root.children, root.word, root.line, wrapper=clean.name)
+
+
+def _is_wrapper(tree: Tree) -> bool:
+    return tree.name in WRAPPERS and len(tree.children) == 1
+
+
+def find_wrapper(tree: Tree) -> str | None:
+    """Return the label of the bracket around a clean tree, or None if there was none."""
+    return tree.name if tree.name in WRAPPERS and tree.children else tree.wrapper
+
+
+def restore_wrapper(tree: Tree) -> Tree:
+    """Return a tree in the bracket that stood around it."""
+    return tree if tree.wrapper is None else Tree(tree.wrapper, [tree])
 
 
 def remove_empty_elements(tree: Tree) -> Tree | None:

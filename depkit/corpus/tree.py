@@ -21,9 +21,11 @@ class Tree:
         line: The number of the line on which the node begins in its file; 0 if it was not read
             from a file.
         text: The text of a whole tree that was read from a single line; "" for all other nodes.
+        wrapper: For a tree without the bracket that stood around it in its file, the label of that
+            bracket, which can be ""; otherwise None. See `cleaning.clean_tree`.
     """
 
-    __slots__ = ("name", "children", "word", "line", "text")
+    __slots__ = ("name", "children", "word", "line", "text", "wrapper")
 
     def __init__(
         self,
@@ -32,12 +34,14 @@ class Tree:
         word: str = "",
         line: int = 0,
         text: str = "",
+        wrapper: str | None = None,
     ) -> None:
         self.name = name
         self.children = children
         self.word = word
         self.line = line
         self.text = text
+        self.wrapper = wrapper
 
     def __str__(self) -> str:
         """Return the text of the tree as it was read, or else as `write_tree` writes it."""
@@ -61,7 +65,7 @@ class Tree:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a flat list, because a tree can be deeper than pickle's recursion allows."""
         nodes = [(x.name, len(x.children), x.word, x.line) for x in self.nodes()]
-        return tree_from_nodes, (nodes, self.text)
+        return tree_from_nodes, (nodes, self.text, self.wrapper)
 
     def nodes(self) -> list["Tree"]:
         """Return all nodes: parents before their children, siblings from right to left."""
@@ -76,10 +80,16 @@ class Tree:
         return [node for node in reversed(self.nodes()) if not node.children]
 
 
-def tree_from_nodes(nodes: Sequence[tuple[str, int, str, int]], text: str = "") -> Tree:
+def tree_from_nodes(
+    nodes: Sequence[tuple[str, int, str, int]], text: str = "", wrapper: str | None = None
+) -> Tree:
     """Build a tree from its nodes.
 
-    nodes: the name, number of children, word and line of each node, in the order of `Tree.nodes()`.
+    Args:
+        nodes: The name, number of children, word and line of each node, in the order of
+            `Tree.nodes()`.
+        text: The attribute `text` of the tree.
+        wrapper: The attribute `wrapper` of the tree.
     """
     trees: list[Tree] = []  # a stack of subtrees whose parent has not been built yet
     for name, num_children, word, line in reversed(nodes):
@@ -87,6 +97,7 @@ def tree_from_nodes(nodes: Sequence[tuple[str, int, str, int]], text: str = "") 
         first_child = len(trees) - num_children
         trees[first_child:] = [Tree(name, trees[first_child:], word, line)]
     trees[0].text = text
+    trees[0].wrapper = wrapper
     return trees[0]
 
 

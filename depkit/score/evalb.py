@@ -10,6 +10,9 @@ The version of SPMRL prints an error for a sentence with another number of words
 but counts it as a valid sentence without brackets, and thus as a complete match. The counts here
 differ from it in one case: if the gold sentence has a single word, that version counts the sentence
 twice.
+
+They differ from EVALB of both versions in another case: a bracket without a label around a tree, as
+in the Penn Treebank, is read as TOP, which the parameters delete. EVALB counts it as a constituent.
 """
 
 import os
@@ -235,7 +238,7 @@ def _make_sentence(trees: list[Tree]) -> TreeSentence:
             tags.append(node.name)
         else:
             stack.append(len(labels))
-            labels.append(node.name)
+            labels.append(node.name or "TOP")
             starts.append(len(words))
             ends.append(0)
             stack.extend(reversed(node.children))

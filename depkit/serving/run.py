@@ -12,6 +12,7 @@ from typing import Any, TextIO, cast
 from depkit.convert.dependencies import add_dependencies
 from depkit.convert.formats import ConversionReport, convert
 from depkit.corpus.blocks import Part
+from depkit.corpus.cleaning import restore_wrapper
 from depkit.corpus.files import PathLike, get_format, write, write_trees
 from depkit.corpus.formats import CONLLU, FORMATS, PARQUET, PTB, Format
 from depkit.corpus.json_lines import to_json_lines
@@ -111,7 +112,7 @@ class Run:
         sentences = chain(first_sentence, sentences)
         if self.output_format == PTB.name:
             trees = (sentence.constituents for sentence in sentences)
-            write_trees((tree for tree in trees if tree), path, encoding)
+            write_trees((restore_wrapper(tree) for tree in trees if tree), path, encoding)
         else:
             write(sentences, path, encoding)
 

@@ -95,7 +95,7 @@ CASES = {
     "features": ("(S (NP##g## (x a)))", "(S (NP (x a)))", "collins", (1, 2, 2, 0, 1, 1)),
     "S1": ("(TOP (S (x a)))", "(S1 (S (x a)))", "collins", (1, 1, 2, 0, 1, 1)),
     "new S1": ("(TOP (S (x a)))", "(S1 (S (x a)))", "new", (1, 1, 1, 0, 1, 1)),
-    "no label": ("(TOP (S (x a)))", "( (S (x a)))", "collins", (1, 1, 2, 0, 1, 1)),
+    "no label": ("(TOP (S (x a)))", "( (S (x a)))", "collins", (1, 1, 1, 0, 1, 1)),
     "spmrl no label": ("(TOP (S (x a)))", "( (S (x a)))", "spmrl", (1, 1, 1, 0, 1, 1)),
     "quote": ("(S (A (x a) (POS ')) (x b))", "(S (A (x a) ('' ')) (x b))", "nk",
               (2, 2, 2, 0, 3, 2)),
@@ -233,7 +233,7 @@ def test_several_trees_of_a_line_are_one_sentence_and_a_tree_may_have_several_li
     tmp_path: Path,
 ) -> None:
     (tmp_path / "gold").write_text("(TOP (A (x a))\n  (B (x b)))\n(C (x c))\n")
-    (tmp_path / "pred").write_text("(A (x a)) (B (x b))\n( (C (x c)))\n")
+    (tmp_path / "pred").write_text("(A (x a)) (B (x b))\n( (D (C (x c))))\n")
     (result,) = evaluate_trees(tmp_path / "gold", [tmp_path / "pred"])
     assert result.sentences == 2
     assert (result.scores["LR"], result.scores["LP"]) == (100, 75)

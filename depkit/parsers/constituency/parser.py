@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from depkit.corpus.cleaning import find_wrapper
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.penn import BRACKETS, penn_quotes
@@ -147,8 +148,10 @@ class ConstituencyParser(TaggerParser):
         for start, end in nodes[: 2 * len(sentence) - 1].tolist():
             if label := labels[start, end]:
                 spans.append(Span(start, end, tuple(symbols[label - 1].split(" "))))
-        leaves = make_leaves(tagged, self.penn_words(tagged))
-        return tagged.with_constituents(spans_to_tree(spans, leaves))
+        root = spans_to_tree(spans, make_leaves(tagged, self.penn_words(tagged)))
+        wrapper = find_wrapper(sentence.constituents) if sentence.constituents else None
+        tree = Tree(root.name, root.children, root.word, wrapper=wrapper)
+        return tagged.with_constituents(tree)
 
 
 def make_leaves(sentence: Sentence, forms: Sequence[str]) -> list[Tree]:
