@@ -320,6 +320,9 @@ class TransitionScorer:
     dropout: float = 0.05  # dropout of the encoder's vectors and of the hidden layers
     # in training, number of states of each sentence that the encoder reads in an epoch; 0 for all
     states: int = 4
+    # with reads=sentence and graph=true, probability that the arcs of a batch are hidden in
+    # training; the encoder then reads each of its sentences once for all transitions
+    graph_dropout: float = 0.0
 
 
 @dataclass(frozen=True)

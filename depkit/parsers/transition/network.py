@@ -103,8 +103,10 @@ class TransitionNetwork(ParserNetwork):
     def forward(self, batch: OracleBatch) -> Tensor:
         """Compute the loss: the mean cross-entropies of transitions and of the labels of arcs."""
         words = self.word_vectors(batch)
-        choices = self._choose_units(batch) if self.scorer.states else None
-        units = make_units(batch.oracles, self.unit_kind, choices)
+        is_hidden = self.training and self.unit_kind == "arc" and self._draw_hidden()
+        kind = "sentence" if is_hidden else self.unit_kind
+        choices = self._choose_units(batch, kind) if self.scorer.states else None
+        units = make_units(batch.oracles, kind, choices)
         labels = np.zeros(units.states.heads.shape, np.int64)
         for unit, row in enumerate(units.row.tolist()):
             gold = batch.oracles[row].labels
@@ -136,14 +138,18 @@ class TransitionNetwork(ParserNetwork):
         target = send(torch.from_numpy(gold_label[gold_label >= 0]), scores.device)
         return loss + functional.cross_entropy(label_scores, target)
 
-    def _choose_units(self, batch: OracleBatch) -> list[np.ndarray]:
+    def _draw_hidden(self) -> bool:
+        """Draw whether the arcs of a batch are hidden."""
+        return bool(torch.rand(()) < self.scorer.graph_dropout)
+
+    def _choose_units(self, batch: OracleBatch, kind: str) -> list[np.ndarray]:
         """Choose scorer.states units of each sentence at random, all if there are not more."""
         choices = []
         for oracle in batch.oracles:
             taken = oracle.transitions
             count = {
                 "sentence": 1, "arc": len(oracle.labels), "transition": len(taken)
-            }[self.unit_kind]  # fmt: skip
+            }[kind]  # fmt: skip
             order = torch.randperm(count)[: self.scorer.states]
             choices.append(np.sort(order.numpy()))
         return choices

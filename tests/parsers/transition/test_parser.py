@@ -189,6 +189,43 @@ def test_the_loss_is_that_of_each_state_by_itself(kind, tiny, transformer):
     loss.backward()
 
 
+@pytest.mark.parametrize("training", [False, True])
+def test_hidden_arcs_let_one_reading_train_all_transitions(training, tiny, transformer):
+    sentences = tiny[:4]
+    network, examples = make_network("sentence-graph", sentences, transformer, graph_dropout=1.0)
+    batch = examples.batch(np.arange(len(sentences)))
+    read = []
+    encode_states = network.encode_states
+
+    def encode(words, states, labels):
+        read.append(states)
+        return encode_states(words, states, labels)
+
+    network.encode_states = encode
+    network.training = training  # its parts stay without dropout
+    loss = network(batch)
+    if not training:
+        assert len(read[0].sizes) > len(sentences)
+        assert (read[0].heads >= 0).any()
+        return
+    assert len(read[0].sizes) == len(sentences)
+    assert (read[0].heads < 0).all()
+    units = make_units(examples.oracles, "sentence")
+    labels = np.concatenate([oracle.labels for oracle in examples.oracles])
+    first = States.first(batch.sizes - 1)
+    encoded = encode_states(network.word_vectors(batch), first, np.zeros_like(first.heads))
+    scores = network.score_transitions(encoded, units.unit, units.nodes)
+    legal = legal_transitions(units.nodes, network.single_root)
+    scores = scores.masked_fill(torch.from_numpy(~legal), float("-inf"))
+    transitions = torch.nn.functional.cross_entropy(scores, torch.from_numpy(units.gold))
+    arcs = np.flatnonzero(units.dependent != NOTHING)
+    scores = network.score_labels(encoded, units.unit[arcs], units.nodes[arcs], units.gold[arcs])
+    starts = np.cumsum([0, *map(len, sentences)])[units.unit[arcs]]
+    gold = torch.from_numpy(labels[starts + units.dependent[arcs] - 1])
+    expected = transitions + torch.nn.functional.cross_entropy(scores, gold)
+    torch.testing.assert_close(loss, expected, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("single_root", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_batches_are_decoded_like_single_sentences(kind, single_root, tiny, transformer):
