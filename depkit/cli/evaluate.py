@@ -147,10 +147,11 @@ def evaluate_command(
     labelled precision, recall and F1 of the constituents. EM is the share of trees whose
     constituents are all correct, and Tags the share of words with the correct tag. Crossing is the
     average number of predicted constituents that cross a gold constituent. NoCrossing and
-    TwoCrossing are the shares of trees with none of them, and with at most two. The bracket around
-    each tree of the Penn Treebank, which has no label, is scored as if its label were TOP; EVALB
-    would count it as a constituent. Trees with other words than the gold tree count in no score; a
-    warning lists them. With -v, the report of EVALB is printed on stderr.
+    TwoCrossing are the shares of trees with none of them, and with at most two. The outer
+    bracket of each tree of the Penn Treebank, which has no label, is scored as if its label were
+    TOP, which the built-in parameters ignore; EVALB would count it as a constituent. Trees with
+    other words than the gold tree count in no score; a warning lists them. With -v, the report of
+    EVALB is printed on stderr.
 
     The last line is a signature of all choices that influence the scores; report it with the
     scores.

@@ -11,34 +11,45 @@ EMPTY = "-NONE-"  # the tag of traces and other empty elements
 
 
 def clean_tree(tree: Tree) -> Tree | None:
-    """Return a tree without empty elements and without the bracket around it.
+    """Return a tree without empty elements and without its outer bracket.
 
-    Constituents that contain nothing but empty elements are removed as well. The bracket around a
-    whole tree has no label, or the label TOP, ROOT or S1. It is removed if it contains a single
-    constituent, and its label is then the `wrapper` of the result. Returns None if there are no
-    words.
+    Constituents that contain nothing but empty elements are removed as well. An outer bracket has
+    no label, or the label TOP, ROOT or S1. If it contains a single constituent or word, it is
+    removed, and its label is the attribute `wrapper` of the result. If several such brackets are
+    nested, all are removed, and `wrapper` is the label of the outermost one. Returns None if there
+    are no words.
     """
     clean = remove_empty_elements(tree)
-    if not clean or not _is_wrapper(clean):
-        return clean
-    root = clean.children[0]
-    while _is_wrapper(root):
+    root = clean
+    while root and _is_outer(root) and len(root.children) == 1:
         root = root.children[0]
+    if not clean or not root or root is clean:
+        return clean
     return Tree(root.name, root.children, root.word, root.line, wrapper=clean.name)
 
 
-def _is_wrapper(tree: Tree) -> bool:
-    return tree.name in WRAPPERS and len(tree.children) == 1
+def _is_outer(tree: Tree) -> bool:
+    return tree.name in WRAPPERS and len(tree.children) > 0
 
 
 def find_wrapper(tree: Tree) -> str | None:
-    """Return the label of the bracket around a clean tree, or None if there was none."""
-    return tree.name if tree.name in WRAPPERS and tree.children else tree.wrapper
+    """Return the label of the outer bracket that a tree had in its file, None if it had none.
+
+    tree: as `clean_tree` returns it.
+    """
+    if tree.wrapper is None and _is_outer(tree):
+        return tree.name
+    return tree.wrapper
 
 
 def restore_wrapper(tree: Tree) -> Tree:
-    """Return a tree in the bracket that stood around it."""
-    return tree if tree.wrapper is None else Tree(tree.wrapper, [tree])
+    """Return a tree with the outer bracket `tree.wrapper`, if that is not None.
+
+    If the root of the tree is itself an outer bracket, the new one replaces it.
+    """
+    if tree.wrapper is None:
+        return tree
+    return Tree(tree.wrapper, tree.children if _is_outer(tree) else [tree])
 
 
 def remove_empty_elements(tree: Tree) -> Tree | None:

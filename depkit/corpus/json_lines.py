@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from depkit.corpus.cleaning import restore_wrapper
 from depkit.corpus.probabilities import ARC_PROB, LABEL_PROB
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import surface_tokens
@@ -72,7 +73,7 @@ def _make_record(sentence: Sentence, offset: int) -> tuple[dict[str, Any], int]:
     if multiword:
         record["multiword"] = multiword
     if sentence.constituents:
-        record["tree"] = str(sentence.constituents)
+        record["tree"] = str(restore_wrapper(sentence.constituents))
     return record, offset
 
 

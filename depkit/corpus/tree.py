@@ -21,8 +21,8 @@ class Tree:
         line: The number of the line on which the node begins in its file; 0 if it was not read
             from a file.
         text: The text of a whole tree that was read from a single line; "" for all other nodes.
-        wrapper: For a tree without the bracket that stood around it in its file, the label of that
-            bracket, which can be ""; otherwise None. See `cleaning.clean_tree`.
+        wrapper: The label of the outer bracket that `cleaning.clean_tree` removed from this tree,
+            which can be ""; None if it removed none.
     """
 
     __slots__ = ("name", "children", "word", "line", "text", "wrapper")

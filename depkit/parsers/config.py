@@ -320,8 +320,8 @@ class TransitionScorer:
     dropout: float = 0.05  # dropout of the encoder's vectors and of the hidden layers
     # in training, number of states of each sentence that the encoder reads in an epoch; 0 for all
     states: int = 4
-    # with reads=sentence and graph=true, probability that the arcs of a batch are hidden in
-    # training; the encoder then reads each of its sentences once for all transitions
+    # with reads=sentence and graph=true, probability that the encoder reads a training batch
+    # without arcs; it then reads each sentence only once, for all of its transitions
     graph_dropout: float = 0.0
 
 

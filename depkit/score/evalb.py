@@ -11,8 +11,9 @@ but counts it as a valid sentence without brackets, and thus as a complete match
 differ from it in one case: if the gold sentence has a single word, that version counts the sentence
 twice.
 
-They differ from EVALB of both versions in another case: a bracket without a label around a tree, as
-in the Penn Treebank, is read as TOP, which the parameters delete. EVALB counts it as a constituent.
+There is one more difference: an outer bracket without a label, as in the Penn Treebank, is read as
+TOP, which all built-in parameters delete. With the parameters collins, new and nk, EVALB counts it
+as a constituent.
 """
 
 import os

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from depkit.corpus.cleaning import clean_tree, prepare_tree
+from depkit.corpus.cleaning import clean_tree, find_wrapper, prepare_tree, restore_wrapper
 from depkit.corpus.files import read_trees
 from depkit.corpus.spans import Span, spans_to_tree, tree_to_spans
 from depkit.corpus.tree import Tree, write_tree
@@ -39,6 +39,28 @@ def test_labels_are_prepared(text: str, prepared: str) -> None:
 
 def test_a_tree_without_words_is_none() -> None:
     assert clean_tree(Tree("", [Tree("S", [Tree("-NONE-", (), "*")])])) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "predicted", "restored"),
+    [
+        ("(S (NN a))", "(S (NN a))", "(S (NN a))"),
+        ("( (S (NN a)))", "(S (NN a))", "( (S (NN a)))"),
+        ("( (TOP (S (NN a))))", "(S (NN a))", "( (S (NN a)))"),
+        ("(ROOT (NN a) (. .))", "(S (NN a) (. .))", "(ROOT (S (NN a) (. .)))"),
+        # The root of the predicted tree is an outer bracket itself.
+        ("(S (NN a))", "(TOP (NN a))", "(TOP (NN a))"),
+        ("(NN a)", "(TOP (NN a))", "(TOP (NN a))"),
+        ("( (NN a) (. .))", "(TOP (NN a) (. .))", "( (NN a) (. .))"),
+        ("(ROOT (NN a) (. .))", "(ROOT (NN a) (. .))", "(ROOT (NN a) (. .))"),
+        ("( (TOP (NN a) (. .)))", "(TOP (NN a) (. .))", "( (NN a) (. .))"),
+        ("(TOP (NN a))", "(TOP (NN a))", "(TOP (NN a))"),
+    ],
+)  # fmt: skip
+def test_a_predicted_tree_gets_the_outer_bracket_of_its_input(text, predicted, restored) -> None:
+    root = parse(f"(X {predicted})").children[0]
+    tree = Tree(root.name, root.children, root.word, wrapper=find_wrapper(parse(text)))
+    assert write_tree(restore_wrapper(tree)) == restored
 
 
 def test_unary_chains_are_single_spans() -> None:

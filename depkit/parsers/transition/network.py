@@ -103,8 +103,7 @@ class TransitionNetwork(ParserNetwork):
     def forward(self, batch: OracleBatch) -> Tensor:
         """Compute the loss: the mean cross-entropies of transitions and of the labels of arcs."""
         words = self.word_vectors(batch)
-        is_hidden = self.training and self.unit_kind == "arc" and self._draw_hidden()
-        kind = "sentence" if is_hidden else self.unit_kind
+        kind = "sentence" if self._hides_arcs() else self.unit_kind
         choices = self._choose_units(batch, kind) if self.scorer.states else None
         units = make_units(batch.oracles, kind, choices)
         labels = np.zeros(units.states.heads.shape, np.int64)
@@ -138,9 +137,11 @@ class TransitionNetwork(ParserNetwork):
         target = send(torch.from_numpy(gold_label[gold_label >= 0]), scores.device)
         return loss + functional.cross_entropy(label_scores, target)
 
-    def _draw_hidden(self) -> bool:
-        """Draw whether the arcs of a batch are hidden."""
-        return bool(torch.rand(()) < self.scorer.graph_dropout)
+    def _hides_arcs(self) -> bool:
+        """Decide at random whether the encoder reads a batch without arcs (`graph_dropout`)."""
+        rate = self.scorer.graph_dropout
+        is_possible = self.training and self.unit_kind == "arc" and rate > 0
+        return is_possible and bool(torch.rand(()) < rate)
 
     def _choose_units(self, batch: OracleBatch, kind: str) -> list[np.ndarray]:
         """Choose scorer.states units of each sentence at random, all if there are not more."""
