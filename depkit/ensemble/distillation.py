@@ -43,7 +43,7 @@ from depkit.parsers.inputs.vocabulary import Table, Vocabulary, build_vocabulary
 from depkit.parsers.model_directory import find_model, load
 from depkit.parsers.settings import ConfigError
 from depkit.training import run
-from depkit.training.data import digest_of_sentences
+from depkit.training.data import digest_of_sentences, read_data
 from depkit.training.loop import Feed
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, make_recipe
@@ -113,7 +113,7 @@ def distill(
     check_student(student_recipe)
     used_device = run.set_up_device(device, threads)
     with run.reserve_output(output, resume) as directory:
-        data = run.read_data(student_recipe.parser, train, dev, dev_split, encoding)
+        data = read_data(student_recipe.parser, train, dev, dev_split, encoding)
         parser = load(teacher, device, threads=threads)
         parser = check_teacher(parser)
         for file in text:  # report an empty file now, not after hours of work

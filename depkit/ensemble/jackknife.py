@@ -19,7 +19,7 @@ from depkit.parsers.inputs.batches import layout, split_context
 from depkit.parsers.model_directory import load
 from depkit.parsers.settings import ConfigError
 from depkit.training import run
-from depkit.training.data import resolve_auto, split_dev
+from depkit.training.data import read_sentences, resolve_auto, split_dev
 from depkit.training.loop import train
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, make_recipe
@@ -73,7 +73,7 @@ def jackknife_file(
     used_device = run.set_up_device(device, threads)
     progress = Progress(Path(directory), quiet)
     with run.reserve_output(directory, resume) as work:
-        sentences = run.read_sentences(tagger_recipe.parser, source, encoding)
+        sentences = read_sentences(tagger_recipe.parser, source, encoding)
         tagger_recipe = resolve_auto(tagger_recipe, sentences)
         if verbose:
             progress.say(run.describe_settings(tagger_recipe, used_device))

@@ -24,6 +24,7 @@ from depkit.parsers.inputs.batches import layout
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.settings import ConfigError
 from depkit.training.checkpoint import State, has_run
+from depkit.training.data import read_data
 from depkit.training.origin import ResumeError
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, make_recipe
@@ -32,7 +33,6 @@ from depkit.training.run import (
     Say,
     copy_tokenizer,
     prepare,
-    read_data,
     train_model,
 )
 

@@ -1,25 +1,142 @@
-"""The data of a training run: dev split, settings that depend on the data, checks, digests."""
+"""The data of a training: reading, dev split, settings that depend on it, checks, digests."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
 
 from depkit.corpus.digest import digest
 from depkit.corpus.errors import DataError
+from depkit.corpus.files import PathLike
+from depkit.corpus.pairing import Source, make_source, pair_sentences
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.families import get_family
 from depkit.parsers.settings import ConfigError
 from depkit.training.distributed import batches_per_update
 from depkit.training.recipe import MIN_BATCH_TOKENS, Recipe, Training
+from depkit.training.sources import FeatureFile
 
 T = TypeVar("T")
 # The automatic number of epochs is EPOCHS for a treebank of at most EPOCHS_WORDS words. For larger
 # treebanks, it falls with the square root of the size.
 EPOCHS, EPOCHS_WORDS = 90, 200_000
+
+
+@dataclass(frozen=True)
+class Data:
+    """The data of a training."""
+
+    train: list[Sentence]
+    dev: list[Sentence]  # for selecting the best epoch
+    features: list[FeatureFile]  # ELMo vectors of all sentences, if there are any
+
+
+def read_data(
+    config: ParserConfig,
+    train: Sequence[PathLike],
+    dev: PathLike,
+    dev_split: float | None,
+    encoding: str,
+    features: Sequence[str] = (),
+    dev_features: str = "",
+    parses: Sequence[PathLike] = (),
+    dev_parses: PathLike = "",
+) -> Data:
+    """Read the treebanks of a training as the parser's family does.
+
+    Args:
+        config: The configuration of the parser.
+        train: The training files.
+        dev: The dev file, or "".
+        dev_split: The share of the training sentences that is used as dev, or None.
+        encoding: The text encoding of the files.
+        features: Files of ELMo vectors for the training files.
+        dev_features: The file of ELMo vectors for the dev file.
+        parses: Parses of the training files, for a parser that corrects parses.
+        dev_parses: A parse of the dev file, for the same.
+
+    Raises:
+        ConfigError: For arguments that cannot be combined.
+        DataError: For a file without sentences.
+        FormatError: For a file that `Family.read` cannot read, or a parse with other words.
+    """
+    if bool(dev) == (dev_split is not None):
+        raise ConfigError("name either --dev FILE or --dev-split SHARE")
+    if features and len(features) != len(train):
+        raise ConfigError(
+            f"--features is given {len(features)} times for {len(train)} training files; give it"
+            " once for each"
+        )
+    if (features or dev_features) and not (features and bool(dev) == bool(dev_features)):
+        raise ConfigError(
+            "ELMo vectors are needed either for all files or for none; give --features for each"
+            " training file and, if there is a --dev file, --dev-features"
+        )
+    _check_parses(config, len(train), bool(dev), len(parses), bool(dev_parses))
+    files = [read_sentences(config, path, encoding) for path in train]
+    for index, path in enumerate(parses):
+        files[index] = attach_drafts(files[index], path, encoding)
+    sentences = list(chain.from_iterable(files))
+    if dev_split is not None:
+        sentences, dev_sentences = split_dev(sentences, dev_split)
+    else:
+        dev_sentences = read_sentences(config, dev, encoding)
+        if dev_parses:
+            dev_sentences = attach_drafts(dev_sentences, dev_parses, encoding)
+    vectors = [FeatureFile(*pair) for pair in zip(features, files, strict=False)]
+    vectors += [FeatureFile(dev_features, dev_sentences)] if dev_features else []
+    return Data(sentences, dev_sentences, vectors)
+
+
+def _check_parses(
+    config: ParserConfig, files: int, has_dev: bool, parses: int, has_dev_parses: bool
+) -> None:
+    """Raise ConfigError unless there are parses of all files, or of none if none are needed."""
+    if not config.inputs.draft and (parses or has_dev_parses):
+        raise ConfigError(
+            "--parses and --dev-parses are for a parser that corrects parses; choose --recipe"
+            " refine, or leave them out"
+        )
+    if config.inputs.draft and (parses != files or has_dev != has_dev_parses):
+        raise ConfigError(
+            "a parser that corrects parses (inputs.draft) is trained by depkit train, with --parses"
+            " for each training file, in the same order, and --dev-parses if there is a --dev file;"
+            " depkit parse --out-of-fold makes parses of training files"
+        )
+
+
+def attach_drafts(
+    sentences: Sequence[Sentence], parses: PathLike, encoding: str = "utf-8"
+) -> list[Sentence]:
+    """Return sentences with the parses of a file as their drafts.
+
+    Raises FormatError if the file has other words.
+    """
+    advice = "the parses must be of the same words as the treebank"
+    pairs = pair_sentences(Source("", sentences), [make_source(parses, encoding)], advice)
+    return [sentence.with_draft(draft) for sentence, (draft,) in pairs]
+
+
+def read_sentences(config: ParserConfig, path: PathLike, encoding: str = "utf-8") -> list[Sentence]:
+    """Read all sentences of a treebank.
+
+    Args:
+        config: The configuration of the parser, whose family reads the file.
+        path: The file.
+        encoding: Its text encoding.
+
+    Raises:
+        DataError: If there are no sentences.
+        FormatError: If the file cannot be read.
+    """
+    sentences = list(get_family(config).read(str(path), encoding))
+    if not sentences:
+        raise DataError(f"{path}: the file has no sentences")
+    return sentences
 
 
 def split_dev(sentences: Sequence[T], share: float) -> tuple[list[T], list[T]]:

@@ -34,8 +34,9 @@ from depkit.parsers.model_directory import load
 from depkit.serving.files import annotate_files
 from depkit.serving.job import Job
 from depkit.training import loop
+from depkit.training.data import Data, read_data
 from depkit.training.recipe import make_recipe
-from depkit.training.run import Data, Prepared, prepare, read_data
+from depkit.training.run import Prepared, prepare
 from depkit.training.schedule import parameter_groups
 from tests.bench.comparison import SAME, peer_programs, supar_measure
 from tests.bench.corpus import exhaust

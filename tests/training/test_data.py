@@ -7,10 +7,15 @@ from depkit.corpus.files import write
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import BiaffineConfig, Calibration, Decoder, TaggerConfig
 from depkit.parsers.settings import ConfigError
-from depkit.training.data import digests, findings, resolve_auto, split_dev
+from depkit.training.data import (
+    digests,
+    findings,
+    read_sentences,
+    resolve_auto,
+    split_dev,
+)
 from depkit.training.origin import make_origin, weight_settings
 from depkit.training.recipe import Recipe, Training
-from depkit.training.run import read_sentences
 
 
 def tree(words, heads, deprels=None):

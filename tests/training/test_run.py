@@ -15,8 +15,9 @@ from depkit.corpus.files import write
 from depkit.parsers import KERNELS
 from depkit.parsers.model_directory import CARD, WEIGHTS
 from depkit.parsers.settings import ConfigError
+from depkit.training.data import Data
 from depkit.training.recipe import make_recipe
-from depkit.training.run import Data, parse_duration, prepare
+from depkit.training.run import parse_duration, prepare
 from tests.cli.commands import set_options
 from tests.conftest import SHARED, TINY
 

@@ -18,9 +18,10 @@ from depkit.parsers.inputs.transformer_encoder import GRAPH, TransformerEncoder
 from depkit.parsers.model_directory import WEIGHTS, load
 from depkit.parsers.settings import ConfigError
 from depkit.score.attachment import evaluate
+from depkit.training.data import Data
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, Training, make_recipe
-from depkit.training.run import Data, prepare, train_model
+from depkit.training.run import prepare, train_model
 from depkit.training.schedule import parameter_groups
 from tests.parsers.inputs.test_transformer import SIZES, save_bert, save_pretrained, word_pieces
 from tests.training.test_loop import Killed, kill_training_at
