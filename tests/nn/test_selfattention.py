@@ -101,12 +101,16 @@ def test_names_of_weights_are_those_in_saved_models():
     ]  # fmt: skip
 
 
-def test_attention_for_training_equals_attention_for_prediction():
-    encoder = make(SelfAttention, positions="rotary", size=4, window=2)
+@pytest.mark.parametrize("window", [0, 2])
+@pytest.mark.parametrize("multiple", [1, 3, 32])  # keys are padded to a multiple of this number
+def test_attention_by_products_equals_fused_attention(multiple, window, monkeypatch):
+    monkeypatch.setattr(selfattention, "_KEY_MULTIPLE", multiple)
+    encoder = make(SelfAttention, positions="rotary", size=4, window=window)
     x = sentences()
+    by_products = encoder(x, LENGTHS)
     with torch.no_grad():
-        expected = encoder(x, LENGTHS)
-    torch.testing.assert_close(encoder(x, LENGTHS), expected)
+        monkeypatch.setattr(selfattention, "_MAX_STORED_QUERIES", 4)
+        torch.testing.assert_close(encoder(x, LENGTHS), by_products)
 
 
 @pytest.mark.parametrize("window", [0, 2])
