@@ -91,6 +91,7 @@ complete -c depkit -n '__depkit_is_command "distill"' -f -a 'en-ewt (__depkit_di
 complete -c depkit -n '__depkit_is_command "distill"' -F
 complete -c depkit -n '__depkit_is_command "distill"' -l train -r -F -d 'Train on this treebank: the student learns its gold annotation in addition to the teacher\'s output. The option can be given several times.'
 complete -c depkit -n '__depkit_is_command "distill"' -s o -l output -r -f -a '(__depkit_directories)' -d 'Write the model into this directory, which must be new or empty, unless an interrupted training is continued.'
+complete -c depkit -n '__depkit_is_command "distill"' -l teacher -r -f -a 'en-ewt (__depkit_directories)' -d 'Learn from the mean of the probabilities of TEACHER and of this model. The option can be given several times.'
 complete -c depkit -n '__depkit_is_command "distill"' -l dev -r -F -d 'Choose the best epoch by the score on this development treebank.'
 complete -c depkit -n '__depkit_is_command "distill"' -l dev-split -r -f -d 'If you have no development treebank, hold out this share of the training sentences instead, e.g. 0.1 for every tenth sentence.'
 complete -c depkit -n '__depkit_is_command "distill"' -l recipe -r -f -a 'bilstm en-ewt factored finetune g2g-sent g2g-state kk2018 kk2018-small li2019-bert li2019-bilstm li2019-elmo li2019-selfatt mh2020-sent mh2020-state refine selfatt small tagger' -d 'Train with this recipe, a set of settings that comes with depkit: selfatt, bilstm, small and others. The command depkit info lists all recipes.'

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from depkit.cli import options
-from depkit.cli.help import DATA
+from depkit.cli.help import DATA, MODEL
 from depkit.cli.train import note_interruption
 
 
@@ -28,6 +28,16 @@ def distill_command(
         ),
     ],
     output: options.ModelOutput,
+    teachers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--teacher",
+            metavar="MODEL",
+            help="Learn from the mean of the probabilities of TEACHER and of this model. The option"
+            " can be given several times.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
     text: Annotated[
         list[str] | None,
         typer.Argument(
@@ -75,6 +85,9 @@ def distill_command(
     output has 70% of the weight in the training on the treebank, and the gold annotation 30%.
 
     Example: depkit distill teacher.model news.txt --train train.conllu --dev dev.conllu -o small
+
+    Example: depkit distill seed-1 news.txt --teacher seed-2 --teacher seed-3 --train train.conllu
+    --dev dev.conllu -o small
     """
     files = text or []
     if any(os.path.exists(file) and not os.path.isfile(file) for file in files) or "-" in files:
@@ -90,7 +103,7 @@ def distill_command(
 
     with note_interruption("--resume continues from what has been saved", quiet):
         distill(
-            teacher, train, output, files, dev, dev_split, recipe, config, settings or [], input,
-            seed, epochs, patience, max_time, resume, device, batch_tokens, threads, encoding,
-            quiet, verbose, keep_state, punct,
+            [teacher, *(teachers or [])], train, output, files, dev, dev_split, recipe, config,
+            settings or [], input, seed, epochs, patience, max_time, resume, device, batch_tokens,
+            threads, encoding, quiet, verbose, keep_state, punct,
         )  # fmt: skip

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from depkit.corpus.digest import digest
 from depkit.corpus.errors import DataError
 from depkit.corpus.files import PathLike
 from depkit.corpus.lock import remove_abandoned
@@ -35,6 +36,7 @@ from depkit.ensemble.teacher import (
 )
 from depkit.parsers.base import Parser
 from depkit.parsers.config import BiaffineConfig
+from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.batches import Dataset, layout
 from depkit.parsers.inputs.soft_targets import SoftTargets, column_slices
@@ -52,7 +54,7 @@ TREEBANK = "train"  # the rows of the treebank are written to train.safetensors
 
 
 def distill(
-    teacher: PathLike,
+    teachers: Sequence[PathLike],
     train: Sequence[PathLike],
     output: PathLike,
     text: Sequence[str] = (),
@@ -78,11 +80,12 @@ def distill(
 ) -> Path:
     """Train a student, as `depkit distill` does, and return its model directory.
 
-    Raises what `training.run.train` raises, and TeacherError if the student cannot learn from this
-    kind of teacher.
+    Raises what `training.run.train` raises, TeacherError if the student cannot learn from this kind
+    of teacher, and CombinationError if several teachers cannot be combined.
 
     Args:
-        teacher: Name or directory of the teacher model.
+        teachers: Names or directories of one or more models. Several teach the mean of their
+            probabilities.
         train: Treebank files to train the student on.
         output: Model directory to write.
         text: Files without gold trees. The teacher parses them for the student.
@@ -114,8 +117,9 @@ def distill(
     used_device = run.set_up_device(device, threads)
     with run.reserve_output(output, resume) as directory:
         data = read_data(student_recipe.parser, train, dev, dev_split, encoding)
-        parser = load(teacher, device, threads=threads)
-        parser = check_teacher(parser)
+        parser = check_teacher(
+            combine([load(teacher, device, threads=threads) for teacher in teachers])
+        )
         for file in text:  # report an empty file now, not after hours of work
             if not any(True for _ in parser.read(file, input, encoding)):
                 raise DataError(f"{file}: the file contains no sentences")
@@ -125,11 +129,11 @@ def distill(
             progress.say(run.describe_settings(prepared.recipe, used_device))
         remove_abandoned(directory / "text")
         limit -= run.provide_tokenizer(
-            directory, prepared, used_device, seed, limit, progress.say, parser, teacher
+            directory, prepared, used_device, seed, limit, progress.say, parser, teachers[0]
         )
         compute_rows = make_row_function(parser, batch_tokens)
-        key = digest_model(find_model(teacher))
-        provenance = f"Distilled from {teacher} on the treebank"
+        key = digest(*(digest_model(find_model(teacher)) for teacher in teachers))
+        provenance = f"Distilled from {' and '.join(map(str, teachers))} on the treebank"
         treebank_rows = provide_treebank_rows(
             compute_rows, prepared.train, directory, key, progress
         )

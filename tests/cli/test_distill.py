@@ -10,6 +10,8 @@ import depkit
 from depkit.cli.main import run
 from depkit.corpus.files import write
 from depkit.ensemble import silver
+from depkit.ensemble.teacher import make_row_function
+from depkit.parsers.ensembles import combine
 from depkit.training import tokenizer
 from depkit.training.checkpoint import FINISHED
 from tests.cli.commands import ON_CPU, SMALL, set_options
@@ -97,6 +99,24 @@ def test_without_text_a_student_learns_from_treebanks(tmp_path, capfd):
     assert "Distilled from en-ewt on the treebank\n" in card and "Trained on 24 sentences" in card
     assert not (student / "text").exists()
     assert capfd.readouterr().err == ""
+
+
+def test_several_teachers_teach_the_mean_of_their_probabilities(tmp_path, text, capfd):
+    second = tmp_path / "second"
+    train = ["train", str(TINY), "--dev", str(TINY), "-o", str(second), "--epochs", "1", "-q"]
+    assert run([*train, *SMALL, *ON_CPU]) == 0
+    student = tmp_path / "student"
+    assert distill(student, text, "--teacher", second, "-q", epochs=1) == 0
+    provenance = f"Distilled from en-ewt and {second} on the treebank and on 3 sentences"
+    assert provenance in (student / "README.md").read_text()
+    ensemble = combine([depkit.load(model, device="cpu") for model in ("en-ewt", second)])
+    shard = silver.Shard(student / "text" / "shard-0001")
+    expected = make_row_function(ensemble)(list(shard.sentences()), False)
+    assert (shard.rows() == expected).all()
+    single = make_row_function(ensemble.members[0])(list(shard.sentences()), False)
+    assert (shard.rows() != single).any()
+    message = "another teacher, text or settings"
+    assert_fails(capfd, 1, message, student, text, "--resume", epochs=1)
 
 
 def test_a_teacher_without_a_tokenizer_needs_tokenized_text(tmp_path, text, monkeypatch, capfd):
