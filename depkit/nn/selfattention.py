@@ -4,17 +4,17 @@ Options add rotary positions (Su et al. 2021), a convolution over neighbouring w
 2020), initialisation with zeros (Zhang et al. 2019), and the variants of Kitaev and Klein (2018).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from depkit.nn.attention_mask import attention_mask, real_positions
+from depkit.nn.attention_mask import attention_mask, pad_keys, real_positions
 from depkit.nn.convolution import LocalConvolution
 from depkit.nn.dropout import SharedDropout, random_mask
-from depkit.nn.graph_attention import GraphAttention, relation_masks
+from depkit.nn.graph_attention import GraphAttention
 from depkit.nn.initial import orthogonal_
 from depkit.nn.positions import position_vectors, rotary_angles, rotate
 
@@ -27,8 +27,6 @@ _HEAD_MULTIPLE = {"cuda": 8}
 _PLAIN_DEVICES = {"cpu"}
 # The weights of more queries than this are not stored for the backward pass, but computed again.
 _MAX_STORED_QUERIES = 1024
-# On a CPU, the softmax of a number of keys that is a multiple of this is up to four times as fast.
-_KEY_MULTIPLE = 32
 
 
 @dataclass(frozen=True)
@@ -41,8 +39,8 @@ class PositionInfo:
     # [length, input_size], the vectors that queries and keys are computed from, if these are not
     # the input of the layer
     query_vectors: Tensor | None = None
-    # from `relation_masks`, for layers that read a graph
-    relations: list[Tensor] | None = None
+    # for layers that read a graph: the graph, as for `GraphAttention.forward`
+    graph: Tensor | None = None
 
 
 def scaled_attention(
@@ -89,9 +87,7 @@ def _attend_by_products(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout: float
 ) -> Tensor:
     """Compute attention by separate products of matrices."""
-    padding = -key.shape[2] % _KEY_MULTIPLE
-    key, value = (functional.pad(x, (0, 0, 0, padding)) for x in (key, value))
-    mask = functional.pad(mask, (0, padding))  # with False
+    key, value, mask = pad_keys(key, value, mask)
     # Autocast would compute the softmax in float32, which takes more time.
     with torch.autocast(query.device.type, enabled=False):
         scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
@@ -142,11 +138,10 @@ class MultiHeadAttention(nn.Module):
             query_key = rotate(query_key.contiguous(), *positions.rotation)
         dropout = self.dropout if self.training else 0.0
         query, key = query_key.unbind(0)
-        mask, relations = positions.mask, positions.relations
-        if self.graph is not None and relations is not None:
-            attended = self.graph(query, key, value[0], mask, relations, dropout)
+        if self.graph is not None:
+            attended = self.graph(query, key, value[0], positions.mask, positions.graph, dropout)
         else:
-            attended = scaled_attention(query, key, value[0], mask, dropout)
+            attended = scaled_attention(query, key, value[0], positions.mask, dropout)
         return self.output(attended.flatten(2))
 
     def _project(self, x: Tensor, positions: PositionInfo) -> Tensor:
@@ -317,11 +312,10 @@ class SelfAttention(nn.Module):
         self.norm = nn.LayerNorm(size, eps=1e-3) if norm_first else nn.Identity()
         self.positions = nn.Embedding(longest, input_size) if positions == "learned" else None
 
-    def forward(self, x: Tensor, lengths: Tensor, relations: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, lengths: Tensor, graph: Tensor | None = None) -> Tensor:
         """Map x, [batch, length, input_size], and lengths, [batch], to [..., output_size].
 
-        relations: [batch, length, length] int8 (query, key), the graph for layers that read one, as
-        `graph_attention.arc_relations` returns it; None for a graph without arcs.
+        graph: [batch, length], the graph for layers that read one, see `GraphAttention.forward`.
         """
         length, device = x.shape[1], x.device
         rotation = query_vectors = None
@@ -335,11 +329,8 @@ class SelfAttention(nn.Module):
             real_positions(lengths, length)[..., None],
             rotation,
             query_vectors if self.position_attention else None,
+            graph,
         )
-        if self.reads_graph:
-            if relations is None:
-                relations = torch.zeros(1, length, length, dtype=torch.int8, device=device)
-            info = replace(info, relations=relation_masks(relations, x.dtype))
         x = self.input_norm(x)
         for layer in self.layers:
             x = layer(x, info)

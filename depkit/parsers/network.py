@@ -9,7 +9,7 @@ from torch.nn import functional
 from depkit.nn.attributes import AttributeLinear
 from depkit.nn.biaffine import ArcScorer, LabelScorer
 from depkit.nn.dropout import SharedDropout
-from depkit.nn.graph_attention import arc_relations
+from depkit.nn.graph_attention import heads_of_positions
 from depkit.parsers.config import ParserConfig, PretrainedEncoder
 from depkit.parsers.device import send
 from depkit.parsers.encoders import make_encoder
@@ -105,21 +105,21 @@ class ParserNetwork(nn.Module):
         graph = []
         if batch.draft is not None:
             heads = batch.draft[0][:, 1:]  # without w0
-            graph = [arc_relations(heads, x.shape[1])]
+            graph = [heads_of_positions(heads, x.shape[1])]
         encoded = self.encoder(self.input_dropout(x), lengths, *graph)
         return self.encoder_dropout(encoded)
 
     def _encode_pieces(self, inputs: PieceInputs, batch: Batch) -> Tensor:
         """Run the transformer on word pieces; return the vectors of words and w0."""
         sequences = inputs(batch)
-        vectors, relations = sequences.vectors, None
+        vectors, graph = sequences.vectors, None
         if batch.draft is not None:
             assert inputs.label is not None
             heads, labels = batch.draft
             vectors = sequences.add_to_words(inputs.label(labels)[:, 1:])
-            relations = sequences.relations(heads[:, 1:])
+            graph = sequences.graph(heads[:, 1:])
         lengths = send(torch.from_numpy(sequences.lengths), vectors.device)
-        return sequences.words(self.encoder(self.input_dropout(vectors), lengths, relations))
+        return sequences.words(self.encoder(self.input_dropout(vectors), lengths, graph))
 
     def start_epoch(self, data: Dataset) -> None:
         """Count how often each word occurs in the data of an epoch.

@@ -11,25 +11,27 @@ from depkit.nn.graph_attention import (
     TO_DEPENDENT,
     TO_HEAD,
     GraphAttention,
-    arc_relations,
-    relation_masks,
+    heads_of_positions,
 )
 from depkit.nn.selfattention import SelfAttention
 
 
-def test_relations_are_those_of_the_arcs_in_both_directions():
-    heads = torch.tensor([[2, 0, -1], [-1, -1, -1]])
-    relations = arc_relations(heads, 5)
-    assert relations.dtype == torch.int8 and relations.shape == (2, 5, 5)
-    expected = {(0, 2, 1): TO_DEPENDENT, (0, 1, 2): TO_HEAD,
-                (0, 0, 2): TO_DEPENDENT, (0, 2, 0): TO_HEAD}  # fmt: skip
-    for index in relations.nonzero().tolist():
-        assert relations[tuple(index)] == expected.pop(tuple(index))
-    assert not expected and NO_RELATION == 0
+def find_relation(graph, query, key):
+    """Return the relation of a query to a key; graph: the head of each position, without cycles."""
+    if graph[query] == key:
+        return TO_HEAD
+    return TO_DEPENDENT if graph[key] == query else NO_RELATION
 
 
+def test_w0_and_padding_have_no_heads():
+    heads = torch.tensor([[2, 0, -1], [-1, -1, -1]], dtype=torch.int32)
+    expected = torch.tensor([[-1, 2, 0, -1, -1], [-1] * 5])
+    torch.testing.assert_close(heads_of_positions(heads, 5), expected)
+
+
+@pytest.mark.parametrize("has_arcs", [True, False])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_result_and_its_gradient_equal_those_of_the_equations(seed):
+def test_the_result_and_its_gradient_equal_those_of_the_equations(seed, has_arcs):
     torch.manual_seed(seed)
     batch, heads, length, size = 2, 3, 6, 4
     query, key, value = (
@@ -40,27 +42,33 @@ def test_the_result_and_its_gradient_equal_those_of_the_equations(seed):
     torch.nn.init.normal_(attention.keys)
     torch.nn.init.normal_(attention.values)
     lengths = torch.tensor([length, 4])
-    relations = torch.randint(0, 3, (batch, length, length), dtype=torch.int8)
+    # The head of each position is an earlier one, or there is none.
+    positions = torch.arange(length)
+    graph = (torch.rand(batch, length) * (positions + 1)).long() - 1
     mask = attention_mask(lengths, length)
-    masks = relation_masks(relations, torch.double)
-    computed = attention(query, key, value, mask, masks, 0.0)
+    computed = attention(query, key, value, mask, graph if has_arcs else None, 0.0)
+    if not has_arcs:
+        graph = torch.full_like(graph, -1)
     expected = torch.zeros(batch, length, heads, size, dtype=torch.double)
     for b in range(batch):
         for h in range(heads):
             for i in range(length):
                 attended = range(int(lengths[b]))
+                relations = [find_relation(graph[b].tolist(), i, j) for j in attended]
                 scores = [
-                    query[b, h, i] @ (key[b, h, j] + attention.keys[int(relations[b, i, j])])
-                    for j in attended
+                    query[b, h, i] @ (key[b, h, j] + attention.keys[relations[j]]) for j in attended
                 ]
                 weights = torch.stack(scores).div(math.sqrt(size)).softmax(0)
                 for j in attended:
-                    term = value[b, h, j] + attention.values[int(relations[b, i, j])]
+                    term = value[b, h, j] + attention.values[relations[j]]
                     expected[b, i, h] = expected[b, i, h] + weights[j] * term
     torch.testing.assert_close(computed, expected)
     inputs = [query, key, value, *attention.parameters()]
     weight = torch.randn_like(expected)
-    gradients = [torch.autograd.grad((x * weight).sum(), inputs) for x in (computed, expected)]
+    gradients = [
+        torch.autograd.grad((x * weight).sum(), inputs, materialize_grads=True)
+        for x in (computed, expected)
+    ]
     for first, second in zip(*gradients, strict=True):
         torch.testing.assert_close(first, second)
 
@@ -72,9 +80,9 @@ def test_an_encoder_reads_the_graph_and_none_is_one_without_arcs(positions):
         8, 2, 2, 4, 16, 0.0, 0.0, 0.0, 0.0, positions=positions, reads_graph=True
     ).eval()
     x, lengths = torch.randn(2, 5, 8), torch.tensor([5, 3])
-    empty = arc_relations(torch.full((2, 4), -1), 5)
-    tree = arc_relations(torch.tensor([[2, 0, 2, 3], [2, 0, -1, -1]]), 5)
+    empty = torch.full((2, 5), -1)
+    tree = heads_of_positions(torch.tensor([[2, 0, 2, 3], [2, 0, -1, -1]]), 5)
     torch.testing.assert_close(encoder(x, lengths), encoder(x, lengths, empty))
     assert not torch.allclose(encoder(x, lengths, tree), encoder(x, lengths, empty))
-    (alone,) = encoder(x[1:, :3], lengths[1:], tree[1:, :3, :3])
+    (alone,) = encoder(x[1:, :3], lengths[1:], tree[1:, :3])
     torch.testing.assert_close(encoder(x, lengths, tree)[1, :3], alone)

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from depkit.nn import selfattention
+from depkit.nn import attention_mask, selfattention
 from depkit.nn.positions import rotary_angles, rotate, sinusoids
 from depkit.nn.selfattention import SelfAttention
 from tests.nn.textbook import LENGTHS, check, make, sentences
@@ -104,7 +104,7 @@ def test_names_of_weights_are_those_in_saved_models():
 @pytest.mark.parametrize("window", [0, 2])
 @pytest.mark.parametrize("multiple", [1, 3, 32])  # keys are padded to a multiple of this number
 def test_attention_by_products_equals_fused_attention(multiple, window, monkeypatch):
-    monkeypatch.setattr(selfattention, "_KEY_MULTIPLE", multiple)
+    monkeypatch.setattr(attention_mask, "_KEY_MULTIPLE", multiple)
     encoder = make(SelfAttention, positions="rotary", size=4, window=window)
     x = sentences()
     by_products = encoder(x, LENGTHS)

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from depkit.nn.graph_attention import arc_relations
+from depkit.nn.graph_attention import heads_of_positions
 from depkit.parsers.device import send
 from depkit.parsers.inputs.batches import Batch
 from depkit.parsers.inputs.pieces import PieceBatch, find_segment_format
@@ -53,8 +53,8 @@ class PieceSequences:
         index = send(torch.from_numpy(self.first), vectors.device)
         return vectors.gather(1, index[..., None].expand(-1, -1, vectors.shape[-1]))
 
-    def relations(self, heads: Tensor) -> Tensor:
-        """Return the relations of positions, [sentence, position, position] int8.
+    def graph(self, heads: Tensor) -> Tensor:
+        """Return the position of each position's head, [sentence, position] int64, -1 for none.
 
         An arc links the first pieces of two words. The first piece of a word is also the head of
         its other pieces (section 3.2 of Mohammadshahi and Henderson 2020).
@@ -67,7 +67,7 @@ class PieceSequences:
         piece_heads = send(torch.from_numpy(self.word), heads.device)
         # Padding words have position 0 and no head; [:, 1:] removes position 0.
         piece_heads = piece_heads.scatter(1, position, target)[:, 1:]
-        return arc_relations(piece_heads, self.vectors.shape[1])
+        return heads_of_positions(piece_heads, self.vectors.shape[1])
 
     def _first(self, words: int) -> Tensor:
         """Return the positions of words 1, 2 and so on, [sentence, words], on the device."""

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from depkit.nn.graph_attention import GraphAttention, relation_masks
+from depkit.nn.graph_attention import GraphAttention
 from depkit.parsers.inputs.transformer import Transformer, TransformerError
 
 _ATTENTION = "depkit_graph"  # the name under which `_attend` is registered
@@ -39,25 +39,24 @@ class TransformerEncoder(nn.Module):
         if reads_graph:
             _extend_attention(transformer.body)
 
-    def forward(self, x: Tensor, lengths: Tensor, relations: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, lengths: Tensor, graph: Tensor | None = None) -> Tensor:
         """Map x, [batch, length, size], and lengths, [batch], to [batch, length, output_size].
 
-        relations: [batch, length, length] int8 (query, key), see `graph_attention.arc_relations`;
-        None for a graph without arcs.
+        graph: [batch, length], see `GraphAttention.forward`.
         """
         if x.shape[1] <= self.max_length:
-            return self._run(x, lengths, relations)
+            return self._run(x, lengths, graph)
         encoded = x.new_zeros(*x.shape[:2], self.output_size)
         sizes = lengths.tolist()
         short = [row for row, size in enumerate(sizes) if size <= self.max_length]
         groups = [(short, self.max_length)] if short else []
         groups += [([row], size) for row, size in enumerate(sizes) if size > self.max_length]
         for rows, size in groups:
-            arcs = None if relations is None else relations[rows, :size, :size]
-            encoded[rows, :size] = self._run_windows(x[rows, :size], lengths[rows], arcs)
+            part = None if graph is None else graph[rows, :size]
+            encoded[rows, :size] = self._run_windows(x[rows, :size], lengths[rows], part)
         return encoded
 
-    def _run_windows(self, x: Tensor, lengths: Tensor, relations: Tensor | None) -> Tensor:
+    def _run_windows(self, x: Tensor, lengths: Tensor, graph: Tensor | None) -> Tensor:
         """Run the transformer on windows of sequences; arguments and result are as in `forward`."""
         length, width = x.shape[1], self.max_length
         step = max(1, width // 2)
@@ -65,34 +64,32 @@ class TransformerEncoder(nn.Module):
         used = 0  # the number of positions whose output is in `parts`
         for start in range(0, max(1, length - width + step), step):
             window = slice(start, min(start + width, length))
-            arcs = None if relations is None else relations[:, window, window]
-            part = self._run(x[:, window], (lengths - start).clamp(min=1), arcs)
+            inside = None
+            if graph is not None:
+                inside = graph[:, window] - start
+                inside = inside.masked_fill((inside < 0) | (inside >= inside.shape[1]), -1)
+            part = self._run(x[:, window], (lengths - start).clamp(min=1), inside)
             # Use the output up to the middle of the overlap with the next window.
             end = length if window.stop == length else start + width - (width - step) // 2
             parts.append(part[:, used - start : end - start])
             used = end
         return torch.cat(parts, dim=1)
 
-    def _run(self, x: Tensor, lengths: Tensor, relations: Tensor | None) -> Tensor:
+    def _run(self, x: Tensor, lengths: Tensor, graph: Tensor | None) -> Tensor:
         (body,) = self._bodies
         mask = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
         if self.reads_graph:
-            if relations is None:
-                relations = x.new_zeros(1, x.shape[1], x.shape[1], dtype=torch.int8)
-            masks = relation_masks(relations, x.dtype)
             for layer in _attention_layers(body):
-                getattr(layer, GRAPH).masks = masks
+                getattr(layer, GRAPH).graph = graph
         output = body(inputs_embeds=x, attention_mask=mask.long(), return_dict=True)
         encoded: Tensor = output.last_hidden_state
         return encoded
 
 
 class _LayerGraph(GraphAttention):
-    """The relation embeddings of one layer, and the relation masks of the current batch."""
+    """The relation embeddings of one layer, and the graph of the current batch."""
 
-    def __init__(self, head_size: int) -> None:
-        super().__init__(head_size)
-        self.masks: list[Tensor] = []
+    graph: Tensor | None = None
 
 
 def _attention_layers(body: Any) -> list[nn.Module]:
@@ -150,10 +147,9 @@ def _attend(
     **_options: Any,
 ) -> tuple[Tensor, None]:
     """Compute the attention of a layer; transformers calls this. See `GraphAttention.forward`."""
-    graph: Any = getattr(module, GRAPH)
+    layer: Any = getattr(module, GRAPH)
     if scaling is not None:
         query = query * (scaling * query.shape[-1] ** 0.5)
     if attention_mask is None:
-        attention_mask = torch.ones((), dtype=torch.bool, device=query.device)
-    masks = [mask.to(query.dtype) for mask in graph.masks]
-    return graph(query, key, value, attention_mask, masks, dropout), None
+        attention_mask = torch.ones(key.shape[-2], dtype=torch.bool, device=query.device)
+    return layer(query, key, value, attention_mask, layer.graph, dropout), None

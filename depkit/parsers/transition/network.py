@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from depkit.nn.graph_attention import arc_relations
+from depkit.nn.graph_attention import heads_of_positions
 from depkit.parsers.config import TransitionConfig
 from depkit.parsers.device import send
 from depkit.parsers.inputs.batches import Batch
@@ -168,21 +168,21 @@ class TransitionNetwork(ParserNetwork):
         device = words.device if isinstance(words, Tensor) else words.vectors.device
         attached = send(torch.from_numpy(np.where(states.heads >= 0, labels, 0)), device)
         if isinstance(words, PieceSequences):
-            vectors, relations = words.vectors, None
+            vectors, graph = words.vectors, None
             if self.scorer.graph:
                 vectors = words.add_to_words(self.label_vectors(attached))
-                relations = words.relations(send(torch.from_numpy(states.heads), device))
-            return Encoded(words.words(self._run_encoder(vectors, words.lengths, relations)))
+                graph = words.graph(send(torch.from_numpy(states.heads), device))
+            return Encoded(words.words(self._run_encoder(vectors, words.lengths, graph)))
         if self.scorer.graph:
             longest = labels.shape[1]
             dependents = words[:, 1 : 1 + longest] + self.label_vectors(attached)
             words = torch.cat((words[:, :1], dependents, words[:, 1 + longest :]), dim=1)
         if self.scorer.reads == "sentence":
-            relations = None
+            graph = None
             if self.scorer.graph:
                 heads = send(torch.from_numpy(states.heads), words.device)
-                relations = arc_relations(heads, words.shape[1])
-            return Encoded(self._run_encoder(words, lengths, relations))
+                graph = heads_of_positions(heads, words.shape[1])
+            return Encoded(self._run_encoder(words, lengths, graph))
         sequence, segment, position, lengths = arrange_states(states, self.scorer.graph)
         # Nodes, then CLS and SEP: the codes of `arrange_nodes` for a sentence of n words.
         num_nodes = words.shape[1]
@@ -192,27 +192,25 @@ class TransitionNetwork(ParserNetwork):
         indices = send(torch.from_numpy(rows), words.device)
         vectors = table.gather(1, indices[..., None].expand(-1, -1, table.shape[-1]))
         vectors = vectors + self.segments(send(torch.from_numpy(segment), words.device))
-        relations = None
+        graph = None
         if self.scorer.graph:
-            relations = self._arranged_relations(states, position, vectors)
-        return Encoded(self._run_encoder(vectors, lengths, relations), position)
+            graph = self._arranged_graph(states, position, vectors)
+        return Encoded(self._run_encoder(vectors, lengths, graph), position)
 
-    def _arranged_relations(self, states: States, position: np.ndarray, vectors: Tensor) -> Tensor:
-        """Return the relations between the positions of arranged states; see `arc_relations`."""
+    def _arranged_graph(self, states: States, position: np.ndarray, vectors: Tensor) -> Tensor:
+        """Return the position of the head of each position of arranged states, -1 for none."""
         state, word = np.nonzero(states.heads >= 0)
         # In the order of positions: the head of the node at each position after the first one.
         heads = np.full((len(states.heads), vectors.shape[1] - 1), -1, np.int32)
         dependent = position[state, word + 1]
         heads[state, dependent - 1] = position[state, states.heads[state, word]]
-        return arc_relations(send(torch.from_numpy(heads), vectors.device), vectors.shape[1])
+        return heads_of_positions(send(torch.from_numpy(heads), vectors.device), vectors.shape[1])
 
-    def _run_encoder(
-        self, vectors: Tensor, lengths: np.ndarray, relations: Tensor | None
-    ) -> Tensor:
+    def _run_encoder(self, vectors: Tensor, lengths: np.ndarray, graph: Tensor | None) -> Tensor:
         on_device = send(torch.from_numpy(lengths), vectors.device)
         vectors = self.input_dropout(vectors)
         if self.scorer.graph:
-            encoded = self.encoder(vectors, on_device, relations)
+            encoded = self.encoder(vectors, on_device, graph)
         else:
             encoded = self.encoder(vectors, on_device)
         dropped: Tensor = self.encoder_dropout(encoded)

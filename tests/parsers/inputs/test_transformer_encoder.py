@@ -10,7 +10,7 @@ import transformers
 from safetensors.torch import load_file
 
 from depkit.corpus.sentence import new_sentence
-from depkit.nn.graph_attention import NO_RELATION, TO_DEPENDENT, TO_HEAD, arc_relations
+from depkit.nn.graph_attention import heads_of_positions
 from depkit.parsers.config import BiaffineConfig, Context, Inputs, PretrainedEncoder, Scorer
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.transformer import TransformerError, load_transformer
@@ -23,6 +23,7 @@ from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, Training, make_recipe
 from depkit.training.run import prepare, train_model
 from depkit.training.schedule import parameter_groups
+from tests.nn.test_graph_attention import find_relation
 from tests.parsers.inputs.test_transformer import SIZES, save_bert, save_pretrained, word_pieces
 from tests.training.test_loop import Killed, kill_training_at
 
@@ -69,16 +70,8 @@ def test_words_have_the_vectors_of_their_first_pieces(bert):
 def test_arcs_are_between_first_pieces_and_to_further_pieces(bert):
     network, batch = make_network(bert)
     sequences = network.pieces(batch)
-    (relations,) = sequences.relations(torch.tensor([SENTENCE.head]))
-    to_dependents = {(0, 2), (2, 1), (2, 4), (2, 3), (4, 5), (4, 6)}
-    for query in range(8):
-        for key in range(8):
-            expected = NO_RELATION
-            if (query, key) in to_dependents:
-                expected = TO_DEPENDENT
-            elif (key, query) in to_dependents:
-                expected = TO_HEAD
-            assert relations[query, key] == expected, (query, key)
+    (heads,) = sequences.graph(torch.tensor([SENTENCE.head])).tolist()
+    assert heads == [-1, 2, 0, 2, 2, 4, 4, -1]
 
 
 def test_without_vectors_of_relations_the_transformer_is_unchanged(bert):
@@ -110,14 +103,14 @@ def test_the_attention_of_a_layer_is_that_of_the_equations(bert):
     layer = bert.body.encoder.layer[0].attention.self
     for weight in getattr(layer, GRAPH).parameters():
         torch.nn.init.normal_(weight)
-    x, relations = torch.randn(1, 5, 16), arc_relations(torch.tensor([[2, 0, 2, 3]]), 5)
+    x, arcs = torch.randn(1, 5, 16), heads_of_positions(torch.tensor([[2, 0, 2, 3]]), 5)
     passes = []
 
     def record(module, arguments, output):
         passes.append((arguments[0][0], output[0][0]))
 
     layer.register_forward_hook(record)
-    encoder(x, torch.tensor([5]), relations)
+    encoder(x, torch.tensor([5]), arcs)
     ((inputs, outputs),) = passes
     heads = [part(inputs).view(5, 2, 8) for part in (layer.query, layer.key, layer.value)]
     graph = getattr(layer, GRAPH)
@@ -125,7 +118,7 @@ def test_the_attention_of_a_layer_is_that_of_the_equations(bert):
     for head in range(2):
         query, key, value = (part[:, head] for part in heads)
         for i in range(5):
-            relation = relations[0, i].long()
+            relation = torch.tensor([find_relation(arcs[0].tolist(), i, j) for j in range(5)])
             weights = ((key + graph.keys[relation]) @ query[i] / 8**0.5).softmax(0)
             expected[i, head] = weights @ (value + graph.values[relation])
     torch.testing.assert_close(outputs, expected.flatten(1))
@@ -138,13 +131,15 @@ def test_long_sequences_are_read_in_windows(bert, length):
     sizes = [length, 24, 7]
     x, words = torch.randn(3, length, 16), torch.arange(length - 1)
     heads = torch.stack([(words + 1).where(words < size - 2, -1) for size in sizes])
-    relations = arc_relations(heads, length)
+    graph = heads_of_positions(heads, length)
 
     def encode(row, window):
-        size = torch.tensor([len(range(*window.indices(length)))])
-        return encoder(x[[row], window], size, relations[[row], window, window])[0]
+        begin, end, _ = window.indices(length)
+        inside = graph[[row], window] - begin
+        inside[(inside < 0) | (inside >= end - begin)] = -1
+        return encoder(x[[row], window], torch.tensor([end - begin]), inside)[0]
 
-    encoded = encoder(x, torch.tensor(sizes), relations)
+    encoded = encoder(x, torch.tensor(sizes), graph)
     for row, size in enumerate(sizes):
         torch.testing.assert_close(encoded[row, :size], encode(row, slice(0, size)))
     torch.testing.assert_close(encoded[0, :10], encode(0, slice(0, 24))[:10])
@@ -181,7 +176,7 @@ def test_new_weights_have_their_own_rate_and_all_are_trained_saved_and_loaded(
     folder, tiny, tmp_path
 ):
     flat = [s.with_draft(s.with_tree([0] + [1] * (len(s) - 1), ["dep"] * len(s))) for s in tiny]
-    settings = {"epochs": 2, "optimizer": "adamw", "weight_decay": 0.01, "context_rate": 1e-3,
+    settings = {"epochs": 5, "optimizer": "adamw", "weight_decay": 0.01, "context_rate": 1e-3,
                 "rate": 1e-2, "precision": "float32"}  # fmt: skip
     train(folder, flat, tmp_path / "model", **settings)
     parser = load(tmp_path / "model", "cpu", "float32")
