@@ -4,6 +4,7 @@ This is knowledge distillation (Hinton et al. 2015), applied to parsers as by Ku
 and by Anderson and Gómez-Rodríguez (2020).
 """
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -298,6 +299,16 @@ def select_sentences(lengths: np.ndarray, num_words: int, epoch: int) -> np.ndar
     return (starts - epoch * num_words) % max(1, total) < num_words
 
 
+def interleave(shards: Sequence[Shard]) -> list[Shard]:
+    """Order shards so that a few consecutive ones are from all parts of the text.
+
+    A text often consists of parts of different kinds. In this order, each epoch has all kinds.
+    """
+    golden_ratio = (math.sqrt(5) - 1) / 2
+    order = sorted(range(len(shards)), key=lambda i: i * golden_ratio % 1)
+    return [shards[i] for i in order]
+
+
 @dataclass(frozen=True)
 class DistillationData:
     """The data that a student is trained on: a treebank with its rows, and shards of text."""
@@ -397,6 +408,7 @@ def make_distillation_data(
     """
     student = build_student_vocabulary(recipe, treebank, shards, teacher.vocabulary)
     reads_priors = bool(recipe.parser.inputs.prior)
+    shards = interleave(shards)
     return DistillationData(
         recipe, treebank, treebank_rows, shards, [shard.lengths() for shard in shards],
         row_columns(teacher), teacher.vocabulary,

@@ -82,6 +82,17 @@ def test_epochs_use_consecutive_parts_of_the_text():
     assert distillation.select_sentences(np.array([], dtype=np.int64), 5, 1).shape == (0,)
 
 
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 38, 500])
+def test_consecutive_shards_are_from_all_parts_of_the_text(count):
+    order = distillation.interleave(range(count))
+    assert sorted(order) == list(range(count))
+    for size in range(5, count + 1, 7):
+        for start in range(count - size + 1):
+            chosen = sorted(order[start : start + size])
+            gaps = np.diff([-1, *chosen, count])
+            assert max(gaps) <= 4 * count / size
+
+
 def test_symbols_are_matched_by_name():
     def vocabulary(*symbols):
         tables = {"deprel": Table(list(symbols)), "upos": Table(["X"])}
