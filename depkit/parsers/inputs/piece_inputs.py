@@ -133,13 +133,10 @@ def arrange_pieces(pieces: PieceBatch, length: int) -> tuple[np.ndarray, np.ndar
     """
     rows, width = pieces.ids.shape
     pooled = len(pieces.piece_position)
-    _, mask, piece, word = np.split(
-        pieces.host_copy, np.cumsum([rows * width, rows * width, pooled])
-    )
+    _, piece, word = np.split(pieces.host_copy, np.cumsum([2 * rows * width, pooled]))
     is_first = np.diff(word, prepend=-1) > 0
     first = np.zeros(rows * length, np.int64)
     first[word[is_first]] = piece[is_first] % width
     owner = np.full(rows * width, -1, np.int64)
     owner[piece[~is_first]] = first[word[~is_first]]
-    lengths = mask.reshape(rows, width).sum(axis=1)
-    return lengths, first.reshape(rows, length), owner.reshape(rows, width)
+    return pieces.lengths(), first.reshape(rows, length), owner.reshape(rows, width)

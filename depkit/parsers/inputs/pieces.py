@@ -4,7 +4,7 @@ Each word is split into pieces separately, so a piece never belongs to two words
 more pieces than the transformer can read at once is read in overlapping segments.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
@@ -14,11 +14,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from depkit.parsers.device import send
 from depkit.parsers.inputs.safe_files import TransformerError
 
 _BLOCK = 20_000  # distinct words split at once; a larger block takes more memory, not less time
 
 Pooling = Literal["first", "last", "mean"]
+Rows = Tensor | slice  # the indices of some sequences of a batch
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,12 @@ class PieceBatch:
     piece_position: Tensor  # [pooled], position in the flattened [segments * width]
     word_position: Tensor  # [pooled], position of the piece's word; never decreases
     host_copy: np.ndarray  # all four tensors flattened and concatenated, on the host
+
+    def lengths(self) -> np.ndarray:
+        """Return the number of pieces of each segment, [segments], on the host."""
+        rows, width = self.ids.shape
+        mask = self.host_copy[rows * width : 2 * rows * width]
+        return mask.reshape(rows, width).sum(axis=1)
 
     def equals(self, other: "PieceBatch") -> bool:
         """Return whether another batch has the same segments, without waiting for the device."""
@@ -166,6 +174,51 @@ def find_segment_format(tokenizer: Any, max_pieces: int) -> SegmentFormat:
             " room for words"
         )
     return format
+
+
+def run_by_length(
+    lengths: np.ndarray, width: int, device: torch.device, run: Callable[[Rows, int], Tensor]
+) -> Tensor:
+    """Run a transformer on groups of sequences of similar lengths, to save time and memory.
+
+    In a batch of sentences with equal numbers of words, one sentence with a URL may have ten times
+    as many pieces as the others, which would all be padded to its length.
+
+    Args:
+        lengths: [sequences], on the host.
+        width: The length of the padded sequences.
+        device: The device of the sequences.
+        run: A function that runs the transformer on some sequences, cut to a width; it returns
+            [these sequences, that width, ...].
+
+    Returns:
+        [sequences, width, ...], zeros where `run` has returned nothing.
+    """
+    groups = group_by_length(lengths)
+    if len(groups) <= 1:
+        return run(slice(None), width)
+    order = send(torch.from_numpy(np.concatenate(groups)), device)
+    parts = []
+    for group, rows in zip(groups, order.split(list(map(len, groups))), strict=True):
+        longest = int(lengths[group].max())
+        part = run(rows, longest)
+        parts.append(functional.pad(part, (0, 0) * (part.dim() - 2) + (0, width - longest)))
+    return torch.cat(parts)[order.argsort()]
+
+
+def group_by_length(lengths: np.ndarray) -> list[np.ndarray]:
+    """Divide sequences into groups of similar lengths; return the indices of each group.
+
+    lengths: [sequences].
+    """
+    order = np.argsort(lengths, kind="stable")
+    ordered = lengths[order]
+    groups, start = [], 0
+    while start < len(order):
+        end = int(np.searchsorted(ordered, ordered[start] * 1.25 + 2, side="right"))
+        groups.append(order[start:end])
+        start = end
+    return groups
 
 
 def make_piece_batch(

@@ -22,7 +22,7 @@ from torch import Tensor
 from depkit.corpus.atomic import atomic_directory, temporary_directory
 from depkit.corpus.files import PathLike
 from depkit.nn.limit import find_not_finite, limit_size
-from depkit.parsers.inputs.pieces import PieceBatch
+from depkit.parsers.inputs.pieces import PieceBatch, Rows, run_by_length
 from depkit.parsers.inputs.safe_files import (
     TransformerError,
     check_weight_names,
@@ -138,18 +138,23 @@ def hidden_layers(transformer: Transformer, batch: PieceBatch, layers: Layers, t
         TransformerError: `top` is not a number that `check_layers` allows.
     """
     check_layers(layers, top, transformer.layers)
-    states = transformer.body(
-        batch.ids, attention_mask=batch.mask, output_hidden_states=True, return_dict=True
-    ).hidden_states
-    if layers == "single":
-        return states[-top].unsqueeze(-2)
-    selected = states[-top:]
-    if layers == "mix":
-        return torch.stack(selected, dim=-2)
-    total = selected[0]
-    for state in selected[1:]:
-        total = total + state
-    return (total / len(selected)).unsqueeze(-2)
+
+    def run(rows: Rows, width: int) -> Tensor:
+        states = transformer.body(
+            batch.ids[rows, :width], attention_mask=batch.mask[rows, :width],
+            output_hidden_states=True, return_dict=True,
+        ).hidden_states  # fmt: skip
+        if layers == "single":
+            return states[-top].unsqueeze(-2)
+        selected = states[-top:]
+        if layers == "mix":
+            return torch.stack(selected, dim=-2)
+        total = selected[0]
+        for state in selected[1:]:
+            total = total + state
+        return (total / len(selected)).unsqueeze(-2)
+
+    return run_by_length(batch.lengths(), batch.ids.shape[1], batch.ids.device, run)
 
 
 def checkpoint_layers(body: Any) -> None:

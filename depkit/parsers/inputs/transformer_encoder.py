@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from depkit.nn.graph_attention import GraphAttention
+from depkit.parsers.inputs.pieces import Rows, run_by_length
 from depkit.parsers.inputs.transformer import Transformer, TransformerError
 
 _ATTENTION = "depkit_graph"  # the name under which `_attend` is registered
@@ -45,7 +46,14 @@ class TransformerEncoder(nn.Module):
         graph: [batch, length], see `GraphAttention.forward`.
         """
         if x.shape[1] <= self.max_length:
-            return self._run(x, lengths, graph)
+            if x.device.type != "cpu":  # the host would have to wait for the lengths
+                return self._run(x, lengths, graph)
+
+            def run(rows: Rows, width: int) -> Tensor:
+                part = None if graph is None else graph[rows, :width]
+                return self._run(x[rows, :width], lengths[rows], part)
+
+            return run_by_length(lengths.numpy(), x.shape[1], x.device, run)
         encoded = x.new_zeros(*x.shape[:2], self.output_size)
         sizes = lengths.tolist()
         short = [row for row, size in enumerate(sizes) if size <= self.max_length]

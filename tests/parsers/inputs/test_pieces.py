@@ -14,8 +14,10 @@ from depkit.parsers.inputs.pieces import (
     Pieces,
     SegmentFormat,
     find_segment_format,
+    group_by_length,
     make_piece_batch,
     pool_pieces,
+    run_by_length,
     split_into_pieces,
 )
 
@@ -275,3 +277,29 @@ def test_pooling_keeps_the_precision():
     pooled = pool_pieces(hidden, batch, 3)
     assert pooled.dtype == torch.bfloat16
     assert torch.equal(pooled, hidden[0, :3])
+
+
+@pytest.mark.parametrize("lengths", [[], [4], [3, 3, 3], [5, 90, 6, 5, 91, 7, 200, 1], [9, 8, 7]])
+def test_sequences_of_similar_lengths_are_run_together(lengths):
+    counts = np.array(lengths, dtype=np.int64)
+    groups = group_by_length(counts)
+    assert sorted(i for group in groups for i in group.tolist()) == list(range(len(lengths)))
+    for group, later in pairwise(groups):
+        assert counts[later].min() > counts[group].max()
+    for group in groups:
+        assert counts[group].max() <= 1.25 * counts[group].min() + 2
+    width = max(lengths, default=0) + 1
+    x = torch.arange(1, len(lengths) * width + 1).view(len(lengths), width)
+    is_real = torch.arange(width) < torch.tensor(lengths)[:, None]
+    sizes = []
+
+    def run(rows, longest):
+        part = (x * is_real)[rows, :longest]
+        sizes.append(part.numel())
+        return torch.stack((part, -part), dim=-1)
+
+    result = run_by_length(counts, width, CPU, run)
+    torch.testing.assert_close(result, torch.stack((x * is_real, -x * is_real), dim=-1))
+    assert len(sizes) == max(1, len(groups))
+    if lengths == [5, 90, 6, 5, 91, 7, 200, 1]:
+        assert sizes == [1, 4 * 7, 2 * 91, 200]
