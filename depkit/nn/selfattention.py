@@ -285,7 +285,6 @@ class SelfAttention(nn.Module):
     ) -> None:
         super().__init__()
         self.input_size = input_size
-        self.reads_graph = reads_graph
         self.concatenates = combine_positions == "concat"
         self.output_size = size = (1 + self.concatenates) * input_size
         self.head_size = head_size
