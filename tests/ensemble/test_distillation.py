@@ -268,4 +268,5 @@ def test_the_bundled_model_has_the_settings_of_its_recipe():
     config, _ = read_config(find_model("en-ewt"))
     recipe = make_recipe("en-ewt")
     assert trained_parts(recipe.parser) == trained_parts(config)
-    assert recipe.parser.encoder == make_recipe("small").parser.encoder
+    encoder = make_recipe("selfatt").parser.encoder
+    assert recipe.parser.encoder == replace(encoder, feedforward=512)

@@ -66,5 +66,5 @@ def test_settings_of_another_encoder_are_rejected_unless_they_are_defaults(confi
 def test_the_command_line_rejects_settings_of_another_encoder(tiny, tmp_path, capsys):
     write(tiny, tmp_path / "tiny.conllu")
     file = str(tmp_path / "tiny.conllu")
-    assert run(["parse", file, "--set", "encoder.window=3"]) == 2
-    assert "with encoder.kind=selfatt or factored" in capsys.readouterr().err
+    assert run(["parse", file, "--set", "encoder.attend=['content']"]) == 2
+    assert "can only be set with encoder.kind=factored" in capsys.readouterr().err
