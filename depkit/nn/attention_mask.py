@@ -8,17 +8,32 @@ from torch.nn import functional
 _KEY_MULTIPLE = 32
 
 
-def pad_keys(key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Pad keys, values, and the mask, with False, to a length at which attention is fast.
+def pad_keys(x: Tensor, dimension: int) -> Tensor:
+    """Pad a tensor with zeros, or False, to a number of keys at which attention is fast.
+
+    dimension: the dimension of the keys, negative, counted from the last one.
+    """
+    padding = -x.shape[dimension] % _KEY_MULTIPLE
+    return functional.pad(x, (0, 0) * (-1 - dimension) + (0, padding))
+
+
+def score_bias(mask: Tensor, queries: int, heads: int, dtype: torch.dtype) -> Tensor:
+    """Make a tensor that sets the scores of a mask's excluded keys to -inf if it is added to them.
 
     Args:
-        key: [..., length, size].
-        value: As key.
-        mask: [..., length], True where a query may attend to a key.
+        mask: The result of `attention_mask`, True where a query may attend to a key.
+        queries: The number of queries.
+        heads: The number of attention heads.
+        dtype: The data type of the scores.
+
+    Returns:
+        [batch * heads, queries, keys after `pad_keys`], 0 for the keys that a query may attend to,
+        -inf for others and for padding.
     """
-    padding = -key.shape[-2] % _KEY_MULTIPLE
-    key, value = (functional.pad(x, (0, 0, 0, padding)) for x in (key, value))
-    return key, value, functional.pad(mask, (0, padding))
+    mask = pad_keys(mask, -1)
+    bias = torch.zeros(mask.shape, dtype=dtype, device=mask.device)
+    bias.masked_fill_(~mask, float("-inf"))
+    return bias.expand(-1, heads, queries, -1).flatten(0, 1)
 
 
 def real_positions(lengths: Tensor, longest: int) -> Tensor:

@@ -63,7 +63,7 @@ class GraphAttention(nn.Module):
         Returns:
             [batch, length, heads, size].
         """
-        key, value, mask = pad_keys(key, value, mask)
+        key, value, mask = pad_keys(key, -2), pad_keys(value, -2), pad_keys(mask, -1)
         query = query * query.shape[-1] ** -0.5
         scores = query @ key.transpose(-1, -2)
         # The vector of NO_RELATION adds the same to the scores of all keys of a query, so softmax

@@ -78,4 +78,5 @@ def rotate(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
     Returns:
         The shape and the data type of x.
     """
-    return x * cosine.to(x.dtype) + x.roll(x.shape[-1] // 2, -1) * sine.to(x.dtype)
+    rolled = x.roll(x.shape[-1] // 2, -1)
+    return torch.addcmul(x * cosine.to(x.dtype), rolled, sine.to(x.dtype))

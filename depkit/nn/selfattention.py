@@ -4,14 +4,14 @@ Options add rotary positions (Su et al. 2021), a convolution over neighbouring w
 2020), initialisation with zeros (Zhang et al. 2019), and the variants of Kitaev and Klein (2018).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from depkit.nn.attention_mask import attention_mask, pad_keys, real_positions
+from depkit.nn.attention_mask import attention_mask, pad_keys, real_positions, score_bias
 from depkit.nn.convolution import LocalConvolution
 from depkit.nn.dropout import SharedDropout, random_mask
 from depkit.nn.graph_attention import GraphAttention
@@ -41,10 +41,19 @@ class PositionInfo:
     query_vectors: Tensor | None = None
     # for layers that read a graph: the graph, as for `GraphAttention.forward`
     graph: Tensor | None = None
+    biases: dict[tuple[int, torch.dtype], Tensor] = field(default_factory=dict)  # for `bias`
+
+    def bias(self, query: Tensor) -> Tensor:
+        """Return the `score_bias` of queries, [batch, heads, length, size], for all layers."""
+        _, heads, length, _ = query.shape
+        key = heads, query.dtype
+        if key not in self.biases:
+            self.biases[key] = score_bias(self.mask, length, heads, query.dtype)
+        return self.biases[key]
 
 
 def scaled_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout: float
+    query: Tensor, key: Tensor, value: Tensor, positions: PositionInfo, dropout: float
 ) -> Tensor:
     """Compute softmax(q k / sqrt(size)) v for all attention heads at once (Eqs. 10 and 11).
 
@@ -55,7 +64,7 @@ def scaled_attention(
         query: [batch, heads, length, size].
         key: As query.
         value: As query.
-        mask: The result of `attention_mask`, True where a position may attend.
+        positions: Where the positions may attend.
         dropout: The dropout rate of the attention weights.
 
     Returns:
@@ -64,39 +73,53 @@ def scaled_attention(
     size = query.shape[-1]
     is_plain = query.device.type in _PLAIN_DEVICES
     if is_plain and query.shape[2] <= _MAX_STORED_QUERIES:
-        return _attend_by_products(query, key, value, mask, dropout).transpose(1, 2)
+        bias = positions.bias(query)
+        return _attend_by_products(query, key, value, bias, dropout).transpose(1, 2)
     if is_plain and torch.is_grad_enabled():
-        masks = mask.expand(-1, -1, query.shape[2], -1).split(_MAX_STORED_QUERIES, dim=2)
+        masks = positions.mask.expand(-1, -1, query.shape[2], -1)
         parts = [
-            checkpoint(
-                _attend_by_products, part, key, value, part_mask, dropout, use_reentrant=False
+            checkpoint(_attend_with_mask, part, key, value, mask, dropout, use_reentrant=False)
+            for part, mask in zip(
+                query.split(_MAX_STORED_QUERIES, dim=2),
+                masks.split(_MAX_STORED_QUERIES, dim=2),
+                strict=True,
             )
-            for part, part_mask in zip(query.split(_MAX_STORED_QUERIES, dim=2), masks, strict=True)
         ]
         return torch.cat(parts, dim=2).transpose(1, 2)
     padding = -size % _HEAD_MULTIPLE.get(query.device.type, 1)
     if padding:
         query, key, value = (functional.pad(x, (0, padding)) for x in (query, key, value))
     attended = functional.scaled_dot_product_attention(
-        query, key, value, attn_mask=mask, scale=size**-0.5, dropout_p=dropout
+        query, key, value, attn_mask=positions.mask, scale=size**-0.5, dropout_p=dropout
     )
     return attended[..., :size].transpose(1, 2)
 
 
-def _attend_by_products(
+def _attend_with_mask(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout: float
 ) -> Tensor:
-    """Compute attention by separate products of matrices."""
-    key, value, mask = pad_keys(key, value, mask)
+    _, heads, length, _ = query.shape
+    bias = score_bias(mask, length, heads, query.dtype)
+    return _attend_by_products(query, key, value, bias, dropout)
+
+
+def _attend_by_products(
+    query: Tensor, key: Tensor, value: Tensor, bias: Tensor, dropout: float
+) -> Tensor:
+    """Compute attention by separate products of matrices; bias: the result of `score_bias`."""
+    scale = query.shape[-1] ** -0.5
+    # One dimension for the batch and the heads
+    queries, keys, values = (
+        x.flatten(0, 1) for x in (query, pad_keys(key, -2), pad_keys(value, -2))
+    )
     # Autocast would compute the softmax in float32, which takes more time.
     with torch.autocast(query.device.type, enabled=False):
-        scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
-        weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
+        weights = torch.baddbmm(bias, queries, keys.transpose(1, 2), alpha=scale).softmax(-1)
         if dropout:
             weights = weights * random_mask(weights.shape, dropout, weights.device).to(
                 weights.dtype
             )
-        return weights @ value
+        return torch.bmm(weights, values).unflatten(0, query.shape[:2])
 
 
 class MultiHeadAttention(nn.Module):
@@ -141,7 +164,7 @@ class MultiHeadAttention(nn.Module):
         if self.graph is not None:
             attended = self.graph(query, key, value[0], positions.mask, positions.graph, dropout)
         else:
-            attended = scaled_attention(query, key, value[0], positions.mask, dropout)
+            attended = scaled_attention(query, key, value[0], positions, dropout)
         return self.output(attended.flatten(2))
 
     def _project(self, x: Tensor, positions: PositionInfo) -> Tensor:
