@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+from depkit.nn.lstm import run_lstm
 from depkit.trees.shape import is_tree
 from tests.bench import gpu, suspects
 from tests.bench.__main__ import (
@@ -48,7 +49,7 @@ def test_flops_agree_with_a_count_by_hand(layers, precision):
 
     def forward():
         with torch.autocast("cpu", precision, enabled=precision != torch.float32):
-            return linear(lstm(x)[0])
+            return linear(run_lstm(lstm, x))
 
     with torch.inference_mode():
         assert count_flops(forward) == GATES + LINEAR
@@ -154,18 +155,22 @@ def bench(tiny, tmp_path, monkeypatch):
     return Bench(TINY, tiny, words, text, TINY, text, TINY, tmp_path, threads=1, runs=1)
 
 
-def test_the_flops_of_the_encoder_are_those_of_its_lstms(bench):
+def test_the_flops_of_the_encoder_are_those_of_its_layers(bench):
     row = {row.name: row for row in load_entry("encoder")(bench)}["forward"]
     stage = make_stage(bench)
-    encoder = stage.parser.config.encoder
-    assert encoder.kind == "bilstm"
-    input_sizes = [stage.parser.network.inputs.output_size] + [2 * encoder.size] * (
-        encoder.layers - 1
+    encoder, network = stage.parser.config.encoder, stage.parser.network
+    assert encoder.kind == "selfatt"
+    modules = [network.projection, *network.encoder.modules()]
+    weights = sum(
+        module.weight.numel() for module in modules if isinstance(module, nn.Linear | nn.Conv1d)
     )
-    gates = sum(
-        2 * 2 * 4 * encoder.size * (input_size + encoder.size) for input_size in input_sizes
-    )
-    assert row.flops == gates * sum(batch.word.numel() for batch in stage.batches)
+    flops = 0
+    for batch in stage.batches:
+        sentences, length = batch.word.shape
+        keys = -(-length // 32) * 32  # attention pads the keys to a multiple of 32
+        attention = 2 * encoder.layers * encoder.heads * encoder.head_size * keys
+        flops += 2 * sentences * length * (weights + attention)
+    assert row.flops == flops
 
 
 def test_every_stage_has_its_rows(bench):

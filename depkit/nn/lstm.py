@@ -1,6 +1,7 @@
 """BiLSTM encoder (Dozat and Manning 2017): layers of `nn.LSTM`, dropout between and inside them."""
 
 import warnings
+from functools import cache
 
 import torch
 from torch import Tensor, nn
@@ -27,11 +28,31 @@ def reorder(x: Tensor, indices: Tensor) -> Tensor:
     return x.flatten(0, 1).index_select(0, indices).view_as(x)
 
 
+@cache
+def has_bfloat16_lstm() -> bool:
+    """Return whether autocast can compute LSTMs in bfloat16 on this CPU.
+
+    It uses oneDNN, which needs AVX-512 for them.
+    """
+    return not torch.backends.mkldnn.is_available() or bool(
+        torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    )
+
+
+def must_leave_autocast(device: torch.device) -> bool:
+    """Return whether LSTMs must run outside autocast, in the data type of their weights.
+
+    On a GPU, autocast would run them in float16 even if bfloat16 is configured; unscaled gradients
+    underflow in float16. Outside autocast, they run in float32, which TF32 makes fast. On a CPU,
+    autocast cannot run them if `has_bfloat16_lstm` is false.
+    """
+    if device.type == "cpu":
+        return torch.is_autocast_enabled("cpu") and not has_bfloat16_lstm()
+    return device.type == "cuda"
+
+
 def run_lstm(lstm: nn.LSTM, x: Tensor, recurrent: Tensor | None = None) -> Tensor:
     """Compute the outputs of an LSTM with one layer and one direction.
-
-    On a GPU, the LSTM runs in float32 outside autocast, which would run it in float16 even if
-    bfloat16 is configured; unscaled gradients underflow in float16. TF32 keeps it fast.
 
     Args:
         lstm: The LSTM.
@@ -41,9 +62,9 @@ def run_lstm(lstm: nn.LSTM, x: Tensor, recurrent: Tensor | None = None) -> Tenso
     Returns:
         [batch, length, size].
     """
-    if x.is_cuda:
-        with torch.autocast("cuda", enabled=False):
-            return _outputs(lstm, x.float(), recurrent)
+    if must_leave_autocast(x.device):
+        with torch.autocast(x.device.type, enabled=False):
+            return _outputs(lstm, x.to(lstm.all_weights[0][0].dtype), recurrent)
     return _outputs(lstm, x, recurrent)
 
 

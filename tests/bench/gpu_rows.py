@@ -336,7 +336,7 @@ def parse_without_network(setup: Setup, end: float) -> Figures:
 
         arc = zeros(batch.word.shape[1])
         arc[:, 1:, :-1].diagonal(dim1=1, dim2=2).fill_(1.0)
-        columns = {name: zeros(scorer[-1].out_features) for name, scorer in network.columns.items()}
+        columns = {name: zeros(len(scorer[-1].bias)) for name, scorer in network.columns.items()}
         return Scores(arc, lambda heads: zeros(network.label.labels), columns)
 
     def vectors(cache: FormCache, data: Any) -> Tensor:

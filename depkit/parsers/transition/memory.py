@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from depkit.nn.lstm import must_leave_autocast
 from depkit.parsers.device import send
 from depkit.parsers.transition.examples import Oracle
 from depkit.parsers.transition.states import Units, make_units
@@ -42,7 +43,7 @@ class History(nn.Module):
         labels[row, every.step] = np.maximum(labels_of_transitions(oracles, every), -1) + 1
         x = self.transitions(send(torch.from_numpy(taken), device))
         x = x + self.labels(send(torch.from_numpy(labels), device))
-        outputs, _ = self.lstm(x)
+        outputs, _ = self._run(x)
         before = torch.cat((outputs.new_zeros(len(oracles), 1, outputs.shape[-1]), outputs), dim=1)
         rows = send(torch.from_numpy(units.row[units.unit]), device)
         return before[rows, send(torch.from_numpy(units.step), device)]
@@ -64,8 +65,19 @@ class History(nn.Module):
         Returns:
             The new vectors, [sentence, vector], and the new state.
         """
-        outputs, state = self.lstm((self.transitions(taken) + self.labels(labels))[:, None], state)
+        x = self.transitions(taken) + self.labels(labels)
+        outputs, state = self._run(x[:, None], state)
         return outputs[:, 0], state
+
+    def _run(self, x: Tensor, state: LSTMState | None = None) -> tuple[Tensor, LSTMState]:
+        """Run the LSTM on vectors, [sentence, transition, vector], after those before them."""
+        if not must_leave_autocast(x.device):
+            return self.lstm(x, state)
+        dtype = self.lstm.all_weights[0][0].dtype
+        if state is not None:
+            state = state[0].to(dtype), state[1].to(dtype)
+        with torch.autocast(x.device.type, enabled=False):
+            return self.lstm(x.to(dtype), state)
 
 
 class Composition(nn.Module):
