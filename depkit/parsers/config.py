@@ -265,6 +265,7 @@ class PretrainedEncoder:
 # of these modules to network.PRODUCT_MODULES.
 Encoder = BiLSTM | SelfAttention | Factored | Stacked | NoEncoder | PretrainedEncoder
 GRAPH_ENCODERS = (SelfAttention.kind, PretrainedEncoder.kind)  # those that can read a graph
+QUANTIZED_ENCODERS = (BiLSTM.kind, SelfAttention.kind)  # those that can compute in int8
 
 
 @dataclass(frozen=True)

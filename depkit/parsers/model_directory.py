@@ -32,6 +32,7 @@ from depkit.nn.limit import find_difference, find_not_finite, limit_size
 from depkit.nn.quantized import can_quantize, quantize
 from depkit.parsers.base import Parser
 from depkit.parsers.config import (
+    QUANTIZED_ENCODERS,
     Calibration,
     Context,
     EnsembleConfig,
@@ -117,9 +118,9 @@ def load(
     Args:
         model: The path of the directory, or the name of a bundled model.
         device: "cpu", "cuda", "cuda:1", "mps" and so on, or "auto", see `device.find_device`.
-        precision: "float32", "bfloat16", "int8" (only for a BiLSTM on a CPU) or "auto": bfloat16 if
-            the device computes in it natively, else int8 if the model can be quantized, else
-            float32.
+        precision: "float32", "bfloat16", "int8" (only for a BiLSTM or self-attention on a CPU) or
+            "auto": bfloat16 if the device computes in it natively, else int8 if the model can be
+            quantized, else float32.
         threads: The number of threads on a CPU; None does not change the number that torch uses.
         settings: Settings KEY=VALUE, see `config.apply_test_time_settings`.
 
@@ -149,16 +150,17 @@ def load(
         torch.set_num_threads(threads)
     network.to(torch_device).eval()
     is_cpu = torch_device.type == "cpu"
-    can_be_int8 = is_cpu and config.encoder.kind == "bilstm" and can_quantize()
+    can_be_int8 = is_cpu and config.encoder.kind in QUANTIZED_ENCODERS and can_quantize()
     if precision == "auto" and can_be_int8 and best_precision(torch_device) == torch.float32:
         precision = "int8"
     if precision == "int8":
         if not can_be_int8:
             raise ValueError(
-                "precision int8 needs a model with a BiLSTM encoder, a CPU as the device, and a"
-                " version of torch with int8 kernels for x86; choose another precision"
+                "precision int8 needs a model with a BiLSTM or self-attention encoder, a CPU as"
+                " the device, and a version of torch with int8 kernels for x86; choose another"
+                " precision"
             )
-        for part in network.prediction_parts():
+        for part in network.quantized_parts():
             quantize(part)
         precision = "float32"  # of the modules that are not quantized
     dtype = resolve_precision(precision, torch_device)

@@ -130,12 +130,16 @@ class ParserNetwork(nn.Module):
         self.inputs.counts = torch.bincount(data.word, minlength=num_words)
 
     def prediction_parts(self) -> list[nn.Module]:
-        """Return the submodules that compute in reduced precision, or quantized, for prediction.
+        """Return the submodules that compute in reduced precision for prediction.
 
         These are all submodules except the input layer and its projection.
         """
         excluded = ("inputs", "projection")
         return [part for name, part in self.named_children() if name not in excluded]
+
+    def quantized_parts(self) -> list[nn.Module]:
+        """Return the submodules that compute in int8 if the network is quantized."""
+        return self.prediction_parts()
 
     def convert_product_weights(self, dtype: torch.dtype) -> None:
         """Convert the weights of matrix products in `prediction_parts` to a data type.

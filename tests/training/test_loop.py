@@ -86,8 +86,9 @@ def test_every_encoder_fits_a_small_treebank(kind, precision, tiny, tmp_path):
     untagged = [new_sentence(sentence.form) for sentence in tiny]
     parsed = list(parser.parse(untagged))
     assert depkit.evaluate(tiny, parsed).LAS == state.best
-    # The model is that of the first epoch with correct trees; its tags are still partly wrong.
-    assert accuracies(tiny, parsed, ["upos"])["upos"] > 80
+    # The model is that of the first epoch with correct trees; its tags are still partly wrong. Less
+    # than a quarter of the words have the most frequent tag.
+    assert accuracies(tiny, parsed, ["upos"])["upos"] > 60
 
 
 @pytest.mark.parametrize(
@@ -605,8 +606,9 @@ def test_an_update_uses_the_mean_loss_of_its_batches(accumulate, tiny, tmp_path)
 
 
 @pytest.mark.skipif(not can_quantize(), reason="this torch has no int8 kernels for this processor")
-def test_a_model_in_int8_parses_but_cannot_be_trained(tiny, tmp_path):
-    parser = train_first_model(tiny, tmp_path, "int8", epochs=60, patience=60, warmup=30)
+@pytest.mark.parametrize("kind", config.QUANTIZED_ENCODERS)
+def test_a_model_in_int8_parses_but_cannot_be_trained(kind, tiny, tmp_path):
+    parser = train_first_model(tiny, tmp_path, "int8", kind=kind, epochs=60, patience=60, warmup=30)
     assert depkit.evaluate(tiny, parser.parse(tiny)).LAS > 95
     with pytest.raises(ValueError, match="precision='float32'"):
         run(small_recipe(epochs=1), tiny, tmp_path / "second", parser)

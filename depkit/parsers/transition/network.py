@@ -81,6 +81,10 @@ class TransitionNetwork(ParserNetwork):
             min(nodes, 2) * self.size, scorer.label_hidden, 2 * num_labels, scorer.dropout
         )
 
+    def quantized_parts(self) -> list[nn.Module]:
+        """Return the encoder alone, because compiled code reads the weights of the classifiers."""
+        return [self.encoder]
+
     @property
     def unit_kind(self) -> str:
         """What the encoder reads anew: see `states.make_units`."""
