@@ -21,7 +21,8 @@ from tests.bench.processes import (
 # dropout (which --set can turn off). Two differences remain: SuPar draws a dropout mask for each
 # sentence of a batch, and it does not compute in bfloat16.
 SAME = (
-    "inputs.word=100", "inputs.char=100", "inputs.char_embedding=50",
+    "inputs.word=100", "inputs.word_unknown=0", "inputs.char=100", "inputs.char_embedding=50",
+    "inputs.affix=0", "inputs.prior=0", "scorer.shared_attributes=false", "scorer.tag_vector=0",
     "encoder.layers=3", "encoder.size=400", "encoder.recurrent_dropout=0.33", "scorer.arc=500",
     "scorer.label=100", "scorer.predict=[]", "training.batch_tokens=5000", "training.updates=0",
     "training.schedule=exponential",

@@ -217,7 +217,10 @@ TUNED = ["context.source=transformer", "context.model=x", "context.tune=true", "
     [
         (TUNED[:2], "needs a transformer that is trained"),
         (TUNED, r"inputs\.word must be 0, because the transformer reads only word pieces and tags"),
-        ([*TUNED, "word=0", "char=0", "context.pooling=last"], r"inputs\.context\.pooling must be"),
+        (
+            [*TUNED, "word=0", "affix=0", "prior=0", "context.pooling=last"],
+            r"inputs\.context\.pooling must be",
+        ),
     ],
 )
 def test_other_inputs_are_refused(settings, message):
