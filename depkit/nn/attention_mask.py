@@ -18,7 +18,7 @@ def pad_keys(x: Tensor, dimension: int) -> Tensor:
 
 
 def score_bias(mask: Tensor, queries: int, heads: int, dtype: torch.dtype) -> Tensor:
-    """Make a tensor that sets the scores of a mask's excluded keys to -inf if it is added to them.
+    """Make a tensor to add to attention scores: 0 where a query may attend to a key, else -inf.
 
     Args:
         mask: The result of `attention_mask`, True where a query may attend to a key.

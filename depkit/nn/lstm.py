@@ -32,7 +32,7 @@ def reorder(x: Tensor, indices: Tensor) -> Tensor:
 def has_bfloat16_lstm() -> bool:
     """Return whether autocast can compute LSTMs in bfloat16 on this CPU.
 
-    It uses oneDNN, which needs AVX-512 for them.
+    Autocast computes them with oneDNN if torch has it. On x86, oneDNN needs AVX-512 for this.
     """
     return not torch.backends.mkldnn.is_available() or bool(
         torch.ops.mkldnn._is_mkldnn_bf16_supported()
@@ -43,8 +43,8 @@ def must_leave_autocast(device: torch.device) -> bool:
     """Return whether LSTMs must run outside autocast, in the data type of their weights.
 
     On a GPU, autocast would run them in float16 even if bfloat16 is configured; unscaled gradients
-    underflow in float16. Outside autocast, they run in float32, which TF32 makes fast. On a CPU,
-    autocast cannot run them if `has_bfloat16_lstm` is false.
+    underflow in float16. Their weights are in float32 there, which TF32 makes fast. On a CPU,
+    autocast fails if `has_bfloat16_lstm` is false.
     """
     if device.type == "cpu":
         return torch.is_autocast_enabled("cpu") and not has_bfloat16_lstm()

@@ -41,10 +41,14 @@ class PositionInfo:
     query_vectors: Tensor | None = None
     # for layers that read a graph: the graph, as for `GraphAttention.forward`
     graph: Tensor | None = None
-    biases: dict[tuple[int, torch.dtype], Tensor] = field(default_factory=dict)  # for `bias`
+    # the results of `bias`, by the number of heads and the data type
+    biases: dict[tuple[int, torch.dtype], Tensor] = field(default_factory=dict)
 
     def bias(self, query: Tensor) -> Tensor:
-        """Return the `score_bias` of queries, [batch, heads, length, size], for all layers."""
+        """Return the `score_bias` for queries, [batch, heads, length, size].
+
+        It is made once and used by all layers.
+        """
         _, heads, length, _ = query.shape
         key = heads, query.dtype
         if key not in self.biases:
@@ -64,7 +68,7 @@ def scaled_attention(
         query: [batch, heads, length, size].
         key: As query.
         value: As query.
-        positions: Where the positions may attend.
+        positions: The positions of the batch, of which only the mask and its bias are used.
         dropout: The dropout rate of the attention weights.
 
     Returns:
@@ -98,6 +102,7 @@ def scaled_attention(
 def _attend_with_mask(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout: float
 ) -> Tensor:
+    """Compute attention with a mask, so that the bias made of it is not stored for the gradient."""
     _, heads, length, _ = query.shape
     bias = score_bias(mask, length, heads, query.dtype)
     return _attend_by_products(query, key, value, bias, dropout)
@@ -108,7 +113,7 @@ def _attend_by_products(
 ) -> Tensor:
     """Compute attention by separate products of matrices; bias: the result of `score_bias`."""
     scale = query.shape[-1] ** -0.5
-    # One dimension for the batch and the heads
+    # `baddbmm` needs the batch and the heads in one dimension.
     queries, keys, values = (
         x.flatten(0, 1) for x in (query, pad_keys(key, -2), pad_keys(value, -2))
     )

@@ -268,6 +268,16 @@ GRAPH_ENCODERS = (SelfAttention.kind, PretrainedEncoder.kind)  # those that can 
 QUANTIZED_ENCODERS = (BiLSTM.kind, SelfAttention.kind)  # those that can compute in int8
 
 
+def can_be_int8(encoder: Encoder) -> bool:
+    """Return whether an encoder can compute in int8.
+
+    Attention to positions alone reads a part of the weights of a linear layer, which a quantized
+    layer does not allow.
+    """
+    reads_weights = isinstance(encoder, SelfAttention) and encoder.position_attention
+    return encoder.kind in QUANTIZED_ENCODERS and not reads_weights
+
+
 @dataclass(frozen=True)
 class TagScorer:
     """Section scorer of a tagger: a classifier with one hidden layer for each predicted column."""

@@ -32,12 +32,12 @@ from depkit.nn.limit import find_difference, find_not_finite, limit_size
 from depkit.nn.quantized import can_quantize, quantize
 from depkit.parsers.base import Parser
 from depkit.parsers.config import (
-    QUANTIZED_ENCODERS,
     Calibration,
     Context,
     EnsembleConfig,
     ParserConfig,
     apply_test_time_settings,
+    can_be_int8,
     check_encoder,
 )
 from depkit.parsers.device import best_precision, find_device, resolve_precision
@@ -118,7 +118,7 @@ def load(
     Args:
         model: The path of the directory, or the name of a bundled model.
         device: "cpu", "cuda", "cuda:1", "mps" and so on, or "auto", see `device.find_device`.
-        precision: "float32", "bfloat16", "int8" (only for a BiLSTM or self-attention on a CPU) or
+        precision: "float32", "bfloat16", "int8" (only on a CPU, see `config.can_be_int8`) or
             "auto": bfloat16 if the device computes in it natively, else int8 if the model can be
             quantized, else float32.
         threads: The number of threads on a CPU; None does not change the number that torch uses.
@@ -150,15 +150,15 @@ def load(
         torch.set_num_threads(threads)
     network.to(torch_device).eval()
     is_cpu = torch_device.type == "cpu"
-    can_be_int8 = is_cpu and config.encoder.kind in QUANTIZED_ENCODERS and can_quantize()
-    if precision == "auto" and can_be_int8 and best_precision(torch_device) == torch.float32:
+    has_int8 = is_cpu and can_be_int8(config.encoder) and can_quantize()
+    if precision == "auto" and has_int8 and best_precision(torch_device) == torch.float32:
         precision = "int8"
     if precision == "int8":
-        if not can_be_int8:
+        if not has_int8:
             raise ValueError(
-                "precision int8 needs a model with a BiLSTM or self-attention encoder, a CPU as"
-                " the device, and a version of torch with int8 kernels for x86; choose another"
-                " precision"
+                "precision int8 needs a model with encoder.kind=bilstm, or selfatt without"
+                " position_attention, a CPU as the device, and a version of torch with int8 kernels"
+                " for x86; choose another precision"
             )
         for part in network.quantized_parts():
             quantize(part)

@@ -9,7 +9,7 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import cycle
 from operator import attrgetter
 from pathlib import Path
@@ -327,6 +327,14 @@ def parse(setup: Setup, tokens: int, end: float) -> Figures:
     return rates(bench.sentences, median(times), f"median of {len(times)}")
 
 
+@cache
+def column_sizes(network: BiaffineNetwork) -> dict[str, int]:
+    """Return the number of values of each column that a network predicts."""
+    device = next(network.parameters()).device
+    logits = network.columns.scores(torch.zeros(1, network.size, device=device))
+    return {name: scores.shape[-1] for name, scores in logits.items()}
+
+
 def parse_without_network(setup: Setup, end: float) -> Figures:
     """Measure `parse` without the GPU's work; the head of every word is the previous word."""
 
@@ -336,7 +344,7 @@ def parse_without_network(setup: Setup, end: float) -> Figures:
 
         arc = zeros(batch.word.shape[1])
         arc[:, 1:, :-1].diagonal(dim1=1, dim2=2).fill_(1.0)
-        columns = {name: zeros(len(scorer[-1].bias)) for name, scorer in network.columns.items()}
+        columns = {name: zeros(values) for name, values in column_sizes(network).items()}
         return Scores(arc, lambda heads: zeros(network.label.labels), columns)
 
     def vectors(cache: FormCache, data: Any) -> Tensor:

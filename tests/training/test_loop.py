@@ -614,6 +614,18 @@ def test_a_model_in_int8_parses_but_cannot_be_trained(kind, tiny, tmp_path):
         run(small_recipe(epochs=1), tiny, tmp_path / "second", parser)
 
 
+@pytest.mark.skipif(not can_quantize(), reason="this torch has no int8 kernels for this processor")
+def test_attention_to_positions_alone_is_not_quantized(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "depkit.parsers.model_directory.best_precision", lambda device: torch.float32
+    )
+    encoder = replace(ENCODERS["selfatt"], **ALL_POSITIONS, position_attention=True)
+    parser = train_first_model(tiny, tmp_path, "auto", encoder=encoder, epochs=1)
+    assert len(list(parser.parse(tiny))) == len(tiny)
+    with pytest.raises(ValueError, match="without position_attention"):
+        depkit.load(tmp_path / "first", device="cpu", precision="int8")
+
+
 def test_a_model_in_bfloat16_cannot_be_trained(tiny, tmp_path):
     parser = train_first_model(tiny, tmp_path, "bfloat16", epochs=1)
     with pytest.raises(ValueError, match="precision='float32'"):

@@ -70,7 +70,10 @@ class History(nn.Module):
         return outputs[:, 0], state
 
     def _run(self, x: Tensor, state: LSTMState | None = None) -> tuple[Tensor, LSTMState]:
-        """Run the LSTM on vectors, [sentence, transition, vector], after those before them."""
+        """Run the LSTM on vectors, [sentence, transition, vector], from a state.
+
+        None is the state before the first transition.
+        """
         if not must_leave_autocast(x.device):
             return self.lstm(x, state)
         dtype = self.lstm.all_weights[0][0].dtype

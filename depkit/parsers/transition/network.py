@@ -82,7 +82,7 @@ class TransitionNetwork(ParserNetwork):
         )
 
     def quantized_parts(self) -> list[nn.Module]:
-        """Return the encoder alone, because compiled code reads the weights of the classifiers."""
+        """Return the encoder only, because decoding reads the weights of the classifiers."""
         return [self.encoder]
 
     @property
