@@ -157,7 +157,7 @@ def bench(tiny, tmp_path, monkeypatch):
 
 def test_the_flops_of_the_encoder_are_those_of_its_layers(bench):
     row = {row.name: row for row in load_entry("encoder")(bench)}["forward"]
-    stage = make_stage(bench)
+    stage = make_stage(bench, counted=True)
     encoder, network = stage.parser.config.encoder, stage.parser.network
     assert encoder.kind == "selfatt"
     modules = [network.projection, *network.encoder.modules()]

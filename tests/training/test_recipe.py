@@ -107,7 +107,7 @@ def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
         (("bilstm", None, ["family="]), "family is ''; it can be biaffine"),
         (("bilstm", None, ["encoder.layers"]), "not KEY=VALUE"),
         (("bilstm", None, ["encoder.layers=many"]), "takes a value of type int"),
-        (("bilstm", None, ["inputs.word=0", "inputs.char=0"]), "nothing to read"),
+        (("small", None, ["inputs.word=0", "inputs.char=0"]), "nothing to read"),
         (("bilstm", None, ["inputs.context.source=transformer"]), "go together"),
         (("bilstm", None, ["inputs.context.model=x"]), "go together"),
         (("bilstm", None, ["inputs.context.tune=true"]), "context.tune requires"),

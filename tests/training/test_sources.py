@@ -222,6 +222,7 @@ def test_elmo_features_are_read_in_training_and_parsing(layers, tiny, tmp_path, 
     settings = (
         "inputs.word=0", "inputs.part_dropout=0", "inputs.dropout=0", "inputs.context.source=elmo",
         f"inputs.context.layers={layers}", f"inputs.context.top={1 if layers == 'single' else 0}",
+        "inputs.char=100", "inputs.affix=0", "inputs.prior=0", "scorer.tag_vector=0",
         "inputs.context.size=20", "encoder.layers=1", "encoder.size=32", "encoder.dropout=0",
         "scorer.dropout=0", "training.rate=5e-3", "tokenizer.enabled=false",
     )  # fmt: skip
