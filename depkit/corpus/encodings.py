@@ -43,7 +43,8 @@ def detect_wide_encoding(opening: bytes) -> str:
     """Detect UTF-16 or UTF-32 from the first bytes of a text; "" for any other encoding.
 
     Without a byte order mark, the encoding is detected by the zero bytes of Latin letters; text in
-    most other scripts is not detected.
+    most other scripts is not detected. Bytes that are not text in this encoding, such as those of
+    many programs, are not detected either.
     """
     for mark, name in _BYTE_ORDER_MARKS:
         if opening.startswith(mark):
@@ -52,4 +53,13 @@ def detect_wide_encoding(opening: bytes) -> str:
     if size < _MIN_BYTES:
         return ""
     mostly_zero = tuple(opening[i:size:4].count(0) > size / 8 for i in range(4))
-    return _ENCODING_BY_ZEROS.get(mostly_zero, "")
+    encoding = _ENCODING_BY_ZEROS.get(mostly_zero, "")
+    return encoding if encoding and _is_text(opening[:size], encoding) else ""
+
+
+def _is_text(opening: bytes, encoding: str) -> bool:
+    """Return whether bytes are the beginning of a text in an encoding, without null characters."""
+    try:
+        return "\0" not in codecs.getincrementaldecoder(encoding)().decode(opening)
+    except UnicodeDecodeError:
+        return False

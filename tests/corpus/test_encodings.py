@@ -32,6 +32,7 @@ def test_wide_encodings_are_recognised_and_named(encoding, tmp_path):
     [
         b"", b"\x00", b"a\x00", b"\x00" * 40, "naïve".encode(), "漢字かな".encode(),
         b"a NUL\x00 here and there\x00.", bytes(range(256)) * 8, "Привет".encode("cp1251"),
+        b"\x7fELF" + b"\x01\0\0\0" * 8, b"a\0b\0c\0\0\0" * 4,
     ],
 )  # fmt: skip
 def test_other_bytes_are_not_recognised(data):
