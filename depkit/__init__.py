@@ -24,7 +24,7 @@ children:
     >>> [child.form for child in cat.head.children]
     ['cat', 'mat', '.']
     >>> sentences[0].head  # the column HEAD
-    [2, 3, 0, 6, 6, 3, 3]
+    (2, 3, 0, 6, 6, 3, 3)
 
 `show` draws trees in the terminal; a notebook draws the tree of any sentence that it displays:
 
@@ -46,8 +46,17 @@ and `write` writes sentences to a file:
     2
     >>> for sentence in depkit.read("parsed.conllu"):
     ...     print(sentence.sent_id, sentence.deprel)
-    1-1 ['det', 'nsubj', 'root', 'case', 'det', 'obl', 'punct']
-    1-2 ['nsubj', 'cop', 'root', 'punct']
+    1-1 ('det', 'nsubj', 'root', 'case', 'det', 'obl', 'punct')
+    1-2 ('nsubj', 'cop', 'root', 'punct')
+
+Sentences can be edited; what is assigned to a word is also what is written. They can also be made
+from words:
+
+    >>> sentence = depkit.Sentence.from_words(["Stop", "it"], head=[0, 1], deprel=["root", "obj"])
+    >>> sentence[0].upos = "VERB"
+    >>> print(str(sentence).expandtabs(6).rstrip())
+    1     Stop  _     VERB  _     _     0     root  _     _
+    2     it    _     _     _     _     1     obj   _     _
 
 `evaluate` scores trees against gold trees, and `analyze` breaks the scores down:
 

@@ -16,6 +16,7 @@ CoNLL-09 allow none. A sentence that is already in the requested format is retur
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
@@ -153,7 +154,8 @@ def with_predicted(sentence: Sentence, rewrite: bool = True) -> Sentence:
         gold: list(table[sentence.format.index(automatic)]) for gold, automatic in AUTOMATIC.items()
     }
     attributes = {name: getattr(sentence, name) for name in ATTRIBUTE_COLUMNS}
-    head, problem = sentence.head, None
+    head: Sequence[int] = sentence.head
+    problem = None
     try:
         if rewrite:
             return sentence.with_columns(columns)

@@ -76,7 +76,7 @@ def _merge_sentence(
             columns[target] = _overwrite(original.column(target), getattr(other, name))
     if target_names:
         heads = ["_" if head < 0 else str(head) for head in other.head]
-        return original.with_columns({"phead": heads, "pdeprel": other.deprel} | columns)
+        return original.with_columns({"phead": heads, "pdeprel": other.deprel, **columns})
     if (original.head, original.deprel) == (other.head, other.deprel):
         return original.with_columns(columns) if columns else original
     if report is not None and original.format.derived_columns:

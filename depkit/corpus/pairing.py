@@ -131,7 +131,7 @@ def _system_ended_error(
     return FormatError(file, line, gold.sent_id, f"{problem}; {advice}")
 
 
-def _normalize(forms: list[str]) -> list[str]:
+def _normalize(forms: Iterable[str]) -> list[str]:
     return [unicodedata.normalize("NFKC", form) for form in forms]
 
 

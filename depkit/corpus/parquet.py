@@ -438,7 +438,7 @@ def _restore_originals(
         if block != blocks[index]:
             message = "original differs from the other columns; set it to null if they have changed"
             _raise_row_error(file, row + index, message)
-        blocks[index] = sentence.lines
+        blocks[index] = list(sentence.lines)
 
 
 def _parse_row(block: list[str], file: str, row: int, line: int, strict: bool) -> Sentence:

@@ -7,11 +7,18 @@ from typing import NoReturn
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLLU, Format, sniff_format
-from depkit.corpus.sentence import BOM, HEAD_NUMBERS, HeadError, Sentence, find_comment, parse_heads
+from depkit.corpus.sentence import (
+    BOM,
+    HEAD_NUMBERS,
+    SURROGATE,
+    HeadError,
+    Sentence,
+    find_comment,
+    parse_heads,
+)
 
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _EMPTY = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
-SURROGATE = re.compile("[\ud800-\udfff]")
 ROWS_BLOCK = 1 << 19  # characters of a block of a file, about 12,000 words; see `blocks`
 _IDS = tuple(str(number) for number in range(1, 1001))
 
@@ -72,7 +79,7 @@ class _Problem(Exception):
 
 
 def parse_block(
-    block: list[str],
+    block: Sequence[str],
     format: Format | None,
     file: str,
     start: int,
@@ -116,7 +123,7 @@ def parse_block(
     return sentence
 
 
-def _find_rows(block: list[str], begin: int) -> tuple[int, int]:
+def _find_rows(block: Sequence[str], begin: int) -> tuple[int, int]:
     """Return the start and end of the rows in a block, without comments and blank lines.
 
     Raises _Problem if a character cannot be decoded, an entry of the block is not one line, there
@@ -147,7 +154,7 @@ def _find_rows(block: list[str], begin: int) -> tuple[int, int]:
     return first, end
 
 
-def _check_characters(text: str, block: list[str]) -> None:
+def _check_characters(text: str, block: Sequence[str]) -> None:
     """Raise _Problem at the first surrogate, which represents an undecodable byte."""
     try:
         text.encode()
@@ -172,8 +179,8 @@ def describe_position(line: str, index: int) -> str:
 
 
 def _read_columns(
-    block: list[str], first: int, end: int, format: Format
-) -> tuple[Sequence[int], dict[str, list[str]]]:
+    block: Sequence[str], first: int, end: int, format: Format
+) -> tuple[Sequence[int], dict[str, tuple[str, ...]]]:
     """Return the indices of the words' rows in a block, and the columns of the words by name."""
     fields = [line.rstrip("\r\n").split("\t") for line in block[first:end]]
     width = len(format.columns)
@@ -185,11 +192,11 @@ def _read_columns(
     if set(map(len, fields)) != {width}:
         _raise_width_problem(fields, first, width, format)
     table = list(zip(*fields, strict=True))
-    columns = {name: list(table[index]) for name, index in format.attribute_columns.items()}
+    columns = {name: table[index] for name, index in format.attribute_columns.items()}
     rows: Sequence[int] = range(first, end)
     if table[0] != _consecutive_ids(len(fields)):
         words = _find_words(table[0], first, format)
-        columns = {name: [column[row] for row in words] for name, column in columns.items()}
+        columns = {name: tuple([column[row] for row in words]) for name, column in columns.items()}
         rows = [first + row for row in words]
     if "" in columns["form"]:
         message = "the word has no FORM; write _ if it is unknown"
@@ -255,7 +262,7 @@ def _find_words(ids: Sequence[str], first: int, format: Format) -> list[int]:
 
 
 def _recover_sentence(
-    block: list[str], begin: int, format: Format, file: str, start: int, problem: FormatError
+    block: Sequence[str], begin: int, format: Format, file: str, start: int, problem: FormatError
 ) -> Sentence:
     """Make a sentence from broken lines, with its `problem`.
 

@@ -1,12 +1,15 @@
-"""Sentences, which consist of columns as plain lists and of the original lines."""
+"""Sentences, which consist of columns and of the original lines."""
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar, overload
+from operator import add, attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from depkit.corpus import notebook
+from depkit.corpus.column import Column
 from depkit.corpus.errors import FormatError
-from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLLU, Format
+from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLLU, Format, get_format
 from depkit.corpus.word import Word
 
 if TYPE_CHECKING:
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from depkit.corpus.tree import Tree
 
 BOM = "\ufeff"
+SURROGATE = re.compile("[\ud800-\udfff]")
 T = TypeVar("T")
 
 
@@ -22,7 +26,9 @@ class Sentence:
     """A sentence with or without a tree. Every column has one entry for each syntactic word.
 
     `for word in sentence` and `sentence[0]` give `Word`s; each is a view of one row of the columns.
-    A sentence should not be modified: `with_tree` and `with_columns` return new sentences.
+    `with_tree` and `with_columns` return changed copies. Assigning to a column or to an attribute
+    of a word, as in `sentence[0].deprel = "obj"`, changes the sentence itself. Both change the
+    columns and the lines, so that what is shown is what is written.
 
     Attributes:
         format: The format of the lines.
@@ -42,25 +48,32 @@ class Sentence:
         head: [words] integers, 0 for the root, -1 where the file has `_`.
     """
 
+    form: Column[str]
+    lemma: Column[str]
+    upos: Column[str]
+    xpos: Column[str]
+    feats: Column[str]
+    head: Column[int]
+    deprel: Column[str]
     __slots__ = (
         "format", "lines", "rows", "file", "line", "problem", "constituents", "draft", "block",
-        "form", "lemma", "upos", "xpos", "feats", "head", "deprel",
+        "_form", "_lemma", "_upos", "_xpos", "_feats", "_head", "_deprel",
     )  # fmt: skip
 
     def __init__(
         self,
         format: Format,
-        lines: list[str],
+        lines: Iterable[str],
         rows: Sequence[int],
-        columns: Mapping[str, list[str]],
-        head: list[int],
+        columns: Mapping[str, Iterable[str]],
+        head: Iterable[int],
         file: str = "",
         line: int = 0,
         problem: FormatError | None = None,
         constituents: "Tree | None" = None,
     ) -> None:
         self.format = format
-        self.lines = lines
+        self.lines = Column(lines)
         self.rows = rows
         self.file = file
         self.line = line
@@ -68,14 +81,14 @@ class Sentence:
         self.constituents = constituents
         self.draft: Sentence | None = None
         self.block = 0
-        blank = ["_"] * len(rows)
-        self.form = columns["form"]
-        self.lemma = columns.get("lemma", blank)
-        self.upos = columns.get("upos", blank)
-        self.xpos = columns.get("xpos", blank)
-        self.feats = columns.get("feats", blank)
-        self.deprel = columns["deprel"]
-        self.head = head
+        blank = Column(["_"]) * len(rows)
+        self._form = Column(columns["form"])
+        self._lemma = Column(columns.get("lemma", blank))
+        self._upos = Column(columns.get("upos", blank))
+        self._xpos = Column(columns.get("xpos", blank))
+        self._feats = Column(columns.get("feats", blank))
+        self._deprel = Column(columns["deprel"])
+        self._head = Column(head)
 
     def __len__(self) -> int:
         """Return the number of syntactic words."""
@@ -139,14 +152,14 @@ class Sentence:
         line = self.line + len(previous_lines) - previous_lines.count(BOM) if self.line else 0
         return self.file, line, self.sent_id
 
-    def column(self, name: str) -> list[str]:
+    def column(self, name: str) -> Column[str]:
         """Return a column of the format as strings. Raises KeyError if there is no such column.
 
         If a row of a broken sentence has too few cells, the missing cells are `_`.
         """
         index = self.format.index(name)
         table = [self.lines[row].rstrip("\r\n").split("\t") for row in self.rows]
-        return [cells[index] if index < len(cells) else "_" for cells in table]
+        return Column(cells[index] if index < len(cells) else "_" for cells in table)
 
     def with_tree(
         self,
@@ -156,7 +169,8 @@ class Sentence:
     ) -> "Sentence":
         """Copy the sentence with another tree.
 
-        Columns that describe the old tree (CoNLL-U DEPS) become `_`.
+        What belongs to the old tree does not stay: DEPS of CoNLL-U and PHEAD and PDEPREL of CoNLL-X
+        and CoNLL-09 become `_`, and empty nodes, which only DEPS connect, are left out.
 
         Args:
             heads: [words] the heads; 0 is the root, and -1 is written as `_`.
@@ -166,42 +180,99 @@ class Sentence:
         Raises:
             KeyError, ValueError, FormatError: As in `with_columns`.
         """
-        values: dict[str, Sequence[str]] = {
-            "head": [_HEAD_STRINGS[head] for head in heads],
-            "deprel": deprels,
-        }
+        values: dict[str, Sequence[str | int]] = {"head": list(heads), "deprel": deprels}
         for name in self.format.derived_columns:
             values[name] = ["_"] * len(self)
         if columns:
             values |= columns
-        return self.with_columns(values)
+        copy = self.with_columns(values)
+        if empty := self.empty_nodes():
+            copy.lines = Column(line for i, line in enumerate(copy.lines) if i not in empty)
+            copy.rows = [row - sum(index < row for index in empty) for row in self.rows]
+        return copy
+
+    def empty_nodes(self) -> list[int]:
+        """Return the indices in `lines` of the rows of empty nodes (5.1) of CoNLL-U."""
+        begin, end = self.rows[0], self.rows[-1] + 1
+        while begin and self.lines[begin - 1][:1].isdigit():
+            begin -= 1
+        while end < len(self.lines) and self.lines[end][:1].isdigit():
+            end += 1
+        if not self.format.has_ranges or end - begin == len(self.rows):
+            return []
+        return [i for i in range(begin, end) if "." in self.lines[i].partition("\t")[0]]
 
     def with_constituents(self, tree: "Tree | None") -> "Sentence":
         """Copy the sentence with another constituency tree over its words."""
-        columns = {name: getattr(self, name) for name in ATTRIBUTE_COLUMNS}
-        copy = Sentence(
-            self.format, self.lines, self.rows, columns, self.head, self.file, self.line,
-            self.problem, tree,
-        )  # fmt: skip
-        copy.block = self.block
+        copy = self._copy()
+        copy.constituents = tree
         return copy
 
     def with_draft(self, draft: "Sentence") -> "Sentence":
         """Copy the sentence with the parse that a parser is to correct."""
-        copy = self.with_constituents(self.constituents)
+        copy = self._copy()
         copy.draft = draft
         return copy
 
-    def with_columns(self, columns: Mapping[str, Sequence[str]]) -> "Sentence":
+    def with_columns(self, columns: Mapping[str, Sequence[str | int]]) -> "Sentence":
         """Copy the sentence with other values in some columns, named as in its format.
 
-        Raises KeyError if the format has no such column; ValueError for a wrong number of values,
-        a value that would break its row, or an invalid HEAD; and the sentence's `problem`, a
-        FormatError, if its rows are too broken to be rewritten.
+        Values are strings, in HEAD also integers. Raises KeyError if the format has no such column;
+        ValueError for a wrong number of values, a value that would break its row, or an invalid
+        HEAD; TypeError for other values; and the sentence's `problem`, a FormatError, if its rows
+        are too broken to be rewritten.
         """
-        new_columns = _check_columns(columns, self.format, len(self))
+        copy = self._copy()
+        copy.change(columns)
+        return copy
+
+    def with_comment(self, key: str, value: str) -> "Sentence":
+        """Copy the sentence with a comment `# key = value`, in place of the first one with the key.
+
+        A new comment follows the others. Raises ValueError if the comment would not be one line, or
+        could not be found again.
+        """
+        comment = f"# {key} = {value}\n"
+        _check_text(comment.removesuffix("\n"), "the comment")
+        if not key or find_comment([comment], key) != value.strip():
+            raise ValueError(f"{key!r} cannot be the key of a comment")
+        begin = next(i for i, line in enumerate(self.lines) if line[:1].isdigit())
+        keys = [line[1:].partition("=")[0].strip() for line in self.lines[:begin]]
+        index = keys.index(key) if key in keys else begin
+        copy = self._copy()
+        copy.lines = Column([*self.lines[:index], comment, *self.lines[index + (key in keys) :]])
+        copy.rows = [row + (key not in keys) for row in self.rows]
+        return copy
+
+    def _copy(self) -> "Sentence":
+        """Copy the sentence without its draft."""
+        copy = Sentence.__new__(Sentence)
+        for name in self.__slots__:
+            setattr(copy, name, getattr(self, name))
+        copy.draft = None
+        return copy
+
+    def change(
+        self,
+        columns: Mapping[str, Sequence[str | int]],
+        start: int = 0,
+        stop: int | None = None,
+    ) -> None:
+        """Change columns of the sentence itself; see `with_columns` for a changed copy.
+
+        Args:
+            columns: The values by the name of their column.
+            start: The index of the first word to be changed.
+            stop: The index after the last such word.
+
+        Raises:
+            KeyError, ValueError, TypeError, FormatError: As in `with_columns`.
+        """
+        changed = self.rows[start:stop]
+        new_columns = _check_columns(columns, self.format, len(changed), start)
+        head = parse_heads(new_columns["head"], len(self)) if "head" in new_columns else []
         if self.problem:
-            widths = {self.lines[row].count("\t") + 1 for row in self.rows}
+            widths = {self.lines[row].count("\t") + 1 for row in changed}
             if len(widths) != 1 or min(widths) < len(self.format.columns):
                 raise self.problem
         width = self.lines[self.rows[0]].count("\t") + 1
@@ -209,24 +280,25 @@ class Sentence:
         # Therefore the indices of columns are negative.
         indices = [self.format.index(name) - width for name in new_columns]
         splits = -min(indices, default=0)
-        rows = [self.lines[row].rsplit("\t", splits) for row in self.rows]
+        rows = [self.lines[row].rsplit("\t", splits) for row in changed]
         table = list(zip(*rows, strict=True))  # the columns; the first one is the unsplit rest
         for index, values in zip(indices, new_columns.values(), strict=True):
             if index == -1:  # The last cell includes the line end.
                 ends = [cell[len(cell.rstrip("\r\n")) :] for cell in table[-1]]
-                values = [value + end for value, end in zip(values, ends, strict=True)]
-            table[index] = tuple(values)
+                values = Column(map(add, values, ends))
+            table[index] = values
         lines = list(self.lines)
-        for row, cells in zip(self.rows, zip(*table, strict=True), strict=True):
+        for row, cells in zip(changed, zip(*table, strict=True), strict=True):
             lines[row] = "\t".join(cells)
-        attributes = {name: getattr(self, name) for name in ATTRIBUTE_COLUMNS} | new_columns
-        head = parse_heads(new_columns["head"]) if "head" in new_columns else self.head
-        copy = Sentence(
-            self.format, lines, self.rows, attributes, head, self.file, self.line, self.problem,
-            self.constituents,
-        )  # fmt: skip
-        copy.block = self.block
-        return copy
+        self.lines = Column(lines)
+        self.draft = None
+        for name, texts in new_columns.items():
+            if slot := _SLOTS.get(name):
+                column: Sequence[str | int] = head if name == "head" else texts
+                if len(changed) < len(self.rows):
+                    old = getattr(self, slot)
+                    column = (*old[:start], *column, *old[start + len(changed) :])
+                setattr(self, slot, column if isinstance(column, Column) else Column(column))
 
     def to_conllu(self) -> str:
         """Convert the sentence to CoNLL-U, with a blank line at the end.
@@ -242,6 +314,56 @@ class Sentence:
             "head": self.column("head")
         }
         return str(new_sentence(self.form, columns))
+
+    @staticmethod
+    def from_words(
+        form: Sequence[str],
+        comments: Mapping[str, str] | None = None,
+        format: str = "conllu",
+        **columns: Sequence[str | int],
+    ) -> "Sentence":
+        """Make a sentence from words: `Sentence.from_words(["It", "rains"], head=[2, 0])`.
+
+        Args:
+            form: [words] the forms, at least one.
+            comments: The comments before the words, such as `{"sent_id": "a-1"}`.
+            format: The name of the format of the lines.
+            **columns: Further columns of the format by name, [words]. All others contain `_`.
+
+        Raises:
+            KeyError, ValueError, TypeError: As in `with_columns`, or there are no words.
+        """
+        sentence = new_sentence(form, columns, get_format(format))
+        for key, value in (comments or {}).items():
+            sentence = sentence.with_comment(key, value)
+        return sentence
+
+    @staticmethod
+    def from_rows(
+        rows: Iterable[Mapping[str, object]],
+        comments: Mapping[str, str] | None = None,
+        format: str = "conllu",
+    ) -> "Sentence":
+        """Make a sentence from rows: `Sentence.from_rows([{"form": "It", "head": 2}, ...])`.
+
+        Args:
+            rows: For each word, its values by the name of their column. A missing value and None
+                become `_`. A value `id` must be the number of the word.
+            comments: As for `from_words`.
+            format: As for `from_words`.
+
+        Raises:
+            KeyError, ValueError, TypeError: As for `from_words`, or an `id` is another number.
+        """
+        table = list(rows)
+        names = dict.fromkeys(name for row in table for name in row)
+        columns: dict[str, Sequence[Any]] = {
+            name: ["_" if row.get(name) is None else row[name] for row in table] for name in names
+        }
+        for number, id in enumerate(columns.pop("id", []), start=1):
+            if str(id) not in (str(number), "_"):
+                raise ValueError(f"the id of word {number} is {id}; only words can be rows")
+        return Sentence.from_words(columns.pop("form", []), comments, format, **columns)
 
     def to_token_list(self) -> "TokenList":
         """Convert the sentence for the `conllu` package; see `token_list.to_token_list`."""
@@ -284,17 +406,18 @@ class _HeadNumbers(dict[str, int]):
 HEAD_NUMBERS = _HeadNumbers({str(number): number for number in range(1000)} | {"_": -1})
 
 
-class _HeadStrings(dict[int, str]):
+class _HeadStrings(dict[int | str, str]):
     """A mapping of HEAD from ints to strings.
 
     A look-up in this mapping or in `_HeadNumbers` is faster than a function call.
     """
 
-    def __missing__(self, head: int) -> str:
+    def __missing__(self, head: int | str) -> str:
         return str(head)
 
 
 _HEAD_STRINGS = _HeadStrings({number: text for text, number in HEAD_NUMBERS.items()})
+_HEAD_STRINGS |= {text: text for text in HEAD_NUMBERS}  # what is a string already
 
 
 class HeadError(ValueError):
@@ -305,19 +428,23 @@ class HeadError(ValueError):
         self.word = word
 
 
-def parse_heads(column: Sequence[str]) -> list[int]:
-    """Convert a HEAD column to integers, `_` to -1. Raises HeadError for any other value."""
+def parse_heads(column: Sequence[str], size: int | None = None) -> list[int]:
+    """Convert a HEAD column to integers, `_` to -1. Raises HeadError for any other value.
+
+    size: the number of words of the sentence, if the column has the values of some of them only.
+    """
     head = [HEAD_NUMBERS[text] for text in column]
-    if max(head) > len(head):
-        word = next(i for i, number in enumerate(head) if number > len(head))
-        message = f"HEAD is {column[word][:40]!r}, not a word's number (1 to {len(head)}), 0 or _"
+    size = len(head) if size is None else size
+    if max(head, default=0) > size:
+        word = next(i for i, number in enumerate(head) if number > size)
+        message = f"HEAD is {column[word][:40]!r}, not a word's number (1 to {size}), 0 or _"
         raise HeadError(word, message)
     return head
 
 
 def new_sentence(
     form: Sequence[str],
-    columns: Mapping[str, Sequence[str]] | None = None,
+    columns: Mapping[str, Sequence[str | int]] | None = None,
     format: Format = CONLLU,
     constituents: "Tree | None" = None,
     comments: Sequence[str] = (),
@@ -350,19 +477,62 @@ def new_sentence(
 
 
 def _check_columns(
-    columns: Mapping[str, Sequence[str]], format: Format, size: int
-) -> dict[str, list[str]]:
-    """Copy columns. Raises ValueError if they cannot be written to `size` rows and read back."""
+    columns: Mapping[str, Sequence[str | int]], format: Format, size: int, first: int = 0
+) -> dict[str, Column[str]]:
+    """Copy columns. Raises an error if they cannot be written to `size` rows and read back.
+
+    first: the index of the first word of these rows in its sentence.
+    """
     checked = {}
     for name, values in columns.items():
         if format.index(name) == 0:
             raise ValueError("the ids are the words' numbers and cannot be changed")
-        if len(values) != size:
-            raise ValueError(f"there are {len(values)} values of {name} for {size} words")
-        text = "".join(values)
-        if "\t" in text or "\n" in text or "\r" in text:
-            raise ValueError(f"a tab or a line end in a value of {name} would break its row")
+        if isinstance(values, str) or len(values) != size:
+            count = "one text" if isinstance(values, str) else f"{len(values)} values"
+            raise ValueError(f"there are {count} of {name} for {size} words")
+        if name == "head":
+            values = [_HEAD_STRINGS[head] for head in values]
+        try:
+            text = "".join(cast(Sequence[str], values))
+        except TypeError:
+            kind = next(type(value).__name__ for value in values if not isinstance(value, str))
+            message = f"a value of {name} must be a text, _ if there is none, not {kind}"
+            raise TypeError(message) from None
+        if not text.isprintable():
+            for number, value in enumerate(cast(Sequence[str], values), start=first + 1):
+                _check_text(value, f"the {name.upper()} of word {number}")
         if name == "form" and "" in values:
             raise ValueError("there is an empty form; write _ for a word without a form")
-        checked[name] = list(values)
+        strings = cast(Sequence[str], values)
+        checked[name] = strings if isinstance(strings, Column) else Column(strings)
     return checked
+
+
+def _check_text(text: str, subject: str) -> None:
+    """Raise ValueError if a text cannot be a part of a row."""
+    if "\t" in text or "\n" in text or "\r" in text:
+        raise ValueError(f"a tab or a line end in {subject} would break its row")
+    check_surrogates(text, subject)
+
+
+def check_surrogates(text: str, subject: str) -> None:
+    """Raise ValueError if a text has a lone surrogate, which no encoding can write."""
+    if not text.isascii() and (match := SURROGATE.search(text)):
+        code, number = f"U+{ord(match[0]):04X}", match.start() + 1
+        raise ValueError(
+            f"{code}, character {number} of {subject}, is a lone surrogate, not a character"
+        )
+
+
+def _column_property(name: str) -> property:
+    """Make a property that reads a column, and changes it in the columns and in the lines."""
+
+    def assign(sentence: Sentence, values: Sequence[str | int]) -> None:
+        sentence.change({name: values})
+
+    return property(attrgetter(f"_{name}"), assign, doc=f"[words] the values of {name.upper()}")
+
+
+_SLOTS = {name: f"_{name}" for name in ("head", *ATTRIBUTE_COLUMNS)}
+for _name in _SLOTS:
+    setattr(Sentence, _name, _column_property(_name))

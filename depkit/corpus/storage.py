@@ -87,7 +87,16 @@ def file_version(path: PathLike) -> int | str:
 
 
 def open_file(path: PathLike) -> BinaryIO:
-    """Open a file for reading its bytes. Raises OSError, and ValueError for URLs."""
+    """Open a file for reading its bytes.
+
+    Raises OSError, and ValueError for URLs and if `path` is a text instead of the name of a file.
+    """
+    name = os.fspath(path)
+    if ("\n" in name or "\t" in name) and not os.path.exists(name):
+        raise ValueError(
+            f"the name of a file is expected, not a text: {name[:40]!r}; a text can be read from"
+            " io.StringIO(text)"
+        )
     if not is_url(path):
         return open(path, "rb")
     with _name_url_in_errors(path):

@@ -1,68 +1,105 @@
 """The words of a sentence as views of its columns."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self, overload
+
+from depkit.corpus.formats import ATTRIBUTE_COLUMNS
 
 if TYPE_CHECKING:
     from depkit.corpus.sentence import Sentence
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+class _Cell:
+    """The value of a word in the column of the same name; assigning to it changes the sentence."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, word: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, word: "Word", owner: type) -> str: ...
+    def __get__(self, word: "Word | None", owner: type) -> "Self | str":
+        if word is None:
+            return self
+        sentence = word.sentence
+        if self.name in ATTRIBUTE_COLUMNS:
+            return getattr(sentence, self.name)[word.index]
+        if self.name not in sentence.format.columns:
+            return "_"
+        cells = sentence.lines[sentence.rows[word.index]].rstrip("\r\n").split("\t")
+        return cells[sentence.format.index(self.name)]
+
+    def __set__(self, word: "Word", value: str) -> None:
+        word.sentence.change({self.name: [value]}, word.index, word.index + 1)
+
+
 class Word:
     """A syntactic word of a sentence; `index` is its position in the sentence, from 0.
 
     Words are created on access, by `sentence[2]` or `for word in sentence`, so that sentences need
     little memory; two objects for the same word are equal. The values of columns are strings, `_`
-    where the file has no value.
+    where the file has no value. Assigning to them, as in `word.deprel = "obj"`, changes the
+    sentence, and what is written of it; it raises the errors of `Sentence.with_columns`. DEPS does
+    not change with the head.
     """
 
-    sentence: "Sentence"
-    index: int
+    __slots__ = ("index", "sentence")
+
+    def __init__(self, sentence: "Sentence", index: int) -> None:
+        self.sentence = sentence
+        self.index = index
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Word):
+            return NotImplemented
+        return self.sentence is other.sentence and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((id(self.sentence), self.index))
 
     @property
     def id(self) -> int:
         """The word's number in its sentence, from 1, as in the column ID."""
         return self.index + 1
 
-    @property
-    def form(self) -> str:
-        """The word as it is written."""
-        return self.sentence.form[self.index]
-
-    @property
-    def lemma(self) -> str:
-        """The base form."""
-        return self.sentence.lemma[self.index]
-
-    @property
-    def upos(self) -> str:
-        """The universal part of speech."""
-        return self.sentence.upos[self.index]
-
-    @property
-    def xpos(self) -> str:
-        """The language-specific part of speech."""
-        return self.sentence.xpos[self.index]
-
-    @property
-    def feats(self) -> str:
-        """Morphological features, `Case=Nom|Number=Sing`."""
-        return self.sentence.feats[self.index]
+    form = _Cell("The word as it is written.")
+    lemma = _Cell("The base form.")
+    upos = _Cell("The universal part of speech.")
+    xpos = _Cell("The language-specific part of speech.")
+    feats = _Cell("Morphological features, `Case=Nom|Number=Sing`.")
+    deprel = _Cell("The relation to the head.")
+    deps = _Cell("The enhanced dependencies, `2:nsubj|4:nsubj`; `_` if the format has none.")
+    misc = _Cell("Other annotation, `SpaceAfter=No|Gloss=dog`; `_` if the format has none.")
 
     @property
     def head_id(self) -> int:
         """The `id` of the head; 0 if it is the artificial root, -1 if it is unknown."""
         return self.sentence.head[self.index]
 
-    @property
-    def head(self) -> "Word | None":
-        """The head of the word; None if it is the artificial root or unknown."""
-        return self.sentence[self.head_id - 1] if self.head_id > 0 else None
+    @head_id.setter
+    def head_id(self, value: int) -> None:
+        self.sentence.change({"head": [value]}, self.index, self.index + 1)
 
     @property
-    def deprel(self) -> str:
-        """The relation to the head."""
-        return self.sentence.deprel[self.index]
+    def head(self) -> "Word | None":
+        """The head of the word; None if it is the artificial root or unknown.
+
+        Assigning None makes the word a child of the artificial root.
+        """
+        return self.sentence[self.head_id - 1] if self.head_id > 0 else None
+
+    @head.setter
+    def head(self, value: "Word | None") -> None:
+        if value is not None and (
+            not isinstance(value, Word) or value.sentence is not self.sentence
+        ):
+            raise TypeError(
+                "a head is a word of the same sentence, or None; assign a number to head_id"
+            )
+        self.head_id = value.id if value else 0
 
     @property
     def children(self) -> "list[Word]":

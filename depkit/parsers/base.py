@@ -21,7 +21,7 @@ from depkit.corpus.blocks import Part
 from depkit.corpus.errors import FormatError
 from depkit.corpus.features import describe_features, read_features
 from depkit.corpus.files import PathLike
-from depkit.corpus.sentence import Sentence, as_iterable, new_sentence
+from depkit.corpus.sentence import Sentence, as_iterable, check_surrogates, new_sentence
 from depkit.corpus.text import ParagraphCounter, read_text
 from depkit.parsers.chunks import Compute, Prepare, map_batches
 from depkit.parsers.config import Inputs, describe_inputs
@@ -229,6 +229,7 @@ class Parser(ABC):
             raise ValueError(
                 "this model has no tokenizer and cannot parse running text; give it lists of words"
             )
+        check_surrogates(text, "the text")
         return read_text([text], self.tokenizer.segment)
 
     def attach_features(
@@ -291,7 +292,7 @@ def columns_to_predict(sentence: Sentence, tags: str) -> set[str]:
     return columns
 
 
-def _is_blank(column: list[str]) -> bool:
+def _is_blank(column: Sequence[str]) -> bool:
     return column.count("_") == len(column)
 
 

@@ -2,10 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from depkit.corpus.reader import SURROGATE, describe_position, describe_undecodable
-from depkit.corpus.sentence import BOM
+from depkit.corpus.reader import describe_position, describe_undecodable
+from depkit.corpus.sentence import BOM, SURROGATE
 from depkit.treebank.findings import Problem, quote
 from depkit.treebank.table import Table
 
@@ -29,7 +29,7 @@ def check_lines(table: Table) -> Iterator[Problem]:
     yield from _check_comment_positions(table)
 
 
-def _check_characters(lines: list[str]) -> Iterator[Problem]:
+def _check_characters(lines: Sequence[str]) -> Iterator[Problem]:
     """Find control characters, undecodable bytes, and text that is not in NFC."""
     for index, line in enumerate(lines):
         if match := _CONTROL.search(line):

@@ -73,7 +73,7 @@ def _check_relations(table: Table) -> Iterator[Problem]:
             yield Problem(index, "root-label", f"{problem}; {advice}")
 
 
-def _are_relations_valid(relations: list[str], heads: list[int], is_universal: bool) -> bool:
+def _are_relations_valid(relations: list[str], heads: Sequence[int], is_universal: bool) -> bool:
     """Return whether all relations are valid; faster than checking each."""
     if "_" in relations or not is_universal:
         return "_" not in relations

@@ -122,7 +122,7 @@ class Table:
         return {*range(len(self.words) + 1), *self.word_ids}
 
     @cached_property
-    def heads(self) -> list[int]:
+    def heads(self) -> Sequence[int]:
         """The 1-based position of each word's head; 0 for the root, -1 if it is unknown."""
         if not self.sentence.problem:
             return self.sentence.head

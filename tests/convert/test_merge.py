@@ -127,7 +127,7 @@ def test_retag_replaces_tags_with_those_of_another_file():
 
 @st.composite
 def trees(draw):
-    """Draw a CoNLL-U sentence with ranges and empty nodes, and heads and relations for it."""
+    """Draw a CoNLL-U sentence with ranges, and heads and relations for it."""
     size = draw(st.integers(1, 6))
     lines = ["# c\n"]
     empty = "\t".join("_" * 9) + "\n"
@@ -135,8 +135,6 @@ def trees(draw):
         if number < size and draw(st.integers(0, 3)) == 0:
             lines.append(f"{number}-{number}\t{empty}")
         lines.append(row(number, draw(st.sampled_from(["a", "b c"])), draw(st.integers(0, size))))
-        if draw(st.integers(0, 3)) == 0:
-            lines.append(f"{number}.1\t{empty}")
     heads = draw(st.lists(st.integers(-1, size), min_size=size, max_size=size))
     return "".join(lines) + "\n", heads, draw(st.lists(st.sampled_from("xy_"), min_size=size))
 

@@ -15,8 +15,9 @@ import depkit
 from depkit.corpus import parquet
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import is_bracketed_file, read, read_stream, write
+from depkit.corpus.formats import CONLLU
 from depkit.corpus.parquet import from_batches, read_parquet, to_batches, write_parquet
-from depkit.corpus.sentence import new_sentence
+from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.streams import watch_reading
 from tests.cli.commands import Command
 from tests.corpus.rows import PREDICATES, RICH, parse, row
@@ -239,7 +240,18 @@ def test_no_sentences(tmp_path):
     [
         (parse(PREDICATES, "conll09"), "but this is conll09; convert it with depkit convert"),
         (parse("1\ta\n\n", strict=False), "the line has 2 columns instead of 10"),
-        ([new_sentence(["\udce9"])], "a lone surrogate"),
+        (
+            [
+                Sentence(
+                    CONLLU,
+                    ["1\t\udce9" + "\t_" * 8 + "\n", "\n"],
+                    [0],
+                    {"form": ["\udce9"], "deprel": ["_"]},
+                    [-1],
+                )
+            ],
+            "a lone surrogate",
+        ),
     ],
 )
 def test_sentences_that_cannot_be_rows(sentences, message, tmp_path):

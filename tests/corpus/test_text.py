@@ -97,7 +97,7 @@ def test_multiword_tokens_are_ranges():
     # A token is (start, end, words), with None for a single word.
     sentence = make_sentence("don't\n", [(0, 5, ("do", "n't"))], space_before=" ")
     assert sentence.form == ["do", "n't"] and sentence.text == "don't"
-    assert [sentence.lines[row] for row in sentence.rows] == sentence.lines[2:4]
+    assert [sentence.lines[row] for row in sentence.rows] == list(sentence.lines[2:4])
     assert sentence.lines[1].startswith("1-2\tdon't\t")
     assert surface_tokens(sentence)[0].before == " "
 

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from depkit.corpus.cleaning import find_wrapper
 from depkit.corpus.errors import FormatError
-from depkit.corpus.formats import CONLLU
 from depkit.corpus.penn import BRACKETS, penn_quotes
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.spans import Span, spans_to_tree
@@ -89,12 +88,11 @@ class ConstituencyParser(TaggerParser):
         Brackets and quotation marks are replaced, but the latter not if the training treebank had
         straight ones. The words of a sentence that was read from a bracketed tree do not change.
         """
-        words = sentence.form
+        words = list(sentence.form)
         if sentence.constituents is not None:
             return words
         if '"' not in self.vocabulary.words.indices:
-            misc = sentence.column("misc") if sentence.format is CONLLU else ["_"] * len(words)
-            words = penn_quotes(words, ["SpaceAfter=No" not in value for value in misc])
+            words = penn_quotes(words, ["SpaceAfter=No" not in word.misc for word in sentence])
         return [BRACKETS.get(word, word) for word in words]
 
     def score(self, batch: Any) -> Scores:
