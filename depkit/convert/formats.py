@@ -9,6 +9,8 @@
 | - | PHEAD, PDEPREL (a projective tree) | - |
 | - | - | PLEMMA, PPOS, PFEAT, PHEAD, PDEPREL (automatic), FILLPRED, PRED, APREDs |
 
+CoNLL-U Plus is CoNLL-U with further columns, which no other format has.
+
 Each row of the table names the columns that correspond to each other. Values for which the new
 format has no column are counted and left out; columns without a source are filled with `_`. Cells
 are copied unchanged: tags and features are not translated, and spaces stay, although CoNLL-X and
@@ -22,7 +24,7 @@ from functools import lru_cache
 from itertools import zip_longest
 
 from depkit.corpus.errors import FormatError
-from depkit.corpus.formats import ATTRIBUTE_COLUMNS, Format
+from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLLUP, Format
 from depkit.corpus.sentence import HeadError, Sentence, parse_heads
 
 # CoNLL-09's automatic (predicted) column for each column of gold annotation.
@@ -42,26 +44,39 @@ class ConversionReport:
     dropped: Counter[str] = field(default_factory=Counter)
     # Words whose rows contain spaces although the new format allows none.
     words_with_spaces: int = 0
-    # DEPS that became `_` because another tree was merged into the sentence.
-    cleared_deps: int = 0
+    # What belonged to the old trees of sentences that have received new ones, by its name, and was
+    # therefore left out: see `Sentence.with_tree`.
+    cleared: Counter[str] = field(default_factory=Counter)
 
     def count_dropped(self, name: str, count: int = 1) -> None:
         """Count dropped cells or lines under a name; an empty name is ignored."""
         if count and name:
             self.dropped[name] += count
 
+    def count_cleared(self, sentence: Sentence) -> None:
+        """Count what a new tree removes from a sentence, see `Sentence.with_tree`."""
+        if sentence.problem:
+            return
+        for name in sentence.format.derived_columns:
+            column = sentence.column(name)
+            if filled := len(column) - column.count("_"):
+                self.cleared[f"{name.upper()} value"] += filled
+        if empty := len(sentence.empty_nodes()):
+            self.cleared["empty node"] += empty
+
     def add(self, other: "ConversionReport") -> None:
         """Add the counts of another report."""
         self.dropped.update(other.dropped)
         self.words_with_spaces += other.words_with_spaces
-        self.cleared_deps += other.cleared_deps
+        self.cleared.update(other.cleared)
 
     def notes(self, format: str) -> list[str]:
         """Describe the losses to the user, one line per kind; `format` is the new format's name."""
         notes = []
-        if self.cleared_deps:
-            values = f"{self.cleared_deps} DEPS value{'s' * (self.cleared_deps > 1)}"
-            notes.append(f"{values} became _, where the tree of the sentence has changed")
+        if self.cleared:
+            items = [f"{count} {name}{'s' * (count > 1)}" for name, count in self.cleared.items()]
+            were = "were" if self.cleared.total() > 1 else "was"
+            notes.append(f"{', '.join(items)} {were} left out, where the tree is new")
         if self.dropped:
             items = [
                 f"{count} {name}s" if count > 1 and name.islower() else f"{count} {name}"
@@ -103,6 +118,10 @@ def convert(
     """
     if sentence.problem:
         raise sentence.problem
+    if sentence.format == CONLLUP and format != CONLLUP:
+        if report is not None:
+            report.count_dropped("further value", _count_further_values(sentence))
+        sentence = sentence.without_further_columns()
     if sentence.format.name == format.name:
         return sentence
     size = len(sentence)
@@ -193,6 +212,13 @@ def _line_kind(line: str) -> str:
     if line[0].isdigit():
         return "multiword range" if "-" in line.split("\t", 1)[0] else "empty node"
     return ""
+
+
+def _count_further_values(sentence: Sentence) -> int:
+    """Count the values in the columns that follow those of the format."""
+    rows = [line.rstrip("\r\n").split("\t") for line in sentence.lines if line[:1].isdigit()]
+    width = len(sentence.format.columns)
+    return sum(cell != "_" for cells in rows for cell in cells[width:])
 
 
 def _count_dropped_cells(

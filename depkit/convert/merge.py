@@ -28,7 +28,7 @@ def merge(
         tags: Whether to take over LEMMA, UPOS, XPOS and FEATS as well, where the other sentence has
             a value and the original's format has the column.
         predicted: Whether to write into the automatic columns of CoNLL-09 originals.
-        report: Counts the DEPS that are cleared because the tree has changed.
+        report: Counts what is left out because the tree has changed, such as DEPS.
 
     Yields:
         The merged sentences. If one of two sentences is broken, it is yielded unchanged.
@@ -79,8 +79,8 @@ def _merge_sentence(
         return original.with_columns({"phead": heads, "pdeprel": other.deprel, **columns})
     if (original.head, original.deprel) == (other.head, other.deprel):
         return original.with_columns(columns) if columns else original
-    if report is not None and original.format.derived_columns:
-        report.cleared_deps += sum(deps != "_" for deps in original.column("deps"))
+    if report is not None:
+        report.count_cleared(original)
     return original.with_tree(other.head, other.deprel, columns)
 
 

@@ -1,10 +1,13 @@
 """Words as the Penn Treebank writes them: quotation marks `` and '', brackets -LRB- and -RRB-."""
 
+import re
 from collections.abc import Sequence
 
 BRACKETS = {
     "(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-",
 }  # fmt: skip
+_UNESCAPED = {escape.strip("-"): bracket for bracket, escape in BRACKETS.items()}
+_ESCAPED_BRACKET = re.compile(r"([-=])([LR][RSC]B)\1")
 QUOTES = {"“": "``", "”": "''", "‘": "`", "’": "'"}
 _OPENING_AND_CLOSING = {'"': ("``", "''"), "'": ("`", "'")}
 
@@ -36,3 +39,14 @@ def penn_quotes(forms: Sequence[str], space_after: Sequence[bool]) -> list[str]:
         if words[i] in ("``", "''"):
             is_open = words[i] == "``"
     return words
+
+
+def unescape_brackets(word: str) -> str:
+    """Return a word of a tree with its brackets as in running text.
+
+    `-LRB-` and, as in some treebanks, `=LRB=` stand for `(`, also inside words: `t-LRB-est-RRB-` is
+    `t(est)`.
+    """
+    if "B-" not in word and "B=" not in word:
+        return word
+    return _ESCAPED_BRACKET.sub(lambda match: _UNESCAPED[match[2]], word)

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from typing import NoReturn
 
+from depkit.corpus.detection import describe_foreign_format, find_plus_format, sniff_format
 from depkit.corpus.errors import FormatError
-from depkit.corpus.formats import CONLLU, Format, sniff_format
+from depkit.corpus.formats import CONLLU, CONLLUP, Format
 from depkit.corpus.sentence import (
     BOM,
     HEAD_NUMBERS,
@@ -54,20 +55,41 @@ def read_lines(
     block = [BOM] * first_line.startswith(BOM)
     start = line
     has_text = False  # whether the block contains more than blank lines
+    is_first = True  # whether the block is the first one with more than blank lines
     lines = filter(None, chain([first_line.removeprefix(BOM)], lines))
     for is_blank, group in groupby(lines, str.isspace):
         block += group
         if not is_blank:
             has_text = True
         elif has_text:  # Blank lines belong to the sentence before them.
-            format = format or sniff_format(block)
+            if is_first or not format:
+                format, is_first = _choose_format(block, format, file), False
             yield parse_block(block, format, file, start, strict, character)
             has_mark = start == 1 and block[0] == BOM
             start += len(block) - has_mark
             character += sum(map(len, block)) - has_mark
             block, has_text = [], False
     if has_text:
-        yield parse_block(block, format or sniff_format(block), file, start, strict, character)
+        if is_first or not format:
+            format = _choose_format(block, format, file)
+        yield parse_block(block, format, file, start, strict, character)
+
+
+def _choose_format(block: Sequence[str], format: Format | None, file: str) -> Format | None:
+    """Return the format of a file by its first sentence, None if it is unknown.
+
+    format: the format that is given or known by the file's name. It is changed only between CoNLL-U
+    and CoNLL-U Plus. Raises FormatError for a format that depkit does not read.
+    """
+    try:
+        if format in (CONLLU, CONLLUP):
+            return find_plus_format(block) or format
+        format = format or sniff_format(block)
+    except ValueError as error:
+        raise FormatError(file, 1, "", str(error)) from None
+    if not format and (name := describe_foreign_format(block)):
+        raise FormatError(file, 1, "", f"the file is in {name}, which depkit does not read")
+    return format
 
 
 class _Problem(Exception):
@@ -104,6 +126,8 @@ def parse_block(
             problem = "the line has no number before tab-separated columns"
             if cells[0][:1].isdigit() and len(cells) > 1:
                 problem = f"the line has {len(cells)} columns, not 10, and not 14 or more"
+                if len(cells) > len(CONLLU.columns):
+                    problem = f"its {len(cells)} columns are not those of CoNLL-09"
             message = f"the file is neither CoNLL-U, CoNLL-X nor CoNLL-09: {problem}"
             raise _Problem(first, message)
         rows, columns = _read_columns(block, first, end, format)
@@ -184,7 +208,7 @@ def _read_columns(
     """Return the indices of the words' rows in a block, and the columns of the words by name."""
     fields = [line.rstrip("\r\n").split("\t") for line in block[first:end]]
     width = len(format.columns)
-    if format.has_argument_columns:
+    if format.has_further_columns:
         width = max(width, len(fields[0]))
         # A file whose lines end in \r would otherwise be read as one row.
         if any("\r" in cell for cell in fields[0]):

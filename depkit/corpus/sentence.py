@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from depkit.corpus import notebook
 from depkit.corpus.column import Column
+from depkit.corpus.detection import find_plus_format
 from depkit.corpus.errors import FormatError
-from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLLU, Format, get_format
+from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLLU, CONLLUP, Format, get_format
 from depkit.corpus.word import Word
 
 if TYPE_CHECKING:
@@ -300,6 +301,20 @@ class Sentence:
                     column = (*old[:start], *column, *old[start + len(changed) :])
                 setattr(self, slot, column if isinstance(column, Column) else Column(column))
 
+    def without_further_columns(self) -> "Sentence":
+        """Convert a sentence in CoNLL-U Plus to CoNLL-U, which has no further columns."""
+        copy = self._copy()
+        copy.format = CONLLU
+        lines = [line for line in self.lines if not (line[0] == "#" and find_plus_format([line]))]
+        for i, line in enumerate(lines):
+            if line[:1].isdigit():
+                cells = line.rstrip("\r\n").split("\t")
+                end = line[len(line.rstrip("\r\n")) :]
+                lines[i] = "\t".join(cells[: len(CONLLU.columns)]) + end
+        copy.rows = [row - (len(self.lines) - len(lines)) for row in self.rows]
+        copy.lines = Column(lines)
+        return copy
+
     def to_conllu(self) -> str:
         """Convert the sentence to CoNLL-U, with a blank line at the end.
 
@@ -308,7 +323,9 @@ class Sentence:
         """
         if self.problem:
             raise self.problem
-        if self.format.name == CONLLU.name:
+        if self.format == CONLLUP:
+            return self.without_further_columns().to_conllu()
+        if self.format == CONLLU:
             return str(self).removeprefix(BOM).rstrip("\r\n") + "\n\n"
         columns = {name: getattr(self, name) for name in ATTRIBUTE_COLUMNS} | {
             "head": self.column("head")

@@ -99,6 +99,7 @@ def read_text(
     file: str = "-",
     character: int = 0,
     by_block: bool = False,
+    keep_spaces: bool = False,
 ) -> Iterator[Sentence]:
     """Read the sentences of a running text, as soon as each paragraph is complete.
 
@@ -117,6 +118,7 @@ def read_text(
             the beginning of a document.
         by_block: Whether paragraphs are split into sentences when their block is complete, so that
             it makes no difference for the segmenter how the text is read.
+        keep_spaces: As for `make_sentence`.
 
     Raises:
         FormatError: A line, or the white space between two words, is too long, see `limits`.
@@ -159,7 +161,9 @@ def read_text(
                 number += 1
                 sent_id = f"{counter.last}" if by_line else f"{counter.last}-{number}"
                 comments.append(f"# sent_id = {sent_id}\n")
-                sentence = make_sentence(sentence_text, tokens, comments, space_before, file)
+                sentence = make_sentence(
+                    sentence_text, tokens, comments, space_before, file, keep_spaces
+                )
                 sentence.block = text_block
                 yield sentence
                 space_before, comments = "", []
@@ -235,6 +239,7 @@ def make_sentence(
     comments: Sequence[str] = (),
     space_before: str = "",
     file: str = "",
+    keep_spaces: bool = False,
 ) -> Sentence:
     """Make a CoNLL-U sentence from the tokens of a text.
 
@@ -244,6 +249,8 @@ def make_sentence(
         comments: Lines before the words, to which `# text` is added.
         space_before: The white space before the first token.
         file: The name of the file that the text is from.
+        keep_spaces: Whether spaces inside a token, such as no-break spaces, stay in its form.
+            Otherwise, any white space there becomes one space.
     """
     forms: list[str] = []
     lines: list[str] = []
@@ -253,7 +260,7 @@ def make_sentence(
     following_starts = [start for start, _, _ in tokens[1:]] + [len(text)]
     for (start, end, words), following in zip(tokens, following_starts, strict=True):
         token, space_after = text[start:end], text[end:following]
-        form = _normalize_spaces(token)
+        form = _LINE_BREAKS.sub(" ", token).strip() if keep_spaces else _normalize_spaces(token)
         text_parts += [form, " " if space_after else ""]
         misc = (
             "_"
@@ -291,8 +298,20 @@ def _replace_controls(text: str) -> str:
 
 
 def split_at_spaces(texts: list[str]) -> list[list[list[Token]]]:
-    """Make one sentence of each text, with tokens between white space."""
-    return [[[(*match.span(), None) for match in _NONSPACE.finditer(text)]] for text in texts]
+    """Make one sentence of each text, with tokens between spaces and tabs.
+
+    Other white space, such as a no-break space, can be a part of a token, but no token by itself.
+    """
+    return [
+        [
+            [
+                (*match.span(), None)
+                for match in _BETWEEN_SPACES.finditer(text)
+                if not match[0].isspace()
+            ]
+        ]
+        for text in texts
+    ]
 
 
 def split_by_rule(texts: list[str]) -> list[list[list[Token]]]:
@@ -304,5 +323,6 @@ def split_by_rule(texts: list[str]) -> list[list[list[Token]]]:
     return [[[(*match.span(), None) for match in _TOKEN.finditer(text)]] for text in texts]
 
 
-_NONSPACE = re.compile(r"\S+")
+_LINE_BREAKS = re.compile(f"[{CONTROLS}\u2028\u2029]")
+_BETWEEN_SPACES = re.compile(r"[^ \t\n\r]+")
 _TOKEN = re.compile(EMOJI + r"|\w+(?:[-'’.]\w+)*|[^\w\s]")

@@ -28,6 +28,7 @@ from depkit.parsers.config import Inputs, describe_inputs
 from depkit.parsers.device import autocast
 from depkit.parsers.inputs.batches import Dataset, encode
 from depkit.parsers.inputs.form_cache import FormCache
+from depkit.parsers.inputs.penn_escapes import PennEscapes
 from depkit.parsers.inputs.vocabulary import Vocabulary, input_tags
 from depkit.parsers.network import ParserNetwork
 from depkit.parsers.text.reading import read_input
@@ -183,10 +184,12 @@ class Parser(ABC):
         network: ParserNetwork = self.network
         network.eval()
         forms = FormCache(network.inputs) if self.config.inputs.reads_forms else None
+        undo_escapes = PennEscapes(self.vocabulary)
 
         def prepare(sentences: Sequence[Sentence], context: Sequence[np.ndarray]) -> Dataset:
+            plain = list(map(undo_escapes, sentences))
             data = encode(
-                sentences, self.vocabulary, self.config.inputs, self.device,
+                plain, self.vocabulary, self.config.inputs, self.device,
                 context=context or None, transformer=network.transformer,
             )  # fmt: skip
             if forms:

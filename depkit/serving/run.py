@@ -82,9 +82,8 @@ class Run:
         """Print notes on the conversion, and on the input if they have not been printed yet."""
         if len(self.first_sentences) < NUM_CHECKED:
             self._note_input_warnings()
-        if self.target_format:
-            for conversion_note in self.report.notes(self.target_format.name):
-                self.note(conversion_note)
+        for report_note in self.report.notes(self.target_format.name if self.target_format else ""):
+            self.note(report_note)
 
     def write(
         self, file_indices: Sequence[int], path: PathLike | TextIO, part: Part | None = None
@@ -122,6 +121,8 @@ class Run:
         first_format: Format | None = None
         sentences, vectors = _read_sentences(parser, job, file_indices, part)
         sentences = self.count_read(self._collect_first(sentences))
+        if job.action == "parse" and self.output_format != PTB.name:
+            sentences = self._count_cleared(sentences)
         if self.has_probabilities and self.output_format:
             # Only CoNLL-U has the column MISC, which contains the probabilities.
             sentences = (convert(sentence, CONLLU, report=self.report) for sentence in sentences)
@@ -157,6 +158,13 @@ class Run:
                 self.first_sentences.append(sentence)
                 if len(self.first_sentences) == NUM_CHECKED:
                     self._note_input_warnings()
+
+    def _count_cleared(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        """Count what the new trees will remove from the sentences."""
+        for sentence in sentences:
+            if sentence.line:  # Sentences of raw text have no line number, and nothing to remove.
+                self.report.count_cleared(sentence)
+            yield sentence
 
     def _note_input_warnings(self) -> None:
         for warning in find_input_warnings(self.parser, self.first_sentences):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from itertools import groupby
 
 from depkit.convert.formats import ConversionReport
-from depkit.corpus.formats import FORMATS, PARQUET
+from depkit.corpus.formats import PARQUET
 from depkit.corpus.streams import open_output
 from depkit.drawing.progress import ProgressBars, total_file_size
 from depkit.parsers.settings import ConfigError
@@ -58,8 +58,7 @@ def annotate_with_workers(job: Job, note: Callable[[str], None], bars: ProgressB
                     speed = totals.words / (time.monotonic() - began)
                     show(done, total, f"{speed:,.0f} words/s")
             mark_done(job, index, paths[index])
-    if pool.output_format in FORMATS:
-        notes |= dict.fromkeys(report.notes(pool.output_format))
+    notes |= dict.fromkeys(report.notes(pool.output_format or ""))
     for text in notes:
         note(text)
     totals.seconds = time.monotonic() - began

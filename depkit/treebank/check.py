@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, is_bracketed_file, read
-from depkit.corpus.formats import CONLL09, CONLLU, CONLLX, PTB
+from depkit.corpus.formats import CONLL09, CONLLU, CONLLUP, CONLLX, PTB
 from depkit.corpus.sentence import BOM, Sentence
 from depkit.treebank.check_comments import check_comments, ends_without_space, parse_comment
 from depkit.treebank.check_labels import check_labels
@@ -72,7 +72,7 @@ class Checker:
                     if error := sentence.problem:
                         location = (file, error.line, error.sent_id)
                         yield self._finding("brackets", *location, error.message)
-                elif not self.ud or (sentence.format == CONLLU and not is_bracketed):
+                elif not self.ud or (sentence.format in (CONLLU, CONLLUP) and not is_bracketed):
                     yield from self._check_sentence(sentence)
                 elif not is_foreign:
                     is_foreign = True
@@ -125,7 +125,7 @@ class Checker:
             return
         yield from check_rows(table)
         yield from check_tree(table)
-        if sentence.format == CONLLU and len(table.ragged) < len(table.line_indices):
+        if sentence.format in (CONLLU, CONLLUP) and len(table.ragged) < len(table.line_indices):
             self._has_upos = self._has_upos or not {*table.column("upos")} <= {"_", ""}
             yield from check_labels(table, self.ud, self._has_upos)
             yield from check_comments(table, follows_directly)

@@ -65,7 +65,7 @@ class Table:
 
     def _repair_widths(self) -> None:
         """Give every row of a broken sentence the same width."""
-        if self.format.has_argument_columns:
+        if self.format.has_further_columns:
             usual = Counter(map(len, self.raw_cells)).most_common(1)
             self.width = max([self.width, *(width for width, _ in usual)])
         self.ragged = {row for row, cells in enumerate(self.raw_cells) if len(cells) != self.width}

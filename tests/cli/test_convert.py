@@ -169,7 +169,7 @@ def test_a_note_counts_deps_of_changed_trees(rich: Path) -> None:
     assert run("-", "--merge", rich, stdin=parse)[1] == ""
     changed = parse.replace("\troot\t", "\tdep\t", 1)
     assert (
-        "DEPS values became _, where the tree of the sentence has changed"
+        "DEPS values were left out, where the tree is new"
         in run("-", "--merge", rich, stdin=changed)[1]
     )
 

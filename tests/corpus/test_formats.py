@@ -2,9 +2,10 @@
 
 import pytest
 
+from depkit.corpus.detection import sniff_format
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read
-from depkit.corpus.formats import CONLLU, FORMATS, format_from_filename, sniff_format
+from depkit.corpus.formats import CONLLU, FORMATS, format_from_filename
 from tests.corpus.rows import PREDICATES, RICH, row, row09
 
 NAMES = {

@@ -2,10 +2,11 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from depkit.corpus.blocks import Part, Position, open_part
+from depkit.corpus.detection import describe_foreign_format, sniff_format
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, get_format, is_parquet, read_stream
 from depkit.corpus.formats import (
@@ -17,7 +18,6 @@ from depkit.corpus.formats import (
     Format,
     format_from_filename,
     is_bracketed,
-    sniff_format,
 )
 from depkit.corpus.parquet import read_parquet
 from depkit.corpus.sentence import Sentence
@@ -98,8 +98,9 @@ def read_input(
         # A pipe may be slow, so its sentences are not delayed.
         by_block = is_rereadable(path)
         yield from read_text(
-            text, segment, input != "text", name, counter, path, start.character, by_block
-        )
+            text, segment, input != "text", name, counter, path, start.character, by_block,
+            keep_spaces=input == "tokens",
+        )  # fmt: skip
 
 
 def detect_input(path: str, encoding: str = "utf-8") -> str:
@@ -119,10 +120,18 @@ def _detect(
     if is_parquet(binary):
         return None, PARQUET, binary
     opening, binary = read_opening(binary, encoding)
-    format = format_from_filename(path) or sniff_format(opening)
+    format = format_from_filename(path) or _sniff_format(opening, path)
     if is_bracketed(path) or (not format and _TREE.match("".join(opening))):
         format = PTB
-    return "text" if not format and not _is_table(opening) else None, format, binary
+    is_text = not (format or _is_table(opening) or describe_foreign_format(opening))
+    return "text" if is_text else None, format, binary
+
+
+def _sniff_format(opening: Sequence[str], path: str) -> Format | None:
+    try:
+        return sniff_format(opening)
+    except ValueError as error:
+        raise FormatError(path, 1, "", str(error)) from None
 
 
 def choose_segment(input: str, tokenizer: Tokenizer | None, path: str) -> Segmenter:
