@@ -109,7 +109,7 @@ _depkit_value() {
         "convert")
             case $2 in
                 -o | --output | --tags | --merge | [0-9]*) echo "file" ;;
-                --from) echo "words ptb conllx conll09 conllu parquet" ;;
+                --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
                 --to) echo "words conllx conll09 conllu parquet" ;;
                 --dependencies) echo "words sd ud" ;;
                 --encoding) echo "free" ;;
@@ -119,6 +119,7 @@ _depkit_value() {
             case $2 in
                 --train | [0-9]*) echo "file" ;;
                 --max | --encoding) echo "free" ;;
+                --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
             esac
             ;;
         "suspects")
@@ -131,6 +132,7 @@ _depkit_value() {
             ;;
         "stats")
             case $2 in
+                --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
                 --encoding) echo "free" ;;
                 [0-9]*) echo "file" ;;
             esac
@@ -169,14 +171,14 @@ _depkit_options() {
         "distill") echo "--train --output --teacher --dev --dev-split --recipe --config --set --input --seed --epochs --patience --max-time --punct --resume --keep-state --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "parse") echo "--model --mean --input --tags --decode --root --tokenizer --format --dependencies --output --output-dir --prob --marginals --passes --out-of-fold --features --set --treebank --shard --workers --engine --address --skip-done --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "tag") echo "--model --mean --input --tags --format --output --output-dir --features --folds --recipe --config --set --epochs --seed --work --resume --keep-state --treebank --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
-        "eval") echo "--punct --subtypes --align --evalb --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
-        "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --plot --measure --evalb --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;
+        "eval") echo "--punct --subtypes --align --evalb --predicted --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
+        "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --plot --measure --evalb --predicted --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;
         "convert") echo "--output --from --to --dependencies --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
-        "check") echo "--ud --train --max --all --json --encoding --quiet --verbose --help --debug" ;;
+        "check") echo "--ud --train --max --all --json --from --encoding --quiet --verbose --help --debug" ;;
         "suspects") echo "--parses --model --limit --output --json --device --threads --encoding --quiet --verbose --help --debug" ;;
-        "stats") echo "--json --encoding --quiet --verbose --help --debug" ;;
+        "stats") echo "--json --from --encoding --quiet --verbose --help --debug" ;;
         "show") echo "--style --sentence --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;
-        "report") echo "--output --limit-sentences --evalb --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
+        "report") echo "--output --limit-sentences --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
         "info") echo "--json --quiet --verbose --help --debug" ;;
     esac
 }

@@ -215,6 +215,7 @@ def analyze_command(
         ),
     ] = None,
     evalb_parameters: EvalbParameters = None,
+    predicted: options.Predicted = False,
     punct: options.Punct = "keep",
     subtypes: Annotated[
         options.Subtypes,
@@ -260,6 +261,7 @@ def analyze_command(
                 "--calibration": calibration and words_only,
                 "--agreement": agreement and words_only,
                 "--train": train and words_only,
+                "--predicted": predicted and options.NO_PREDICTED,
                 "--punct": punct != "keep" and NO_PUNCT,
                 "--subtypes": subtypes != "keep" and NO_SUBTYPES,
             }
@@ -317,7 +319,7 @@ def analyze_command(
     columns = {column for name in groupings for column in GROUPINGS[name].columns}
     if worst_sentences:
         columns.add("form")
-    data = read_data(gold, preds, columns, punct, subtypes, encoding, train, calibration)
+    data = read_data(gold, preds, columns, punct, subtypes, encoding, train, calibration, predicted)
     print_warnings(data.evaluations, quiet, verbose)
     analyses = [analyze_view(data, view) for view in views]
     calibrated = [measure_calibration(data, metric or "LAS", width)] if calibration else []

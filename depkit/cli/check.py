@@ -8,7 +8,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars, verbose_flag
+from depkit.cli.options import Encoding, From, Quiet, check_inputs, progress_bars, verbose_flag
 from depkit.cli.output import print_message
 from depkit.cli.tables import Table, render_table
 from depkit.corpus.streams import open_output
@@ -54,6 +54,7 @@ def check_command(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object with all findings and counts.")
     ] = False,
+    source: From = None,
     encoding: Encoding = "utf-8",
     quiet: Quiet = False,
     verbose: Annotated[bool, verbose_flag("Explain each code in the table of counts.")] = False,
@@ -80,7 +81,7 @@ def check_command(
     if train and training and training.num_broken and not quiet:
         print_message(broken_sentences_warning(train, training.num_broken, training.num_sentences))
     checker = Checker(ud, training)
-    findings = _count_findings(checker, files, encoding, counts)
+    findings = _count_findings(checker, files, encoding, counts, source)
     lines = (
         _json_lines(findings, checker, counts) if as_json else _text_lines(findings, limit, quiet)
     )
@@ -94,10 +95,14 @@ def check_command(
 
 
 def _count_findings(
-    checker: Checker, files: Iterable[str], encoding: str, counts: Counter[str]
+    checker: Checker,
+    files: Iterable[str],
+    encoding: str,
+    counts: Counter[str],
+    format: str | None,
 ) -> Iterator[Finding]:
     for file in files:
-        for finding in checker.check(file, encoding):
+        for finding in checker.check(file, encoding, format):
             counts[finding.code] += 1
             yield finding
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars, verbose_flag
+from depkit.cli.options import Encoding, From, Quiet, check_inputs, progress_bars, verbose_flag
 from depkit.cli.output import print_message
 from depkit.convert.formats import ConversionReport, convert, with_predicted
 from depkit.convert.merge import merge, retag
@@ -58,14 +58,7 @@ def convert_command(
             help="Write the output to this file, in UTF-8; - is stdout.",
         ),
     ] = "-",
-    source: Annotated[
-        Literal["ptb", "conllx", "conll09", "conllu", "parquet"] | None,
-        typer.Option(
-            "--from",
-            help="Read the files in this format; ptb is the bracketed format of the Penn Treebank.",
-            show_default="recognised by the file's name or content",
-        ),
-    ] = None,
+    source: From = None,
     target: Annotated[
         Literal["conllx", "conll09", "conllu", "parquet"] | None,
         typer.Option(

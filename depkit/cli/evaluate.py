@@ -97,6 +97,7 @@ def evaluate_command(
         ),
     ] = False,
     evalb_parameters: EvalbParameters = None,
+    predicted: options.Predicted = False,
     relations: Annotated[
         bool,
         typer.Option(
@@ -170,6 +171,7 @@ def evaluate_command(
             {
                 "--punct": punct != "keep" and NO_PUNCT,
                 "--subtypes": subtypes and NO_SUBTYPES,
+                "--predicted": predicted and options.NO_PREDICTED,
                 "--align": align and "bracketed trees must have the same words",
                 "--relations": relations and "bracketed trees have no dependency relations",
                 "--test": test == "mcnemar"
@@ -185,10 +187,12 @@ def evaluate_command(
         evaluations = evalb.evaluate_trees(gold, preds, parameters, encoding)
         _print_tree_warnings(evaluations, quiet, verbose)
     elif align:
-        evaluations = conll18.evaluate_aligned(gold, preds, subtypes or "drop", encoding)
+        evaluations = conll18.evaluate_aligned(gold, preds, subtypes or "drop", encoding, predicted)
         print_warnings(evaluations, quiet, verbose)
     else:
-        evaluations = attachment.evaluate_systems(gold, preds, punct, subtypes or "keep", encoding)
+        evaluations = attachment.evaluate_systems(
+            gold, preds, punct, subtypes or "keep", encoding, predicted
+        )
         print_warnings(evaluations, quiet, verbose)
     if name:
         print_output("\n".join(_score_text(evaluation, name) for evaluation in evaluations))
@@ -341,6 +345,7 @@ def describe_warnings(evaluations: Sequence[Evaluation]) -> list[str]:
             if number := totals[count]:
                 verb = "has" if number == 1 else "have"
                 warnings.append(f"{evaluation.system}: {number:,} of {total} {verb} {text}")
+        warnings += [f"{evaluation.system}: {warning}" for warning in evaluation.warnings]
     first = evaluations[0]
     punct = dict(first.choices).get("punct", "keep")
     if punct != "keep" and first.scored == first.words:

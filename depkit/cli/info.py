@@ -237,7 +237,8 @@ def _model_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("raw text", text),
     ]
     if decoder := facts["decoder"]:
-        rows.append(("decoder", f"{decoder['algorithm']}, {decoder['root']} root"))
+        algorithm = [decoder["algorithm"]] if "algorithm" in decoder else []
+        rows.append(("decoder", ", ".join([*algorithm, f"{decoder['root']} root"])))
     return rows
 
 

@@ -385,6 +385,25 @@ Punct = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+Predicted = Annotated[
+    bool,
+    typer.Option(
+        "--predicted",
+        help="Score PHEAD, PDEPREL and the other columns with predicted values of CoNLL-09 PRED"
+        " files, instead of HEAD, DEPREL, LEMMA, POS and FEAT.",
+        rich_help_panel=DATA,
+    ),
+]
+NO_PREDICTED = "it is for CoNLL-09, not for bracketed trees"
+From = Annotated[
+    Literal["conllu", "conllup", "conllx", "conll09", "ptb", "parquet"] | None,
+    typer.Option(
+        "--from",
+        help="Read the files in this format; conllup is CoNLL-U with further columns, and ptb the"
+        " bracketed format of the Penn Treebank.",
+        show_default="recognised by the file's name or content",
+    ),
+]
 Format = Annotated[
     TableFormat | None,
     typer.Option(

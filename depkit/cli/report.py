@@ -57,6 +57,7 @@ def report_command(
         ),
     ] = LIMIT,
     evalb_parameters: EvalbParameters = None,
+    predicted: options.Predicted = False,
     punct: options.Punct = "keep",
     subtypes: Annotated[
         options.Subtypes, typer.Option(help=options.SUBTYPES_HELP, rich_help_panel=DATA)
@@ -91,6 +92,7 @@ def report_command(
     if are_bracketed([gold, *preds], evalb_parameters, encoding):
         refuse_options(
             {
+                "--predicted": predicted and options.NO_PREDICTED,
                 "--punct": punct != "keep" and NO_PUNCT,
                 "--subtypes": subtypes != "keep" and NO_SUBTYPES,
             }
@@ -101,7 +103,9 @@ def report_command(
         contents = constituents.make_contents(gold, trees, limit_sentences, notes=notes)
     else:
         columns = dependencies.COLUMNS
-        data = read_data(gold, preds, columns, punct, subtypes, encoding, probabilities=None)
+        data = read_data(
+            gold, preds, columns, punct, subtypes, encoding, None, None, predicted=predicted
+        )
         notes = describe_warnings(data.evaluations)
         contents = dependencies.make_contents(data, limit_sentences, notes=notes)
     for note in () if quiet else notes:

@@ -39,8 +39,8 @@ def show_command(
         list[str] | None,
         typer.Option(
             metavar="ID",
-            help="Draw only the sentence with this number in the file (from 1) or this sent_id."
-            " The option can be given several times.",
+            help="Draw only the sentence with this sent_id or, if there is none, with this number"
+            " in the file (from 1). The option can be given several times.",
         ),
     ] = None,
     width: Annotated[
@@ -133,22 +133,29 @@ def show_command(
 def _select(
     sentences: Iterable[DrawnSentence], names: Iterable[str], file: str
 ) -> Iterator[DrawnSentence]:
-    """Yield the sentences with these numbers or sent_ids; all sentences if there are no names.
+    """Yield the sentences with these sent_ids or numbers; all sentences if there are no names.
 
-    Reading ends as soon as all named sentences have been read.
+    A name is a number only if no sentence has it as its sent_id, so the whole file may be read.
     """
     missing = set(names)
     if not missing:
         yield from sentences
         return
+    by_sent_id: dict[str, DrawnSentence] = {}
+    by_number: dict[str, DrawnSentence] = {}
     count = 0
     for drawn in sentences:
         count += 1
-        if matches := missing & {str(drawn.number), drawn.sentence.sent_id}:
-            yield drawn
-            missing -= matches
-            if not missing:
-                return
+        for name, found in ((drawn.sentence.sent_id, by_sent_id), (str(drawn.number), by_number)):
+            if name in missing:
+                found.setdefault(name, drawn)
+        if len(by_sent_id) == len(missing):
+            break
+    chosen = {drawn.number: drawn for drawn in (by_number | by_sent_id).values()}
+    yield from (chosen[number] for number in sorted(chosen))
+    missing -= by_number.keys() | by_sent_id.keys()
+    if not missing:
+        return
     raise typer.BadParameter(
         f"there is no sentence {', '.join(sorted(missing))} among the {count:,} sentences of"
         f" {file}",

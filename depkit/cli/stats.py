@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet, check_inputs, progress_bars, verbose_flag
+from depkit.cli.options import Encoding, From, Quiet, check_inputs, progress_bars, verbose_flag
 from depkit.cli.output import print_message
 from depkit.cli.tables import Table, render_table
 from depkit.corpus.errors import FormatError
@@ -41,6 +41,7 @@ def stats_command(
             "--json", help="Print JSON: one object, or a list of objects for several files."
         ),
     ] = False,
+    source: From = None,
     encoding: Encoding = "utf-8",
     quiet: Quiet = False,
     verbose: Annotated[
@@ -64,7 +65,7 @@ def stats_command(
     results = []
     with reading_bar(progress_bars(quiet, files), "counting", files):
         for file in files:
-            result = compute_statistics(file, encoding)
+            result = compute_statistics(file, encoding, source)
             if not result.sentences:
                 raise FormatError(file, 0, "", "there is no sentence in the file")
             if result.broken and not quiet:

@@ -16,6 +16,8 @@ BLANKS = " \t\r\n\f\v"  # ASCII only, because words may contain other white spac
 _TOKEN = re.compile(
     r"\(\s*+([^\s()]++)\s++([^\s()]++)\s*+\)|\(\s*+([^\s()]*+)|(\)|[^\s()]++)", re.ASCII
 )
+# The parts of a word after its tag, such as a form and a lemma
+_PARTS = re.compile(r"([^\s()]++(?:\s++[^\s()]++)++)\s*+\)", re.ASCII)
 _OUTER = re.compile(r"\(\s*(TOP|ROOT|S1)?\s*(\(|$)", re.ASCII)  # the bracket around a whole tree
 
 
@@ -202,14 +204,21 @@ def _parse_block(block: _Block, trees: list[Tree]) -> None:
         if tag is not None:
             tree = Tree(tag, (), word, line)
         elif token != ")":
-            problem = "a word has no tag" if stack else "this text is not part of a tree"
-            raise _Problem(line, f"{problem}: {token[:40]!r}; words are written as (TAG word)")
+            problem = f"this text is not part of a tree: {token[:40]!r}"
+            if stack:
+                problem = f"a word has no tag: {token[:40]!r}"
+                has_tag = stack[-1][0] and not stack[-1][2]
+                if has_tag and (parts := _PARTS.match(text, match.start())):
+                    word = f"({stack[-1][0]} {' '.join(parts[1].split())})"
+                    problem = f"a word has {len(word.split())} parts: {word[:80]}"
+            raise _Problem(line, f"{problem}; words are written as (TAG word)")
         elif not stack:
             raise _Problem(line, "there is a closing bracket too many")
         else:
             name, first_line, children = stack.pop()
             if name and not children:
-                raise _Problem(line, "a bracket has nothing in it")
+                problem = f"a bracket has nothing in it but its label: ({name[:40]})"
+                raise _Problem(line, f"{problem}; words are written as (TAG word)")
             tree = Tree(name, children, "", first_line)
         if stack:
             stack[-1][2].append(tree)

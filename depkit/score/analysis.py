@@ -26,6 +26,7 @@ from depkit.score.groupings import (
     group_words,
 )
 from depkit.score.punctuation import parse_policy
+from depkit.score.systems import PREDICTED, make_system
 from depkit.score.words import Comparison, read_comparison
 
 # The counts of a bin: gold words, predicted words, correct words among the gold ones and correct
@@ -153,6 +154,7 @@ def read_data(
     encoding: str = "utf-8",
     train: PathLike | None = None,
     probabilities: bool | None = False,
+    predicted: bool = False,
 ) -> Data:
     """Read a gold file and the files of systems, which must have the same words.
 
@@ -166,6 +168,7 @@ def read_data(
         train: A training file, whose forms are counted for the groupings "frequency" and "oov".
         probabilities: Whether to read the probabilities of the systems' heads and labels; None for
             the files whose first sentence has them.
+        predicted: As for `attachment.evaluate`.
 
     Raises:
         FormatError: As `attachment.evaluate`; or the training file has no sentences, or
@@ -175,7 +178,7 @@ def read_data(
     """
     punctuation = parse_policy(punct)
     columns = {"deprel", "lemma", "upos", "xpos", "feats", punctuation.column, *columns}
-    systems = [make_source(pred, encoding) for pred in preds]
+    systems = [make_system(pred, encoding, predicted) for pred in preds]
     words = read_comparison(
         make_source(gold, encoding),
         systems,
@@ -192,12 +195,16 @@ def read_data(
             raise FormatError(os.fspath(train), 0, "", "there are no sentences to count words in")
         words = replace(words, train_frequencies=frequencies)
     choices = [("punct", punctuation.name), ("subtypes", subtypes)]
+    choices += PREDICTED * predicted
     choices += [("train", os.fspath(train))] if train is not None else []
     scored = scored_words(words, punctuation)
     correct = [correct_words(words, system) for system in words.systems]
     evaluations = [
-        make_evaluation(words, system, scored, is_correct, tuple(choices))
-        for system, is_correct in zip(words.systems, correct, strict=True)
+        replace(
+            make_evaluation(words, system, scored, is_correct, tuple(choices)),
+            warnings=source.warnings(predicted),
+        )
+        for source, system, is_correct in zip(systems, words.systems, correct, strict=True)
     ]
     return Data(words, scored, correct, evaluations, tuple(choices))
 

@@ -7,6 +7,7 @@ that are completely correct, RA is the root accuracy; all three are from Yamada 
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from depkit.corpus.universal import is_content, is_universal
 from depkit.score import structure
 from depkit.score.evaluation import Evaluation, Metric
 from depkit.score.punctuation import Policy, parse_policy
+from depkit.score.systems import PREDICTED, make_system
 from depkit.score.words import Comparison, Words, read_comparison
 
 # The counts of a sentence. Scored words are those that are not left out as punctuation.
@@ -62,12 +64,12 @@ def evaluate(
     subtypes: str = "keep",
     encoding: str = "utf-8",
     evalb: str = "collins",
+    predicted: bool = False,
 ) -> Evaluation:
     """Score one system's trees against the gold trees over the same words.
 
     Files of bracketed trees are scored as by EVALB; see `evalb.evaluate_trees`. A predicted word
-    without a head counts as wrong. CoNLL-09 predictions are read from HEAD and DEPREL, not from
-    PHEAD and PDEPREL.
+    without a head counts as wrong.
 
     Args:
         gold: A path (`-` is standard input, .gz and .xz are decompressed) or sentences.
@@ -76,6 +78,8 @@ def evaluate(
         subtypes: "keep", or "drop" to cut relations at their first `:`.
         encoding: The encoding of the files.
         evalb: For bracketed trees, the parameters of EVALB: a name or a parameter file.
+        predicted: Whether to score the automatic columns of a system in CoNLL-09, such as PHEAD and
+            PDEPREL, instead of HEAD and DEPREL.
 
     Raises:
         FormatError: The words differ, a gold word has no head, the column of the policy has
@@ -90,7 +94,7 @@ def evaluate(
 
         refuse_for_trees(punct, subtypes)
         return evaluate_trees(paths[0], paths[1:], get_parameters(evalb), encoding)[0]
-    return evaluate_systems(gold, [pred], punct, subtypes, encoding)[0]
+    return evaluate_systems(gold, [pred], punct, subtypes, encoding, predicted)[0]
 
 
 def refuse_for_trees(punct: str, subtypes: str) -> None:
@@ -105,6 +109,7 @@ def evaluate_systems(
     punct: str = "keep",
     subtypes: str = "keep",
     encoding: str = "utf-8",
+    predicted: bool = False,
 ) -> list[Evaluation]:
     """Score several systems against a gold file, which is read only once.
 
@@ -112,13 +117,16 @@ def evaluate_systems(
     """
     punctuation = parse_policy(punct)
     columns = {"deprel", *TAGS.values(), punctuation.column}
-    systems = [make_source(pred, encoding) for pred in preds]
+    systems = [make_system(pred, encoding, predicted) for pred in preds]
     words = read_comparison(make_source(gold, encoding), systems, columns, subtypes)
     scored = scored_words(words, punctuation)
-    choices = (("punct", punctuation.name), ("subtypes", subtypes))
+    choices = (("punct", punctuation.name), ("subtypes", subtypes), *PREDICTED * predicted)
     return [
-        make_evaluation(words, system, scored, correct_words(words, system), choices)
-        for system in words.systems
+        replace(
+            make_evaluation(words, system, scored, correct_words(words, system), choices),
+            warnings=source.warnings(predicted),
+        )
+        for source, system in zip(systems, words.systems, strict=True)
     ]
 
 

@@ -21,6 +21,7 @@ from depkit.corpus.universal import is_content, is_functional
 from depkit.score import structure
 from depkit.score.alignment import Spans, align, equal_spans
 from depkit.score.evaluation import Evaluation, Metric
+from depkit.score.systems import PREDICTED, make_system
 from depkit.score.words import (
     COLUMNS,
     Codes,
@@ -69,6 +70,7 @@ def evaluate_aligned(
     preds: Sequence[PathLike | Iterable[Sentence]],
     subtypes: str = "drop",
     encoding: str = "utf-8",
+    predicted: bool = False,
 ) -> list[Evaluation]:
     """Score systems whose tokens and sentences may differ from those of the gold file.
 
@@ -79,6 +81,7 @@ def evaluate_aligned(
         subtypes: "drop" cuts relations at their first `:`, as the script does; "keep" compares
             whole relations.
         encoding: The encoding of the files.
+        predicted: As for `attachment.evaluate`.
 
     Raises:
         FormatError: The characters differ, a gold word has no head, or there is no gold sentence.
@@ -87,9 +90,9 @@ def evaluate_aligned(
     """
     codes = column_codes(subtypes) | {"form": Codes(str.lower), "feats": Codes(universal_features)}
     reference = _read_text(make_source(gold, encoding), codes, is_gold=True)
-    choices = (("align", "characters"), ("subtypes", subtypes))
+    choices = (("align", "characters"), ("subtypes", subtypes), *PREDICTED * predicted)
     evaluations = []
-    sources = [make_source(pred, encoding) for pred in preds]
+    sources = [make_system(pred, encoding, predicted) for pred in preds]
     names = number_duplicates([system.name for system in sources])
     for name, system_source in zip(names, sources, strict=True):
         system = _read_text(system_source, codes)
@@ -97,7 +100,8 @@ def evaluate_aligned(
             raise _character_mismatch(reference, system)
         counts = _count_items(reference, system, codes) | _count_correct(reference, system, codes)
         matrix = np.stack([counts[count] for count in COUNTS], axis=1)
-        evaluations.append(Evaluation(name, matrix, COUNTS, METRICS, choices))
+        warnings = system_source.warnings(predicted)
+        evaluations.append(Evaluation(name, matrix, COUNTS, METRICS, choices, warnings=warnings))
     return evaluations
 
 

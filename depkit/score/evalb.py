@@ -21,12 +21,14 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, zip_longest
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike, read_tree_groups
+from depkit.corpus.storage import is_rereadable
+from depkit.corpus.streams import open_lines
 from depkit.corpus.tree import Tree
 from depkit.score.evalb_parameters import BUILT_IN, Parameters
 from depkit.score.evaluation import Evaluation, Metric
@@ -183,7 +185,11 @@ def compare_trees(
     The arguments are those of `evaluate_trees`; raises the same exceptions.
     """
     names = [_source_name(source) for source in (gold, *preds)]
-    streams = [_read_sentences(source, encoding) for source in (gold, *preds)]
+    streams = [_read_sentences(gold, encoding)]
+    streams += [
+        _add_missing(_read_sentences(source, encoding), _find_missing(gold, source, encoding))
+        for source in preds
+    ]
     previous: tuple[TreeSentence | None, ...] = (None,) * len(names)
     for number, sentences in enumerate(zip_longest(*streams), start=1):
         reference: TreeSentence | None = sentences[0]
@@ -221,6 +227,49 @@ def _read_sentences(source: PathLike | Iterable[Tree], encoding: str) -> Iterato
     if isinstance(source, str | os.PathLike):
         return map(_make_sentence, read_tree_groups(source, encoding))
     return (_make_sentence([tree]) for tree in source)
+
+
+def _find_missing(
+    gold: PathLike | Iterable[Tree], pred: PathLike | Iterable[Tree], encoding: str
+) -> list[int]:
+    """Return the numbers of the lines of a file that are blank because there is no parse.
+
+    EVALB pairs the lines of its files. Here, blank lines count only if the gold file has none, and
+    if both files have the same number of lines.
+    """
+    if not (_is_rereadable(gold) and _is_rereadable(pred)):
+        return []
+    (lines, blank), (pred_lines, pred_blank) = (
+        _count_lines(cast(PathLike, source), encoding) for source in (gold, pred)
+    )
+    return pred_blank if lines == pred_lines and not blank else []
+
+
+def _is_rereadable(source: PathLike | Iterable[Tree]) -> bool:
+    return isinstance(source, str | os.PathLike) and is_rereadable(source)
+
+
+def _count_lines(path: PathLike, encoding: str) -> tuple[int, list[int]]:
+    """Return the number of lines of a file, and the numbers of those that are blank."""
+    number, blank = 0, []
+    with open_lines(os.fspath(path), encoding) as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.isspace():
+                blank.append(number)
+    return number, blank
+
+
+def _add_missing(
+    sentences: Iterator[TreeSentence], missing: Sequence[int]
+) -> Iterator[TreeSentence]:
+    """Add sentences without words for the lines that have no parse."""
+    ahead = deque(missing)
+    for sentence in sentences:
+        while ahead and ahead[0] < sentence.line:
+            yield TreeSentence(ahead.popleft(), [], [], [])
+        yield sentence
+    for line in ahead:
+        yield TreeSentence(line, [], [], [])
 
 
 def _make_sentence(trees: list[Tree]) -> TreeSentence:
@@ -407,7 +456,10 @@ def _different_sizes(
         sentence: That tree if the predicted file has it, else None.
         last: The last tree of the predicted file before it, if there is one.
     """
-    advice = "there must be a predicted tree for each gold tree, (()) where there is no parse"
+    advice = (
+        "there must be a predicted tree for each gold tree; where there is no parse, write (()), or"
+        " leave the line blank if all trees are on one line each"
+    )
     name, gold = name or "the predicted trees", gold or "the gold trees"
     if sentence:
         problem = f"this tree is one too many: {gold} ends after tree {number - 1}"

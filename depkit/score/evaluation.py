@@ -64,6 +64,8 @@ class Evaluation:
             words are the scored ones if the metric leaves out punctuation, otherwise all.
         relations: For each relation, the number of scored words that have it in the gold file, that
             have it in the prediction, and that have it in both with the correct head.
+        sizes: The names of the counts that tell how much was scored.
+        warnings: What may be wrong with the file of the system, see `systems.System.warnings`.
     """
 
     system: str
@@ -75,6 +77,7 @@ class Evaluation:
     correct: Mapping[str, np.ndarray] = field(default_factory=dict)
     relations: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     sizes: tuple[str, ...] = ("sentences", "words", "scored")
+    warnings: tuple[str, ...] = ()
 
     @cached_property
     def totals(self) -> dict[str, int]:

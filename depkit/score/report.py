@@ -61,6 +61,7 @@ def analyze(
     seed: int = DEFAULT_SEED,
     encoding: str = "utf-8",
     evalb: str = "collins",
+    predicted: bool = False,
 ) -> list[dict[str, Any]]:
     """Compute the scores of one or several systems in bins, as `depkit analyze` does.
 
@@ -82,6 +83,7 @@ def analyze(
         seed: The seed of intervals and tests.
         encoding: The encoding of the files.
         evalb: For bracketed trees, the parameters of EVALB: a name or a parameter file.
+        predicted: As for `evaluate`.
 
     Returns:
         A dict for each bin and system, from which `pandas.DataFrame` makes a table.
@@ -109,7 +111,9 @@ def analyze(
         view = View(by or ("distance",), bins, metric or "LAS")
         view.check()
         columns = {column for name in view.by for column in GROUPINGS[name].columns}
-        data = read_data(gold, preds, columns, punct, subtypes, encoding, train)
+        data = read_data(
+            gold, preds, columns, punct, subtypes, encoding, train, predicted=predicted
+        )
         analysis = analyze_view(data, view)
     table = rows(analysis, Options(confidence, test, seed=seed))
     for row, number in zip(table, cycle(range(1, len(preds) + 1)), strict=False):

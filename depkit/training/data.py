@@ -200,6 +200,20 @@ def findings(config: ParserConfig, train: Sequence[Sentence], dev: Sequence[Sent
     """
     parts = (("train", train), ("dev", dev))
     lines = [f"{name} has only one sentence" for name, part in parts if len(part) == 1]
+    for name, part in parts:
+        if len(part) > 1 and max(map(len, part)) == 1:
+            lines.append(
+                f"{name}: every sentence has only one word, so there is no arc to learn; a blank"
+                " line may only follow a whole sentence"
+            )
+        without = sum(
+            head >= 0 and deprel == "_"
+            for sentence in part
+            for head, deprel in zip(sentence.head, sentence.deprel, strict=True)
+        )
+        if without:
+            words = f"{without} word{'s have' if without > 1 else ' has'}"
+            lines.append(f"{name}: {words} a HEAD but no DEPREL; _ is learned as a relation")
     train_forms = {tuple(sentence.form) for sentence in train}
     shared = sum(tuple(sentence.form) in train_forms for sentence in dev)
     if shared:

@@ -51,8 +51,13 @@ class Checker:
         self._has_upos = False  # whether any sentence had UPOS
         self._follows_directly = False  # whether no space follows the previous sentence
 
-    def check(self, source: PathLike | Iterable[str], encoding: str = "utf-8") -> Iterator[Finding]:
-        """Yield all findings in a file, or in lines, in order.
+    def check(
+        self,
+        source: PathLike | Iterable[str],
+        encoding: str = "utf-8",
+        format: str | None = None,
+    ) -> Iterator[Finding]:
+        """Yield all findings in a file, or in lines, in order; `format` is as for `read`.
 
         The memory needed does not depend on the size of the file, except for its sent_ids. A file
         that cannot be opened is a finding. Raises ValueError for an unknown encoding.
@@ -62,8 +67,9 @@ class Checker:
         is_foreign = False  # whether a file is not in CoNLL-U, as UD requires
         self._start_file()
         try:
-            is_bracketed = file != "-" and is_bracketed_file(file, encoding)
-            format = PTB.name if is_bracketed else None
+            if format is None and file != "-" and is_bracketed_file(file, encoding):
+                format = PTB.name
+            is_bracketed = format == PTB.name
             for sentence in read(source, format, encoding, strict=False):
                 last_sentence = sentence
                 self.sentences += 1

@@ -186,9 +186,11 @@ def _percent(part: int, whole: int) -> float | None:
 
 
 def compute_statistics(
-    source: PathLike | Iterable[Sentence], encoding: str = "utf-8"
+    source: PathLike | Iterable[Sentence], encoding: str = "utf-8", format: str | None = None
 ) -> Statistics:
     """Compute the statistics of a file, given by its path, or of sentences.
+
+    format: the format of the file, as for `files.read`.
 
     Of sentences that break the format, everything that can be read is counted. If all sentences
     break the format and none has a tree, the file is not a treebank, and the FormatError of the
@@ -196,7 +198,8 @@ def compute_statistics(
     """
     if isinstance(source, str | os.PathLike):
         result = Statistics(os.fspath(source))
-        format = PTB.name if is_bracketed_file(result.file, encoding) else None
+        if format is None and is_bracketed_file(result.file, encoding):
+            format = PTB.name
         source = read(source, format, encoding, strict=False)
     else:
         result = Statistics()

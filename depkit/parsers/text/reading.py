@@ -38,6 +38,10 @@ INPUTS = (*TEXT_INPUTS, *FORMATS, *NON_TABULAR)
 READ_BYTES = 1 << 16
 # Two brackets open before there is any text. Text can begin with a single one: "(Reuters) ...".
 _TREE = re.compile(r"\ufeff?\s*\(\s*[^\s()]*\s*(\(|$)")
+# Text can also begin with two: "((a) and (b)) are both true.". In a tree, the first word has a tag,
+# and no word stands by itself after a closing bracket.
+_FIRST_WORD = re.compile(r"\ufeff?\s*+(?:\(\s*+[^\s()]*+\s*+)++(?:[^\s()]++\s*+[^\s()]*+\s*+\)|$)")
+_TEXT_AFTER_BRACKET = re.compile(r"\)\s*+[^\s()]")
 
 
 def read_input(
@@ -77,6 +81,7 @@ def read_input(
             return
         if part:
             binary = open_part(binary, part)
+        is_known = input is not None or is_bracketed(path) or format_from_filename(path)
         if input is None:
             input, format, binary = _detect(path, binary, encoding)
         else:
@@ -87,7 +92,7 @@ def read_input(
                     binary, format, encoding, path, True, start.line, start.character
                 )
             except FormatError as error:
-                if format:
+                if is_known:
                     raise
                 message = f"{error.message}; if this file is text, use --input text"
                 raise FormatError(error.file, error.line, error.sent_id, message) from None
@@ -121,10 +126,16 @@ def _detect(
         return None, PARQUET, binary
     opening, binary = read_opening(binary, encoding)
     format = format_from_filename(path) or _sniff_format(opening, path)
-    if is_bracketed(path) or (not format and _TREE.match("".join(opening))):
+    if is_bracketed(path) or (not format and _begins_with_tree("".join(opening))):
         format = PTB
     is_text = not (format or _is_table(opening) or describe_foreign_format(opening))
     return "text" if is_text else None, format, binary
+
+
+def _begins_with_tree(text: str) -> bool:
+    """Return whether the opening of a file looks like a bracketed tree, perhaps with errors."""
+    is_text = not _FIRST_WORD.match(text) and _TEXT_AFTER_BRACKET.search(text)
+    return bool(_TREE.match(text)) and not is_text
 
 
 def _sniff_format(opening: Sequence[str], path: str) -> Format | None:
