@@ -35,11 +35,11 @@ def find_input_warnings(parser: Parser, sentences: Sequence[Sentence]) -> Iterat
             " model, which was trained on another script; expect poor predictions"
         )
     elif shares := _find_foreign_words(parser.vocabulary, sentences):
-        known, frequent, usual_known, usual_frequent = (f"{100 * share:.0f}%" for share in shares)
+        percent = [f"{100 * share:.0f}%" for share in shares]
         yield (
-            f"the text seems to be in another language than that of the model: {known} of its words"
-            f" are known to the model ({usual_known} of the treebank), and {frequent} are among the"
-            f" {NUM_FREQUENT} most frequent words ({usual_frequent}); expect poor predictions"
+            f"the text seems to be in another language than that of the model: {percent[0]} of its"
+            f" words are known to the model ({percent[2]} in its treebank), and {percent[1]} are"
+            f" among the {NUM_FREQUENT} most frequent words ({percent[3]}); expect poor predictions"
         )
     if sum(len(_MARKUP.findall(text)) for text in texts) >= max(3, len(texts) / 4):
         file = next(
