@@ -27,6 +27,7 @@ from torch import nn
 
 from depkit.corpus.atomic import atomic
 from depkit.corpus.files import PathLike
+from depkit.corpus.patterns import PATTERNS
 from depkit.nn.initial import skip_initialisation
 from depkit.nn.limit import find_difference, find_not_finite, limit_size
 from depkit.nn.quantized import can_quantize, quantize
@@ -467,10 +468,13 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, obje
         "format_version": FORMAT_VERSION,
         "characters": tokenizer.characters.symbols,
         "spaces": tokenizer.spaces,
+        "patterns": tokenizer.patterns,
         "embedding": network.embedding.embedding_dim,
         "size": network.ends.in_features // 2,
         "whole": tokenizer.multiwords.tokens,
         "endings": tokenizer.multiwords.endings,
+        "before": _sorted(tokenizer.multiwords.before),
+        "after": _sorted(tokenizer.multiwords.after),
         "notes": notes,
     }
     text = json.dumps(description, ensure_ascii=False)
@@ -496,11 +500,17 @@ def read_tokenizer(
         sizes = len(characters), description["embedding"], description["size"]
         network = make_network(path, read_shapes(path), lambda: TokenizerNetwork(*sizes))
         table = MultiwordTable(
-            *(_read_multiwords(description[name]) for name in ("whole", "endings"))
+            _read_multiwords(description["whole"]),
+            _read_multiwords(description["endings"]),
+            before=_read_words(description.get("before")),
+            after=_read_words(description.get("after")),
         )
         if SPACE not in characters.indices:
             raise ValueError("it has no characters")
         spaces = bool(description["spaces"])
+        patterns = tuple(description.get("patterns", ()))
+        if not set(patterns) <= PATTERNS.keys():
+            raise ValueError("it has an unknown pattern")
     except ModelError:
         raise
     except (
@@ -508,7 +518,8 @@ def read_tokenizer(
     ) as error:  # fmt: skip
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(f"{path} is damaged: {reason}") from None
-    return Tokenizer(characters, table, spaces, network.to(device).eval(), device, precision)
+    network = network.to(device).eval()
+    return Tokenizer(characters, table, spaces, network, device, precision, patterns)
 
 
 def load_tokenizer(model: PathLike, device: torch.device) -> Tokenizer:
@@ -531,6 +542,18 @@ def _read_multiwords(table: Any) -> dict[str, tuple[str, ...]]:
         if not words:
             raise ValueError("a multiword token has no words")
     return {token: tuple(words) for token, words in table.items()}
+
+
+def _sorted(words: frozenset[str] | None) -> list[str] | None:
+    return None if words is None else sorted(words)
+
+
+def _read_words(words: Any) -> frozenset[str] | None:
+    """Check and return words of a tokenizer; None if it was written without them."""
+    if words is None:
+        return None
+    check_symbols(words, in_columns=True)
+    return frozenset(words)
 
 
 def read_tokenizer_notes(directory: Path) -> dict:

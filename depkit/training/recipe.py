@@ -97,6 +97,9 @@ class TokenizerTraining:
     epochs: int = 12  # more for a small treebank
     batch_characters: int = 3000  # maximum number in a batch, padding included
     rate: float = 4e-3  # the highest learning rate
+    # The share of the paragraphs of which an epoch also has a variant: in capital letters, with
+    # made-up names, with less white space and others
+    variants: float = 0.3
 
 
 @dataclass(frozen=True)

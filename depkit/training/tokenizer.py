@@ -1,7 +1,7 @@
 """Training of a tokenizer from a treebank's tokens and the white space between them."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from depkit.corpus.patterns import PATTERNS, find_matches
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.surface import surface_tokens
 from depkit.corpus.text import Token
 from depkit.parsers.device import send
 from depkit.parsers.inputs.batches import IGNORED, length_batches
 from depkit.parsers.inputs.vocabulary import Table
 from depkit.parsers.model_directory import read_tokenizer_notes, write_tokenizer
-from depkit.parsers.text.multiword import build_multiword_table
+from depkit.parsers.text.multiword import MultiwordTable, build_multiword_table
 from depkit.parsers.text.tokenizer import (
     INSIDE,
     LOOKUP,
@@ -36,6 +36,7 @@ from depkit.parsers.text.tokenizer import (
 from depkit.training.data import digests
 from depkit.training.origin import Origin, ResumeError, check_origin, make_origin
 from depkit.training.recipe import Recipe, TokenizerTraining
+from depkit.training.text_variants import Text, TextVariants, read_paragraphs
 
 MIN_UPDATES = 300  # a small treebank is trained on for more epochs to reach this
 SegmentedTexts = list[list[list[Token]]]  # texts, sentences, tokens
@@ -61,32 +62,21 @@ def has_text(sentences: Sequence[Sentence]) -> bool:
 
 def make_passages(sentences: Sequence[Sentence]) -> list[Passage]:
     """Return the paragraphs of a treebank, with one space for any white space."""
-    result: list[Passage] = []
+    return list(map(_make_passage, read_paragraphs(sentences)))
+
+
+def _make_passage(tokens: Text) -> Passage:
     texts: list[str] = []
     ends: list[int] = []
     multiword: list[int] = []
-
-    def finish_passage() -> None:
-        text = "".join(texts).rstrip()
-        if text:
-            size = len(text)
-            result.append(Passage(text, np.array(ends[:size]), np.array(multiword[:size])))
-
-    for sentence in sentences:
-        if any(line.startswith(("# newpar", "# newdoc")) for line in sentence.lines):
-            finish_passage()
-            texts, ends, multiword = [], [], []
-        tokens = surface_tokens(sentence)
-        for token in tokens:
-            text = " ".join(token.text.split()) or "_"
-            after = " " * bool(token.after)
-            words = sentence.form[token.first : token.last + 1]
-            texts.append(text + after)
-            end = SENTENCE if token is tokens[-1] else TOKEN
-            ends += [INSIDE] * (len(text) - 1) + [end] + [INSIDE] * len(after)
-            multiword += _multiword_labels(text, words) + [SINGLE] * len(after)
-    finish_passage()
-    return result
+    for token in tokens:
+        after = " " * token.has_space
+        texts.append(token.text + after)
+        end = SENTENCE if token.ends_sentence else TOKEN
+        ends += [INSIDE] * (len(token.text) - 1) + [end] + [INSIDE] * len(after)
+        multiword += _multiword_labels(token.text, token.words) + [SINGLE] * len(after)
+    text = "".join(texts).rstrip()
+    return Passage(text, np.array(ends[: len(text)]), np.array(multiword[: len(text)]))
 
 
 def _multiword_labels(text: str, words: Sequence[str]) -> list[int]:
@@ -182,24 +172,33 @@ def train_tokenizer(
         The tokenizer, and its dev scores, see `segmentation_scores`.
     """
     torch.manual_seed(seed)
-    paragraphs = make_passages(train)
-    tokenizer = _make_tokenizer(settings, paragraphs, train, device)
+    paragraphs = list(read_paragraphs(train))
+    tokenizer = _make_tokenizer(settings, paragraphs, device)
     network = tokenizer.network
     categories = _category_indices(tokenizer.characters)
-    slices = _make_slices(paragraphs, tokenizer.characters)
-    sizes = np.array([part.shape[1] for part in slices])
+    variants = _make_variants(paragraphs, tokenizer.multiwords)
+    treebank_slices = _make_slices(map(_make_passage, paragraphs), tokenizer.characters)
+    sizes = np.array([part.shape[1] for part in treebank_slices])
     per_epoch = len(length_batches(sizes, settings.batch_characters, np.random.default_rng(0)))
     epochs = max(settings.epochs, -(-MIN_UPDATES // per_epoch))
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.rate)
     best, best_scores, best_weights = -1.0, {}, {}
     started = time.monotonic()
-    update = 0
     for epoch in range(epochs):
         random = np.random.default_rng([seed, epoch])
         network.train()
-        total, first_update = torch.zeros((), device=device), update
-        for indices in length_batches(sizes, settings.batch_characters, random):
-            fraction = max(update / (epochs * per_epoch), (time.monotonic() - started) / max_time)
+        total = torch.zeros((), device=device)
+        changed = random.random(len(paragraphs)) < settings.variants
+        passages = (
+            _make_passage(variants.vary(paragraphs[i], random))
+            for i in np.flatnonzero(changed).tolist()
+        )
+        slices = [*treebank_slices, *_make_slices(passages, tokenizer.characters)]
+        sizes = np.array([part.shape[1] for part in slices])
+        batches = length_batches(sizes, settings.batch_characters, random)
+        for update, indices in enumerate(batches):
+            done = (epoch + update / len(batches)) / epochs
+            fraction = max(done, (time.monotonic() - started) / max_time)
             for group in optimizer.param_groups:
                 group["lr"] = settings.rate * max(0.0, 1 - fraction)
             batch = [slices[i] for i in indices.tolist()]
@@ -209,7 +208,6 @@ def train_tokenizer(
             optimizer.step()
             optimizer.zero_grad()
             total += loss.detach()
-            update += 1
             if time.monotonic() - started > max_time:
                 break
         scores = segmentation_scores(tokenizer, dev)
@@ -221,7 +219,7 @@ def train_tokenizer(
         if is_last or (epoch + 1) % max(1, epochs // 10) == 0:
             score_list = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
             report(
-                f"tokenizer epoch {epoch + 1}  loss {float(total) / (update - first_update):.4f}"
+                f"tokenizer epoch {epoch + 1}  loss {float(total) / (update + 1):.4f}"
                 f"  dev F1: {score_list}"
             )
         if is_last:
@@ -239,40 +237,56 @@ def _category_indices(characters: Table) -> np.ndarray:
     return indices
 
 
-def _make_slices(paragraphs: Sequence[Passage], characters: Table) -> list[np.ndarray]:
-    """Cut paragraphs into slices, [3, n]: indices of characters, `ends` labels, `multiword` labels.
+def _make_slices(passages: Iterable[Passage], characters: Table) -> list[np.ndarray]:
+    """Cut passages into slices, [3, n]: indices of characters, `ends` labels, `multiword` labels.
 
-    The slices of a long paragraph overlap.
+    The slices of a long passage overlap.
     """
     slices = []
-    for paragraph in paragraphs:
-        rows = (encode_text(paragraph.text, characters)[0], paragraph.ends, paragraph.multiword)
+    for passage in passages:
+        rows = (encode_text(passage.text, characters)[0], passage.ends, passage.multiword)
         whole = np.stack(rows)
         slices += [whole[:, begin:end] for begin, end, _, _ in cut_slices(whole.shape[1])]
     return slices
 
 
 def _make_tokenizer(
-    settings: TokenizerTraining,
-    paragraphs: Sequence[Passage],
-    train: Sequence[Sentence],
-    device: torch.device,
+    settings: TokenizerTraining, paragraphs: Sequence[Text], device: torch.device
 ) -> Tokenizer:
     """Make a tokenizer with an untrained network."""
-    texts = [paragraph.text for paragraph in paragraphs]
-    looked_up = (
-        (token.text, tuple(words))
-        for sentence in train
-        for token in surface_tokens(sentence)
-        if token.last > token.first
-        and "".join(words := sentence.form[token.first : token.last + 1]) != token.text
-    )
-    spaces = any(" " in token.text for sentence in train for token in surface_tokens(sentence))
-    characters = build_character_table(texts)
+    passages = list(map(_make_passage, paragraphs))
+    tokens = [token for paragraph in paragraphs for token in paragraph]
+    table = build_multiword_table((token.text, token.words) for token in tokens)
+    spaces = any(" " in token.text for token in tokens)
+    characters = build_character_table(passage.text for passage in passages)
     network = TokenizerNetwork(
         len(characters), settings.embedding, settings.size, settings.dropout
     ).to(device)
-    return Tokenizer(characters, build_multiword_table(looked_up), spaces, network, device)
+    patterns = tuple(choose_patterns(passages))
+    return Tokenizer(characters, table, spaces, network, device, patterns=patterns)
+
+
+def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:
+    """Yield the names of the patterns that a treebank does not contradict, see `corpus.patterns`.
+
+    At most a tenth of the matches in the treebank are other tokens than those of the pattern.
+    """
+    for name, pattern in PATTERNS.items():
+        matches = [
+            any(
+                passage.ends[start : stop - 1].any() or (is_end and not passage.ends[stop - 1])
+                for start, stop, is_end in spans
+            )
+            for passage in passages
+            for spans in find_matches(passage.text, pattern)
+        ]
+        if len(matches) >= pattern.min_matches and 10 * sum(matches) <= len(matches):
+            yield name
+
+
+def _make_variants(paragraphs: Sequence[Text], table: MultiwordTable) -> TextVariants:
+    endings = {words[-1] for words in table.tokens.values()}
+    return TextVariants(paragraphs, endings - (table.after or frozenset()))
 
 
 def _loss(

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from depkit.corpus.emoji import emoji_spans
+from depkit.corpus.patterns import find_tokens
 from depkit.corpus.text import Token
 from depkit.nn.lstm import BiLSTM
 from depkit.parsers.device import autocast, send
@@ -72,6 +72,7 @@ class Tokenizer:
     network: TokenizerNetwork
     device: torch.device
     precision: torch.dtype = torch.float32  # of the matrix products of the network
+    patterns: tuple[str, ...] = ()  # names of the `corpus.patterns` whose tokens are not cut
 
     def segment(self, texts: list[str]) -> list[list[list[Token]]]:
         """Split texts into sentences and tokens.
@@ -89,7 +90,8 @@ class Tokenizer:
     def _labels(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predict labels: the arguments `ends`, `multiword` and `offsets` of `decode`.
 
-        A sequence of white space is one character. No token ends inside an emoji.
+        A sequence of white space is one character. No token ends inside an emoji, or inside a token
+        of `patterns`.
         """
         self.network.eval()
         text = "".join(texts)
@@ -117,10 +119,11 @@ class Tokenizer:
             is_inside = (low[:, None] <= position) & (position < high[:, None])  # not in a margin
             labels[:, position[is_inside]] = best.cpu().numpy()[:, is_inside]
         ends, multiword = labels
-        for start, stop in emoji_spans(text):
-            first, last = np.searchsorted(offsets, (start, stop - 1))
-            ends[last] = ends[first : last + 1].max()
-            ends[first:last], multiword[first:last] = INSIDE, SINGLE
+        for begin, part in zip([0, *_text_ends(texts).tolist()], texts, strict=False):
+            for start, stop, is_end in find_tokens(part, self.patterns):
+                first, last = np.searchsorted(offsets, (begin + start, begin + stop - 1))
+                ends[last] = max(ends[last], TOKEN) if is_end else ends[first : last + 1].max()
+                ends[first:last], multiword[first:last] = INSIDE, SINGLE
         return ends, multiword, offsets
 
     def decode(
@@ -182,6 +185,8 @@ class Tokenizer:
             bounds = [begin, *splits.tolist(), end]
             parts = (text[low:high].split() for low, high in pairwise(bounds))
             words = tuple(" ".join(part) for part in parts if part)
+            if len(words) > 1:
+                words = self.multiwords.check(text[begin:end], words)
         return words if words and len(words) > 1 else None
 
 

@@ -1,0 +1,94 @@
+"""Search for tokens that a tokenizer should not cut: addresses, numbers, measures and emoji.
+
+They look alike in all languages, and most are too rare in a treebank to be learned from it. Where
+treebanks differ (`10km` is one token in some and two in others), there is a pattern for each way.
+
+The time of a search is linear in the length of the text, whatever the text is: a match cannot
+begin inside a sequence of the characters with which it can begin.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from depkit.corpus.emoji import emoji_spans
+
+Span = tuple[int, int, bool]  # start, end, and whether a token certainly ends there
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A pattern of tokens.
+
+    regex: matches one token, or several tokens that follow each other, one in each group.
+    is_complete: whether a token certainly ends at the end of a match, unless a letter, digit,
+        apostrophe or hyphen follows.
+    min_matches: how often the pattern must occur in a treebank that it is used with.
+    """
+
+    regex: re.Pattern[str]
+    is_complete: bool
+    min_matches: int = 0
+
+
+# Some top-level domains. Those that are frequent words, such as `it` and `me`, are missing: a full
+# stop without a space after it, as in `I saw.it`, is more frequent than these domains.
+_DOMAINS = (
+    r"(?:(?:co|ac|com|org|net|gov|edu)\.[a-z]{2}"
+    "|com|org|net|edu|gov|mil|info|biz|cn|cz|dk|eu|fi|fr|gr|hu|jp|kr|nl|nz|pl|ru|tv|ua|uk|za)"
+)
+_AMOUNT = r"(?<![\w.,:])\d+(?:[.,]\d+)*"
+_UNIT = (
+    r"(?:[cdkmnµμ]?m[²³]?|[kmµμ]?g|[cdm]?l|ha|km/h|m/s|mph|ft|lbs?|oz|h|min|[ap]m|[AP]M"
+    r"|[kmMG]?W|[kMG]Wh|[km]?V|[kMG]?Hz|[kMGT]i?B|[kMG]bit/s|°[CF]?|[%‰€])(?!\w)"
+)
+# URLs end before the punctuation and the letters of Chinese, Japanese and Korean.
+_URL = r"[^\s<>\"“”«»\u3000-\u9fff\uac00-\ud7a3\uff00-\uffef]"
+PATTERNS = {
+    "url": Pattern(
+        re.compile(rf"(?<![\w.])(?:(?:https?|ftp)://|www\.){_URL}*[\w/=&#~-]", re.IGNORECASE), True
+    ),
+    "email": Pattern(
+        re.compile(r"(?<![\w.+%-])(?:mailto:)?[\w.+%-]+@(?:[\w-]+\.)+[a-z]{2,}", re.IGNORECASE),
+        True,
+    ),
+    "domain": Pattern(
+        re.compile(rf"(?<![\w.@/:-])(?:[a-z0-9-]+\.)+{_DOMAINS}(?![\w@]|\.\w)", re.IGNORECASE), True
+    ),
+    "number": Pattern(re.compile(r"(?<![\w.,:])\d+(?:[.,:]\d+)+"), False),
+    "telephone": Pattern(
+        re.compile(r"(?<![\w-])(?:\d{3}-\d{4}|\d+(?:-\d+){2,})(?![\w-])"), False
+    ),
+    "joined measure": Pattern(re.compile(_AMOUNT + _UNIT), True, min_matches=5),
+    "split measure": Pattern(re.compile(f"({_AMOUNT})({_UNIT})"), True, min_matches=5),
+}  # fmt: skip
+
+
+def find_tokens(text: str, names: Iterable[str]) -> Iterator[Span]:
+    """Find emoji of several characters, and the tokens of the patterns with these names.
+
+    Of tokens that overlap, only the first is yielded, or the longest of those that begin at the
+    same position.
+    """
+    emoji = ((start, end, False) for start, end in emoji_spans(text))
+    matches = chain.from_iterable(find_matches(text, PATTERNS[name]) for name in names)
+    last = 0
+    for span in sorted(
+        chain(emoji, chain.from_iterable(matches)), key=lambda span: (span[0], -span[1])
+    ):
+        if span[0] >= last:
+            yield span
+            last = span[1]
+
+
+def find_matches(text: str, pattern: Pattern) -> Iterator[list[Span]]:
+    """Yield the tokens of each match of a pattern."""
+    for match in pattern.regex.finditer(text):
+        following = text[match.end() : match.end() + 1]
+        ends_here = not following.isalnum() and following not in {"'", "’", "-", "_"}
+        groups = range(1, match.re.groups + 1) or [0]
+        yield [
+            (*match.span(group), pattern.is_complete and (ends_here or group < len(groups)))
+            for group in groups
+        ]

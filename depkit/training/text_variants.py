@@ -1,0 +1,232 @@
+"""Variants of a treebank's text, from which a tokenizer learns what is rare in the treebank.
+
+A variant keeps the conventions of the treebank: it has other letters or other white space than the
+text, or tokens in another order, but the same tokens are split or not split.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from depkit.corpus.sentence import Sentence
+from depkit.corpus.surface import surface_tokens
+
+SHORT_SENTENCE = 3  # tokens
+MIN_NAMES = 20  # with fewer, no names are made up
+MIN_EXAMPLES = 3  # of a punctuation mark between letters, to know how the treebank splits it
+
+
+@dataclass(frozen=True)
+class TextToken:
+    """A token of a text.
+
+    words: its words, several in a multiword token. has_space: whether white space follows it.
+    ends_sentence: whether it is the last token of a sentence. is_name: whether it is a proper noun.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    has_space: bool
+    ends_sentence: bool = False
+    is_name: bool = False
+
+
+Text = list[TextToken]
+Random = np.random.Generator
+Variant = Callable[[Text, Random], Text]
+
+
+def read_paragraphs(sentences: Iterable[Sentence]) -> Iterator[Text]:
+    """Yield the tokens of each paragraph of a treebank."""
+    paragraph: Text = []
+    for sentence in sentences:
+        if any(line.startswith(("# newpar", "# newdoc")) for line in sentence.lines) and paragraph:
+            yield paragraph
+            paragraph = []
+        paragraph += _read_tokens(sentence)
+    if paragraph:
+        yield paragraph
+
+
+def _read_tokens(sentence: Sentence) -> Text:
+    tokens = surface_tokens(sentence)
+    return [
+        TextToken(
+            " ".join(token.text.split()) or "_",  # any white space becomes one space
+            tuple(sentence.form[token.first : token.last + 1]),
+            bool(token.after),
+            token is tokens[-1],
+            token.first == token.last and sentence.upos[token.first] == "PROPN",
+        )
+        for token in tokens
+    ]
+
+
+class TextVariants:
+    """Makes random variants of texts.
+
+    Args:
+        paragraphs: The paragraphs of the training treebank.
+        endings: Endings of multiword tokens that never follow an unknown word, such as `na` of
+            `gonna`. Some made-up names end in one.
+    """
+
+    def __init__(self, paragraphs: Sequence[Text], endings: Iterable[str]) -> None:
+        tokens = [token for paragraph in paragraphs for token in paragraph]
+        names = {token.text for token in tokens if token.is_name and token.text.istitle()}
+        self._names = sorted(name for name in names if name.isalpha() and len(name) > 3)
+        self._endings = sorted(ending for ending in endings if ending.isalpha())
+        self._short = [
+            sentence
+            for sentence in (s for paragraph in paragraphs for s in _sentences(paragraph))
+            if len(sentence) <= SHORT_SENTENCE and not sentence[-1].text[-1].isalnum()
+        ]
+        # How likely each change is in a variant
+        self._changes: list[tuple[float, Variant]] = [(0.2, _remove_spaces), (0.2, _swap_quotes)]
+        if any(token.text.lower() != token.text.upper() for token in tokens):
+            self._changes += [(0.2, _capitalize), (0.2, _capitalize_some)]
+        if len(self._names) >= MIN_NAMES:
+            self._changes.append((0.5, self._rename))
+        if self._short:
+            self._changes.append((0.3, self._add_short_sentences))
+        if _splits_at(tokens, "("):
+            self._changes.append((0.2, _add_brackets))
+        if _splits_at(tokens, "/"):
+            self._changes.append((0.2, _add_slashes))
+
+    def vary(self, text: Text, random: Random) -> Text:
+        """Return a text with random changes; every token ends as it does in the treebank."""
+        for probability, change in self._changes:
+            if random.random() < probability:
+                text = change(text, random)
+        return text
+
+    def _rename(self, text: Text, random: Random) -> Text:
+        """Replace names by made-up ones, which begin like one name and end like another."""
+
+        def make_name() -> str:
+            begin, end = (self._names[i] for i in random.integers(len(self._names), size=2))
+            if self._endings and random.random() < 0.3:
+                end = "__" + self._endings[random.integers(len(self._endings))]
+            return begin[: random.integers(2, len(begin))] + end[2:].lower()
+
+        return [
+            _with_words(token, (make_name(),)) if token.is_name and token.text.istitle() else token
+            for token in text
+        ]
+
+    def _add_short_sentences(self, text: Text, random: Random) -> Text:
+        """Insert short sentences before some sentences."""
+        result: Text = []
+        for sentence in _sentences(text):
+            if random.random() < 0.3:
+                short = self._short[random.integers(len(self._short))]
+                result += [*short[:-1], replace(short[-1], has_space=True)]
+            result += sentence
+        return result
+
+
+def _sentences(text: Text) -> Iterator[Text]:
+    begin = 0
+    for index, token in enumerate(text, start=1):
+        if token.ends_sentence:
+            yield text[begin:index]
+            begin = index
+
+
+def _with_words(token: TextToken, words: tuple[str, ...]) -> TextToken:
+    """Return a token with changed words; as it was if they do not tell how it is written."""
+    if "".join(token.words) != token.text:
+        return token
+    return replace(token, text="".join(words), words=words)
+
+
+def _change_letters(token: TextToken, change: Callable[[str], str]) -> TextToken:
+    """Change the letters of a token and its words, if this does not change their number."""
+    text, words = change(token.text), tuple(map(change, token.words))
+    return replace(token, text=text, words=words) if len(text) == len(token.text) else token
+
+
+def _capitalize(text: Text, random: Random) -> Text:
+    return [_change_letters(token, str.upper) for token in text]
+
+
+def _capitalize_some(text: Text, random: Random) -> Text:
+    """Write some tokens in capital letters, or with a capital letter at the beginning."""
+
+    def capitalize_first(token: TextToken) -> TextToken:
+        first, *others = token.words
+        first = first[:1].upper() + first[1:]
+        return _with_words(token, (first, *others)) if len(first) == len(token.words[0]) else token
+
+    draws = random.random(len(text))
+    return [
+        _change_letters(token, str.upper)
+        if draw < 0.15
+        else capitalize_first(token)
+        if draw < 0.3
+        else token
+        for token, draw in zip(text, draws.tolist(), strict=True)
+    ]
+
+
+def _swap_quotes(text: Text, random: Random) -> Text:
+    """Exchange straight and typographic apostrophes."""
+    table = str.maketrans("'’", "’'")
+    return [_change_letters(token, lambda part: part.translate(table)) for token in text]
+
+
+def _remove_spaces(text: Text, random: Random) -> Text:
+    """Remove the white space around brackets and slashes inside a sentence."""
+    marks = {*"()[]/"}
+    result = list(text)
+    for i, following in enumerate(text[1:]):
+        token = text[i]
+        if not token.ends_sentence and (token.text in marks or following.text in marks):
+            result[i] = replace(token, has_space=False)
+    return result
+
+
+def _add_brackets(text: Text, random: Random) -> Text:
+    """Put the end of some words into brackets: t(est)."""
+    result: Text = []
+    for token in text:
+        if _is_plain(token) and len(token.text) > 2 and random.random() < 0.1:
+            cut = random.integers(1, len(token.text))
+            parts = [token.text[:cut], "(", token.text[cut:], ")"]
+            pieces = [TextToken(part, (part,), has_space=False) for part in parts]
+            pieces[-1] = replace(token, text=")", words=(")",), is_name=False)
+            result += pieces
+        else:
+            result.append(token)
+    return result
+
+
+def _add_slashes(text: Text, random: Random) -> Text:
+    """Put a slash instead of the space between some words."""
+    result: Text = []
+    for i, token in enumerate(text):
+        is_inside = not token.ends_sentence and i + 1 < len(text) and token.has_space
+        if is_inside and _is_plain(token) and _is_plain(text[i + 1]) and random.random() < 0.1:
+            result += [replace(token, has_space=False), TextToken("/", ("/",), has_space=False)]
+        else:
+            result.append(token)
+    return result
+
+
+def _is_plain(token: TextToken) -> bool:
+    return token.text.isalpha() and len(token.words) == 1
+
+
+def _splits_at(tokens: Sequence[TextToken], mark: str) -> bool:
+    """Whether a treebank makes a token of a punctuation mark between letters."""
+    joined = re.compile(rf"[^\W\d_]+{re.escape(mark)}[^\W\d_]+\W*")
+    num_joined = sum(joined.fullmatch(token.text) is not None for token in tokens)
+    num_split = sum(
+        token.text == mark and not (before.has_space or before.ends_sentence) and _is_plain(before)
+        for before, token in pairwise(tokens)
+    )
+    return num_split >= max(MIN_EXAMPLES, 5 * num_joined)
