@@ -40,14 +40,18 @@ _DOMAINS = (
 )
 _AMOUNT = r"(?<![\w.,:])\d+(?:[.,]\d+)*"
 _UNIT = (
-    r"(?:[cdkmnµμ]?m[²³]?|[kmµμ]?g|[cdm]?l|ha|km/h|m/s|mph|ft|lbs?|oz|h|min|[ap]m|[AP]M"
+    r"(?:km/h|m/s|[cdkmnµμ]?m[²³]?|[kmµμ]?g|[cdm]?l|ha|mph|ft|lbs?|oz|h|min|[ap]m|[AP]M"
     r"|[kmMG]?W|[kMG]Wh|[km]?V|[kMG]?Hz|[kMGT]i?B|[kMG]bit/s|°[CF]?|[%‰€])(?!\w)"
 )
 # URLs end before the punctuation and the letters of Chinese, Japanese and Korean.
-_URL = r"[^\s<>\"“”«»\u3000-\u9fff\uac00-\ud7a3\uff00-\uffef]"
+_IN_URL = r"[^\s()<>\"“”«»\u3000-\u9fff\uac00-\ud7a3\uff00-\uffef]"
 PATTERNS = {
     "url": Pattern(
-        re.compile(rf"(?<![\w.])(?:(?:https?|ftp)://|www\.){_URL}*[\w/=&#~-]", re.IGNORECASE), True
+        re.compile(
+            rf"(?<![\w.])(?:(?:https?|ftp)://|www\.)(?:{_IN_URL}|\({_IN_URL}*\))+(?<=[\w/=&#~)-])",
+            re.IGNORECASE,
+        ),
+        True,
     ),
     "email": Pattern(
         re.compile(r"(?<![\w.+%-])(?:mailto:)?[\w.+%-]+@(?:[\w-]+\.)+[a-z]{2,}", re.IGNORECASE),
@@ -68,14 +72,15 @@ PATTERNS = {
 def find_tokens(text: str, names: Iterable[str]) -> Iterator[Span]:
     """Find emoji of several characters, and the tokens of the patterns with these names.
 
-    Of tokens that overlap, only the first is yielded, or the longest of those that begin at the
-    same position.
+    Of tokens that overlap, only the first is yielded. Of those that begin at the same position, it
+    is the longest, and of equal ones the one that certainly ends.
     """
     emoji = ((start, end, False) for start, end in emoji_spans(text))
     matches = chain.from_iterable(find_matches(text, PATTERNS[name]) for name in names)
     last = 0
     for span in sorted(
-        chain(emoji, chain.from_iterable(matches)), key=lambda span: (span[0], -span[1])
+        chain(emoji, chain.from_iterable(matches)),
+        key=lambda span: (span[0], -span[1], not span[2]),
     ):
         if span[0] >= last:
             yield span
@@ -87,8 +92,7 @@ def find_matches(text: str, pattern: Pattern) -> Iterator[list[Span]]:
     for match in pattern.regex.finditer(text):
         following = text[match.end() : match.end() + 1]
         ends_here = not following.isalnum() and following not in {"'", "’", "-", "_"}
-        groups = range(1, match.re.groups + 1) or [0]
         yield [
-            (*match.span(group), pattern.is_complete and (ends_here or group < len(groups)))
-            for group in groups
+            (start, end, pattern.is_complete and (ends_here or end < match.end()))
+            for start, end in map(match.span, range(1, match.re.groups + 1) or [0])
         ]

@@ -155,6 +155,7 @@ def train_tokenizer(
     seed: int = 1,
     max_time: float = float("inf"),
     report: Callable[[str], None] = lambda text: None,
+    initial: Tokenizer | None = None,
 ) -> tuple[Tokenizer, dict[str, float]]:
     """Train a tokenizer. The best epoch is selected by the mean F1 of dev tokens and sentences.
 
@@ -167,13 +168,18 @@ def train_tokenizer(
         max_time: The maximum number of seconds. The learning rate falls to 0 with the epochs or
             with the time, whichever ends sooner.
         report: Receives a line for some epochs.
+        initial: A tokenizer with whose characters and weights the training begins.
 
     Returns:
         The tokenizer, and its dev scores, see `segmentation_scores`.
     """
     torch.manual_seed(seed)
     paragraphs = list(read_paragraphs(train))
-    tokenizer = _make_tokenizer(settings, paragraphs, device)
+    tokenizer = _make_tokenizer(
+        settings, paragraphs, device, initial.characters if initial else None
+    )
+    if initial:
+        tokenizer.network.load_state_dict(initial.network.state_dict())
     network = tokenizer.network
     categories = _category_indices(tokenizer.characters)
     variants = _make_variants(paragraphs, tokenizer.multiwords)
@@ -251,14 +257,17 @@ def _make_slices(passages: Iterable[Passage], characters: Table) -> list[np.ndar
 
 
 def _make_tokenizer(
-    settings: TokenizerTraining, paragraphs: Sequence[Text], device: torch.device
+    settings: TokenizerTraining,
+    paragraphs: Sequence[Text],
+    device: torch.device,
+    characters: Table | None = None,
 ) -> Tokenizer:
-    """Make a tokenizer with an untrained network."""
+    """Make a tokenizer with an untrained network, for these characters or those of the treebank."""
     passages = list(map(_make_passage, paragraphs))
     tokens = [token for paragraph in paragraphs for token in paragraph]
     table = build_multiword_table((token.text, token.words) for token in tokens)
     spaces = any(" " in token.text for token in tokens)
-    characters = build_character_table(passage.text for passage in passages)
+    characters = characters or build_character_table(passage.text for passage in passages)
     network = TokenizerNetwork(
         len(characters), settings.embedding, settings.size, settings.dropout
     ).to(device)

@@ -1,13 +1,17 @@
 """Training of a tokenizer from a treebank's text."""
 
+import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save
 
 from depkit.corpus.text import read_text
-from depkit.parsers.model_directory import TOKENIZER, ModelError, read_tokenizer
+from depkit.parsers.model_directory import TOKENIZER, ModelError, read_tokenizer, write_tokenizer
 from depkit.training import tokenizer as module
 from depkit.training.origin import ResumeError
 from depkit.training.recipe import make_recipe
@@ -105,6 +109,51 @@ def test_weights_and_tables_are_saved_and_read(tiny, tmp_path):
         read_tokenizer(tmp_path, CPU)
     provide_tokenizer(tmp_path, recipe, tiny, tiny, CPU, 1, 1e-9, lambda text: None)
     assert np.isfinite(read_tokenizer(tmp_path, CPU).network.ends.weight.detach().numpy()).all()
+
+
+def test_patterns_that_the_treebank_contradicts_are_not_used():
+    def chosen(*sentences):
+        text = ""
+        for forms in map(str.split, sentences):
+            rows = [row(i, form, i - 1, "x") for i, form in enumerate(forms, start=1)]
+            text += "".join(line.replace("\t_\n", "\tSpaceAfter=No\n") for line in rows[:-1])
+            text += rows[-1] + "\n"
+        return set(module.choose_patterns(make_passages(parse(text))))
+
+    always = {"url", "email", "domain", "number", "telephone"}
+    assert chosen("a") == always
+    assert chosen("5 km", "a@b.com") == always
+    assert chosen(*["5 km"] * 5) == always | {"split measure"}
+    assert chosen(*["5km"] * 5, "a@b. com") == always - {"email"} | {"joined measure"}
+
+
+def test_training_can_begin_with_another_tokenizer(tiny):
+    first, _ = module.train_tokenizer(RECIPE.tokenizer, tiny[:4], tiny[:4], CPU, max_time=1e-9)
+    other = replace(RECIPE.tokenizer, rate=1e-9)
+    second, _ = module.train_tokenizer(other, tiny, tiny, CPU, max_time=1e-9, initial=first)
+    assert second.characters == first.characters
+    for old, new in zip(first.network.parameters(), second.network.parameters(), strict=True):
+        torch.testing.assert_close(old, new, atol=1e-6, rtol=0)
+
+
+def test_files_without_the_tables_of_words_accept_any_split(tiny, tmp_path):
+    tokenizer, _ = module.train_tokenizer(RECIPE.tokenizer, tiny, tiny, CPU, max_time=1e-9)
+    write_tokenizer(tmp_path, tokenizer, {})
+    path = tmp_path / TOKENIZER
+    with safe_open(path, framework="pt") as file:
+        description = json.loads(file.metadata()["tokenizer"])
+    for name in ("before", "after", "patterns"):
+        del description[name]
+    path.write_bytes(save(dict(load_file(path)), {"tokenizer": json.dumps(description)}))
+    old = read_tokenizer(tmp_path, CPU)
+    assert old.patterns == () and old.multiwords.check("ab", ("a", "b")) == ("a", "b")
+    for name, value in (("before", [1]), ("after", "a"), ("patterns", ["none"])):
+        damaged = save(
+            dict(load_file(path)), {"tokenizer": json.dumps(description | {name: value})}
+        )
+        (tmp_path / TOKENIZER).write_bytes(damaged)
+        with pytest.raises(ModelError, match="is damaged"):
+            read_tokenizer(tmp_path, CPU)
 
 
 def test_no_tokenizer_without_text_or_if_disabled(tiny, tmp_path):

@@ -121,6 +121,27 @@ def test_no_token_ends_inside_an_emoji(emoji, labels, monkeypatch):
         assert [emoji] in [list(words) for words in parts]
 
 
+@pytest.mark.parametrize("end", [0, 1, 2])
+def test_no_token_ends_inside_a_token_of_a_pattern(end, monkeypatch):
+    """The network ends tokens and sentences wherever it can, or nowhere."""
+    labels = torch.nn.functional.one_hot(torch.tensor(end), 3).float()
+    monkeypatch.setattr(
+        TokenizerNetwork,
+        "forward",
+        lambda self, characters, sizes: (
+            labels.expand(*characters.shape, 3), labels.expand(*characters.shape, 3)
+        ),
+    )  # fmt: skip
+    segmenter = replace(make_tokenizer(), patterns=("email", "number", "split measure"))
+    texts = ["a@b.com, 1.5kg", "1", ".5"]  # an email never begins in one text and ends in another
+    segmented = [
+        [text[start:stop] for sentence in sentences for start, stop, _ in sentence]
+        for text, sentences in zip(texts, segmenter.segment(texts), strict=True)
+    ]
+    assert segmented[0] == ["a@b.com", ",", "1.5", "kg"]
+    assert segmented[1:] == ([["1"], [".5"]] if end == 0 else [["1"], [".", "5"]])
+
+
 def test_the_network_is_computed_in_the_precision_of_the_tokenizer():
     segmenter, dtypes = make_tokenizer(), []
     segmenter.network.ends.register_forward_hook(lambda *hook: dtypes.append(hook[-1].dtype))
