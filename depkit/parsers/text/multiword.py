@@ -65,7 +65,8 @@ class MultiwordTable:
 
     def _find(self, token: str) -> Words | None:
         """Return the words of a token that is in the table, with the letters of the token."""
-        for key in (token.lower(), _fold(token)):
+        keys = [token.lower()] if self.before is None else [token.lower(), _fold(token)]
+        for key in keys:
             if key in self.tokens:
                 words = self.tokens[key]
                 if sum(map(len, words)) == len(token) and _fold("".join(words)) == _fold(token):
