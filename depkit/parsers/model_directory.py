@@ -475,6 +475,7 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, obje
         "endings": tokenizer.multiwords.endings,
         "before": _sorted(tokenizer.multiwords.before),
         "after": _sorted(tokenizer.multiwords.after),
+        "always": _sorted(tokenizer.multiwords.always),
         "notes": notes,
     }
     text = json.dumps(description, ensure_ascii=False)
@@ -504,6 +505,7 @@ def read_tokenizer(
             _read_multiwords(description["endings"]),
             before=_read_words(description.get("before")),
             after=_read_words(description.get("after")),
+            always=_read_words(description.get("always", [])) or frozenset(),
         )
         if SPACE not in characters.indices:
             raise ValueError("it has no characters")

@@ -10,13 +10,16 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
+
+from depkit.corpus.text import Token
 
 Words = tuple[str, ...]
 
 Hosts = defaultdict[str, Counter[str]]
 
 MIN_HOSTS = 3  # with fewer hosts, it is unknown whether a word combines with others
+MIN_COUNT = 3  # of a token that is split wherever it occurs
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ´`＇", "'"))
 
 
@@ -32,6 +35,7 @@ class MultiwordTable:
     # concatenation of its words. None if they were not learned: any split is then accepted.
     before: frozenset[str] | None = None
     after: frozenset[str] | None = None
+    always: frozenset[str] = frozenset()  # frequent tokens that were never single words
 
     def words(self, token: str) -> Words | None:
         """Look up the words of a token, in the case of the token; None if they are unknown."""
@@ -61,7 +65,21 @@ class MultiwordTable:
             return words
         num_before = _count_leading(lower, self.before)
         num_after = _count_leading(lower[::-1], self.after)
-        return words if num_before + num_after + 1 >= len(words) else known
+        if num_before + num_after + 1 < len(words):
+            return known
+        # The unknown word can itself be a multiword token, as in would|n't|'ve.
+        parts = ((_fold(word) in self.always and self._find(word)) or (word,) for word in words)
+        return tuple(chain.from_iterable(parts))
+
+    def split_always(self, text: str, sentences: list[list[Token]]) -> None:
+        """Split the tokens of a text that are split wherever they occur in the treebank."""
+        lower = text.lower().replace("’", "'")
+        if len(lower) != len(text):
+            return
+        for tokens in sentences:
+            for i, (start, end, words) in enumerate(tokens):
+                if words is None and lower[start:end] in self.always:
+                    tokens[i] = (start, end, self._find(text[start:end]))
 
     def _find(self, token: str) -> Words | None:
         """Return the words of a token that is in the table, with the letters of the token."""
@@ -113,6 +131,11 @@ def build_multiword_table(tokens: Iterable[tuple[str, Words]]) -> MultiwordTable
         {ending: _most_frequent(endings[ending]) for ending in sorted(productive_endings)},
         _productive(hosts_after, single, str.startswith, MIN_HOSTS),
         _productive(hosts_before, single, str.endswith, MIN_HOSTS),
+        frozenset(
+            token
+            for token, words in known.items()
+            if words.total() >= MIN_COUNT and (token, (token,)) not in counts
+        ),
     )
 
 

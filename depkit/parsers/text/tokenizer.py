@@ -80,7 +80,11 @@ class Tokenizer:
         A text must not begin or end with white space. Returns the tokens of each sentence of each
         text.
         """
-        return self.decode(texts, *self._labels(texts)) if texts else []
+        segmented = self.decode(texts, *self._labels(texts)) if texts else []
+        if self.multiwords.always:
+            for text, sentences in zip(texts, segmented, strict=True):
+                self.multiwords.split_always(text, sentences)
+        return segmented
 
     def segment_lines(self, texts: list[str]) -> list[list[list[Token]]]:
         """As `segment`, but each text is one sentence."""

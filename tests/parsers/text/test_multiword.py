@@ -84,3 +84,15 @@ def test_letters_that_change_their_number_in_lower_case_are_kept():
     table = build_multiword_table([("iyiydi", ("iyi", "ydi"))])
     assert table.check("İYİYDİ", ("İYİ", "YDİ")) == ("İYİ", "YDİ")
     assert table.words("İstanbulydi") is None
+
+
+def test_frequent_tokens_that_are_always_split_are_split_in_any_case():
+    table = english("its", "it+s", "it+s", "it+s")
+    assert table.always == {"gonna", "wanna", "can't", "don't", "cannot", "i'd", "we've"}
+    text = "CANNOT Don’t Gonna its Anna"
+    tokens = [(0, 6, None), (7, 12, None), (13, 18, None), (19, 22, None), (23, 27, None)]
+    table.split_always(text, [tokens])
+    assert [words for *_, words in tokens] == [
+        ("CAN", "NOT"), ("Do", "n’t"), ("Gon", "na"), None, None
+    ]  # fmt: skip
+    assert table.check("DON’T'S", ("DON’T", "'S")) == ("DO", "N’T", "'S")
