@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -131,7 +131,11 @@ def provide_tokenizer(
     origin = make_origin(seed, {"tokenizer": asdict(settings)}, digests(train, dev))
     notes = read_tokenizer_notes(directory)
     if "origin" in notes:
-        check_origin(directory, Origin(**notes["origin"]), origin)
+        original = Origin(**notes["origin"])
+        # A setting that depkit did not have when this tokenizer was trained may have its default.
+        defaults = make_origin(seed, {"tokenizer": asdict(TokenizerTraining())}, {}).settings
+        unchanged = dict(defaults.items() & origin.settings.items())
+        check_origin(directory, replace(original, settings=unchanged | original.settings), origin)
     elif notes:
         raise ResumeError(
             f"{directory}: the tokenizer there was copied from another model (resume with the same"

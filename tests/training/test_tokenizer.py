@@ -11,7 +11,13 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save
 
 from depkit.corpus.text import read_text
-from depkit.parsers.model_directory import TOKENIZER, ModelError, read_tokenizer, write_tokenizer
+from depkit.parsers.model_directory import (
+    TOKENIZER,
+    ModelError,
+    read_tokenizer,
+    read_tokenizer_notes,
+    write_tokenizer,
+)
 from depkit.training import tokenizer as module
 from depkit.training.origin import ResumeError
 from depkit.training.recipe import make_recipe
@@ -95,6 +101,20 @@ def test_a_tokenizer_is_not_trained_again(tiny, tmp_path, monkeypatch):
     with pytest.raises(ResumeError, match=r"started with tokenizer\.size=4 \(now 5\)"):
         provide(larger)
     assert (tmp_path / TOKENIZER).read_bytes() == written
+
+
+def test_a_run_that_began_before_a_setting_existed_is_resumed_with_its_default(tiny, tmp_path):
+    def provide(*settings):
+        recipe = make_recipe("bilstm", None, ["tokenizer.size=4", *settings])
+        return provide_tokenizer(tmp_path, recipe, tiny, tiny, CPU, 1, 1e-9, lambda text: None)
+
+    seconds = provide()
+    notes = read_tokenizer_notes(tmp_path)
+    del notes["origin"]["settings"]["tokenizer.variants"]
+    write_tokenizer(tmp_path, read_tokenizer(tmp_path, CPU), notes)
+    assert provide() == seconds
+    with pytest.raises(ResumeError, match=r"with tokenizer\.variants=\(unset\) \(now 0\.5\)"):
+        provide("tokenizer.variants=0.5")
 
 
 def test_weights_and_tables_are_saved_and_read(tiny, tmp_path):
