@@ -1,4 +1,4 @@
-"""The tokenizer of the bundled model: names and contractions in each writing, addresses."""
+"""The tokenizer of the bundled model: names, contractions, addresses and abbreviations."""
 
 from itertools import chain
 
@@ -102,5 +102,27 @@ def test_addresses_numbers_brackets_and_slashes(split, text):
     assert split(text) == [ADDRESSES[text].split()]
 
 
-def test_an_answer_is_a_sentence(split):
-    assert split("No. Max has no map.") == [["No", "."], ["Max", "has", "no", "map", "."]]
+ABBREVIATIONS = """
+It is room No. 5 .
+No. 5 is alive .
+No. 12 is late .
+The song was no. 3 in June .
+It stands in vol. 3 on p. 40 of the book .
+Dr. Smith and Mr. Lee met Mrs. Hill .
+They climbed Mt. Hood with St. John .
+He left the U.S. army on Jan. 3 last year .
+We ate fruit , e.g. apples , at 7 a.m. by the lake .
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("words", ABBREVIATIONS)
+def test_an_abbreviation_ends_no_sentence(split, words):
+    text = words.replace(" ,", ",").removesuffix(" .") + "."
+    assert split(text) == [words.split()]
+
+
+@pytest.mark.parametrize("answer", ["No", "Yes", "Sure"])
+@pytest.mark.parametrize("sentence", ["Max has no map .", "The room is taken .", "Dr. Lee left ."])
+def test_an_answer_is_a_sentence(split, answer, sentence):
+    text = f"{answer}. {sentence.removesuffix(' .')}."
+    assert split(text) == [[answer, "."], sentence.split()]
