@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from depkit.corpus.isolation import hide_local_files
 from depkit.corpus.streams import open_output
 from depkit.score.analysis import Analysis
 from depkit.score.calibration import Reliability
@@ -82,8 +83,7 @@ def plot(
         OSError: If the file cannot be written.
     """
     suffix = check_plot_path(path)
-    import matplotlib
-
+    matplotlib = import_matplotlib()
     panels = [
         make_diagram(analysis, seed)
         if isinstance(analysis, Reliability)
@@ -111,11 +111,21 @@ def check_plot_path(path: str) -> str:
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in FORMATS:
         raise ValueError(f"--plot draws {', '.join(FORMATS)}, not {suffix or 'no suffix'}: {path}")
+    import_matplotlib()
+    return suffix
+
+
+def import_matplotlib() -> Any:
+    """Return the module matplotlib; raise ValueError if it is not installed.
+
+    Versions before 3.11 evaluate expressions of a file matplotlibrc.
+    """
     try:
-        import matplotlib  # noqa: F401
+        with hide_local_files():
+            import matplotlib
     except ModuleNotFoundError:
         raise ValueError("drawing needs matplotlib: pip install 'depkit[plot]'") from None
-    return suffix
+    return matplotlib
 
 
 def _draw_figure(panels: Sequence[Panel], note: str) -> "Figure":

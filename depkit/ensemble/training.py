@@ -1,17 +1,17 @@
 """The training of an ensemble: its tokenizer, its members, and one model directory for all."""
 
 import multiprocessing
-import os
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from threading import Thread
 from typing import Any
 
 import torch
 
+from depkit.corpus.children import Bond, run_child
+from depkit.corpus.isolation import safe_search_path
 from depkit.corpus.lock import lock_directory
 from depkit.drawing.progress import ProgressBars, RemoteProgressBars, apply_message
 from depkit.ensemble.members import Plan, prepare_recipes, train_member
@@ -90,6 +90,7 @@ def _train_and_combine(
     return scores
 
 
+@safe_search_path()
 def _train_in_parallel(
     plan: Plan, devices: Sequence[str], threads: int, bars: ProgressBars
 ) -> None:
@@ -106,8 +107,8 @@ def _train_in_parallel(
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         for device in devices[: plan.folds]:
             receiver, sender = context.Pipe(duplex=False)
-            arguments = (plan, device, threads, next_member, sender)
-            process = context.Process(target=_train_members, args=arguments)
+            arguments = (Bond(), _train_members, plan, device, threads, next_member, sender)
+            process = context.Process(target=run_child, args=arguments)
             process.start()
             processes[receiver] = process
             sender.close()
@@ -152,14 +153,6 @@ def _show_messages(
                 show(num_finished, num_members, f"{num_finished} of {num_members}")
 
 
-def _end_with_parent() -> None:
-    """End this process when its parent was killed; all files are written atomically."""
-    parent = multiprocessing.parent_process()
-    if parent:
-        parent.join()
-        os._exit(1)
-
-
 def _train_members(
     plan: Plan, device: str, threads: int, next_member: Any, sender: Connection
 ) -> None:
@@ -173,7 +166,6 @@ def _train_members(
         sender: Receives messages for `_show_messages`. If processes wrote to the terminal
             themselves, their lines would be mixed up.
     """
-    Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     bars = RemoteProgressBars(plan.quiet, sender.send)
     try:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from multiprocessing.queues import Queue
 
+from depkit.corpus.children import Bond, run_child
 from depkit.parsers.device import find_devices
 from depkit.serving.job import Job
 from depkit.serving.parts import Task
@@ -33,7 +34,9 @@ def start_processes(job: Job) -> Iterator[Pool]:
     for number in range(job.workers):
         devices.put(names[number % len(names)])
     job = replace(job, threads=job.threads or max(1, (os.cpu_count() or 1) // job.workers))
-    executor = ProcessPoolExecutor(job.workers, context, _start_worker, (job, devices))
+    executor = ProcessPoolExecutor(
+        job.workers, context, run_child, (Bond(), _start_worker, job, devices)
+    )
     try:
         output_format = executor.submit(_get_output_format).result()
         yield Pool(output_format, partial(_annotate_tasks, executor, 2 * job.workers))

@@ -101,9 +101,12 @@ def _connect(ray: Any, address: str, num_cpus: int) -> None:
         # Ray would print errors of the cluster, such as the loss of a machine, to standard output,
         # where they would be mixed with the trees.
         ray._private.worker.print_to_stdstream = lambda *arguments, **options: None
+        # Ray adds the current directory to the search path of the workers, except for this
+        # kind of job.
+        config = ray.job_config.JobConfig(_client_job=True)
         ray.init(
             address or "local", **({} if address else local), logging_level=logging.CRITICAL,
-            log_to_driver=False,
+            log_to_driver=False, job_config=config,
         )  # fmt: skip
     except Exception as error:  # Ray raises exceptions of many types
         problem = f"cannot connect to the Ray cluster {address}"

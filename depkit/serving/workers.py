@@ -6,6 +6,7 @@ from itertools import groupby
 
 from depkit.convert.formats import ConversionReport
 from depkit.corpus.formats import PARQUET
+from depkit.corpus.isolation import safe_search_path
 from depkit.corpus.streams import open_output
 from depkit.drawing.progress import ProgressBars, total_file_size
 from depkit.parsers.settings import ConfigError
@@ -30,6 +31,7 @@ def annotate_with_workers(job: Job, note: Callable[[str], None], bars: ProgressB
     totals, report = Totals(), ConversionReport()
     notes: dict[str, None] = {}
     with (
+        safe_search_path(),
         start_actors(job, note) if job.engine == "ray" else start_processes(job) as pool,
         bars.bar("parsing" if job.action == "parse" else "tagging") as show,
     ):

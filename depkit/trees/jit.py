@@ -4,16 +4,23 @@ Kernels are never compiled with parallel=True: callers run threads over sentence
 layer of numba is loaded that could conflict with the threads of torch.
 """
 
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from depkit.corpus.digest import digest_files
+from depkit.corpus.isolation import hide_local_files
+
+if "numba" not in sys.modules:
+    with hide_local_files():
+        import numba
+    # Each compilation looks for .numba_config.yaml again.
+    numba.core.config._config_fname = ""
 import numba
 from numba.core.caching import FunctionCache
-
-from depkit.corpus.digest import digest_files
 
 
 def make_dispatcher(function: Callable[..., Any]) -> Any:
