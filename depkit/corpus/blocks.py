@@ -12,8 +12,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain
 from typing import BinaryIO, cast
 
 from depkit.corpus.errors import FormatError
@@ -27,12 +25,18 @@ from depkit.corpus.streams import open_bytes, open_lines
 from depkit.corpus.text import BLANKS, LINE_END, PARAGRAPH_END, TEXT_BLOCK
 
 _READ = 1 << 20  # bytes
-# Regular expressions for the white space before a paragraph or sentence, from the first line end of
-# this white space. As they begin with a line end, a search for them is ten times as fast as one
-# for `text.PARAGRAPHS`. A blank line of a CoNLL file can contain white space; the reader reports
-# that as an error.
-_ROWS = r"\n(?:[^\S\n]*\n)+"
-_SEPARATORS = {"text": PARAGRAPH_END, "lines": LINE_END, "tokens": LINE_END}
+# What separates paragraphs or sentences: a regular expression of the white space from the first line
+# end to the start of the next one; the characters that are white space; and the number of line ends
+# that it has at least. Every expression begins with a line end, because a search for them is ten
+# times as fast as one for `text.PARAGRAPHS`. None repeats a group, which would need memory for each
+# repetition. A blank line of a CoNLL file can contain white space; the reader reports that as an
+# error.
+_ROWS = (r"\n\s*\n", "".join(filter(str.isspace, BLANKS)), 2)
+_SEPARATORS = {
+    "text": (PARAGRAPH_END, BLANKS, 2),
+    "lines": (LINE_END, BLANKS, 1),
+    "tokens": (LINE_END, BLANKS, 1),
+}
 
 
 @dataclass(frozen=True)
@@ -120,37 +124,39 @@ def find_blocks(path: PathLike, encoding: str, kind: str) -> list[Position]:
     """
     if kind == PARQUET.name:
         return _find_parquet_blocks(os.fspath(path))
-    separator, size = re.compile(_SEPARATORS.get(kind, _ROWS)), block_size(kind)
+    pattern, blanks, min_line_ends = _SEPARATORS.get(kind, _ROWS)
+    separator, size = re.compile(pattern), block_size(kind)
     here = Position()
-    blocks, rest, has_begun = [here], "", False
+    blocks, has_begun = [here], False
+    line_ends = 0  # in the white space at the end of what has been read
     with open_lines(path, encoding) as text:
         if "\n".encode(encoding) != b"\n":
             message = f"a file in {encoding} cannot be divided; convert it to UTF-8 first"
             raise FormatError(os.fspath(path), 0, "", message)
-        for chunk in chain(iter(partial(text.read, _READ), ""), [""]):
-            buffer, consumed = rest + chunk, 0
-            if not has_begun:  # White space before the first paragraph belongs to it.
-                consumed = len(buffer) - len(buffer.lstrip(BOM + BLANKS))
-                has_begun = consumed < len(buffer)
-                here = _move(here, buffer[:consumed], encoding, 0)
-            # The indices in `buffer` at which paragraphs start
-            starts = [match.end() for match in separator.finditer(buffer, consumed)]
-            if starts and starts[-1] == len(buffer):  # White space may continue in the next chunk.
-                starts.pop()
-            offset, first = here.character - consumed, here.paragraph + 1
-            index = 0
+        while chunk := text.read(_READ) + text.readline():
+            # White space before the first paragraph belongs to it.
+            opening = chunk.lstrip(blanks if has_begun else BOM + blanks)
+            begin, end = len(chunk) - len(opening), len(chunk.rstrip(blanks))
+            line_ends += chunk.count("\n", 0, begin)
+            starts: list[int] = []  # the indices in `chunk` at which paragraphs start
+            if opening:
+                if has_begun and line_ends >= min_line_ends:
+                    # The start of a row is that of its line.
+                    starts = [chunk.rfind("\n", 0, begin) + 1 if pattern is _ROWS[0] else begin]
+                starts += [match.end() for match in separator.finditer(chunk, begin, end)]
+                has_begun, line_ends = True, chunk.count("\n", end)
+            consumed = index = 0
+            has_mark = not here.byte and chunk.startswith(BOM)
+            offset, first = here.character - has_mark, here.paragraph + 1
             while True:
                 next_block = (blocks[-1].character // size + 1) * size
                 index = bisect_left(starts, next_block - offset, index)
                 if index == len(starts):
                     break
-                here = _move(here, buffer[consumed : starts[index]], encoding, first + index)
+                here = _move(here, chunk[consumed : starts[index]], encoding, first + index)
                 consumed = starts[index]
                 blocks.append(here)
-            # The white space at the end of the chunk is kept for the next one.
-            keep = max(starts[-1] if starts else consumed, len(buffer.rstrip(BLANKS)))
-            here = _move(here, buffer[consumed:keep], encoding, first - 1 + len(starts))
-            rest = buffer[keep:]
+            here = _move(here, chunk[consumed:], encoding, first - 1 + len(starts))
     return blocks
 
 

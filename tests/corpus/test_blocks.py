@@ -1,6 +1,7 @@
 """Blocks of files: the parts of a file, read one after another, give the whole."""
 
 import random
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -126,6 +127,27 @@ def test_blocks_are_about_equal(tmp_path):
     assert parts[0].start == positions[0] and parts[-1].end is None
     assert all(a.end == b.start for a, b in pairwise(parts))
     assert [Shard(i, 60).select(positions) is None for i in range(1, 61)].count(False) == 30
+
+
+def test_a_byte_order_mark_is_no_character_of_a_block(tmp_path):
+    path = tmp_path / "in.txt"
+    path.write_text("\ufeff" + "x" * 38 + "\n\n" + "y")
+    assert [position.character for position in find_blocks(path, "utf-8", "text")] == [0, 40]
+
+
+@pytest.mark.parametrize("kind", ["text", "lines", "tokens", "rows"])
+@pytest.mark.parametrize("blank", ["\n", " \n", " \t\r\n", "\n" + " " * 40])
+def test_blank_lines_need_no_memory(kind, blank, tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "_READ", 1 << 16)
+    path = tmp_path / "in"
+    count = (4 << 20) // len(blank)
+    path.write_bytes(f"one\n{blank * count}\ntwo\n{blank * count}".encode())
+    tracemalloc.start()
+    found = find_blocks(path, "utf-8", kind)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found[1:] == [found[1]] and found[1].byte == path.read_bytes().index(b"two")
+    assert peak < 1 << 20
 
 
 def test_empty_files_have_one_block(tmp_path):
