@@ -15,7 +15,7 @@ import signal
 import socket
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -23,6 +23,7 @@ from typing import Any
 from depkit.parsers.settings import ConfigError
 from depkit.serving.job import Job
 from depkit.serving.parts import Task
+from depkit.serving.ray_guard import start_guard
 from depkit.serving.worker import Pool, Result, Worker
 
 MAX_LOSSES = 3  # the job fails if actors are lost more often than this with the same task
@@ -72,19 +73,20 @@ def start_actors(job: Job, note: Callable[[str], None]) -> Iterator[Pool]:
     threads = job.threads or 1
     if not job.address:
         threads = job.threads or max(1, (os.cpu_count() or 1) // job.workers)
-    try:
-        _connect(ray, job.address, job.workers * threads)
-        uses_gpu = job.device == "cuda"
-        if job.device == "auto":
-            uses_gpu = ray.cluster_resources().get("GPU", 0) > 0
-        job = replace(job, threads=threads, device="cuda" if uses_gpu else job.device)
-        actors = _Actors(ray, job, note)
-        yield Pool(actors.start(), actors.annotate)
-    except SystemExit:
-        # Ray changes the exit status of the signal's handler, even to 0.
-        raise SystemExit(128 + signal.SIGTERM) from None
-    finally:
-        ray.shutdown()
+    with nullcontext() if job.address else start_guard():
+        try:
+            _connect(ray, job.address, job.workers * threads)
+            uses_gpu = job.device == "cuda"
+            if job.device == "auto":
+                uses_gpu = ray.cluster_resources().get("GPU", 0) > 0
+            job = replace(job, threads=threads, device="cuda" if uses_gpu else job.device)
+            actors = _Actors(ray, job, note)
+            yield Pool(actors.start(), actors.annotate)
+        except SystemExit:
+            # Ray changes the exit status of the signal's handler, even to 0.
+            raise SystemExit(128 + signal.SIGTERM) from None
+        finally:
+            ray.shutdown()
 
 
 def _connect(ray: Any, address: str, num_cpus: int) -> None:

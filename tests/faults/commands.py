@@ -51,6 +51,9 @@ COMMANDS = {
         f"parse INPUTS/text.txt INPUTS/parsed.conllu --output-dir parsed --skip-done {_PARSE}", ""
     ),
     "parse-workers": (f"parse INPUTS/text.txt --workers 2 -o parsed.conllu {_PARSE}", ""),
+    "parse-ray": (
+        f"parse INPUTS/text.txt --engine ray --workers 2 -o parsed.conllu {_PARSE}", ""
+    ),
     "parse-frozen": (
         "parse INPUTS/parsed.conllu -o parsed.conllu --model INPUTS/frozen --device cpu"
         " --threads 1", "",

@@ -6,14 +6,15 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-_CACHES = ("home", "tmp/torchinductor_")
+_CACHES = ("home", "tmp/torchinductor_", "tmp/ray")
 _TIMES = re.compile(r'"(seconds|left|words_per_second)": [^,}\s]+|\b\d+(:\d\d)+\b')
 
 
 def read_outputs(folder: Path) -> dict[str, Any]:
     """Return the contents of all files by their names, without times; None for a directory.
 
-    The caches of other libraries, in the home directory and of TorchInductor, are left out.
+    The caches of other libraries, in the home directory and of TorchInductor, and Ray's logs are
+    left out.
     """
     outputs = {}
     for path in sorted(folder.rglob("*")):

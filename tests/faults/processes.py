@@ -15,6 +15,7 @@ from pathlib import Path
 DEPKIT = [sys.executable, "-m", "depkit"]
 _CHECKOUT = str(Path(__file__).parents[2])
 _POLL = 0.005  # seconds
+_PATIENCE = 5.0
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class Run:
     def kill(self, only_first: bool) -> int:
         """Kill all processes, or only the first one, and wait until all have ended.
 
-        Returns the number of processes that do not end within 20 seconds when the first one is
+        Returns the number of processes that do not end within 5 seconds when the first one is
         killed; they are killed as well.
         """
         for pid in [self.pid] if only_first else self.processes():
@@ -131,8 +132,8 @@ class Run:
         return self.end_session()
 
     def end_session(self) -> int:
-        """Wait 20 seconds for all processes to end; kill the others and return their number."""
-        end = time.monotonic() + 20
+        """Wait 5 seconds for all processes to end; kill the others and return their number."""
+        end = time.monotonic() + _PATIENCE
         while self.processes() and time.monotonic() < end:
             time.sleep(_POLL)
         orphans = self.processes()
