@@ -16,7 +16,7 @@ from depkit.cli.main import COMMANDS as SUBCOMMANDS
 from tests.conftest import TINY, TREES
 
 DEPKIT = Path(sys.executable).parent / "depkit"  # the console script
-TORCHRUN = Path(sys.executable).parent / "torchrun"
+TORCHRUN = [sys.executable, "-P", "-m", "torch.distributed.run"]
 IN_OPEN = 0x20  # <sys/inotify.h>
 
 # Files that programs read in the current directory; a module of each importable name comes on top.
@@ -24,14 +24,14 @@ FILES = {
     ".numba_config.yaml": "cache_dir: cache\ndisable_jit: 1\n",
     "matplotlibrc": "axes.prop_cycle: cycler(color=[undefined])\nbackend: module://trap\n",
     "pyproject.toml": "[tool.depkit]\n", "setup.cfg": "[options]\n", ".env": "DEPKIT_MODEL=trap\n",
-    "conftest.py": "MARK", "ray.yaml": "cluster_name: trap\n", "ray_bootstrap_config.yaml": "a: 1\n",
+    "conftest.py": "MARK", "ray.yaml": "cluster_name: trap\n", "ray_bootstrap_config.yaml": "a: 1",
     ".netrc": "machine huggingface.co login a password b\n", "fsspec.json": '{"file": {"a": 1}}',
-    "config.json": "{}", "pyvenv.cfg": "home = .\n", "python311.zip": "", "trap.pth": "import trap\n",
+    "config.json": "{}", "pyvenv.cfg": "home = .\n", "python311.zip": "", "trap.pth": "import trap",
     "trap-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: trap\nVersion: 1.0\n",
     "trap-1.0.dist-info/entry_points.txt": "[torch.backends]\ntrap = trap:run\n[fsspec.specs]\n"
     "s3 = trap:run\n",
     "cache/index.nbi": "", "__pycache__/trap.pyc": "", "torch/__init__.py": "MARK",
-    "lib/libomp.so": "", "libcuda.so.1": "", "libc.so.6": "", "en-ewt/config.toml": "",
+    "lib/libomp.so": "", "libcuda.so.1": "", "libc.so.6": "",
     "trap.py": "MARK",
 }  # fmt: skip
 # What trains and parses fast, with files in the directories IN and OUT
@@ -65,7 +65,7 @@ COMMANDS = {
     "convert": "convert IN/trees.mrg --dependencies ud -o OUT/converted.conllu",
     "convert-parquet": "convert IN/tiny.conllu -o OUT/converted.parquet",
     "check": "check IN/tiny.conllu --all",
-    "suspects": f"suspects IN/tiny.conllu --parses IN/tiny.conllu -o OUT/suspects.html",
+    "suspects": "suspects IN/tiny.conllu --parses IN/tiny.conllu -o OUT/suspects.html",
     "stats": "stats IN/tiny.conllu",
     "show": "show IN/tiny.conllu --svg OUT/trees.svg",
     "report": "report IN/tiny.conllu IN/tiny.conllu -o OUT/report.html",
@@ -136,18 +136,14 @@ def traps(tmp_path_factory) -> tuple[Path, Path]:
     return folder, marks
 
 
-def run(program, name: str, inputs: Path, outputs: Path, traps: Path) -> subprocess.CompletedProcess:
-    places = {"IN/": f"{inputs}/", "OUT/": f"{outputs}/"}
-    command = COMMANDS[name]
-    for placeholder, place in places.items():
-        command = command.replace(placeholder, place)
+def run(name: str, inputs: Path, outputs: Path, folder: Path) -> subprocess.CompletedProcess:
+    command = COMMANDS[name].replace("IN/", f"{inputs}/").replace("OUT/", f"{outputs}/")
+    program = TORCHRUN if name == "train-processes" else [DEPKIT]
     environment = {
-        **os.environ, "HOME": str(outputs), "NUMBA_CACHE_DIR": str(outputs / "numba"),
-        "MPLCONFIGDIR": str(outputs),
+        **os.environ, "HOME": str(outputs), "NUMBA_CACHE_DIR": str(outputs / "numba")
     }  # fmt: skip
-    del environment["MPLCONFIGDIR"]
     return subprocess.run(
-        [*program, *command.split()], cwd=traps, env=environment, capture_output=True, text=True
+        [*program, *command.split()], cwd=folder, env=environment, capture_output=True, text=True
     )
 
 
@@ -175,8 +171,7 @@ def test_a_command_runs_and_reads_nothing_in_its_directory(name, inputs, traps, 
     make_inputs_of(name, inputs)
     folder, marks = traps
     watch = Watch(folder) if sys.platform == "linux" else None
-    program = [TORCHRUN] if name == "train-processes" else [DEPKIT]
-    result = run(program, name, inputs, tmp_path, folder)
+    result = run(name, inputs, tmp_path, folder)
     assert sorted(path.name for path in marks.iterdir()) == []
     assert watch is None or watch.opened() == set()
     assert result.returncode == 0, result.stderr

@@ -4,7 +4,6 @@ import io
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Literal
@@ -189,17 +188,11 @@ def convert_command(
         converted = _convert(merged, format, predicted, report, problems, files[0])
         count = write(converted, output, parquet=is_parquet_output)
     for note in report.notes(format.name if format else "") if report else []:
-        print_line(f"depkit: note: {note}")
+        print_message(f"depkit: note: {note}")
     if verbose and not quiet:
-        print_line(f"{count:,} sentences")
+        print_message(f"{count:,} sentences")
     if problems.finish():
         raise typer.Exit(1)
-
-
-def print_line(message: str) -> None:
-    """Print a line on stderr, unless the program that reads stderr has ended."""
-    with suppress(BrokenPipeError):
-        print_message(message)
 
 
 @dataclass
@@ -219,13 +212,13 @@ class Problems:
         self.count += 1
         if self.count <= MAX_REPORTED:
             message = " ".join(str(error).split())  # a sent_id may contain control characters
-            print_line(f"depkit: error: {message}; the sentence is left out")
+            print_message(f"depkit: error: {message}; the sentence is left out")
 
     def finish(self) -> bool:
         """Print the number of unreported sentences; return whether any sentence was broken."""
         if self.count > MAX_REPORTED:
             count = self.count - MAX_REPORTED
-            print_line(
+            print_message(
                 f"depkit: error: {count:,} more broken sentences are left out; depkit check lists"
                 " all errors"
             )

@@ -3,10 +3,10 @@
 import gc
 import io
 import os
+import select
 import signal
 import sys
 import traceback
-from contextlib import suppress
 from importlib import import_module
 from types import FrameType
 from typing import Annotated, Any
@@ -168,12 +168,18 @@ def run(arguments: list[str]) -> int:
         _abandon_stdout()
         return 130
     except (BrokenPipeError, SystemExit) as error:
-        # The program that reads stdout has ended, for example `head`; Typer turns a
-        # BrokenPipeError into SystemExit(1).
-        if isinstance(error, SystemExit) and error.code != 1:
+        # Typer turns a BrokenPipeError into SystemExit(1).
+        broken = error if isinstance(error, BrokenPipeError) else error.__context__
+        if not isinstance(broken, BrokenPipeError):
             raise
+        # The program that reads stdout has ended, for example `head`.
+        is_success = _is_of_stdout(broken)
+        if debug and not is_success:
+            raise broken from None
         _abandon_stdout()
-        return 0
+        if not is_success:
+            _print_error(describe(broken))
+        return 0 if is_success else 1
     except typer.TyperException as error:
         if debug:
             raise
@@ -189,6 +195,22 @@ def run(arguments: list[str]) -> int:
         _abandon_stdout()
         _print_error(describe(error))
         return 2 if isinstance(error, ConfigError) else 1
+
+
+def _is_of_stdout(error: BrokenPipeError) -> bool:
+    """Return whether stdout is the pipe or the socket whose other end is closed.
+
+    Others are FIFOs that are written, and connections to other processes and machines.
+    """
+    from depkit.corpus.streams import STDOUT
+
+    if error.filename not in (None, STDOUT):
+        return False
+    if not hasattr(select, "poll"):  # Windows, which has no BrokenPipeError for pipes
+        return True
+    poll = select.poll()
+    poll.register(sys.__stdout__.fileno() if sys.__stdout__ else 1, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
 def describe(error: Exception) -> str:
@@ -209,9 +231,7 @@ def describe(error: Exception) -> str:
 
 
 def _print_error(message: str) -> None:
-    """Print an error message on stderr, if stderr can be written to."""
-    with suppress(OSError):
-        print_message(f"depkit: error: {message}")
+    print_message(f"depkit: error: {message}")
 
 
 def _abandon_stdout() -> None:

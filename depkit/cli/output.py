@@ -5,6 +5,7 @@ Treebanks on stdout pass through `streams.open_output`, and the lines of long wo
 """
 
 import sys
+from contextlib import suppress
 
 import typer
 
@@ -12,8 +13,12 @@ from depkit.corpus.terminal import escape_controls
 
 
 def print_message(text: str) -> None:
-    """Print a line on stderr; control characters, line ends included, are escaped."""
-    typer.echo(escape_controls(text), err=True)
+    """Print a line on stderr, if it can be written; control characters and line ends are escaped.
+
+    A command does not fail because nobody can read what it says about its work.
+    """
+    with suppress(OSError):
+        typer.echo(escape_controls(text), err=True)
 
 
 def print_output(text: str, colours: bool = False) -> None:

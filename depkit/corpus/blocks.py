@@ -25,12 +25,11 @@ from depkit.corpus.streams import open_bytes, open_lines
 from depkit.corpus.text import BLANKS, LINE_END, PARAGRAPH_END, TEXT_BLOCK
 
 _READ = 1 << 20  # bytes
-# What separates paragraphs or sentences: a regular expression of the white space from the first line
-# end to the start of the next one; the characters that are white space; and the number of line ends
-# that it has at least. Every expression begins with a line end, because a search for them is ten
-# times as fast as one for `text.PARAGRAPHS`. None repeats a group, which would need memory for each
-# repetition. A blank line of a CoNLL file can contain white space; the reader reports that as an
-# error.
+# What separates paragraphs or sentences: a regular expression of the white space from its first line
+# end to the next paragraph or sentence; all white space characters; and its least number of line
+# ends. Every expression begins with a line end, because a search for them is ten times as fast as
+# one for `text.PARAGRAPHS`. None repeats a group, which would need memory for each repetition. A
+# blank line of a CoNLL file can contain white space; the reader reports that as an error.
 _ROWS = (r"\n\s*\n", "".join(filter(str.isspace, BLANKS)), 2)
 _SEPARATORS = {
     "text": (PARAGRAPH_END, BLANKS, 2),

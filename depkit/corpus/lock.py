@@ -5,8 +5,11 @@ them refuse to write to a locked file. On a file system without locks, and on Wi
 locked.
 """
 
+import errno
 import os
+import re
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
@@ -16,6 +19,8 @@ from typing import BinaryIO
 
 LOCK = ".lock"
 _MAX_ATTEMPTS = 100
+_MAX_OWNER = 300  # bytes
+_OWNER = re.compile(rb"(\d{1,20}( [^\s\0]*)?)?")  # the content of a lock: a process and its machine
 
 
 class LockedError(ValueError):
@@ -31,7 +36,7 @@ def lock_directory(directory: Path) -> Iterator[None]:
 
     Raises:
         LockedError: If the directory is locked already; the message names the process.
-        OSError: If the directory or the file in it cannot be made.
+        OSError: If the directory or the file in it cannot be made, or if another file has its name.
     """
     missing = [folder for folder in (directory, *directory.parents) if not folder.exists()]
     try:
@@ -149,6 +154,11 @@ def _lock(directory: Path) -> BinaryIO | None:
                 raise
             continue
         try:
+            _check_own(file, path)
+        except BaseException:
+            file.close()
+            raise
+        try:
             import fcntl  # not on Windows
 
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -172,15 +182,33 @@ def _lock(directory: Path) -> BinaryIO | None:
 
 
 def _open_or_create(path: str, flags: int) -> int:
-    # A symbolic link in a stranger's directory could lead to a file of the user.
-    return os.open(path, flags | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    # A symbolic link in a stranger's directory could lead to a file of the user, and opening a FIFO
+    # could wait forever.
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    return os.open(path, flags | os.O_CREAT, 0o666)
+
+
+def _check_own(file: BinaryIO, path: Path) -> None:
+    """Raise FileExistsError if a file is not a lock that depkit has made.
+
+    A lock is a regular file with no other name, which is empty or contains a process and a machine.
+    """
+    status = os.fstat(file.fileno())
+    is_own, content = stat.S_ISREG(status.st_mode) and status.st_nlink <= 1, b""
+    if is_own:
+        with suppress(OSError):  # A file system may refuse to read a locked file.
+            content = file.read(_MAX_OWNER)
+            file.seek(0)
+    if not is_own or not _OWNER.fullmatch(content):
+        reason = "this is not a lock of depkit; move it, or name another directory"
+        raise FileExistsError(errno.EEXIST, reason, str(path))
 
 
 def _read_owner(file: BinaryIO) -> str:
     """Describe the process that has locked a file."""
     content = b""
     with suppress(OSError):
-        content = file.read(300)
+        content = file.read(_MAX_OWNER)
     process, _, machine = content.decode("utf-8", "replace").partition(" ")
     if not process.isdecimal() or not machine.isprintable():
         return "another process"

@@ -35,6 +35,7 @@ from depkit.training.run import (
     prepare,
     train_model,
 )
+from depkit.training.traces import check_resumable
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,7 @@ def train_member(
     directory = plan.directory / name
     label = f"{name}: " if bars else ""
     progress = Progress(directory, plan.quiet, label=label, name=name, bars=bars)
+    check_resumable(directory)
     reused_member = None if has_run(directory) else _find_reusable(plan.reuse, name)
     if reused_member:
         progress.say(f"{name} is copied from {reused_member.parent}")

@@ -23,6 +23,7 @@ from depkit.training.checkpoint import State
 from depkit.training.loop import TrainingError, score_dev
 from depkit.training.run import calibrate, provide_tokenizer, report_model
 from depkit.training.sources import Sources
+from depkit.training.traces import check_resumable
 
 
 def train_ensemble(
@@ -42,9 +43,11 @@ def train_ensemble(
     Raises:
         CombinationError, ConfigError, DataError, FormatError, OSError: As `prepare_recipes`.
         LockedError: If another process is training the ensemble.
-        ResumeError, TrainingError: As `loop.train`; TrainingError also if a process failed.
+        ResumeError, TrainingError: As `check_resumable` and `loop.train`; TrainingError also if a
+            process failed.
     """
     with lock_directory(plan.directory):
+        check_resumable(plan.directory, "fold-*")
         return _train_and_combine(plan, devices, threads, mean)
 
 

@@ -411,9 +411,9 @@ def write_description(
         vocabulary: The vocabulary.
         transformer: The transformer of the parser, if it has one.
     """
+    write_config(directory, tables)  # first, as a sign that the directory is depkit's
     if transformer and tables["inputs"]["context"]["tune"]:
         save_description(transformer, directory / TRANSFORMER)
-    write_config(directory, tables)
     write_vocabulary(directory, vocabulary)
 
 

@@ -12,7 +12,7 @@ from depkit.corpus.blocks import Part, Position, Shard, find_blocks, make_part
 from depkit.corpus.digest import digest_files
 from depkit.corpus.files import PathLike
 from depkit.corpus.formats import PARQUET, PTB
-from depkit.corpus.storage import file_exists, file_size, file_version, is_rereadable, is_url
+from depkit.corpus.storage import file_size, file_version, is_rereadable, is_url
 from depkit.corpus.streams import open_bytes
 from depkit.parsers.model_directory import find_model, model_files
 from depkit.parsers.settings import ConfigError
@@ -119,25 +119,29 @@ def is_done(job: "Job", index: int, path: PathLike) -> bool:
     """Return whether the same job has already finished an output file; see `mark_done`."""
     try:
         with open_bytes(_marker(path)) as binary:
-            return file_exists(path) and json.load(binary) == _describe(job, index)
+            return json.load(binary) == _describe(job, index, path)
     except (OSError, ValueError):
         return False
 
 
 def mark_done(job: "Job", index: int, path: PathLike) -> None:
-    """Record how an output file was made in a file next to it, for --skip-done."""
+    """Record how an output file was made in a file next to it, for --skip-done.
+
+    The file describes the output file, too, so it is void if another command writes that file.
+    """
     if job.skip_done:
         with atomic(_marker(path)) as temporary:
-            temporary.write_text(json.dumps(_describe(job, index), indent=1) + "\n", "utf-8")
+            text = json.dumps(_describe(job, index, path), indent=1)
+            temporary.write_text(text + "\n", "utf-8")
 
 
 def _marker(path: PathLike) -> str:
     return f"{os.fspath(path)}.done"
 
 
-def _describe(job: "Job", index: int) -> dict[str, object]:
-    """Describe how an output file is made: the input, the models and the options."""
-    file = job.files[index]
+def _describe(job: "Job", index: int, path: PathLike) -> dict[str, object]:
+    """Describe an output file and how it was made: the input, the models and the options."""
+    file, features = job.files[index], job.features[index : index + 1]
     options = {
         "action": job.action, "tags": job.tags, **job.options, "mean": job.mean,
         "input": job.input, "format": job.format, "settings": list(job.settings),
@@ -149,7 +153,8 @@ def _describe(job: "Job", index: int) -> dict[str, object]:
     return {
         "depkit": __version__, "file": file if is_url(file) else os.path.abspath(file),
         "size": file_size(file), "modified": file_version(file), "models": digests,
-        "options": options,
+        "options": options, "output": [file_size(path), file_version(path)],
+        "features": [[file_size(name), file_version(name)] for name in features],
     }  # fmt: skip
 
 

@@ -63,6 +63,7 @@ from depkit.training.recipe import (
     trained_parts,
 )
 from depkit.training.sources import Sources, load_sources
+from depkit.training.traces import check_resumable
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -153,7 +154,8 @@ def train(
         full_recipe = adopt_parts(full_recipe, initial.config)
         check_punct(full_recipe)
     used_device = set_up_device(own_device(device), threads)
-    with join_ranks(used_device), reserve_output(output, resume) as directory:
+    members = "seed-*" if seeds > 1 else ""
+    with join_ranks(used_device), reserve_output(output, resume, members) as directory:
         quiet = quiet or not is_first()
         progress = Progress(directory, quiet)
         with first_before_others():
@@ -238,12 +240,12 @@ def parse_duration(text: str) -> float:
 
 
 @contextmanager
-def reserve_output(output: PathLike, resume: bool) -> Iterator[Path]:
+def reserve_output(output: PathLike, resume: bool, members: str = "") -> Iterator[Path]:
     """Lock the directory to train into and yield it, see `lock_directory`.
 
     Raises ValueError for a file, for a directory that another process has locked, and for a
-    directory that is not empty unless a run is resumed. Only the first process of a training does
-    this; the others only yield the directory.
+    directory that is not empty unless a run is resumed, see `check_resumable`. Only the first
+    process of a training does this; the others only yield the directory.
     """
     directory = Path(output)
     if not is_first():
@@ -257,6 +259,7 @@ def reserve_output(output: PathLike, resume: bool) -> Iterator[Path]:
                 f"{output} is not empty; --resume continues the run there; to start a new run,"
                 " name another directory"
             )
+        check_resumable(directory, members)
         yield directory
 
 

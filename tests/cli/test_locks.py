@@ -1,11 +1,14 @@
 """Two runs cannot train into one directory, and a run that fails early leaves no directory."""
 
+import filecmp
 import os
+import shutil
 
 import pytest
 
 from depkit.cli.main import run
 from depkit.corpus.lock import LOCK, lock_directory
+from depkit.parsers.model_directory import find_model
 from tests.cli.commands import ON_CPU, SMALL, assert_fails
 from tests.conftest import TINY
 
@@ -64,3 +67,32 @@ def test_a_directory_with_the_lock_of_a_killed_run_is_empty(tmp_path):
     (tmp_path / LOCK).write_text("1")
     assert run([*TRAIN, str(tmp_path)]) == 0
     assert not list(tmp_path.glob(".*"))
+
+
+FILES = {"README.md": "My notes\n", "config.toml": "a = 1\n", "vocab.json": "{}\n"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("place", [".", "member"])
+def test_a_directory_of_other_files_is_refused_and_left_unchanged(command, place, tmp_path, capfd):
+    members = {"seeds": "seed-1", "ensemble": "fold-1-selfatt", "tag": "fold-01"}
+    folder = tmp_path / "mine" / (place if place == "." else members.get(command[:8], "fold-01"))
+    folder.mkdir(parents=True)
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    resume = ["--resume"] * (command in ("train", "seeds", "distill", "tag"))
+    arguments = [*COMMANDS[command], str(tmp_path / "mine"), *resume]
+    message = f"{tmp_path / 'mine'} is not empty, and what is there is not of a training by depkit"
+    assert_fails(capfd, arguments, 1, message)
+    assert {path.name: path.read_text() for path in folder.iterdir()} == FILES
+    assert len(list((tmp_path / "mine").iterdir())) == (3 if place == "." else 1)
+
+
+@pytest.mark.parametrize("command", ["seeds", "ensemble", "tag"])
+def test_a_model_is_not_overwritten_by_a_run_of_several(command, tmp_path, capfd):
+    shutil.copytree(find_model("en-ewt"), tmp_path / "model")
+    resume = ["--resume"] * (command != "ensemble")
+    arguments = [*COMMANDS[command], str(tmp_path / "model"), *resume]
+    assert_fails(capfd, arguments, 1, f"{tmp_path / 'model'} has a model of another run")
+    compared = filecmp.dircmp(find_model("en-ewt"), tmp_path / "model")
+    assert not compared.diff_files and not compared.left_only and not compared.right_only

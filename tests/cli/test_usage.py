@@ -1,5 +1,6 @@
 """Help and usage errors: messages, suggestions, and the help of subcommands."""
 
+import errno
 import os
 import pty
 import re
@@ -188,6 +189,55 @@ def test_a_disk_that_becomes_full_within_the_output_is_an_error(unbuffered: str,
         )  # fmt: skip
     assert result.returncode == 1
     assert result.stderr == "depkit: error: standard output: File too large\n"
+
+
+READER = """
+import os, sys
+os.close(os.open(sys.argv[1], os.O_RDONLY))
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "convert {tiny} --to conllx -o {fifo}",
+        "show {tiny} --svg {fifo}",
+        "report {tiny} {tiny} -o {fifo}",
+        "suspects {tiny} -o {fifo}",
+    ],
+)
+@pytest.mark.parametrize("stdout", ["open", "closed"])
+def test_a_fifo_whose_reader_ends_is_an_error(command: str, stdout: str, tmp_path) -> None:
+    fifo, large = tmp_path / "fifo", tmp_path / "large.conllu"
+    os.mkfifo(fifo)
+    large.write_bytes(TINY.read_bytes() * 100)  # more than a pipe holds
+    words = command.format(tiny=large, fifo=fifo).split()
+    with (
+        subprocess.Popen([sys.executable, "-c", READER, fifo]) as reader,
+        subprocess.Popen(
+            ["false"] if stdout == "closed" else ["cat"], stdin=subprocess.PIPE
+        ) as consumer,
+    ):
+        result = subprocess.run(
+            [sys.executable, "-m", "depkit", *words], stdout=consumer.stdin,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        consumer.stdin.close()
+        reader.kill()  # if the command has not opened the FIFO
+    message = f"depkit: error: {fifo}: Broken pipe\n"
+    assert (result.returncode, result.stderr) == (1, message)
+
+
+def test_an_upload_that_breaks_is_an_error(tmp_path, monkeypatch, capfd) -> None:
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+
+    def break_connection(*arguments: object) -> None:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    monkeypatch.setattr(type(memory), "put_file", break_connection)
+    assert run(["convert", str(TINY), "-o", "memory://out.conllu"]) == 1
+    error = "depkit: error: memory://out.conllu: Broken pipe\n"
+    assert capfd.readouterr().err == error and not memory.exists("/out.conllu")
 
 
 def test_reading_from_a_pipe_prints_no_note() -> None:

@@ -110,6 +110,28 @@ def test_a_lock_does_not_follow_symbolic_links(tmp_path):
     assert (tmp_path / "precious").read_text() == "precious"
 
 
+@pytest.mark.parametrize("kind", ["hard link", "content", "FIFO", "long"])
+def test_a_file_that_is_no_lock_is_neither_overwritten_nor_removed(kind, tmp_path):
+    precious, path = tmp_path / "precious", tmp_path / "used" / LOCK
+    path.parent.mkdir()
+    text = {"hard link": "12 node", "content": "pip\n", "FIFO": "", "long": "1" * 400}[kind]
+    if kind == "FIFO":
+        os.mkfifo(path)
+    else:
+        path.write_text(text)
+    if kind == "hard link":
+        os.link(path, precious)
+    for _ in range(2):
+        with pytest.raises(FileExistsError, match="not a lock of depkit; move it") as error:
+            lock(tmp_path / "used")
+        assert error.value.filename == str(path)
+    assert kind == "FIFO" or path.read_text() == text
+    # A directory that has such a file is not one that a killed process has left.
+    os.rename(path.parent, tmp_path / ".a.1.part")
+    remove_abandoned(tmp_path)
+    assert names(tmp_path / ".a.1.part") == [LOCK]
+
+
 def test_directories_that_remain_empty_are_removed_if_they_are_new(tmp_path):
     (tmp_path / "kept").mkdir()
     lock(tmp_path / "kept" / "new" / "deep")

@@ -152,6 +152,31 @@ def test_finished_files_are_skipped(inputs, tmp_path, monkeypatch):
     assert parse(*inputs, *options, "--tags", "predict") == 0 and written[3:] == [[0]]
 
 
+@pytest.mark.parametrize("other", ["--output-dir", "-o"])
+def test_a_file_that_another_command_has_written_is_not_skipped(inputs, other, tmp_path):
+    folder, path = tmp_path / "out", tmp_path / "out" / "b.conllu"
+    options = ["--output-dir", folder, "--skip-done"]
+    assert parse(inputs[1], *options) == 0
+    expected = path.read_bytes()
+    target = folder if other == "--output-dir" else path
+    assert parse(inputs[1], other, target, "--tags", "predict", "--decode", "argmax") == 0
+    assert path.read_bytes() != expected
+    assert parse(inputs[1], *options) == 0 and path.read_bytes() == expected
+    path.write_text("edited")
+    assert parse(inputs[1], *options, "--workers", "2") == 0 and path.read_bytes() == expected
+
+
+def test_a_finished_file_depends_on_its_vectors(tmp_path):
+    names = [str(tmp_path / name) for name in ("in", "vectors", "out")]
+    for name in names:
+        Path(name).write_text("a")
+    job = Job(names[:1], [], features=names[1:2], skip_done=True)
+    parts.mark_done(job, 0, names[2])
+    assert parts.is_done(job, 0, names[2])
+    Path(names[1]).write_text("ab")
+    assert not parts.is_done(job, 0, names[2])
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
