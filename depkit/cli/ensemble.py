@@ -122,20 +122,13 @@ def ensemble_command(
     if len(stems) < len({*names}):
         raise typer.BadParameter("two recipes have the same name", param_hint="--recipes")
 
-    from depkit.corpus.lock import LOCK
     from depkit.ensemble.members import Plan
     from depkit.ensemble.training import train_ensemble
     from depkit.parsers.device import find_devices
-    from depkit.parsers.model_directory import CONFIG, ENSEMBLE, TOKENIZER
+    from depkit.parsers.model_directory import ENSEMBLE
     from depkit.training.run import combine_settings, parse_duration
 
     limit = parse_duration(max_time)
-    if (directory / CONFIG).exists():
-        raise ValueError(f"{output} is the model of a single parser; name another directory")
-    parts = [*directory.glob("fold-*"), *directory.glob(ENSEMBLE), *directory.glob(TOKENIZER)]
-    paths = list(directory.iterdir()) if directory.exists() else []
-    if not parts and any(not path.name.endswith((".part", LOCK)) for path in paths):
-        raise ValueError(f"{output} contains files, but no ensemble; name another directory")
     for ensemble in reuse or []:
         if not (Path(ensemble) / ENSEMBLE).exists() and not list(Path(ensemble).glob("fold-*")):
             raise ValueError(f"--reuse {ensemble}: there is no ensemble in this directory")

@@ -25,7 +25,7 @@ from depkit.corpus.streams import open_bytes, open_lines
 from depkit.corpus.text import BLANKS, LINE_END, PARAGRAPH_END, TEXT_BLOCK
 
 _READ = 1 << 20  # bytes
-# What separates paragraphs or sentences: a regular expression of the white space from its first line
+# What separates paragraphs or sentences: a regular expression of white space from its first line
 # end to the next paragraph or sentence; all white space characters; and its least number of line
 # ends. Every expression begins with a line end, because a search for them is ten times as fast as
 # one for `text.PARAGRAPHS`. None repeats a group, which would need memory for each repetition. A

@@ -72,7 +72,7 @@ def jackknife_file(
     tagger_recipe = make_recipe(recipe, config or None, list(settings))
     used_device = run.set_up_device(device, threads)
     progress = Progress(Path(directory), quiet)
-    with run.reserve_output(directory, resume, "fold-*") as work:
+    with run.reserve_output(directory, resume, "fold") as work:
         sentences = read_sentences(tagger_recipe.parser, source, encoding)
         tagger_recipe = resolve_auto(tagger_recipe, sentences)
         if verbose:

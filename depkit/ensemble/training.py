@@ -47,7 +47,7 @@ def train_ensemble(
             process failed.
     """
     with lock_directory(plan.directory):
-        check_resumable(plan.directory, "fold-*")
+        check_resumable(plan.directory, "fold")
         return _train_and_combine(plan, devices, threads, mean)
 
 

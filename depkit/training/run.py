@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import torch
 
@@ -154,7 +155,7 @@ def train(
         full_recipe = adopt_parts(full_recipe, initial.config)
         check_punct(full_recipe)
     used_device = set_up_device(own_device(device), threads)
-    members = "seed-*" if seeds > 1 else ""
+    members: Literal["seed", ""] = "seed" if seeds > 1 else ""
     with join_ranks(used_device), reserve_output(output, resume, members) as directory:
         quiet = quiet or not is_first()
         progress = Progress(directory, quiet)
@@ -240,7 +241,9 @@ def parse_duration(text: str) -> float:
 
 
 @contextmanager
-def reserve_output(output: PathLike, resume: bool, members: str = "") -> Iterator[Path]:
+def reserve_output(
+    output: PathLike, resume: bool, members: Literal["", "seed", "fold"] = ""
+) -> Iterator[Path]:
     """Lock the directory to train into and yield it, see `lock_directory`.
 
     Raises ValueError for a file, for a directory that another process has locked, and for a

@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from safetensors import SafetensorError, safe_open
 
@@ -19,12 +20,12 @@ _TEMPORARY = re.compile(r"\..+\.\d+\.part")
 _METADATA = {"state", "tokenizer", "key"}  # of checkpoints, tokenizers and targets of a teacher
 
 
-def check_resumable(directory: Path, members: str = "") -> None:
+def check_resumable(directory: Path, members: Literal["", "seed", "fold"] = "") -> None:
     """Check that training may continue in a directory.
 
     Args:
         directory: The directory, which need not exist.
-        members: If a run has several models, a pattern of the names of their directories.
+        members: If a run has several models, how the names of their directories begin.
 
     Raises:
         ResumeError: If there are files, but no run of depkit of this kind.
@@ -34,9 +35,11 @@ def check_resumable(directory: Path, members: str = "") -> None:
             f"{directory} is not empty, and what is there is not of a training by depkit; name"
             " another directory"
         )
-    has_members = bool(members) and any(directory.glob(members))
-    if members and (has_run(directory) or ((directory / WEIGHTS).exists() and not has_members)):
-        raise ResumeError(f"{directory} has a model of another run; name another directory")
+    found = {match[1] for path in directory.glob("*-*") if (match := _MEMBER.fullmatch(path.name))}
+    if found - {members} or (not members and (directory / ENSEMBLE).exists()):
+        raise ResumeError(f"{directory} has other parsers than this one; name another directory")
+    if members and (has_run(directory) or ((directory / WEIGHTS).exists() and not found)):
+        raise ResumeError(f"{directory} is the model of a single parser; name another directory")
 
 
 def _is_resumable(directory: Path) -> bool:

@@ -73,7 +73,7 @@ def test_a_finished_ensemble_is_not_trained_again(ensemble, capfd):
     ("arguments", "status", "message"),
     [
         (["-o", "{ensemble}/fold-1-bilstm"], 1, "is the model of a single parser"),
-        (["-o", "{tmp}"], 1, "contains files, but no ensemble"),
+        (["-o", "{tmp}"], 1, "is not empty, and what is there"),
         (["-o", "{tmp}/file"], 1, "is a file"),
         (["-o", "{tmp}/new", "--recipes", "nosuch"], 2, "no recipe 'nosuch'"),
         (["-o", "{tmp}/new", "--recipes", ","], 2, "name at least one recipe"),

@@ -93,6 +93,15 @@ def test_a_model_is_not_overwritten_by_a_run_of_several(command, tmp_path, capfd
     shutil.copytree(find_model("en-ewt"), tmp_path / "model")
     resume = ["--resume"] * (command != "ensemble")
     arguments = [*COMMANDS[command], str(tmp_path / "model"), *resume]
-    assert_fails(capfd, arguments, 1, f"{tmp_path / 'model'} has a model of another run")
+    assert_fails(capfd, arguments, 1, f"{tmp_path / 'model'} is the model of a single parser")
     compared = filecmp.dircmp(find_model("en-ewt"), tmp_path / "model")
     assert not compared.diff_files and not compared.left_only and not compared.right_only
+
+
+@pytest.mark.parametrize("command", ["train", "seeds", "distill"])
+def test_an_ensemble_is_not_overwritten_by_another_run(command, tmp_path, capfd):
+    (tmp_path / "fold-1-selfatt").mkdir()
+    (tmp_path / "ensemble.toml").write_text("format_version = 1\n")
+    message = f"{tmp_path} has other parsers than this one; name another directory"
+    assert_fails(capfd, [*COMMANDS[command], str(tmp_path), "--resume"], 1, message)
+    assert len(list(tmp_path.iterdir())) == 2
