@@ -157,7 +157,8 @@ def parse_command(
         typer.Option(
             "--skip-done",
             help="Skip files that the same command has already finished. For each output file, a"
-            " file NAME.done records how it was made.",
+            " file NAME.done records how it was made. If the input, the model, an option or the"
+            " output has changed since then, the file is parsed again.",
             rich_help_panel=MACHINE,
         ),
     ] = False,

@@ -109,8 +109,8 @@ def train_command(
 
     Example: depkit train train.conllu --dev dev.conllu -o en.model --max-time 90m
 
-    Example: torchrun --standalone --nproc-per-node 2 -m depkit train train.conllu --dev dev.conllu
-    -o en.model
+    Example: torchrun --standalone --nproc-per-node 2 --no-python depkit train train.conllu --dev
+    dev.conllu -o en.model
 
     Example: depkit train it_isdt-ud-train.conllu it_vit-ud-train.conllu --dev it_isdt-ud-dev.conllu
     -o it.model --set inputs.treebank=12

@@ -14,6 +14,7 @@ The directory of an ensemble has ensemble.toml, the directories of its members, 
 
 import dataclasses
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -81,15 +82,16 @@ def bundled_models() -> list[str]:
 
 
 def find_model(name: PathLike) -> Path:
-    """Find the model directory with a path, or the bundled model with a name.
+    """Find the bundled model with a name, or the model directory with a path.
 
-    Raises ModelError if there is neither.
+    A directory in the current one that has the name of a bundled model must be named ./NAME: the
+    default is always the bundled model. Raises ModelError if there is neither.
     """
     path = Path(name)
+    if os.fspath(name) in bundled_models():
+        return BUNDLED / path
     if path.is_dir():
         return path
-    if str(name) in bundled_models():
-        return BUNDLED / str(name)
     bundled = ", ".join(bundled_models()) or "none"
     raise ModelError(
         f"there is no model {str(name)!r}: no directory has this name; the bundled models are"

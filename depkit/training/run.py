@@ -36,6 +36,7 @@ from depkit.parsers.model_directory import (
     TRANSFORMER,
     VOCABULARY,
     WEIGHTS,
+    bundled_models,
     find_model,
     load,
     read_tokenizer_notes,
@@ -456,9 +457,11 @@ def report_model(directory: PathLike, config: ParserConfig, say: Say) -> None:
         config: The configuration of the parser.
         say: Receives the lines.
     """
-    command = get_family(config).command
+    command, name = get_family(config).command, shlex.quote(str(directory))
+    if name in bundled_models():
+        name = f"./{name}"
     say(f"the model is in {directory}")
-    say(f"{command} with it: depkit {command} --model {shlex.quote(str(directory))} FILE")
+    say(f"{command} with it: depkit {command} --model {name} FILE")
 
 
 def calibrate(directory: Path, device: torch.device, prepared: Prepared) -> str:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import types
 from importlib import metadata
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -216,3 +217,11 @@ def test_the_module_does_not_import_large_packages():
         "sys.exit(f'imported {large}' if large else 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_directory_does_not_replace_a_bundled_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("en-ewt").mkdir()
+    assert model_directory.find_model("en-ewt") == model_directory.BUNDLED / "en-ewt"
+    assert model_directory.find_model("./en-ewt") == Path("en-ewt")
+    assert model_directory.find_model(Path("en-ewt").absolute()) == tmp_path / "en-ewt"

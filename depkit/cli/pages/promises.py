@@ -27,6 +27,10 @@ SECURITY = (
     " safetensors files, and those of a transformer only from files in its own directory; settings"
     " of a transformer that name code, kernels or files are ignored or refused. An HDF5 file that"
     " refers to other files is refused.",
+    "You can call depkit in a directory of somebody else. No module, configuration file or cache in"
+    " it is used, neither by depkit nor by the processes that it starts, unless you name it. But"
+    " python -m depkit is not safe there, because python -m imports from the current directory."
+    " Call the command depkit instead, or python -P -m depkit, and torchrun with --no-python.",
     "Nothing is sent or downloaded, with one exception: if a recipe, an option or a model names a"
     " transformer that is not a directory, its files are downloaded from the Hugging Face hub,"
     " unless they have been downloaded before or are part of the model. HF_HUB_OFFLINE=1 in the"
@@ -44,7 +48,9 @@ SECURITY = (
     " must be those of its weights. The time for reading a file is proportional to its"
     " uncompressed size, which can be a thousand times the size of an archive.",
     "A directory that is written is locked until the command ends, even by a crash, so that two"
-    " commands cannot mix their files there. An output file appears only when it is complete.",
+    " commands cannot mix their files there. An output file appears only when it is complete."
+    " Training refuses a directory that has files which are not of a training by depkit; parsing"
+    " into a directory replaces only the files with the names of its output.",
     "What is not promised: that the predictions of a model from somebody else are good, or that a"
     " model does not reveal words of the treebank on which it was trained. The limits do not"
     " protect against errors in libraries that read files, such as those of HDF5; if you must"
