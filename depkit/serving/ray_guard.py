@@ -6,6 +6,7 @@ This file is run as a program of its own, by `start_guard`, and imports only the
 
 import os
 import secrets
+import select
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _MARK = "DEPKIT_RAY_CLUSTER"  # the environment variable by which the processes are recognised
+_INTERVAL = 0.5  # seconds between two searches for new processes
 _PAUSE = 0.1  # seconds
 _SCANS = 5  # the number of scans without a process after which none is expected any more
 
@@ -40,21 +42,39 @@ def start_guard() -> Iterator[None]:
             guard.stdin.close()
 
 
-def _find_marked(value: str) -> Iterator[int]:
-    entry = f"{_MARK}={value}".encode()
-    for path in Path("/proc").glob("[0-9]*/environ"):
+def _find_processes(value: str, known: set[tuple[int, str]]) -> list[int]:
+    """Return the processes that run, of those that are known, marked, or children of such ones.
+
+    Some processes overwrite their environment when they change their title, so they are only found
+    before they do so, or as children.
+
+    known: the process ids and start times of processes that were found before; it is extended.
+    """
+    entry, running = f"{_MARK}={value}".encode(), []
+    count, parents = len(known), {pid for pid, _ in known}
+    for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # It has ended, or is another user's.
-            if entry in path.read_bytes().split(b"\0"):
-                yield int(path.parent.name)
+            pid, fields = int(path.name), (path / "stat").read_text().rpartition(")")[2].split()
+            process = pid, fields[19]
+            if (
+                process in known
+                or int(fields[1]) in parents
+                or entry in (path / "environ").read_bytes().split(b"\0")
+            ):
+                known.add(process)
+                running += [pid] * (fields[0] not in "ZX")
+    return running if len(known) == count else _find_processes(value, known)
 
 
 def _guard(value: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent handles Ctrl-C.
-    sys.stdin.buffer.read()  # The pipe is closed when the parent ends.
+    known: set[tuple[int, str]] = set()
+    while not select.select([sys.stdin], [], [], _INTERVAL)[0]:  # until the parent ends
+        _find_processes(value, known)
     scans = 0
     while scans < _SCANS:
         scans += 1
-        for pid in _find_marked(value):
+        for pid in _find_processes(value, known):
             scans = 0
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

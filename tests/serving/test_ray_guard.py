@@ -17,12 +17,18 @@ from tests.corpus.test_children import is_running
 def test_what_a_ray_cluster_has_started_ends_with_its_parent(is_killed, tmp_path) -> None:
     """The agents of a cluster are children of its servers and in sessions of their own."""
     program = f"""
-import subprocess, sys
+import subprocess, sys, time
 from depkit.serving.ray_guard import start_guard
 with start_guard():
-    agent = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"],
-                             start_new_session=True)
-    print(agent.pid, flush=True)
+    # The agent of the server has another environment.
+    agent = "import os; os.execve(%r, [%r, '-c', 'import time; time.sleep(600)'], {{}})"
+    server = "import subprocess, sys, time; code = %r; "
+    server += "agent = subprocess.Popen([sys.executable, '-c', code], start_new_session=True); "
+    server += "print(agent.pid, flush=True); time.sleep(600)"
+    server %= agent % (sys.executable, sys.executable)
+    server = subprocess.Popen([sys.executable, "-c", server], stdout=subprocess.PIPE)
+    sys.stdout.buffer.write(server.stdout.readline())
+    sys.stdout.flush()
     if {is_killed}:
         sys.stdin.read()
 print("end")
