@@ -54,7 +54,7 @@ COMMANDS = {
     "distill": f"distill en-ewt IN/text.txt --train IN/tiny.conllu --dev IN/tiny.conllu"
     f" -o OUT/model {SMALL}".replace("--recipe bilstm", ""),
     "tag": f"tag IN/text.txt -o OUT/tagged.conllu {CPU}",
-    "parse": f"parse IN/long.conllx -o OUT/parsed.conllx {CPU}",
+    "parse": f"parse IN/many.conllx -o OUT/parsed.conllx {CPU}",
     "parse-files": f"parse IN/text.txt --output-dir OUT/parsed --skip-done --shard 1/2 {CPU}",
     "parse-workers": f"parse IN/text.txt -o OUT/parsed.conllu --workers 2 {CPU}",
     "parse-ray": f"parse IN/text.txt -o OUT/parsed.conllu --engine ray {CPU}",
@@ -64,7 +64,7 @@ COMMANDS = {
     "analyze": "analyze IN/tiny.conllu IN/tiny.conllu --by distance --plot OUT/plot.svg",
     "convert": "convert IN/trees.mrg --dependencies ud -o OUT/converted.conllu",
     "convert-parquet": "convert IN/tiny.conllu -o OUT/converted.parquet",
-    "check": "check IN/tiny.conllu --all",
+    "check": "check IN/many.conllx",
     "suspects": "suspects IN/tiny.conllu --parses IN/tiny.conllu -o OUT/suspects.html",
     "stats": "stats IN/tiny.conllu",
     "show": "show IN/tiny.conllu --svg OUT/trees.svg",
@@ -123,9 +123,9 @@ def inputs(tmp_path_factory) -> Path:
     text = "Dogs bark at the small cat near the river."
     (folder / "text.txt").write_text(f"{text}\n\n" * 4)
     subprocess.run([DEPKIT, "convert", TINY, "-o", folder / "tiny.conllx"], check=True)
-    # A long sentence, for which the decoder is compiled
-    rows = (f"{i}\tdog\t_\tNOUN\tNOUN\t_\t{i - 1}\tdep\t_\t_\n" for i in range(1, 301))
-    (folder / "long.conllx").write_text("".join(rows) + "\n")
+    # So many words that functions are compiled
+    rows = (f"{i}\tdog\t_\tNOUN\tNOUN\t_\t{i - 1}\tdep\t_\t_\n" for i in range(1, 21))
+    (folder / "many.conllx").write_text(f"{''.join(rows)}\n" * 300)
     return folder
 
 
@@ -170,6 +170,8 @@ def test_a_command_runs_and_reads_nothing_in_its_directory(name, inputs, traps, 
         pytest.skip(f"{NEEDS[name]} is not installed")
     make_inputs_of(name, inputs)
     folder, marks = traps
+    for mark in marks.iterdir():
+        mark.unlink()
     watch = Watch(folder) if sys.platform == "linux" else None
     result = run(name, inputs, tmp_path, folder)
     assert sorted(path.name for path in marks.iterdir()) == []
