@@ -117,8 +117,9 @@ def find_blocks(path: PathLike, encoding: str, kind: str) -> list[Position]:
         kind: "text", "lines" or "tokens", "rows" for the CoNLL formats, or "parquet".
 
     Raises:
-        FormatError: If text in this encoding cannot be decoded from the middle, such as UTF-16; see
-            also `streams.open_lines`.
+        FormatError: If text in this encoding cannot be decoded from the middle, such as UTF-16, or
+            a sentence or the white space between two words is too large; see also
+            `streams.open_lines`.
         OSError, ValueError: As `streams.open_lines`.
     """
     if kind == PARQUET.name:
@@ -128,7 +129,7 @@ def find_blocks(path: PathLike, encoding: str, kind: str) -> list[Position]:
     here = Position()
     blocks, has_begun = [here], False
     line_ends = 0  # in the white space at the end of what has been read
-    with open_lines(path, encoding) as text:
+    with open_lines(path, encoding, has_sentences=kind not in _SEPARATORS) as text:
         if "\n".encode(encoding) != b"\n":
             message = f"a file in {encoding} cannot be divided; convert it to UTF-8 first"
             raise FormatError(os.fspath(path), 0, "", message)

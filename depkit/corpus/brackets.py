@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from depkit.corpus.cleaning import clean_tree
 from depkit.corpus.errors import FormatError
-from depkit.corpus.limits import max_sentence, too_large
+from depkit.corpus.limits import OBJECT, max_sentence, too_large
 from depkit.corpus.sentence import BOM, Sentence, new_sentence
 from depkit.corpus.tree import Tree
 
@@ -18,7 +18,7 @@ _TOKEN = re.compile(
 )
 # The parts of a word after its tag, such as a form and a lemma
 _PARTS = re.compile(r"([^\s()]++(?:\s++[^\s()]++)++)\s*+\)", re.ASCII)
-_OUTER = re.compile(r"\(\s*(TOP|ROOT|S1)?\s*(\(|$)", re.ASCII)  # the bracket around a whole tree
+_OUTER = re.compile(r"\(\s*+(TOP|ROOT|S1)?\s*+(\(|$)", re.ASCII)  # the bracket around a whole tree
 
 
 def read_groups(
@@ -133,10 +133,11 @@ def _split_into_blocks(lines: Iterable[str], file: str) -> Iterator[_Block]:
                 continue
             start, column, size = line_number, len(line) - len(stripped), 0
         pending.append(line.removesuffix("\n"))
-        size += len(line)
+        opening = line.count("(")
+        size += len(line) + OBJECT * (1 + opening)
         if size > limit:
             raise too_large(file, line_number, "tree")
-        depth += line.count("(") - line.count(")")
+        depth += opening - line.count(")")
         if depth <= 0:
             yield _Block(start, "\n".join(pending), depth)
             pending, depth = [], 0
@@ -159,7 +160,7 @@ def _join_blocks(blocks: Iterator[_Block], strict: bool) -> Iterator[_Block]:
             while depth > 0 and size <= limit and (part := next(blocks, None)):
                 parts.append(part)
                 depth += part.depth
-                size += len(part.text)
+                size += len(part.text) + OBJECT
                 if _OUTER.match(part.text):
                     break
             if depth <= 0:

@@ -193,7 +193,7 @@ def _open_source(
         yield source, "-"
         return
     path = os.fspath(source)
-    with _decoding_errors(path), open_lines(path, encoding, has_sentences=True) as lines:
+    with _decoding_errors(path), open_lines(path, encoding) as lines:
         yield lines, path
 
 
@@ -225,7 +225,9 @@ def read_stream(
     if format is PARQUET or is_parquet(binary):
         yield from read_parquet(binary, file, strict)
         return
-    with _decoding_errors(file), decode_lines(binary, encoding, file, has_sentences=True) as lines:
+    # `_read_lines` recognises trees by their first character, unless it is told the format.
+    has_sentences = format is not PTB if format or not strict else None
+    with _decoding_errors(file), decode_lines(binary, encoding, file, has_sentences) as lines:
         yield from _read_lines(lines, format, file, strict, line, character)
 
 

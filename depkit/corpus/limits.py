@@ -13,10 +13,10 @@ from typing import Any, BinaryIO, cast
 from depkit.corpus.errors import FormatError
 
 _MAX_SENTENCE = 1 << 24  # bytes
-_LINE = 64  # A line counts as this many bytes more, because every line is an object in memory.
+OBJECT = 64  # Every line and bracket counts as this many bytes more, as it is an object in memory.
 _BUFFER = 1 << 16
-_LEADING = b" \t\r\n\f\v\xef\xbb\xbf\xff\xfe"  # white space and byte order marks
-_XZ_MEMORY = 1 << 27  # bytes; twice what the files of `xz -9` need
+_LEADING = " \t\r\n\f\v\ufeff"  # white space and the byte order mark
+LZMA_MEMORY = 1 << 27  # bytes; twice what the files of `xz -9` need
 
 
 def max_sentence() -> int:
@@ -40,7 +40,7 @@ def too_large(file: str, line: int, unit: str) -> FormatError:
 
 
 def limit_stream(
-    binary: BinaryIO, encoding: str, file: str = "-", has_sentences: bool = False
+    binary: BinaryIO, encoding: str, file: str = "-", has_sentences: bool | None = False
 ) -> BinaryIO:
     """Return a stream of the same bytes that raises FormatError at an endless line or sentence.
 
@@ -49,8 +49,8 @@ def limit_stream(
         encoding: The text encoding of the stream. An unknown one is reported by whoever decodes.
         file: The name of the file, for errors.
         has_sentences: Whether blank lines separate sentences, which are limited then; otherwise
-            lines are limited. It is ignored if the first character is a bracket: the reader of
-            bracketed trees limits each tree.
+            lines are limited. None if the file is read as bracketed trees, each of which their
+            reader limits, where its first character is a bracket, and else as sentences.
 
     Raises:
         ValueError: See `max_sentence`.
@@ -62,16 +62,16 @@ def limit_stream(
 class _LimitedStream(io.RawIOBase):
     """See `limit_stream`."""
 
-    def __init__(self, binary: BinaryIO, encoding: str, file: str, has_sentences: bool) -> None:
+    def __init__(
+        self, binary: BinaryIO, encoding: str, file: str, has_sentences: bool | None
+    ) -> None:
         self.binary = binary
         self.file = file
-        self.has_sentences = has_sentences
-        try:
-            self.newline = "\n".encode(encoding).strip(b"\0")[-1:]
-        except LookupError:
-            self.newline = b"\n"
+        self.has_sentences = has_sentences is not False
+        self.newline, self.bracket = _encode("\n", encoding)[-1:], _encode("(", encoding)[-1:]
+        self.leading = _encode(_LEADING, encoding)
         self.limit = max_sentence()
-        self.is_start = True
+        self.is_start = has_sentences is None
         self.line = 1
         self.size = 0  # of the sentence or line that the last chunk has not finished
         self.last = b""  # the end of the last chunk, for a blank line between two chunks
@@ -88,15 +88,15 @@ class _LimitedStream(io.RawIOBase):
     def _count(self, chunk: bytes) -> None:
         # In UTF-16 and UTF-32, there are zeros between and within line ends.
         text = chunk.replace(b"\0", b"") if b"\0" in chunk else chunk
-        if self.is_start and (content := text.lstrip(_LEADING)):
+        if self.is_start and (content := text.lstrip(self.leading)):
             self.is_start = False
-            self.has_sentences &= not content.startswith(b"(")
+            self.has_sentences = not content.startswith(self.bracket)
         start = self._find_start(text)
         if start < 0:
             self.size += len(chunk)
         else:
             self.size = len(text) - start
-        self.size += _LINE * text.count(self.newline, max(start, 0))
+        self.size += OBJECT * text.count(self.newline, max(start, 0))
         self.line += text.count(self.newline)
         if self.size > self.limit:
             unit = "sentence" if self.has_sentences else "line"
@@ -115,6 +115,14 @@ class _LimitedStream(io.RawIOBase):
         if b"\r" in body:
             end = max(end, body.rfind(newline + b"\r" + newline))
         return -1 if end < 0 else max(end + 2 - shift, 0)
+
+
+def _encode(text: str, encoding: str) -> bytes:
+    """Encode characters without the zeros of UTF-16 and UTF-32; an unknown one is as UTF-8."""
+    try:
+        return text.encode(encoding, "ignore").replace(b"\0", b"")
+    except LookupError:
+        return text.encode()
 
 
 class XzStream(io.RawIOBase):
@@ -149,14 +157,14 @@ class XzStream(io.RawIOBase):
 
 
 def _decompress_xz(file: BinaryIO) -> Iterator[bytes]:
-    archive: lzma.LZMADecompressor | None = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+    archive: lzma.LZMADecompressor | None = lzma.LZMADecompressor(memlimit=LZMA_MEMORY)
     while chunk := file.read(_BUFFER):
         while chunk:
             if archive is None:
                 chunk = chunk.lstrip(b"\0")  # Zeros may separate two archives.
                 if not chunk:
                     break
-                archive = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+                archive = lzma.LZMADecompressor(memlimit=LZMA_MEMORY)
             yield archive.decompress(chunk, _BUFFER)
             while not (archive.eof or archive.needs_input):
                 yield archive.decompress(b"", _BUFFER)

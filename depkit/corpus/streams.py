@@ -28,7 +28,7 @@ STDIN, STDOUT = "standard input", "standard output"  # their names in errors
 
 @contextmanager
 def open_lines(
-    path: PathLike, encoding: str = "utf-8", has_sentences: bool = False
+    path: PathLike, encoding: str = "utf-8", has_sentences: bool | None = False
 ) -> Iterator[TextIO]:
     r"""Open a text stream whose lines end only at \n and keep their line ends.
 
@@ -46,7 +46,7 @@ def open_lines(
 
 @contextmanager
 def decode_lines(
-    binary: BinaryIO, encoding: str, file: str, has_sentences: bool = False
+    binary: BinaryIO, encoding: str, file: str, has_sentences: bool | None = False
 ) -> Iterator[TextIO]:
     """Decode a stream of bytes as `open_lines` does; the stream stays open.
 

@@ -178,8 +178,9 @@ def read_text(
         rest += chunk
         if len(rest) + len(space_before) > limit:
             raise too_large(file, 0, "line")
-        if chunk and "\n" not in chunk and (by_line or len(rest) <= MAX_PARAGRAPH_LENGTH):
-            continue  # No paragraph ends in this chunk.
+        is_inside = "\n" not in chunk and (by_line or len(rest) <= MAX_PARAGRAPH_LENGTH)
+        if chunk and (is_inside or not chunk.strip(BLANKS)):
+            continue  # No paragraph, and no white space between paragraphs, ends in this chunk.
         has_more = True
         while has_more:
             text = rest.lstrip(BLANKS)

@@ -25,9 +25,10 @@ from depkit.corpus.binary_vectors import Block, is_binary, quote, read_binary_bl
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import PathLike
 from depkit.corpus.streams import open_bytes
+from depkit.corpus.zip_members import open_member, split_member
 
 _CHUNK = 1 << 18  # bytes read at a time
-_MAX_ROW_LENGTH = 1 << 24  # bytes; a file with longer rows does not contain word vectors
+_MAX_ROW_LENGTH = 1 << 20  # bytes; a file with longer rows does not contain word vectors
 _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 _HEADER = re.compile(rb"([0-9]{1,12})[ \t]+([0-9]{1,9})[ \t]*\r?(?:\n|\Z)")
 _FIELD = re.compile(rb"[^ \t]+")
@@ -294,11 +295,11 @@ def _is_number(part: bytes) -> bool:
 @contextmanager
 def _open(file: str) -> Iterator[BinaryIO]:
     """Open a stream of a file's decompressed bytes. Raises OSError or FormatError."""
-    archive, member = _split_member(file)
+    archive, member = split_member(file)
     try:
         if archive:
-            with zipfile.ZipFile(archive) as zipped, _open_member(zipped, file, member) as binary:
-                yield binary
+            with zipfile.ZipFile(archive) as zipped:
+                yield open_member(zipped, file, member)
         elif file.lower().endswith(".bz2"):
             with bz2.open(file, "rb") as binary:
                 yield cast(BinaryIO, binary)
@@ -313,28 +314,3 @@ def _open(file: str) -> Iterator[BinaryIO]:
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise FormatError(file, 0, "", f"the archive is damaged: {error}") from None
-
-
-def _split_member(file: str) -> tuple[str, str]:
-    """Split `archive.zip:member`, where the member is optional; ("", "") for any other file."""
-    end = file.lower().find(".zip:") + 4
-    if end > 3 and not os.path.exists(file):
-        return file[:end], file[end + 1 :]
-    return (file, "") if file.lower().endswith(".zip") else ("", "")
-
-
-def _open_member(archive: zipfile.ZipFile, file: str, member: str) -> BinaryIO:
-    """Open a member of an archive; "" means the only one. Raises FormatError if it is missing."""
-    names = [name for name in archive.namelist() if not name.endswith("/")]
-    if member in names or (len(names) == 1 and not member):
-        try:
-            return cast(BinaryIO, archive.open(member or names[0]))
-        except RuntimeError as error:  # A password or an unknown compression
-            message = f"the archive cannot be unpacked: {error}"
-            raise FormatError(file, 0, "", message) from None
-    listed = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-    if member or not names:
-        message = f"there is no such file in the archive, which contains {listed or 'no files'}"
-        raise FormatError(file, 0, "", message)
-    message = f"the archive contains {len(names)} files; name one, for example {file}:{names[0]}"
-    raise FormatError(file, 0, "", f"{message} ({listed})")

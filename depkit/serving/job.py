@@ -120,6 +120,7 @@ def output_name(source: str, format: str | None) -> str:
     source_format = PTB if is_bracketed(name) else format_from_filename(name)
     if source_format and format in (None, source_format.name):
         return name
-    suffixes = r"(\.(txt|conllu|conllx|conll09|conll2009|mrg|ptb|parquet))?(\.gz|\.xz)?$"
-    stem = re.sub(suffixes, "", name, flags=re.I)
+    stem = re.sub(
+        r"(\.(txt|conllu|conllx|conll09|conll2009|mrg|ptb|parquet))?(\.gz|\.xz)?$", "", name, flags=re.I
+    )
     return f"{stem}.{format or 'conllu'}"

@@ -37,7 +37,7 @@ TEXT_INPUTS = ("text", "lines", "tokens")
 INPUTS = (*TEXT_INPUTS, *FORMATS, *NON_TABULAR)
 READ_BYTES = 1 << 16
 # Two brackets open before there is any text. Text can begin with a single one: "(Reuters) ...".
-_TREE = re.compile(r"\ufeff?\s*\(\s*[^\s()]*\s*(\(|$)")
+_TREE = re.compile(r"\ufeff?\s*+\(\s*+[^\s()]*+\s*+(\(|$)")
 # Text can also begin with two: "((a) and (b)) are both true.". In a tree, the first word has a tag,
 # and no word stands by itself after a closing bracket.
 _FIRST_WORD = re.compile(r"\ufeff?\s*+(?:\(\s*+[^\s()]*+\s*+)++(?:[^\s()]++\s*+[^\s()]*+\s*+\)|$)")
