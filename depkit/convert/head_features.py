@@ -1,5 +1,7 @@
 """Features of the children of a constituent, from which its head child is chosen."""
 
+from collections.abc import Sequence
+
 from depkit.convert.constituents import Node, child_labels, coarse_label, first_verb, subject_tag
 from depkit.convert.coordination import find_coordination
 from depkit.convert.head_rules import head_by_rule
@@ -119,6 +121,9 @@ def observe_children(
     if coordination is not None:
         kind = "modifiers" if coordination.are_modifiers else "nouns"
         labels_before, labels_after = coordination.labels_before, coordination.labels_after
+    num_spaces = str(labels_after.count(" "))
+    bounds = _find_bounds(labels)
+    category_bounds = _find_bounds(categories)
     result: list[tuple[Observations, list[Observations]]] = []
     for i, (label, tag, word_class, function_tags, grandchildren) in enumerate(children):
         roles = ""
@@ -128,13 +133,13 @@ def observe_children(
         observations = (
             parent, label, str(i), str(size - i), labels[i - 1] if i else "<",
             labels[i + 1] if i + 1 < size else ">", all_labels, tag, all_tags, word_class,
-            f"{label in labels[:i]:d}{label in labels[i + 1 :]:d}",
+            _is_among_others(bounds[label], i),
             "ruled" if i == rule_index else "", labels[rule_index], grandparent, verb,
             grandchildren, subject, function_tags, kind, roles, labels_before, labels_after,
-            str(labels_after.count(" ")),
+            num_spaces,
             categories[i], categories[i - 1] if i else "<",
             categories[i + 1] if i + 1 < size else ">", all_categories,
-            f"{categories[i] in categories[:i]:d}{categories[i] in categories[i + 1 :]:d}", "",
+            _is_among_others(category_bounds[categories[i]], i), "",
         )  # fmt: skip
         siblings: list[Observations] = []
         for j in range(max(0, i - _MAX_DISTANCE), min(size, i + _MAX_DISTANCE + 1)):
@@ -146,6 +151,18 @@ def observe_children(
                 )
         result.append((observations, siblings))
     return result
+
+
+def _find_bounds(labels: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Return the indices of the first and the last child with each label."""
+    last = {label: index for index, label in enumerate(labels)}
+    first = {label: index for index, label in reversed([*enumerate(labels)])}
+    return {label: (first[label], last[label]) for label in last}
+
+
+def _is_among_others(bounds: tuple[int, int], index: int) -> str:
+    """Return for a child whether others before and after it have its label: two digits."""
+    return f"{bounds[0] < index:d}{bounds[1] > index:d}"
 
 
 def head_features(context: HeadContext) -> list[list[Feature]]:

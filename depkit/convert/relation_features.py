@@ -1,5 +1,7 @@
 """Features of a word and its head, from which their relation is chosen."""
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -139,8 +141,14 @@ class ParentContext:
 
     __slots__ = (
         "labels",  # of the children
-        "complements",  # of the children, see `_complement_kind`
         "marked_labels",  # the labels, with a star before the head child's
+        "counts",  # of each label
+        "first",  # the index of the first child with each label
+        "first_conjunction",  # its index, or the number of children
+        "last_conjunction",  # its index, or -1
+        "kinds",  # of the complements among the children, see `_complement_kind`
+        "complements",  # the indices of these children
+        "next_noun",  # the index of the first complement N after the head child
         "shared",  # the first observations of RELATION_TEMPLATES, up to `passive`
     )
 
@@ -148,7 +156,16 @@ class ParentContext:
         children, head = parent.children, parent.head_child
         grandparent = parent.parent
         self.labels = [child.label for child in children]
-        self.complements = [_complement_kind(child) for child in children]
+        kinds = [_complement_kind(child) for child in children]
+        self.kinds = "".join(kinds)
+        self.complements = [index for index, kind in enumerate(kinds) if kind]
+        start, size = head.child_index + 1, len(children)
+        self.next_noun = kinds.index("N", start) if "N" in kinds[start:] else size
+        self.counts = Counter(self.labels)
+        self.first = {label: i for i, label in reversed([*enumerate(self.labels)])}
+        conjunctions = [i for i, label in enumerate(self.labels) if label in ("CC", "CONJP")]
+        self.first_conjunction = min(conjunctions, default=size)
+        self.last_conjunction = max(conjunctions, default=-1)
         self.marked_labels = self.labels.copy()
         self.marked_labels[head.child_index] = "*" + head.label
         verbs = verb_group(head)
@@ -167,6 +184,12 @@ class ParentContext:
             subject_tag(parent) if parent.label == "VP" else "",
             " ".join(last_two) if is_passive else "",
         )
+
+    def complements_in(self, begin: int, end: int, count: int) -> str:
+        """Return the kinds of the first complements from one index up to another, at most count."""
+        low = bisect_left(self.complements, begin)
+        high = bisect_left(self.complements, end, low)
+        return self.kinds[low : min(high, low + count)]
 
 
 def observe_relations(
@@ -234,7 +257,7 @@ def _observe_word(label: str, function_tags: str, closed_class: str) -> Observat
 def _observe_siblings(top: Node, parent: Node, head: Node, context: ParentContext) -> Observations:
     """Return the observations from `side` to `introduction`."""
     index, head_index = top.child_index, parent.head_child.child_index
-    labels, complements = context.labels, context.complements
+    labels, size = context.labels, len(context.labels)
     side = "<" if index < head_index else ">"
     head_offset = ""
     if head is not parent.head:
@@ -242,8 +265,8 @@ def _observe_siblings(top: Node, parent: Node, head: Node, context: ParentContex
         head_offset = str(index - sibling)
     left_labels = context.marked_labels[max(0, index - 4) : index]
     right_labels = context.marked_labels[index + 1 : index + 5]
-    complements_between = complements[head_index + 1 : index]
-    coordination = "c" * _has_conjunction(labels[:index]) + "C" * _has_conjunction(labels[index:])
+    coordination = "c" * (context.first_conjunction < index)
+    coordination += "C" * (context.last_conjunction >= index)
     grandparent = parent.parent
     introduction = ""
     if grandparent and parent.label in ("S", "SQ", "SBARQ"):
@@ -255,21 +278,17 @@ def _observe_siblings(top: Node, parent: Node, head: Node, context: ParentContex
         head_offset,
         labels[index - 2] if index > 1 else "<",
         labels[index - 1] if index else "<",
-        labels[index + 1] if index + 1 < len(labels) else ">",
+        labels[index + 1] if index + 1 < size else ">",
         " ".join([*left_labels, "^" + top.label, *right_labels]),
-        str(min(labels.count(top.label), 3)),
-        "".join(complements_between)[:4],
-        str("N" in complements_between),
-        "".join(complements[index + 1 :])[:2],
-        "".join(complements[:index])[:4] if side == "<" else "",
+        str(min(context.counts[top.label], 3)),
+        context.complements_in(head_index + 1, index, 4),
+        str(context.next_noun < index),
+        context.complements_in(index + 1, size, 2),
+        context.complements_in(0, index, 4) if side == "<" else "",
         coordination,
-        "".join([mark for mark in ("``", ":", ",") if mark in labels[:index]]),
+        "".join([mark for mark in ("``", ":", ",") if context.first.get(mark, size) < index]),
         introduction,
     )
-
-
-def _has_conjunction(labels: list[str]) -> bool:
-    return "CC" in labels or "CONJP" in labels
 
 
 _TIMES = {

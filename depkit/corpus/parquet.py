@@ -25,7 +25,6 @@ without `comments`, sent_id and text become comments. Other columns are ignored,
 """
 
 import io
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -40,6 +39,7 @@ from depkit.corpus.limits import max_sentence, too_large
 from depkit.corpus.probabilities import ARC_PROB, LABEL_PROB
 from depkit.corpus.reader import parse_block
 from depkit.corpus.sentence import BOM, Sentence, as_iterable
+from depkit.corpus.storage import file_size
 
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch, Schema
@@ -55,6 +55,8 @@ _PROBABILITIES = {"arc_prob": ARC_PROB, "label_prob": LABEL_PROB}
 _BATCH_SENTENCES = 2000
 _BATCH_CHARACTERS = 1 << 22
 BLOCK_ROWS = 500  # rows of a block of a file, about 12,000 words; see `blocks`
+_COPY = 1 << 20  # bytes copied at a time
+_MAX_PACKING = 100  # how many times as large as its archive a Parquet file can be
 _MEMORY = 64  # The values of a batch that is read take at most this multiple of `max_sentence`.
 
 
@@ -196,11 +198,29 @@ def read_parquet(
     import_pyarrow()
     with ExitStack() as stack:
         if not (isinstance(binary, io.BufferedReader) and binary.seekable()):
-            copy = stack.enter_context(tempfile.TemporaryFile())
-            shutil.copyfileobj(binary, copy)
-            binary = cast(BinaryIO, copy)
+            copy = cast(BinaryIO, stack.enter_context(tempfile.TemporaryFile()))
+            _copy_limited(binary, copy, file)
+            binary = copy
         batches = _read_batches(binary, file, first, stop)
         yield from _parse_batches(batches, file, strict, first, line)
+
+
+def _copy_limited(binary: BinaryIO, copy: BinaryIO, file: str) -> None:
+    """Copy a stream to a file. Raises FormatError if an archive is far smaller than its content.
+
+    The pages of a Parquet file are compressed themselves, so that packing gains little.
+    """
+    limit = None
+    if file.lower().endswith((".gz", ".xz")):
+        limit = max_sentence() + _MAX_PACKING * file_size(file)
+    size = 0
+    while chunk := binary.read(_COPY):
+        size += len(chunk)
+        if limit is not None and size > limit:
+            message = f"the archive is unpacked to more than {limit:,} bytes, {_MAX_PACKING} times"
+            raise FormatError(file, 0, "", f"{message} its size; unpack it first, and check it")
+        copy.write(chunk)
+    copy.seek(0)
 
 
 def is_parquet(binary: BinaryIO) -> bool:

@@ -32,7 +32,7 @@ _MAX_ROW_LENGTH = 1 << 20  # bytes; a file with longer rows does not contain wor
 _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 _HEADER = re.compile(rb"([0-9]{1,12})[ \t]+([0-9]{1,9})[ \t]*\r?(?:\n|\Z)")
 _FIELD = re.compile(rb"[^ \t]+")
-_NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 _FASTTEXT_MODEL = b"\xba\x16\x4f\x2f"
 
 

@@ -55,7 +55,12 @@ from depkit.parsers.inputs.transformer import (
 )  # fmt: skip
 from depkit.parsers.inputs.vocabulary import Table, Vocabulary, check_symbols
 from depkit.parsers.settings import ConfigError, from_dict, parse_toml, to_toml
-from depkit.parsers.text.multiword import MultiwordTable
+from depkit.parsers.text.multiword import (
+    MAX_CHARACTERS,
+    MAX_WORDS,
+    MultiwordTable,
+    is_short,
+)
 from depkit.parsers.text.tokenizer import SPACE, Tokenizer, TokenizerNetwork
 
 FORMAT_VERSION = 1
@@ -545,6 +550,10 @@ def _read_multiwords(table: Any) -> dict[str, tuple[str, ...]]:
         check_symbols(words, in_columns=True)
         if not words:
             raise ValueError("a multiword token has no words")
+        if not is_short(tuple(words)):
+            raise ValueError(
+                f"a multiword token has more than {MAX_WORDS} words or {MAX_CHARACTERS:,} characters"
+            )
     return {token: tuple(words) for token, words in table.items()}
 
 

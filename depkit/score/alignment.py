@@ -5,8 +5,10 @@ characters a word of a multiword token covers is not known; such words are align
 common subsequence of forms.
 """
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -135,24 +137,45 @@ def longest_common_subsequence(gold: list[int], system: list[int]) -> Iterator[t
 
     Where several are equally long, a gold word is skipped rather than a system word. The dynamic
     programming table is stored as one integer per row, with a 0 bit wherever the length grows by
-    one (Hyyrö 2004), so that regions of ten thousand words remain fast.
+    one (Hyyrö 2004), so that regions of ten thousand words remain fast. Only some rows are kept;
+    the others are computed again where they are needed, so that the memory for n words is n^1.5
+    bits.
     """
     bits_of_form: dict[int, int] = {}  # for each form, a bit at each of its indices in system
     for index, form in enumerate(reversed(system)):
         bits_of_form[form] = bits_of_form.get(form, 0) | 1 << index
-    # rows[k] is the row of the last k gold words; its lowest bit belongs to the last system word.
-    rows = [(1 << len(system)) - 1]
-    for form in reversed(gold):
-        row = rows[-1]
-        same = row & bits_of_form.get(form, 0)
-        rows.append((row + same | row & ~same) & rows[0])
+    first_row = (1 << len(system)) - 1
+
+    def rows_from(row: int, begin: int, end: int) -> Iterator[int]:
+        """Yield `row`, which is that of the last `begin` gold words, and those up to `end`."""
+        yield row
+        for k in range(begin, end):
+            same = row & bits_of_form.get(gold[-1 - k], 0)
+            row = (row + same | row & ~same) & first_row
+            yield row
+
+    # Row k is that of the last k gold words; its lowest bit belongs to the last system word.
+    step = 1 + math.isqrt(len(gold))
+    kept = [*islice(rows_from(first_row, 0, len(gold)), 0, None, step)]
+    block, rows = len(kept), list[int]()  # the rows from block * step on
+
+    def find_row(k: int) -> int:
+        nonlocal block, rows
+        if k < block * step:
+            block = k // step
+            end = min(len(gold), (block + 1) * step)
+            rows = [*rows_from(kept[block], block * step, end)]
+        return rows[k - block * step]
+
     i = j = 0
     while i < len(gold) and j < len(system):
         remaining = (1 << (len(system) - j)) - 1
         if gold[i] == system[j]:
             yield i, j
             i, j = i + 1, j + 1
-        elif (rows[-1 - i] & remaining).bit_count() == (rows[-2 - i] & remaining).bit_count():
+        elif (find_row(len(gold) - i) & remaining).bit_count() == (
+            find_row(len(gold) - i - 1) & remaining
+        ).bit_count():
             i += 1
         else:
             j += 1

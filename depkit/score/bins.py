@@ -8,7 +8,7 @@ import numpy as np
 ROOT = -(2**40)  # the value of a word whose head is the root
 NONE = ROOT - 1  # the value of a word without a head, or on or below a cycle
 EACH = "each"
-_RANGE = re.compile(r"(-?\d+)?(-|\.\.)?(-?\d+)?")
+_RANGE = re.compile(r"(-?\d++)?(-|\.\.)?(-?\d++)?")
 
 
 @dataclass(frozen=True)

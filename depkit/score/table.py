@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -10,8 +11,12 @@ Row = Sequence[str]
 
 _MAX_NAME_LENGTH = 54  # characters of the name of a system
 _NUMERIC = "0123456789.,+-<"
-_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+_FORMULA = tuple("=+-@＝＋－＠")
+# What a spreadsheet may take for the end of a cell, with the beginning of the next one
+_SEPARATOR = re.compile(r"[;,\t\r\n][\s\"]*+[=+\-@＝＋－＠]?")
 
+_ENTITY = re.compile(r"&(?=#?[0-9A-Za-z]{1,32};)")
+_MARKDOWN = str.maketrans({"<": "&lt;", ">": "&gt;", "|": r"\|"})
 _LATEX = str.maketrans(
     {character: "\\" + character for character in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -42,11 +47,17 @@ def markdown_table(header: Row, rows: Sequence[Row], note: str = "", title: str 
     title: a bold line above the table; note: an indented block of code below it.
     """
     alignments = [":--" if is_name else "--:" for is_name in name_columns(header, rows)]
-    escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    lines = ["| " + " | ".join(row) + " |" for row in (header, alignments, *escaped)]
-    title_lines = [f"**{title}**", ""] if title else []
+    escaped = [[_escape_markdown(cell) for cell in row] for row in (header, *rows)]
+    escaped.insert(1, alignments)
+    lines = ["| " + " | ".join(row) + " |" for row in escaped]
+    title_lines = [f"**{_escape_markdown(title)}**", ""] if title else []
     note_lines = ["", *(f"    {line}" for line in note.splitlines())] if note else []
     return "\n".join([*title_lines, *lines, *note_lines])
+
+
+def _escape_markdown(text: str) -> str:
+    """Escape what would be HTML, or end a cell of a table."""
+    return _ENTITY.sub("&amp;", text).translate(_MARKDOWN)
 
 
 def latex_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
@@ -159,8 +170,8 @@ def csv_table(header: Row, rows: Sequence[Row], delimiter: str = ",") -> str:
 
     With another delimiter, such as a tab, cells that contain it are quoted instead.
 
-    Cells that a spreadsheet would run as formulas, such as the label `=1+1`, get an apostrophe
-    before them.
+    What a spreadsheet would run as a formula, such as the label `=1+1`, gets an apostrophe before
+    it, also within a cell, as some spreadsheets split cells at other delimiters.
     """
     return "\n".join(
         _csv_row([_disarm(cell) for cell in row], delimiter) for row in (header, *rows)
@@ -175,11 +186,17 @@ def _csv_row(cells: Row, delimiter: str) -> str:
 
 
 def _disarm(cell: str) -> str:
-    """Put an apostrophe before a cell that begins like a formula, unless it is a number."""
-    if not cell.lstrip().startswith(_FORMULA):
+    """Put an apostrophe before what begins like a formula, unless the cell is a number."""
+    body = cell.lstrip()
+    cell = cell[: len(cell) - len(body)] + _SEPARATOR.sub(_disarm_part, body)
+    if not body.startswith(_FORMULA):
         return cell
     try:
         float(cell)
     except ValueError:
         return f"'{cell}"
     return cell
+
+
+def _disarm_part(match: re.Match[str]) -> str:
+    return f"{match[0][0]}'{match[0][1:]}" if match[0].endswith(_FORMULA) else match[0]

@@ -121,6 +121,9 @@ def output_name(source: str, format: str | None) -> str:
     if source_format and format in (None, source_format.name):
         return name
     stem = re.sub(
-        r"(\.(txt|conllu|conllx|conll09|conll2009|mrg|ptb|parquet))?(\.gz|\.xz)?$", "", name, flags=re.I
+        r"(\.(txt|conllu|conllx|conll09|conll2009|mrg|ptb|parquet))?(\.gz|\.xz)?$",
+        "",
+        name,
+        flags=re.I,
     )
     return f"{stem}.{format or 'conllu'}"

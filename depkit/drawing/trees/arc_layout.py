@@ -13,8 +13,12 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from depkit.drawing.trees.drawn_sentence import Arc
 from depkit.drawing.trees.kinds import Kind
+
+_NEAR_STEMS = 64  # the stems on either side of a line's middle between which its label is placed
 
 Role = Literal["left", "head", "right"]  # of a port
 
@@ -243,17 +247,17 @@ def _assign_levels(lines: Sequence[Line], block: Block) -> None:
     heights[i] is the highest level so far between the words first + i - 1 and first + i.
     """
     size = block.last - block.first + 1
-    heights = [0] * (size + 1)
+    heights = np.zeros(size + 1, np.int64)
     for line in sorted(lines, key=lambda line: line.right - line.left):
         if not line.is_vertical:
             begin = line.start.word - block.first + 1 if line.start else 0
             end = line.end.word - block.first + 1 if line.end else size + 1
-            line.level = 1 + max(heights[begin:end])
-            heights[begin:end] = [line.level] * (end - begin)
+            line.level = 1 + int(heights[begin:end].max())
+            heights[begin:end] = line.level
     for line in lines:
         if line.is_vertical and line.end:
             gap = line.end.word - block.first
-            line.level = 1 + max(heights[gap], heights[gap + 1])
+            line.level = 1 + int(heights[gap : gap + 2].max())
 
 
 def _place_labels(lines: Sequence[Line], pad: int) -> None:
@@ -277,13 +281,17 @@ def _find_label_start(line: Line, stems: Sequence[int], pad: int) -> int:
         pad: The preferred distance between the label and the stems.
 
     Returns:
-        The coordinate; if the label fits nowhere between the stems, it hides one in the middle.
+        The coordinate; if the label fits nowhere between the stems near the middle, it hides one.
     """
     left = line.left + (0 if line.start else line.mark_width)
     right = line.right - (0 if line.end else line.mark_width)
     middle = (left + right + 1 - line.label_width) // 2
-    crossing = stems[bisect_right(stems, left) : bisect_left(stems, right)]
-    gaps = list(pairwise([left, *crossing, right]))
+    first, last = bisect_right(stems, left), bisect_left(stems, right)
+    centre = bisect_left(stems, middle)
+    low, high = max(first, centre - _NEAR_STEMS), min(last, centre + _NEAR_STEMS)
+    bounds = [left] if low == first else []
+    bounds += stems[low:high]
+    gaps = list(pairwise([*bounds, right] if high == last else bounds))
     for distance in (pad, 0):
         starts = [
             min(max(middle, low + 1 + distance), high - line.label_width - distance)

@@ -122,10 +122,24 @@ def _split_words(words: list[str], tokenizer: Any) -> tuple[np.ndarray, np.ndarr
         words = [" " + word for word in words]
     pieces: list[list[int]] = []
     for start in range(0, len(words), _BLOCK):
-        block = backend.encode_batch_fast(words[start : start + _BLOCK], add_special_tokens=False)
+        block = _encode_words(backend, words[start : start + _BLOCK])
         pieces += [encoding.ids or unknown for encoding in block]
     sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
     return np.fromiter(chain.from_iterable(pieces), np.int64, int(sizes.sum())), sizes
+
+
+def _encode_words(backend: Any, words: list[str]) -> Any:
+    """Encode words. Raises TransformerError, also if the library, which is in Rust, panics."""
+    try:
+        return backend.encode_batch_fast(words, add_special_tokens=False)
+    except MemoryError:
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        message = f"the transformer's tokenizer cannot split the words into pieces: {reason}"
+        raise TransformerError(message) from None
 
 
 def _backend(tokenizer: Any) -> Any:

@@ -11,6 +11,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from depkit.parsers.inputs.tokenizer_json import check_tokenizer
+
+TOKENIZER_JSON = "tokenizer.json"
 # Settings that name code, kernels or files, or how weights are quantized. depkit decides these.
 _UNSAFE_SETTING = re.compile(
     r"auto_map|_?name_or_path|base_model_name_or_path|transformers_weights|fusion_config"
@@ -45,7 +48,9 @@ def copy_safe_files(
         TransformerError: A configuration is damaged, or asks for what depkit does not read.
     """
     for file_name in data:
-        if (folder / file_name).is_file():
+        if file_name == TOKENIZER_JSON and (folder / file_name).is_file():
+            _copy_tokenizer(folder / file_name, copy / file_name, name)
+        elif (folder / file_name).is_file():
             (copy / file_name).symlink_to((folder / file_name).resolve())
     for file_name in configurations:
         if (folder / file_name).is_file():
@@ -53,10 +58,44 @@ def copy_safe_files(
                 text = (folder / file_name).read_text(encoding="utf-8")
                 settings = _remove_unsafe(json.loads(text))
                 _check_counts(settings)
+                if (copy / TOKENIZER_JSON).exists():
+                    _remove_version(settings)
                 (copy / file_name).write_text(json.dumps(settings), encoding="utf-8")
             except (ValueError, RecursionError) as error:
                 raise TransformerError(f"{name}: {file_name} is damaged: {error}") from None
             _check_settings(settings, f"{name}: {file_name}")
+
+
+def _copy_tokenizer(file: Path, copy: Path, name: str) -> None:
+    """Copy a tokenizer.json without truncation and padding, or link to it if it has none."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        checked = check_tokenizer(text)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        message = f"{name}: its tokenizer cannot be read ({file.name}: {error})"
+        raise TransformerError(message) from None
+    if checked is text:
+        copy.symlink_to(file.resolve())
+    else:
+        copy.write_text(checked, encoding="utf-8")
+
+
+def _remove_version(settings: Any) -> None:
+    """Replace what only some versions of transformers can read beside a tokenizer.json.
+
+    Version 5 writes classes that version 4 does not have, and a list of special tokens where
+    version 4 expects a table; a tokenizer.json contains these tokens.
+    """
+    import transformers
+
+    if not isinstance(settings, dict):
+        return
+    if isinstance(settings.get("extra_special_tokens"), list):
+        del settings["extra_special_tokens"]
+    kind = settings.get("tokenizer_class")
+    if isinstance(kind, str) and _TOKENIZER_CLASS.fullmatch(kind):
+        if not hasattr(transformers, kind):
+            settings["tokenizer_class"] = "PreTrainedTokenizerFast"
 
 
 def check_weight_names(names: Iterable[object], index: str) -> list[str]:

@@ -201,7 +201,7 @@ def _max_pieces(body: Any, tokenizer: Any) -> int:
         if name.endswith("position_embeddings") and padding is not None:
             positions -= padding + 1  # models like RoBERTa begin with the position behind padding
     limits = [limit for limit in (tokenizer.model_max_length, positions) if 0 < limit < 1e9]
-    return min(limits, default=_MAX_PIECES)  # a huge number or -1 means that there is no limit
+    return int(min(limits, default=_MAX_PIECES))  # a huge number or -1 means that there is no limit
 
 
 def _find_folder(name: str, revision: str) -> tuple[Path, str]:
@@ -314,19 +314,22 @@ def _read_tokenizer(folder: Path, name: str, config: Any) -> Any:
         raise TransformerError(
             f"{name}: there is no fast tokenizer (tokenizer.json), and transformers cannot make one"
         )
-    if not isinstance(tokenizer.model_max_length, int | float):
+    length = tokenizer.model_max_length
+    is_number = isinstance(length, int | float) and not isinstance(length, bool)
+    if not is_number or (0 < length < 1e9 and length != int(length)):
         raise TransformerError(
-            f"{name}: model_max_length in tokenizer_config.json is {tokenizer.model_max_length!r},"
-            " not a number"
+            f"{name}: model_max_length in tokenizer_config.json is {length!r},"
+            " not a number of pieces"
         )
     with _wrap_errors(name, "its tokenizer cannot be read"):
         ids, special_ids = set(tokenizer.get_vocab().values()), set(tokenizer.all_special_ids)
-        tokenizer.backend_tokenizer.encode("a", add_special_tokens=True)
+        used = set(tokenizer.backend_tokenizer.encode("a", add_special_tokens=True).ids)
+        used |= {tokenizer.pad_token_id or 0, tokenizer.unk_token_id or 0}
     if ids <= special_ids:
         raise TransformerError(f"{name}: there is no tokenizer.json, or it has no vocabulary")
-    if max(ids) >= config.vocab_size:
+    if max(ids | used) >= config.vocab_size:
         raise TransformerError(
-            f"{name}: the tokenizer has pieces up to number {max(ids)}, the transformer only up to"
+            f"{name}: the tokenizer has pieces up to number {max(ids | used)}, the transformer only up to"
             f" {config.vocab_size - 1}, so they do not belong together"
         )
     return tokenizer

@@ -22,6 +22,11 @@ MIN_HOSTS = 3  # with fewer hosts, it is unknown whether a word combines with ot
 MIN_COUNT = 3  # of a token that is split wherever it occurs
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ´`＇", "'"))
 
+# The limits of the words of a token, so that a small table does not make a text thousands of times
+# as long. Real tokens have fewer than ten words.
+MAX_WORDS = 100
+MAX_CHARACTERS = 1000  # of all words
+
 
 @dataclass(frozen=True)
 class MultiwordTable:
@@ -97,7 +102,8 @@ def build_multiword_table(tokens: Iterable[tuple[str, Words]]) -> MultiwordTable
     """Build the table from the tokens of a treebank and their words.
 
     For each token and each ending, the table has the most frequent words. An ending that is
-    restricted to few tokens, such as `u` in French `du` and `au`, is not in the table.
+    restricted to few tokens, such as `u` in French `du` and `au`, is not in the table. Tokens whose
+    words exceed the limits are left out.
     """
     counts = Counter((token.lower(), tuple(map(str.lower, words))) for token, words in tokens)
     single = [token for token, words in counts if len(words) == 1]
@@ -108,7 +114,7 @@ def build_multiword_table(tokens: Iterable[tuple[str, Words]]) -> MultiwordTable
     hosts_after: Hosts = defaultdict(Counter)
     hosts_before: Hosts = defaultdict(Counter)
     for (token, words), count in counts.items():
-        if len(words) == 1:
+        if len(words) == 1 or not is_short(words):
             continue
         known[token][words] += count
         if "".join(words) == token:
@@ -169,6 +175,11 @@ def _productive(
 def _count_leading(words: Sequence[str], members: frozenset[str]) -> int:
     """Return how many words there are before the first that is not in `members`."""
     return next((i for i, word in enumerate(words) if word not in members), len(words))
+
+
+def is_short(words: Words) -> bool:
+    """Return whether the words of a token are within the limits."""
+    return len(words) <= MAX_WORDS and sum(map(len, words)) <= MAX_CHARACTERS
 
 
 def _most_frequent(counts: Counter[Words]) -> Words:

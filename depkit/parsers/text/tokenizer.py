@@ -29,7 +29,7 @@ INSIDE, TOKEN, SENTENCE = 0, 1, 2  # labels: nothing, a token or a sentence ends
 SINGLE, SPLIT, LOOKUP = 0, 1, 2
 SLICE = 256  # characters in a slice
 MARGIN = 48  # characters at each end of a slice that are read, but whose labels are not used
-LONGEST_SENTENCE = 1_000  # tokens; a longer sentence is split
+LONGEST_SENTENCE = 1_000  # words; a longer sentence is split
 BATCH_CHARACTERS = 1 << 14
 SPACE = "<space>"
 
@@ -171,9 +171,9 @@ class Tokenizer:
         final = np.flatnonzero(ends[last] == SENTENCE)
         start = 0
         for index, stop in zip(text_index[final].tolist(), (final + 1).tolist(), strict=True):
-            while start < stop:
-                sentences[index].append(tokens[start : min(stop, start + LONGEST_SENTENCE)])
-                start = min(stop, start + LONGEST_SENTENCE)
+            for end in _split_sentence(tokens, start, stop):
+                sentences[index].append(tokens[start:end])
+                start = end
         return sentences
 
     def _split_words(self, text: str, multiword: np.ndarray, offsets: np.ndarray) -> Words | None:
@@ -192,6 +192,21 @@ class Tokenizer:
             if len(words) > 1:
                 words = self.multiwords.check(text[begin:end], words)
         return words if words and len(words) > 1 else None
+
+
+def _split_sentence(tokens: Sequence[Token], start: int, stop: int) -> Iterator[int]:
+    """Yield where parts of tokens[start:stop] end that have at most LONGEST_SENTENCE words each.
+
+    A token of more words is a part of its own.
+    """
+    count = 0
+    for index in range(start, stop):
+        size = len(tokens[index][2] or (None,))
+        if count and count + size > LONGEST_SENTENCE:
+            yield index
+            count = 0
+        count += size
+    yield stop
 
 
 def _text_ends(texts: list[str]) -> np.ndarray:
