@@ -35,7 +35,7 @@ import numpy as np
 
 from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLLU
-from depkit.corpus.limits import max_sentence, too_large
+from depkit.corpus.limits import OBJECT, max_sentence, too_large
 from depkit.corpus.probabilities import ARC_PROB, LABEL_PROB
 from depkit.corpus.reader import parse_block
 from depkit.corpus.sentence import BOM, Sentence, as_iterable
@@ -535,9 +535,12 @@ def _read_batches(
         metadata = parquet.metadata
         groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
         size = max([group.total_byte_size for group in groups], default=0)
-        _check_types(parquet.schema_arrow, file)
+        schema = parquet.schema_arrow
+        _check_types(schema, file)
         names = [name for name in _make_schema().names if name not in _PROBABILITIES]
-        names = [name for name in names if name in parquet.schema_arrow.names]
+        names = [name for name in names if name in schema.names]
+        for group in groups:
+            _check_row_group(group, names, file)
     # With dictionary encoding, each row can be as large as its whole row group.
     rows = _MEMORY * max_sentence() // max(size, 1)
     stop = metadata.num_rows if stop is None else stop
@@ -561,6 +564,20 @@ def _read_batches(
         expected = limits[indices[-1]][1]
         message = f"the file has {row} rows instead of {expected}; it is damaged"
         raise FormatError(file, 0, "", message)
+
+
+def _check_row_group(group: Any, names: Sequence[str], file: str) -> None:
+    """Raise FormatError if the mean size of the rows of a row group exceeds the limit twice.
+
+    Below that, reading finds the row that exceeds it.
+    """
+    limit = 2 * max_sentence() * max(group.num_rows, 1)
+    for index in range(group.num_columns):
+        column = group.column(index)
+        if column.path_in_schema.partition(".")[0] in names and (
+            column.total_uncompressed_size > limit or column.num_values * OBJECT > limit
+        ):
+            raise too_large(file, 0, "sentence")
 
 
 @contextmanager

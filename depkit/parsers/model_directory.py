@@ -552,7 +552,8 @@ def _read_multiwords(table: Any) -> dict[str, tuple[str, ...]]:
             raise ValueError("a multiword token has no words")
         if not is_short(tuple(words)):
             raise ValueError(
-                f"a multiword token has more than {MAX_WORDS} words or {MAX_CHARACTERS:,} characters"
+                f"a multiword token has more than {MAX_WORDS} words or {MAX_CHARACTERS:,}"
+                " characters"
             )
     return {token: tuple(words) for token, words in table.items()}
 

@@ -13,7 +13,7 @@ _MAX_NAME_LENGTH = 54  # characters of the name of a system
 _NUMERIC = "0123456789.,+-<"
 _FORMULA = tuple("=+-@＝＋－＠")
 # What a spreadsheet may take for the end of a cell, with the beginning of the next one
-_SEPARATOR = re.compile(r"[;,\t\r\n][\s\"]*+[=+\-@＝＋－＠]?")
+_SEPARATOR = re.compile(r"[;,\t][\s\"]*+[=+\-@＝＋－＠]?")
 
 _ENTITY = re.compile(r"&(?=#?[0-9A-Za-z]{1,32};)")
 _MARKDOWN = str.maketrans({"<": "&lt;", ">": "&gt;", "|": r"\|"})

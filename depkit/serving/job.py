@@ -120,10 +120,8 @@ def output_name(source: str, format: str | None) -> str:
     source_format = PTB if is_bracketed(name) else format_from_filename(name)
     if source_format and format in (None, source_format.name):
         return name
+    stem = re.sub(r"(\.gz|\.xz)?$", "", name, flags=re.I)
     stem = re.sub(
-        r"(\.(txt|conllu|conllx|conll09|conll2009|mrg|ptb|parquet))?(\.gz|\.xz)?$",
-        "",
-        name,
-        flags=re.I,
+        r"(\.(txt|conllu|conllx|conll09|conll2009|mrg|ptb|parquet))?$", "", stem, flags=re.I
     )
     return f"{stem}.{format or 'conllu'}"

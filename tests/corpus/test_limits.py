@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from depkit.corpus import limits
+from depkit.corpus import blocks, limits
+from depkit.corpus.blocks import find_blocks
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read, read_trees
 from depkit.corpus.limits import limit_stream
@@ -141,3 +142,28 @@ def test_a_larger_limit_can_be_set(monkeypatch, tmp_path):
     path: Path = tmp_path / "a.conllu"
     path.write_text(f"# {'x' * 5 * LIMIT}\n{ROW}\n")
     assert len(list(read(path))) == 1
+
+
+@pytest.mark.parametrize("name", ["a.conllu", "a.txt"])
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_first_bracket_does_not_lift_the_limit_of_sentences(name, strict, tmp_path):
+    path = tmp_path / name
+    path.write_text("(\n" + "# x\n" * LIMIT)
+    for format in ("conllu", "conllx", None):
+        with pytest.raises(FormatError, match="has more than 2,000 bytes"):
+            list(read(path, format, strict=strict))
+
+
+@pytest.mark.parametrize("text", ["(S\n" + "ab\n" * LIMIT, "(S " + "(A b)" * (LIMIT // 10)])
+def test_lines_and_brackets_of_a_tree_count_as_objects(text):
+    with pytest.raises(FormatError, match="a tree has more than 2,000 bytes"):
+        list(read_trees([f"{line}\n" for line in text.split("\n")]))
+
+
+@pytest.mark.parametrize("kind", ["rows", "text", "lines"])
+def test_blank_lines_between_blocks_are_limited(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "_READ", 100)
+    path = tmp_path / "blank.txt"
+    path.write_text(ROW + "\n" * 2 * LIMIT + ROW)
+    with pytest.raises(FormatError, match="has more than 2,000 bytes"):
+        find_blocks(path, "utf-8", kind)

@@ -51,3 +51,13 @@ def test_csv_tables_have_no_formulas() -> None:
     table = csv_table(["=system", "value"], [[cell, cell] for cell in armed + harmless])
     cells = [row[0] for row in csv.reader(io.StringIO(table, newline=""))]
     assert cells == ["'=system", *(f"'{cell}" for cell in armed), *harmless]
+
+
+def test_markdown_cells_contain_no_html():
+    table = markdown_table(["<b>", "x"], [["<script>&lt;", "1"]], title="<i>")
+    assert "<" not in table and "&amp;lt;" in table
+
+
+@pytest.mark.parametrize("cell", ["a;=1+1", "a\t@x", 'a;"=1', "a; +1"])
+def test_a_formula_after_another_delimiter_is_disarmed(cell):
+    assert cell[:2] + "'" + cell[2:].replace('"', '""') in csv_table(["x"], [[cell]])

@@ -329,8 +329,8 @@ def _read_tokenizer(folder: Path, name: str, config: Any) -> Any:
         raise TransformerError(f"{name}: there is no tokenizer.json, or it has no vocabulary")
     if max(ids | used) >= config.vocab_size:
         raise TransformerError(
-            f"{name}: the tokenizer has pieces up to number {max(ids | used)}, the transformer only up to"
-            f" {config.vocab_size - 1}, so they do not belong together"
+            f"{name}: the tokenizer has pieces up to number {max(ids | used)}, the transformer only"
+            f" up to {config.vocab_size - 1}, so they do not belong together"
         )
     return tokenizer
 
