@@ -2,6 +2,8 @@ import csv
 import io
 from xml.etree import ElementTree
 
+import pytest
+
 from depkit.score.table import csv_table, html_table, latex_table, markdown_table, text_table
 
 HEADER = ["system", "UAS"]
