@@ -76,6 +76,7 @@ def ensemble_command(
         typer.Option(
             envvar="DEPKIT_THREADS",
             min=1,
+            max=10_000,
             help="Use this many CPU threads for each device, which has a process of its own.",
             show_default="all cores, divided by the number of devices",
             rich_help_panel=MACHINE,

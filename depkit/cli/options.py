@@ -103,6 +103,7 @@ Threads = Annotated[
     typer.Option(
         envvar="DEPKIT_THREADS",
         min=1,
+        max=10_000,
         help="Use this many CPU threads.",
         show_default="all cores",
         rich_help_panel=MACHINE,

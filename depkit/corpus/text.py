@@ -81,6 +81,9 @@ def decode_chunks(chunks: Iterable[bytes], encoding: str, file: str = "-") -> It
                 f" {encoding}; name the file's encoding, for example --encoding latin-1",
             )  # fmt: skip
             text = decoder.decode(chunk[:start]) if start > 0 else ""
+        except UnicodeError as error:  # for example, UTF-16 without a byte order mark
+            message = f"the file cannot be decoded: {error}; name its encoding with --encoding"
+            raise FormatError(file, 0, "", message) from None
         offset += len(chunk)
         line += text.count("\n")
         if at_start and text:

@@ -310,6 +310,10 @@ def check_recipe(recipe: Recipe) -> None:
     if inputs.stop and recipe.parser.encoder.kind == "none":
         raise ConfigError("inputs.stop has no effect with encoder.kind=none; set only one of them")
     training = recipe.training
+    for name in ("beta1", "beta2"):
+        value = getattr(training, name)
+        if not 0 <= value < 1:
+            raise ConfigError(f"training.{name} is {value:g}; it must be at least 0 and below 1")
     if training.schedule == "plateau" and training.plateau >= training.patience:
         raise ConfigError(
             f"training.plateau is {training.plateau}, but training stops after"

@@ -139,7 +139,7 @@ class Priors:
         self._rows: dict[str, int] = {}  # of the forms in the cache
         self._cache: Tables = {}
         chains = np.array(
-            [[nodes[name] for name in _node_names(form)] for form in dictionary.forms]
+            [[nodes[name] for name in _node_names(form)] for form in dictionary.forms], np.int64
         )
         chains = chains.reshape(-1, _LEVELS)
         self.nodes = dict(nodes)  # for the name of an ending or a form, its number
