@@ -1,7 +1,8 @@
 """Runs tests with the oldest or the newest dependencies that pyproject.toml allows.
 
-`python -m tests.versions oldest DIR` makes a virtual environment in DIR, installs the lowest version
-of each dependency there, and runs the tests of what depends on them; `newest` installs the highest.
+`python -m tests.versions oldest DIR` makes a virtual environment in DIR, installs the lowest
+version of each dependency there, and runs the tests of what depends on them; `newest` installs the
+highest.
 The newest torch is used in both cases, because old ones are gigabytes that change little.
 """
 
