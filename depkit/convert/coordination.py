@@ -105,3 +105,93 @@ def _reattach_in_number(labels: list[str], head: int) -> dict[int, int]:
         if labels[:2] == ["IN", "JJS"]:
             return {1: 0}  # at least
     return {}
+
+
+def _coordination_of(node: Node) -> Coordination | None:
+    return find_coordination([child.label for child in node.children])
+
+
+def _has_shared_noun(node: Node) -> bool:
+    coordination = _coordination_of(node)
+    return coordination is not None and coordination.are_modifiers
+
+
+def _is_first_conjunct(node: Node) -> bool:
+    coordination = _coordination_of(node.parent) if node.parent else None
+    return coordination is not None and coordination.first == node.child_index
+
+
+def _position(node: Node) -> tuple[Coordination | None, bool]:
+    """Return the coordination among a node's siblings, and whether it is of modifiers."""
+    parent = node.parent
+    if parent is None or parent.label not in _FLAT_PHRASES:
+        return None, False
+    coordination = _coordination_of(parent)
+    if coordination is None or parent.children[coordination.first].children:
+        return None, False
+    return coordination, parent.head_child.child_index > coordination.conjunction
+
+
+def _is_modifier_conjunct(node: Node) -> bool:
+    coordination, of_modifiers = _position(node)
+    if coordination is None or not of_modifiers or node.label in NEVER_CONJUNCT:
+        return False
+    assert node.parent is not None
+    return coordination.first < node.child_index <= coordination.conjunction + 1
+
+
+def _is_last_conjunct(node: Node) -> bool:
+    coordination, of_modifiers = _position(node)
+    return coordination is not None and not of_modifiers and node.child_index == _last(node)
+
+
+def _last(node: Node) -> int:
+    coordination = _position(node)[0]
+    assert node.parent is not None and coordination is not None
+    labels = [child.label for child in node.parent.children]
+    if "$" in labels[coordination.conjunction :]:
+        return labels.index("$", coordination.conjunction)
+    return coordination.last
+
+
+def _conjunct(node: Node) -> tuple[Node, ...]:
+    """Return the sibling that heads the conjunct of a flat phrase to which a word belongs."""
+    parent = node.parent
+    if parent is None:
+        return ()
+    coordination, of_modifiers = _position(node)
+    if coordination and not of_modifiers and node.child_index > coordination.conjunction:
+        last = parent.children[_last(node)]
+        if last is not node and not node.children:
+            return (last,)
+    return (parent.head_child,)
+
+
+def _first_conjunct(node: Node) -> tuple[Node, ...]:
+    coordination = _position(node)[0]
+    return () if coordination is None else (node.parent.children[coordination.first],)
+
+
+def _next_conjunct(node: Node) -> tuple[Node, ...]:
+    """Return the conjunct that a conjunction introduces."""
+    parent = node.parent
+    if parent is None:
+        return ()
+    coordination, of_modifiers = _position(node)
+    following = parent.children[node.child_index + 1 :]
+    if coordination and not of_modifiers and node.child_index == coordination.conjunction:
+        return (parent.children[_last(node)],)
+    return tuple(child for child in following if child.label not in NEVER_CONJUNCT)[:1]
+
+
+PREDICATES = {
+    "shared-noun": _has_shared_noun,
+    "first-conjunct": _is_first_conjunct,
+    "modifier-conjunct": _is_modifier_conjunct,
+    "last-conjunct": _is_last_conjunct,
+}
+STEPS = {
+    "conjunct": _conjunct,
+    "first-conjunct": _first_conjunct,
+    "next-conjunct": _next_conjunct,
+}

@@ -9,12 +9,17 @@ from functools import lru_cache
 
 # Forms of the verbs that make copulas, passives and compound tenses, by the verb's name.
 VERBS = {
-    "be": "be am is are was were been being 's 're 'm ai",
+    "be": "be am is are was were been being 's 're 'm ai s m r",
     "have": "have has had having 've 'd",
     "do": "do does did done doing",
     "get": "get gets got gotten getting",
     "become": "become becomes became becoming remain remains remained remaining resemble resembles"
     " resembled seem seems seemed seeming stay stays stayed staying",
+    "ask": "ask asks asked asking tell tells told telling order orders ordered ordering urge urges"
+    " urged urging persuade persuades persuaded persuading invite invites invited inviting beg begs"
+    " begged begging advise advises advised advising warn warns warned warning remind reminds"
+    " reminded reminding teach teaches taught teaching convince convinces convinced convincing"
+    " encourage encourages encouraged encouraging instruct instructs instructed instructing",
     "let": "let lets make makes made help helps helped",
     "say": "say says said saying",
 }
@@ -82,4 +87,4 @@ _NAMES = _name_words()
 @lru_cache(maxsize=1 << 14)
 def closed_class(word: str) -> str:
     """Return the name of a closed-class word (be for `were`, than for `than`), else ""."""
-    return _NAMES.get(word.lower(), "")
+    return _NAMES.get(word.lower().replace("’", "'"), "")
