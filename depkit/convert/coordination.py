@@ -181,7 +181,9 @@ def _next_conjunct(node: Node) -> tuple[Node, ...]:
     following = parent.children[node.child_index + 1 :]
     if coordination and not of_modifiers and node.child_index == coordination.conjunction:
         return (parent.children[_last(node)],)
-    return tuple(child for child in following if child.label not in NEVER_CONJUNCT)[:1]
+    candidates = [child for child in following if child.label not in NEVER_CONJUNCT]
+    phrases = [child for child in candidates if child.label not in ("ADVP", "RB", "PRN")]
+    return tuple(phrases[:1] or candidates[:1])
 
 
 PREDICATES = {
