@@ -36,14 +36,30 @@ class Converter:
             for child in node.children:
                 if child is not head_child:
                     index = child.head.word_index
-                    relations[index], governor = decide(child, node)
+                    relations[index], governor, _ = decide(child, node)
                     heads[index] = governor.head.word_index + 1
                     if governor is not head_child:
                         defaults[index] = node.head.word_index + 1
         if defaults and find_cycles(heads):
             for index, head in defaults.items():
                 heads[index] = head
+        keep_one_subject(heads, relations)
         return heads, relations
+
+
+def keep_one_subject(heads: list[int], relations: list[str]) -> None:
+    """Label all but one subject of a word `dep`: the one that is nearest to it stays."""
+    subjects: dict[int, int] = {}
+    for index, relation in enumerate(relations):
+        if relation.startswith(("nsubj", "csubj")):
+            head = heads[index]
+            previous = subjects.get(head)
+            if previous is None:
+                subjects[head] = index
+            else:
+                nearest = min(previous, index, key=lambda other: abs(other + 1 - head))
+                relations[previous + index - nearest] = "dep"
+                subjects[head] = nearest
 
 
 def read_definitions(text: str) -> dict[str, Test]:
@@ -59,7 +75,7 @@ def read_definitions(text: str) -> dict[str, Test]:
 
 @cache
 def load_rules(kind: str) -> Converter:
-    definitions = read_definitions((FOLDER / "definitions.txt").read_text("utf-8"))
-    relations = parse_relations((FOLDER / "relations.txt").read_text("utf-8"), definitions)
-    heads = HeadRules((FOLDER / "heads.txt").read_text("utf-8"), kind, definitions)
+    definitions = read_definitions((FOLDER / "rules" / "definitions.txt").read_text("utf-8"))
+    relations = parse_relations((FOLDER / "rules" / "relations.txt").read_text("utf-8"), definitions)
+    heads = HeadRules((FOLDER / "rules" / "heads.txt").read_text("utf-8"), kind, definitions)
     return Converter(heads, RelationRules(relations, kind))
