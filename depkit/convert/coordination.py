@@ -140,6 +140,15 @@ def _is_modifier_conjunct(node: Node) -> bool:
     return coordination.first < node.child_index <= coordination.conjunction + 1
 
 
+def _is_modifier_comma(node: Node) -> bool:
+    coordination, of_modifiers = _position(node)
+    return (
+        coordination is not None
+        and of_modifiers
+        and coordination.first < node.child_index < coordination.conjunction
+    )
+
+
 def _is_last_conjunct(node: Node) -> bool:
     coordination, of_modifiers = _position(node)
     return coordination is not None and not of_modifiers and node.child_index == _last(node)
@@ -190,6 +199,7 @@ PREDICATES = {
     "shared-noun": _has_shared_noun,
     "first-conjunct": _is_first_conjunct,
     "modifier-conjunct": _is_modifier_conjunct,
+    "modifier-comma": _is_modifier_comma,
     "last-conjunct": _is_last_conjunct,
 }
 STEPS = {
