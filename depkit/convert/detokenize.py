@@ -2,10 +2,6 @@
 
 from collections.abc import Sequence
 
-BRACKETS = {
-    "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}",
-}  # fmt: skip
-
 # Tokens without a space before them (joined to the left) or after them (to the right), by form in
 # lower case and by tag. The tag indicates whether ' is a quotation mark or a possessive.
 _JOINED_LEFT = {",", ".", ";", ":", "?", "!", "...", "%", ")", "]", "}"}
@@ -23,7 +19,7 @@ _SPLIT_WORDS = {
 def spaces_after(forms: Sequence[str], tags: Sequence[str]) -> list[bool]:
     """Return for every word whether a space follows it in running text; True for the last word.
 
-    The forms contain "(" rather than "-LRB-" and so on (see `BRACKETS`); the tags are those of the
+    The forms contain "(" rather than "-LRB-" and so on; the tags are those of the
     Penn Treebank. The treebank does not record the original spaces, so the result follows the usual
     conventions; `--` and `&` have spaces on both sides.
     """
@@ -41,3 +37,9 @@ def spaces_after(forms: Sequence[str], tags: Sequence[str]) -> list[bool]:
         )
     ]
     return [*has_space, True]
+
+
+def join_words(forms: Sequence[str], spaces: Sequence[bool]) -> str:
+    """Return the text of a sentence; `spaces` says for every word whether a space follows it."""
+    pairs = zip(forms, spaces, strict=True)
+    return "".join([form + " " * space for form, space in pairs]).rstrip()

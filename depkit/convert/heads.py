@@ -1,42 +1,45 @@
-"""Head children by rules: for each category, which child contains its head word."""
+"""Head children by rules: which child of a constituent contains its head word."""
 
 from collections.abc import Mapping
-from functools import cache
 
 from depkit.convert.constituents import Node
 from depkit.convert.patterns import Test, compile_pattern
 
-HeadRule = tuple[bool, Test]  # whether children are searched from the left; the child's pattern
+HeadRule = tuple[bool, Test]  # whether the children are searched from the left; the child's pattern
 
 
 class HeadRules:
-    """The head rules of one kind of dependencies.
+    """The head rules for one kind of dependencies.
 
     Args:
-        text: The table, as in `head_table`.
-        kind: sd or ud: lines that begin with the other are not used.
+        text: The table, rules/heads.txt.
+        kind: sd or ud; lines that begin with the other are not used.
         definitions: The named patterns.
+
+    Raises:
+        ValueError: A line is not a rule.
     """
 
     def __init__(self, text: str, kind: str, definitions: Mapping[str, Test]) -> None:
         self.rules: dict[str, list[HeadRule]] = {}
         for line in text.splitlines():
-            names, _, rule = line.partition(": ")
-            if not rule:
+            names, sign, rule = line.partition(": ")
+            if not line or line.startswith("# "):
                 continue
+            direction, _, pattern = rule.partition(" ")
             *kinds, labels = names.split()
-            if kinds and kinds != [kind]:
-                continue
-            direction, pattern = rule.strip().split(" ", 1)
-            compiled = direction == "first", compile_pattern(pattern.strip(), definitions)
-            for label in labels.split("|"):
-                self.rules.setdefault(label, []).append(compiled)
+            if not sign or direction not in ("first", "last") or kinds not in ([], ["sd"], ["ud"]):
+                raise ValueError(f"not a head rule: {line}")
+            if kinds in ([], [kind]):
+                head_rule = direction == "first", compile_pattern(pattern, definitions)
+                for label in labels.split("|"):
+                    self.rules.setdefault(label, []).append(head_rule)
         self.default = self.rules.pop("*")
         for rules in self.rules.values():
             rules.extend(self.default)
 
-    def head_child(self, node: Node) -> Node:
-        """Return the head child of a constituent, whose children's heads are known."""
+    def find_head_child(self, node: Node) -> Node:
+        """Return the head child of a constituent; the heads of the constituents in it are set."""
         children = node.children
         if len(children) == 1:
             return children[0]
