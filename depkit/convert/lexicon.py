@@ -56,7 +56,7 @@ SELF_NAMED = {
 TIMES = {
     "weekday": "monday tuesday wednesday thursday friday saturday sunday mon. tue. tues. wed. thu."
     " thurs. fri. sat. sun.",
-    "month": "january february march april may june july august september october november"
+    "month-name": "january february march april may june july august september october november"
     " december jan. feb. mar. apr. jun. jul. aug. sep. sept. oct. nov. dec.",
     "season": "spring summer fall autumn winter",
     "today": "today tomorrow yesterday tonight",
