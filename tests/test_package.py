@@ -20,5 +20,5 @@ def test_every_folder_under_another_licence_contains_the_licence() -> None:
     licences = {
         path for pattern in PROJECT["project"]["license-files"] for path in TOP.glob(pattern)
     }
-    folders = {TOP, TOP / "depkit/convert", *(TOP / "depkit/models" / m for m in bundled_models())}
+    folders = {TOP, *(TOP / "depkit/models" / m for m in bundled_models())}
     assert {path.parent for path in licences} == folders

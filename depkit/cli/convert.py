@@ -11,7 +11,8 @@ from typing import Annotated, Literal
 import typer
 
 from depkit.cli.options import Encoding, From, Quiet, check_inputs, progress_bars, verbose_flag
-from depkit.cli.output import print_message
+from depkit.cli.output import print_message, print_output
+from depkit.convert.dependencies import Kind
 from depkit.convert.formats import ConversionReport, convert, with_predicted
 from depkit.convert.merge import merge, retag
 from depkit.corpus.errors import FormatError
@@ -43,6 +44,15 @@ from depkit.drawing.progress import reading_bar
 MAX_REPORTED = 20  # broken sentences that are reported one by one
 
 
+def _print_rules(value: bool) -> None:
+    """Print the tables of rules on stdout and exit, if --rules is given."""
+    if value:
+        from depkit.convert.converter import TABLES, read_table
+
+        print_output("\n".join(map(read_table, TABLES)).rstrip())
+        raise typer.Exit
+
+
 def convert_command(
     files: Annotated[
         list[str],
@@ -64,17 +74,27 @@ def convert_command(
             "--to",
             help="Write the output in this format.",
             show_default="the format of the output file's name; if it has none, that of ORIGINAL"
-            " with --merge, and for Penn trees conllx (conllu with --dependencies ud)",
+            " with --merge, and for Penn trees conllx (conllu with --dependencies ud or ud2)",
         ),
     ] = None,
     dependencies: Annotated[
-        Literal["sd", "ud"] | None,
+        Literal["sd", "ud", "ud2"] | None,
         typer.Option(
-            help="Convert Penn trees to Stanford Dependencies (sd, in CoNLL-X) or Universal"
-            " Dependencies (ud, in CoNLL-U).",
+            help="Convert Penn trees to Stanford Dependencies (sd, in CoNLL-X), to Universal"
+            " Dependencies as CoreNLP writes them (ud, in CoNLL-U), or to Universal Dependencies as"
+            " in UD_English-EWT (ud2, in CoNLL-U).",
             show_default="sd",
         ),
     ] = None,
+    rules: Annotated[
+        bool,
+        typer.Option(
+            "--rules",
+            help="Print the rules by which Penn trees are converted, with examples, and exit.",
+            is_eager=True,
+            callback=_print_rules,
+        ),
+    ] = False,
     tags: Annotated[
         str,
         typer.Option(
@@ -131,9 +151,11 @@ def convert_command(
     CoNLL-U that is converted to Parquet and back is unchanged. Messages about a sentence in a
     Parquet file give its line in this CoNLL-U.
 
-    With --dependencies ud, each sentence has two comments: sent_id, which is the file's name and a
-    number, and text. Penn trees do not record where the original text has spaces, so spaces are
-    inserted as is usual in English.
+    With --dependencies ud or ud2, each sentence has two comments: sent_id, which is the file's name
+    and a number, and text. Penn trees do not record where the original text has spaces, so spaces
+    are inserted as is usual in English. With ud2, FEATS are written as far as they follow from the
+    tags, clitics are parts of multiword tokens, and quotation marks are those of running text.
+    The trees are converted by rules, which --rules prints; function tags and traces are not needed.
 
     --merge puts new trees into a file that had to be converted to CoNLL-X before it was parsed:
     depkit convert parsed.conllx --merge en.conllu -o parsed.conllu. Both files must have the same
@@ -154,7 +176,6 @@ def convert_command(
         raise typer.BadParameter("it needs --merge as well", param_hint="--merge-tags")
     if dependencies and not format_names & {"ptb", None}:
         raise typer.BadParameter("it needs Penn trees as input", param_hint="--dependencies")
-    penn_format = "conllu" if dependencies == "ud" else "conllx"
     format = PARQUET if target == PARQUET.name else get_format(target) if target else None
     format = format or format_from_filename(output)
     is_parquet_output = format is PARQUET
@@ -172,7 +193,7 @@ def convert_command(
     problems = Problems(strict)
     numbers: Counter[str] = Counter()
     sentences = chain.from_iterable(
-        _read(path, source, encoding, problems, penn_format, _sent_ids(path, numbers))
+        _read(path, source, encoding, problems, dependencies or "sd", _sent_ids(path, numbers))
         for path in files
     )
     report = None if quiet else ConversionReport()
@@ -249,7 +270,7 @@ def _read(
     source: str | None,
     encoding: str,
     problems: Problems,
-    penn_format: str,
+    dependencies: Kind,
     sent_ids: Iterator[str],
 ) -> Iterator[Sentence]:
     """Read the sentences of a file; broken sentences carry their `problem`.
@@ -259,12 +280,12 @@ def _read(
         source: The name of its format, or None if it is to be recognised.
         encoding: The text encoding of the file.
         problems: Where broken Penn trees are reported.
-        penn_format: The name of the format that Penn trees are converted to.
+        dependencies: What Penn trees are converted to.
         sent_ids: The sent_ids for the sentences of converted Penn trees.
     """
     format_name = source or _format_name(path)
     if format_name == "ptb":
-        yield from _read_penn_trees(path, encoding, problems, penn_format, sent_ids)
+        yield from _read_penn_trees(path, encoding, problems, dependencies, sent_ids)
         return
     with open_bytes(path) as binary:
         if format_name is None and not is_parquet(binary):
@@ -273,7 +294,7 @@ def _read(
                 binary = limit_stream(binary, encoding, path)
                 lines = io.TextIOWrapper(binary, encoding, "surrogateescape", newline="\n")
                 trees = path if is_rereadable(path) else lines
-                yield from _read_penn_trees(trees, encoding, problems, penn_format, sent_ids)
+                yield from _read_penn_trees(trees, encoding, problems, dependencies, sent_ids)
                 return
         format = NON_TABULAR.get(format_name or "")
         if format_name and not format:
@@ -285,17 +306,18 @@ def _read_penn_trees(
     source: PathLike | Iterable[str],
     encoding: str,
     problems: Problems,
-    penn_format: str,
+    dependencies: Kind,
     sent_ids: Iterator[str],
 ) -> Iterator[Sentence]:
-    """Convert Penn trees from a file or from lines to Stanford Dependencies or UD; see `_read`."""
-    from depkit.convert import stanford, universal
+    """Convert Penn trees from a file or from lines to dependencies; see `_read`."""
+    from depkit.convert import stanford, ud2, universal
 
     trees = read_trees(source, encoding, problems.strict, problems.report)
-    if penn_format == "conllu":
-        yield from universal.convert(trees, sent_ids)
-    else:
+    if dependencies == "sd":
         yield from stanford.convert(trees)
+    else:
+        module = ud2 if dependencies == "ud2" else universal
+        yield from module.convert(trees, sent_ids)
 
 
 def _convert(

@@ -56,10 +56,11 @@ def parse_command(
     ] = "",
     format: options.OutputFormat = None,
     dependencies: Annotated[
-        Literal["sd", "ud"] | None,
+        Literal["sd", "ud", "ud2"] | None,
         typer.Option(
             help="Convert the trees of a constituency parser to dependencies: sd (Stanford"
-            " Dependencies) or ud (Universal Dependencies).",
+            " Dependencies), ud (Universal Dependencies as CoreNLP writes them) or ud2 (as in"
+            " UD_English-EWT).",
             rich_help_panel=OUTPUT,
         ),
     ] = None,

@@ -13,7 +13,8 @@ class HeadRules:
 
     Args:
         text: The table, rules/heads.txt.
-        kind: sd or ud; lines that begin with the other are not used.
+        kind: One of relations.KINDS. A line that begins with sd is for sd only, one that begins
+            with ud for the others.
         definitions: The named patterns.
 
     Raises:
@@ -30,7 +31,7 @@ class HeadRules:
             *kinds, labels = names.split()
             if not sign or direction not in ("first", "last") or kinds not in ([], ["sd"], ["ud"]):
                 raise ValueError(f"not a head rule: {line}")
-            if kinds in ([], [kind]):
+            if kinds in ([], [kind[:2]]):
                 head_rule = direction == "first", compile_pattern(pattern, definitions)
                 for label in labels.split("|"):
                     self.rules.setdefault(label, []).append(head_rule)

@@ -6,13 +6,13 @@ from typing import NamedTuple
 from depkit.convert.constituents import Node
 from depkit.convert.patterns import Path, Test, compile_path, compile_pattern, label_test
 
-KINDS = ("sd", "ud")
+KINDS = ("sd", "ud", "ud2")
 
 
 class Relation(NamedTuple):
     """A rule of the table in rules/relations.txt, where its parts are described."""
 
-    names: tuple[str, str]  # the relation in each of KINDS; "" if the rule is not of this kind
+    names: list[str]  # the relation in each of KINDS; "" if the rule is not of this kind
     child: Test  # of a child's label, true for all children that match the pattern
     parent: Test  # of a parent's label
     pattern: Test  # the conditions on the child
@@ -61,14 +61,14 @@ def parse_relations(text: str, definitions: Mapping[str, Test]) -> list[Relation
     for line, description, example in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
         names, _, pattern = line.partition(": ")
         names, _, path = names.partition(" of ")
-        sd, _, ud = names.partition("/")
+        kinds = names.split("/")
         labels, _, conditions = pattern.partition(", ")
         child, _, parent = labels.partition(" in ")
         if line[0] == " " or not parent or description[:2] != "  " or " < " not in example:
             raise ValueError(f"not a rule with a description and an example: {line}")
         rules.append(
             Relation(
-                (sd.replace("-", ""), (ud or sd).replace("-", "")),
+                [name.strip("-") for name in kinds + kinds[-1:] * (len(KINDS) - len(kinds))],
                 label_test(child, definitions),
                 label_test(parent, definitions),
                 compile_pattern(f"{child}, {conditions}" if conditions else child, definitions),

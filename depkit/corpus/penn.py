@@ -9,6 +9,7 @@ BRACKETS = {
 _UNESCAPED = {escape.strip("-"): bracket for bracket, escape in BRACKETS.items()}
 _ESCAPED_BRACKET = re.compile(r"([-=])([LR][RSC]B)\1")
 QUOTES = {"“": "``", "”": "''", "‘": "`", "’": "'"}
+QUOTATION_MARKS = {"``": '"', "''": '"', "`": "'"}  # those of running text, by those of trees
 _OPENING_AND_CLOSING = {'"': ("``", "''"), "'": ("`", "'")}
 
 

@@ -37,7 +37,7 @@ class Job:
     batch_tokens: int | None = None
     threads: int | None = None
     encoding: str = "utf-8"
-    dependencies: Literal["sd", "ud"] | None = None
+    dependencies: Literal["sd", "ud", "ud2"] | None = None
     tokenizer: str = ""
     out_of_fold: bool = False
     shard: str = ""

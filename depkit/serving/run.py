@@ -209,7 +209,7 @@ def _choose_format(job: Job, parser: Parser) -> str | None:
     if job.format in FORMATS or job.format == PARQUET.name:
         raise ConfigError(
             f"the model predicts constituency trees; for --format {job.format}, choose a conversion"
-            " to dependencies with --dependencies sd or --dependencies ud"
+            " to dependencies with --dependencies sd, ud or ud2"
         )
     return job.format or PTB.name
 

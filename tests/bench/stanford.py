@@ -1,26 +1,22 @@
-"""Accuracy of the converters: python -m tests.bench.stanford [--held-out] [--folds N] [--ud]
+"""Accuracy of the converter of trees: python -m tests.bench.stanford [--held-out] [--ud]
 
-By default, the converter is evaluated on wsj_0001-0129 by cross-validation; all trees of a file are
-in the same fold. With --held-out, depkit's own weights are evaluated on wsj_0130-0159, on which
-they were not trained; decisions in development must not depend on these. The output has scores with
-and without function tags, scores by deprel, the most frequent disagreements, and the speed. --ud
-evaluates the converter to Universal Dependencies.
+By default, the rules are evaluated on wsj_0001-0129, which they were written with in view. With
+--held-out, they are evaluated on wsj_0130-0159; decisions in development must not depend on these.
+The output has scores over all words with and without function tags, scores by deprel, the most
+frequent disagreements, and the speed. --ud evaluates the conversion to Universal Dependencies.
 """
 
 import argparse
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from depkit.convert import universal
-from depkit.convert.coordination import find_reattachments
-from depkit.convert.stanford import Converter, Reattach, load_converter
-from depkit.convert.train_stanford import read_pairs, remove_function_tags, train
-from depkit.corpus.files import read_trees
+from depkit.convert.converter import load_converter
+from depkit.corpus.files import read, read_trees
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.tree import Tree
+from depkit.corpus.tree import Tree, tree_from_nodes
 from depkit.score.attachment import evaluate
 from depkit.score.significance import intervals
 
@@ -32,32 +28,23 @@ DEVELOPMENT = 129  # number of the last file that is not held out
 Part = list[tuple[int, Tree, Sentence]]  # file number, tree, reference
 
 
+def remove_function_tags(tree: Tree) -> Tree:
+    """Return a copy of the tree without function tags and co-indices."""
+    nodes = [(node.label, len(node.children), node.word, node.line) for node in tree.nodes()]
+    return tree_from_nodes(nodes)
+
+
 def read_sample(dependencies: Path = STANFORD) -> Part:
     """Return the whole sample, in order."""
-    numbers, paths = [], []
-    for path in sorted((DATA / "wsj-sample").glob("wsj_0*.mrg")):
-        number = int(re.findall(r"\d+", path.name)[0])
-        if number <= 159:
-            paths.append(str(path))
-            numbers += [number] * sum(1 for _ in read_trees(path))
-    return list(zip(numbers, *read_pairs(paths, str(dependencies)), strict=True))
-
-
-def convert_tree(model: Converter, tree: Tree, gold: Sentence) -> Sentence:
-    heads, relations = model.predict_dependencies(tree)
-    return gold.with_tree(heads, relations)
-
-
-def train_models(
-    part: Part, folds: int, reattach: Reattach = find_reattachments
-) -> Iterator[tuple[Converter, Part]]:
-    """Yield for each fold a converter trained on the other folds, and the fold."""
-    files = sorted({number for number, _, _ in part})
-    fold_by_file = {number: index * 7919 % len(files) % folds for index, number in enumerate(files)}
-    for fold in range(folds):
-        rest = [(tree, gold) for number, tree, gold in part if fold_by_file[number] != fold]
-        rows = [row for row in part if fold_by_file[row[0]] == fold]
-        yield train(*zip(*rest, strict=True), reattach), rows
+    trees = [
+        (int(re.findall(r"\d+", path.name)[0]), tree)
+        for path in sorted((DATA / "wsj-sample").glob("wsj_0*.mrg"))
+        for tree in read_trees(path)
+    ]
+    return [
+        (number, tree, gold)
+        for (number, tree), gold in zip(trees, read(str(dependencies)), strict=True)
+    ]
 
 
 def show_scores(name: str, golds: Sequence[Sentence], systems: Sequence[Sentence]) -> None:
@@ -97,24 +84,18 @@ def show_relations(golds: Sequence[Sentence], systems: Sequence[Sentence]) -> No
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--held-out", action="store_true")
-    parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--ud", action="store_true")
     arguments = parser.parse_args()
     part = read_sample(UNIVERSAL if arguments.ud else STANFORD)
-    shipped = universal.load_converter()[0] if arguments.ud else load_converter()
-    if arguments.held_out:
-        runs = iter([(shipped, [row for row in part if row[0] > DEVELOPMENT])])
-    else:
-        development = [row for row in part if row[0] <= DEVELOPMENT]
-        runs = train_models(development, arguments.folds, shipped.reattach)
-    golds, tagged, bare, seconds = [], [], [], 0.0
-    for model, rows in runs:
-        for _, tree, gold in rows:
-            golds.append(gold)
-            began = time.process_time()
-            tagged.append(convert_tree(model, tree, gold))
-            seconds += time.process_time() - began
-            bare.append(convert_tree(model, remove_function_tags(tree), gold))
+    rows = [row for row in part if (row[0] > DEVELOPMENT) == arguments.held_out]
+    converter = load_converter("ud" if arguments.ud else "sd")
+    golds = [gold for _, _, gold in rows]
+    began = time.process_time()
+    tagged = [gold.with_tree(*converter.convert(tree)) for _, tree, gold in rows]
+    seconds = time.process_time() - began
+    bare = [
+        gold.with_tree(*converter.convert(remove_function_tags(tree))) for _, tree, gold in rows
+    ]
     show_scores("as annotated", golds, tagged)
     show_scores("without function tags", golds, bare)
     show_relations(golds, tagged)

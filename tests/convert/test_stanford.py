@@ -1,26 +1,20 @@
 """Basic Stanford dependencies: relations of the manual in invented sentences, and any tree."""
 
-import io
 import re
 from functools import cache
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depkit.convert.coordination import find_coordination
-from depkit.convert.lexicon import NUMBERS, SELF_NAMED, TIMES, VERBS, closed_class
-from depkit.convert.linear import Model, Templates, load
-from depkit.convert.stanford import WEIGHTS, convert, convert_tree
-from depkit.convert.train_stanford import read_pairs, remove_function_tags, save, train
-from depkit.corpus.errors import DataError, FormatError
+from depkit.convert.stanford import convert, convert_tree
 from depkit.corpus.files import read, read_trees
 from depkit.corpus.tree import Tree
 from depkit.score.attachment import evaluate
 from depkit.treebank.check_tree import find_cycles
+from tests.bench.stanford import remove_function_tags
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 DEPENDENCIES = DATA / "wsj-sample-sd" / "wsj_0001-0159.conllx"
@@ -184,74 +178,6 @@ def test_deep_and_wide_trees_are_converted() -> None:
     assert_one_tree(*convert_tree(parse_tree("(NP" + " (NN a) (, ,)" * 300 + ")"))[2:])
 
 
-def test_coordinations_are_recognised() -> None:
-    pair = find_coordination("DT NN CC NN NNS".split())
-    assert pair is not None and pair.are_modifiers and (pair.first, pair.last) == (1, 4)
-    pair = find_coordination("NNS , NNS CC NNS ''".split())
-    assert pair is not None and not pair.are_modifiers
-    assert (pair.first, pair.previous, pair.last) == (0, 2, 4)
-    assert (
-        find_coordination(["NN", "NN"])
-        is find_coordination(["CC", "NN"])
-        is find_coordination(["NN", "CC"])
-        is None
-    )
-
-
-def test_weights_are_small_and_contain_only_words_of_closed_classes() -> None:
-    assert WEIGHTS.stat().st_size < 1_500_000
-    allowed = {closed_class(word) for group in (SELF_NAMED, NUMBERS, TIMES, VERBS)
-             for words in group.values() for word in words.split()}  # fmt: skip
-    allowed |= {"ruled", "modifiers", "nouns", "True", "False", "c", "cC"}  # these are not words
-    with np.load(WEIGHTS, allow_pickle=False) as file:
-        assert all(file[name].dtype != object for name in file.files)
-        for name in ("heads", "relations"):
-            text = file[f"{name}.features"].tobytes().decode()
-            parts = set(re.split(r"[\t\n ]|/(?=[A-Z])|(?:NP|SBAR|S)?\+(?=[a-z])", text))
-            lower_parts = {part for part in parts if part.upper() != part}
-            assert lower_parts <= allowed
-
-
-@pytest.fixture(scope="module")
-def tiny() -> tuple[list[Tree], str]:
-    trees = [parse_tree(text) for _, text in EXAMPLES.values()]
-    return trees, "".join(map(str, convert(trees)))
-
-
-def test_training_is_repeatable(tiny: tuple[list[Tree], str], tmp_path: Path) -> None:
-    trees, text = tiny
-    gold = list(read(io.StringIO(text), "conllx"))
-    for name in ("a.npz", "b.npz"):
-        save(train(trees, gold), str(tmp_path / name), {})
-    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-    again = load(tmp_path / "a.npz", "relations")
-    assert "nsubjpass" in again.labels and "root" not in again.labels
-
-
-def test_words_and_trees_must_agree(tiny: tuple[list[Tree], str], tmp_path: Path) -> None:
-    trees, text = tiny
-    (tmp_path / "a.mrg").write_text("\n".join(map(str, trees)))
-    (tmp_path / "a.conllx").write_text(text)
-    assert len(read_pairs([str(tmp_path / "a.mrg")], str(tmp_path / "a.conllx"))[1]) == len(trees)
-    (tmp_path / "b.conllx").write_text(text.replace("bridge", "river"))
-    with pytest.raises(FormatError, match="not the words of its tree"):
-        read_pairs([str(tmp_path / "a.mrg")], str(tmp_path / "b.conllx"))
-    with pytest.raises(FormatError, match="sentences for"):
-        read_pairs([str(tmp_path / "a.mrg")] * 2, str(tmp_path / "a.conllx"))
-
-
-def test_models_are_saved_and_loaded(tmp_path: Path) -> None:
-    templates = Templates("a b c", "a b\nb c")
-    tables = [{("x", "y"): 1}, {("y", "z"): 2, ("", ""): 3}]
-    weights = np.array([[0, 0], [1, -1], [-2, 2], [0, 0]], np.float32)
-    np.savez(tmp_path / "m.npz", **Model(["no", "yes"], tables, weights).to_arrays("m"))
-    model = load(tmp_path / "m.npz", "m")
-    assert model.best_label(templates, ("x", "y", "-")) == "no"
-    assert model.best_label(templates, ("x", "y", "z")) == "yes"
-    ranker = Model(["head"], tables, weights[:, :1])
-    assert ranker.score(templates, ("x", "y", "z")) == pytest.approx(-1)
-
-
 @cache
 def read_sample() -> tuple[list[Tree], list]:  # type: ignore[type-arg]
     paths = sorted((DATA / "wsj-sample").glob("wsj_000*.mrg"))
@@ -260,38 +186,9 @@ def read_sample() -> tuple[list[Tree], list]:  # type: ignore[type-arg]
 
 
 @pytest.mark.skipif(not DEPENDENCIES.exists(), reason="no ../shared/data beside the repository")
-@pytest.mark.parametrize(("remove_tags", "min_score"), [(False, 99.5), (True, 99.4)])
+@pytest.mark.parametrize(("remove_tags", "min_score"), [(False, 98.9), (True, 98.8)])
 def test_the_sample_is_converted_accurately(remove_tags: bool, min_score: float) -> None:
-    """The weights were trained on these files, so this only checks that nothing broke."""
+    """The rules were written with these files in view, so this only checks that nothing broke."""
     trees, gold = read_sample()
     result = evaluate(gold, convert(map(remove_function_tags, trees) if remove_tags else trees))
     assert result.scores["LAS"] > min_score
-
-
-def write_arrays(path, **changes):
-    arrays = Model(["no"], [{("a",): 1}], np.ones((2, 1), np.float32)).to_arrays("m")
-    np.savez(path, **(arrays | {f"m.{name}": array for name, array in changes.items()}))
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda path: path.write_bytes(b"text"),
-        lambda path: path.write_bytes(path.read_bytes()[:300]),
-        lambda path: path.write_bytes(path.read_bytes().replace(b"NUMPY", b"NUMPI")),
-        lambda path: path.write_bytes(path.read_bytes().replace(b"PK\1\2", b"PK\1\xff")),
-        lambda path: path.write_bytes(path.read_bytes()[:-4] + b"\xff\xff\0\0"),
-        lambda path: np.savez(path, other=np.zeros(1)),
-        lambda path: write_arrays(path, step=np.array(np.nan, np.float32)),
-        lambda path: write_arrays(path, conjunctions=np.array(1 << 40)),
-        lambda path: write_arrays(path, columns=np.array([9], np.uint8)),
-        lambda path: write_arrays(path, labels=np.array([None])),
-    ],
-)
-def test_damaged_weights_are_an_error_with_their_name(tmp_path, damage):
-    path = tmp_path / "m.npz"
-    write_arrays(path)
-    assert load(path, "m").weights.any()
-    damage(path)
-    with pytest.raises(DataError, match=r"m.npz is damaged: \w+: "):
-        load(path, "m")

@@ -100,33 +100,6 @@ def mutate_safetensors(random: Random, data: bytes, other: bytes) -> bytes:
     return len(header).to_bytes(8, "little") + header + body
 
 
-def mutate_arrays(random: Random, data: bytes, other: bytes) -> bytes:
-    """Change an array in an npz file, or any bytes."""
-    if random.random() < 0.3:
-        return mutate_bytes(random, data, other)
-    try:
-        with np.load(io.BytesIO(data)) as file:
-            arrays = dict(file)
-        name = random.choice(list(arrays))
-        array = arrays[name]
-        new = random.choice(
-            (
-                array.ravel()[: random.randrange(array.size + 1)], array[None],
-                array.astype(random.choice(("f4", "i8", "u1", "U", "c8", "?"))),
-                np.array(random.choice((-1, 1 << 62, np.nan, 3, "x"))),
-                np.frombuffer(mutate_bytes(random, array.tobytes(), b""), np.uint8),
-            )
-        )  # fmt: skip
-        arrays[name] = new
-        if random.random() < 0.1:
-            del arrays[name]
-        target = io.BytesIO()
-        np.savez(target, **arrays)
-        return target.getvalue()
-    except Exception:  # The file has been damaged before, or the array cannot be converted.
-        return mutate_bytes(random, data, other)
-
-
 def mutate_table(random: Random, data: bytes, other: bytes) -> bytes:
     """Change values of the rows of a Parquet file, or any bytes."""
     if random.random() < 0.3:

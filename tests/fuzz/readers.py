@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from depkit.convert import linear
 from depkit.corpus.errors import DataError, FormatError
 from depkit.corpus.features import read_features
 from depkit.corpus.files import read, read_tree_groups, read_trees
@@ -23,7 +22,6 @@ from tests.conftest import TINY
 from tests.corpus.rows import PREDICATES, RICH, row
 from tests.fuzz.fuzzer import Reader
 from tests.fuzz.mutations import (
-    mutate_arrays,
     mutate_bytes,
     mutate_json,
     mutate_safetensors,
@@ -125,13 +123,6 @@ def _read_features(path: Path) -> None:
 
 def _sentences(*sizes: int) -> list[Sentence]:
     return [new_sentence(["word"] * size) for size in sizes]
-
-
-def _weights(directory: Path) -> list[bytes]:
-    weights = np.arange(6, dtype=np.float32).reshape(3, 2)
-    model = linear.Model(["no", "yes"], [{("a", "b"): 1}, {("c",): 2}], weights)
-    np.savez(directory / "made.npz", **model.to_arrays("m"))
-    return [(directory / "made.npz").read_bytes()]
 
 
 def _model(name: str) -> Callable[[Path], list[bytes]]:
@@ -240,7 +231,6 @@ READERS: dict[str, Reader] = {
     "zip": Reader("f.zip", _zipped_vectors, read_vectors, _errors),
     "parquet": Reader("f.parquet", _parquet, _read_sentences, _errors, mutate_table),
     "hdf5": Reader("f.hdf5", _hdf5, _read_features, _errors),
-    "npz": Reader("f.npz", _weights, lambda path: linear.load(path, "m"), _errors, mutate_arrays),
     "prm": Reader("f.prm", _texts(PARAMETERS), lambda path: get_parameters(str(path)), _errors),
     "recipe": Reader("f.toml", _recipes, _read_recipe, _errors),
     "ensemble": Reader("ensemble.toml", _ensemble, _read_ensemble, _model_errors),
