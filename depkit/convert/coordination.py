@@ -111,9 +111,7 @@ def _is_modifier_comma(node: Node) -> bool:
 
 def _is_last_conjunct(node: Node) -> bool:
     coordination, of_modifiers = _coordination_around(node)
-    return (
-        coordination is not None and not of_modifiers and node is _last_noun(node, coordination)
-    )
+    return coordination is not None and not of_modifiers and node is _last_noun(node, coordination)
 
 
 def _find_conjunct(node: Node) -> tuple[Node, ...]:

@@ -5,7 +5,10 @@ from collections.abc import Sequence
 # Tokens without a space before them (joined to the left) or after them (to the right), by form in
 # lower case and by tag. The tag indicates whether ' is a quotation mark or a possessive.
 _JOINED_LEFT = {",", ".", ";", ":", "?", "!", "...", "%", ")", "]", "}"}
-_CLITICS = {mark + end for mark in "'’" for end in ("s", "re", "ve", "m", "ll", "d")} | {"n't", "n’t"}
+_CLITICS = {mark + end for mark in "'’" for end in ("s", "re", "ve", "m", "ll", "d")} | {
+    "n't",
+    "n’t",
+}
 _JOINED_LEFT |= _CLITICS | {"''"}
 _JOINED_LEFT_TAGS = {"''", "POS", "HYPH"}
 _JOINED_RIGHT = {"(", "[", "{", "``"}
@@ -59,7 +62,7 @@ def multiword_ranges(
     for i in range(1, len(forms)):
         is_clitic = lowered[i] in _CLITICS or tags[i] == "POS"
         is_after_word = forms[i - 1][-1:].isalnum() or tags[i - 1] == "POS"
-        is_attached = is_clitic and is_after_word or (lowered[i - 1], lowered[i]) in _SPLIT_WORDS
+        is_attached = (is_clitic and is_after_word) or (lowered[i - 1], lowered[i]) in _SPLIT_WORDS
         if is_attached and not spaces[i - 1]:
             first = ranges.pop()[0] if ranges and ranges[-1][1] == i - 1 else i - 1
             ranges.append((first, i))

@@ -68,7 +68,11 @@ _BY_FORM = {
         "PronType=Neg": "no neither",
     },
     "PDT": {"PronType=Tot": "all both", "PronType=Ind": "such quite many half"},
-    "RB": {"Polarity=Neg": "not n't n’t", "PronType=Neg": "never", "PronType=Dem": "here there then now"},
+    "RB": {
+        "Polarity=Neg": "not n't n’t",
+        "PronType=Neg": "never",
+        "PronType=Dem": "here there then now",
+    },
     "NN": {
         "Number=Sing|PronType=Ind": "someone somebody something anyone anybody anything",
         "Number=Sing|PronType=Tot": "everyone everybody everything",

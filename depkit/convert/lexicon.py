@@ -15,6 +15,7 @@ VERBS = {
     "get": "get gets got gotten getting",
     "become": "become becomes became becoming remain remains remained remaining seem"
     " seems seemed seeming stay stays stayed staying",
+    "resemble": "resemble resembles resembled",
     "ask": "ask asks asked asking tell tells told telling order orders ordered ordering urge urges"
     " urged urging persuade persuades persuaded persuading invite invites invited inviting beg begs"
     " begged begging advise advises advised advising warn warns warned warning remind reminds"
@@ -49,7 +50,8 @@ SELF_NAMED = {
     "times": "time times second seconds minute minutes hour hours day days week weeks month months"
     " quarter quarters year years decade decades century centuries weekend weekends morning"
     " mornings afternoon afternoons evening evenings night nights noon midnight period moment",
-    "others": "last coming past previous following entire whole same other own certain several few little lot matter addition fact case order course"
+    "others": "last same other own certain several few little lot matter addition fact case order"
+    " course"
     " 's ' $ # % us$ c$ a$ - -- : ; , . ? ! `` '' -lrb- -rrb- etc. ok yes no well oh please",
 }
 # Names of times, by the name of their class. Other nouns of time are in SELF_NAMED.

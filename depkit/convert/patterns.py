@@ -145,7 +145,14 @@ def any_of(tests: Sequence[Test]) -> Test:
     """Return a test that is true if one of some tests is."""
     if len(tests) == 1:
         return tests[0]
-    return lambda node: any([test(node) for test in tests])
+
+    def test_any(node: Node) -> bool:
+        for test in tests:
+            if test(node):
+                return True
+        return False
+
+    return test_any
 
 
 def _all_of(tests: Sequence[Test]) -> Test:
@@ -170,7 +177,7 @@ def _compile_condition(parts: Sequence[str], definitions: Mapping[str, Test]) ->
     step, rest = STEPS[parts[0]], _compile_condition(parts[1:], definitions)
 
     def follow(node: Node) -> bool:
-        for other in step(node):  # noqa: SIM110 - a loop is faster than any() and a generator
+        for other in step(node):
             if rest(other):
                 return True
         return False

@@ -56,7 +56,9 @@ class RelationRules:
 
 def parse_relations(text: str, definitions: Mapping[str, Test]) -> list[Relation]:
     """Parse a table of rules; raises ValueError for what is not a rule."""
-    lines = [line for line in text.splitlines() if line and not line.startswith("# ") and line != "#"]
+    lines = [
+        line for line in text.splitlines() if line and not line.startswith("# ") and line != "#"
+    ]
     rules = []
     for line, description, example in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
         names, _, pattern = line.partition(": ")

@@ -158,9 +158,7 @@ def convert(trees: Iterable[Tree], ids: Iterable[str] | None = None) -> Iterator
         forms = [QUOTATION_MARKS.get(form, form) for form in forms]
         text = join_words(forms, spaces)
         inner = {i for first, last in ranges for i in range(first, last + 1)}
-        misc = [
-            "_" if space or i in inner else "SpaceAfter=No" for i, space in enumerate(spaces)
-        ]
+        misc = ["_" if space or i in inner else "SpaceAfter=No" for i, space in enumerate(spaces)]
         columns = {**annotate(tree), "xpos": tags, "misc": misc}
         comments = [f"# sent_id = {sent_id}\n", f"# text = {text}\n"]
         sentence = new_sentence(forms, columns, CONLLU, tree, comments)
@@ -175,9 +173,7 @@ def _with_ranges(
     for first, last in reversed(ranges):
         form = "".join(sentence.form[first : last + 1])
         misc = "_" if spaces[last] else "SpaceAfter=No"
-        lines.insert(
-            rows[first], f"{first + 1}-{last + 1}\t{form}\t" + "_\t" * 7 + f"{misc}\n"
-        )
+        lines.insert(rows[first], f"{first + 1}-{last + 1}\t{form}\t" + "_\t" * 7 + f"{misc}\n")
         rows[first:] = [row + 1 for row in rows[first:]]
     columns = {name: sentence.column(name) for name in sentence.format.columns}
     return Sentence(

@@ -26,13 +26,15 @@ UPOS = {
 }  # fmt: skip
 _PUNCTUATION = {",", ":", ".", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP"}
 _INDEFINITE = {
-    quantity + noun for quantity in ("some", "any", "every", "no") for noun in ("one", "body", "thing")
+    quantity + noun
+    for quantity in ("some", "any", "every", "no")
+    for noun in ("one", "body", "thing")
 } | {"none"}
 _DEMONSTRATIVES = {"this", "that", "these", "those"}
 
 
 def find_upos(form: str, tag: str, relation: str) -> str:
-    """Return the UPOS of a word by its tag, its relation and, if it is a function word, its form."""
+    """Return the UPOS of a word; its form matters if it is a function word."""
     word = form.lower()
     if tag in _PUNCTUATION:
         return "PUNCT"

@@ -49,7 +49,9 @@ def test_a_sentence_has_multiword_tokens_features_and_the_marks_of_running_text(
         line.split("\t")[:2] for line in expected[2:]
     ]
     assert lines[3:9] == expected[3:9]
-    assert "13\tI\t_\tPRON\tPRP\tCase=Nom|Number=Sing|Person=1|PronType=Prs\t14\tnsubj" in str(sentence)
+    assert "13\tI\t_\tPRON\tPRP\tCase=Nom|Number=Sing|Person=1|PronType=Prs\t14\tnsubj" in str(
+        sentence
+    )
     assert check(str(sentence)) == []
 
 

@@ -8,8 +8,6 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-import numpy as np
-
 # Returns a mutation of the first file, which can contain parts of the second one.
 Mutate = Callable[[Random, bytes, bytes], bytes]
 
