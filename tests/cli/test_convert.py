@@ -236,6 +236,27 @@ def test_universal_dependencies_have_ids_and_texts(tmp_path: Path) -> None:
     Command("check")("--ud", "-", stdin=out)
 
 
+def test_universal_dependencies_of_today_have_multiword_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "in.mrg"
+    path.write_text("( (S (NP (PRP I)) (VP (VBP do) (RB n't) (VP (VB sing))) (. .)) )")
+    out, _ = run(path, "--dependencies", "ud2")
+    assert "# text = I don't sing.\n" in out and "\n2-3\tdon't\t" in out
+    Command("check")("--ud", "-", stdin=out)
+    assert "Polarity=Neg" in out
+
+
+def test_brackets_inside_words_are_written_as_in_text() -> None:
+    tree = "( (NP (NN t-LRB-est-RRB-) (-LRB- -LRB-) (NN x) (-RRB- -RRB-)) )"
+    for kind, bracket in (("sd", "-LRB-"), ("ud", "("), ("ud2", "(")):
+        out, _ = run("-", "--from", "ptb", "--to", "conllu", "--dependencies", kind, stdin=tree)
+        assert re.findall(r"^\d+\t(\S+)", out, re.M)[:2] == ["t(est)", bracket]
+
+
+def test_the_rules_are_printed() -> None:
+    out, _ = run("--rules")
+    assert "nsubj: NP in S" in out and "A determiner." in out
+
+
 @pytest.mark.usefixtures("chains")
 def test_broken_trees_are_reported_and_omitted(tmp_path: Path) -> None:
     path = tmp_path / "in.mrg"
