@@ -54,7 +54,7 @@ _depkit_value() {
                 --decode) echo "words mst eisner argmax" ;;
                 --root) echo "words auto single multi" ;;
                 --format) echo "words conllu conllx conll09 json ptb parquet" ;;
-                --dependencies) echo "words sd ud" ;;
+                --dependencies) echo "words sd ud ud2" ;;
                 -o | --output | --features | [0-9]*) echo "file" ;;
                 --output-dir) echo "directory" ;;
                 --passes | --treebank | --shard | --workers | --address | --batch-tokens | --threads | --encoding) echo "free" ;;
@@ -111,7 +111,7 @@ _depkit_value() {
                 -o | --output | --tags | --merge | [0-9]*) echo "file" ;;
                 --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
                 --to) echo "words conllx conll09 conllu parquet" ;;
-                --dependencies) echo "words sd ud" ;;
+                --dependencies) echo "words sd ud ud2" ;;
                 --encoding) echo "free" ;;
             esac
             ;;
@@ -173,7 +173,7 @@ _depkit_options() {
         "tag") echo "--model --mean --input --tags --format --output --output-dir --features --folds --recipe --config --set --epochs --seed --work --resume --keep-state --treebank --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "eval") echo "--punct --subtypes --align --evalb --predicted --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
         "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --plot --measure --evalb --predicted --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;
-        "convert") echo "--output --from --to --dependencies --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
+        "convert") echo "--output --from --to --dependencies --rules --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
         "check") echo "--ud --train --max --all --json --from --encoding --quiet --verbose --help --debug" ;;
         "suspects") echo "--parses --model --limit --output --json --device --threads --encoding --quiet --verbose --help --debug" ;;
         "stats") echo "--json --from --encoding --quiet --verbose --help --debug" ;;
