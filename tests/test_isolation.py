@@ -140,7 +140,7 @@ def run(name: str, inputs: Path, outputs: Path, folder: Path) -> subprocess.Comp
     command = COMMANDS[name].replace("IN/", f"{inputs}/").replace("OUT/", f"{outputs}/")
     program = TORCHRUN if name == "train-processes" else [DEPKIT]
     environment = {
-        **os.environ, "HOME": str(outputs), "NUMBA_CACHE_DIR": str(outputs / "numba")
+        **os.environ, "HOME": str(outputs), "NUMBA_CACHE_DIR": str(inputs / "numba")
     }  # fmt: skip
     return subprocess.run(
         [*program, *command.split()], cwd=folder, env=environment, capture_output=True, text=True

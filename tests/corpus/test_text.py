@@ -1,5 +1,6 @@
 """Raw text becomes sentences without loss, whatever the sizes of its chunks."""
 
+import io
 import itertools
 import tracemalloc
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from depkit.corpus import text as text_module
 from depkit.corpus.errors import FormatError
+from depkit.corpus.files import read
 from depkit.corpus.surface import surface_tokens
 from depkit.corpus.text import decode_chunks, make_sentence, read_text, split_at_spaces
 
@@ -203,3 +205,16 @@ def test_the_memory_does_not_grow_with_the_text(by_line):
         return peak
 
     assert read_peak(12) < 1.5 * read_peak(4)
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u202f", "\u3000", "\u2009", "\x1c", "\x0b", "\x85"])
+def test_tokens_are_split_at_spaces_and_tabs_only(space):
+    text = f"pay 10{space}000  francs\t.\n{space}\nnow {space} .\n"
+    sentences = list(read_text([text], split_at_spaces, by_line=True, keep_spaces=True))
+    number = f"10{space if space.isprintable() or space > chr(0x9F) else ' '}000"
+    assert [sentence.form for sentence in sentences] == [
+        ["pay", number, "francs", "."], ["now", "."]
+    ]  # fmt: skip
+    assert restore_text(sentences) == text
+    (again,) = read(io.StringIO(str(sentences[0]), newline="\n"))
+    assert again.form == sentences[0].form

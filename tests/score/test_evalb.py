@@ -309,3 +309,30 @@ def test_deep_trees_are_scored() -> None:
     assert counts[evalb.COUNTS.index("matched")] == 1
     assert counts[evalb.COUNTS.index("crossings")] == depth - 1
     assert evaluate_one(unary, unary).scores["EM"] == 100
+
+
+def test_a_blank_line_is_a_sentence_without_a_parse_if_the_files_have_lines_in_common(tmp_path):
+    gold, pred = tmp_path / "gold.mrg", tmp_path / "pred.mrg"
+    tree = "(S (A (P this)) (B (Q is)))\n"
+    other = tree.replace("B", "C")
+    for lines, matched in (
+        ([tree, "\n", other], [2, 0, 1]),
+        (["\n", tree, tree], [0, 2, 2]),
+        ([tree, other, "\n"], [2, 1, 0]),
+        (["\n", " \t\n", tree], [0, 0, 2]),
+        ([tree, "(())\n", tree], [2, 0, 2]),
+    ):
+        gold.write_text(tree * 3)
+        pred.write_text("".join(lines))
+        (evaluation,) = evaluate_trees(gold, [pred])
+        counts = evaluation.counts[:, evalb.COUNTS.index("matched")]
+        assert [count - 1 if count else 0 for count in counts.tolist()] == matched
+        assert evaluation.totals["skipped"] == matched.count(0)
+    # These blank lines only separate trees.
+    pred.write_text("\n".join([tree, tree, tree]))
+    assert evaluate_trees(gold, [pred])[0].totals["skipped"] == 0
+    gold.write_text("\n".join([tree, tree, tree]))
+    assert evaluate_trees(gold, [pred])[0].totals["skipped"] == 0
+    pred.write_text(tree + "\n" + tree)
+    with pytest.raises(FormatError, match="ends after tree 2"):
+        evaluate_trees(gold, [pred])
