@@ -40,7 +40,7 @@ _depkit_value() {
                 --dev-split | --seed | --epochs | --patience | --max-time | --batch-tokens | --threads | --encoding) echo "free" ;;
                 --recipe) echo "words bilstm en-ewt factored finetune g2g-sent g2g-state kk2018 kk2018-small li2019-bert li2019-bilstm li2019-elmo li2019-selfatt mh2020-sent mh2020-state refine selfatt small tagger" ;;
                 --set) echo "words about= training.epochs= training.patience= training.batch_tokens= training.updates= training.accumulate= training.rate= training.context_rate= training.layer_decay= training.beta1= training.beta2= training.epsilon= training.weight_decay= training.optimizer= training.clip= training.warmup= training.schedule= training.decay= training.decay_updates= training.plateau= training.select= training.punct= training.precision= training.save_every= training.storage= tokenizer.enabled= tokenizer.embedding= tokenizer.size= tokenizer.dropout= tokenizer.epochs= tokenizer.batch_characters= tokenizer.rate= tokenizer.variants= distillation.weight= distillation.text= family= inputs.word= inputs.word_min_count= inputs.word_unknown= inputs.word_std= inputs.word_dropout= inputs.lowercase= inputs.tag= inputs.tag_column= inputs.tag_dropout= inputs.char= inputs.char_kind= inputs.char_embedding= inputs.char_dropout= inputs.char_vector_dropout= inputs.char_boundaries= inputs.affix= inputs.affix_rows= inputs.affix_dropout= inputs.prior= inputs.treebank= inputs.treebank_name= inputs.draft= inputs.combine= inputs.part_dropout= inputs.dropout= inputs.stop= inputs.lexicon= inputs.vectors.file= inputs.vectors.combine= inputs.vectors.keep= inputs.vectors.tune= inputs.vectors.scale= inputs.vectors.width= inputs.context.source= inputs.context.model= inputs.context.revision= inputs.context.depth= inputs.context.layers= inputs.context.top= inputs.context.pooling= inputs.context.size= inputs.context.dropout= inputs.context.tune= inputs.context.overlap= inputs.context.checkpointing= inputs.context.digest= inputs.context.available= inputs.context.width= encoder.kind= encoder.layers= encoder.size= encoder.dropout= encoder.recurrent_dropout= encoder.heads= encoder.head_size= encoder.feedforward= encoder.attention_dropout= encoder.feedforward_dropout= encoder.residual_dropout= encoder.positions= encoder.norm_first= encoder.window= encoder.relaxed= encoder.rotary_base= encoder.combine_positions= encoder.drop_positions= encoder.position_attention= encoder.input_norm= encoder.convolution= encoder.activation= encoder.zero_init= encoder.attend= encoder.lstm_layers= encoder.lstm_size= encoder.lstm_dropout= scorer.dropout= scorer.predict= scorer.tag_hidden= scorer.shared_attributes= scorer.arc= scorer.label= scorer.tag_vector= decoder.algorithm= decoder.root= decoder.root_label= scorer.hidden= scorer.tag_weight= scorer.reads= scorer.graph= scorer.composition= scorer.history= scorer.summary= scorer.label_hidden= scorer.states= scorer.graph_dropout=" ;;
-                --input) echo "words text lines tokens conllu conllx conll09 ptb parquet" ;;
+                --input) echo "words text lines tokens conllu conllup conllx conll09 ptb parquet" ;;
                 --punct) echo "words keep ptb ptb7 ctb unicode upos deprel" ;;
                 --device) echo "words auto cpu cuda mps" ;;
             esac
@@ -49,7 +49,7 @@ _depkit_value() {
             case $2 in
                 --model | --tokenizer) echo "model" ;;
                 --mean) echo "words arithmetic geometric" ;;
-                --input) echo "words text lines tokens conllu conllx conll09 ptb parquet" ;;
+                --input) echo "words text lines tokens conllu conllup conllx conll09 ptb parquet" ;;
                 --tags) echo "words keep predict" ;;
                 --decode) echo "words mst eisner argmax" ;;
                 --root) echo "words auto single multi" ;;
@@ -67,7 +67,7 @@ _depkit_value() {
             case $2 in
                 --model) echo "model" ;;
                 --mean) echo "words arithmetic geometric" ;;
-                --input) echo "words text lines tokens conllu conllx conll09 ptb parquet" ;;
+                --input) echo "words text lines tokens conllu conllup conllx conll09 ptb parquet" ;;
                 --tags) echo "words missing predict" ;;
                 --format) echo "words conllu conllx conll09 json ptb parquet" ;;
                 -o | --output | --features | --config | [0-9]*) echo "file" ;;

@@ -31,8 +31,11 @@ SECONDS = 0.1  # of processor time
 BYTES = 100  # of memory for each character; the list of all matches is counted, too
 # Patterns that functions compute, by the file and the source of the expression
 COMPUTED = {
-    ("corpus/blocks.py", "_SEPARATORS.get(kind, _ROWS)"): [
-        blocks._ROWS, *blocks._SEPARATORS.values()
+    ("training/text_variants.py", r"f'[^\\W\\d_]+{re.escape(mark)}[^\\W\\d_]+\\W*'"): [
+        rf"[^\W\d_]+{re.escape(mark)}[^\W\d_]+\W*" for mark in "/("
+    ],
+    ("corpus/blocks.py", "pattern"): [
+        pattern for pattern, *_ in (blocks._ROWS, *blocks._SEPARATORS.values())
     ],
 }  # fmt: skip
 
@@ -96,7 +99,7 @@ def all_patterns() -> list[tuple[str, re.Pattern, str]]:
             (value, method, name)
             for name, value in vars(module).items()
             if isinstance(value, re.Pattern)
-            for method in methods(name)
+            for method in sorted(methods(name))
         ]
         inline = [
             (re.compile(text), method, "") for text, method in computed_in_functions(file, tree)

@@ -85,6 +85,7 @@ def evaluate_command(
         typer.Option(
             help=options.SUBTYPES_HELP,
             show_default="keep; drop with --align",
+            rich_help_panel=options.DATA,
         ),
     ] = None,
     align: Annotated[
@@ -94,6 +95,7 @@ def evaluate_command(
             help="Score as the evaluation script of CoNLL 2018 does, which aligns files that split"
             " the same text into different tokens, words or sentences. The metrics are then those"
             " of the script: Tokens, Sentences, Words, UPOS ... MLAS, BLEX.",
+            rich_help_panel=options.DATA,
         ),
     ] = False,
     evalb_parameters: EvalbParameters = None,
@@ -101,7 +103,9 @@ def evaluate_command(
     relations: Annotated[
         bool,
         typer.Option(
-            "--relations", help="Also print precision, recall and F1 of each dependency relation."
+            "--relations",
+            help="Also print precision, recall and F1 of each dependency relation.",
+            rich_help_panel=ANALYSIS,
         ),
     ] = False,
     confidence: Confidence = False,
@@ -111,7 +115,8 @@ def evaluate_command(
             help="Test whether the difference between the first PRED and each other PRED is"
             " significant: by paired approximate randomisation (ar) or the paired bootstrap over"
             " sentences, with 10,000 trials, or by McNemar's test over words. p values are adjusted"
-            " for multiple comparisons by Holm's method."
+            " for multiple comparisons by Holm's method.",
+            rich_help_panel=ANALYSIS,
         ),
     ] = None,
     seed: Annotated[int, options.seed_option("--confidence and --test")] = DEFAULT_SEED,
@@ -124,6 +129,7 @@ def evaluate_command(
             "--metric",
             metavar="METRIC",
             help=f"Print only this score, one line per PRED: {', '.join(NAMES)}.",
+            rich_help_panel=options.OUTPUT,
         ),
     ] = None,
     encoding: options.Encoding = "utf-8",

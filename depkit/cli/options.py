@@ -133,13 +133,15 @@ MeanOption = Annotated[
     ),
 ]
 Input = Annotated[
-    Literal["text", "lines", "tokens", "conllu", "conllx", "conll09", "ptb", "parquet"] | None,
+    Literal["text", "lines", "tokens", "conllu", "conllup", "conllx", "conll09", "ptb", "parquet"]
+    | None,
     typer.Option(
         metavar="FORMAT",
         help="Read the input in this format: text (running text), lines (one sentence per line),"
-        " tokens (one sentence per line, tokens separated by spaces), conllu, conllx, conll09, ptb"
-        " (bracketed trees) or parquet. By default, the CoNLL formats, bracketed trees and Parquet"
-        " are recognised by the file's name or content, and everything else is read as text.",
+        " tokens (one sentence per line, tokens separated by spaces), conllu, conllup (CoNLL-U with"
+        " further columns), conllx, conll09, ptb (bracketed trees) or parquet. By default, CoNLL"
+        " formats, bracketed trees and Parquet are recognised by the file's name or content, and"
+        " everything else is read as text.",
         rich_help_panel=DATA,
     ),
 ]

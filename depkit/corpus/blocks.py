@@ -129,7 +129,7 @@ def find_blocks(path: PathLike, encoding: str, kind: str) -> list[Position]:
     here = Position()
     blocks, has_begun = [here], False
     line_ends = 0  # in the white space at the end of what has been read
-    with open_lines(path, encoding, has_sentences=kind not in _SEPARATORS) as text:
+    with open_lines(path, encoding) as text:
         if "\n".encode(encoding) != b"\n":
             message = f"a file in {encoding} cannot be divided; convert it to UTF-8 first"
             raise FormatError(os.fspath(path), 0, "", message)

@@ -122,6 +122,6 @@ def output_name(source: str, format: str | None) -> str:
         return name
     stem = re.sub(r"(\.gz|\.xz)?$", "", name, flags=re.I)
     stem = re.sub(
-        r"(\.(txt|conllu|conllx|conll09|conll2009|mrg|ptb|parquet))?$", "", stem, flags=re.I
+        r"(\.(txt|conllup?|cupt|conllx|conll09|conll2009|mrg|ptb|parquet))?$", "", stem, flags=re.I
     )
     return f"{stem}.{format or 'conllu'}"

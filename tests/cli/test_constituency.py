@@ -116,7 +116,7 @@ def test_trees_are_converted_to_dependencies(model, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--format", "conllu"], "--dependencies sd or --dependencies ud"),
+        (["--format", "conllu"], "--dependencies sd, ud or ud2"),
         (["--format", "ptb", "--dependencies", "sd"], "exclude each other"),
         (["--prob"], "do not support --prob"),
         (["--decode", "mst"], "do not support --decode"),

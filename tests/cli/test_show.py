@@ -104,9 +104,20 @@ def test_sentences_are_selected_by_number_or_id(gold: str) -> None:
 def test_nothing_is_read_after_the_last_selected_sentence(gold: str) -> None:
     with open(gold, "a") as file:
         file.write("broken\n")
-    assert headings(run(gold, "--sentence", "3", "--sentence", "1")[0]) == ["1 (sent_id a-1)", "3"]
+    out = run(gold, "--sentence", "a-2", "--sentence", "a-1")[0]
+    assert headings(out) == ["1 (sent_id a-1)", "2 (sent_id a-2)"]
     with pytest.raises(FormatError):
         run(gold)
+
+
+def test_a_sent_id_is_preferred_to_a_number(tmp_path) -> None:
+    path = tmp_path / "numbers.conllu"
+    path.write_text("".join(f"# sent_id = {n}\n{row(1, 'word', 0, 'root')}\n" for n in "x213"))
+    assert headings(run(path, "--sentence", "1")[0]) == ["3 (sent_id 1)"]
+    out = run(path, "--sentence", "3", "--sentence", "2", "--sentence", "x")[0]
+    assert headings(out) == ["1 (sent_id x)", "2 (sent_id 2)", "4 (sent_id 3)"]
+    path.write_text(path.read_text().replace("= 1\n", "= one\n"))
+    assert headings(run(path, "--sentence", "1")[0]) == ["1 (sent_id x)"]
 
 
 def test_a_missing_sentence_is_bad_usage(gold: str) -> None:

@@ -203,7 +203,6 @@ os.close(os.open(sys.argv[1], os.O_RDONLY))
         "convert {tiny} --to conllx -o {fifo}",
         "show {tiny} --svg {fifo}",
         "report {tiny} {tiny} -o {fifo}",
-        "suspects {tiny} -o {fifo}",
     ],
 )
 @pytest.mark.parametrize("stdout", ["open", "closed"])

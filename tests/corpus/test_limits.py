@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from depkit.corpus import blocks, limits
-from depkit.corpus.blocks import find_blocks
+from depkit.corpus import limits
 from depkit.corpus.errors import FormatError
 from depkit.corpus.files import read, read_trees
 from depkit.corpus.limits import limit_stream
@@ -158,12 +157,3 @@ def test_a_first_bracket_does_not_lift_the_limit_of_sentences(name, strict, tmp_
 def test_lines_and_brackets_of_a_tree_count_as_objects(text):
     with pytest.raises(FormatError, match="a tree has more than 2,000 bytes"):
         list(read_trees([f"{line}\n" for line in text.split("\n")]))
-
-
-@pytest.mark.parametrize("kind", ["rows", "text", "lines"])
-def test_blank_lines_between_blocks_are_limited(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks, "_READ", 100)
-    path = tmp_path / "blank.txt"
-    path.write_text(ROW + "\n" * 2 * LIMIT + ROW)
-    with pytest.raises(FormatError, match="has more than 2,000 bytes"):
-        find_blocks(path, "utf-8", kind)

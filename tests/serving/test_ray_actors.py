@@ -44,6 +44,7 @@ class FakeRay:
                 self.cause = cause
 
     _private = SimpleNamespace(worker=SimpleNamespace())
+    job_config = SimpleNamespace(JobConfig=lambda **options: None)
 
     def __init__(self, seed=0, is_lost=lambda number: False):
         self.random, self.is_lost = random.Random(seed), is_lost

@@ -63,9 +63,9 @@ def losses(parser, sentences, scores, temperature):
 def add_invalid_trees(sentences):
     """Sentences with a label that no parser knows, a word that is its own head, a second root."""
     first, second, third, *rest = sentences
-    first = first.with_tree(first.head, ["unknown"] + first.deprel[1:])
+    first = first.with_tree(first.head, ["unknown", *first.deprel[1:]])
     second = second.with_tree([1, *second.head[1:]], second.deprel)
-    third = third.with_tree([0] * 2 + third.head[2:], third.deprel)
+    third = third.with_tree([0, 0, *third.head[2:]], third.deprel)
     return [first, second, third, *rest]
 
 
