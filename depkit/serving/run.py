@@ -121,7 +121,7 @@ class Run:
         first_format: Format | None = None
         sentences, vectors = _read_sentences(parser, job, file_indices, part)
         sentences = self.count_read(self._collect_first(sentences))
-        if job.action == "parse" and self.output_format != PTB.name:
+        if job.action == "parse":
             sentences = self._count_cleared(sentences)
         if self.has_probabilities and self.output_format:
             # Only CoNLL-U has the column MISC, which contains the probabilities.
@@ -160,9 +160,13 @@ class Run:
                     self._note_input_warnings()
 
     def _count_cleared(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-        """Count what the new trees will remove from the sentences."""
+        """Count what the new trees will remove from sentences that keep their format.
+
+        A conversion to another format is noted by itself. Sentences of raw text, which have no line
+        number, have nothing to remove.
+        """
         for sentence in sentences:
-            if sentence.line:  # Sentences of raw text have no line number, and nothing to remove.
+            if sentence.line and self.output_format in (None, PARQUET.name, sentence.format.name):
                 self.report.count_cleared(sentence)
             yield sentence
 

@@ -51,7 +51,7 @@ def test_english_text_is_split_tagged_and_parsed(parse):
     comments = ["newdoc", "newpar", "sent_id = 1-1", "text = Time flies like an arrow."]
     assert list(time.lines[:4]) == [f"# {comment}\n" for comment in comments]
     assert fruit.form == ["Fruit", "flies", "like", "a", "banana", "."]
-    assert fruit.lemma[4:] == ["banana", "."] and fruit.upos[3:] == ["DET", "NOUN", "PUNCT"]
+    assert fruit.lemma[4:] == ("banana", ".") and fruit.upos[3:] == ("DET", "NOUN", "PUNCT")
     assert "_" not in time.lemma + time.upos + time.xpos + time.deprel
 
 

@@ -260,7 +260,12 @@ def test_turkish_loses_only_columns_that_conllx_does_not_have(shared):
 def test_valid_sentences_stay_valid_after_conversion(data, target, predicted):
     """The valid sentences of mutated files are converted; the others are rejected."""
     format = FORMATS[target]
-    for sentence in read_stream(io.BytesIO(data), strict=False):
+    try:
+        sentences = list(read_stream(io.BytesIO(data), strict=False))
+    except FormatError as error:
+        assert "which depkit does not read" in str(error)  # The damage resembles another format.
+        return
+    for sentence in sentences:
         if sentence.problem:
             with pytest.raises(FormatError):
                 convert(sentence, format, predicted)

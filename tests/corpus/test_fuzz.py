@@ -9,7 +9,7 @@ import io
 import lzma
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from depkit.corpus.errors import FormatError
@@ -136,7 +136,12 @@ OPTIONAL_FORMATS = st.sampled_from([None, *FORMATS.values()])
 
 def check(data, format, encoding="utf-8"):
     """Read bytes with strict and lenient readers; return the sentences of the lenient reader."""
-    lenient = list(read_stream(io.BytesIO(data), format, encoding, "f", strict=False))
+    try:
+        lenient = list(read_stream(io.BytesIO(data), format, encoding, "f", strict=False))
+    except FormatError as error:
+        # Damage can resemble a format that depkit refuses by its name.
+        assume("which depkit does not read" not in str(error))
+        raise
     for sentence in lenient:
         assert len(sentence) == len(sentence.head) == len(sentence.column("deprel"))
         assert repr(sentence) and sentence.location()[0] == "f"

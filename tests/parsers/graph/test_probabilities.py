@@ -126,7 +126,7 @@ def parse(model, capfd):
 
 
 def test_the_command_writes_local_or_marginal_probabilities(parse, tiny, tmp_path):
-    status, out, err = parse(TINY, "--prob")
+    status, out, err = parse(TINY, "--prob", "-q")
     assert (status, err) == (0, "")
     assert out.count(f"{ARC_PROB}=") == out.count(f"{LABEL_PROB}=") == sum(map(len, tiny))
     _, again, _ = parse(TINY, "--prob", "--marginals")
