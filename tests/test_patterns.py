@@ -31,7 +31,7 @@ SECONDS = 0.1  # of processor time
 BYTES = 100  # of memory for each character; the list of all matches is counted, too
 # Patterns that functions compute, by the file and the source of the expression
 COMPUTED = {
-    ("training/text_variants.py", r"f'(?<![^\\W\\d_])[^\\W\\d_]+{re.escape(mark)}[^\\W\\d_]+\\W*'"): [
+    ("training/text_variants.py", "pattern"): [
         rf"(?<![^\W\d_])[^\W\d_]+{re.escape(mark)}[^\W\d_]+\W*" for mark in "/("
     ],
     ("corpus/blocks.py", "pattern"): [

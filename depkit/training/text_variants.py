@@ -223,7 +223,9 @@ def _is_plain(token: TextToken) -> bool:
 
 def _splits_at(tokens: Sequence[TextToken], mark: str) -> bool:
     """Whether a treebank makes a token of a punctuation mark between letters."""
-    joined = re.compile(rf"(?<![^\W\d_])[^\W\d_]+{re.escape(mark)}[^\W\d_]+\W*")
+    # The search begins at the first letter only, so that its time is linear.
+    pattern = rf"(?<![^\W\d_])[^\W\d_]+{re.escape(mark)}[^\W\d_]+\W*"
+    joined = re.compile(pattern)
     num_joined = sum(joined.fullmatch(token.text) is not None for token in tokens)
     num_split = sum(
         token.text == mark and not (before.has_space or before.ends_sentence) and _is_plain(before)

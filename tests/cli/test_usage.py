@@ -36,7 +36,7 @@ from tests.conftest import TINY
         ("info a b", "unexpected extra argument.*; see depkit info --help"),
         ("eval a b --test foo", "--test foo: choose ar, bootstrap or mcnemar; see depkit"),
         ("eval a b --test", "'--test' requires an argument; see depkit eval --help"),
-        ("parse --input foo", "text, lines, tokens, conllu, conllup, conllx, conll09, ptb or parquet"),
+        ("parse --input foo", "lines, tokens, conllu, conllup, conllx, conll09, ptb or parquet"),
         ("show a --style=", "--style '': choose arcs or tree"),
         ("show a --width x\x1b[1m", r"--width 'x\\x1b\[1m': give a whole number, 40 or more"),
         ("train x -o y --epochs 0", "--epochs 0: give a whole number, 1 or more; see"),
