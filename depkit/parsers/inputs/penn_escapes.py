@@ -8,11 +8,10 @@ the word stays as it is.
 import re
 from collections.abc import Container
 
-from depkit.corpus.penn import unescape_brackets
+from depkit.corpus.penn import QUOTATION_MARKS, unescape_brackets
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.inputs.vocabulary import Vocabulary
 
-_QUOTES = {"``": '"', "''": '"', "`": "'"}
 _SLASH = re.compile(r"\\([/*])")  # the other escape of the Penn Treebank is \* for *
 _BRACKETS = (*"()", *"[]", *"{}")
 
@@ -30,7 +29,7 @@ class PennEscapes:
         self.brackets = not knows_escapes and any(bracket in words for bracket in _BRACKETS)
         self.quotes = {
             escape: mark
-            for escape, mark in _QUOTES.items()
+            for escape, mark in QUOTATION_MARKS.items()
             if mark in words and escape not in words
         }
         has_slashes = any(_SLASH.search(word) for word in vocabulary.words.symbols)
