@@ -84,12 +84,12 @@ from depkit.corpus import notebook
 from depkit.version import __version__
 
 if TYPE_CHECKING:
-    from depkit.corpus.errors import DataError, FormatError
-    from depkit.corpus.files import read, write
+    from depkit.corpus.io import read, write
     from depkit.corpus.sentence import Sentence
     from depkit.corpus.spacy_documents import to_spacy
     from depkit.corpus.word import Word
     from depkit.drawing.trees.terminal import show
+    from depkit.files.errors import DataError, FormatError
     from depkit.parsers.base import Parser
     from depkit.parsers.inputs.transformer import TransformerError
     from depkit.parsers.model_directory import ModelError, load
@@ -109,9 +109,9 @@ __all__ = [
 
 _MODULES = {
     "ConfigError": "depkit.parsers.settings",
-    "DataError": "depkit.corpus.errors",
+    "DataError": "depkit.files.errors",
     "Evaluation": "depkit.score.evaluation",
-    "FormatError": "depkit.corpus.errors",
+    "FormatError": "depkit.files.errors",
     "ModelError": "depkit.parsers.model_directory",
     "Parser": "depkit.parsers.base",
     "ResumeError": "depkit.training.origin",
@@ -122,11 +122,11 @@ _MODULES = {
     "analyze": "depkit.score.report",
     "evaluate": "depkit.score.attachment",
     "load": "depkit.parsers.model_directory",
-    "read": "depkit.corpus.files",
+    "read": "depkit.corpus.io",
     "show": "depkit.drawing.trees.terminal",
     "to_spacy": "depkit.corpus.spacy_documents",
     "train": "depkit.training.run",
-    "write": "depkit.corpus.files",
+    "write": "depkit.corpus.io",
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 
 # The tests run in several processes, so each process computes on one thread.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

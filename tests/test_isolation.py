@@ -157,7 +157,7 @@ def make_inputs_of(name: str, inputs: Path) -> None:
         import h5py
         import numpy as np
 
-        from depkit.corpus.files import read
+        from depkit.corpus.io import read
 
         with h5py.File(inputs / "tiny.hdf5", "w") as file:
             for number, sentence in enumerate(read(TINY)):

@@ -12,7 +12,7 @@ import depkit
 PACKAGE = Path(depkit.__file__).parent
 LAYERS = (
     "depkit", "cli", "serving", "ensemble", "training", "parsers", "drawing", "nn", "score",
-    "convert", "treebank", "trees", "corpus", "version",
+    "convert", "treebank", "trees", "corpus", "files", "version",
 )  # fmt: skip
 WITH_TORCH = {*LAYERS[: LAYERS.index("parsers") + 1], "nn"}
 # Methods of the first module import the second one when they are called; this cycle is allowed.

@@ -11,8 +11,8 @@ import typer
 from depkit.cli.options import Encoding, From, Quiet, check_inputs, progress_bars, verbose_flag
 from depkit.cli.output import print_message
 from depkit.cli.tables import Table, render_table
-from depkit.corpus.streams import open_output
-from depkit.drawing.progress import ProgressBars, reading_bar
+from depkit.files.progress import ProgressBars, reading_bar
+from depkit.files.streams import open_output
 from depkit.treebank.check import Checker
 from depkit.treebank.check_training import TrainingSet
 from depkit.treebank.findings import CODES, Finding, severity

@@ -15,16 +15,6 @@ from depkit.cli.output import print_message, print_output
 from depkit.convert.dependencies import Kind
 from depkit.convert.formats import ConversionReport, convert, with_predicted
 from depkit.convert.merge import merge, retag
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import (
-    PathLike,
-    get_format,
-    is_parquet,
-    read,
-    read_stream,
-    read_trees,
-    write,
-)
 from depkit.corpus.formats import (
     CONLLU,
     NON_TABULAR,
@@ -34,12 +24,22 @@ from depkit.corpus.formats import (
     format_from_filename,
     is_bracketed,
 )
-from depkit.corpus.limits import limit_stream
+from depkit.corpus.io import (
+    PathLike,
+    get_format,
+    is_parquet,
+    read,
+    read_stream,
+    read_trees,
+    write,
+)
 from depkit.corpus.parquet import import_pyarrow
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.storage import file_identity, is_rereadable
-from depkit.corpus.streams import open_bytes, read_opening
-from depkit.drawing.progress import reading_bar
+from depkit.files.errors import FormatError
+from depkit.files.limits import limit_stream
+from depkit.files.progress import reading_bar
+from depkit.files.storage import file_identity, is_rereadable
+from depkit.files.streams import open_bytes, read_opening
 
 MAX_REPORTED = 20  # broken sentences that are reported one by one
 

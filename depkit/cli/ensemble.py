@@ -125,7 +125,7 @@ def ensemble_command(
 
     from depkit.ensemble.members import Plan
     from depkit.ensemble.training import train_ensemble
-    from depkit.parsers.device import find_devices
+    from depkit.parsers.engine.device import find_devices
     from depkit.parsers.model_directory import ENSEMBLE
     from depkit.training.run import combine_settings, parse_duration
 

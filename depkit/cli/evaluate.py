@@ -11,8 +11,8 @@ from depkit.cli import options
 from depkit.cli.help import ANALYSIS
 from depkit.cli.output import print_message, print_output
 from depkit.cli.tables import Table, best_systems, render_table
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import is_bracketed_file
+from depkit.corpus.io import is_bracketed_file
+from depkit.files.errors import FormatError
 from depkit.score import attachment, conll18, evalb
 from depkit.score.evalb_parameters import Parameters, get_parameters
 from depkit.score.evalb_report import format_report

@@ -71,7 +71,7 @@ def _system_facts() -> dict[str, Any]:
 
 def _cached_vectors() -> dict[str, Any] | None:
     """Return the directory of transformers' cached vectors and its size; None if it is empty."""
-    from depkit.corpus.feature_cache import cache_directory
+    from depkit.parsers.inputs.vector_cache import cache_directory
 
     try:
         directory = cache_directory() / "features"
@@ -93,7 +93,7 @@ def _devices() -> list[dict[str, Any]]:
     """Return the devices that --device can name on this machine; memory is in bytes."""
     import torch
 
-    from depkit.parsers.device import best_precision
+    from depkit.parsers.engine.device import best_precision
 
     has_bfloat16 = best_precision(torch.device("cpu")) == torch.bfloat16
     devices = [{"device": "cpu", "threads": torch.get_num_threads(), "bfloat16": has_bfloat16}]

@@ -16,7 +16,7 @@ import typer
 from depkit.cli.help import Command, Group
 from depkit.cli.output import print_message, print_output
 from depkit.cli.usage import usage_message
-from depkit.corpus.suggestion import describe_unknown
+from depkit.files.suggestion import describe_unknown
 from depkit.parsers.launcher import started_by_torchrun
 from depkit.parsers.settings import ConfigError
 from depkit.version import __version__
@@ -202,7 +202,7 @@ def _is_of_stdout(error: BrokenPipeError) -> bool:
 
     Others are FIFOs that are written, and connections to other processes and machines.
     """
-    from depkit.corpus.streams import STDOUT
+    from depkit.files.streams import STDOUT
 
     if error.filename not in (None, STDOUT):
         return False

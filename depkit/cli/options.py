@@ -11,10 +11,10 @@ import typer
 
 from depkit.cli.help import ANALYSIS, DATA, MACHINE, MODEL, OTHER, OUTPUT, TRAINING
 from depkit.cli.output import print_message
-from depkit.corpus.storage import is_url
+from depkit.files.storage import is_url
 
 if TYPE_CHECKING:
-    from depkit.drawing.progress import ProgressBars
+    from depkit.files.progress import ProgressBars
 
 
 def _check_encoding(encoding: str) -> str:
@@ -478,7 +478,7 @@ def progress_bars(quiet: bool, files: Sequence[str], output: str = "") -> "Progr
         files: The files to read.
         output: The file to write; "" if the output does not go to stdout.
     """
-    from depkit.drawing.progress import ProgressBars
+    from depkit.files.progress import ProgressBars
 
     reads_keyboard = "-" in files and sys.stdin is not None and sys.stdin.isatty()
     writes_terminal = output == "-" and sys.stdout is not None and sys.stdout.isatty()

@@ -1,7 +1,7 @@
 """Printing for people: all that commands print on stdout and stderr passes through here.
 
 Treebanks on stdout pass through `streams.open_output`, and the lines of long work through
-`drawing.progress`; both escape what controls a terminal as well.
+`files.progress`; both escape what controls a terminal as well.
 """
 
 import sys
@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import typer
 
-from depkit.corpus.terminal import escape_controls
+from depkit.files.terminal import escape_controls
 
 
 def print_message(text: str) -> None:
@@ -27,8 +27,8 @@ def print_output(text: str, colours: bool = False) -> None:
     An error such as that of a full disk names standard output.
     colours: as for `terminal.escape_controls`.
     """
-    from depkit.corpus.atomic import name_file_in_errors
-    from depkit.corpus.streams import STDOUT
+    from depkit.files.atomic import name_file_in_errors
+    from depkit.files.streams import STDOUT
 
     with name_file_in_errors(STDOUT):
         # Without color=True, Typer would remove what looks like colours from data in files.

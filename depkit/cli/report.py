@@ -18,11 +18,11 @@ from depkit.cli.evaluate import (
 )
 from depkit.cli.help import DATA, OUTPUT
 from depkit.cli.output import print_message
-from depkit.corpus.atomic import check_writable
-from depkit.corpus.streams import open_output
 from depkit.drawing.report import constituents, dependencies
 from depkit.drawing.report.contents import LIMIT
 from depkit.drawing.report.page import render_page
+from depkit.files.atomic import check_writable
+from depkit.files.streams import open_output
 from depkit.score.analysis import read_data
 from depkit.score.constituents import read_tree_data
 

@@ -9,7 +9,6 @@ import typer
 
 from depkit.cli.options import Encoding, Quiet, check_inputs, verbose_flag
 from depkit.cli.output import print_message
-from depkit.corpus.streams import open_output
 from depkit.drawing.trees import svg
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
 from depkit.drawing.trees.terminal import (
@@ -19,6 +18,7 @@ from depkit.drawing.trees.terminal import (
     draw_sentences,
     read_drawn_sentences,
 )
+from depkit.files.streams import open_output
 
 Color = Literal["auto", "always", "never"]
 

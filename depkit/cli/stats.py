@@ -11,9 +11,9 @@ import typer
 from depkit.cli.options import Encoding, From, Quiet, check_inputs, progress_bars, verbose_flag
 from depkit.cli.output import print_message
 from depkit.cli.tables import Table, render_table
-from depkit.corpus.errors import FormatError
-from depkit.corpus.streams import open_output
-from depkit.drawing.progress import reading_bar
+from depkit.files.errors import FormatError
+from depkit.files.progress import reading_bar
+from depkit.files.streams import open_output
 from depkit.score.bins import parse_bins
 from depkit.score.table import format_percent, short_names
 from depkit.treebank.output import broken_sentences_warning, escape_unprintable, to_json

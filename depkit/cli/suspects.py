@@ -9,15 +9,15 @@ import typer
 from depkit.cli import options
 from depkit.cli.help import MODEL, OUTPUT
 from depkit.cli.output import print_message
-from depkit.corpus.atomic import check_writable
-from depkit.corpus.errors import FormatError
 from depkit.corpus.pairing import Source, make_source, pair_sentences
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.streams import open_output
-from depkit.drawing.progress import reading_bar
 from depkit.drawing.report.contents import LIMIT
 from depkit.drawing.report.page import render_page
 from depkit.drawing.report.suspects import make_contents
+from depkit.files.atomic import check_writable
+from depkit.files.errors import FormatError
+from depkit.files.progress import reading_bar
+from depkit.files.streams import open_output
 from depkit.score.table import csv_table
 from depkit.treebank.disagreement import find_disagreements
 from depkit.treebank.output import to_json

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import Any, Literal
 
 from depkit.cli.output import is_terminal
-from depkit.corpus.terminal import escape_controls
+from depkit.files.terminal import escape_controls
 from depkit.score.table import TABLES, name_columns
 
 Cell = tuple[int, int]  # row and column

@@ -218,8 +218,8 @@ def _refuse(context: typer.Context, names: Sequence[str], reason: str) -> None:
 
 def _check_paths(source: str, output: str, work: str, resume: bool) -> None:
     """Refuse files that cannot be used, before hours of training."""
-    from depkit.corpus.atomic import check_writable
     from depkit.corpus.formats import PARQUET, format_from_filename
+    from depkit.files.atomic import check_writable
     from depkit.serving.job import check_overwriting
 
     if resume and not work:
@@ -234,6 +234,6 @@ def _check_paths(source: str, output: str, work: str, resume: bool) -> None:
 
 def _work_directory(work: str) -> AbstractContextManager[str | os.PathLike[str]]:
     """Return the directory for the taggers: that of --work, or else a temporary one."""
-    from depkit.corpus.atomic import temporary_directory
+    from depkit.files.atomic import temporary_directory
 
     return nullcontext(work) if work else temporary_directory()

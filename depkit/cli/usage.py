@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from depkit.corpus.suggestion import describe_unknown
+from depkit.files.suggestion import describe_unknown
 
 
 def usage_message(error: Any) -> str:

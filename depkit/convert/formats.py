@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
 
-from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLLUP, Format
 from depkit.corpus.sentence import HeadError, Sentence, parse_heads
+from depkit.files.errors import FormatError
 
 # CoNLL-09's automatic (predicted) column for each column of gold annotation.
 AUTOMATIC = {

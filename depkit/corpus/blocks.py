@@ -14,15 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike
 from depkit.corpus.formats import PARQUET
+from depkit.corpus.io import PathLike
 from depkit.corpus.parquet import BLOCK_ROWS, find_block_lines
 from depkit.corpus.reader import ROWS_BLOCK
-from depkit.corpus.sentence import BOM
-from depkit.corpus.storage import file_size
-from depkit.corpus.streams import open_bytes, open_lines
 from depkit.corpus.text import BLANKS, LINE_END, PARAGRAPH_END, TEXT_BLOCK
+from depkit.files.encodings import BOM
+from depkit.files.errors import FormatError
+from depkit.files.storage import file_size
+from depkit.files.streams import open_bytes, open_lines
 
 _READ = 1 << 20  # bytes
 # What separates paragraphs or sentences: a regular expression of white space from its first line

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from depkit.corpus.cleaning import clean_tree
-from depkit.corpus.errors import FormatError
-from depkit.corpus.limits import OBJECT, max_sentence, too_large
-from depkit.corpus.sentence import BOM, Sentence, new_sentence
+from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.tree import Tree
+from depkit.files.encodings import BOM
+from depkit.files.errors import FormatError
+from depkit.files.limits import OBJECT, max_sentence, too_large
 
 BLANKS = " \t\r\n\f\v"  # ASCII only, because words may contain other white space
 # A match is a word with its tag in brackets, an opening bracket with its label, `)`, or text.

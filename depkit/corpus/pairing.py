@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike, read
+from depkit.corpus.io import PathLike, read
 from depkit.corpus.sentence import Sentence, as_iterable
+from depkit.files.errors import FormatError
 
 ADVICE = (
     "both must have the same words: parse the words of the gold file, or score different tokens"

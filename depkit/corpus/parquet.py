@@ -33,13 +33,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
 
 import numpy as np
 
-from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLLU
-from depkit.corpus.limits import OBJECT, max_sentence, too_large
 from depkit.corpus.probabilities import ARC_PROB, LABEL_PROB
 from depkit.corpus.reader import parse_block
-from depkit.corpus.sentence import BOM, Sentence, as_iterable
-from depkit.corpus.storage import file_size
+from depkit.corpus.sentence import Sentence, as_iterable
+from depkit.files.encodings import BOM
+from depkit.files.errors import FormatError
+from depkit.files.limits import OBJECT, max_sentence, too_large
+from depkit.files.storage import file_size
 
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch, Schema

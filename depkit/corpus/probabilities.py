@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence
+from depkit.files.errors import FormatError
 
 ARC_PROB, LABEL_PROB = "ArcProb", "LabelProb"
 _ADVICE = "create the file with depkit parse --prob"

@@ -6,10 +6,8 @@ from itertools import chain, groupby
 from typing import NoReturn
 
 from depkit.corpus.detection import describe_foreign_format, find_plus_format, sniff_format
-from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLLU, CONLLUP, Format
 from depkit.corpus.sentence import (
-    BOM,
     HEAD_NUMBERS,
     SURROGATE,
     HeadError,
@@ -17,6 +15,8 @@ from depkit.corpus.sentence import (
     find_comment,
     parse_heads,
 )
+from depkit.files.encodings import BOM
+from depkit.files.errors import FormatError
 
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _EMPTY = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")

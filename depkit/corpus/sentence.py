@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 from depkit.corpus import notebook
 from depkit.corpus.column import Column
 from depkit.corpus.detection import find_plus_format
-from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLLU, CONLLUP, Format, get_format
 from depkit.corpus.word import Word
+from depkit.files.encodings import BOM
+from depkit.files.errors import FormatError
 
 if TYPE_CHECKING:
     from conllu import TokenList
 
     from depkit.corpus.tree import Tree
 
-BOM = "\ufeff"
 SURROGATE = re.compile("[\ud800-\udfff]")
 T = TypeVar("T")
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from itertools import chain
 
 from depkit.corpus.emoji import EMOJI
-from depkit.corpus.encodings import check_encoding
-from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLLU
-from depkit.corpus.limits import max_sentence, too_large
-from depkit.corpus.sentence import BOM, Sentence
+from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import CONTROLS, encode_spaces
+from depkit.files.encodings import BOM, check_encoding
+from depkit.files.errors import FormatError
+from depkit.files.limits import max_sentence, too_large
 
 # The start and end of a token in its text, and its words, or None if the token is one word.
 Token = tuple[int, int, tuple[str, ...] | None]

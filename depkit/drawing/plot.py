@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depkit.corpus.isolation import hide_local_files
-from depkit.corpus.streams import open_output
+from depkit.files.isolation import hide_local_files
+from depkit.files.streams import open_output
 from depkit.score.analysis import Analysis
 from depkit.score.calibration import Reliability
 from depkit.score.panels import Diagram, Panel, make_diagram, make_panel

@@ -14,12 +14,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from depkit.corpus.digest import digest
-from depkit.corpus.errors import DataError
-from depkit.corpus.files import PathLike
-from depkit.corpus.lock import remove_abandoned
+from depkit.corpus.io import PathLike
 from depkit.corpus.sentence import Sentence
-from depkit.drawing.progress import reading_bar
 from depkit.ensemble.silver import (
     SHARD_WORDS,
     Shard,
@@ -35,6 +31,10 @@ from depkit.ensemble.teacher import (
     make_row_function,
     row_columns,
 )
+from depkit.files.digest import digest
+from depkit.files.errors import DataError
+from depkit.files.lock import remove_abandoned
+from depkit.files.progress import reading_bar
 from depkit.parsers.base import Parser
 from depkit.parsers.config import BiaffineConfig
 from depkit.parsers.ensembles import combine

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from depkit.corpus.errors import DataError
-from depkit.corpus.files import PathLike, write
-from depkit.corpus.lock import lock_directory
+from depkit.corpus.io import PathLike, write
 from depkit.corpus.sentence import Sentence
+from depkit.files.errors import DataError
+from depkit.files.lock import lock_directory
 from depkit.parsers.inputs.batches import layout, split_context
 from depkit.parsers.model_directory import load
 from depkit.parsers.settings import ConfigError

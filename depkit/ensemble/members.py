@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from depkit.corpus.atomic import atomic_directory, copy_directory
-from depkit.corpus.errors import DataError
-from depkit.corpus.lock import lock_directory
-from depkit.drawing.progress import ProgressBars
 from depkit.ensemble.jackknife import assign_folds
+from depkit.files.atomic import atomic_directory, copy_directory
+from depkit.files.errors import DataError
+from depkit.files.lock import lock_directory
+from depkit.files.progress import ProgressBars
 from depkit.parsers.ensembles import check_combination
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.batches import layout

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from depkit.convert.formats import convert
-from depkit.corpus.digest import digest_forms
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
 from depkit.ensemble.jackknife import assign_folds
+from depkit.files.digest import digest_forms
 from depkit.parsers.config import EnsembleConfig, Jackknife
 from depkit.parsers.model_directory import find_model, load, read_ensemble
 from depkit.parsers.settings import ConfigError
@@ -30,7 +30,9 @@ def describe_folds(train: Sequence[Sentence], seed: int, dev_split: float | None
         seed: The seed of `assign_folds`.
         dev_split: The share of the sentences that was split off as dev sentences, or None.
     """
-    return Jackknife(len(train), seed, digest_forms(train), dev_split or 0.0)
+    return Jackknife(
+        len(train), seed, digest_forms(sentence.form for sentence in train), dev_split or 0.0
+    )
 
 
 def annotate_out_of_fold(
@@ -122,7 +124,7 @@ def find_annotators(sentences: Sequence[Sentence], config: EnsembleConfig) -> np
         train, _ = split_dev(train, jackknife.dev_split)
     if (
         len(train) != jackknife.sentences
-        or digest_forms(sentences[i] for i in train) != jackknife.digest
+        or digest_forms(sentences[i].form for i in train) != jackknife.digest
     ):
         raise ConfigError(
             f"give the training files of the ensemble, in the same order; it was trained on"

@@ -18,14 +18,14 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from depkit.corpus.atomic import atomic
-from depkit.corpus.digest import digest, digest_files
-from depkit.corpus.errors import DataError
-from depkit.corpus.files import read, write
 from depkit.corpus.formats import CONLLU
+from depkit.corpus.io import read, write
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.text import ParagraphCounter
 from depkit.ensemble.teacher import RowFunction, apply_rows
+from depkit.files.atomic import atomic
+from depkit.files.digest import digest, digest_files
+from depkit.files.errors import DataError
 from depkit.parsers.base import Parser
 from depkit.training.progress import Progress
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from depkit.corpus.digest import digest, digest_files
 from depkit.corpus.sentence import Sentence
+from depkit.files.digest import digest, digest_files
 from depkit.parsers.base import Parser
 from depkit.parsers.graph.decoding import decode_heads
 from depkit.parsers.graph.parser import GraphParser

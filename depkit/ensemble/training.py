@@ -10,12 +10,12 @@ from typing import Any
 
 import torch
 
-from depkit.corpus.children import Bond, run_child
-from depkit.corpus.isolation import safe_search_path
-from depkit.corpus.lock import lock_directory
-from depkit.drawing.progress import ProgressBars, RemoteProgressBars, apply_message
 from depkit.ensemble.members import Plan, prepare_recipes, train_member
 from depkit.ensemble.out_of_fold import describe_folds
+from depkit.files.children import Bond, run_child
+from depkit.files.isolation import safe_search_path
+from depkit.files.lock import lock_directory
+from depkit.files.progress import ProgressBars, RemoteProgressBars, apply_message
 from depkit.parsers.config import EnsembleConfig, Mean
 from depkit.parsers.model_directory import TOKENIZER, load, write_ensemble
 from depkit.training.card import write_ensemble_card

@@ -18,15 +18,15 @@ import numpy as np
 import torch
 
 from depkit.corpus.blocks import Part
-from depkit.corpus.errors import FormatError
-from depkit.corpus.features import describe_features, read_features
-from depkit.corpus.files import PathLike
+from depkit.corpus.io import PathLike
 from depkit.corpus.sentence import Sentence, as_iterable, check_surrogates, new_sentence
 from depkit.corpus.text import ParagraphCounter, read_text
+from depkit.files.errors import FormatError
 from depkit.parsers.chunks import Compute, Prepare, map_batches
 from depkit.parsers.config import Inputs, describe_inputs
-from depkit.parsers.device import autocast
+from depkit.parsers.engine.device import autocast
 from depkit.parsers.inputs.batches import Dataset, encode
+from depkit.parsers.inputs.elmo import describe_features, read_features
 from depkit.parsers.inputs.form_cache import FormCache
 from depkit.parsers.inputs.penn_escapes import PennEscapes
 from depkit.parsers.inputs.vocabulary import Vocabulary, input_tags

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.device import is_out_of_memory
+from depkit.parsers.engine.device import is_out_of_memory
 from depkit.parsers.inputs.batches import Batches, layout, length_batches
 
 FIRST_CHUNK = 1_000  # words read before the first batch is computed

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import Calibration, Mean, ParserConfig
 

@@ -26,9 +26,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import nn
 
-from depkit.corpus.atomic import atomic
-from depkit.corpus.files import PathLike
+from depkit.corpus.io import PathLike
 from depkit.corpus.patterns import PATTERNS
+from depkit.files.atomic import atomic
 from depkit.nn.initial import skip_initialisation
 from depkit.nn.limit import find_difference, find_not_finite, limit_size
 from depkit.nn.quantized import can_quantize, quantize
@@ -42,7 +42,7 @@ from depkit.parsers.config import (
     can_be_int8,
     check_encoder,
 )
-from depkit.parsers.device import best_precision, find_device, resolve_precision
+from depkit.parsers.engine.device import best_precision, find_device, resolve_precision
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family, make_parser_config, parser_fields
 from depkit.parsers.family import CombinationError

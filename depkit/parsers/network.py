@@ -11,8 +11,8 @@ from depkit.nn.biaffine import ArcScorer, LabelScorer
 from depkit.nn.dropout import SharedDropout
 from depkit.nn.graph_attention import heads_of_positions
 from depkit.parsers.config import ParserConfig, PretrainedEncoder
-from depkit.parsers.device import send
 from depkit.parsers.encoders import make_encoder
+from depkit.parsers.engine.device import send
 from depkit.parsers.inputs.batches import Batch, Dataset
 from depkit.parsers.inputs.layer import InputLayer
 from depkit.parsers.inputs.piece_inputs import PieceInputs

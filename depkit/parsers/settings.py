@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Literal, TypeVar
 
-from depkit.corpus.suggestion import describe_unknown
+from depkit.files.suggestion import describe_unknown
 
 T = TypeVar("T")
 

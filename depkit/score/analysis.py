@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike, read
+from depkit.corpus.io import PathLike, read
 from depkit.corpus.pairing import make_source
 from depkit.corpus.sentence import Sentence
+from depkit.files.errors import FormatError
 from depkit.score.attachment import ARCS, TAGS, correct_words, make_evaluation, scored_words
 from depkit.score.bins import EACH, parse_bins
 from depkit.score.evaluation import Evaluation, format_signature

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike, bracketed_paths
+from depkit.corpus.io import PathLike, bracketed_paths
 from depkit.corpus.pairing import make_source
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import is_content, is_universal
+from depkit.files.errors import FormatError
 from depkit.score import structure
 from depkit.score.evaluation import Evaluation, Metric
 from depkit.score.punctuation import Policy, parse_policy

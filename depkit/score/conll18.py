@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike
+from depkit.corpus.io import PathLike
 from depkit.corpus.pairing import Source, make_source, quote_context
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import is_content, is_functional
+from depkit.files.errors import FormatError
 from depkit.score import structure
 from depkit.score.alignment import Spans, align, equal_spans
 from depkit.score.evaluation import Evaluation, Metric

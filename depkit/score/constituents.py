@@ -11,7 +11,7 @@ from functools import reduce
 
 import numpy as np
 
-from depkit.corpus.files import PathLike
+from depkit.corpus.io import PathLike
 from depkit.corpus.tree import Tree
 from depkit.score.analysis import Analysis, Entries, View
 from depkit.score.evalb import (

@@ -25,11 +25,11 @@ from typing import NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike, read_tree_groups
-from depkit.corpus.storage import is_rereadable
-from depkit.corpus.streams import open_lines
+from depkit.corpus.io import PathLike, read_tree_groups
 from depkit.corpus.tree import Tree
+from depkit.files.errors import FormatError
+from depkit.files.storage import is_rereadable
+from depkit.files.streams import open_lines
 from depkit.score.evalb_parameters import BUILT_IN, Parameters
 from depkit.score.evaluation import Evaluation, Metric
 from depkit.score.words import number_duplicates

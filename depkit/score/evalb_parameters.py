@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.streams import open_lines
+from depkit.files.errors import FormatError
+from depkit.files.streams import open_lines
 
 
 @dataclass(frozen=True)

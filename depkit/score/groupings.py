@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from depkit.corpus.suggestion import describe_unknown
 from depkit.corpus.universal import base_relation
+from depkit.files.suggestion import describe_unknown
 from depkit.score import structure
 from depkit.score.bins import EACH, NONE, ROOT, bin_each_value, parse_bins
 from depkit.score.words import Comparison, Words

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from depkit.corpus.files import PathLike, bracketed_paths
+from depkit.corpus.io import PathLike, bracketed_paths
 from depkit.corpus.sentence import Sentence
 from depkit.score.analysis import (
     COUNTS,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from depkit.convert.formats import with_predicted
-from depkit.corpus.files import PathLike
+from depkit.corpus.io import PathLike
 from depkit.corpus.pairing import Source, make_source
 from depkit.corpus.sentence import Sentence
 

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from depkit.corpus.errors import FormatError
 from depkit.corpus.pairing import Source, pair_sentences
 from depkit.corpus.probabilities import has_probabilities, read_probabilities
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import base_relation
+from depkit.files.errors import FormatError
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "deprel")
 SUBTYPES = ("keep", "drop")

@@ -9,8 +9,8 @@ from threading import Lock
 from depkit.corpus.formats import PARQUET, format_from_filename
 from depkit.corpus.parquet import import_pyarrow
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.streams import watch_reading
-from depkit.drawing.progress import ProgressBars, total_file_size
+from depkit.files.progress import ProgressBars, total_file_size
+from depkit.files.streams import watch_reading
 from depkit.parsers.base import Parser
 from depkit.serving.job import Job, Totals, get_output_paths
 from depkit.serving.parts import find_part, is_done, mark_done

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from depkit.corpus.atomic import atomic
 from depkit.corpus.blocks import Part, Position, Shard, find_blocks, make_part
-from depkit.corpus.digest import digest_files
-from depkit.corpus.files import PathLike
 from depkit.corpus.formats import PARQUET, PTB
-from depkit.corpus.storage import file_size, file_version, is_rereadable, is_url
-from depkit.corpus.streams import open_bytes
+from depkit.corpus.io import PathLike
+from depkit.files.atomic import atomic
+from depkit.files.digest import digest_files
+from depkit.files.storage import file_size, file_version, is_rereadable, is_url
+from depkit.files.streams import open_bytes
 from depkit.parsers.model_directory import find_model, model_files
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import TEXT_INPUTS, detect_input

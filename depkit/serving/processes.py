@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import partial
 from multiprocessing.queues import Queue
 
-from depkit.corpus.children import Bond, run_child
-from depkit.parsers.device import find_devices
+from depkit.files.children import Bond, run_child
+from depkit.parsers.engine.device import find_devices
 from depkit.serving.job import Job
 from depkit.serving.parts import Task
 from depkit.serving.worker import Pool, Result, Worker

@@ -13,12 +13,12 @@ from depkit.convert.dependencies import add_dependencies
 from depkit.convert.formats import ConversionReport, convert
 from depkit.corpus.blocks import Part
 from depkit.corpus.cleaning import restore_wrapper
-from depkit.corpus.files import PathLike, get_format, write, write_trees
 from depkit.corpus.formats import CONLLU, FORMATS, PARQUET, PTB, Format
+from depkit.corpus.io import PathLike, get_format, write, write_trees
 from depkit.corpus.json_lines import to_json_lines
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.streams import open_output
 from depkit.corpus.text import ParagraphCounter
+from depkit.files.streams import open_output
 from depkit.parsers.base import Parser
 from depkit.parsers.config import Calibration
 from depkit.parsers.ensembles import combine

@@ -6,9 +6,9 @@ from itertools import groupby
 
 from depkit.convert.formats import ConversionReport
 from depkit.corpus.formats import PARQUET
-from depkit.corpus.isolation import safe_search_path
-from depkit.corpus.streams import open_output
-from depkit.drawing.progress import ProgressBars, total_file_size
+from depkit.files.isolation import safe_search_path
+from depkit.files.progress import ProgressBars, total_file_size
+from depkit.files.streams import open_output
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import TEXT_INPUTS
 from depkit.serving.job import Job, Totals, get_output_paths

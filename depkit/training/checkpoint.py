@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from depkit.corpus.atomic import atomic
+from depkit.files.atomic import atomic
 from depkit.parsers.model_directory import WEIGHTS
 from depkit.training.origin import Origin, ResumeError
 

@@ -8,11 +8,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from depkit.corpus.digest import digest
-from depkit.corpus.errors import DataError
-from depkit.corpus.files import PathLike
+from depkit.corpus.io import PathLike
 from depkit.corpus.pairing import Source, make_source, pair_sentences
 from depkit.corpus.sentence import Sentence
+from depkit.files.digest import digest
+from depkit.files.errors import DataError
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.families import get_family
 from depkit.parsers.settings import ConfigError

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from depkit.corpus.digest import digest
 from depkit.corpus.sentence import Sentence
+from depkit.files.digest import digest
 from depkit.parsers.base import Parser
-from depkit.parsers.device import autocast, is_out_of_memory, resolve_precision
+from depkit.parsers.engine.device import autocast, is_out_of_memory, resolve_precision
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.batches import (
     ContextArray,

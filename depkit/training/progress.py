@@ -5,8 +5,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TextIO
 
-from depkit.corpus.atomic import atomic, name_file_in_errors
-from depkit.drawing.progress import ProgressBars, UpdateBar
+from depkit.files.atomic import atomic, name_file_in_errors
+from depkit.files.progress import ProgressBars, UpdateBar
 
 LOG = "log.jsonl"
 

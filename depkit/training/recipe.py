@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
-from depkit.corpus.suggestion import describe_unknown
+from depkit.files.suggestion import describe_unknown
 from depkit.parsers.config import (
     GRAPH_ENCODERS,
     Context,

@@ -18,14 +18,14 @@ from typing import Literal
 
 import torch
 
-from depkit.corpus.atomic import atomic, atomic_directory, copy_directory
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike
-from depkit.corpus.lock import LOCK, lock_directory
+from depkit.corpus.io import PathLike
 from depkit.corpus.sentence import Sentence
+from depkit.files.atomic import atomic, atomic_directory, copy_directory
+from depkit.files.errors import FormatError
+from depkit.files.lock import LOCK, lock_directory
 from depkit.parsers.base import Parser, check_inputs
 from depkit.parsers.config import ParserConfig
-from depkit.parsers.device import find_device
+from depkit.parsers.engine.device import find_device
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.model_directory import (

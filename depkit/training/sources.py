@@ -10,15 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from depkit.corpus.digest import digest, digest_files, digest_forms
-from depkit.corpus.feature_cache import load_or_compute
-from depkit.corpus.features import describe_features, read_features
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.vectors import Vectors, read_vectors
+from depkit.files.digest import digest, digest_files, digest_forms
 from depkit.parsers.base import Parser
+from depkit.parsers.columns.lemma_dictionary import extract_readings
 from depkit.parsers.config import Context
-from depkit.parsers.device import autocast, resolve_precision
+from depkit.parsers.engine.device import autocast, resolve_precision
 from depkit.parsers.inputs.batches import (
     ContextArray,
     SelectedRows,
@@ -27,9 +25,11 @@ from depkit.parsers.inputs.batches import (
     make_piece_batcher,
     rounded_length,
 )
+from depkit.parsers.inputs.elmo import describe_features, read_features
 from depkit.parsers.inputs.layer import context_layers, part_sizes
-from depkit.parsers.inputs.lemma_dictionary import extract_readings
 from depkit.parsers.inputs.transformer import Transformer, load_transformer
+from depkit.parsers.inputs.vector_cache import load_or_compute
+from depkit.parsers.inputs.word_vectors import Vectors, read_vectors
 from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import Recipe
 
@@ -238,7 +238,8 @@ def _elmo_vectors(
                 if id(sentence) in indices:
                     yield indices[id(sentence)], layers
 
-    key = f"elmo {key} {context.layers} {context.top} {digest_forms(sentences)}"
+    forms = digest_forms(sentence.form for sentence in sentences)
+    key = f"elmo {key} {context.layers} {context.top} {forms}"
     return load_or_compute(key, layout(sentences)[0], _shape(context), produce, say)
 
 
@@ -263,9 +264,10 @@ def _transformer_vectors(
             for index, vectors in zip(indices.tolist(), layers.float().cpu().numpy(), strict=True):
                 yield index, vectors[: sizes[index]]
 
+    forms = digest_forms(sentence.form for sentence in sentences)
     key = (
         f"{transformer.digest} {context.layers} {context.top} {context.pooling} {context.overlap}"
-        f" {precision} {digest_forms(sentences)}{f' {context.depth}' if context.depth else ''}"
+        f" {precision} {forms}{f' {context.depth}' if context.depth else ''}"
     )
     return load_or_compute(key, sizes, _shape(context), produce, say)
 

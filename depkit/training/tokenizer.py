@@ -13,7 +13,7 @@ from torch.nn import functional
 from depkit.corpus.patterns import PATTERNS, find_matches
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import Token
-from depkit.parsers.device import send
+from depkit.parsers.engine.device import send
 from depkit.parsers.inputs.batches import IGNORED, length_batches
 from depkit.parsers.inputs.vocabulary import Table
 from depkit.parsers.model_directory import read_tokenizer_notes, write_tokenizer

@@ -9,7 +9,7 @@ from typing import Literal
 
 from safetensors import SafetensorError, safe_open
 
-from depkit.corpus.lock import LOCK
+from depkit.files.lock import LOCK
 from depkit.parsers.model_directory import CONFIG, ENSEMBLE, WEIGHTS
 from depkit.training.checkpoint import FINISHED, has_run
 from depkit.training.origin import ResumeError

@@ -7,10 +7,11 @@ The checks of CoNLL-U are the language-independent ones of levels 1 and 2 of UD 
 import os
 from collections.abc import Iterable, Iterator
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike, is_bracketed_file, read
 from depkit.corpus.formats import CONLL09, CONLLU, CONLLUP, CONLLX, PTB
-from depkit.corpus.sentence import BOM, Sentence
+from depkit.corpus.io import PathLike, is_bracketed_file, read
+from depkit.corpus.sentence import Sentence
+from depkit.files.encodings import BOM
+from depkit.files.errors import FormatError
 from depkit.treebank.check_comments import check_comments, ends_without_space, parse_comment
 from depkit.treebank.check_labels import check_labels
 from depkit.treebank.check_lines import check_lines

@@ -7,10 +7,10 @@ there.
 import os
 from collections.abc import Iterator
 
-from depkit.corpus.digest import digest
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike, read
+from depkit.corpus.io import PathLike, read
 from depkit.corpus.sentence import Sentence
+from depkit.files.digest import digest
+from depkit.files.errors import FormatError
 from depkit.treebank.findings import Problem, quote
 from depkit.treebank.output import escape_unprintable
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from depkit.corpus.files import PathLike, is_bracketed_file, read
 from depkit.corpus.formats import PTB
+from depkit.corpus.io import PathLike, is_bracketed_file, read
 from depkit.corpus.sentence import Sentence
 from depkit.treebank.table import Table
 from depkit.trees.shape import depths, has_crossing_arcs, nonprojective_arcs

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from depkit.corpus.formats import Format
-from depkit.corpus.sentence import BOM, Sentence
+from depkit.corpus.sentence import Sentence
+from depkit.files.encodings import BOM
 
 WORD = re.compile(r"[1-9][0-9]{0,8}")
 NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")

@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from depkit.corpus.digest import digest_files
-from depkit.corpus.isolation import hide_local_files
+from depkit.files.digest import digest_files
+from depkit.files.isolation import hide_local_files
 
 if "numba" not in sys.modules:
     with hide_local_files():

@@ -15,8 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from depkit.corpus.atomic import atomic
-from depkit.corpus.files import read, write
+from depkit.corpus.io import read, write
+from depkit.files.atomic import atomic
 from tests.bench.measure import ROOT, Bench, Peer, Row, describe_machine
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import io
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from depkit.corpus.files import read, write
+from depkit.corpus.io import read, write
 from tests.bench.measure import Bench, Row, run_alternately, timed
 
 SAMPLE = 2000  # number of sentences that the conllu package reads

@@ -30,7 +30,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from depkit.corpus.atomic import atomic
+from depkit.files.atomic import atomic
 from tests.bench.measure import ROOT, BenchError, describe_machine, with_path
 
 FINAL_SECONDS = 3.0  # time reserved for writing the report

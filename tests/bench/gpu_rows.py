@@ -24,8 +24,8 @@ from torch import Tensor, nn
 from torch._dynamo.utils import counters
 from torch.profiler import profile
 
-from depkit.corpus.files import write
-from depkit.parsers.device import autocast, find_device, resolve_precision
+from depkit.corpus.io import write
+from depkit.parsers.engine.device import autocast, find_device, resolve_precision
 from depkit.parsers.families import get_family
 from depkit.parsers.graph.network import BiaffineNetwork, Scores
 from depkit.parsers.inputs.batches import Batch, length_batches

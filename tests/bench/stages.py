@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from depkit.parsers.base import CPU_TOKENS, GPU_TOKENS, Parser
-from depkit.parsers.device import best_indices, best_precision
+from depkit.parsers.engine.device import best_indices, best_precision
 from depkit.parsers.families import get_family
 from depkit.parsers.graph.ensemble import GraphEnsemble
 from depkit.parsers.graph.parser import GraphParser

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from depkit.convert.converter import load_converter
-from depkit.corpus.files import read, read_trees
+from depkit.corpus.io import read, read_trees
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree, tree_from_nodes
 from depkit.score.attachment import evaluate

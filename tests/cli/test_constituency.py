@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from tests.cli.commands import ON_CPU, Command, set_options
 from tests.conftest import TINY, TREES
 

@@ -11,10 +11,10 @@ import pytest
 
 from depkit.cli.convert import convert_command
 from depkit.convert.formats import with_predicted
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
 from depkit.corpus.formats import CONLLX
+from depkit.corpus.io import read
 from depkit.corpus.sentence import new_sentence
+from depkit.files.errors import FormatError
 from tests.cli.commands import Command
 from tests.convert.test_formats import MILL, P_COLUMNS, PROJECTIVE
 from tests.corpus.rows import PREDICATES, RICH

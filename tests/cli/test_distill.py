@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 
 import depkit
 from depkit.cli.main import run
-from depkit.corpus.files import write
+from depkit.corpus.io import write
 from depkit.ensemble import silver
 from depkit.ensemble.teacher import make_row_function
 from depkit.parsers.ensembles import combine

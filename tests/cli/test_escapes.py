@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from depkit.cli import main
-from depkit.corpus.terminal import EscapingStream, escape_controls
-from depkit.drawing import progress
-from depkit.drawing.progress import ProgressBars
+from depkit.files import progress
+from depkit.files.progress import ProgressBars
+from depkit.files.terminal import EscapingStream, escape_controls
 from depkit.parsers.model_directory import BUNDLED
 from tests.drawing.terminal import Terminal, draw_at_once
 

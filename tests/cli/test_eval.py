@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from depkit.corpus.errors import FormatError
+from depkit.files.errors import FormatError
 from tests.cli.commands import Command, write_tree
 
 run = Command("eval")

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from depkit.cli.main import run
-from depkit.corpus.lock import LOCK, lock_directory
+from depkit.files.lock import LOCK, lock_directory
 from depkit.parsers.model_directory import find_model
 from tests.cli.commands import ON_CPU, SMALL, assert_fails
 from tests.conftest import TINY

@@ -7,7 +7,7 @@ import pytest
 
 from depkit.cli import check
 from depkit.cli.options import print_speed, progress_bars
-from depkit.drawing.progress import ProgressBars
+from depkit.files.progress import ProgressBars
 from tests.drawing.terminal import Terminal, draw_at_once
 
 

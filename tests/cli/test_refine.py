@@ -5,7 +5,7 @@ import json
 import pytest
 
 from depkit.cli.main import run
-from depkit.corpus.files import read, write
+from depkit.corpus.io import read, write
 from depkit.parsers.model_directory import load
 from depkit.score.attachment import evaluate
 from tests.cli.commands import ON_CPU, Command, assert_fails, set_options

@@ -13,12 +13,12 @@ from typing import cast
 import pytest
 
 from depkit.cli.show import Color, needs_colour
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.drawing.trees import arcs
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
 from depkit.drawing.trees.terminal import default_width
+from depkit.files.errors import FormatError
 from tests.cli.commands import Command
 from tests.corpus.rows import row
 from tests.drawing.terminal import Terminal

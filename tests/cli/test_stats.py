@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from depkit.corpus.errors import FormatError
+from depkit.files.errors import FormatError
 from depkit.score.table import short_names
 from tests.cli.commands import Command
 from tests.conftest import TINY

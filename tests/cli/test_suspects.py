@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from depkit.corpus.errors import FormatError
+from depkit.files.errors import FormatError
 from tests.cli.commands import Command
 from tests.conftest import TINY
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depkit.convert.formats import AUTOMATIC, ConversionReport, convert, with_predicted
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read, read_stream, write
 from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLL09, CONLLU, CONLLX, FORMATS
+from depkit.corpus.io import read, read_stream, write
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
+from depkit.files.errors import FormatError
 from tests.corpus.rows import PREDICATES, RICH, lines
 from tests.corpus.test_fuzz import mutated_files
 from tests.corpus.test_fuzz import reproducible as fuzzed

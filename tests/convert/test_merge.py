@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from depkit.convert.formats import convert
 from depkit.convert.merge import merge, retag
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
 from depkit.corpus.formats import CONLLU, CONLLX
+from depkit.corpus.io import read
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
+from depkit.files.errors import FormatError
 from tests.corpus.rows import PREDICATES, RICH, lines, row
 from tests.corpus.test_shared_treebanks import FILES
 

@@ -12,7 +12,7 @@ from depkit.convert.converter import Converter, load_converter
 from depkit.convert.heads import HeadRules
 from depkit.convert.patterns import compile_path, compile_pattern, read_definitions
 from depkit.convert.relations import KINDS, Relation, parse_relations
-from depkit.corpus.files import read_trees
+from depkit.corpus.io import read_trees
 from depkit.corpus.tree import Tree
 
 TESTS = Path(__file__).parents[3] / "shared" / "oracles" / "stanford-tests"

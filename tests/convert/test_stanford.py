@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depkit.convert.stanford import convert, convert_tree
-from depkit.corpus.files import read, read_trees
+from depkit.corpus.io import read, read_trees
 from depkit.corpus.tree import Tree
 from depkit.score.attachment import evaluate
 from depkit.treebank.check_tree import find_cycles

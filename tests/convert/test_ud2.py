@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from depkit.convert.detokenize import multiword_ranges, spaces_after
 from depkit.convert.ud2 import convert
-from depkit.corpus.files import read_trees
+from depkit.corpus.io import read_trees
 from depkit.corpus.tree import Tree
 from depkit.corpus.universal import RELATIONS, UPOS, base_relation
 from depkit.treebank.check import Checker

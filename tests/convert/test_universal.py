@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from depkit.convert.universal import convert
-from depkit.corpus.files import read, read_trees
+from depkit.corpus.io import read, read_trees
 from depkit.corpus.universal import RELATIONS, UPOS, base_relation
 from depkit.score.attachment import evaluate
 from depkit.treebank.check import Checker

@@ -3,7 +3,7 @@
 import io
 from typing import Any
 
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
 
 

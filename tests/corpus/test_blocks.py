@@ -6,12 +6,13 @@ from itertools import pairwise
 
 import pytest
 
-from depkit.corpus import blocks, files, parquet, reader, text
+from depkit.corpus import blocks, parquet, reader, text
+from depkit.corpus import io as files
 from depkit.corpus.blocks import Part, Shard, find_blocks, make_part
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import write
+from depkit.corpus.io import write
 from depkit.corpus.json_lines import to_json_lines
 from depkit.corpus.text import ParagraphCounter
+from depkit.files.errors import FormatError
 from depkit.parsers.text.reading import read_input
 from tests.corpus.rows import row
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read as read_sentences
-from depkit.corpus.files import read_tree_groups, read_trees, write_trees
 from depkit.corpus.formats import CONLLU
+from depkit.corpus.io import read as read_sentences
+from depkit.corpus.io import read_tree_groups, read_trees, write_trees
 from depkit.corpus.tree import Tree, escape_form, split_label, write_tree
+from depkit.files.errors import FormatError
 
 RAIN = "(S (NP-SBJ (NN rain)) (VP (VBZ falls)) (. .))"
 SUN = "(S (NP-SBJ (DT the) (NN sun)) (VP (VBZ shines)))"

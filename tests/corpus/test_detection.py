@@ -4,9 +4,9 @@ import pytest
 
 from depkit.convert.formats import ConversionReport, convert
 from depkit.corpus.detection import describe_foreign_format, sniff_format
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
 from depkit.corpus.formats import CONLLU, CONLLUP, CONLLX, get_format
+from depkit.corpus.io import read
+from depkit.files.errors import FormatError
 from depkit.treebank.check import Checker
 from tests.corpus.rows import PREDICATES, RICH, parse
 

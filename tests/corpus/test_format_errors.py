@@ -5,10 +5,10 @@ import pickle
 
 import pytest
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
 from depkit.corpus.formats import CONLL09, CONLLU, CONLLX, FORMATS
+from depkit.corpus.io import read
 from depkit.corpus.reader import read_lines
+from depkit.files.errors import FormatError
 from tests.corpus.rows import PREDICATES, RICH, lines, row, row09
 
 # A correct sentence of three lines, which precedes each broken sentence.

@@ -3,9 +3,9 @@
 import pytest
 
 from depkit.corpus.detection import sniff_format
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
 from depkit.corpus.formats import CONLLU, FORMATS, format_from_filename
+from depkit.corpus.io import read
+from depkit.files.errors import FormatError
 from tests.corpus.rows import PREDICATES, RICH, row, row09
 
 NAMES = {

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read, read_stream, write
 from depkit.corpus.formats import FORMATS, is_bracketed
+from depkit.corpus.io import read, read_stream, write
 from depkit.corpus.reader import read_lines
 from depkit.corpus.token_list import from_token_list, to_token_list
+from depkit.files.errors import FormatError
 from tests.corpus.rows import PREDICATES, RICH, lines, row
 
 CONLLX = row(1, "ab", 2, "x") + row(2, "café", 0, "y") + "\n" + row(1, "c d", 0, "z") + "\n"

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from depkit.corpus.pairing import ADVICE, make_source, pair_sentences
+from depkit.files.errors import FormatError
 
 
 def text(*sentences: str, ids: bool = True) -> str:

@@ -13,12 +13,12 @@ from hypothesis import given
 
 import depkit
 from depkit.corpus import parquet
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import is_bracketed_file, read, read_stream, write
 from depkit.corpus.formats import CONLLU
+from depkit.corpus.io import is_bracketed_file, read, read_stream, write
 from depkit.corpus.parquet import from_batches, read_parquet, to_batches, write_parquet
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.corpus.streams import watch_reading
+from depkit.files.errors import FormatError
+from depkit.files.streams import watch_reading
 from tests.cli.commands import Command
 from tests.corpus.rows import PREDICATES, RICH, parse, row
 from tests.corpus.test_fuzz import mutated_files, reproducible

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
 from depkit.corpus.formats import CONLLX
+from depkit.corpus.io import read
 from depkit.corpus.json_lines import to_json_lines
 from depkit.corpus.probabilities import add_probabilities, read_probabilities
 from depkit.corpus.sentence import new_sentence
+from depkit.files.errors import FormatError
 from tests.corpus.rows import parse
 
 MISC = {

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from depkit.corpus.files import read, write
 from depkit.corpus.formats import CONLL09, CONLLU, CONLLX, FORMATS
+from depkit.corpus.io import read, write
 from depkit.corpus.reader import read_lines
 from tests.corpus.rows import PREDICATES, RICH, lines, row, row09
 

@@ -9,10 +9,10 @@ import pytest
 from conllu import TokenList
 
 from depkit.convert.formats import convert, with_predicted
-from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLL09, CONLLX, FORMATS
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.tree import Tree
+from depkit.files.errors import FormatError
 from tests.corpus.rows import PREDICATES, RICH, parse, row
 
 

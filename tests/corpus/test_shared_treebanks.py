@@ -10,11 +10,11 @@ import pytest
 from conllu.parser import DEFAULT_FIELD_PARSERS
 
 from depkit.corpus.detection import sniff_format
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read, write
 from depkit.corpus.formats import format_from_filename
-from depkit.corpus.streams import open_lines
+from depkit.corpus.io import read, write
 from depkit.corpus.token_list import from_token_list, to_token_list
+from depkit.files.errors import FormatError
+from depkit.files.streams import open_lines
 
 SHARED = Path(__file__).parents[3] / "shared"
 FILES = sorted(

@@ -69,7 +69,7 @@ def test_trees_are_the_same_and_displacy_draws_them(spacy, heads):
 
 
 def test_documents_have_the_texts_and_heads_of_a_real_treebank(spacy, shared):
-    from depkit.corpus.files import read
+    from depkit.corpus.io import read
 
     sentences = list(read(shared / "data/ud-english-ewt/en_ewt-ud-dev.conllu"))[:500]
     documents = list(to_spacy(sentences, spacy.blank("en").vocab))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from depkit.corpus.cleaning import clean_tree, find_wrapper, prepare_tree, restore_wrapper
-from depkit.corpus.files import read_trees
+from depkit.corpus.io import read_trees
 from depkit.corpus.spans import Span, spans_to_tree, tree_to_spans
 from depkit.corpus.tree import Tree, write_tree
 from tests.corpus.test_brackets import trees

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from depkit.corpus import text as text_module
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from depkit.corpus.surface import surface_tokens
 from depkit.corpus.text import decode_chunks, make_sentence, read_text, split_at_spaces
+from depkit.files.errors import FormatError
 
 
 def split_at_full_stops(texts):

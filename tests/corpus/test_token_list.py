@@ -3,8 +3,8 @@
 import conllu
 import pytest
 
-from depkit.corpus.errors import FormatError
 from depkit.corpus.token_list import from_token_list, to_token_list
+from depkit.files.errors import FormatError
 from tests.corpus.rows import PREDICATES, RICH, parse, row
 
 

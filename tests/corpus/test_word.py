@@ -7,7 +7,8 @@ import pytest
 import depkit
 from depkit.convert.formats import convert
 from depkit.corpus.formats import CONLL09, CONLLX
-from depkit.corpus.sentence import BOM, Sentence, new_sentence
+from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.files.encodings import BOM
 from tests.corpus.rows import RICH, parse
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "deprel")

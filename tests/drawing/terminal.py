@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from depkit.drawing import progress
+from depkit.files import progress
 
 
 class Terminal(io.StringIO):

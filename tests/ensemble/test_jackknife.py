@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from depkit.corpus.errors import DataError
 from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import jackknife as module
 from depkit.ensemble.jackknife import accuracies, assign_folds, jackknife
+from depkit.files.errors import DataError
 from depkit.parsers import config
 from depkit.parsers.config import Context, Inputs, TaggerConfig
 from depkit.parsers.model_directory import load

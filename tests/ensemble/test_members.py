@@ -12,13 +12,13 @@ import pytest
 import torch
 
 import depkit
-from depkit.corpus.errors import DataError
-from depkit.corpus.files import read, write
-from depkit.drawing.progress import ProgressBars
+from depkit.corpus.io import read, write
 from depkit.ensemble import members as module
 from depkit.ensemble import training
 from depkit.ensemble.members import Plan, prepare_recipes, train_member
 from depkit.ensemble.training import train_ensemble
+from depkit.files.errors import DataError
+from depkit.files.progress import ProgressBars
 from depkit.parsers.config import BiLSTM, Calibration
 from depkit.parsers.ensembles import combine
 from depkit.parsers.family import CombinationError

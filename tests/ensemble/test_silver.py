@@ -7,12 +7,12 @@ from unittest.mock import DEFAULT, Mock
 import numpy as np
 import pytest
 
-from depkit.corpus.errors import DataError, FormatError
-from depkit.corpus.files import read, write
+from depkit.corpus.io import read, write
 from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import silver
 from depkit.ensemble.silver import annotate_text
 from depkit.ensemble.teacher import make_row_function
+from depkit.files.errors import DataError, FormatError
 from tests.corpus.rows import row
 from tests.training.test_loop import Killed
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from tests.conftest import TINY, TREES
 from tests.faults.processes import DEPKIT
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from depkit.corpus.errors import DataError, FormatError
-from depkit.corpus.features import read_features
-from depkit.corpus.files import read, read_tree_groups, read_trees
+from depkit.corpus.io import read, read_tree_groups, read_trees
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.corpus.vectors import read_vectors
+from depkit.files.errors import DataError, FormatError
+from depkit.parsers.inputs.elmo import read_features
+from depkit.parsers.inputs.word_vectors import read_vectors
 from depkit.parsers.settings import ConfigError
 from depkit.score.evalb_parameters import get_parameters
 from tests.conftest import TINY

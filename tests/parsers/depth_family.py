@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree
 from depkit.parsers.base import Parser

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from depkit.corpus.errors import FormatError
 from depkit.corpus.formats import CONLL09, CONLLX
 from depkit.corpus.sentence import new_sentence
+from depkit.files.errors import FormatError
 from depkit.parsers import chunks
 from depkit.parsers.config import BiaffineConfig, Decoder, Inputs, Scorer
-from depkit.parsers.device import find_device
+from depkit.parsers.engine.device import find_device
 from depkit.parsers.families import get_family, make_parser_config
 from depkit.parsers.model_directory import write_description, write_weights
 from depkit.trees.shape import is_tree

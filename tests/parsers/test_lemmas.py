@@ -9,12 +9,12 @@ import torch
 
 from depkit import load, write
 from depkit.corpus.sentence import new_sentence
+from depkit.parsers.columns.edit_scripts import edit_script
+from depkit.parsers.columns.lemma_dictionary import LemmaDictionary
+from depkit.parsers.columns.lemmas import ABSENT, best_candidates
 from depkit.parsers.ensembles import combine
-from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary
-from depkit.parsers.inputs.lemmas import edit_script
 from depkit.parsers.inputs.vocabulary import Table, Vocabulary
 from depkit.parsers.settings import ConfigError
-from depkit.parsers.tagger.lemmas import ABSENT, best_candidates
 from depkit.training.origin import ResumeError
 from depkit.training.sources import load_sources
 from tests.training.test_loop import CPU, NO_DROPOUT, small_recipe

@@ -7,7 +7,7 @@ import pytest
 
 import depkit
 from depkit.cli.main import run
-from depkit.corpus.files import write
+from depkit.corpus.io import write
 from depkit.parsers.config import BiaffineConfig, Factored, apply_test_time_settings
 from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import make_recipe

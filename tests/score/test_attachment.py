@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from small_treebank import GOLD, PREDICTED, conll09, conllu, conllx
 
 import depkit
-from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.files.errors import FormatError
 from depkit.score.attachment import COUNTS, METRICS, evaluate, evaluate_systems
 from depkit.score.evaluation import Evaluation, f1_scores
 from tests.corpus.rows import parse

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import new_sentence
+from depkit.files.errors import FormatError
 from depkit.score.conll18 import COUNTS, METRICS, SPACE, evaluate_aligned, universal_features
 from depkit.score.evaluation import Evaluation
 from depkit.treebank.check_tree import find_cycles

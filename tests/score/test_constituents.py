@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from depkit.corpus.brackets import read_groups
-from depkit.corpus.errors import FormatError
 from depkit.corpus.tree import Tree
+from depkit.files.errors import FormatError
 from depkit.score.constituents import GROUPINGS, analyze_constituents, make_view, read_tree_data
 from depkit.score.evalb import evaluate_trees
 from depkit.score.report import Options, rows

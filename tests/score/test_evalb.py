@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read_tree_groups
+from depkit.corpus.io import read_tree_groups
 from depkit.corpus.tree import Tree
+from depkit.files.errors import FormatError
 from depkit.score import evalb
 from depkit.score.evalb import TreeEvaluation, evaluate_trees
 from depkit.score.evalb_parameters import BUILT_IN, Parameters, get_parameters, parse_parameters

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from small_treebank import GOLD, PREDICTED, conllu
 
-from depkit.corpus.errors import FormatError
 from depkit.corpus.pairing import make_source
 from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.files.errors import FormatError
 from depkit.score.words import Codes, Comparison, read_comparison
 
 COLUMNS = ("form", "upos", "feats", "deprel")

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import depkit
-from depkit.drawing.progress import ProgressBars
+from depkit.files.progress import ProgressBars
 from depkit.parsers.settings import ConfigError
 from depkit.serving.files import annotate_files
 from depkit.serving.job import Job, output_name

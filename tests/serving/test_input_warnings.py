@@ -3,7 +3,7 @@
 import pytest
 
 import depkit
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from depkit.serving.input_warnings import find_input_warnings
 from tests.conftest import TINY
 

@@ -8,7 +8,7 @@ import pytest
 
 from depkit.cli.main import run
 from depkit.corpus import blocks, parquet, reader, text
-from depkit.corpus.files import read, write
+from depkit.corpus.io import read, write
 from depkit.serving import parts
 from depkit.serving import run as serving_run
 from depkit.serving.job import Job

@@ -14,7 +14,7 @@ import pytest
 from depkit.cli.main import run
 from depkit.convert.formats import ConversionReport
 from depkit.corpus.blocks import Part
-from depkit.corpus.files import read, write
+from depkit.corpus.io import read, write
 from depkit.serving import parts, ray_actors
 from depkit.serving.job import Job, Totals
 from depkit.serving.parts import Task

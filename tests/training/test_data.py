@@ -2,9 +2,9 @@
 
 import pytest
 
-from depkit.corpus.errors import DataError, FormatError
-from depkit.corpus.files import write
+from depkit.corpus.io import write
 from depkit.corpus.sentence import new_sentence
+from depkit.files.errors import DataError, FormatError
 from depkit.parsers.config import BiaffineConfig, Calibration, Decoder, TaggerConfig
 from depkit.parsers.settings import ConfigError
 from depkit.training.data import (

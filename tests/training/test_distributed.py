@@ -17,7 +17,7 @@ from torch import distributed, nn
 
 import depkit
 from depkit.cli import main
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from depkit.parsers.config import Inputs
 from depkit.parsers.graph.network import BiaffineNetwork
 from depkit.training.checkpoint import ResumeError

@@ -11,7 +11,7 @@ import torch
 
 import depkit
 from depkit.cli.main import run
-from depkit.corpus.files import write
+from depkit.corpus.io import write
 from depkit.parsers import KERNELS
 from depkit.parsers.model_directory import CARD, WEIGHTS
 from depkit.parsers.settings import ConfigError

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 
 import depkit
 from depkit.cli.main import run as depkit_command
-from depkit.corpus.files import write
+from depkit.corpus.io import write
 from depkit.parsers.config import Context, Inputs, NoEncoder
 from depkit.parsers.config import Vectors as VectorSettings
 from depkit.parsers.families import get_family

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from depkit.corpus.universal import RELATIONS, UPOS
+from depkit.files.errors import FormatError
 from depkit.treebank.check import Checker
 from depkit.treebank.check_training import TrainingSet
 from depkit.treebank.check_tree import find_cycles

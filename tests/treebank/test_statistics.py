@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from depkit.treebank.statistics import Statistics, compute_statistics
 from tests.conftest import TINY, TREES
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.files.errors import FormatError
 from depkit.treebank.disagreement import find_disagreements
 from depkit.treebank.suspects import (
     BOTH,

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 NEWEST_ALWAYS = {"torch", "spacy"}
 TESTS = [
-    "corpus/test_parquet.py", "corpus/test_token_list.py", "corpus/test_features.py",
+    "corpus/test_parquet.py", "corpus/test_token_list.py", "parsers/inputs/test_elmo.py",
     "parsers/inputs/test_transformer.py", "parsers/inputs/test_pieces.py",
     "trees/test_decode.py", "trees/test_compiled.py", "score/test_conll18.py",
     "cli/test_usage.py", "cli/test_tables.py", "cli/test_tag.py", "cli/test_plot.py",

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike
+from depkit.corpus.io import PathLike
 from depkit.corpus.pairing import make_source, pair_sentences
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.trees import arcs, indented, outline
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
+from depkit.files.errors import FormatError
 
 Style = Literal["arcs", "tree"]
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from depkit.parsers.device import send
+from depkit.parsers.engine.device import send
 
 MAX_SPANS = 1 << 15  # spans whose labels are scored at once, which limits the memory
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree
+from depkit.files.errors import FormatError
 from depkit.parsers.config import Calibration, ConstituencyConfig, Mean
 from depkit.parsers.family import Family
 from depkit.parsers.settings import ConfigError

@@ -10,7 +10,7 @@ from depkit.nn.spans import SpanScorer, fencepost_vectors
 from depkit.parsers.config import ConstituencyConfig
 from depkit.parsers.constituency.decoding import Scores, find_best_labels
 from depkit.parsers.constituency.examples import COLUMN, TreeBatch
-from depkit.parsers.device import send
+from depkit.parsers.engine.device import send
 from depkit.parsers.inputs.batches import Batch
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary

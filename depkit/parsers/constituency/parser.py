@@ -10,16 +10,16 @@ import torch
 from torch import Tensor
 
 from depkit.corpus.cleaning import find_wrapper
-from depkit.corpus.errors import FormatError
 from depkit.corpus.penn import BRACKETS, penn_quotes
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.spans import Span, spans_to_tree
 from depkit.corpus.tree import Tree, escape_form
+from depkit.files.errors import FormatError
 from depkit.parsers.base import Parsable
 from depkit.parsers.chunks import Prepare
 from depkit.parsers.constituency.decoding import Scores, find_best_labels
 from depkit.parsers.constituency.examples import COLUMN
-from depkit.parsers.device import fetch
+from depkit.parsers.engine.device import fetch
 from depkit.parsers.tagger.parser import TaggerParser
 from depkit.trees.chart import decode_spans
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from depkit.parsers.device import fetch, send
+from depkit.parsers.engine.device import fetch, send
 from depkit.trees.decode import decode
 
 

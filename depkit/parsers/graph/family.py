@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence
+from depkit.files.errors import FormatError
 from depkit.parsers.config import BiaffineConfig, Calibration, Mean
 from depkit.parsers.family import CombinationError, Family
 from depkit.parsers.tagger.family import remove_empty_columns

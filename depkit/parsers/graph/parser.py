@@ -14,7 +14,7 @@ from depkit.corpus.probabilities import add_probabilities
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parsable
 from depkit.parsers.config import Algorithm
-from depkit.parsers.device import best_indices, fetch, send
+from depkit.parsers.engine.device import best_indices, fetch, send
 from depkit.parsers.graph.decoding import Decoding, decode_heads, mask_root_label
 from depkit.parsers.graph.network import Scores
 from depkit.parsers.graph.probabilities import (

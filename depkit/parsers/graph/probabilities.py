@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from torch import Tensor
 
-from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence
+from depkit.files.errors import FormatError
 from depkit.trees.marginals import batch_marginals
 
 # The values of the option `probabilities` of `GraphParser.parse`; "" writes no probabilities.

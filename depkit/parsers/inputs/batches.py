@@ -16,7 +16,7 @@ from torch import Tensor
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import Context, Inputs
-from depkit.parsers.device import send
+from depkit.parsers.engine.device import send
 from depkit.parsers.inputs.pieces import (
     PieceBatch,
     find_segment_format,

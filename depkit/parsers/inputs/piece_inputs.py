@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from depkit.nn.graph_attention import heads_of_positions
-from depkit.parsers.device import send
+from depkit.parsers.engine.device import send
 from depkit.parsers.inputs.batches import Batch
 from depkit.parsers.inputs.pieces import PieceBatch, find_segment_format
 from depkit.parsers.inputs.transformer import Transformer, TransformerError

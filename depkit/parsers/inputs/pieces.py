@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from depkit.parsers.device import send
+from depkit.parsers.engine.device import send
 from depkit.parsers.inputs.safe_files import TransformerError
 
 _BLOCK = 20_000  # distinct words split at once; a larger block takes more memory, not less time

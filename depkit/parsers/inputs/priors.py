@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary
+from depkit.parsers.columns.lemma_dictionary import LemmaDictionary
 
 if TYPE_CHECKING:
     from depkit.parsers.inputs.vocabulary import Table

@@ -19,8 +19,8 @@ import torch
 from safetensors import safe_open
 from torch import Tensor
 
-from depkit.corpus.atomic import atomic_directory, temporary_directory
-from depkit.corpus.files import PathLike
+from depkit.corpus.io import PathLike
+from depkit.files.atomic import atomic_directory, temporary_directory
 from depkit.nn.limit import find_not_finite, limit_size
 from depkit.parsers.inputs.pieces import PieceBatch, Rows, run_by_length
 from depkit.parsers.inputs.safe_files import (

@@ -9,15 +9,15 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
-from depkit.corpus.digest import digest
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.config import Inputs
-from depkit.parsers.inputs.lemma_dictionary import (
+from depkit.files.digest import digest
+from depkit.parsers.columns.edit_scripts import apply_script, breaks_rows, check_script, edit_script
+from depkit.parsers.columns.lemma_dictionary import (
     LemmaDictionary,
     extract_readings,
     sort_by_frequency,
 )
-from depkit.parsers.inputs.lemmas import apply_script, breaks_rows, check_script, edit_script
+from depkit.parsers.config import Inputs
 from depkit.parsers.inputs.priors import Priors
 
 PAD, UNKNOWN, ROOT = 0, 1, 2

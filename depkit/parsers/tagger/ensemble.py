@@ -17,7 +17,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser
 from depkit.parsers.chunks import Prepare
 from depkit.parsers.config import Calibration, Mean
-from depkit.parsers.device import send
+from depkit.parsers.engine.device import send
 from depkit.parsers.inputs.batches import Batch, Batches
 from depkit.parsers.inputs.layer import LayerCache
 from depkit.parsers.inputs.transformer import Transformer

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from depkit.corpus.errors import DataError
 from depkit.corpus.sentence import Sentence
+from depkit.files.errors import DataError
 from depkit.parsers.config import Calibration, Mean, TaggerConfig
 from depkit.parsers.family import Family
 from depkit.parsers.settings import ConfigError

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parsable, Parser, columns_to_predict
-from depkit.parsers.device import best_indices, fetch
-from depkit.parsers.inputs.lemmatizer import Lemmatizer
+from depkit.parsers.columns.lemmas import best_candidates, choose_lemmas
+from depkit.parsers.columns.lemmatizer import Lemmatizer
+from depkit.parsers.engine.device import best_indices, fetch
 from depkit.parsers.inputs.vocabulary import column_values
-from depkit.parsers.tagger.lemmas import best_candidates, choose_lemmas
 
 
 @dataclass(repr=False)

@@ -7,8 +7,6 @@ from typing import BinaryIO
 
 from depkit.corpus.blocks import Part, Position, open_part
 from depkit.corpus.detection import describe_foreign_format, sniff_format
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import PathLike, get_format, is_parquet, read_stream
 from depkit.corpus.formats import (
     CONLLU,
     FORMATS,
@@ -19,10 +17,9 @@ from depkit.corpus.formats import (
     format_from_filename,
     is_bracketed,
 )
+from depkit.corpus.io import PathLike, get_format, is_parquet, read_stream
 from depkit.corpus.parquet import read_parquet
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.storage import is_rereadable
-from depkit.corpus.streams import open_bytes, read_opening
 from depkit.corpus.text import (
     ParagraphCounter,
     Segmenter,
@@ -31,6 +28,9 @@ from depkit.corpus.text import (
     split_at_spaces,
     split_by_rule,
 )  # fmt: skip
+from depkit.files.errors import FormatError
+from depkit.files.storage import is_rereadable
+from depkit.files.streams import open_bytes, read_opening
 from depkit.parsers.text.tokenizer import Tokenizer
 
 TEXT_INPUTS = ("text", "lines", "tokens")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import Sentence
+from depkit.files.errors import FormatError
 from depkit.parsers.config import GRAPH_ENCODERS, TransitionConfig
 from depkit.parsers.family import Family
 from depkit.parsers.graph.family import require_heads

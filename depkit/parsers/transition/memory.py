@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from depkit.nn.lstm import must_leave_autocast
-from depkit.parsers.device import send
+from depkit.parsers.engine.device import send
 from depkit.parsers.transition.examples import Oracle
 from depkit.parsers.transition.states import Units, make_units
 from depkit.trees.transitions import NOTHING, TRANSITIONS

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from depkit.nn.graph_attention import heads_of_positions
 from depkit.parsers.config import TransitionConfig
-from depkit.parsers.device import send
+from depkit.parsers.engine.device import send
 from depkit.parsers.inputs.batches import Batch
 from depkit.parsers.inputs.piece_inputs import PieceSequences, small_embedding
 from depkit.parsers.inputs.transformer import Transformer

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parsable, Parser
-from depkit.parsers.device import fetch, send
+from depkit.parsers.engine.device import fetch, send
 from depkit.parsers.transition.network import TransitionNetwork, Words, select_rows
 from depkit.parsers.transition.states import States
 from depkit.trees import transitions

@@ -5,13 +5,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.trees import outline
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
 from depkit.drawing.trees.svg import draw_svg
 from depkit.drawing.trees.terminal import read_drawn_sentences
+from depkit.files.errors import FormatError
 from tests.conftest import TREES
 
 GOLD = "(S (NP-SBJ (DT the) (NN cat)) (VP (VBD saw) (NP (PRP me))) (. .))"

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 from hypothesis import given
 
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
 from depkit.drawing.trees.svg import draw_svg
 from tests.drawing.trees.drawn_trees import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from depkit.parsers.config import ConstituencyConfig, ConstituentScorer, Inputs, SelfAttention
 from depkit.parsers.constituency import decoding as module
 from depkit.parsers.constituency.examples import labelled_spans

@@ -7,10 +7,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read
+from depkit.corpus.io import read
 from depkit.corpus.penn import penn_quotes
 from depkit.corpus.sentence import new_sentence
+from depkit.files.errors import FormatError
 from depkit.parsers import config
 from depkit.parsers.config import ConstituencyConfig, ConstituentScorer, Inputs
 from depkit.parsers.constituency.decoding import find_best_labels

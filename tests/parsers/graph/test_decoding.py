@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from depkit.parsers.config import Inputs
-from depkit.parsers.device import PendingCopies
+from depkit.parsers.engine.device import PendingCopies
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
 from depkit.parsers.graph import decoding as graph_decoding

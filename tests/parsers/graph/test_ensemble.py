@@ -8,9 +8,9 @@ import torch
 
 import depkit
 from depkit.cli.main import run
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import read, write
+from depkit.corpus.io import read, write
 from depkit.corpus.sentence import new_sentence
+from depkit.files.errors import FormatError
 from depkit.parsers.config import BiLSTM, Context, Inputs, TaggerConfig, TagScorer
 from depkit.parsers.ensembles import combine
 from depkit.parsers.family import CombinationError

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from depkit.cli.main import run
-from depkit.corpus.errors import FormatError
-from depkit.corpus.files import write
 from depkit.corpus.formats import CONLLX
+from depkit.corpus.io import write
 from depkit.corpus.probabilities import ARC_PROB, LABEL_PROB
 from depkit.corpus.sentence import new_sentence
+from depkit.files.errors import FormatError
 from depkit.parsers.config import Calibration
 from depkit.parsers.ensembles import combine
 from depkit.parsers.graph import probabilities

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from depkit.corpus.errors import FormatError
 from depkit.corpus.sentence import new_sentence
+from depkit.files.errors import FormatError
 from depkit.parsers.config import BiaffineConfig, Decoder, Inputs, Scorer, SelfAttention
 from depkit.parsers.families import get_family
 from tests.parsers.graph.test_decoding import SynchronisationRecorder

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from depkit.corpus.errors import FormatError
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
+from depkit.files.errors import FormatError
 from depkit.parsers.base import check_inputs
 from depkit.parsers.config import (
     BiLSTM,

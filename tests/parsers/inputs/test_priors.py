@@ -6,8 +6,8 @@ from itertools import chain
 import numpy as np
 import pytest
 
+from depkit.parsers.columns.lemma_dictionary import LemmaDictionary, extract_readings
 from depkit.parsers.inputs import priors
-from depkit.parsers.inputs.lemma_dictionary import LemmaDictionary, extract_readings
 from depkit.parsers.inputs.priors import Priors, encode_priors
 from depkit.parsers.inputs.vocabulary import Table
 

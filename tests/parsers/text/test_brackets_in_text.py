@@ -3,7 +3,7 @@
 import pytest
 
 import depkit
-from depkit.corpus.errors import FormatError
+from depkit.files.errors import FormatError
 from depkit.parsers.text.reading import detect_input
 
 TEXT = [

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from depkit.corpus.errors import FormatError
+from depkit.files.errors import FormatError
 from depkit.parsers.text.reading import read_input
 from tests.corpus.rows import PREDICATES, RICH
 from tests.parsers.text.test_tokenizer import make_tokenizer

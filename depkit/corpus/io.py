@@ -1,0 +1,287 @@
+"""Reading and writing of the sentences and trees of files.
+
+A file is named by a path, `-` for stdin or stdout, or a URL, see `storage`. `streams` packs and
+unpacks .gz and .xz files; `atomic` writes files that appear only when they are complete.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from typing import BinaryIO, TextIO
+
+from depkit.corpus.brackets import BLANKS, read_clean_trees, read_groups, read_sentences
+from depkit.corpus.formats import (
+    NON_TABULAR,
+    PARQUET,
+    PTB,
+    Format,
+    format_from_filename,
+    get_format,
+    is_bracketed,
+)
+from depkit.corpus.parquet import is_parquet, read_parquet, write_parquet
+from depkit.corpus.reader import read_lines
+from depkit.corpus.sentence import Sentence, as_iterable
+from depkit.corpus.tree import Tree
+from depkit.files.encodings import BOM
+from depkit.files.errors import FormatError
+from depkit.files.storage import PathLike
+from depkit.files.streams import (
+    decode_lines,
+    open_binary_output,
+    open_bytes,
+    open_lines,
+    open_output,
+)
+
+
+def read(
+    source: PathLike | Iterable[str],
+    format: str | None = None,
+    encoding: str = "utf-8",
+    strict: bool = True,
+) -> Iterator[Sentence]:
+    """Read the sentences of a file or of an iterable of lines, one by one.
+
+    Args:
+        source: A path (`-` is stdin; .gz and .xz are unpacked), or lines with their line ends.
+        format: "conllu", "conllx", "conll09", "ptb" or "parquet". None to recognise it by the
+            file's name, or else by its content; "ptb" is recognised only if strict. The content
+            of a Parquet file is always recognised.
+        encoding: The text encoding of a file that is not a Parquet file.
+        strict: Whether a broken sentence raises FormatError; see `reader.read_lines`.
+
+    Raises:
+        FormatError: The file breaks its format, or a sentence is too large, see `limits`.
+        OSError: The file cannot be read.
+        ValueError: The format or the encoding is unknown, or pyarrow is not installed.
+    """
+    given_format = NON_TABULAR.get(format or "") or (get_format(format) if format else None)
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        chosen = given_format or format_from_filename(path)
+        with open_bytes(path) as binary:
+            yield from read_stream(binary, chosen, encoding, path, strict)
+    else:
+        yield from _read_lines(source, given_format, "-", strict)
+
+
+def _read_lines(
+    lines: Iterable[str],
+    format: Format | None,
+    file: str,
+    strict: bool,
+    line: int = 1,
+    character: int = 0,
+) -> Iterator[Sentence]:
+    """Read the sentences of lines; the arguments are those of `read_stream`."""
+    # Reading that is not strict must keep every line, which is impossible with brackets.
+    if not format and strict:
+        opening, lines = _peek(lines)
+        format = PTB if is_bracketed(file, opening) else None
+    if format is PTB:
+        yield from read_sentences(lines, file, strict)
+    else:
+        yield from read_lines(lines, format, file, strict, line, character)
+
+
+def _peek(lines: Iterable[str]) -> tuple[str, Iterable[str]]:
+    """Return the first line with more than white space, or "", and an iterable of all lines."""
+    lines = iter(lines)
+    leading: list[str] = []
+    for line in lines:
+        leading.append(line)
+        if line.strip(BOM + BLANKS):
+            return line, chain(leading, lines)
+    return "", leading
+
+
+def is_bracketed_file(path: str, encoding: str = "utf-8") -> bool | None:
+    """Return whether a file contains bracketed trees, by its name or content.
+
+    None for standard input and pipes, which could not be read again. Raises OSError and, as `read`,
+    FormatError and ValueError.
+    """
+    if is_bracketed(path) or format_from_filename(path):
+        return is_bracketed(path)
+    if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
+        return None
+    with open_bytes(path) as binary:
+        if is_parquet(binary):
+            return False
+    with _open_source(path, encoding) as (lines, _):
+        return is_bracketed(path, _peek(lines)[0])
+
+
+def bracketed_paths(sources: Sequence[object], encoding: str = "utf-8") -> list[str]:
+    """Return the paths of the sources if all are files of bracketed trees, else an empty list.
+
+    Raises what `is_bracketed_file` raises.
+    """
+    paths = [os.fspath(source) for source in sources if isinstance(source, str | os.PathLike)]
+    if len(paths) < len(sources) or not all(is_bracketed_file(x, encoding) for x in paths):
+        return []
+    return paths
+
+
+def read_trees(
+    source: PathLike | Iterable[str],
+    encoding: str = "utf-8",
+    strict: bool = True,
+    report: Callable[[FormatError], object] | None = None,
+) -> Iterator[Tree]:
+    r"""Read bracketed trees one by one, without empty elements and without the bracket around them.
+
+    `cleaning.clean_tree` explains what remains of a tree; `read_tree_groups` reads whole trees.
+
+    Args:
+        source: A path (`-` is stdin; .gz and .xz are unpacked) or lines.
+        encoding: The text encoding of a file.
+        strict: Whether a malformed tree, or one without words, raises FormatError. Otherwise
+            reading continues at the next line that can begin a tree.
+        report: If not strict, a function that is called with the FormatError of each such tree.
+
+    Raises:
+        FormatError: A tree is malformed; the error names its line and its number in the file.
+        OSError: The file cannot be read.
+        ValueError: The encoding is unknown.
+    """
+    with _open_source(source, encoding) as (lines, file):
+        for tree in read_clean_trees(lines, file, strict):
+            if isinstance(tree, Tree):
+                yield tree
+            elif report:
+                report(tree)
+
+
+def read_tree_groups(
+    source: PathLike | Iterable[str], encoding: str = "utf-8"
+) -> Iterator[list[Tree]]:
+    """Read bracketed trees without any loss, in groups that stand on the same lines.
+
+    See `brackets.read_groups`; the arguments and errors are those of `read_trees` if strict. The
+    text of a tree that was read from a single line, `str(tree)`, is the same as in the file.
+    """
+    with _open_source(source, encoding) as (lines, file):
+        for group in read_groups(lines, file):
+            if not isinstance(group, FormatError):
+                yield group
+
+
+def write_trees(trees: Iterable[Tree], target: PathLike | TextIO, encoding: str = "utf-8") -> int:
+    """Write trees to a file or a text stream, one per line, and return their number.
+
+    target, encoding: As for `write`. A tree that was read from a single line is written as it was.
+    """
+    if isinstance(target, str | os.PathLike):
+        with open_output(target, encoding) as stream:
+            return write_trees(trees, stream)
+    count = 0
+    for tree in trees:
+        target.write(f"{tree}\n")
+        count += 1
+    return count
+
+
+@contextmanager
+def _open_source(
+    source: PathLike | Iterable[str], encoding: str
+) -> Iterator[tuple[Iterable[str], str]]:
+    """Open a path, or use an iterable of lines; yields the lines and the name for errors."""
+    if not isinstance(source, str | os.PathLike):
+        yield source, "-"
+        return
+    path = os.fspath(source)
+    with _decoding_errors(path), open_lines(path, encoding) as lines:
+        yield lines, path
+
+
+def read_stream(
+    binary: BinaryIO,
+    format: Format | None = None,
+    encoding: str = "utf-8",
+    file: str = "-",
+    strict: bool = True,
+    line: int = 1,
+    character: int = 0,
+) -> Iterator[Sentence]:
+    """Read the sentences of a stream of bytes.
+
+    Args:
+        binary: The stream, which is not closed.
+        format: The format; None to recognise it by the content.
+        encoding: The text encoding.
+        file: The name of the stream, for errors.
+        strict: Whether a broken sentence raises FormatError; see `reader.read_lines`.
+        line: As for `reader.read_lines`.
+        character: As for `reader.read_lines`.
+
+    Raises:
+        FormatError: The stream breaks its format or is in another encoding, or a sentence is too
+            large, see `limits`.
+        ValueError: The encoding is unknown.
+    """
+    if format is PARQUET or is_parquet(binary):
+        yield from read_parquet(binary, file, strict)
+        return
+    # `_read_lines` recognises trees by their first character, unless it is told the format.
+    has_sentences = format is not PTB if format or not strict else None
+    with _decoding_errors(file), decode_lines(binary, encoding, file, has_sentences) as lines:
+        yield from _read_lines(lines, format, file, strict, line, character)
+
+
+@contextmanager
+def _decoding_errors(file: str) -> Iterator[None]:
+    """Turn errors of encodings whose bytes cannot become surrogates into FormatError."""
+    try:
+        yield
+    except UnicodeError as error:
+        message = f"the file cannot be decoded: {error}; name its encoding with --encoding"
+        raise FormatError(file, 0, "", message) from None
+
+
+def write(
+    sentences: Sentence | Iterable[Sentence],
+    target: PathLike | TextIO,
+    encoding: str = "utf-8",
+    parquet: bool = False,
+) -> int:
+    """Write a sentence or several sentences to a file or a text stream.
+
+    A file appears under its name only when it is complete. A missing blank line after a sentence is
+    added; a byte order mark is written only before the first sentence. A path that ends in .parquet
+    becomes a Parquet file, see `parquet`, whose sentences must be in CoNLL-U.
+
+    Args:
+        sentences: A sentence or an iterable of sentences.
+        target: A path (`-` is stdout; .gz and .xz are compressed) or a text stream.
+        encoding: The text encoding of a file that is not a Parquet file.
+        parquet: Whether to write a Parquet file even if the path does not end in .parquet.
+
+    Returns:
+        The number of sentences written.
+
+    Raises:
+        FormatError: A sentence cannot be in a Parquet file; see `parquet.to_batches`.
+        OSError: The file cannot be written.
+        ValueError: The encoding is unknown, or pyarrow is not installed.
+    """
+    if isinstance(target, str | os.PathLike):
+        if parquet or format_from_filename(os.fspath(target)) is PARQUET:
+            if os.fspath(target) == "-" and sys.stdout and sys.stdout.isatty():
+                raise ValueError("a terminal cannot show Parquet; name an output file")
+            with open_binary_output(target) as binary:
+                return write_parquet(sentences, binary)
+        with open_output(target, encoding) as stream:
+            return write(sentences, stream)
+    count = 0
+    for sentence in as_iterable(sentences):
+        lines = sentence.lines
+        target.writelines(lines[1:] if count and lines[0] == BOM else lines)
+        if not lines[-1].isspace():
+            end = "\r\n" if lines[0].endswith("\r\n") else "\n"
+            target.write(end if lines[-1].endswith("\n") else end + end)
+        count += 1
+    return count

@@ -1,0 +1,141 @@
+"""Files and directories that appear under their names only when they are complete."""
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from depkit.files.lock import final_name, temporary_path
+from depkit.files.storage import PathLike, check_url, is_url, upload
+
+
+def check_parent(path: PathLike) -> None:
+    """Raise NotADirectoryError if a parent of a path to be written is a file."""
+    existing = next((parent for parent in Path(path).parents if parent.exists()), Path())
+    if not existing.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(existing))
+
+
+def check_writable(path: PathLike) -> None:
+    """Raise OSError if a file cannot be written, for example before a long computation.
+
+    A temporary file is made and removed again, because permissions alone do not tell: root and
+    network file systems ignore them. `-`, directories, pipes and devices are not checked. For a
+    URL, this only checks that the package that opens it is installed.
+    """
+    if os.fspath(path) != "-" and (os.path.isfile(path) or not os.path.exists(path)):
+        with suppress(_Discarded), atomic(path) as temporary:
+            temporary.touch()
+            raise _Discarded
+
+
+class _Discarded(Exception):
+    """Raised within `atomic` to remove all that it has made."""
+
+
+@contextmanager
+def atomic(path: PathLike) -> Iterator[Path]:
+    """Yield a temporary path, which is renamed to `path` on success and removed on failure.
+
+    Missing directories are created, and removed again on failure. If `path` is a symbolic link, the
+    file that it points to is replaced. What a killed process has left of the same file is removed.
+    If `path` is a URL, the file is uploaded on success.
+    """
+    if is_url(path):
+        url = os.fspath(path)
+        check_url(url)
+        with temporary_directory() as directory:
+            temporary = directory / "upload"
+            yield temporary
+            upload(temporary, url)
+        return
+    check_parent(path)
+    target = Path(os.path.realpath(path))
+    missing = [parent for parent in Path(path).parents if not parent.exists()]
+    try:
+        with _name_target_in_errors(path, target):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            with temporary_path(target) as temporary:
+                yield temporary
+                if target.exists():
+                    shutil.copymode(target, temporary)
+                os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            for parent in missing:
+                parent.rmdir()
+        raise
+
+
+@contextmanager
+def atomic_directory(path: PathLike) -> Iterator[Path]:
+    """Yield an empty temporary directory, which replaces `path` on success.
+
+    On failure the temporary directory is removed and `path` stays unchanged.
+    """
+    target = Path(os.path.realpath(path))
+    with _name_target_in_errors(path, target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with temporary_path(target) as temporary:
+            temporary.mkdir()
+            yield temporary
+            shutil.rmtree(target, ignore_errors=True)
+            os.replace(temporary, target)
+
+
+@contextmanager
+def temporary_directory() -> Iterator[Path]:
+    """Yield an empty directory for temporary files, which only the user can read.
+
+    It is removed at the end, and if this process is killed, by the next one that makes such a
+    directory. Raises OSError if it cannot be made.
+    """
+    target = Path(tempfile.gettempdir(), "depkit")
+    with name_file_in_errors(target.parent), temporary_path(target) as directory:
+        directory.mkdir(mode=0o700)
+        yield directory
+
+
+def copy_directory(source: PathLike, target: PathLike) -> None:
+    """Copy the files of a directory and its subdirectories to a directory, which may exist.
+
+    Raises the first OSError, unlike `shutil.copytree`, which raises a list of errors.
+    """
+    for folder, _, names in os.walk(source, followlinks=True):
+        copy = Path(target, os.path.relpath(folder, source))
+        copy.mkdir(exist_ok=True)
+        for name in names:
+            shutil.copy2(Path(folder, name), copy)
+
+
+@contextmanager
+def _name_target_in_errors(path: PathLike, target: Path) -> Iterator[None]:
+    """Give an OSError the name that the user knows of the file that is written.
+
+    The error may have no name, that of a temporary path for `target`, or, from `shutil.copy`, first
+    the name of the file that is read.
+    """
+    try:
+        with name_file_in_errors(path):
+            yield
+    except OSError as error:
+        for name in (error.filename2, error.filename):
+            if final := final_name(name, target):
+                relative = os.path.relpath(final, target)
+                error.filename = os.path.normpath(os.path.join(path, relative))
+                error.filename2 = None
+        raise
+
+
+@contextmanager
+def name_file_in_errors(name: PathLike) -> Iterator[None]:
+    """Add a file's name to an OSError that has none, such as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno and not error.filename:
+            error.filename = os.fspath(name)
+        raise

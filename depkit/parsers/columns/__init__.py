@@ -1,0 +1,1 @@
+"""Prediction of tags, FEATS and lemmas, which every family can do."""

@@ -1,0 +1,1 @@
+"""Running a network on arrays: devices and their precision."""

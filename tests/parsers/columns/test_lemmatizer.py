@@ -1,0 +1,201 @@
+"""Lemmas: the dictionary agrees with plain counts, and guesses are plausible candidates."""
+
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depkit.corpus.formats import CONLLU
+from depkit.corpus.sentence import Sentence
+from depkit.parsers.columns.edit_scripts import apply_script, edit_script
+from depkit.parsers.columns.lemma_dictionary import NO_LEMMA, LemmaDictionary, extract_readings
+from depkit.parsers.columns.lemmatizer import Lemmatizer
+
+WORDS = st.lists(
+    st.tuples(
+        st.text("aAbs", min_size=1, max_size=3), st.text("aAb", min_size=1, max_size=3),
+        st.sampled_from(["N", "V"]), st.sampled_from(["_", "x", "y"]), st.sampled_from(["_", "f"]),
+    ),
+    max_size=30,
+)  # fmt: skip
+
+
+def build_dictionary(words):
+    counts = Counter((form, tuple(tags), edit_script(form, lemma)) for form, lemma, *tags in words)
+    return LemmaDictionary.from_counts(counts)
+
+
+def count_lemmas(words, form, tags, is_same):
+    return Counter(
+        lemma
+        for known, lemma, *known_tags in words
+        if is_same(known, form) and tuple(known_tags)[: len(tags)] == tags
+    )  # fmt: skip
+
+
+@given(WORDS)
+def test_the_most_frequent_lemma_of_the_best_matching_readings_is_looked_up(words):
+    known = build_dictionary(words)
+    for form in {form for form, *_ in words} | {"B", "ab"}:
+        for upos, xpos, feats in {tuple(known_tags) for _, _, *known_tags in words}:
+            levels = [
+                count_lemmas(words, form, tags, is_same)
+                for is_same in (str.__eq__, lambda a, b: a.lower() == b.lower())
+                for tags in ((upos, xpos, feats), (upos, xpos), (upos,))
+            ]
+            counts = next(filter(None, levels), Counter())
+            best = {lemma for lemma, count in counts.items() if count == max(counts.values())}
+            assert known.look_up(form, (upos, xpos, feats)) in (best or {None})
+        is_known = any(form.lower() == other.lower() for other, *_ in words)
+        assert list(known.contains([form])) == [is_known]
+
+
+@given(WORDS, WORDS)
+def test_dictionaries_are_written_read_and_merged(first, second):
+    whole = build_dictionary(first + second)
+    assert LemmaDictionary.from_json(json.loads(json.dumps(whole.to_json()))) == whole
+    assert LemmaDictionary.merge([build_dictionary(first), build_dictionary(second)]) == whole
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *({"forms": {"a": readings}} for readings in (
+            [0, 0], [0, 9, 1], [-1, 0, 1], "010", [0, None, 1], ["0", "0", "1"], [0, 0.0, 1],
+            [10**30, 0, 1], {"0": 0},
+        )),
+        *({"scripts": [script]} for script in (
+            "garbage", None, 3, '["lower"]', '["whole", 1]', '["lower", -1, "", 0, ""]',
+            '["odd", 0, "", 0, ""]', '["lower", "0", "", 0, ""]',
+        )),
+        {"tags": [["N", "x"]]}, {"tags": [["N", "x", None]]}, {"tags": None}, {"forms": [1]},
+    ],
+)  # fmt: skip
+def test_a_damaged_dictionary_is_rejected(damage):
+    data = build_dictionary([("a", "b", "N", "x", "_")]).to_json() | damage
+    with pytest.raises((ValueError, TypeError)):
+        LemmaDictionary.from_json(data)
+
+
+ENGLISH = [
+    ("dogs", "dog", "NOUN", "NNS", "_"), ("boxes", "box", "NOUN", "NNS", "_"),
+    ("foxes", "fox", "NOUN", "NNS", "_"), ("cats", "cat", "NOUN", "NNS", "_"),
+    ("saw", "saw", "NOUN", "NN", "_"), ("tree", "tree", "NOUN", "NN", "_"),
+    ("walked", "walk", "VERB", "VBD", "_"), ("talked", "talk", "VERB", "VBD", "_"),
+    ("liked", "like", "VERB", "VBD", "_"), ("went", "go", "VERB", "VBD", "_"),
+    ("rang", "ring", "VERB", "VBD", "_"), ("sing", "sing", "VERB", "VB", "_"),
+    ("Dogs", "Dogs", "PROPN", "NNPS", "_"), ("PARIS", "Paris", "PROPN", "NNP", "_"),
+    ("LILLE", "Lille", "PROPN", "NNP", "_"), ("he", "he", "PRON", "PRP", "_"),
+    ("in", "in", "ADP", "IN", "_"), ("NICE", "Nice", "PROPN", "NNP", "_"),
+    ("smoked", "smoke", "VERB", "VBD", "_"),
+]  # fmt: skip
+S, ES = edit_script("dogs", "dog"), edit_script("boxes", "box")
+D, ED = edit_script("liked", "like"), edit_script("walked", "walk")
+
+
+@pytest.mark.parametrize(
+    ("form", "upos", "xpos", "scripts", "expected"),
+    [
+        ("taxes", "NOUN", "NNS", [(S, -1.0), (ES, -1.0)], "tax"),  # as most words in -xes
+        ("hats", "NOUN", "NNS", [], "hat"),  # the dictionary alone gives candidates
+        ("baked", "VERB", "VBD", [(ED, -0.1), (D, -1.0)], "bake"),  # known to be a word
+        ("sat", "VERB", "VBD", [(edit_script("went", "go"), -0.1)], "sat"),  # not any verb in -t
+        ("sang", "VERB", "VBD", [(edit_script("rang", "ring"), -0.1)], "sang"),  # not "ring"
+        ("children", "NOUN", "NNS", [(edit_script("woman", "women"), -0.1)], "children"),
+        ("dogs", "VERB", "VBZ", [], "dog"),  # known with another UPOS
+        ("ROME", "PROPN", "NNP", [], "Rome"),  # capitals as others of that tag
+        ("it", "PRON", "PRP", [(S, -0.1)], "it"),  # no pronoun loses its last letter
+        ("Tree", "NOUN", "NN", [], "tree"),
+        ("x" * 10_000, "NOUN", "NNS", [(S, -0.1)], "x" * 10_000),
+        ("", "NOUN", "NN", [], ""),
+        ("saw", "INTJ", "UH", [], "saw"),  # tags that the dictionary does not have
+    ],
+)  # fmt: skip
+def test_guesses_of_unknown_words_are_plausible(form, upos, xpos, scripts, expected):
+    lemmatizer = Lemmatizer(build_dictionary(ENGLISH), {"bake", "ring"})
+    tags = (upos, xpos, "_")
+    [lemma] = lemmatizer.look_up([form], [tags])
+    assert (lemma or lemmatizer.guess(form, tags, scripts)) == expected
+
+
+def test_the_choice_between_equally_plausible_lemmas_is_always_the_same():
+    words = [
+        (f"{first}{letter}as", f"{first}{letter}a{letter}", "NOUN", "NNS", "_")
+        for letter in "zyxwvtrqpnmlkjhgfdcb"
+        for first in ("o", "u")
+    ]
+    # The order of strings in sets differs from process to process.
+    assert Lemmatizer(build_dictionary(words)).guess("eeas", ("NOUN", "NNS", "_"), []) == "eeab"
+
+
+def test_xpos_decides_where_it_contradicts_upos():
+    known = build_dictionary(ENGLISH)
+    assert known.look_up("dogs", ("NOUN", "NNPS", "_")) == "Dogs"
+    assert known.look_up("dogs", ("NOUN", "NNS", "_")) == "dog"
+    assert known.look_up("dogs", ("NOUN", "unheard of", "_")) == "dog"
+
+
+@given(WORDS, st.text("aAbs", min_size=1, max_size=4), st.sampled_from(["N", "V"]))
+def test_edits_by_ending_count_all_words_with_the_ending(words, form, upos):
+    evidence = Lemmatizer(build_dictionary(words)).evidence
+    for size, (edits, total) in enumerate(evidence.edits_by_ending((upos, "x"), form)):
+        expected = Counter()
+        for known, lemma, *tags in set(words):
+            script = json.loads(edit_script(known, lemma))
+            irregular = script[0] == "whole" or (script[1] and script[2])
+            ending = form.lower()[len(form) - size :]
+            if tags[:2] == [upos, "x"] and not irregular and known.lower().endswith(ending):
+                expected[tuple(script[1:])] += 1
+        assert edits == expected and total == expected.total()
+
+
+def test_readings_omit_words_without_a_lemma():
+    columns = {"form": ["Dogs", "ran", "off"], "lemma": ["dog", "run", "_"],
+               "upos": ["NOUN", "VERB", "ADV"], "xpos": ["NNS", "VBD", "RB"],
+               "feats": ["_"] * 3, "deprel": ["_"] * 3}  # fmt: skip
+    sentence = Sentence(CONLLU, [], [0, 1, 2], columns, [-1] * 3)
+    readings = list(extract_readings(sentence))
+    assert [(form, tags) for form, tags, _ in readings] == [
+        ("Dogs", ("NOUN", "NNS", "_")), ("ran", ("VERB", "VBD", "_")),
+    ]  # fmt: skip
+    assert [apply_script(form, script) for form, _, script in readings] == ["dog", "run"]
+
+
+def test_words_without_a_lemma_are_known_by_their_tags_alone(tiny):
+    words = [("walked", "walk", "V", "x", "_"), ("talked", "talk", "V", "x", "_")]
+    known = build_dictionary(words)
+    counts = known.counts() + Counter({("wicked", ("V", "x", "_"), NO_LEMMA): 3})
+    dictionary = LemmaDictionary.from_counts(counts)
+    assert LemmaDictionary.from_json(json.loads(json.dumps(dictionary.to_json()))) == dictionary
+    assert dictionary.look_up("wicked", ("V", "x", "_")) is None
+    assert not any(dictionary.contains(["wicked"]))
+    scripts = [(edit_script("walked", "walk"), 0.4), (edit_script("a", "a"), 0.6)]
+    assert Lemmatizer(dictionary).guess("balked", ("V", "x", "_"), scripts) == "balk"
+
+
+def test_a_known_lemma_outweighs_slightly_likelier_tags():
+    words = [
+        ("walks", "walk", "NOUN", "NNS", "_"), ("walked", "walk", "VERB", "VBD", "_"),
+        ("talking", "talk", "VERB", "VBG", "_"), ("doing", "do", "VERB", "VBG", "_"),
+        ("thing", "thing", "NOUN", "NN", "_"), ("ring", "ring", "NOUN", "NN", "_"),
+    ]  # fmt: skip
+    lemmatizer = Lemmatizer(build_dictionary(words))
+    best = ("NOUN", "NN", "_")
+    scripts = [(edit_script("thing", "thing"), -1.0), (edit_script("talking", "talk"), -1.0)]
+
+    def guess(difference):
+        candidates = {
+            "upos": [("NOUN", -0.5), ("VERB", -0.5 - difference)],
+            "xpos": [("NN", -0.5), ("VBG", -0.5 - difference)],
+        }
+        return lemmatizer.guess("walking", best, scripts, candidates)
+
+    assert lemmatizer.guess("walking", best, scripts) == "walking"
+    assert guess(0.2) == "walk"
+    assert guess(10.0) == "walking"  # The other tags are too unlikely.
+    # Tags that no word of the dictionary has together are not considered.
+    without_verbs = {"xpos": [("NN", -0.5), ("VBG", -0.7)]}
+    assert lemmatizer.guess("walking", best, scripts, without_verbs) == "walking"
+    assert lemmatizer.guess("walking", best, scripts, {"upos": [], "xpos": []}) == "walking"
