@@ -37,6 +37,7 @@ from tests.conftest import TINY
         ("eval a b --test foo", "--test foo: choose ar, bootstrap or mcnemar; see depkit"),
         ("eval a b --test", "'--test' requires an argument; see depkit eval --help"),
         ("parse --input foo", "lines, tokens, conllu, conllup, conllx, conll09, ptb or parquet"),
+        ("parse --threads " + "9" * 20, "--threads 9{20}: give a .*, from 1 to 10000; see"),
         ("show a --style=", "--style '': choose arcs or tree"),
         ("show a --width x\x1b[1m", r"--width 'x\\x1b\[1m': give a whole number, 40 or more"),
         ("train x -o y --epochs 0", "--epochs 0: give a whole number, 1 or more; see"),
@@ -50,6 +51,24 @@ def test_usage_errors_say_where_help_is(arguments: str, message: str, capfd) -> 
     assert run(arguments.split(" ")) == 2
     out, err = capfd.readouterr()
     assert out == "" and re.fullmatch(f"depkit: error: .*{message}.*\n", f"{err}")
+
+
+def test_an_error_of_decoding_names_the_file(tmp_path, capfd) -> None:
+    path = tmp_path / "in.conllu"
+    path.write_text("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
+    commands = ["parse PATH", "check PATH", "stats PATH", "eval PATH PATH", "show PATH", "tag PATH"]
+    for command in commands:
+        arguments = [str(path) if word == "PATH" else word for word in command.split()]
+        assert run([*arguments, "--encoding", "utf-16"]) == 1, command
+        assert str(path) in "".join(capfd.readouterr()), command
+
+
+def test_an_error_of_a_setting_names_the_setting(capfd, tmp_path) -> None:
+    output = tmp_path / "model"
+    for setting in ("training.beta1", "training.beta2"):
+        arguments = ["train", str(TINY), "-o", str(output), "--set", f"{setting}=1.0"]
+        assert_fails(capfd, arguments, 2, f"{setting} is 1")
+    assert not output.exists()
 
 
 def test_errors_name_the_environment_variable(capfd, monkeypatch) -> None:

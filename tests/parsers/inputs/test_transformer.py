@@ -298,6 +298,7 @@ def test_settings_that_import_or_name_files_are_ignored(bert_copy, bert, setting
         ("config.json", {"vocab_size": 1000.0}, "vocab_size"),
         ("config.json", {"max_position_embeddings": [512]}, "max_position_embeddings"),
         ("tokenizer_config.json", {"model_max_length": "x"}, "model_max_length.*not a number"),
+        ("tokenizer_config.json", {"model_max_length": 5.5}, "model_max_length"),
     ],
 )
 def test_settings_that_cannot_be_ignored_are_refused(bert_copy, file_name, settings, message):
