@@ -13,8 +13,8 @@ class HeadRules:
 
     Args:
         text: The table, rules/heads.txt.
-        kind: One of relations.KINDS. A line that begins with sd is for sd only, one that begins
-            with ud for the others.
+        kind: One of relations.KINDS. A line that begins with sd or ud2 is for this kind only, one
+            that begins with ud for ud and ud2.
         definitions: The named patterns.
 
     Raises:
@@ -29,9 +29,10 @@ class HeadRules:
                 continue
             direction, _, pattern = rule.partition(" ")
             *kinds, labels = names.split()
-            if not sign or direction not in ("first", "last") or kinds not in ([], ["sd"], ["ud"]):
+            is_known = kinds in ([], ["sd"], ["ud"], ["ud2"])
+            if not sign or direction not in ("first", "last") or not is_known:
                 raise ValueError(f"not a head rule: {line}")
-            if kinds in ([], [kind[:2]]):
+            if kinds in ([], [kind], [kind[:2]]):
                 head_rule = direction == "first", compile_pattern(pattern, definitions)
                 for label in labels.split("|"):
                     self.rules.setdefault(label, []).append(head_rule)

@@ -21,6 +21,12 @@ VERBS = {
     " begged begging advise advises advised advising warn warns warned warning remind reminds"
     " reminded reminding teach teaches taught teaching convince convinces convinced convincing"
     " encourage encourages encouraged encouraging instruct instructs instructed instructing",
+    "know": "know knows knew known knowing wonder wonders wondered wondering understand understands"
+    " understood understanding remember remembers remembered remembering forget forgets forgot"
+    " forgotten forgetting explain explains explained explaining imagine imagines imagined"
+    " imagining decide decides decided deciding determine determines determined determining discover"
+    " discovers discovered discovering realize realizes realized realizing learn learns learned"
+    " learning figure figures figured figuring",
     "let": "let lets make makes made help helps helped",
     "say": "say says said saying",
 }
@@ -63,6 +69,25 @@ TIMES = {
     "season": "spring summer fall autumn winter",
     "today": "today tomorrow yesterday tonight",
 }
+# Parts of names: words before the name of a person, and words that only other names contain.
+NAMES = {
+    "title": "mr. mrs. ms. dr. mr mrs ms dr prof. professor president senator sen. gov. governor"
+    " rep. congressman congresswoman judge minister chancellor ambassador secretary mayor king queen"
+    " prince princess pope sir lord lady gen. capt. captain col. colonel sgt. sergeant lt."
+    " lieutenant maj. adm. admiral rev. sheikh ayatollah",
+    "institution": "inc. inc corp. corp corporation co. company ltd. ltd llc plc group partners bank"
+    " exchange trust fund holdings industries international systems services service energy gas"
+    " power control street st. avenue ave ave. road rd. lane drive square boulevard highway bridge"
+    " city county province state states republic kingdom valley island islands bay lake river sea"
+    " ocean coast beach mountain park garden gardens airport hotel inn cafe restaurant hospital"
+    " clinic university college school institute academy museum library gallery church center centre"
+    " house hall court senate congress parliament cabinet department ministry agency bureau office"
+    " commission committee council board authority administration government party union association"
+    " society foundation organization league club front army navy force forces guard police war act"
+    " treaty law news times post journal press network radio tv world europe asia africa america"
+    " korea vietnam carolina dakota zealand",
+    "direction": "north south east west northern southern eastern western central united new",
+}
 NUMBERS = {
     "hundred": "hundred thousand million billion trillion hundreds thousands millions billions"
     " trillions dozen dozens",
@@ -75,7 +100,7 @@ NUMBERS = {
 def _name_words() -> dict[str, str]:
     """Map every word in the tables above to its name."""
     names: dict[str, str] = {}
-    for group in (NUMBERS, TIMES, VERBS):
+    for group in (NUMBERS, TIMES, VERBS, NAMES):
         for name, words in group.items():
             names |= dict.fromkeys(words.split(), name)
     for words in SELF_NAMED.values():

@@ -179,7 +179,7 @@ CONSTRUCTIONS = """\
 (NP (NP (DT the) (NN cat)) (SBAR (S (NP (PRP we)) (VP (VBD saw)))))
   the/2:det cat/0:root we/4:nsubj saw/2:rcmod
 (NP (QP (RB up) (TO to) (CD 300)) (NNS jobs))
-  up/3:quantmod to/1:mwe 300/4:num jobs/0:root
+  up/3:quantmod to/3:dep 300/4:num jobs/0:root
 (S (SBAR (WHNP (WP What)) (S (NP (PRP she)) (VP (VBD said)))) (VP (VBZ helps)))
   What/3:dobj she/3:nsubj said/4:csubj helps/0:root
 """
