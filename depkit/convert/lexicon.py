@@ -24,7 +24,8 @@ VERBS = {
     "know": "know knows knew known knowing wonder wonders wondered wondering understand understands"
     " understood understanding remember remembers remembered remembering forget forgets forgot"
     " forgotten forgetting explain explains explained explaining imagine imagines imagined"
-    " imagining decide decides decided deciding determine determines determined determining discover"
+    " imagining decide decides decided deciding determine determines determined determining"
+    " discover"
     " discovers discovered discovering realize realizes realized realizing learn learns learned"
     " learning figure figures figured figuring",
     "let": "let lets make makes made help helps helped",
@@ -72,17 +73,21 @@ TIMES = {
 # Parts of names: words before the name of a person, and words that only other names contain.
 NAMES = {
     "title": "mr. mrs. ms. dr. mr mrs ms dr prof. professor president senator sen. gov. governor"
-    " rep. congressman congresswoman judge minister chancellor ambassador secretary mayor king queen"
+    " rep. congressman congresswoman judge minister chancellor ambassador secretary mayor king"
+    " queen"
     " prince princess pope sir lord lady gen. capt. captain col. colonel sgt. sergeant lt."
     " lieutenant maj. adm. admiral rev. sheikh ayatollah",
-    "institution": "inc. inc corp. corp corporation co. company ltd. ltd llc plc group partners bank"
+    "institution": "inc. inc corp. corp corporation co. company ltd. ltd llc plc group partners"
+    " bank"
     " exchange trust fund holdings industries international systems services service energy gas"
     " power control street st. avenue ave ave. road rd. lane drive square boulevard highway bridge"
     " city county province state states republic kingdom valley island islands bay lake river sea"
     " ocean coast beach mountain park garden gardens airport hotel inn cafe restaurant hospital"
-    " clinic university college school institute academy museum library gallery church center centre"
+    " clinic university college school institute academy museum library gallery church center"
+    " centre"
     " house hall court senate congress parliament cabinet department ministry agency bureau office"
-    " commission committee council board authority administration government party union association"
+    " commission committee council board authority administration government party union"
+    " association"
     " society foundation organization league club front army navy force forces guard police war act"
     " treaty law news times post journal press network radio tv world europe asia africa america"
     " korea vietnam carolina dakota zealand",

@@ -22,7 +22,12 @@ from depkit.corpus.universal import base_relation
 # Words with these relations have no dependents but those with the relations in _OF_FUNCTION_WORDS.
 _FUNCTION_WORDS = {"aux", "cop", "mark", "case", "cc", "punct", "fixed"}
 _OF_FUNCTION_WORDS = {"fixed", "conj", "cc", "punct"}
-_TO_THE_RIGHT = {"conj", "fixed", "flat", "appos"}  # dependents with these relations follow their head
+_TO_THE_RIGHT = {
+    "conj",
+    "fixed",
+    "flat",
+    "appos",
+}  # dependents with these relations follow their head
 # The UPOS that a relation requires, and the relation of words with another UPOS.
 _REQUIRED_UPOS = {
     "aux": ({"AUX"}, "dep"),
