@@ -18,6 +18,7 @@ from depkit.drawing.trees.terminal import (
     draw_sentences,
     read_drawn_sentences,
 )
+from depkit.files.errors import FormatError
 from depkit.files.streams import open_output
 
 Color = Literal["auto", "always", "never"]
@@ -117,6 +118,9 @@ def show_command(
     with open_output(svg_file or "-", colours=True) as stream:
         if svg_file:
             stream.writelines(svg.draw_svg(sentences_to_draw()))
+            if not num_read:  # OUT may be a treebank, given here instead of FILE by mistake.
+                message = "there is no sentence to draw; the output file is left unchanged"
+                raise FormatError(file, 0, "", message)
         else:
             width = width or default_width()
             for lines in draw_sentences(

@@ -7,6 +7,9 @@ from depkit.corpus.tree import Tree
 FUNCTION_TAGS = {"TMP": "T", "ADV": "A"}
 PUNCTUATION = {",", ":", ".", "``", "''", "-LRB-", "-RRB-"}
 NEVER_CONJUNCT = PUNCTUATION | {"POS"}  # these are neither heads nor conjuncts
+# The rules look at this many siblings or children at most, so that the time does not grow with the
+# square of the size of a constituent. Constituents of natural sentences are far smaller.
+REACH = 500
 
 
 class Node:

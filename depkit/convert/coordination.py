@@ -5,9 +5,10 @@ belong to `gowns`. The predicates and steps that are defined here are for the ta
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from depkit.convert.constituents import NEVER_CONJUNCT, Node
+from depkit.convert.constituents import NEVER_CONJUNCT, REACH, Node
 
 _FLAT_PHRASES = {"NP", "NX", "NAC", "QP"}
 _BEFORE_CONJUNCT = {"ADVP", "RB", "PRN"}  # these can stand between a conjunction and a conjunct
@@ -18,7 +19,7 @@ class Coordination(NamedTuple):
 
     first: int  # the first conjunct
     conjunction: int
-    last: int  # the last noun; the conjuncts may be modifiers of it
+    last: int  # the head of the last conjunct; the other conjuncts may be modifiers of it
     are_modifiers: bool  # whether they are: `silk and velvet gowns`, not `men and women`
 
 
@@ -49,9 +50,12 @@ def find_coordination(labels: Sequence[str]) -> Coordination | None:
         or (before == ["DT"] and size_after == 2)
         or (before == ["DT", "JJ"] and size_after == 2 and labels[first].startswith("J"))
     )
+    if "$" in labels[conjunction:]:
+        last = labels.index("$", conjunction)
     return Coordination(first, conjunction, last, are_modifiers)
 
 
+@lru_cache(maxsize=8)  # The rules ask for it at each child of the phrase.
 def _coordination_in(node: Node) -> Coordination | None:
     return find_coordination([child.label for child in node.children])
 
@@ -69,15 +73,6 @@ def _coordination_around(node: Node) -> tuple[Coordination | None, bool]:
 
 def _siblings(node: Node) -> list[Node]:
     return node.parent.children if node.parent else [node]
-
-
-def _last_noun(node: Node, coordination: Coordination) -> Node:
-    """Return the head of the last conjunct, which can be a currency sign."""
-    siblings = _siblings(node)
-    for sibling in siblings[coordination.conjunction :]:
-        if sibling.label == "$":
-            return sibling
-    return siblings[coordination.last]
 
 
 def _has_shared_noun(node: Node) -> bool:
@@ -111,7 +106,7 @@ def _is_modifier_comma(node: Node) -> bool:
 
 def _is_last_conjunct(node: Node) -> bool:
     coordination, of_modifiers = _coordination_around(node)
-    return coordination is not None and not of_modifiers and node is _last_noun(node, coordination)
+    return coordination is not None and not of_modifiers and node.child_index == coordination.last
 
 
 def _find_conjunct(node: Node) -> tuple[Node, ...]:
@@ -120,7 +115,7 @@ def _find_conjunct(node: Node) -> tuple[Node, ...]:
         return ()
     coordination, of_modifiers = _coordination_around(node)
     if coordination and not of_modifiers and node.child_index > coordination.conjunction:
-        last = _last_noun(node, coordination)
+        last = node.parent.children[coordination.last]
         if last is not node and not node.children:
             return (last,)
     return (node.parent.head_child,)
@@ -135,10 +130,11 @@ def _find_next_conjunct(node: Node) -> tuple[Node, ...]:
     """Return the conjunct that a conjunction introduces."""
     coordination, of_modifiers = _coordination_around(node)
     if coordination and not of_modifiers and node.child_index == coordination.conjunction:
-        return (_last_noun(node, coordination),)
+        return (_siblings(node)[coordination.last],)
+    start = node.child_index + 1
     following = [
         sibling
-        for sibling in _siblings(node)[node.child_index + 1 :]
+        for sibling in _siblings(node)[start : start + REACH]
         if sibling.label not in NEVER_CONJUNCT
     ]
     conjuncts = [sibling for sibling in following if sibling.label not in _BEFORE_CONJUNCT]

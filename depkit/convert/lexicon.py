@@ -25,11 +25,12 @@ VERBS = {
     " understood understanding remember remembers remembered remembering forget forgets forgot"
     " forgotten forgetting explain explains explained explaining imagine imagines imagined"
     " imagining decide decides decided deciding determine determines determined determining"
-    " discover"
-    " discovers discovered discovering realize realizes realized realizing learn learns learned"
-    " learning figure figures figured figuring",
+    " discover discovers discovered discovering realize realizes realized realizing learn learns"
+    " learned learning figure figures figured figuring",
     "let": "let lets make makes made help helps helped",
-    "say": "say says said saying",
+    "say": "say says said saying see sees saw seen seeing find finds found finding hear hears heard"
+    " hearing guess guesses guessed guessing care cares cared caring discuss discusses discussed"
+    " discussing",
 }
 # Words whose name is their form; the keys only group them.
 SELF_NAMED = {
@@ -45,8 +46,8 @@ SELF_NAMED = {
     "conjunctions": "and or but nor & plus yet both either neither not only minus v. vs",
     "determiners": "a an the this these those some any no each every all half such many what"
     " which whatever whichever another quite",
-    "pronouns": "i you he she it we they me him her us them who whom whose itself himself herself"
-    " themselves ourselves myself yourself one ones there none something anything nothing"
+    "pronouns": "i you he she it we they me him her us them who whom whose whoever itself himself"
+    " herself themselves ourselves myself yourself one ones there none something anything nothing"
     " everything someone anyone everyone nobody somebody everybody",
     "question words": "when where why how whenever wherever however",
     "particles": "away back forward together apart ahead aside along",
@@ -74,24 +75,25 @@ TIMES = {
 NAMES = {
     "title": "mr. mrs. ms. dr. mr mrs ms dr prof. professor president senator sen. gov. governor"
     " rep. congressman congresswoman judge minister chancellor ambassador secretary mayor king"
-    " queen"
-    " prince princess pope sir lord lady gen. capt. captain col. colonel sgt. sergeant lt."
+    " queen prince princess pope sir lord lady gen. capt. captain col. colonel sgt. sergeant lt."
     " lieutenant maj. adm. admiral rev. sheikh ayatollah",
     "institution": "inc. inc corp. corp corporation co. company ltd. ltd llc plc group partners"
-    " bank"
-    " exchange trust fund holdings industries international systems services service energy gas"
-    " power control street st. avenue ave ave. road rd. lane drive square boulevard highway bridge"
-    " city county province state states republic kingdom valley island islands bay lake river sea"
-    " ocean coast beach mountain park garden gardens airport hotel inn cafe restaurant hospital"
-    " clinic university college school institute academy museum library gallery church center"
-    " centre"
-    " house hall court senate congress parliament cabinet department ministry agency bureau office"
-    " commission committee council board authority administration government party union"
-    " association"
-    " society foundation organization league club front army navy force forces guard police war act"
-    " treaty law news times post journal press network radio tv world europe asia africa america"
-    " korea vietnam carolina dakota zealand",
+    " bank exchange trust fund holdings industries international systems services service energy"
+    " gas power control street st. avenue ave ave. road rd. lane drive square boulevard highway"
+    " bridge city county province state states republic kingdom valley island islands bay lake"
+    " river sea ocean coast beach mountain park garden gardens airport hotel inn cafe restaurant"
+    " hospital clinic university college school institute academy museum library gallery church"
+    " center centre house hall court senate congress parliament cabinet department ministry agency"
+    " bureau office commission committee council board authority administration government party"
+    " union association society foundation organization league club front army navy force forces"
+    " guard police war act treaty law news times post journal press network radio tv world europe"
+    " asia africa america korea vietnam carolina dakota zealand",
     "direction": "north south east west northern southern eastern western central united new",
+}
+# Adjectives with an infinitive that is not their subject: `It is ready to eat`.
+PERSONAL = {
+    "personal": "ready able unable likely unlikely sure certain glad happy willing unwilling due"
+    " bound eager free afraid quick slow prepared",
 }
 NUMBERS = {
     "hundred": "hundred thousand million billion trillion hundreds thousands millions billions"
@@ -105,7 +107,7 @@ NUMBERS = {
 def _name_words() -> dict[str, str]:
     """Map every word in the tables above to its name."""
     names: dict[str, str] = {}
-    for group in (NUMBERS, TIMES, VERBS, NAMES):
+    for group in (NUMBERS, TIMES, VERBS, NAMES, PERSONAL):
         for name, words in group.items():
             names |= dict.fromkeys(words.split(), name)
     for words in SELF_NAMED.values():

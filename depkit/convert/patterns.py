@@ -14,8 +14,9 @@ it; `or` between conditions means that one of them is enough, and binds more clo
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from depkit.convert.constituents import FUNCTION_TAGS, Node
+from depkit.convert.constituents import FUNCTION_TAGS, REACH, Node
 from depkit.convert.coordination import STEPS as COORDINATION_STEPS
+from depkit.convert.gaps import STEPS as GAP_STEPS
 
 Test = Callable[[Node], bool]
 Step = Callable[[Node], Sequence[Node]]
@@ -25,18 +26,21 @@ ALIASES = {"comma": ",", "colon": ":", "dollar": "$"}
 
 
 def _preceding(node: Node) -> Sequence[Node]:
-    return node.parent.children[: node.child_index] if node.parent else ()
+    index = node.child_index
+    return node.parent.children[max(0, index - REACH) : index] if node.parent else ()
 
 
 def _following(node: Node) -> Sequence[Node]:
-    return node.parent.children[node.child_index + 1 :] if node.parent else ()
+    index = node.child_index + 1
+    return node.parent.children[index : index + REACH] if node.parent else ()
 
 
 def _between(node: Node) -> Sequence[Node]:
     if not node.parent:
         return ()
     index, head = node.child_index, node.parent.head_child.child_index
-    return node.parent.children[min(index, head) + 1 : max(index, head)]
+    start = min(index, head) + 1
+    return node.parent.children[start : min(max(index, head), start + REACH)]
 
 
 def _ancestors(node: Node) -> Sequence[Node]:
@@ -45,6 +49,14 @@ def _ancestors(node: Node) -> Sequence[Node]:
         node = node.parent
         ancestors.append(node)
     return ancestors
+
+
+def _clause(node: Node) -> Sequence[Node]:
+    while node.parent:
+        node = node.parent
+        if node.label in ("S", "SQ", "SINV"):
+            return (node,)
+    return ()
 
 
 def _spine(node: Node) -> Sequence[Node]:
@@ -63,14 +75,16 @@ STEPS: dict[str, Step] = {
     "between": _between,  # any sibling between the node and its parent's head child
     "parent": lambda node: (node.parent,) if node.parent else (),
     "inside": _ancestors,  # any constituent around the node
+    "clause": _clause,  # the smallest clause around the node
     "head": lambda node: (node.parent.head_child,) if node.parent else (),
     "word": lambda node: (node.head,),  # the head word
     "core": lambda node: (node.head_child,) if node.children else (),
     "spine": _spine,  # the node, its head child, the head child of that one, and so on
-    "has": lambda node: node.children,  # any child
+    "has": lambda node: node.children[:REACH],  # any child
     "first": lambda node: node.children[:1],
     "last": lambda node: node.children[-1:],
     **COORDINATION_STEPS,
+    **GAP_STEPS,
 }
 
 

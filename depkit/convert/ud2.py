@@ -9,6 +9,8 @@ are those of running text. There are no lemmas.
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
+import numpy as np
+
 from depkit.convert.converter import load_converter
 from depkit.convert.detokenize import join_words, multiword_ranges, spaces_after
 from depkit.convert.features import find_features
@@ -22,12 +24,8 @@ from depkit.corpus.universal import base_relation
 # Words with these relations have no dependents but those with the relations in _OF_FUNCTION_WORDS.
 _FUNCTION_WORDS = {"aux", "cop", "mark", "case", "cc", "punct", "fixed"}
 _OF_FUNCTION_WORDS = {"fixed", "conj", "cc", "punct"}
-_TO_THE_RIGHT = {
-    "conj",
-    "fixed",
-    "flat",
-    "appos",
-}  # dependents with these relations follow their head
+# Dependents with these relations follow their head.
+_TO_THE_RIGHT = {"conj", "fixed", "flat", "appos"}
 # The UPOS that a relation requires, and the relation of words with another UPOS.
 _REQUIRED_UPOS = {
     "aux": ({"AUX"}, "dep"),
@@ -109,24 +107,30 @@ def _attach_to_content_words(heads: list[int], relations: Sequence[str]) -> None
 
 def _attach_punctuation(heads: list[int], relations: Sequence[str]) -> None:
     """Attach punctuation marks whose arcs cross others to a word where they cross none."""
+    current = np.array(heads)
     for i, relation in enumerate(relations):
-        if relation == "punct" and _crosses(i, heads[i], heads):
+        if relation == "punct" and _crosses(i, heads[i], current):
             for neighbour in (i, i + 2):  # 1-based: the word before it, then the one after it
                 head = neighbour
-                while 0 < head <= len(heads) and _crosses(i, head, heads):
+                while 0 < head <= len(heads) and _crosses(i, head, current):
                     head = heads[head - 1]
                 if 0 < head <= len(heads) and relations[head - 1] != "punct":
-                    heads[i] = head
+                    heads[i] = current[i] = head
                     break
 
 
-def _crosses(index: int, head: int, heads: Sequence[int]) -> bool:
-    """Whether an arc to a word (0-based) from a head (1-based) crosses another arc."""
+def _crosses(index: int, head: int, heads: np.ndarray) -> bool:
+    """Whether an arc to a word (0-based) from a head (1-based) crosses another arc.
+
+    heads: [words], the 1-based heads of all words.
+    """
     low, high = sorted((index + 1, head))
-    return any(
-        (low < i < high and not low <= other <= high)
-        or (low < other < high and not low <= i <= high)
-        for i, other in enumerate(heads, start=1)
+    between = heads[low : max(low, high - 1)]
+    before, after = heads[: max(0, low - 1)], heads[high:]
+    return bool(
+        ((between < low) | (between > high)).any()
+        or ((low < before) & (before < high)).any()
+        or ((low < after) & (after < high)).any()
     )
 
 

@@ -207,6 +207,17 @@ def test_svg_has_a_drawing_per_sentence(gold: str, pred: str, tmp_path: Path) ->
     assert run(gold, "--svg", "-", "--diff", pred)[0].count("<title>") == 1
 
 
+def test_without_a_sentence_the_svg_file_is_left_unchanged(gold: str, tmp_path: Path) -> None:
+    before = Path(gold).read_bytes()
+    empty = tmp_path / "empty.conllu"
+    for content in ("", "\n\n"):
+        empty.write_text(content)
+        error = run.failure(str(empty), "--svg", gold)
+        assert isinstance(error, FormatError) and "no sentence to draw" in str(error)
+        assert Path(gold).read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.conllu", "gold.conllu"]
+
+
 def test_an_error_leaves_no_partial_svg(gold: str, tmp_path: Path) -> None:
     with open(gold, "a") as file:
         file.write("broken\n")

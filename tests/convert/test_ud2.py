@@ -1,13 +1,15 @@
 """Penn trees to Universal Dependencies of today."""
 
 import io
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from depkit.convert.detokenize import multiword_ranges, spaces_after
-from depkit.convert.ud2 import convert
+from depkit.convert.ud2 import _crosses, convert
 from depkit.corpus.io import read_trees
 from depkit.corpus.tree import Tree
 from depkit.corpus.universal import RELATIONS, UPOS, base_relation
@@ -55,6 +57,51 @@ def test_a_sentence_has_multiword_tokens_features_and_the_marks_of_running_text(
     assert check(str(sentence)) == []
 
 
+# The relations of UD_English-EWT, where they are not those of `universal`.
+CONSTRUCTIONS = """\
+(SBARQ (WHADVP (WRB How)) (SQ (VBP are) (NP (PRP you)) (NP (NN today))))
+  How/0:root are/1:cop you/1:nsubj today/1:obl:unmarked
+(SBARQ (WHADVP (WRB Why)) (SQ (VBZ is) (NP (PRP he)) (PP (IN in) (NP (NN town)))))
+  Why/5:advmod is/5:cop he/5:nsubj in/5:case town/0:root
+(SBARQ (WHADVP (WRB Why)) (SQ (VBZ is) (NP (DT that))))
+  Why/0:root is/1:cop that/1:nsubj
+(SBARQ (WHADVP (WRB Where)) (SQ (VBP are) (NP (PRP you)) (PP (IN from))))
+  Where/0:root are/1:cop you/1:nsubj from/1:case
+(SBARQ (WHNP (WP What)) (SQ (MD will) (NP (DT the) (NN cost)) (VP (VB be))))
+  What/0:root will/1:aux the/4:det cost/1:nsubj be/1:cop
+(SQ (VBZ Is) (NP (DT that)) (PP (IN for) (NP (NN lunch))))
+  Is/4:cop that/4:nsubj for/4:case lunch/0:root
+(SQ (VBZ Is) (NP (PRP he)) (ADVP (RB here)))
+  Is/3:cop he/3:nsubj here/0:root
+(S (NP (PRP It)) (VP (VBZ is) (ADJP (JJ ready) (S (VP (TO to) (VP (VB eat)))))))
+  It/3:nsubj is/3:cop ready/0:root to/5:mark eat/3:xcomp
+(S (NP (PRP It)) (VP (VBZ is) (NP (NN fun)) (SBAR (IN that) (S (NP (PRP I)) (VP (VBD lied))))))
+  It/3:expl is/3:cop fun/0:root that/6:mark I/6:nsubj lied/3:csubj
+(NP (NP (CD one)) (SBAR (WHNP (WP who)) (S (NP (PRP I)) (VP (VBP say) (SBAR (S (VP (VBP fit))))))))
+  one/0:root who/5:nsubj I/4:nsubj say/1:acl:relcl fit/4:ccomp
+(S (NP (SBAR (WHNP (WP Whoever)) (S (VP (VBZ wins))))) (VP (VBZ gets) (NP (DT a) (NN hat))))
+  Whoever/3:nsubj wins/1:acl:relcl gets/0:root a/5:det hat/3:obj
+(S (NP (PRP I)) (VP (VBP know) (SBAR (WHNP (WP what)) (S (NP (PRP I)) (VP (VBD said))))))
+  I/2:nsubj know/0:root what/5:obj I/5:nsubj said/2:ccomp
+(NP (NNP Vice) (NNP President) (NNP Ann) (NNP Bell))
+  Vice/2:compound President/3:nmod:desc Ann/0:root Bell/3:flat
+(NP (DT the) (NNP Bell) (NNP Street))
+  the/3:det Bell/3:compound Street/0:root
+(NP (NP (NNP Ann) (NNP Bell) (POS 's)) (NN hat))
+  Ann/4:nmod:poss Bell/1:flat 's/1:case hat/0:root
+"""
+LINES = CONSTRUCTIONS.splitlines()
+
+
+@pytest.mark.parametrize(("text", "expected"), list(zip(LINES[::2], LINES[1::2], strict=True)))
+def test_constructions(text: str, expected: str) -> None:
+    (sentence,) = convert(read_trees(io.StringIO(f"({text})")))
+    rows = zip(sentence.form, sentence.head, sentence.deprel, strict=True)
+    assert (
+        " ".join(f"{form}/{head}:{relation}" for form, head, relation in rows) == expected.strip()
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "tags", "expected"),
     [
@@ -92,3 +139,20 @@ def test_the_sample_has_no_problems() -> None:
         pytest.skip("no ../shared here: real treebanks are not part of the repository")
     sample = (tree for path in sorted(WSJ.glob("wsj_001*.mrg")) for tree in read_trees(path))
     assert check("".join(map(str, convert(sample)))) == []
+
+
+def test_crossing_is_found_in_every_small_tree() -> None:
+    results = set()
+    for size in range(1, 5):
+        for heads in product(range(size + 1), repeat=size):
+            for index, head in product(range(size), range(size + 1)):
+                low, high = sorted((index + 1, head))
+                inside = [low < word < high for word in range(size + 1)]
+                outside = [not low <= word <= high for word in range(size + 1)]
+                expected = any(
+                    (inside[word] and outside[other]) or (inside[other] and outside[word])
+                    for word, other in enumerate(heads, start=1)
+                )
+                assert _crosses(index, head, np.array(heads)) == expected, (heads, index, head)
+                results.add(expected)
+    assert results == {True, False}

@@ -21,7 +21,7 @@ from tests.training.test_loop import CPU, NO_DROPOUT, small_recipe
 from tests.training.test_loop import run as train
 
 EMPTY = Vocabulary(Table([]), Table([]), Table([]), {"lemma": Table([])})
-EVERYDAY = Path(__file__).parent.parent / "data" / "everyday_lemmas.txt"
+EVERYDAY = Path(__file__).parents[2] / "data" / "everyday_lemmas.txt"
 
 
 def test_the_bundled_model_knows_the_lemmas_of_everyday_sentences(tmp_path):
