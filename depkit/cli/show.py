@@ -118,7 +118,8 @@ def show_command(
     with open_output(svg_file or "-", colours=True) as stream:
         if svg_file:
             stream.writelines(svg.draw_svg(sentences_to_draw()))
-            if not num_read:  # OUT may be a treebank, given here instead of FILE by mistake.
+            # OUT can be a treebank that is given here instead of FILE by mistake.
+            if not num_read and svg_file != "-":
                 message = "there is no sentence to draw; the output file is left unchanged"
                 raise FormatError(file, 0, "", message)
         else:
